@@ -1,0 +1,39 @@
+// Bundles the server into dist/: one small entry that can answer a handshake, and chunks loaded when first needed.
+// Everything it needs is inside, so that the package has no dependencies of its own.
+import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { build } from "esbuild";
+
+rmSync("dist", { recursive: true, force: true });
+const { metafile } = await build({
+  entryPoints: { main: "src/main.ts" },
+  outdir: "dist",
+  bundle: true,
+  splitting: true,
+  platform: "node",
+  format: "esm",
+  target: "node20",
+  minifySyntax: true,
+  minifyWhitespace: true,
+  legalComments: "none",
+  banner: { js: "#!/usr/bin/env node" },
+  chunkNames: "chunks/[name]-[hash]",
+  metafile: true,
+  logLevel: "warning",
+});
+chmodSync("dist/main.js", 0o755);
+writeFileSync("dist/THIRD-PARTY-LICENSES.txt", licences(Object.keys(metafile.inputs)));
+if (process.argv.includes("--sizes")) for (const [file, { bytes }] of Object.entries(metafile.outputs)) console.log(`${bytes} ${file}`);
+
+/** The licence of every package that ended up in the bundle. */
+function licences(inputs) {
+  const folders = new Set(inputs.map((input) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(input)?.[1]).filter(Boolean));
+  return [...folders].sort().map(licenceOf).join("\n\n");
+}
+
+function licenceOf(folder) {
+  const { name, version, license, author } = JSON.parse(readFileSync(path.join(folder, "package.json"), "utf8"));
+  const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
+  const text = file ? readFileSync(path.join(folder, file), "utf8").trim() : `Licence: ${license}. Author: ${author?.name ?? author}.`;
+  return `${name} ${version} (${license})\n${"-".repeat(60)}\n${text}`;
+}

@@ -1,0 +1,42 @@
+import { randomUUID } from "node:crypto";
+
+/** A thread's id: a UUID, version 7 when made here, so that ids sort by age. */
+export type ThreadId = string & { readonly brand: "ThreadId" };
+
+/** The id a turn's events carry: the first call's request id, then "0", "1", … (Codex calls it submission id). */
+export type TurnId = string & { readonly brand: "TurnId" };
+
+export function newThreadId(): ThreadId {
+  return uuidV7(Date.now()) as ThreadId;
+}
+
+/** For text that was checked to be a UUID (see `parseUuid`). */
+export function threadIdOf(uuid: string): ThreadId {
+  return uuid as ThreadId;
+}
+
+export function turnIdOf(text: string): TurnId {
+  return text as TurnId;
+}
+
+/** The moment a version 7 UUID was made, in milliseconds; undefined for other versions. */
+export function timeOfUuid(uuid: string): number | undefined {
+  return uuid[14] === "7" ? Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16) : undefined;
+}
+
+let lastMs = 0;
+let sequence = 0;
+
+// Ordered within a process: a 12-bit counter follows the milliseconds, and borrows from the clock when it runs over.
+function uuidV7(nowMs: number): string {
+  if (nowMs > lastMs) {
+    lastMs = nowMs;
+    sequence = Math.floor(Math.random() * 0x400);
+  } else if (++sequence > 0xfff) {
+    lastMs++;
+    sequence = 0;
+  }
+  const time = lastMs.toString(16).padStart(12, "0");
+  const random = randomUUID();
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${sequence.toString(16).padStart(3, "0")}${random.slice(18)}`;
+}

@@ -1,0 +1,37 @@
+import type { ThreadId, TurnId } from "../lib/ids.js";
+import type { ThreadEvent, ThreadSettings, TurnInput } from "./model.js";
+import type { ThreadHistory } from "./store.js";
+
+export type EngineName = "native" | "scripted" | "codex";
+
+/**
+ * What runs turns. An engine knows nothing of JSON-RPC, request ids or transports.
+ * The same contract suite (test/contracts/engine.ts) runs on every one.
+ */
+export interface Engine {
+  readonly name: EngineName;
+  openThread(opening: ThreadOpening): Promise<EngineThread>;
+}
+
+export interface ThreadOpening {
+  readonly id: ThreadId;
+  readonly settings: ThreadSettings;
+  /** What the thread already holds, when it is continued. */
+  readonly history?: ThreadHistory;
+}
+
+export interface EngineThread {
+  /** What a reader of the first turn sees before that turn begins: initial context, notices. */
+  readonly opening: readonly ThreadEvent[];
+  /**
+   * Runs one turn. Each batch is what became known at once. The last event is the turn's only end; when `ctx.signal` aborts,
+   * that end is `turnAborted` and everything the turn had started is gone by then. Never called while a turn runs.
+   */
+  run(input: TurnInput, ctx: TurnContext): AsyncIterable<readonly ThreadEvent[]>;
+}
+
+export interface TurnContext {
+  readonly threadId: ThreadId;
+  readonly turnId: TurnId;
+  readonly signal: AbortSignal;
+}

@@ -1,0 +1,208 @@
+import type { ThreadId } from "../lib/ids.js";
+
+/** The vocabulary of the domain: a thread holds turns, a turn produces items, and everything that happens is a ThreadEvent. */
+
+export const APPROVAL_POLICIES = ["untrusted", "on-failure", "on-request", "never"] as const;
+export type ApprovalPolicy = (typeof APPROVAL_POLICIES)[number];
+
+export const SANDBOX_MODES = ["read-only", "workspace-write", "danger-full-access"] as const;
+export type SandboxMode = (typeof SANDBOX_MODES)[number];
+
+/** Written as Codex writes it in events and rollouts. */
+export type SandboxPolicy =
+  | { readonly type: "read-only" }
+  | { readonly type: "danger-full-access" }
+  | {
+      readonly type: "workspace-write";
+      readonly writable_roots?: readonly string[];
+      readonly network_access: boolean;
+      readonly exclude_tmpdir_env_var: boolean;
+      readonly exclude_slash_tmp: boolean;
+    };
+
+export const REASONING_EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh"] as const;
+export type ReasoningEffort = (typeof REASONING_EFFORTS)[number];
+
+export const REASONING_SUMMARIES = ["auto", "concise", "detailed", "none"] as const;
+export type ReasoningSummary = (typeof REASONING_SUMMARIES)[number];
+
+export const VERBOSITIES = ["low", "medium", "high"] as const;
+export type Verbosity = (typeof VERBOSITIES)[number];
+
+/** Where and how a model is reached: one entry of `model_providers` in config.toml, defaults filled in. */
+export interface ModelProvider {
+  readonly id: string;
+  readonly name: string;
+  readonly baseUrl: string;
+  readonly wireApi: "responses" | "chat" | "responses_websocket";
+  readonly envKey?: string;
+  readonly envKeyInstructions?: string;
+  readonly bearerToken?: string;
+  readonly httpHeaders: Readonly<Record<string, string>>;
+  /** Header name → environment variable; skipped when the variable is unset or blank. */
+  readonly envHttpHeaders: Readonly<Record<string, string>>;
+  readonly queryParams: Readonly<Record<string, string>>;
+  readonly requestMaxRetries: number;
+  readonly streamMaxRetries: number;
+  readonly streamIdleTimeoutMs: number;
+  readonly requiresOpenaiAuth: boolean;
+}
+
+/** Everything a thread runs with, resolved from defaults, config.toml, profile, command line and call. */
+export interface ThreadSettings {
+  readonly cwd: string;
+  readonly model: string;
+  readonly provider: ModelProvider;
+  readonly approvalPolicy: ApprovalPolicy;
+  readonly sandboxPolicy: SandboxPolicy;
+  readonly reasoningEffort?: ReasoningEffort;
+  readonly reasoningSummary: ReasoningSummary;
+  readonly verbosity?: Verbosity;
+  /** Overrides what the model catalogue says. */
+  readonly supportsReasoningSummaries?: boolean;
+  readonly contextWindow?: number;
+  readonly autoCompactTokenLimit?: number;
+  readonly baseInstructions?: string;
+  readonly developerInstructions?: string;
+  readonly compactPrompt?: string;
+  readonly projectDocMaxBytes: number;
+  readonly projectDocFallbackFilenames: readonly string[];
+  readonly projectRootMarkers: readonly string[];
+  readonly hideAgentReasoning: boolean;
+  readonly showRawAgentReasoning: boolean;
+  readonly features: Readonly<Record<string, boolean>>;
+  /** Remarks about the configuration worth telling the caller (unknown keys and the like). */
+  readonly notices: readonly string[];
+}
+
+export interface TurnInput {
+  readonly text: string;
+}
+
+/** An item of the model's conversation exactly as it went over the wire (`type` decides the rest). */
+export type RawItem = { readonly type: string } & Readonly<Record<string, unknown>>;
+
+export type Item =
+  | { readonly kind: "userMessage"; readonly id: string; readonly text: string }
+  | { readonly kind: "agentMessage"; readonly id: string; readonly texts: readonly string[] }
+  | {
+      readonly kind: "reasoning";
+      readonly id: string;
+      readonly summary: readonly string[];
+      readonly rawContent: readonly string[];
+    }
+  | {
+      readonly kind: "webSearch";
+      readonly id: string;
+      readonly query: string;
+      readonly action: Readonly<Record<string, unknown>>;
+    };
+
+export interface TokenUsage {
+  readonly input_tokens: number;
+  readonly cached_input_tokens: number;
+  readonly output_tokens: number;
+  readonly reasoning_output_tokens: number;
+  readonly total_tokens: number;
+}
+
+export interface TokenUsageInfo {
+  readonly total_token_usage: TokenUsage;
+  readonly last_token_usage: TokenUsage;
+  readonly model_context_window: number | null;
+}
+
+export interface RateLimitWindow {
+  readonly used_percent: number;
+  readonly window_minutes: number | null;
+  readonly resets_at: number | null;
+}
+
+export interface RateLimits {
+  readonly primary: RateLimitWindow | null;
+  readonly secondary: RateLimitWindow | null;
+  readonly credits: { readonly has_credits: boolean; readonly unlimited: boolean; readonly balance: string | null } | null;
+  readonly plan_type: string | null;
+}
+
+/** Codex's classification of a failure, as clients know it. */
+export type CodexErrorInfo =
+  | "context_window_exceeded"
+  | "usage_limit_exceeded"
+  | "internal_server_error"
+  | "unauthorized"
+  | "bad_request"
+  | "sandbox_error"
+  | "other"
+  | {
+      readonly [name in
+        | "http_connection_failed"
+        | "response_stream_connection_failed"
+        | "response_stream_disconnected"
+        | "response_too_many_failed_attempts"]?: { readonly http_status_code: number | null };
+    };
+
+export interface PlanStep {
+  readonly step: string;
+  readonly status: "pending" | "in_progress" | "completed";
+}
+
+/** What happened on a thread, whichever engine ran it. Closed: every reader handles every kind. */
+export type ThreadEvent =
+  // the thread opens
+  | {
+      readonly type: "threadConfigured";
+      readonly threadId: ThreadId;
+      readonly settings: ThreadSettings;
+      readonly recordPath: string | undefined;
+    }
+  | { readonly type: "contextItem"; readonly item: RawItem }
+  | { readonly type: "deprecation"; readonly summary: string; readonly details?: string }
+  | {
+      readonly type: "mcpStartupCompleted";
+      readonly ready: readonly string[];
+      readonly failed: readonly { readonly server: string; readonly error: string }[];
+      readonly cancelled: readonly string[];
+    }
+  // a turn runs
+  | { readonly type: "turnStarted"; readonly contextWindow: number | null }
+  /** The settings a model request is made with; recorded, not shown. */
+  | { readonly type: "turnContext"; readonly settings: ThreadSettings }
+  | { readonly type: "rawItem"; readonly item: RawItem }
+  | { readonly type: "itemStarted"; readonly item: Item }
+  | { readonly type: "itemCompleted"; readonly item: Item }
+  | { readonly type: "messageDelta"; readonly itemId: string; readonly delta: string }
+  | {
+      readonly type: "reasoningDelta";
+      readonly itemId: string;
+      readonly summaryIndex: number;
+      readonly delta: string;
+    }
+  | {
+      readonly type: "rawReasoningDelta";
+      readonly itemId: string;
+      readonly contentIndex: number;
+      readonly delta: string;
+    }
+  | { readonly type: "reasoningSectionBreak"; readonly itemId: string; readonly summaryIndex: number }
+  | { readonly type: "tokenCount"; readonly usage: TokenUsageInfo | null; readonly rateLimits: RateLimits }
+  | { readonly type: "planUpdated"; readonly explanation: string | null; readonly plan: readonly PlanStep[] }
+  /** The history was replaced by a summary; `replacement` is the new history. */
+  | { readonly type: "historyCompacted"; readonly message: string; readonly replacement: readonly RawItem[] }
+  | { readonly type: "warning"; readonly message: string }
+  | { readonly type: "modelRetry"; readonly attempt: number; readonly limit: number; readonly cause: string }
+  // a turn ends, once
+  | { readonly type: "turnCompleted"; readonly lastMessage: string | null }
+  | { readonly type: "turnFailed"; readonly message: string; readonly info: CodexErrorInfo }
+  | { readonly type: "turnAborted"; readonly reason: "interrupted" | "replaced" };
+
+export type TurnEnd = Extract<ThreadEvent, { type: "turnCompleted" | "turnFailed" | "turnAborted" }>;
+
+export type TurnOutcome =
+  | { readonly status: "completed"; readonly lastMessage: string | null }
+  | { readonly status: "failed"; readonly message: string }
+  | { readonly status: "interrupted" };
+
+export function isTurnEnd(event: ThreadEvent): event is TurnEnd {
+  return event.type === "turnCompleted" || event.type === "turnFailed" || event.type === "turnAborted";
+}

@@ -1,0 +1,55 @@
+import type { ThreadId } from "../lib/ids.js";
+import type { ApprovalPolicy, RawItem, ReasoningEffort, SandboxPolicy, ThreadEvent, ThreadSettings, TokenUsageInfo } from "./model.js";
+
+/** Keeps threads beyond this process. `rollouts/` implements it on Codex's JSONL files. */
+export interface ThreadStore {
+  /** The record of a new thread. Nothing is written before the first lease appends. */
+  create(thread: NewThread): ThreadRecord;
+  /** What is kept of a thread; undefined when nobody has it. Throws `StorageFailed` when it is there but unreadable. */
+  find(id: ThreadId): Promise<StoredThread | undefined>;
+}
+
+export interface NewThread {
+  readonly id: ThreadId;
+  readonly settings: ThreadSettings;
+  readonly engine: string;
+}
+
+export interface StoredThread {
+  readonly record: ThreadRecord;
+  readonly history: ThreadHistory;
+}
+
+export interface ThreadRecord {
+  readonly path: string;
+  /** Makes this process the only writer until the lease is released. Throws `ThreadBusyElsewhere` or `StorageFailed`. */
+  lease(): Promise<WriterLease>;
+}
+
+export interface WriterLease {
+  /** Somebody else has written since our last lease: what we remember of the thread is outdated. */
+  readonly changedElsewhere: boolean;
+  /** Returns when the kernel has the lines; throws `StorageFailed` (disk full, folder gone). Deltas are not kept. */
+  append(events: readonly ThreadEvent[]): void;
+  /** Lets others write; the data is on its way to the disk. Harmless when called twice. */
+  release(): void;
+}
+
+/** A thread as it was left: what a model needs to go on, and the settings it ran with. */
+export interface ThreadHistory {
+  readonly items: readonly RawItem[];
+  readonly usage: TokenUsageInfo | null;
+  readonly settings: StoredSettings;
+}
+
+/** What a rollout tells about a thread's settings; absent where it says nothing. */
+export interface StoredSettings {
+  readonly cwd: string;
+  readonly providerId?: string;
+  readonly model?: string;
+  readonly approvalPolicy?: ApprovalPolicy;
+  readonly sandboxPolicy?: SandboxPolicy;
+  readonly reasoningEffort?: ReasoningEffort;
+  readonly baseInstructions?: string;
+  readonly developerInstructions?: string;
+}
