@@ -1,0 +1,103 @@
+import { RPC, RpcError } from "./errors.js";
+
+/** Strings and integers; the answer repeats type and value. */
+export type RequestId = string | number;
+
+export interface RequestMessage {
+  readonly kind: "request";
+  readonly id: RequestId;
+  readonly method: string;
+  readonly params: unknown;
+}
+
+export interface NotificationMessage {
+  readonly kind: "notification";
+  readonly method: string;
+  readonly params: unknown;
+}
+
+export interface ResponseMessage {
+  readonly kind: "response";
+  readonly id: RequestId;
+  readonly outcome: { readonly result: unknown } | { readonly error: RpcError };
+}
+
+/** Not a message. `answer` is what the sender is told, if it can be told anything; `reason` is for the log. */
+export interface UnreadableMessage {
+  readonly kind: "unreadable";
+  readonly reason: string;
+  readonly answer?: { readonly id: RequestId | null; readonly error: RpcError };
+}
+
+export type Message = RequestMessage | NotificationMessage | ResponseMessage | UnreadableMessage;
+
+/** One frame of text → one message, or the entries of a batch. Never throws. */
+export function parseMessage(text: string): Message | readonly Message[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return notJson(text);
+  }
+  return Array.isArray(value) ? value.map(readMessage) : readMessage(value);
+}
+
+// Only what looks like an attempt at JSON is worth an answer; other noise (a stray print, an HTTP header) is not from a JSON-RPC sender.
+function notJson(text: string): UnreadableMessage {
+  const reason = `${text.length} characters that are not JSON`;
+  if (!/^\s*[{[]/.test(text)) return { kind: "unreadable", reason };
+  return {
+    kind: "unreadable",
+    reason,
+    answer: { id: null, error: new RpcError(RPC.parseError, "Parse error: the line is not valid JSON") },
+  };
+}
+
+function readMessage(value: unknown): Message {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return { kind: "unreadable", reason: "not a JSON object" };
+  const { id, method, params } = value as Record<string, unknown>;
+  if (typeof method === "string") {
+    if (id === undefined) return { kind: "notification", method, params };
+    if (isRequestId(id)) return { kind: "request", id, method, params };
+    return { kind: "unreadable", reason: `the id of \`${method}\` is neither a string nor an integer` };
+  }
+  if (!isRequestId(id)) return { kind: "unreadable", reason: "neither a request, a notification nor a response" };
+  if ("error" in value) return { kind: "response", id, outcome: { error: readError(value.error) } };
+  if ("result" in value) return { kind: "response", id, outcome: { result: value.result } };
+  return {
+    kind: "unreadable",
+    reason: "no method",
+    answer: { id, error: new RpcError(RPC.invalidRequest, "Invalid request: `method` must be a string") },
+  };
+}
+
+export function isRequestId(value: unknown): value is RequestId {
+  return typeof value === "string" || Number.isInteger(value);
+}
+
+function readError(value: unknown): RpcError {
+  const { code, message, data } = typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+  return new RpcError(
+    typeof code === "number" ? code : RPC.internalError,
+    typeof message === "string" ? message : "unreadable error",
+    data,
+  );
+}
+
+// Key order is Codex 0.92.0's, so that even a byte-wise comparison of simple answers holds.
+
+export function resultText(id: RequestId, result: unknown): string {
+  return `{"id":${JSON.stringify(id)},"jsonrpc":"2.0","result":${JSON.stringify(result) ?? "null"}}`;
+}
+
+export function errorText(id: RequestId | null, { code, message, extra }: RpcError): string {
+  return JSON.stringify({ error: { code, message, ...(extra === undefined ? {} : { data: extra }) }, id, jsonrpc: "2.0" });
+}
+
+export function requestText(id: RequestId, method: string, params: unknown): string {
+  return JSON.stringify({ id, jsonrpc: "2.0", method, params });
+}
+
+export function notificationText(method: string, params: unknown): string {
+  return JSON.stringify({ jsonrpc: "2.0", method, params });
+}

@@ -1,0 +1,224 @@
+import { type Deferred, deferred } from "../lib/deferred.js";
+import { describe } from "../lib/errors.js";
+import { RPC, RpcError } from "./errors.js";
+import {
+  errorText,
+  type Message,
+  notificationText,
+  parseMessage,
+  type RequestId,
+  type RequestMessage,
+  type ResponseMessage,
+  requestText,
+  resultText,
+} from "./message.js";
+import type { Frame, Wire } from "./wire.js";
+
+/** What the owner of a peer does with what comes in. */
+export interface PeerRole {
+  /** The result, or a thrown RpcError. The signal aborts when the request is cancelled or the peer closes. */
+  answer(request: IncomingRequest): Promise<unknown>;
+  notified(method: string, params: unknown): void;
+  /** Something came that is no message; `reason` is for the log. */
+  unreadable(reason: string): void;
+  /** A method failed in a way nobody foresaw. */
+  failed(method: string, error: unknown): void;
+}
+
+export interface IncomingRequest {
+  readonly id: RequestId;
+  readonly method: string;
+  readonly params: unknown;
+  readonly signal: AbortSignal;
+}
+
+export class PeerClosed extends Error {
+  override readonly name = "PeerClosed";
+}
+
+/** Requests of the other side that run at once; more are refused, so that a flood cannot grow without end. */
+const MAX_INCOMING_IN_FLIGHT = 1024;
+/** Our own requests that wait for an answer. */
+const MAX_OUTGOING_IN_FLIGHT = 1024;
+
+/** Both directions of JSON-RPC on one wire: correlation, cancellation, and everything settled when it closes. */
+export class JsonRpcPeer {
+  /** Arrays of messages are served only where the negotiated protocol has them. */
+  acceptsBatches = false;
+
+  #state: { readonly at: "open" } | { readonly at: "closed"; readonly reason: Error } = { at: "open" };
+  #nextId = 0;
+  readonly #asked = new Map<RequestId, Deferred<unknown>>();
+  readonly #serving = new Map<RequestId, ServedRequest>();
+  #idle: Deferred<void> | undefined;
+
+  constructor(
+    private readonly wire: Wire,
+    private readonly role: PeerRole,
+  ) {}
+
+  /** Reads until the other side closes. The peer stays able to send what is still being worked on. */
+  async run(): Promise<void> {
+    for await (const frame of this.wire.incoming) this.#receive(frame);
+  }
+
+  async request(method: string, params: unknown, options: { readonly signal?: AbortSignal } = {}): Promise<unknown> {
+    if (this.#state.at === "closed") throw this.#state.reason;
+    options.signal?.throwIfAborted();
+    if (this.#asked.size >= MAX_OUTGOING_IN_FLIGHT)
+      throw new RpcError(RPC.busy, `${MAX_OUTGOING_IN_FLIGHT} requests wait for an answer already`);
+    const id = this.#nextId++;
+    const waiting = deferred<unknown>();
+    this.#asked.set(id, waiting);
+    const abort = () => waiting.reject(options.signal?.reason);
+    options.signal?.addEventListener("abort", abort, { once: true });
+    try {
+      this.wire.send(requestText(id, method, params));
+      return await waiting.promise;
+    } finally {
+      this.#asked.delete(id);
+      options.signal?.removeEventListener("abort", abort);
+    }
+  }
+
+  notify(method: string, params: unknown, about?: { readonly relatedTo?: RequestId }): void {
+    this.notifyText(notificationText(method, params), about);
+  }
+
+  /** For notifications sent by the thousand, whose text is put together without building the object. */
+  notifyText(text: string, about?: { readonly relatedTo?: RequestId }): void {
+    if (this.#state.at === "open") this.wire.send(text, about);
+  }
+
+  /** See `Wire.congested`. */
+  congested(): Promise<void> | undefined {
+    return this.wire.congested();
+  }
+
+  /** Aborts a request of the other side; it gets no answer. False when no such request runs. */
+  cancel(id: RequestId, reason: Error): boolean {
+    const served = this.#serving.get(id);
+    if (!served) return false;
+    served.silenced = true;
+    served.abort.abort(reason);
+    return true;
+  }
+
+  /** Resolves when no request of the other side is being worked on. */
+  idle(): Promise<void> {
+    if (this.#serving.size === 0) return Promise.resolve();
+    this.#idle ??= deferred<void>();
+    return this.#idle.promise;
+  }
+
+  /** Rejects what we asked, aborts what we serve; nothing is sent afterwards. Closing twice is harmless. */
+  close(reason: Error): void {
+    if (this.#state.at === "closed") return;
+    this.#state = { at: "closed", reason };
+    for (const waiting of this.#asked.values()) waiting.reject(reason);
+    this.#asked.clear();
+    for (const served of this.#serving.values()) served.abort.abort(reason);
+  }
+
+  #receive(frame: Frame): void {
+    if (this.#state.at === "closed") return;
+    if ("tooLongBytes" in frame) return this.#refuseLongFrame(frame.tooLongBytes);
+    const parsed = parseMessage(frame.text);
+    if (isBatch(parsed)) return this.#receiveBatch(parsed);
+    this.#take(parsed, (text, relatedTo) => {
+      if (text !== undefined) this.wire.send(text, { relatedTo });
+    });
+  }
+
+  #take(message: Message, respond: Respond): void {
+    switch (message.kind) {
+      case "request":
+        return this.#serve(message, respond);
+      case "notification":
+        return this.role.notified(message.method, message.params);
+      case "response":
+        return this.#settle(message);
+      case "unreadable":
+        this.role.unreadable(message.reason);
+        if (message.answer) respond(errorText(message.answer.id, message.answer.error));
+    }
+  }
+
+  #refuseLongFrame(bytes: number): void {
+    this.role.unreadable(`a message of ${bytes} characters was refused`);
+    this.wire.send(
+      errorText(
+        null,
+        new RpcError(RPC.invalidRequest, `Message refused: ${bytes} characters are more than this server takes in one message`),
+      ),
+    );
+  }
+
+  /** A batch is answered by one array, when its last request is done. */
+  #receiveBatch(messages: readonly Message[]): void {
+    if (!this.acceptsBatches || messages.length === 0) {
+      this.role.unreadable("a batch, which the negotiated protocol does not have");
+      const why = messages.length === 0 ? "an empty batch" : "batches exist only in protocol version 2025-03-26";
+      return this.wire.send(errorText(null, new RpcError(RPC.invalidRequest, `Invalid request: ${why}`)));
+    }
+    const expected = messages.filter((message) => message.kind === "request" || (message.kind === "unreadable" && message.answer)).length;
+    const answers: string[] = [];
+    let outstanding = expected;
+    const collect: Respond = (text) => {
+      if (text !== undefined) answers.push(text);
+      if (--outstanding === 0 && answers.length > 0) this.wire.send(`[${answers.join(",")}]`);
+    };
+    for (const message of messages) this.#take(message, collect);
+  }
+
+  #serve(request: RequestMessage, respond: Respond): void {
+    const refusal = this.#refusal(request.id);
+    if (refusal) return respond(errorText(request.id, refusal), request.id);
+    const served: ServedRequest = { abort: new AbortController(), silenced: false };
+    this.#serving.set(request.id, served);
+    const { id, method, params } = request;
+    const finish = (text: string) => {
+      this.#serving.delete(id);
+      if (this.#serving.size === 0) this.#idle?.resolve();
+      const silent = served.silenced || this.#state.at === "closed";
+      respond(silent ? undefined : text, id);
+    };
+    this.role.answer({ id, method, params, signal: served.abort.signal }).then(
+      (result) => finish(resultText(id, result)),
+      (error: unknown) => finish(errorText(id, this.#toRpcError(method, error))),
+    );
+  }
+
+  #refusal(id: RequestId): RpcError | undefined {
+    if (this.#serving.has(id)) return new RpcError(RPC.invalidRequest, "a request with this id is already in flight");
+    if (this.#serving.size >= MAX_INCOMING_IN_FLIGHT)
+      return new RpcError(RPC.busy, `${MAX_INCOMING_IN_FLIGHT} requests are in flight; wait for an answer`);
+    return undefined;
+  }
+
+  #toRpcError(method: string, error: unknown): RpcError {
+    if (error instanceof RpcError) return error;
+    this.role.failed(method, error);
+    return new RpcError(RPC.internalError, `internal error: ${describe(error)}`);
+  }
+
+  #settle({ id, outcome }: ResponseMessage): void {
+    const waiting = this.#asked.get(id);
+    if (!waiting) return;
+    if ("error" in outcome) waiting.reject(outcome.error);
+    else waiting.resolve(outcome.result);
+  }
+}
+
+/** Takes one answer as text; undefined when there is none to give. */
+type Respond = (text: string | undefined, id?: RequestId) => void;
+
+interface ServedRequest {
+  readonly abort: AbortController;
+  /** Nothing more may be said to this request: it was cancelled. */
+  silenced: boolean;
+}
+
+function isBatch(parsed: Message | readonly Message[]): parsed is readonly Message[] {
+  return Array.isArray(parsed);
+}

@@ -1,0 +1,120 @@
+import type { Readable, Writable } from "node:stream";
+import { LineSplitter } from "../jsonrpc/lines.js";
+import type { Frame, Wire } from "../jsonrpc/wire.js";
+import { type Deferred, deferred } from "../lib/deferred.js";
+
+/** The longest line taken. A 5 MB prompt is ordinary; beyond this a sender is broken. */
+const MAX_LINE_LENGTH = 64 * 1024 * 1024;
+/** Unread output past which readers of turns wait: a client that stops reading costs about this much. */
+const CONGESTED_LENGTH = 1024 * 1024;
+/** Unread output past which input waits too. Higher, so that a client that reads slowly can still cancel. */
+const OVERFULL_LENGTH = 16 * CONGESTED_LENGTH;
+/** How long `close` waits for a client that does not read. */
+const FLUSH_MS = 500;
+
+/** This process's stdin and stdout as one Wire. From here on stdout carries messages and nothing else. */
+export function openStdio(): Wire {
+  const { stdin, stdout } = process;
+  const write = stdout.write.bind(stdout);
+  guardStdout();
+  return new StreamWire(stdin, { stream: stdout, write });
+}
+
+// A dependency (or a forgotten console.log) that prints would corrupt the protocol; what it prints goes to stderr instead.
+function guardStdout(): void {
+  process.stdout.write = process.stderr.write.bind(process.stderr);
+}
+
+interface Output {
+  readonly stream: Writable;
+  readonly write: (text: string) => boolean;
+}
+
+/** One message per line over a pair of streams. Everything sent in one turn of the event loop leaves in one write. */
+export class StreamWire implements Wire {
+  readonly incoming: AsyncIterable<Frame>;
+  #queued = "";
+  #flushScheduled = false;
+  #congestion: Deferred<void> | undefined;
+  #state: "open" | "closed" = "open";
+
+  constructor(
+    input: Readable,
+    private readonly output: Output,
+  ) {
+    this.incoming = this.#read(input);
+    output.stream.on("drain", () => this.#relieve());
+    // The reader is gone (EPIPE). Input ends too in that case, so nothing else needs to be told.
+    output.stream.on("error", () => {
+      this.#state = "closed";
+      this.#relieve();
+      input.destroy();
+    });
+  }
+
+  send(text: string): void {
+    if (this.#state === "closed") return;
+    this.#queued += `${text}\n`;
+    if (this.#flushScheduled) return;
+    this.#flushScheduled = true;
+    setImmediate(() => this.#flush());
+  }
+
+  congested(): Promise<void> | undefined {
+    return this.#waitBelow(CONGESTED_LENGTH);
+  }
+
+  async close(): Promise<void> {
+    if (this.#state === "closed") return;
+    this.#flush();
+    this.#state = "closed";
+    this.#relieve();
+    await this.#drained();
+  }
+
+  #waitBelow(length: number): Promise<void> | undefined {
+    if (this.#state === "closed" || this.output.stream.writableLength + this.#queued.length < length) return undefined;
+    this.#congestion ??= deferred<void>();
+    return this.#congestion.promise;
+  }
+
+  #flush(): void {
+    this.#flushScheduled = false;
+    const text = this.#queued;
+    this.#queued = "";
+    if (text !== "" && this.#state === "open") this.output.write(text);
+    if (this.output.stream.writableLength < CONGESTED_LENGTH) this.#relieve();
+  }
+
+  #relieve(): void {
+    this.#congestion?.resolve();
+    this.#congestion = undefined;
+  }
+
+  #drained(): Promise<void> {
+    const { stream } = this.output;
+    if (stream.writableLength === 0 || stream.destroyed) return Promise.resolve();
+    const done = deferred<void>();
+    const timer = setTimeout(() => done.resolve(), FLUSH_MS);
+    stream.once("drain", () => done.resolve());
+    stream.once("error", () => done.resolve());
+    return done.promise.finally(() => clearTimeout(timer));
+  }
+
+  async *#read(input: Readable): AsyncGenerator<Frame> {
+    const lines = new LineSplitter(MAX_LINE_LENGTH);
+    input.setEncoding("utf8");
+    try {
+      for await (const chunk of input) {
+        for (const frame of lines.push(String(chunk))) {
+          yield frame;
+          const overfull = this.#waitBelow(OVERFULL_LENGTH);
+          if (overfull) await overfull;
+        }
+      }
+    } catch {
+      // A broken pipe on our input is the end of it, like a closed one.
+    }
+    yield* lines.end();
+  }
+}
