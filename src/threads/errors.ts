@@ -15,7 +15,9 @@ export class ThreadBusyElsewhere extends AppError {
     readonly threadId: ThreadId,
     readonly holder: string,
   ) {
-    super(`Thread ${threadId} is in use by another process (${holder}). Wait until its turn has ended, or end that process, then send the reply again.`);
+    super(
+      `Thread ${threadId} is in use by another process (${holder}). Wait until its turn has ended, or end that process, then send the reply again.`,
+    );
   }
 }
 

@@ -169,6 +169,8 @@ export type ThreadEvent =
   /** The settings a model request is made with; recorded, not shown. */
   | { readonly type: "turnContext"; readonly settings: ThreadSettings }
   | { readonly type: "rawItem"; readonly item: RawItem }
+  /** Part of the model's conversation that is recorded but not shown. */
+  | { readonly type: "unseenItem"; readonly item: RawItem }
   | { readonly type: "itemStarted"; readonly item: Item }
   | { readonly type: "itemCompleted"; readonly item: Item }
   | { readonly type: "messageDelta"; readonly itemId: string; readonly delta: string }

@@ -1,0 +1,188 @@
+import { assertNever } from "../lib/assertNever.js";
+import type { ThreadId, TurnId } from "../lib/ids.js";
+import type { Item, RawItem, ThreadEvent } from "./model.js";
+
+/** One Codex event as clients and rollouts know it: `type` plus that type's fields, in Codex 0.92.0's shape and key order. */
+export type EventMsg = { readonly type: string } & Readonly<Record<string, unknown>>;
+
+interface Where {
+  readonly threadId: ThreadId;
+  readonly turnId: TurnId;
+}
+
+/** ThreadEvent → the Codex events it shows as, in order: the item event first, then its older equivalents. */
+export function eventMsgs(event: ThreadEvent, where: Where): EventMsg[] {
+  switch (event.type) {
+    case "threadConfigured":
+      return [sessionConfigured(event)];
+    case "contextItem":
+    case "rawItem":
+      return [{ type: "raw_response_item", item: shownItem(event.item) }];
+    case "deprecation":
+      return [{ type: "deprecation_notice", summary: event.summary, ...(event.details === undefined ? {} : { details: event.details }) }];
+    case "mcpStartupCompleted":
+      return [{ type: "mcp_startup_complete", ready: event.ready, failed: event.failed, cancelled: event.cancelled }];
+    case "turnStarted":
+      return [{ type: "task_started", model_context_window: event.contextWindow }];
+    case "turnContext":
+    case "unseenItem":
+      return [];
+    case "itemStarted":
+      return itemStarted(event.item, where);
+    case "itemCompleted":
+      return [itemEvent("item_completed", event.item, where), ...legacyCompleted(event.item)];
+    case "messageDelta":
+      return [
+        {
+          type: "agent_message_content_delta",
+          thread_id: where.threadId,
+          turn_id: where.turnId,
+          item_id: event.itemId,
+          delta: event.delta,
+        },
+        { type: "agent_message_delta", delta: event.delta },
+      ];
+    case "reasoningDelta":
+      return [
+        {
+          type: "reasoning_content_delta",
+          thread_id: where.threadId,
+          turn_id: where.turnId,
+          item_id: event.itemId,
+          delta: event.delta,
+          summary_index: event.summaryIndex,
+        },
+        { type: "agent_reasoning_delta", delta: event.delta },
+      ];
+    case "rawReasoningDelta":
+      return [
+        {
+          type: "reasoning_raw_content_delta",
+          thread_id: where.threadId,
+          turn_id: where.turnId,
+          item_id: event.itemId,
+          delta: event.delta,
+          content_index: event.contentIndex,
+        },
+        { type: "agent_reasoning_raw_content_delta", delta: event.delta },
+      ];
+    case "reasoningSectionBreak":
+      return [{ type: "agent_reasoning_section_break", item_id: event.itemId, summary_index: event.summaryIndex }];
+    case "tokenCount":
+      return [{ type: "token_count", info: event.usage, rate_limits: event.rateLimits }];
+    case "planUpdated":
+      return [{ type: "plan_update", explanation: event.explanation, plan: event.plan }];
+    case "historyCompacted":
+      return [{ type: "context_compacted" }];
+    case "warning":
+      return [{ type: "warning", message: event.message }];
+    case "modelRetry":
+      return [
+        {
+          type: "stream_error",
+          message: `Reconnecting... ${event.attempt}/${event.limit}`,
+          codex_error_info: { response_stream_disconnected: { http_status_code: null } },
+          additional_details: event.cause,
+        },
+      ];
+    case "turnCompleted":
+      return [{ type: "task_complete", last_agent_message: event.lastMessage }];
+    case "turnFailed":
+      return [{ type: "error", message: event.message, codex_error_info: event.info }];
+    case "turnAborted":
+      return [{ type: "turn_aborted", reason: event.reason }];
+    default:
+      return assertNever(event);
+  }
+}
+
+function sessionConfigured({ threadId, settings, recordPath }: Extract<ThreadEvent, { type: "threadConfigured" }>): EventMsg {
+  return {
+    type: "session_configured",
+    session_id: threadId,
+    model: settings.model,
+    model_provider_id: settings.provider.id,
+    approval_policy: settings.approvalPolicy,
+    sandbox_policy: settings.sandboxPolicy,
+    cwd: settings.cwd,
+    ...(settings.reasoningEffort === undefined ? {} : { reasoning_effort: settings.reasoningEffort }),
+    history_log_id: 0,
+    history_entry_count: 0,
+    ...(recordPath === undefined ? {} : { rollout_path: recordPath }),
+  };
+}
+
+function itemEvent(type: "item_started" | "item_completed", item: Item, where: Where): EventMsg {
+  return { type, thread_id: where.threadId, turn_id: where.turnId, item: turnItem(item) };
+}
+
+function itemStarted(item: Item, where: Where): EventMsg[] {
+  const started = itemEvent("item_started", item, where);
+  return item.kind === "webSearch" ? [started, { type: "web_search_begin", call_id: item.id }] : [started];
+}
+
+function turnItem(item: Item): unknown {
+  switch (item.kind) {
+    case "userMessage":
+      return { type: "UserMessage", id: item.id, content: [{ type: "text", text: item.text, text_elements: [] }] };
+    case "agentMessage":
+      return { type: "AgentMessage", id: item.id, content: item.texts.map((text) => ({ type: "Text", text })) };
+    case "reasoning":
+      return { type: "Reasoning", id: item.id, summary_text: item.summary, raw_content: item.rawContent };
+    case "webSearch":
+      return { type: "WebSearch", id: item.id, query: item.query, action: item.action };
+    default:
+      return assertNever(item);
+  }
+}
+
+function legacyCompleted(item: Item): EventMsg[] {
+  switch (item.kind) {
+    case "userMessage":
+      return [{ type: "user_message", message: item.text, images: [], local_images: [], text_elements: [] }];
+    case "agentMessage":
+      return item.texts.map((message) => ({ type: "agent_message", message }));
+    case "reasoning":
+      return [
+        ...item.summary.map((text) => ({ type: "agent_reasoning", text })),
+        ...item.rawContent.map((text) => ({ type: "agent_reasoning_raw_content", text })),
+      ];
+    case "webSearch":
+      return [{ type: "web_search_end", call_id: item.id, query: item.query, action: item.action }];
+    default:
+      return assertNever(item);
+  }
+}
+
+/** Codex shows known items with the fields it knows, in its order; what it does not know is shown as it came. */
+function shownItem(item: RawItem): RawItem {
+  switch (item.type) {
+    case "message":
+      return { type: "message", role: item["role"], content: shownContent(item["content"]) };
+    case "reasoning":
+      return {
+        type: "reasoning",
+        summary: item["summary"] ?? [],
+        content: item["content"] ?? null,
+        encrypted_content: item["encrypted_content"] ?? null,
+      };
+    case "function_call":
+      return { type: "function_call", name: item["name"], arguments: item["arguments"], call_id: item["call_id"] };
+    case "custom_tool_call": {
+      const { type, status, call_id, name, input } = item;
+      return { type, ...(status === undefined ? {} : { status }), call_id, name, input };
+    }
+    default: {
+      const { id: _, ...shown } = item;
+      return shown as RawItem;
+    }
+  }
+}
+
+function shownContent(content: unknown): unknown {
+  if (!Array.isArray(content)) return content;
+  return content.map((part: unknown) => {
+    if (typeof part !== "object" || part === null || !("text" in part) || !("type" in part)) return part;
+    return { type: part.type, text: part.text };
+  });
+}

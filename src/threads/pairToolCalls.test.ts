@@ -1,0 +1,40 @@
+import { expect, it } from "vitest";
+import type { RawItem } from "./model.js";
+import { pairToolCalls } from "./pairToolCalls.js";
+
+const call = (id: string): RawItem => ({ type: "function_call", name: "shell", arguments: "{}", call_id: id });
+const output = (id: string, text = "done"): RawItem => ({ type: "function_call_output", call_id: id, output: text });
+const patch = (id: string): RawItem => ({ type: "custom_tool_call", name: "apply_patch", input: "", call_id: id });
+const patchOutput = (id: string, text = "done"): RawItem => ({ type: "custom_tool_call_output", call_id: id, output: text });
+const localShell = (id: string | null): RawItem => ({
+  type: "local_shell_call",
+  call_id: id,
+  status: "completed",
+  action: { type: "exec" },
+});
+
+it("a history in which every call has its output stays as it is", () => {
+  const items = [call("1"), call("2"), output("2"), output("1"), patch("3"), patchOutput("3"), localShell("4"), output("4")];
+  expect(pairToolCalls(items)).toBe(items);
+});
+
+it("calls that were cut off are answered with aborted, each in its own form", () => {
+  expect(pairToolCalls([call("1"), call("2"), output("1"), patch("3"), localShell("4")])).toEqual([
+    call("1"),
+    call("2"),
+    output("2", "aborted"),
+    output("1"),
+    patch("3"),
+    patchOutput("3", "aborted"),
+    localShell("4"),
+    output("4", "aborted"),
+  ]);
+});
+
+it("outputs nobody asked for are dropped, also when the call was of another kind", () => {
+  expect(pairToolCalls([output("1"), patch("2"), output("2"), patchOutput("2")])).toEqual([patch("2"), patchOutput("2")]);
+});
+
+it("a local shell call without a call id cannot be answered and is left alone", () => {
+  expect(pairToolCalls([localShell(null), output("9")])).toEqual([localShell(null)]);
+});

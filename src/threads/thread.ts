@@ -1,0 +1,123 @@
+import { AppError, describe } from "../lib/errors.js";
+import { type ThreadId, type TurnId, turnIdOf } from "../lib/ids.js";
+import type { EngineThread } from "./engine.js";
+import { TooManyQueuedTurns } from "./errors.js";
+import type { ThreadEvent, ThreadSettings, TurnInput } from "./model.js";
+import type { ThreadRecord, WriterLease } from "./store.js";
+import { Turn } from "./turn.js";
+
+/** Replies that may wait behind a running turn. */
+const MAX_QUEUED_TURNS = 32;
+
+export interface ThreadParts {
+  readonly id: ThreadId;
+  readonly settings: ThreadSettings;
+  readonly record: ThreadRecord;
+  readonly engineThread: EngineThread;
+  /** Reads the thread from its record again, when somebody else has written to it or we lost track. */
+  readonly reload: () => Promise<EngineThread>;
+}
+
+/** A conversation: settings, a record on disk, and at most one running turn; later turns wait in order. */
+export class Thread {
+  readonly id: ThreadId;
+  readonly settings: ThreadSettings;
+  readonly #record: ThreadRecord;
+  readonly #reload: () => Promise<EngineThread>;
+  #engineThread: EngineThread | undefined;
+  readonly #queue: Turn[] = [];
+  #playing: Promise<void> | undefined;
+  #replies = 0;
+  #lastUsed = Date.now();
+
+  constructor({ id, settings, record, engineThread, reload }: ThreadParts) {
+    this.id = id;
+    this.settings = settings;
+    this.#record = record;
+    this.#engineThread = engineThread;
+    this.#reload = reload;
+  }
+
+  /** When the last turn began or ended; undefined while one runs or waits. */
+  get idleSince(): number | undefined {
+    return this.#playing ? undefined : this.#lastUsed;
+  }
+
+  /** The first turn, which also shows how the thread opened. */
+  begin(input: TurnInput, turnId: TurnId): Turn {
+    const opening: ThreadEvent[] = [
+      { type: "threadConfigured", threadId: this.id, settings: this.settings, recordPath: this.#record.path },
+      ...(this.#engineThread?.opening ?? []),
+    ];
+    return this.#enqueue(new Turn(this.id, turnId, input), opening);
+  }
+
+  /** A further turn; runs when the ones before it have ended. */
+  reply(input: TurnInput): Turn {
+    if (this.#queue.length >= MAX_QUEUED_TURNS) throw new TooManyQueuedTurns(this.id, MAX_QUEUED_TURNS);
+    return this.#enqueue(new Turn(this.id, turnIdOf(String(this.#replies++)), input), []);
+  }
+
+  interrupt(): void {
+    for (const turn of this.#queue) turn.interrupt();
+  }
+
+  /** Resolves when no turn runs or waits. */
+  async settle(): Promise<void> {
+    await this.#playing;
+  }
+
+  #enqueue(turn: Turn, opening: readonly ThreadEvent[]): Turn {
+    this.#queue.push(turn);
+    // Never rejects: whatever goes wrong becomes the turn's outcome.
+    this.#playing = (this.#playing ?? Promise.resolve()).then(() => this.#play(turn, opening));
+    return turn;
+  }
+
+  async #play(turn: Turn, opening: readonly ThreadEvent[]): Promise<void> {
+    this.#lastUsed = Date.now();
+    if (turn.signal.aborted) turn.publish([{ type: "turnAborted", reason: "interrupted" }]);
+    else
+      await this.#record.lease().then(
+        (lease) => this.#runWith(lease, turn, opening),
+        (error: unknown) => turn.publish([failed(error)]),
+      );
+    this.#queue.splice(this.#queue.indexOf(turn), 1);
+    this.#lastUsed = Date.now();
+    if (this.#queue.length === 0) this.#playing = undefined;
+  }
+
+  async #runWith(lease: WriterLease, turn: Turn, opening: readonly ThreadEvent[]): Promise<void> {
+    try {
+      if (lease.changedElsewhere) this.#engineThread = undefined;
+      const abandoned = turn.abandoned.then(() => "abandoned" as const);
+      const end = await Promise.race([this.#run(lease, turn, opening), abandoned]);
+      // Memory and record may tell different stories now, or the engine did not stop when told: the record is right.
+      if (end !== "ended") this.#engineThread = undefined;
+    } finally {
+      lease.release();
+    }
+  }
+
+  async #run(lease: WriterLease, turn: Turn, opening: readonly ThreadEvent[]): Promise<"ended" | "broken"> {
+    const tell = (events: readonly ThreadEvent[]) => {
+      lease.append(events);
+      turn.publish(events);
+    };
+    try {
+      this.#engineThread ??= await this.#reload();
+      if (opening.length > 0) tell(opening);
+      const { id: turnId, threadId, signal } = turn;
+      for await (const batch of this.#engineThread.run(turn.input, { threadId, turnId, signal })) tell(batch);
+      if (turn.ended) return "ended";
+      turn.publish([failed(new Error("the engine stopped without saying how the turn ended"))]);
+    } catch (error) {
+      turn.publish([failed(error)]);
+    }
+    return "broken";
+  }
+}
+
+function failed(error: unknown): ThreadEvent {
+  return { type: "turnFailed", message: describe(error), info: error instanceof AppError ? "other" : "internal_server_error" };
+}

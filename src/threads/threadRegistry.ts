@@ -1,0 +1,99 @@
+import { newThreadId, type ThreadId, type TurnId } from "../lib/ids.js";
+import type { Engine, EngineThread } from "./engine.js";
+import { ThreadNotFound } from "./errors.js";
+import type { ThreadSettings, TurnInput } from "./model.js";
+import type { StoredSettings, StoredThread, ThreadStore } from "./store.js";
+import { Thread } from "./thread.js";
+import type { Turn } from "./turn.js";
+
+const SWEEP_EVERY_MS = 60_000;
+
+export interface RegistryOptions {
+  readonly engine: Engine;
+  readonly store: ThreadStore;
+  /** The settings a thread of an earlier process goes on with. */
+  readonly settingsOf: (stored: StoredSettings) => ThreadSettings;
+  /** How long a thread stays in memory after its last turn. */
+  readonly idleMs: number;
+}
+
+/** The threads this process has loaded. One that is not loaded comes back from the store when it is named. */
+export class ThreadRegistry {
+  readonly #loaded = new Map<ThreadId, Thread>();
+  readonly #loading = new Map<ThreadId, Promise<Thread>>();
+  readonly #sweep: NodeJS.Timeout;
+
+  constructor(private readonly options: RegistryOptions) {
+    this.#sweep = setInterval(() => this.unloadIdle(Date.now()), Math.min(SWEEP_EVERY_MS, options.idleMs));
+    this.#sweep.unref();
+  }
+
+  /** Opens a thread and begins its first turn. */
+  async start(settings: ThreadSettings, input: TurnInput, turnId: TurnId): Promise<Turn> {
+    const { engine, store } = this.options;
+    const id = newThreadId();
+    const engineThread = await engine.openThread({ id, settings });
+    const record = store.create({ id, settings, engine: engine.name });
+    const thread = new Thread({ id, settings, record, engineThread, reload: () => this.#reopen(id, settings) });
+    this.#loaded.set(id, thread);
+    return thread.begin(input, turnId);
+  }
+
+  /** A further turn on a thread, loaded or stored. Throws `ThreadNotFound`. */
+  async reply(id: ThreadId, input: TurnInput): Promise<Turn> {
+    const thread = this.#loaded.get(id) ?? (await this.#load(id));
+    return thread.reply(input);
+  }
+
+  /** Takes threads out of memory whose last turn is long past. */
+  unloadIdle(now: number): void {
+    for (const [id, { idleSince }] of this.#loaded)
+      if (idleSince !== undefined && now - idleSince >= this.options.idleMs) this.#loaded.delete(id);
+  }
+
+  get loadedCount(): number {
+    return this.#loaded.size;
+  }
+
+  interruptAll(): void {
+    for (const thread of this.#loaded.values()) thread.interrupt();
+  }
+
+  /** Resolves when no turn runs. */
+  async settle(): Promise<void> {
+    await Promise.all([...this.#loaded.values()].map((thread) => thread.settle()));
+  }
+
+  close(): void {
+    clearInterval(this.#sweep);
+  }
+
+  /** Two replies that name the same stored thread at once must not load it twice. */
+  #load(id: ThreadId): Promise<Thread> {
+    const running = this.#loading.get(id);
+    if (running) return running;
+    const loading = this.#open(id).finally(() => this.#loading.delete(id));
+    this.#loading.set(id, loading);
+    return loading;
+  }
+
+  async #open(id: ThreadId): Promise<Thread> {
+    const { record, history } = await this.#stored(id);
+    const settings = this.options.settingsOf(history.settings);
+    const engineThread = await this.options.engine.openThread({ id, settings, history });
+    const thread = new Thread({ id, settings, record, engineThread, reload: () => this.#reopen(id, settings) });
+    this.#loaded.set(id, thread);
+    return thread;
+  }
+
+  async #reopen(id: ThreadId, settings: ThreadSettings): Promise<EngineThread> {
+    const { history } = await this.#stored(id);
+    return this.options.engine.openThread({ id, settings, history });
+  }
+
+  async #stored(id: ThreadId): Promise<StoredThread> {
+    const stored = await this.options.store.find(id);
+    if (!stored) throw new ThreadNotFound(id);
+    return stored;
+  }
+}

@@ -1,0 +1,81 @@
+import { deferred } from "../lib/deferred.js";
+import type { ThreadId, TurnId } from "../lib/ids.js";
+import { condenseEvents, weighEvent } from "./condense.js";
+import { EventLog } from "./eventLog.js";
+import { isTurnEnd, type ThreadEvent, type TurnEnd, type TurnInput, type TurnOutcome } from "./model.js";
+
+/** What a running turn keeps for readers that are behind or come back. */
+const LOG_LIMIT_BYTES = 8 * 1024 * 1024;
+/** An interrupted engine has this long to end its turn by itself. */
+const INTERRUPT_GRACE_MS = 2_000;
+
+/** One exchange on a thread: queued → running → ended, with a log anyone may read and an outcome anyone may await. */
+export class Turn {
+  readonly log = new EventLog<ThreadEvent>({ limit: LOG_LIMIT_BYTES, weigh: weighEvent, condense: condenseEvents });
+  readonly #outcome = deferred<TurnOutcome>();
+  readonly #abandoned = deferred<void>();
+  readonly #abort = new AbortController();
+  #overdue: NodeJS.Timeout | undefined;
+  #state: "open" | "ended" = "open";
+
+  constructor(
+    readonly threadId: ThreadId,
+    readonly id: TurnId,
+    readonly input: TurnInput,
+  ) {}
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** Settles once, after the last event is in the log. Never rejects. */
+  get outcome(): Promise<TurnOutcome> {
+    return this.#outcome.promise;
+  }
+
+  /** Resolves when an interrupted engine did not end its turn in time and the turn was ended without it. */
+  get abandoned(): Promise<void> {
+    return this.#abandoned.promise;
+  }
+
+  get ended(): boolean {
+    return this.#state === "ended";
+  }
+
+  publish(events: readonly ThreadEvent[]): void {
+    if (this.#state === "ended") return;
+    this.log.append(events);
+    const last = events.at(-1);
+    if (last && isTurnEnd(last)) this.#end(last);
+  }
+
+  /** Asks the engine to stop; the turn ends soon, whatever the engine does. Harmless when it has ended. */
+  interrupt(): void {
+    if (this.#state === "ended" || this.signal.aborted) return;
+    this.#overdue = setTimeout(() => this.#abandon(), INTERRUPT_GRACE_MS);
+    this.#abort.abort(new Error("the turn was interrupted"));
+  }
+
+  #abandon(): void {
+    this.publish([{ type: "turnAborted", reason: "interrupted" }]);
+    this.#abandoned.resolve();
+  }
+
+  #end(end: TurnEnd): void {
+    this.#state = "ended";
+    clearTimeout(this.#overdue);
+    this.log.end();
+    this.#outcome.resolve(outcomeOf(end));
+  }
+}
+
+function outcomeOf(end: TurnEnd): TurnOutcome {
+  switch (end.type) {
+    case "turnCompleted":
+      return { status: "completed", lastMessage: end.lastMessage };
+    case "turnFailed":
+      return { status: "failed", message: end.message };
+    case "turnAborted":
+      return { status: "interrupted" };
+  }
+}
