@@ -1,0 +1,25 @@
+import type { FileHandle } from "node:fs/promises";
+
+const BLOCK_BYTES = 1024 * 1024;
+const NEWLINE = 0x0a;
+
+/**
+ * The lines of a file that end in a newline, as bytes that are valid until the next one is asked for. Holds one line and
+ * one block in memory, however large the file is. A last line without a newline is not shown: its writer died.
+ */
+export async function* completeLines(file: FileHandle): AsyncGenerator<Buffer> {
+  const block = Buffer.allocUnsafe(BLOCK_BYTES);
+  let begun: Buffer[] = [];
+  for (;;) {
+    const { bytesRead } = await file.read(block, 0, BLOCK_BYTES, null);
+    if (bytesRead === 0) return;
+    let rest = block.subarray(0, bytesRead);
+    for (let end = rest.indexOf(NEWLINE); end !== -1; end = rest.indexOf(NEWLINE)) {
+      const line = rest.subarray(0, end);
+      yield begun.length === 0 ? line : Buffer.concat([...begun, line]);
+      begun = [];
+      rest = rest.subarray(end + 1);
+    }
+    if (rest.length > 0) begun.push(Buffer.from(rest));
+  }
+}

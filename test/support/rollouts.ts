@@ -1,0 +1,63 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { RolloutStore } from "../../src/rollouts/store.js";
+import type { RawItem, ThreadEvent, ThreadSettings } from "../../src/threads/model.js";
+
+/** A CODEX_HOME of its own, gone at the end of the test. */
+export function tempHome(): { readonly path: string } & Disposable {
+  const folder = mkdtempSync(path.join(tmpdir(), "codex-home-"));
+  return { path: folder, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+export function storeIn(codexHome: string, env: Record<string, string> = {}): RolloutStore {
+  return new RolloutStore({ codexHome, version: "1.2.3", env });
+}
+
+export function settingsIn(cwd: string, changes: Partial<ThreadSettings> = {}): ThreadSettings {
+  return {
+    cwd,
+    model: "gpt-5.2-codex",
+    provider: {
+      id: "openai",
+      name: "OpenAI",
+      baseUrl: "http://127.0.0.1:9/v1",
+      wireApi: "responses",
+      httpHeaders: {},
+      envHttpHeaders: {},
+      queryParams: {},
+      requestMaxRetries: 0,
+      streamMaxRetries: 0,
+      streamIdleTimeoutMs: 1000,
+      requiresOpenaiAuth: false,
+    },
+    approvalPolicy: "on-request",
+    sandboxPolicy: { type: "read-only" },
+    reasoningSummary: "auto",
+    projectDocMaxBytes: 0,
+    projectDocFallbackFilenames: [],
+    projectRootMarkers: [],
+    hideAgentReasoning: false,
+    showRawAgentReasoning: false,
+    features: {},
+    notices: [],
+    ...changes,
+  };
+}
+
+export function message(role: "user" | "assistant" | "developer", text: string): RawItem {
+  return { type: "message", role, content: [{ type: role === "assistant" ? "output_text" : "input_text", text }] };
+}
+
+/** The model says something: one line in a rollout. */
+export function saying(text: string): ThreadEvent {
+  return { type: "rawItem", item: message("assistant", text) };
+}
+
+/** The file's lines as objects; fails if one of them is not JSON. */
+export function linesIn(file: string): Record<string, unknown>[] {
+  return readFileSync(file, "utf8")
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+}
