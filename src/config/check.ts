@@ -1,0 +1,139 @@
+import { assertNever } from "../lib/assertNever.js";
+import { ConfigInvalid } from "./errors.js";
+import { CONFIG_SCHEMA } from "./schema.js";
+import { type ConfigTree, isTree } from "./tree.js";
+import type { ConfigType, IntegerWidth, TableType } from "./types.js";
+
+/**
+ * Checks settings against the schema and names the keys nobody knows. Throws `ConfigInvalid` in the words Codex uses.
+ * A partial tree is one layer of several: what it lacks may come from another.
+ */
+export function checkConfig(tree: ConfigTree, { partial = false }: { partial?: boolean } = {}): { unknownKeys: string[] } {
+  const unknownKeys: string[] = [];
+  checkTable(tree, CONFIG_SCHEMA, { path: [], partial, unknownKeys });
+  return { unknownKeys };
+}
+
+/** Where in the tree we are, and what we found on the way. */
+interface Spot {
+  readonly path: readonly string[];
+  readonly partial: boolean;
+  readonly unknownKeys: string[];
+}
+
+function checkTable(tree: ConfigTree, type: TableType, spot: Spot): void {
+  for (const [key, value] of Object.entries(tree)) {
+    const setting = Object.hasOwn(type.fields, key) ? type.fields[key] : undefined;
+    if (setting) checkValue(value, setting.type, below(spot, key));
+    else spot.unknownKeys.push(nameOf(below(spot, key)));
+  }
+  if (!spot.partial) checkWhole(tree, type, spot);
+}
+
+function checkWhole(tree: ConfigTree, type: TableType, spot: Spot): void {
+  const missing = type.required.find((key) => !Object.hasOwn(tree, key));
+  if (missing !== undefined) throw invalidAt(spot, `missing field \`${missing}\``);
+  const problem = type.rule?.(tree);
+  if (problem !== undefined) throw invalidAt(spot, problem);
+}
+
+function checkValue(value: unknown, type: ConfigType, spot: Spot): void {
+  switch (type.kind) {
+    case "anything":
+      break;
+    case "text":
+    case "path":
+      if (typeof value !== "string") throw wrongType(value, "a string", spot);
+      break;
+    case "flag":
+      if (typeof value !== "boolean") throw wrongType(value, "a boolean", spot);
+      break;
+    case "choice":
+      checkChoice(value, type.values, spot);
+      break;
+    case "integer":
+      checkInteger(value, type, spot);
+      break;
+    case "float":
+      if (typeof value !== "number" && typeof value !== "bigint") throw wrongType(value, "f64", spot);
+      checkAtLeast(value, type.atLeast, spot);
+      break;
+    case "list":
+      if (!Array.isArray(value)) throw wrongType(value, "a sequence", spot);
+      for (const entry of value) checkValue(entry, type.of, spot);
+      break;
+    case "map":
+      if (!isTree(value)) throw wrongType(value, "a map", spot);
+      for (const [key, entry] of Object.entries(value)) checkValue(entry, type.of, below(spot, key));
+      break;
+    case "table":
+      if (!isTree(value)) throw wrongType(value, "a map", spot);
+      checkTable(value, type, spot);
+      break;
+    default:
+      assertNever(type);
+  }
+}
+
+function checkChoice(value: unknown, values: readonly string[], spot: Spot): void {
+  if (typeof value !== "string") throw wrongType(value, "a string", spot);
+  if (!values.includes(value)) throw invalidAt(spot, `unknown variant \`${value}\`, expected ${alternatives(values)}`);
+}
+
+function alternatives(values: readonly string[]): string {
+  const quoted = values.map((value) => `\`${value}\``);
+  return quoted.length > 2 ? `one of ${quoted.join(", ")}` : quoted.join(" or ");
+}
+
+const RANGES: Readonly<Record<IntegerWidth, { readonly smallest: bigint; readonly largest: bigint }>> = {
+  u16: { smallest: 0n, largest: 2n ** 16n - 1n },
+  u64: { smallest: 0n, largest: 2n ** 64n - 1n },
+  usize: { smallest: 0n, largest: 2n ** 64n - 1n },
+  i64: { smallest: -(2n ** 63n), largest: 2n ** 63n - 1n },
+};
+
+function checkInteger(value: unknown, type: { width: IntegerWidth; atLeast?: number }, spot: Spot): void {
+  if (!isInteger(value)) throw wrongType(value, type.width, spot);
+  const { smallest, largest } = RANGES[type.width];
+  if (value < smallest || value > largest) throw invalidAt(spot, `invalid value: ${kindOf(value)}, expected ${type.width}`);
+  checkAtLeast(value, type.atLeast, spot);
+}
+
+// JSON does not tell 5 from 5.0, and the TOML parser gives both as the number 5: a whole number counts as an integer.
+function isInteger(value: unknown): value is number | bigint {
+  return typeof value === "bigint" || (typeof value === "number" && Number.isInteger(value));
+}
+
+function checkAtLeast(value: number | bigint, smallest: number | undefined, spot: Spot): void {
+  if (smallest !== undefined && !(value >= smallest)) throw new ConfigInvalid(`${nameOf(spot)} must be at least ${smallest}`);
+}
+
+// Values under these keys may be secrets, and an error text travels far.
+const SECRET_KEYS = new Set(["http_headers", "query_params", "env", "set", "experimental_bearer_token"]);
+
+function wrongType(value: unknown, expected: string, spot: Spot): ConfigInvalid {
+  const secret = typeof value === "string" && spot.path.some((key) => SECRET_KEYS.has(key));
+  return invalidAt(spot, `invalid type: ${kindOf(secret ? "****" : value)}, expected ${expected}`);
+}
+
+function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return "null";
+  if (typeof value === "string") return `string ${JSON.stringify(value)}`;
+  if (isInteger(value)) return `integer \`${value}\``;
+  if (typeof value === "number") return `floating point \`${value}\``;
+  if (typeof value === "boolean") return `boolean \`${value}\``;
+  if (value instanceof Date) return "datetime";
+  return Array.isArray(value) ? "sequence" : "map";
+}
+
+function invalidAt(spot: Spot, reason: string): ConfigInvalid {
+  return new ConfigInvalid(`${reason}\nin \`${nameOf(spot)}\`\n`);
+}
+
+function below(spot: Spot, key: string): Spot {
+  return { ...spot, path: [...spot.path, key] };
+}
+
+function nameOf(spot: Spot): string {
+  return spot.path.join(".");
+}

@@ -1,0 +1,33 @@
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { describe } from "../lib/errors.js";
+import { CodexHomeMissing } from "./errors.js";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The folder with config.toml, auth.json and sessions/. Unless CODEX_HOME names it, it may not exist yet. */
+export function findCodexHome(env: Environment): string {
+  return env.CODEX_HOME ? namedFolder(env.CODEX_HOME) : path.join(userHome(env), ".codex");
+}
+
+export function userHome(env: Environment): string {
+  return env.HOME || os.homedir();
+}
+
+function namedFolder(named: string): string {
+  const found = realFolder(named);
+  if (fs.statSync(found).isDirectory()) return found;
+  throw new CodexHomeMissing(`CODEX_HOME is set to ${named}, which is not a folder. Name a folder, or unset CODEX_HOME to use ~/.codex.`);
+}
+
+function realFolder(named: string): string {
+  try {
+    return fs.realpathSync(named);
+  } catch (error) {
+    throw new CodexHomeMissing(
+      `CODEX_HOME is set to ${named}, which cannot be opened (${describe(error)}). Create that folder, or unset CODEX_HOME to use ~/.codex.`,
+      { cause: error },
+    );
+  }
+}

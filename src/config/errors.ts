@@ -1,0 +1,25 @@
+import { AppError } from "../lib/errors.js";
+
+/** A setting that cannot be used, wherever it was written: config.toml, a profile, the command line or a call. */
+export class ConfigInvalid extends AppError {
+  readonly code = "config_invalid";
+}
+
+/** An argument of `-c` that is not `key=value`. */
+export class OverrideMalformed extends AppError {
+  readonly code = "override_malformed";
+}
+
+export class CodexHomeMissing extends AppError {
+  readonly code = "codex_home_missing";
+}
+
+/** Runs `work`; a complaint about a setting comes out on one line, behind the words that say where the setting was written. */
+export function complainingAbout<T>(source: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof ConfigInvalid)) throw error;
+    throw new ConfigInvalid(`${source}: ${error.message.trimEnd().replaceAll("\n", " ")}`, { cause: error });
+  }
+}

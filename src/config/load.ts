@@ -1,0 +1,69 @@
+import fs from "node:fs";
+import path from "node:path";
+import { parse, TomlError } from "smol-toml";
+import { describe, errorCode } from "../lib/errors.js";
+import { checkConfig } from "./check.js";
+import { ConfigInvalid, complainingAbout } from "./errors.js";
+import { anchorPaths } from "./paths.js";
+import type { ConfigTree } from "./tree.js";
+
+const NO_SETTINGS: ConfigTree = {};
+
+/** A config.toml that may change while we run: each `read` costs one stat, and the file is read anew only when that differs. */
+export class ConfigFile {
+  readonly #path: string;
+  readonly #home: string;
+  #known: { readonly version: string; readonly tree: ConfigTree } | undefined;
+
+  constructor(filePath: string, { home }: { home: string }) {
+    this.#path = filePath;
+    this.#home = home;
+  }
+
+  /** The settings in it, each of the right type, paths absolute. A missing file has none. */
+  read(): ConfigTree {
+    const version = this.#version();
+    if (version === undefined) return NO_SETTINGS;
+    if (this.#known?.version !== version) this.#known = { version, tree: this.#load() };
+    return this.#known.tree;
+  }
+
+  #version(): string | undefined {
+    const stat = this.#reading(() => fs.statSync(this.#path, { throwIfNoEntry: false }));
+    return stat && `${stat.ino} ${stat.size} ${stat.mtimeMs} ${stat.ctimeMs}`;
+  }
+
+  #load(): ConfigTree {
+    const tree = parseToml(
+      this.#path,
+      this.#reading(() => fs.readFileSync(this.#path, "utf8")),
+    );
+    complainingAbout(`error loading config: ${this.#path}`, () => checkConfig(tree, { partial: true }));
+    return anchorPaths(tree, { folder: path.dirname(this.#path), home: this.#home });
+  }
+
+  #reading<T>(read: () => T): T {
+    try {
+      return read();
+    } catch (error) {
+      throw new ConfigInvalid(`error loading config: ${this.#path} cannot be read (${errorCode(error) ?? describe(error)})`, {
+        cause: error,
+      });
+    }
+  }
+}
+
+function parseToml(filePath: string, content: string): ConfigTree {
+  try {
+    return parse(content, { integersAsBigInt: "asNeeded" });
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error;
+    throw new ConfigInvalid(`error loading config: ${filePath}:${error.line}:${error.column}: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+// The parser's message goes on with an excerpt of the file, which may hold secrets.
+function reasonOf(error: TomlError): string {
+  const [firstLine = ""] = error.message.split("\n");
+  return firstLine.replace("Invalid TOML document: ", "");
+}

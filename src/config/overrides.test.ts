@@ -1,0 +1,60 @@
+import { describe, expect, it } from "vitest";
+import { OverrideMalformed } from "./errors.js";
+import { parseOverride, treeOfCallConfig, treeOfOverrides } from "./overrides.js";
+
+describe("parseOverride", () => {
+  it.each([
+    ["model=gpt-5", ["model"], "gpt-5"],
+    ['model="gpt-5"', ["model"], "gpt-5"],
+    ["model='gpt-5'", ["model"], "gpt-5"],
+    ['model="unfinished', ["model"], "unfinished"],
+    ["model=", ["model"], ""],
+    [" model = gpt 5 ", ["model"], "gpt 5"],
+    ["model=a=b", ["model"], "a=b"],
+    ["hide_agent_reasoning=true", ["hide_agent_reasoning"], true],
+    ["model_context_window=5", ["model_context_window"], 5],
+    ["model_context_window=9223372036854775807", ["model_context_window"], 9223372036854775807n],
+    ["mcp_servers.a.tool_timeout_sec=1.5", ["mcp_servers", "a", "tool_timeout_sec"], 1.5],
+    ['notify=["say","done"]', ["notify"], ["say", "done"]],
+    ["sandbox_workspace_write={network_access=true}", ["sandbox_workspace_write"], { network_access: true }],
+    ['projects."/a/b.c".trust_level=trusted', ["projects", "/a/b.c", "trust_level"], "trusted"],
+    ["projects.'/a=b'.trust_level=trusted", ["projects", "/a=b", "trust_level"], "trusted"],
+    ['projects."a\\"b".trust_level=trusted', ["projects", 'a"b', "trust_level"], "trusted"],
+    ["model=1\nprofile = 2", ["model"], "1\nprofile = 2"],
+  ])("reads %s", (argument, path, value) => {
+    expect(parseOverride(argument)).toEqual({ path, value });
+  });
+
+  it.each(["model", "", "=5", " =5", '"a=b"'])("refuses %j and names it", (argument) => {
+    expect(() => parseOverride(argument)).toThrow(
+      new OverrideMalformed(`-c needs key=value, for example -c model="gpt-5.2-codex"; got: ${argument}`),
+    );
+  });
+});
+
+describe("treeOfOverrides", () => {
+  it("lays later ones over earlier ones", () => {
+    const overrides = ["a.x=1", "a.y=2", "b={x=1}", "b={y=2}", "c=1", "c.d=2"].map(parseOverride);
+    expect(treeOfOverrides(overrides)).toEqual({ a: { x: 1, y: 2 }, b: { y: 2 }, c: { d: 2 } });
+  });
+});
+
+describe("treeOfCallConfig", () => {
+  it("reads dotted keys, nested objects and both together; null is absent", () => {
+    const config = {
+      "features.undo": true,
+      features: { steer: true, undo: null },
+      "sandbox_workspace_write.network_access": true,
+      'projects."/a.b".trust_level': "trusted",
+      projects: null,
+      model: null,
+      notify: ["a"],
+    };
+    expect(treeOfCallConfig(config)).toEqual({
+      features: { undo: true, steer: true },
+      sandbox_workspace_write: { network_access: true },
+      projects: { "/a.b": { trust_level: "trusted" } },
+      notify: ["a"],
+    });
+  });
+});

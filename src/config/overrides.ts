@@ -1,0 +1,57 @@
+import { parse } from "smol-toml";
+import { OverrideMalformed } from "./errors.js";
+import { type ConfigTree, isTree, mergeTrees, withoutAbsent, withValueAt } from "./tree.js";
+
+/** One `-c key=value`, parsed. */
+export interface Override {
+  readonly path: readonly string[];
+  readonly value: unknown;
+}
+
+// Up to the first `=` that is not inside quotes.
+const KEY_AND_VALUE = /^((?:"(?:[^"\\]|\\.)*"|'[^']*'|[^"'=])*)=(.*)$/s;
+
+/** Parses the argument of `-c`: a dotted path, where segments may be quoted, and a TOML value or else plain text. */
+export function parseOverride(argument: string): Override {
+  const [, key = "", value = ""] = KEY_AND_VALUE.exec(argument) ?? [];
+  if (key.trim() === "") throw new OverrideMalformed(`-c needs key=value, for example -c model="gpt-5.2-codex"; got: ${argument}`);
+  return { path: parseKeyPath(key.trim()), value: parseValue(value.trim()) };
+}
+
+/** The overrides as one tree, in the order given: a later one replaces what an earlier one set. */
+export function treeOfOverrides(overrides: readonly Override[]): ConfigTree {
+  return overrides.reduce<ConfigTree>((tree, { path, value }) => withValueAt(tree, path, value), {});
+}
+
+/**
+ * The `config` argument of a call as a tree: its top-level keys may be dotted paths; null counts as absent.
+ * A table and a dotted key into it are joined, since the order of a JSON object's keys means nothing.
+ */
+export function treeOfCallConfig(config: Readonly<Record<string, unknown>>): ConfigTree {
+  return mergeTrees(...Object.entries(withoutAbsent(config)).map(([key, value]) => withValueAt({}, parseKeyPath(key), value)));
+}
+
+function parseKeyPath(key: string): string[] {
+  return (/["']/.test(key) ? quotedKeyPath(key) : undefined) ?? key.split(".");
+}
+
+// TOML itself knows best how a dotted key with quotes is read.
+function quotedKeyPath(key: string): string[] | undefined {
+  const path: string[] = [];
+  for (let level: unknown = parseToml(`${key} = 0`); isTree(level); level = Object.values(level)[0]) path.push(...Object.keys(level));
+  return path.length > 0 ? path : undefined;
+}
+
+function parseValue(written: string): unknown {
+  const parsed = parseToml(`value = ${written}`);
+  if (parsed && Object.keys(parsed).length === 1) return parsed.value;
+  return written.replace(/^["']+|["']+$/g, "");
+}
+
+function parseToml(content: string): ConfigTree | undefined {
+  try {
+    return parse(content, { integersAsBigInt: "asNeeded" });
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,112 @@
+import { describe, expect, it } from "vitest";
+import type { ModelProvider } from "../threads/model.js";
+import { findProvider, providerNotices } from "./providers.js";
+
+const OPENAI: ModelProvider = {
+  id: "openai",
+  name: "OpenAI",
+  baseUrl: "https://api.openai.com/v1",
+  wireApi: "responses",
+  httpHeaders: {},
+  envHttpHeaders: { "OpenAI-Organization": "OPENAI_ORGANIZATION", "OpenAI-Project": "OPENAI_PROJECT" },
+  queryParams: {},
+  requestMaxRetries: 4,
+  streamMaxRetries: 5,
+  streamIdleTimeoutMs: 300_000,
+  requiresOpenaiAuth: true,
+};
+
+describe("built-in providers", () => {
+  it("openai is complete without any configuration", () => {
+    expect(findProvider("openai", {}, {})).toEqual(OPENAI);
+  });
+
+  it.each([
+    [{}, { OPENAI_BASE_URL: "http://proxy/v1" }, "http://proxy/v1"],
+    [{}, { OPENAI_BASE_URL: "  " }, "https://api.openai.com/v1"],
+    [{ openai_base_url: "http://mine/v1" }, { OPENAI_BASE_URL: "http://proxy/v1" }, "http://mine/v1"],
+  ])("openai with %j and %j is at %s", (settings, env, baseUrl) => {
+    expect(findProvider("openai", settings, env)).toEqual({ ...OPENAI, baseUrl });
+  });
+
+  it("the local ones need no login", () => {
+    const local = { ...OPENAI, envHttpHeaders: {}, requiresOpenaiAuth: false };
+    expect(["ollama", "ollama-chat", "lmstudio"].map((id) => findProvider(id, {}, {}))).toEqual([
+      { ...local, id: "ollama", name: "Ollama", baseUrl: "http://localhost:11434/v1" },
+      { ...local, id: "ollama-chat", name: "Ollama", baseUrl: "http://localhost:11434/v1", wireApi: "chat" },
+      { ...local, id: "lmstudio", name: "LM Studio", baseUrl: "http://localhost:1234/v1" },
+    ]);
+  });
+
+  it("cannot be redefined, and a notice says so", () => {
+    const settings = { model_providers: { openai: { name: "Mine", base_url: "http://mine" }, other: { name: "Other" } } };
+    expect(findProvider("openai", settings, {})).toEqual(OPENAI);
+    expect(providerNotices(settings)).toEqual([
+      "model_providers.openai is ignored because `openai` is a built-in provider; give yours another name",
+    ]);
+  });
+});
+
+describe("configured providers", () => {
+  it("carry every key", () => {
+    const settings = {
+      model_providers: {
+        azure: {
+          name: "Azure",
+          base_url: "https://x.example/openai",
+          wire_api: "chat",
+          env_key: "AZURE_KEY",
+          env_key_instructions: "Ask the portal.",
+          experimental_bearer_token: "t",
+          http_headers: { "X-Team": "a" },
+          env_http_headers: { "X-Trace": "TRACE" },
+          query_params: { "api-version": "2025-04-01" },
+          request_max_retries: 1,
+          stream_max_retries: 2,
+          stream_idle_timeout_ms: 3,
+          requires_openai_auth: true,
+        },
+      },
+    };
+    expect(findProvider("azure", settings, {})).toEqual({
+      id: "azure",
+      name: "Azure",
+      baseUrl: "https://x.example/openai",
+      wireApi: "chat",
+      envKey: "AZURE_KEY",
+      envKeyInstructions: "Ask the portal.",
+      bearerToken: "t",
+      httpHeaders: { "X-Team": "a" },
+      envHttpHeaders: { "X-Trace": "TRACE" },
+      queryParams: { "api-version": "2025-04-01" },
+      requestMaxRetries: 1,
+      streamMaxRetries: 2,
+      streamIdleTimeoutMs: 3,
+      requiresOpenaiAuth: true,
+    });
+  });
+
+  it("speak the Responses API to OpenAI's address unless told otherwise", () => {
+    expect(findProvider("plain", { model_providers: { plain: { name: "Plain" } } }, { OPENAI_BASE_URL: "http://proxy" })).toEqual({
+      ...OPENAI,
+      id: "plain",
+      name: "Plain",
+      envHttpHeaders: {},
+      requiresOpenaiAuth: false,
+    });
+  });
+
+  it("retry a hundred times at most, and wait no longer than a timer can", () => {
+    const eager = { name: "Eager", request_max_retries: 1000, stream_max_retries: 101, stream_idle_timeout_ms: 2 ** 40 };
+    expect(findProvider("eager", { model_providers: { eager } }, {})).toMatchObject({
+      requestMaxRetries: 100,
+      streamMaxRetries: 100,
+      streamIdleTimeoutMs: 2_147_483_647,
+    });
+  });
+
+  it("are unknown by any other name", () => {
+    const settings = { model_providers: { mine: { name: "Mine" } } };
+    expect([findProvider("nobody", settings, {}), findProvider("constructor", settings, {})]).toEqual([undefined, undefined]);
+  });
+});

@@ -1,0 +1,300 @@
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { ThreadSettings } from "../threads/model.js";
+import type { StoredSettings } from "../threads/store.js";
+import { ConfigInvalid } from "./errors.js";
+import { parseOverride } from "./overrides.js";
+import { createSettingsResolver, type NamedSettings, type NewThreadCall, type SettingsResolver } from "./resolve.js";
+
+const MOCK_PROVIDER = '[model_providers.mock]\nname = "mock"\nbase_url = "http://127.0.0.1:1/v1"\n';
+
+describe("precedence", () => {
+  const layers: { name: string; toml?: string; overrides?: string[]; named?: NamedSettings; call?: NewThreadCall }[] = [
+    { name: "default" },
+    { name: "file", toml: 'model = "file"\nsandbox_mode = "danger-full-access"\napproval_policy = "untrusted"\n' },
+    {
+      name: "profile",
+      toml: 'profile = "p"\n[profiles.p]\nmodel = "profile"\nsandbox_mode = "workspace-write"\napproval_policy = "on-failure"\n',
+    },
+    { name: "-c", overrides: ["model=-c", "sandbox_mode=read-only", "approval_policy=never"] },
+    { name: "flag", named: { model: "flag", sandbox: "danger-full-access", approvalPolicy: "untrusted" } },
+    { name: "config", call: { config: { model: "config", sandbox_mode: "workspace-write", approval_policy: "on-failure" } } },
+    { name: "argument", call: { model: "argument", sandbox: "read-only", approvalPolicy: "never" } },
+  ];
+  const winners: Record<string, string[]> = {
+    default: ["gpt-5.2-codex", "read-only", "on-request"],
+    file: ["file", "danger-full-access", "untrusted"],
+    profile: ["profile", "workspace-write", "on-failure"],
+    "-c": ["-c", "read-only", "never"],
+    flag: ["flag", "danger-full-access", "untrusted"],
+    config: ["config", "workspace-write", "on-failure"],
+    argument: ["argument", "read-only", "never"],
+  };
+
+  it.each(layers.map((layer, index) => ({ name: layer.name, upTo: layers.slice(0, index + 1) })))(
+    "$name wins over everything weaker",
+    ({ name, upTo }) => {
+      const resolver = resolverWith({
+        toml: upTo.map((layer) => layer.toml ?? "").join(""),
+        overrides: upTo.flatMap((layer) => layer.overrides ?? []),
+        named: Object.assign({}, ...upTo.map((layer) => layer.named)),
+      });
+      const settings = resolver.forNewThread(Object.assign({}, ...upTo.map((layer) => layer.call)));
+      expect([settings.model, settings.sandboxPolicy.type, settings.approvalPolicy]).toEqual(winners[name]);
+    },
+  );
+
+  it.each<[string, NewThreadCall, string[], NamedSettings, string]>([
+    ["the call's profile", { profile: "e", config: { profile: "d" } }, ["profile=b"], { profile: "c" }, "E"],
+    ["the profile in the call's config", { config: { profile: "d" } }, ["profile=b"], { profile: "c" }, "D"],
+    ["the profile flag", {}, ["profile=b"], { profile: "c" }, "C"],
+    ["the profile of -c", {}, ["profile=b"], {}, "B"],
+    ["the profile of config.toml", {}, [], {}, "A"],
+  ])("%s is the one used", (_which, call, overrides, named, model) => {
+    const profiles = ["a", "b", "c", "d", "e"].map((name) => `[profiles.${name}]\nmodel = "${name.toUpperCase()}"\n`).join("");
+    expect(resolverWith({ toml: `profile = "a"\n${profiles}`, overrides, named }).forNewThread(call).model).toBe(model);
+  });
+
+  it("instructions of the call win over those of the file", () => {
+    const toml = 'developer_instructions = "file"\ncompact_prompt = "file"\nmodel_instructions_file = "gone.md"\n';
+    const call = { baseInstructions: "base", developerInstructions: "developer", compactPrompt: "compact" };
+    expect(resolverWith({ toml }).forNewThread(call)).toMatchObject(call);
+  });
+
+  it("tables are joined across layers", () => {
+    const resolver = resolverWith({
+      toml: `model_provider = "mock"\n${MOCK_PROVIDER}[features]\nundo = true\n`,
+      overrides: ["model_providers.mock.request_max_retries=7"],
+    });
+    const settings = resolver.forNewThread({ config: { "model_providers.mock.http_headers": { A: "b" }, features: { steer: true } } });
+    expect(settings.provider).toMatchObject({ name: "mock", requestMaxRetries: 7, httpHeaders: { A: "b" } });
+    expect(settings.features).toMatchObject({ undo: true, steer: true });
+  });
+});
+
+describe("folders and files", () => {
+  it.each<[NamedSettings, NewThreadCall, string]>([
+    [{}, {}, "/srv/app"],
+    [{}, { cwd: "sub" }, "/srv/app/sub"],
+    [{}, { cwd: "/abs" }, "/abs"],
+    [{ cwd: "work" }, {}, "/srv/app/work"],
+    [{ cwd: "/opt/site" }, { cwd: "../sub" }, "/opt/sub"],
+  ])("with flags %j and call %j the thread's folder is %s", (named, call, cwd) => {
+    expect(resolverWith({ named }).forNewThread(call).cwd).toBe(cwd);
+  });
+
+  it("relative paths count from where they were written", () => {
+    const roots = (call: NewThreadCall, overrides: string[] = []) => {
+      const toml = 'sandbox_mode = "workspace-write"\n[sandbox_workspace_write]\nwritable_roots = ["cache", "~/shared"]\n';
+      const { codexHome, ...resolver } = resolverWith({ toml, overrides });
+      const policy = resolver.forNewThread(call).sandboxPolicy;
+      return policy.type === "workspace-write" && policy.writable_roots?.map((root) => root.replace(codexHome, "HOME"));
+    };
+    expect(roots({})).toEqual(["HOME/cache", "/home/me/shared"]);
+    expect(roots({}, ['sandbox_workspace_write.writable_roots=["cache"]'])).toEqual(["/srv/app/cache"]);
+    expect(roots({ config: { "sandbox_workspace_write.writable_roots": ["~/x", "y"] } })).toEqual(["/home/me/x", "/srv/app/y"]);
+  });
+
+  it("instruction files are read anew for each thread", () => {
+    const { codexHome, ...resolver } = resolverWith({
+      toml: 'model_instructions_file = "base.md"\nexperimental_compact_prompt_file = "compact.md"\n',
+    });
+    fs.writeFileSync(path.join(codexHome, "compact.md"), "Shorten.\n");
+    fs.writeFileSync(path.join(codexHome, "base.md"), "First.\n");
+    expect(resolver.forNewThread({})).toMatchObject({ baseInstructions: "First.", compactPrompt: "Shorten." });
+    fs.writeFileSync(path.join(codexHome, "base.md"), "Second.\n");
+    expect(resolver.forNewThread({}).baseInstructions).toBe("Second.");
+    fs.writeFileSync(path.join(codexHome, "base.md"), "");
+    expect(complaintOf(() => resolver.forNewThread({}))).toBe(`model instructions file is empty: ${path.join(codexHome, "base.md")}`);
+  });
+
+  it("a change of config.toml counts from the next thread on", () => {
+    const { codexHome, ...resolver } = resolverWith({ toml: 'model = "before"' });
+    expect(resolver.forNewThread({}).model).toBe("before");
+    fs.writeFileSync(path.join(codexHome, "config.toml"), 'model = "afterwards"');
+    expect(resolver.forNewThread({}).model).toBe("afterwards");
+  });
+});
+
+describe("mistakes of a call", () => {
+  it.each<[NewThreadCall, string]>([
+    [{ profile: "nobody" }, "config profile `nobody` not found"],
+    [{ config: { model_provider: "nobody" } }, "Model provider `nobody` not found"],
+    [{ config: { mcp_servers: 5 } }, "invalid type: integer `5`, expected a map\nin `mcp_servers`\n"],
+    [
+      { config: { model_reasoning_effort: "colossal" } },
+      "unknown variant `colossal`, expected one of `none`, `minimal`, `low`, `medium`, `high`, `xhigh`\nin `model_reasoning_effort`\n",
+    ],
+    [{ config: { "features.undo": 1 } }, "invalid type: integer `1`, expected a boolean\nin `features.undo`\n"],
+    [{ config: { "model_providers.x.base_url": "u" } }, "missing field `name`\nin `model_providers.x`\n"],
+  ])("%j is refused in the recorded words", (call, message) => {
+    expect(complaintOf(() => resolverWith({}).forNewThread(call))).toBe(message);
+  });
+
+  it("unknown keys are only remarked on", () => {
+    const resolver = resolverWith({ toml: `from_file = 1\n[model_providers.openai]\nname = "Mine"\n` });
+    expect(resolver.forNewThread({ config: { no_such_key: 1, "features.bogus": true, model: null } }).notices).toEqual([
+      "unknown configuration key `from_file`",
+      "unknown configuration key `no_such_key`",
+      "unknown configuration key `features.bogus`",
+      "model_providers.openai is ignored because `openai` is a built-in provider; give yours another name",
+    ]);
+  });
+
+  it("unknown keys are refused when the server is strict", () => {
+    const resolver = resolverWith({ strict: true });
+    expect(complaintOf(() => resolver.forNewThread({ config: { no_such_key: 1, "features.bogus": true } }))).toBe(
+      "unknown configuration key `no_such_key`; unknown configuration key `features.bogus`",
+    );
+    expect(resolver.forNewThread({ config: { model: "m" } }).notices).toEqual([]);
+  });
+});
+
+describe("the check at start", () => {
+  it("returns what is odd but harmless", () => {
+    expect(resolverWith({ toml: "odd = 1", overrides: ["stranger=2"] }).checkAtStart()).toEqual([
+      "unknown configuration key `odd`",
+      "unknown configuration key `stranger`",
+    ]);
+  });
+
+  it.each<[string, Parts, string]>([
+    ["broken TOML", { toml: "this is not toml" }, "error loading config: HOME/config.toml:1:6: illegal character in key"],
+    [
+      "a wrong type in the file",
+      { toml: "model = 5" },
+      "error loading config: HOME/config.toml: invalid type: integer `5`, expected a string in `model`",
+    ],
+    ["a wrong type in -c", { overrides: ["model=5"] }, "error loading config: -c: invalid type: integer `5`, expected a string in `model`"],
+    ["a missing provider", { toml: 'model_provider = "gone"' }, "error loading config: Model provider `gone` not found"],
+    ["a missing profile", { named: { profile: "gone" } }, "error loading config: config profile `gone` not found"],
+    ["an incomplete provider", { toml: "[model_providers.x]" }, "error loading config: missing field `name` in `model_providers.x`"],
+    ["an unknown key, if strict", { toml: "odd = 1", strict: true }, "error loading config: unknown configuration key `odd`"],
+  ])("refuses %s on one line", (_case, parts, message) => {
+    const { codexHome, ...resolver } = resolverWith(parts);
+    expect(complaintOf(() => resolver.checkAtStart()).replace(codexHome, "HOME")).toBe(message);
+  });
+});
+
+describe("settings of the server", () => {
+  it.each([
+    ["", 1_800_000],
+    ["[mcp_server]\nidle_thread_minutes = 1.5", 90_000],
+    ["[mcp_server]\nidle_thread_minutes = inf", 2_147_483_647],
+  ])("%j keeps idle threads for %d ms", (toml, idleThreadMs) => {
+    expect(resolverWith({ toml }).serverSettings()).toEqual({ idleThreadMs });
+  });
+});
+
+describe("a stored thread", () => {
+  const stored: StoredSettings = {
+    cwd: "/old/place",
+    providerId: "mock",
+    model: "old-model",
+    approvalPolicy: "never",
+    sandboxPolicy: { type: "danger-full-access" },
+    reasoningEffort: "low",
+    baseInstructions: "old base",
+    developerInstructions: "old developer",
+  };
+  const toml = [
+    'model = "new-model"\napproval_policy = "untrusted"\nsandbox_mode = "read-only"\nmodel_reasoning_effort = "high"\n',
+    'model_verbosity = "low"\nmodel_instructions_file = "gone.md"\ndeveloper_instructions = "new developer"\n',
+  ].join("");
+
+  it("goes on as it was, the rest coming from the configuration of today", () => {
+    const resolver = resolverWith({ toml: `${toml}${MOCK_PROVIDER}`, named: { model: "flag", sandbox: "workspace-write", cwd: "/flag" } });
+    expect(essence(resolver.forStoredThread(stored))).toEqual({
+      cwd: "/old/place",
+      model: "old-model",
+      provider: "mock",
+      approvalPolicy: "never",
+      sandboxPolicy: { type: "danger-full-access" },
+      reasoningEffort: "low",
+      verbosity: "low",
+      baseInstructions: "old base",
+      developerInstructions: "old developer",
+      notices: [],
+    });
+  });
+
+  it("takes the configured provider when its own is gone, and says so", () => {
+    expect(essence(resolverWith({ toml }).forStoredThread(stored))).toMatchObject({
+      model: "old-model",
+      provider: "openai",
+      notices: ["model provider `mock` of this thread is no longer configured; `openai` is used instead"],
+    });
+  });
+
+  it("keeps its provider even when the configured one is gone", () => {
+    const resolver = resolverWith({ toml: `model_provider = "gone"\n${MOCK_PROVIDER}` });
+    expect(resolver.forStoredThread(stored).provider.id).toBe("mock");
+  });
+
+  it("takes from the configuration what its record does not say", () => {
+    const settings = resolverWith({ toml: toml.replace(/model_instructions_file.*\n/, "") }).forStoredThread({ cwd: "/old/place" });
+    expect(essence(settings)).toEqual({
+      cwd: "/old/place",
+      model: "new-model",
+      provider: "openai",
+      approvalPolicy: "untrusted",
+      sandboxPolicy: { type: "read-only" },
+      reasoningEffort: "high",
+      verbosity: "low",
+      developerInstructions: "new developer",
+      notices: [],
+    });
+  });
+});
+
+interface Parts {
+  readonly toml?: string;
+  readonly overrides?: readonly string[];
+  readonly named?: NamedSettings;
+  readonly strict?: boolean;
+}
+
+function resolverWith({ toml, overrides = [], named = {}, strict = false }: Parts): SettingsResolver & { codexHome: string } {
+  const codexHome = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "resolve-")));
+  onTestFinished(() => fs.rmSync(codexHome, { recursive: true }));
+  if (toml !== undefined) fs.writeFileSync(path.join(codexHome, "config.toml"), toml);
+  const resolver = createSettingsResolver({
+    codexHome,
+    cliOverrides: overrides.map(parseOverride),
+    cliNamed: named,
+    strict,
+    env: { HOME: "/home/me" },
+    serverCwd: "/srv/app",
+  });
+  return { ...resolver, codexHome };
+}
+
+/** What a stored thread may bring along, and one setting it may not. */
+function essence(settings: ThreadSettings) {
+  const { cwd, model, approvalPolicy, sandboxPolicy, reasoningEffort, verbosity, notices } = settings;
+  const { baseInstructions, developerInstructions } = settings;
+  const instructions = { baseInstructions, developerInstructions };
+  return {
+    cwd,
+    model,
+    provider: settings.provider.id,
+    approvalPolicy,
+    sandboxPolicy,
+    reasoningEffort,
+    verbosity,
+    notices,
+    ...instructions,
+  };
+}
+
+function complaintOf(work: () => unknown): string {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof ConfigInvalid) return error.message;
+    throw error;
+  }
+  throw new Error("nothing was wrong");
+}

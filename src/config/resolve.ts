@@ -1,0 +1,134 @@
+import path from "node:path";
+import type { ApprovalPolicy, SandboxMode, ThreadSettings } from "../threads/model.js";
+import type { StoredSettings } from "../threads/store.js";
+import { checkConfig } from "./check.js";
+import { type Environment, userHome } from "./codexHome.js";
+import { ConfigInvalid, complainingAbout } from "./errors.js";
+import { ConfigFile } from "./load.js";
+import { type Override, treeOfCallConfig, treeOfOverrides } from "./overrides.js";
+import { anchorPaths, type PathAnchor } from "./paths.js";
+import { profileLayer } from "./profile.js";
+import { findProvider } from "./providers.js";
+import { DEFAULT_IDLE_THREAD_MINUTES } from "./settings/server.js";
+import { threadSettings } from "./threadSettings.js";
+import { LONGEST_TIMER_MS } from "./timers.js";
+import { type ConfigTree, mergeTrees, numberAt, tableAt, withoutAbsent } from "./tree.js";
+
+/** The settings that have a flag or an argument of their own. */
+export interface NamedSettings {
+  readonly model?: string;
+  readonly profile?: string;
+  readonly cwd?: string;
+  readonly sandbox?: SandboxMode;
+  readonly approvalPolicy?: ApprovalPolicy;
+}
+
+export interface NewThreadCall extends NamedSettings {
+  readonly config?: Readonly<Record<string, unknown>>;
+  readonly baseInstructions?: string;
+  readonly developerInstructions?: string;
+  readonly compactPrompt?: string;
+}
+
+interface ServerSettings {
+  readonly idleThreadMs: number;
+}
+
+/** Turns defaults, config.toml, profile, command line and call into settings, the later winning. A changed config.toml counts at once. */
+export interface SettingsResolver {
+  /** Finds every fault that config.toml and the command line have by themselves; returns what is odd but harmless. */
+  checkAtStart(): readonly string[];
+  serverSettings(): ServerSettings;
+  forNewThread(call: NewThreadCall): ThreadSettings;
+  /** A thread goes on as it was left; what its record does not say comes from the configuration of today. */
+  forStoredThread(stored: StoredSettings): ThreadSettings;
+}
+
+interface ResolverOptions {
+  readonly codexHome: string;
+  readonly cliOverrides: readonly Override[];
+  readonly cliNamed: NamedSettings;
+  /** Unknown keys are errors. */
+  readonly strict: boolean;
+  readonly env: Environment;
+  readonly serverCwd: string;
+}
+
+export function createSettingsResolver(options: ResolverOptions): SettingsResolver {
+  const { env, strict, serverCwd, cliNamed } = options;
+  const anchor = { folder: serverCwd, home: userHome(env) };
+  const file = new ConfigFile(path.join(options.codexHome, "config.toml"), { home: anchor.home });
+  const overrides = anchorPaths(treeOfOverrides(options.cliOverrides), anchor);
+  const commandLine = mergeTrees(overrides, namedLayer(cliNamed));
+  const baseCwd = path.resolve(serverCwd, cliNamed.cwd ?? "");
+
+  function layered(call: ConfigTree): { settings: ConfigTree; notices: readonly string[] } {
+    const fromFile = file.read();
+    const stated = mergeTrees(fromFile, commandLine, call);
+    const notices = noticesOfUnknown(checkConfig(stated).unknownKeys, { strict });
+    return { settings: mergeTrees(fromFile, profileLayer(stated), commandLine, call), notices };
+  }
+
+  function forNewThread(call: NewThreadCall): ThreadSettings {
+    const { settings, notices } = layered(callLayer(call, anchor));
+    const cwd = path.resolve(baseCwd, call.cwd ?? "");
+    const resolved = threadSettings(settings, { cwd, env, baseInstructions: call.baseInstructions });
+    return { ...resolved, notices: [...notices, ...resolved.notices] };
+  }
+
+  return {
+    forNewThread,
+
+    forStoredThread(stored) {
+      const { settings, notices } = layered(storedLayer(stored));
+      const providerExists = stored.providerId !== undefined && findProvider(stored.providerId, settings, env) !== undefined;
+      const kept = providerExists ? mergeTrees(settings, { model_provider: stored.providerId }) : settings;
+      const resolved = threadSettings(kept, { cwd: stored.cwd, env, baseInstructions: stored.baseInstructions });
+      return {
+        ...resolved,
+        sandboxPolicy: stored.sandboxPolicy ?? resolved.sandboxPolicy,
+        notices: [...notices, ...resolved.notices, ...noticesOfLostProvider(stored, resolved)],
+      };
+    },
+
+    checkAtStart() {
+      file.read();
+      complainingAbout("error loading config: -c", () => checkConfig(overrides, { partial: true }));
+      return complainingAbout("error loading config", () => forNewThread({})).notices;
+    },
+
+    serverSettings() {
+      const minutes = numberAt(tableAt(layered({}).settings, "mcp_server"), "idle_thread_minutes") ?? DEFAULT_IDLE_THREAD_MINUTES;
+      return { idleThreadMs: Math.min(minutes * 60_000, LONGEST_TIMER_MS) };
+    },
+  };
+}
+
+function callLayer(call: NewThreadCall, anchor: PathAnchor): ConfigTree {
+  const named = withoutAbsent({ developer_instructions: call.developerInstructions, compact_prompt: call.compactPrompt });
+  return mergeTrees(anchorPaths(treeOfCallConfig(call.config ?? {}), anchor), namedLayer(call), named);
+}
+
+function namedLayer({ model, profile, sandbox, approvalPolicy }: NamedSettings): ConfigTree {
+  return withoutAbsent({ model, profile, sandbox_mode: sandbox, approval_policy: approvalPolicy });
+}
+
+function storedLayer({ model, approvalPolicy, reasoningEffort, developerInstructions }: StoredSettings): ConfigTree {
+  return withoutAbsent({
+    model,
+    approval_policy: approvalPolicy,
+    model_reasoning_effort: reasoningEffort,
+    developer_instructions: developerInstructions,
+  });
+}
+
+function noticesOfUnknown(keys: readonly string[], { strict }: { strict: boolean }): readonly string[] {
+  const notices = keys.map((key) => `unknown configuration key \`${key}\``);
+  if (strict && notices.length > 0) throw new ConfigInvalid(notices.join("; "));
+  return notices;
+}
+
+function noticesOfLostProvider({ providerId }: StoredSettings, { provider }: ThreadSettings): readonly string[] {
+  if (providerId === undefined || providerId === provider.id) return [];
+  return [`model provider \`${providerId}\` of this thread is no longer configured; \`${provider.id}\` is used instead`];
+}

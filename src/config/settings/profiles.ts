@@ -1,0 +1,54 @@
+import { active, mapOf, type Setting, type SettingGroup, type Settings, table, text } from "../types.js";
+
+/** Where a profile's key lands when it is not the key of the same name. */
+export const PROFILE_KEY_PATHS: Readonly<Record<string, readonly string[]>> = {
+  tools_web_search: ["tools", "web_search"],
+  tools_view_image: ["tools", "view_image"],
+};
+
+const SAME_NAME_KEYS = [
+  "model",
+  "model_provider",
+  "approval_policy",
+  "sandbox_mode",
+  "model_reasoning_effort",
+  "model_reasoning_summary",
+  "model_verbosity",
+  "model_personality",
+  "chatgpt_base_url",
+  "model_instructions_file",
+  "experimental_compact_prompt_file",
+  "include_apply_patch_tool",
+  "experimental_use_unified_exec_tool",
+  "experimental_use_freeform_apply_patch",
+  "web_search",
+  "analytics",
+  "features",
+  "oss_provider",
+];
+
+/** Profiles repeat settings of the top level, so they are made from them. */
+export function profilesGroup(topLevel: Settings): SettingGroup {
+  return {
+    title: "Profiles",
+    intro:
+      "A profile is a named set of settings laid over the rest of config.toml. Its keys mean the settings of the same name; " +
+      "`tools_web_search` and `tools_view_image` mean `tools.web_search` and `tools.view_image`.",
+    settings: {
+      profile: active(text, "The profile used; a call's `profile` and `-p` win over it."),
+      profiles: active(mapOf("<name>", table(profileSettings(topLevel))), "By name."),
+    },
+  };
+}
+
+function profileSettings(topLevel: Settings): Settings {
+  const paths = { ...Object.fromEntries(SAME_NAME_KEYS.map((key) => [key, [key]])), ...PROFILE_KEY_PATHS };
+  return Object.fromEntries(Object.entries(paths).map(([key, path]) => [key, { ...settingAt(topLevel, path), about: "" }]));
+}
+
+function settingAt(settings: Settings, path: readonly string[]): Setting {
+  const [key = "", ...rest] = path;
+  const setting = settings[key];
+  if (setting === undefined) throw new Error(`A profile key refers to the unknown setting ${path.join(".")}`);
+  return rest.length > 0 && setting.type.kind === "table" ? settingAt(setting.type.fields, rest) : setting;
+}

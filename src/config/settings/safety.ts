@@ -1,0 +1,52 @@
+import { APPROVAL_POLICIES, SANDBOX_MODES } from "../../threads/model.js";
+import { active, choice, filePath, flag, listOf, mapOf, type SettingGroup, table, text, withCommands } from "../types.js";
+
+export const TRUST_LEVELS = ["trusted", "untrusted"] as const;
+
+export const SAFETY_GROUP: SettingGroup = {
+  title: "Approvals, sandbox and trust",
+  settings: {
+    approval_policy: withCommands(
+      choice(APPROVAL_POLICIES),
+      "When you are asked before a command runs.",
+      "`on-request`; `untrusted` in a project marked untrusted",
+    ),
+    sandbox_mode: withCommands(
+      choice(SANDBOX_MODES),
+      "What commands may touch.",
+      "`workspace-write` in a project with a trust level, else `read-only`",
+    ),
+    sandbox_workspace_write: withCommands(
+      table({
+        writable_roots: withCommands(listOf(filePath), "More folders that may be written in `workspace-write`.", "`[]`"),
+        network_access: withCommands(flag, "Lets commands reach the network in `workspace-write`.", "`false`"),
+        exclude_tmpdir_env_var: withCommands(flag, "Does not let `$TMPDIR` be written.", "`false`"),
+        exclude_slash_tmp: withCommands(flag, "Does not let `/tmp` be written.", "`false`"),
+      }),
+      "Details of `workspace-write`.",
+    ),
+    projects: active(
+      mapOf(
+        "<folder>",
+        table({
+          trust_level: active(
+            choice(TRUST_LEVELS),
+            "Sets the defaults of `approval_policy` and `sandbox_mode` for threads in this folder.",
+          ),
+        }),
+      ),
+      "Folders by absolute path; a thread's folder is looked up first, then the git repository around it.",
+    ),
+    shell_environment_policy: withCommands(
+      table({
+        inherit: withCommands(choice(["core", "all", "none"]), "Which of the server's variables commands start from.", "`all`"),
+        ignore_default_excludes: withCommands(flag, "Keeps variables named like `*KEY*`, `*SECRET*` or `*TOKEN*`.", "`true`"),
+        exclude: withCommands(listOf(text), "Variables taken out; `*` and `?` match, case does not count.", "`[]`"),
+        set: withCommands(mapOf("<name>", text), "Variables put in.", "`{}`"),
+        include_only: withCommands(listOf(text), "If given, only matching variables stay.", "`[]`"),
+        experimental_use_profile: withCommands(flag, "Runs commands in a login shell.", "`false`"),
+      }),
+      "The environment of commands.",
+    ),
+  },
+};

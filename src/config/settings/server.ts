@@ -1,0 +1,20 @@
+import { active, float, type SettingGroup, table } from "../types.js";
+
+export const DEFAULT_IDLE_THREAD_MINUTES = 30;
+
+export const SERVER_GROUP: SettingGroup = {
+  title: "This server",
+  intro: "Keys of our own; Codex ignores them.",
+  settings: {
+    mcp_server: active(
+      table({
+        idle_thread_minutes: active(
+          float({ atLeast: 0 }),
+          "Minutes after which a thread nobody uses is dropped from memory. It comes back from its file when it is named again.",
+          `\`${DEFAULT_IDLE_THREAD_MINUTES}\``,
+        ),
+      }),
+      "Settings of this server.",
+    ),
+  },
+};

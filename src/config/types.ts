@@ -1,0 +1,92 @@
+import type { ConfigTree } from "./tree.js";
+
+/** The small language in which settings/ says what a value may be. Checking, docs and path handling all read it. */
+export type ConfigType =
+  | { readonly kind: "text" }
+  /** A file or folder; relative ones count from where they were written. */
+  | { readonly kind: "path" }
+  | { readonly kind: "flag" }
+  | { readonly kind: "integer"; readonly width: IntegerWidth; readonly atLeast?: number }
+  | { readonly kind: "float"; readonly atLeast?: number }
+  | { readonly kind: "choice"; readonly values: readonly string[] }
+  | { readonly kind: "list"; readonly of: ConfigType }
+  /** Keys are the user's own names; `key` stands for them in the docs. */
+  | { readonly kind: "map"; readonly key: string; readonly of: ConfigType }
+  | TableType
+  | { readonly kind: "anything" };
+
+export interface TableType {
+  readonly kind: "table";
+  readonly fields: Settings;
+  readonly required: readonly string[];
+  /** What is wrong with a table whose fields are each fine; undefined when nothing is. */
+  readonly rule: ((table: ConfigTree) => string | undefined) | undefined;
+}
+
+/** Named as Codex's error texts name them. */
+export type IntegerWidth = "u16" | "u64" | "usize" | "i64";
+
+/** `commands`: read, checked and shown in a thread's settings, acts once the server runs commands. `inert`: accepted, never acts. */
+export type SettingStatus = "active" | "commands" | "inert";
+
+export interface Setting {
+  readonly type: ConfigType;
+  readonly status: SettingStatus;
+  /** Empty for keys that are merely listed in the docs. */
+  readonly about: string;
+  readonly default: string | undefined;
+}
+
+export type Settings = Readonly<Record<string, Setting>>;
+
+export interface SettingGroup {
+  readonly title: string;
+  readonly intro?: string;
+  readonly settings: Settings;
+}
+
+export const text: ConfigType = { kind: "text" };
+export const filePath: ConfigType = { kind: "path" };
+export const flag: ConfigType = { kind: "flag" };
+export const anything: ConfigType = { kind: "anything" };
+
+export function integer(width: IntegerWidth, limits: { atLeast?: number } = {}): ConfigType {
+  return { kind: "integer", width, ...limits };
+}
+
+export function float(limits: { atLeast?: number } = {}): ConfigType {
+  return { kind: "float", ...limits };
+}
+
+export function choice(values: readonly string[]): ConfigType {
+  return { kind: "choice", values };
+}
+
+export function listOf(of: ConfigType): ConfigType {
+  return { kind: "list", of };
+}
+
+export function mapOf(key: string, of: ConfigType): ConfigType {
+  return { kind: "map", key, of };
+}
+
+export function table(fields: Settings, also: { required?: readonly string[]; rule?: TableType["rule"] } = {}): TableType {
+  return { kind: "table", fields, required: also.required ?? [], rule: also.rule };
+}
+
+export function active(type: ConfigType, about: string, defaultText?: string): Setting {
+  return { type, status: "active", about, default: defaultText };
+}
+
+export function withCommands(type: ConfigType, about: string, defaultText?: string): Setting {
+  return { type, status: "commands", about, default: defaultText };
+}
+
+export function inert(type: ConfigType, about: string, defaultText?: string): Setting {
+  return { type, status: "inert", about, default: defaultText };
+}
+
+/** Keys that are accepted whatever they hold, and never looked at. */
+export function allInert(...keys: readonly string[]): Settings {
+  return Object.fromEntries(keys.map((key) => [key, inert(anything, "")]));
+}
