@@ -1,0 +1,85 @@
+import type { ThreadId } from "../../lib/ids.js";
+import type { RateLimits, RawItem, ThreadEvent, ThreadSettings, TokenUsage, TokenUsageInfo } from "../../threads/model.js";
+import type { History } from "./history.js";
+import type { ModelClient } from "./model/client.js";
+import { NO_RATE_LIMITS } from "./model/rateLimits.js";
+import { usableWindow } from "./models.js";
+import type { RequestTemplate } from "./request.js";
+import type { Tool } from "./tools/tool.js";
+
+const NO_USAGE: TokenUsage = { input_tokens: 0, cached_input_tokens: 0, output_tokens: 0, reasoning_output_tokens: 0, total_tokens: 0 };
+
+export interface ConversationParts {
+  readonly threadId: ThreadId;
+  readonly settings: ThreadSettings;
+  readonly history: History;
+  /** What the conversation begins with, and begins with again after it was summarised. */
+  readonly initialContext: readonly RawItem[];
+  readonly client: ModelClient;
+  readonly template: RequestTemplate;
+  readonly tools: ReadonlyMap<string, Tool>;
+  readonly usage: TokenUsageInfo | null;
+}
+
+/** What one native thread knows between model requests: its history, and what it has cost so far. */
+export class Conversation {
+  readonly contextWindow: number | null;
+  #usage: TokenUsageInfo | null;
+  #rateLimits: RateLimits = NO_RATE_LIMITS;
+
+  constructor(readonly parts: ConversationParts) {
+    this.contextWindow = usableWindow(parts.settings);
+    this.#usage = parts.usage;
+  }
+
+  get settings(): ThreadSettings {
+    return this.parts.settings;
+  }
+
+  get history(): History {
+    return this.parts.history;
+  }
+
+  /** Adds to the history and tells it. */
+  remember(item: RawItem): ThreadEvent {
+    this.history.append([item]);
+    return { type: "rawItem", item };
+  }
+
+  /** How large the conversation was at the last answer, in tokens. */
+  get size(): number {
+    return this.#usage?.last_token_usage.total_tokens ?? 0;
+  }
+
+  tokenCount(): ThreadEvent {
+    return { type: "tokenCount", usage: this.#usage, rateLimits: this.#rateLimits };
+  }
+
+  noteRateLimits(limits: RateLimits | undefined): void {
+    if (limits) this.#rateLimits = limits;
+  }
+
+  /** One more answer was paid for. */
+  noteUsage(last: TokenUsage): void {
+    this.#setUsage(addUsage(this.#usage?.total_token_usage ?? NO_USAGE, last), last);
+  }
+
+  /** The size is known by other means than an answer: after a summary, or when the model said that nothing fits any more. */
+  noteSize(totalTokens: number): void {
+    this.#setUsage(this.#usage?.total_token_usage ?? NO_USAGE, { ...NO_USAGE, total_tokens: totalTokens });
+  }
+
+  #setUsage(total: TokenUsage, last: TokenUsage): void {
+    this.#usage = { total_token_usage: total, last_token_usage: last, model_context_window: this.contextWindow };
+  }
+}
+
+function addUsage(a: TokenUsage, b: TokenUsage): TokenUsage {
+  return {
+    input_tokens: a.input_tokens + b.input_tokens,
+    cached_input_tokens: a.cached_input_tokens + b.cached_input_tokens,
+    output_tokens: a.output_tokens + b.output_tokens,
+    reasoning_output_tokens: a.reasoning_output_tokens + b.reasoning_output_tokens,
+    total_tokens: a.total_tokens + b.total_tokens,
+  };
+}

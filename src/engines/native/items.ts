@@ -1,0 +1,66 @@
+import { type Fields, isFields } from "../../lib/fields.js";
+import type { Item, RawItem } from "../../threads/model.js";
+
+/** A call the model makes, whichever kind of item carries it. */
+export interface ToolCall {
+  readonly callId: string;
+  readonly name: string;
+  readonly args: string;
+  readonly outputType: "function_call_output" | "custom_tool_call_output";
+}
+
+/** The item a reader sees for a raw one; undefined for calls and kinds that are not shown as items. */
+export function shownItem(raw: RawItem, { showRawReasoning }: { readonly showRawReasoning: boolean }): Item | undefined {
+  const id = typeof raw["id"] === "string" ? raw["id"] : "";
+  switch (raw.type) {
+    case "message":
+      return raw["role"] === "assistant" ? { kind: "agentMessage", id, texts: textsOf(raw["content"], "output_text") } : undefined;
+    case "reasoning":
+      return {
+        kind: "reasoning",
+        id,
+        summary: textsOf(raw["summary"], "summary_text"),
+        rawContent: showRawReasoning ? textsOf(raw["content"], "reasoning_text") : [],
+      };
+    case "web_search_call": {
+      const action = isFields(raw["action"]) ? raw["action"] : { type: "other" };
+      return { kind: "webSearch", id, query: queryOf(action), action };
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** The call in a raw item, if it is one. */
+export function toolCallOf(raw: RawItem): ToolCall | undefined {
+  const callId = text(raw["call_id"]);
+  switch (raw.type) {
+    case "function_call":
+      return { callId, name: text(raw["name"]), args: text(raw["arguments"]), outputType: "function_call_output" };
+    case "custom_tool_call":
+      return { callId, name: text(raw["name"]), args: text(raw["input"]), outputType: "custom_tool_call_output" };
+    case "local_shell_call":
+      return { callId, name: "local_shell", args: JSON.stringify(raw["action"] ?? {}), outputType: "function_call_output" };
+    default:
+      return undefined;
+  }
+}
+
+export function toolOutput(call: ToolCall, output: string): RawItem {
+  return { type: call.outputType, call_id: call.callId, output };
+}
+
+export function textsOf(parts: unknown, type: string): string[] {
+  if (!Array.isArray(parts)) return [];
+  return parts.flatMap((part: unknown) =>
+    isFields(part) && part["type"] === type && typeof part["text"] === "string" ? [part["text"]] : [],
+  );
+}
+
+function queryOf(action: Fields): string {
+  return text(action["query"]) || text(action["url"]) || text(action["pattern"]);
+}
+
+function text(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}

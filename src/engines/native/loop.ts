@@ -1,0 +1,72 @@
+import { randomUUID } from "node:crypto";
+import type { Item, RawItem, ThreadEvent, TurnInput } from "../../threads/model.js";
+import { compact, needsCompaction } from "./compact.js";
+import type { Conversation } from "./conversation.js";
+import { message } from "./history.js";
+import { type ToolCall, toolOutput } from "./items.js";
+import { ModelFailure } from "./model/client.js";
+import { TURN_ABORTED } from "./prompt.js";
+import { sample } from "./sample.js";
+
+/** One turn: the model answers and calls tools until it has nothing more to call. The last event is the turn's end. */
+export async function* runTurn(conversation: Conversation, input: TurnInput, signal: AbortSignal): AsyncGenerator<readonly ThreadEvent[]> {
+  const open: ToolCall[] = [];
+  try {
+    if (needsCompaction(conversation)) yield* compact(conversation, signal);
+    yield [{ type: "turnStarted", contextWindow: conversation.contextWindow }, ...userMessage(conversation, input)];
+    let lastMessage: string | null = null;
+    for (;;) {
+      yield [{ type: "turnContext", settings: conversation.settings }];
+      const answer = yield* sample(conversation, signal);
+      lastMessage = answer.lastMessage ?? lastMessage;
+      if (answer.calls.length === 0) break;
+      open.push(...answer.calls);
+      for (const call of answer.calls) {
+        yield* carryOut(conversation, call, signal);
+        open.shift();
+      }
+      if (needsCompaction(conversation)) yield* compact(conversation, signal);
+    }
+    yield [{ type: "turnCompleted", lastMessage }];
+  } catch (error) {
+    if (signal.aborted) yield aborted(conversation, open);
+    else if (error instanceof ModelFailure) yield failed(conversation, error);
+    else throw error;
+  }
+}
+
+function userMessage(conversation: Conversation, { text }: TurnInput): ThreadEvent[] {
+  const item: Item = { kind: "userMessage", id: randomUUID(), text };
+  return [conversation.remember(message("user", text)), { type: "itemStarted", item }, { type: "itemCompleted", item }];
+}
+
+async function* carryOut(conversation: Conversation, call: ToolCall, signal: AbortSignal): AsyncGenerator<readonly ThreadEvent[]> {
+  signal.throwIfAborted();
+  const tool = conversation.parts.tools.get(call.name);
+  const output = tool ? yield* tool.run(call.args, { callId: call.callId, signal }) : unsupported(call);
+  yield [conversation.remember(toolOutput(call, output))];
+}
+
+function unsupported(call: ToolCall): string {
+  return call.outputType === "custom_tool_call_output" ? `unsupported custom tool call: ${call.name}` : `unsupported call: ${call.name}`;
+}
+
+/** Every call gets an output, or the next request would be refused; and the model learns that it was stopped. */
+function aborted(conversation: Conversation, open: readonly ToolCall[]): ThreadEvent[] {
+  const outputs = open.map((call) => conversation.remember(toolOutput(call, "aborted by user")));
+  return [...outputs, unseen(conversation, TURN_ABORTED), { type: "turnAborted", reason: "interrupted" }];
+}
+
+function unseen(conversation: Conversation, item: RawItem): ThreadEvent {
+  conversation.history.append([item]);
+  return { type: "unseenItem", item };
+}
+
+function failed(conversation: Conversation, failure: ModelFailure): ThreadEvent[] {
+  const end: ThreadEvent = { type: "turnFailed", message: failure.message, info: failure.info };
+  if (failure.info === "usage_limit_exceeded") return [conversation.tokenCount(), end];
+  if (failure.info !== "context_window_exceeded") return [end];
+  // Nothing fits any more: counting the window as full makes the next turn begin with a summary.
+  if (conversation.contextWindow !== null) conversation.noteSize(conversation.contextWindow);
+  return [conversation.tokenCount(), end];
+}

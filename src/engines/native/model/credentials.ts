@@ -1,0 +1,63 @@
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { errorCode } from "../../../lib/errors.js";
+import type { ModelProvider } from "../../../threads/model.js";
+import { ModelFailure } from "./client.js";
+
+export interface CredentialSources {
+  readonly env: NodeJS.ProcessEnv;
+  readonly codexHome: string;
+}
+
+/** The bearer token for a provider; undefined when it needs none. Throws `ModelFailure` naming what to set. */
+export function findBearerToken(provider: ModelProvider, { env, codexHome }: CredentialSources): string | undefined {
+  if (provider.envKey !== undefined) return fromVariable(provider.envKey, provider, env);
+  if (provider.bearerToken !== undefined) return provider.bearerToken;
+  // A key for OpenAI is never sent to a provider that did not ask for it.
+  if (!provider.requiresOpenaiAuth) return undefined;
+  const login = readLogin(codexHome);
+  const key = filled(env["CODEX_API_KEY"]) ?? login.apiKey ?? filled(env["OPENAI_API_KEY"]);
+  if (key === undefined) throw new ModelFailure(login.hasChatGptTokens ? CHATGPT_ONLY : NO_KEY, { retry: "never", info: "unauthorized" });
+  return key;
+}
+
+const NO_KEY =
+  "No API key for the OpenAI provider: set OPENAI_API_KEY (or CODEX_API_KEY) in this server's environment, put a key into auth.json in CODEX_HOME, " +
+  "or choose another provider with model_provider in config.toml.";
+const CHATGPT_ONLY =
+  "auth.json holds a ChatGPT login, which only the Codex CLI itself may use: run this server with --engine codex, " +
+  "or set OPENAI_API_KEY (or CODEX_API_KEY) in its environment to use the native engine.";
+
+function fromVariable(name: string, provider: ModelProvider, env: NodeJS.ProcessEnv): string {
+  const value = filled(env[name]);
+  if (value !== undefined) return value;
+  const remedy = provider.envKeyInstructions === undefined ? "" : ` ${provider.envKeyInstructions}`;
+  throw new ModelFailure(`Missing environment variable: \`${name}\`.${remedy}`, { retry: "never" });
+}
+
+export interface Login {
+  readonly apiKey: string | undefined;
+  readonly hasChatGptTokens: boolean;
+}
+
+/** What `auth.json` in CODEX_HOME offers. An unreadable file offers nothing. */
+export function readLogin(codexHome: string): Login {
+  let text: string;
+  try {
+    text = readFileSync(path.join(codexHome, "auth.json"), "utf8");
+  } catch (error) {
+    if (errorCode(error) === "ENOENT" || errorCode(error) === "ENOTDIR") return { apiKey: undefined, hasChatGptTokens: false };
+    throw new ModelFailure("auth.json in CODEX_HOME cannot be read: check its permissions.", { retry: "never", cause: error });
+  }
+  try {
+    const parsed = JSON.parse(text) as { OPENAI_API_KEY?: unknown; tokens?: unknown } | null;
+    const apiKey = typeof parsed?.OPENAI_API_KEY === "string" ? filled(parsed.OPENAI_API_KEY) : undefined;
+    return { apiKey, hasChatGptTokens: typeof parsed?.tokens === "object" && parsed.tokens !== null };
+  } catch (error) {
+    throw new ModelFailure("auth.json in CODEX_HOME is not valid JSON: log in again, or remove it.", { retry: "never", cause: error });
+  }
+}
+
+function filled(value: string | undefined): string | undefined {
+  return value === undefined || value.trim() === "" ? undefined : value.trim();
+}
