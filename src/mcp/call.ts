@@ -1,0 +1,26 @@
+import type { RequestId } from "../jsonrpc/message.js";
+import type { JsonRpcPeer } from "../jsonrpc/peer.js";
+import type { LogLevel } from "./logMessage.js";
+import { type HandshakeRevision, hasStructuredContent } from "./revision.js";
+
+/** One `tools/call` while it is worked on: who asked, how to reach them, and whether they still want it. */
+export interface Call {
+  readonly requestId: RequestId;
+  readonly signal: AbortSignal;
+  readonly progressToken: string | number | undefined;
+  /** From which level on the client wants log messages; undefined for none. */
+  readonly logLevel: () => LogLevel | undefined;
+  readonly peer: Pick<JsonRpcPeer, "notify" | "notifyText" | "congested">;
+  readonly revision: HandshakeRevision | undefined;
+}
+
+/** A client that never shook hands is taken for a current one, as Codex does. */
+export function seesStructuredContent({ revision }: Call): boolean {
+  return revision === undefined || hasStructuredContent(revision);
+}
+
+export function readProgressToken(params: Readonly<Record<string, unknown>>): string | number | undefined {
+  const meta = params["_meta"];
+  const token: unknown = typeof meta === "object" && meta !== null && "progressToken" in meta ? meta.progressToken : undefined;
+  return typeof token === "string" || typeof token === "number" ? token : undefined;
+}

@@ -1,0 +1,49 @@
+import type { RequestId } from "../jsonrpc/message.js";
+import { eventMsgs } from "../threads/eventMsg.js";
+import type { ThreadEvent } from "../threads/model.js";
+import type { Turn } from "../threads/turn.js";
+
+/** Writes a turn's events as the text of `codex/event` notifications, for one call. */
+export class CodexEventWriter {
+  readonly #where: Pick<Turn, "threadId" | "id">;
+  readonly #beforeId: string;
+  readonly #ofTurn: string;
+  /** What precedes the delta's text in each of a delta's two notifications. */
+  readonly #deltaStart: string;
+  readonly #legacyDeltaStart: string;
+
+  constructor(requestId: RequestId, turn: Pick<Turn, "threadId" | "id">) {
+    this.#where = turn;
+    const meta = JSON.stringify({ requestId, threadId: turn.threadId });
+    this.#beforeId = `{"jsonrpc":"2.0","method":"codex/event","params":{"_meta":${meta},"id":`;
+    this.#ofTurn = `${this.#beforeId}${JSON.stringify(turn.id)},"msg":`;
+    const ids = `"thread_id":${JSON.stringify(turn.threadId)},"turn_id":${JSON.stringify(turn.id)}`;
+    this.#deltaStart = `${this.#ofTurn}{"type":"agent_message_content_delta",${ids},"item_id":`;
+    this.#legacyDeltaStart = `${this.#ofTurn}{"type":"agent_message_delta","delta":`;
+  }
+
+  /** The notifications an event shows as, in order. */
+  write(event: ThreadEvent): string[] {
+    // Deltas come by the thousand: their text is put together around one escaped piece.
+    if (event.type === "messageDelta") {
+      const delta = JSON.stringify(event.delta);
+      return [`${this.#deltaStart}${JSON.stringify(event.itemId)},"delta":${delta}}}}`, `${this.#legacyDeltaStart}${delta}}}}`];
+    }
+    const start = this.#startOf(event);
+    return eventMsgs(event, { threadId: this.#where.threadId, turnId: this.#where.id }).map((msg) => `${start}${JSON.stringify(msg)}}}`);
+  }
+
+  /** What belongs to the opening of a thread is not part of a turn. */
+  #startOf(event: ThreadEvent): string {
+    switch (event.type) {
+      case "threadConfigured":
+      case "deprecation":
+      case "mcpStartupCompleted":
+        return `${this.#beforeId}"","msg":`;
+      case "contextItem":
+        return `${this.#beforeId}"auto-compact-0","msg":`;
+      default:
+        return this.#ofTurn;
+    }
+  }
+}

@@ -1,0 +1,64 @@
+import { invalidParams, methodNotFound, RPC, RpcError } from "../jsonrpc/errors.js";
+import { isRequestId } from "../jsonrpc/message.js";
+import type { IncomingRequest } from "../jsonrpc/peer.js";
+import { isFields } from "../lib/fields.js";
+import { readProgressToken } from "./call.js";
+import { type CallToolResult, refusal } from "./callResult.js";
+import { initializeResult, readClientProfile } from "./initialize.js";
+import { isLogLevel, LOG_LEVELS } from "./logMessage.js";
+import type { Dispatch, Session } from "./session.js";
+
+type Method = (session: Session, request: IncomingRequest) => Promise<unknown>;
+
+/** What a client may ask. */
+const METHODS: Readonly<Record<string, Method>> = {
+  initialize,
+  ping: async () => ({}),
+  "tools/list": async (session) => ({ tools: session.parts.tools }),
+  "tools/call": callTool,
+  "logging/setLevel": setLogLevel,
+};
+
+export const MCP_DISPATCH: Dispatch = {
+  answer(session, request) {
+    const method = Object.hasOwn(METHODS, request.method) ? METHODS[request.method] : undefined;
+    return method ? method(session, request) : Promise.reject(methodNotFound(request.method));
+  },
+
+  /** Notifications we do not know are ignored, as the protocol asks. */
+  notified(session, method, params) {
+    if (method !== "notifications/cancelled") return;
+    const { requestId } = isFields(params) ? params : {};
+    if (isRequestId(requestId)) session.cancel(requestId);
+  },
+};
+
+async function initialize(session: Session, { params }: IncomingRequest): Promise<unknown> {
+  const profile = readClientProfile(params);
+  if (session.profile) throw new RpcError(RPC.invalidRequest, "initialize called more than once");
+  session.welcome(profile);
+  return initializeResult(profile, session.parts);
+}
+
+async function callTool(session: Session, { id, params, signal }: IncomingRequest): Promise<CallToolResult> {
+  if (!isFields(params) || typeof params["name"] !== "string") throw invalidParams("tools/call: `name` must be a string");
+  const { name, arguments: args } = params;
+  if (!session.parts.tools.some((tool) => tool.name === name)) return refusal(`Unknown tool '${name}'`);
+  const action = (await session.parts.actions()).get(name);
+  if (!action) throw new Error(`the tool ${name} is listed but does nothing`);
+  return action(args, {
+    requestId: id,
+    signal,
+    progressToken: readProgressToken(params),
+    logLevel: () => session.logLevel,
+    peer: session.peer,
+    revision: session.profile?.revision,
+  });
+}
+
+async function setLogLevel(session: Session, { params }: IncomingRequest): Promise<unknown> {
+  const { level } = isFields(params) ? params : {};
+  if (!isLogLevel(level)) throw invalidParams(`logging/setLevel: \`level\` must be one of ${LOG_LEVELS.join(", ")}`);
+  session.logLevel = level;
+  return {};
+}

@@ -1,0 +1,47 @@
+import type { ThreadEvent } from "../threads/model.js";
+
+/** MCP's log levels, least severe first. */
+export const LOG_LEVELS = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+export interface LogMessage {
+  readonly level: LogLevel;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+export function isLogLevel(value: unknown): value is LogLevel {
+  return LOG_LEVELS.some((level) => level === value);
+}
+
+export function reaches(level: LogLevel, threshold: LogLevel): boolean {
+  return LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf(threshold);
+}
+
+/** The line an event is worth in a client's log: steps are info, retries and warnings warning, failures error. Never prompts or answers. */
+export function logMessage(event: ThreadEvent): LogMessage | undefined {
+  switch (event.type) {
+    case "turnStarted":
+      return { level: "info", data: { message: "turn started" } };
+    case "itemStarted":
+      return event.item.kind === "userMessage" ? undefined : { level: "info", data: { message: "item started", kind: event.item.kind } };
+    case "planUpdated":
+      return { level: "info", data: { message: "plan updated", steps: event.plan.length } };
+    case "historyCompacted":
+      return { level: "info", data: { message: "conversation summarised" } };
+    case "modelRetry":
+      return {
+        level: "warning",
+        data: { message: "asking the model again", attempt: event.attempt, limit: event.limit, cause: event.cause },
+      };
+    case "warning":
+      return { level: "warning", data: { message: event.message } };
+    case "turnCompleted":
+      return { level: "info", data: { message: "turn completed" } };
+    case "turnFailed":
+      return { level: "error", data: { message: "turn failed", cause: event.message } };
+    case "turnAborted":
+      return { level: "warning", data: { message: "turn interrupted" } };
+    default:
+      return undefined;
+  }
+}

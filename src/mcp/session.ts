@@ -1,0 +1,70 @@
+import type { RequestId } from "../jsonrpc/message.js";
+import { type IncomingRequest, JsonRpcPeer } from "../jsonrpc/peer.js";
+import type { Wire } from "../jsonrpc/wire.js";
+import type { ClientProfile } from "./initialize.js";
+import type { LogLevel } from "./logMessage.js";
+import { hasBatches } from "./revision.js";
+import type { ToolAction, ToolDeclaration } from "./tools/tool.js";
+
+/** What is done with what a client says; the table of methods is in dispatch.ts. */
+export interface Dispatch {
+  answer(session: Session, request: IncomingRequest): Promise<unknown>;
+  notified(session: Session, method: string, params: unknown): void;
+}
+
+export interface SessionParts {
+  readonly dispatch: Dispatch;
+  readonly engine: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly tools: readonly ToolDeclaration[];
+  /** What the tools do. Loaded on first use, so that a handshake need not wait for the agent. */
+  readonly actions: () => Promise<ReadonlyMap<string, ToolAction>>;
+  /** Called once the client's handshake is answered: a good moment to load what its first call will need. */
+  readonly welcomed: () => void;
+  /** For people who look at the server's own output. */
+  readonly report: (line: string) => void;
+}
+
+/** One client: its peer, what it said of itself, and the calls it has running. */
+export class Session {
+  readonly peer: JsonRpcPeer;
+  logLevel: LogLevel | undefined;
+  #profile: ClientProfile | undefined;
+
+  constructor(
+    wire: Wire,
+    readonly parts: SessionParts,
+  ) {
+    this.peer = new JsonRpcPeer(wire, {
+      answer: (request) => parts.dispatch.answer(this, request),
+      notified: (method, params) => parts.dispatch.notified(this, method, params),
+      unreadable: (reason) => parts.report(`ignored a message: ${reason}`),
+      failed: (method, error) =>
+        parts.report(`${method} failed unexpectedly: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`),
+    });
+  }
+
+  get profile(): ClientProfile | undefined {
+    return this.#profile;
+  }
+
+  welcome(profile: ClientProfile): void {
+    this.#profile = profile;
+    this.peer.acceptsBatches = hasBatches(profile.revision);
+    this.parts.welcomed();
+  }
+
+  /** A cancelled request is not answered; what it started is interrupted. */
+  cancel(id: RequestId): void {
+    this.peer.cancel(id, new Error("the client cancelled the request"));
+  }
+
+  /** Serves the client until it closes its side. */
+  run(): Promise<void> {
+    return this.peer.run();
+  }
+
+  close(reason: Error): void {
+    this.peer.close(reason);
+  }
+}
