@@ -1,0 +1,110 @@
+import { accessSync, constants, existsSync, mkdirSync } from "node:fs";
+import path from "node:path";
+import type { SettingsResolver } from "../config/resolve.js";
+import { sendRequest } from "../engines/native/model/http.js";
+import { endpoint, providerHeaders, shownUrl } from "../engines/native/model/provider.js";
+import { describe } from "../lib/errors.js";
+import { VERSION } from "../lib/version.js";
+import type { ModelProvider, ThreadSettings } from "../threads/model.js";
+import { resolveSettings, type ServerContext } from "./serve.js";
+
+const PROBE_MS = 5_000;
+
+interface Finding {
+  readonly verdict: "ok" | "note" | "fails";
+  readonly subject: string;
+  readonly text: string;
+}
+
+/** Looks at everything a call needs and says what is wrong and how to mend it. */
+export async function runDoctor(
+  context: Pick<ServerContext, "options" | "env" | "serverCwd">,
+): Promise<{ report: string; healthy: boolean }> {
+  const findings = await examine(context);
+  const problems = findings.filter(({ verdict }) => verdict === "fails").length;
+  const lines = findings.map(({ verdict, subject, text }) => `${verdict.padEnd(6)} ${subject.padEnd(12)} ${text}`);
+  const result =
+    problems === 0 ? "Ready: a call can work." : `${problems === 1 ? "One problem" : `${problems} problems`}: calls fail until mended.`;
+  return { report: `codex-mcp-server ${VERSION}, Node ${process.version}\n\n${lines.join("\n")}\n\n${result}\n`, healthy: problems === 0 };
+}
+
+async function examine(context: Pick<ServerContext, "options" | "env" | "serverCwd">): Promise<Finding[]> {
+  let resolved: { codexHome: string; settings: SettingsResolver };
+  let thread: ThreadSettings;
+  let warnings: readonly string[];
+  try {
+    resolved = resolveSettings(context);
+    warnings = resolved.settings.checkAtStart();
+    thread = resolved.settings.forNewThread({});
+  } catch (error) {
+    return [{ verdict: "fails", subject: "config", text: describe(error) }];
+  }
+  const { codexHome } = resolved;
+  const file = path.join(codexHome, "config.toml");
+  return [
+    { verdict: "ok", subject: "CODEX_HOME", text: codexHome },
+    { verdict: "ok", subject: "config", text: existsSync(file) ? file : `${file} does not exist; built-in defaults are used` },
+    ...warnings.map((text): Finding => ({ verdict: "note", subject: "config", text })),
+    sessionsFinding(codexHome),
+    {
+      verdict: "ok",
+      subject: "defaults",
+      text: `cwd ${thread.cwd}, approval ${thread.approvalPolicy}, sandbox ${thread.sandboxPolicy.type}`,
+    },
+    { verdict: "note", subject: "sandbox", text: "this version runs no commands yet, so no sandbox is needed" },
+    ...(context.options.engine === "scripted" ? [SCRIPTED] : await nativeFindings(thread, { codexHome, env: context.env })),
+  ];
+}
+
+const SCRIPTED: Finding = {
+  verdict: "note",
+  subject: "engine",
+  text: "scripted: offline, plays the `!` lines of prompts; needs no key and is no real model",
+};
+
+function sessionsFinding(codexHome: string): Finding {
+  const folder = path.join(codexHome, "sessions");
+  try {
+    mkdirSync(folder, { recursive: true });
+    accessSync(folder, constants.W_OK);
+    return { verdict: "ok", subject: "threads", text: `kept in ${folder}` };
+  } catch (error) {
+    return {
+      verdict: "fails",
+      subject: "threads",
+      text: `${folder} cannot be written (${describe(error)}): set CODEX_HOME to a folder that can`,
+    };
+  }
+}
+
+async function nativeFindings(thread: ThreadSettings, sources: { codexHome: string; env: NodeJS.ProcessEnv }): Promise<Finding[]> {
+  const { provider, model } = thread;
+  const engine: Finding = { verdict: "ok", subject: "engine", text: `native, model ${model}, provider ${provider.id}` };
+  if (provider.wireApi !== "responses")
+    return [
+      engine,
+      { verdict: "fails", subject: "provider", text: `wire_api = "${provider.wireApi}" is not spoken here; set it to "responses"` },
+    ];
+  let headers: Record<string, string>;
+  try {
+    headers = providerHeaders(provider, sources);
+  } catch (error) {
+    return [engine, { verdict: "fails", subject: "credentials", text: describe(error) }];
+  }
+  const credentials = "authorization" in headers ? "found" : "none needed";
+  return [engine, { verdict: "ok", subject: "credentials", text: credentials }, await reachability(provider, headers)];
+}
+
+async function reachability(provider: ModelProvider, headers: Record<string, string>): Promise<Finding> {
+  const url = endpoint(provider, "models");
+  try {
+    const response = await sendRequest(url, { method: "GET", headers, signal: AbortSignal.timeout(PROBE_MS) });
+    response.destroy();
+    const status = response.statusCode ?? 0;
+    if (status === 401 || status === 403)
+      return { verdict: "fails", subject: "provider", text: `${shownUrl(url)} refused the key (status ${status})` };
+    return { verdict: "ok", subject: "provider", text: `${shownUrl(url)} answered (status ${status})` };
+  } catch (error) {
+    return { verdict: "fails", subject: "provider", text: `${shownUrl(url)} cannot be reached: ${describe(error)}` };
+  }
+}

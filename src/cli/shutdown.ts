@@ -1,0 +1,29 @@
+import { deferred } from "../lib/deferred.js";
+
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+const SIGNAL_NUMBERS = { SIGINT: 2, SIGTERM: 15, SIGHUP: 1 } as const;
+
+/** Resolves at the first signal that asks us to go. A second one does not wait for anything. */
+export function untilSignalled(exitAtOnce: (code: number) => void): Promise<NodeJS.Signals> {
+  const first = deferred<NodeJS.Signals>();
+  let signalled = false;
+  for (const signal of SIGNALS) {
+    process.on(signal, () => {
+      if (signalled) exitAtOnce(128 + SIGNAL_NUMBERS[signal]);
+      signalled = true;
+      first.resolve(signal);
+    });
+  }
+  return first.promise;
+}
+
+/** True when the work ended in time; the timer does not keep the process alive and ends with the work. */
+export async function endsWithin(ms: number, work: Promise<unknown>): Promise<boolean> {
+  const late = deferred<boolean>();
+  const timer = setTimeout(() => late.resolve(false), ms);
+  try {
+    return await Promise.race([work.then(() => true), late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
