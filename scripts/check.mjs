@@ -1,0 +1,22 @@
+// Everything that can be said about the code without running it. Runs all checks, then fails if one did.
+import { spawnSync } from "node:child_process";
+
+const CHECKS = [
+  ["format and lint", "biome", ["check", "."]],
+  ["lint with types", "oxlint", ["--type-aware", "--deny-warnings"]],
+  ["types", "tsc", ["--noEmit"]],
+  ["unused code", "knip", []],
+  ["tool schemas", "node", ["scripts/run-ts.mjs", "scripts/generate-tool-schemas.ts", "--check"]],
+  ["configuration page", "node", ["scripts/run-ts.mjs", "scripts/generate-configuration-doc.ts", "--check"]],
+  ["package", "node", ["scripts/check-package.mjs"]],
+];
+
+const failed = CHECKS.filter(([name, command, args]) => {
+  const { status, stdout, stderr, error } = spawnSync(command === "node" ? process.execPath : `node_modules/.bin/${command}`, args, {
+    encoding: "utf8",
+  });
+  console.log(`${status === 0 ? "ok    " : "FAILED"} ${name}`);
+  if (status !== 0) console.log(`${stdout ?? ""}${stderr ?? ""}${error?.message ?? ""}`);
+  return status !== 0;
+});
+process.exitCode = failed.length === 0 ? 0 : 1;
