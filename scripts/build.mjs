@@ -4,7 +4,6 @@ import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from "nod
 import path from "node:path";
 import { build } from "esbuild";
 
-rmSync("dist", { recursive: true, force: true });
 const { metafile } = await build({
   entryPoints: { main: "src/main.ts" },
   outdir: "dist",
@@ -23,7 +22,16 @@ const { metafile } = await build({
 });
 chmodSync("dist/main.js", 0o755);
 writeFileSync("dist/THIRD-PARTY-LICENSES.txt", licences(Object.keys(metafile.inputs)));
+removeStale(new Set([...Object.keys(metafile.outputs), "dist/THIRD-PARTY-LICENSES.txt"]));
 if (process.argv.includes("--sizes")) for (const [file, { bytes }] of Object.entries(metafile.outputs)) console.log(`${bytes} ${file}`);
+
+/** Files of earlier builds go last: a server that runs from this folder keeps what it still has to load, as long as it is the same. */
+function removeStale(current) {
+  for (const entry of readdirSync("dist", { recursive: true, withFileTypes: true })) {
+    const file = path.posix.join(entry.parentPath, entry.name);
+    if (entry.isFile() && !current.has(file)) rmSync(file);
+  }
+}
 
 /** The licence of every package that ended up in the bundle. */
 function licences(inputs) {

@@ -1,59 +1,58 @@
 import { type CliCommand, parseCommand, UsageError } from "./cli/command.js";
+import { helpText, usageText } from "./cli/help.js";
+import { serveStdio } from "./cli/serve.js";
 import { AppError } from "./lib/errors.js";
+import { VERSION } from "./lib/version.js";
 
 /** argv → command → exit code; nothing else in the program ends the process. */
 async function main(): Promise<number> {
   // A client that closed our stderr must not bring the server down.
   process.stderr.on("error", () => {});
-  const { env, argv } = process;
   try {
-    return await run(parseCommand(argv.slice(2), env));
+    return await run(parseCommand(process.argv.slice(2), process.env));
   } catch (error) {
     if (error instanceof UsageError) {
-      const { usageText } = await import("./cli/help.js");
       process.stderr.write(usageText(error.message));
       return 2;
     }
-    process.stderr.write(`Error: ${error instanceof AppError ? error.message : error instanceof Error ? error.stack : String(error)}\n`);
+    process.stderr.write(`Error: ${error instanceof AppError ? error.message : inspectDefect(error)}\n`);
     return 1;
   }
 }
 
 async function run(command: CliCommand): Promise<number> {
+  const here = { env: process.env, serverCwd: process.cwd() };
   switch (command.kind) {
-    case "help": {
-      const { helpText } = await import("./cli/help.js");
+    case "help":
       await print(helpText());
       return 0;
-    }
-    case "version": {
-      const { VERSION } = await import("./lib/version.js");
+    case "version":
       await print(`codex-mcp-server ${VERSION}\n`);
       return 0;
-    }
     case "doctor": {
       const { runDoctor } = await import("./cli/doctor.js");
-      const { report, healthy } = await runDoctor({ options: command.options, env: process.env, serverCwd: process.cwd() });
+      const { report, healthy } = await runDoctor({ ...here, options: command.options });
       await print(report);
       return healthy ? 0 : 1;
     }
-    case "stdio": {
-      const { serveStdio } = await import("./cli/serve.js");
+    case "stdio":
       await serveStdio({
+        ...here,
         options: command.options,
-        env: process.env,
-        serverCwd: process.cwd(),
         report: (line) => process.stderr.write(`codex-mcp-server: ${line}\n`),
         exitAtOnce: (code) => process.exit(code),
       });
       return 0;
-    }
   }
 }
 
 /** Resolves when the text has left: ending the process earlier would cut it off in a pipe. */
 function print(text: string): Promise<void> {
   return new Promise((resolve) => process.stdout.write(text, () => resolve()));
+}
+
+function inspectDefect(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
 process.exit(await main());
