@@ -36,7 +36,10 @@ function removeStale(current) {
 /** The licence of every package that ended up in the bundle. */
 function licences(inputs) {
   const folders = new Set(inputs.map((input) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(input)?.[1]).filter(Boolean));
-  return [...folders].sort().map(licenceOf).join("\n\n");
+  return [...folders]
+    .sort((a, b) => a.localeCompare(b))
+    .map(licenceOf)
+    .join("\n\n");
 }
 
 function licenceOf(folder) {

@@ -1,6 +1,7 @@
 // Everything that can be said about the code without running it. Runs all checks, then fails if one did.
 import { spawnSync } from "node:child_process";
 
+/** @type {readonly [string, string, readonly string[]][]} */
 const CHECKS = [
   ["format and lint", "biome", ["check", "."]],
   ["lint with types", "oxlint", ["--type-aware", "--deny-warnings"]],
@@ -16,7 +17,7 @@ const failed = CHECKS.filter(([name, command, args]) => {
     encoding: "utf8",
   });
   console.log(`${status === 0 ? "ok    " : "FAILED"} ${name}`);
-  if (status !== 0) console.log(`${stdout ?? ""}${stderr ?? ""}${error?.message ?? ""}`);
+  if (status !== 0) console.log([stdout, stderr, error?.message].join("\n"));
   return status !== 0;
 });
 process.exitCode = failed.length === 0 ? 0 : 1;

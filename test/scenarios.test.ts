@@ -1,0 +1,44 @@
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { compareTranscripts, describeDifference } from "./support/compareTranscripts.js";
+import { DECLARED_DIFFERENCES, ownSide } from "./support/declaredDifferences.js";
+import { allScenarios, type Condition } from "./support/scenario.js";
+import { playScenario } from "./support/scenarioPlayer.js";
+import { recordingOf, type Transcript } from "./support/transcript.js";
+
+const SERVER = [process.execPath, fileURLToPath(new URL("../dist/main.js", import.meta.url)), "mcp-server"] as const;
+const SCENARIOS = allScenarios();
+const PLAY_TIMEOUT_MS = 60_000;
+
+const played = new Set<string>();
+const agreed = new Set<string>();
+
+describe.concurrent("the built server plays what was recorded of Codex 0.92.0", () => {
+  it.for(SCENARIOS.map((scenario) => [`${scenario.name}: ${scenario.about}`, scenario] as const))(
+    "%s",
+    { timeout: PLAY_TIMEOUT_MS },
+    async ([, scenario], context) => {
+      played.add(scenario.name);
+      const recording = recordingOf(scenario.name);
+      const transcript = await playScenario(scenario, { command: SERVER, silences: silencesIn(recording) });
+      const differences = compareTranscripts(recording, transcript);
+      const declared = DECLARED_DIFFERENCES[scenario.name]?.ours ?? {};
+      context.expect(ownSide(differences), differences.map(describeDifference).join("\n")).toEqual(declared);
+      agreed.add(scenario.name);
+    },
+  );
+});
+
+it("at least 95 % of the scenarios are the same or declared to differ", ({ skip }) => {
+  if (played.size < SCENARIOS.length) skip("only some scenarios were played");
+  expect(agreed.size / played.size).toBeGreaterThanOrEqual(0.95);
+});
+
+it("every declared difference is one of a scenario that is played", () => {
+  const names = SCENARIOS.map(({ name }) => name);
+  expect(Object.keys(DECLARED_DIFFERENCES).filter((name) => !names.includes(name))).toEqual([]);
+});
+
+function silencesIn(recording: Transcript): Condition[] {
+  return recording.flatMap((entry) => (entry.dir === "meta" && "noSuchMessage" in entry.meta ? [entry.meta.noSuchMessage] : []));
+}

@@ -1,0 +1,134 @@
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+
+export interface ServerCommand {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export interface ServerOutput {
+  onLine(line: string): void;
+  onErrorLine(line: string): void;
+}
+
+export interface ProcessEnd {
+  readonly code: number | null;
+  readonly signal: string | null;
+}
+
+/** A stdio server that runs: lines in, lines out, and every wait ends with an event or its deadline. */
+export class ServerProcess {
+  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #watchers = new Set<() => void>();
+  #lastOutput = performance.now();
+  #end: ProcessEnd | undefined;
+
+  constructor(command: ServerCommand, output: ServerOutput) {
+    const { program, args, cwd, env } = command;
+    this.#child = spawn(program, args, { cwd, env, stdio: "pipe" });
+    splitLines(this.#child.stdout, (line) => {
+      this.#lastOutput = performance.now();
+      output.onLine(line);
+      this.#wake();
+    });
+    splitLines(this.#child.stderr, (line) => output.onErrorLine(line));
+    // A server that ended no longer reads; that it ended is noticed below.
+    this.#child.stdin.on("error", () => {});
+    this.#child.once("error", () => this.#finish({ code: null, signal: null }));
+    this.#child.once("close", (code, signal) => this.#finish({ code, signal }));
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  get end(): ProcessEnd | undefined {
+    return this.#end;
+  }
+
+  write(text: string): void {
+    this.#child.stdin.write(text);
+  }
+
+  closeStdin(): void {
+    this.#child.stdin.end();
+  }
+
+  /** A client that stops reading, until `resumeStdout`. */
+  pauseStdout(): void {
+    this.#child.stdout.pause();
+  }
+
+  resumeStdout(): void {
+    this.#child.stdout.resume();
+  }
+
+  /** The server's next write there finds nobody. */
+  closeReadingEnd(of: "stdout" | "stderr"): void {
+    this.#child[of].destroy();
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  /** What `look` finds, looking again whenever a line came; undefined when time is up or the process ended first. */
+  async waitFor<T>(look: () => T | undefined, deadlineMs: number): Promise<T | undefined> {
+    return this.#wait(() => look() ?? (this.#end ? null : undefined), deadlineMs).then((found) => found ?? undefined);
+  }
+
+  async waitForEnd(deadlineMs: number): Promise<ProcessEnd | undefined> {
+    return this.#wait(() => this.#end, deadlineMs);
+  }
+
+  /** Resolves once nothing was written for this long, or the process ended. */
+  async waitForQuiet(quietMs: number): Promise<void> {
+    this.#lastOutput = performance.now();
+    for (;;) {
+      const left = this.#lastOutput + quietMs - performance.now();
+      if (left <= 0 || this.#end) return;
+      await this.waitForEnd(left);
+    }
+  }
+
+  #wait<T>(look: () => T | undefined, deadlineMs: number): Promise<T | undefined> {
+    return new Promise((resolve) => {
+      const settle = (value: T | undefined) => {
+        clearTimeout(timer);
+        this.#watchers.delete(check);
+        resolve(value);
+      };
+      const check = () => {
+        const found = look();
+        if (found !== undefined) settle(found);
+      };
+      const timer = setTimeout(() => settle(look()), deadlineMs);
+      this.#watchers.add(check);
+      check();
+    });
+  }
+
+  #finish(end: ProcessEnd): void {
+    this.#end ??= end;
+    this.#wake();
+  }
+
+  #wake(): void {
+    for (const check of this.#watchers) check();
+  }
+}
+
+/** Text after the last line break counts as a line when the stream ends. */
+function splitLines(stream: NodeJS.ReadableStream, onLine: (line: string) => void): void {
+  let rest = "";
+  stream.setEncoding("utf8");
+  stream.on("data", (chunk: string) => {
+    const lines = (rest + chunk).split("\n");
+    rest = lines.pop() ?? "";
+    lines.forEach(onLine);
+  });
+  stream.on("end", () => {
+    if (rest !== "") onLine(rest);
+  });
+}
