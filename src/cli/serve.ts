@@ -43,17 +43,18 @@ export async function serveStdio(context: ServerContext): Promise<void> {
   });
 
   const signalled = untilSignalled(context.exitAtOnce);
-  const closed = session.run();
-  const why = await Promise.race([closed.then(() => "eof" as const), signalled]);
-  await endSession(session, agent, why === "eof" ? options.eofGraceMs : 0);
+  await Promise.race([session.run(), signalled]);
+  const finished = await endsWithin(options.eofGraceMs, session.peer.idle(), { unless: signalled });
+  await endSession(session, agent, { interrupt: !finished });
   await wire.close();
 }
 
 /** In the order in which it must happen: answers first, then files, then the end of the conversation. */
-async function endSession(session: Session, agent: Lazy<OpenAgent>, graceMs: number): Promise<void> {
-  const finished = await endsWithin(graceMs, session.peer.idle());
+async function endSession(session: Session, agent: Lazy<OpenAgent>, { interrupt }: { readonly interrupt: boolean }): Promise<void> {
+  // A call may not have come as far as a turn yet, and a turn may have no call.
+  if (interrupt) session.interrupt(new Error("the server is shutting down"));
   const open = await agent.ifLoaded();
-  if (!finished) open?.interruptAll();
+  if (interrupt) open?.interruptAll();
   await endsWithin(INTERRUPT_MS, Promise.all([session.peer.idle(), open?.settle()]));
   session.close(new Error("the server is shutting down"));
   open?.close();
@@ -85,8 +86,10 @@ function lazily<T>(load: () => Promise<T>): Lazy<T> {
   const get = () => (loaded ??= load());
   return {
     get,
-    // A failure to load is told to the call that needs it.
-    warmUp: () => setTimeout(() => get().catch(() => undefined), 1),
+    warmUp() {
+      // A failure to load is told to the call that needs it.
+      setTimeout(() => void get().catch(() => undefined), 1);
+    },
     ifLoaded: async () => loaded,
   };
 }

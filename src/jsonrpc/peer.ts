@@ -51,6 +51,7 @@ export class JsonRpcPeer {
   readonly #asked = new Map<RequestId, Deferred<unknown>>();
   readonly #serving = new Map<RequestId, ServedRequest>();
   #idle: Deferred<void> | undefined;
+  #interrupted: Error | undefined;
 
   constructor(
     private readonly wire: Wire,
@@ -102,6 +103,12 @@ export class JsonRpcPeer {
     served.silenced = true;
     served.abort.abort(reason);
     return true;
+  }
+
+  /** Aborts every request of the other side, also those still to come; each is answered with what it came to. */
+  interrupt(reason: Error): void {
+    this.#interrupted = reason;
+    for (const served of this.#serving.values()) served.abort.abort(reason);
   }
 
   /** Resolves when no request of the other side is being worked on. */
@@ -176,10 +183,11 @@ export class JsonRpcPeer {
     if (refusal) return respond(errorText(request.id, refusal), request.id);
     const served: ServedRequest = { abort: new AbortController(), silenced: false };
     this.#serving.set(request.id, served);
+    if (this.#interrupted) served.abort.abort(this.#interrupted);
     const { id, method, params } = request;
     const finish = (text: string) => {
       this.#serving.delete(id);
-      if (this.#serving.size === 0) this.#idle?.resolve();
+      if (this.#serving.size === 0) this.#becomeIdle();
       const silent = served.silenced || this.#state.at === "closed";
       respond(silent ? undefined : text, id);
     };
@@ -187,6 +195,11 @@ export class JsonRpcPeer {
       (result) => finish(resultText(id, result)),
       (error: unknown) => finish(errorText(id, this.#toRpcError(method, error))),
     );
+  }
+
+  #becomeIdle(): void {
+    this.#idle?.resolve();
+    this.#idle = undefined;
   }
 
   #refusal(id: RequestId): RpcError | undefined {

@@ -174,7 +174,7 @@ function shownItem(item: RawItem): RawItem {
     }
     default: {
       const { id: _, ...shown } = item;
-      return shown as RawItem;
+      return { ...shown, type: item.type };
     }
   }
 }
