@@ -1,0 +1,94 @@
+import type { BenchCase } from "./benchCase.js";
+import { BURST, burstCase } from "./cases/burst.js";
+import { DELTAS, deltasCase } from "./cases/deltas.js";
+import { GROWTH, growthCase, LONG, longCase } from "./cases/growth.js";
+import { MEMORY, memoryCase } from "./cases/memory.js";
+import { START, startCase } from "./cases/start.js";
+import { TURNS, turnsCase } from "./cases/turns.js";
+import type { Samples } from "./samples.js";
+import type { TargetName } from "./targets.js";
+
+/** What our server must reach: a figure of ours against another figure of the same run. */
+interface Goal {
+  readonly figure: MeasuredBy;
+  readonly against: MeasuredBy & { readonly target: TargetName };
+  readonly limit: { readonly atMost: number } | { readonly atLeast: number };
+}
+
+interface MeasuredBy {
+  readonly by: BenchCase;
+  readonly metric: string;
+}
+
+export interface Verdict {
+  readonly what: string;
+  readonly against: string;
+  readonly limit: string;
+  readonly ratio: number | undefined;
+  readonly verdict: "met" | "missed" | "not measured";
+  /** Missed by more than runs differ among themselves. */
+  readonly beyondNoise: boolean;
+}
+
+const NOISE = 0.25;
+
+const initialize = { by: startCase, metric: START.initialize };
+const firstAnswer = { by: startCase, metric: START.firstAnswer };
+const newThread = { by: turnsCase, metric: TURNS.newThread };
+const reply = { by: turnsCase, metric: TURNS.reply };
+const deltasPerSecond = { by: deltasCase, metric: DELTAS.perSecond };
+const cpuPerDelta = { by: deltasCase, metric: DELTAS.cpu };
+const hundredAtOnce = { by: burstCase, metric: BURST.total(100) };
+const idleMemory = { by: memoryCase, metric: MEMORY.idle };
+const memoryPerThread = { by: memoryCase, metric: MEMORY.perThread };
+const turn50 = { by: growthCase, metric: GROWTH.turn(50) };
+const turn200 = { by: growthCase, metric: GROWTH.turn(200) };
+const firstThousand = { by: longCase, metric: LONG.firstHalf };
+const secondThousand = { by: longCase, metric: LONG.secondHalf };
+
+const GOALS: readonly Goal[] = [
+  goal(initialize, { atMost: 0.75 }, "codex-0.92-npm"),
+  goal(firstAnswer, { atMost: 0.85 }, "codex-0.92-npm"),
+  goal(newThread, { atMost: 0.25 }, "codex-0.92"),
+  goal(newThread, { atMost: 3 }, "floor"),
+  goal(reply, { atMost: 0.25 }, "codex-0.92"),
+  goal(reply, { atMost: 3 }, "floor"),
+  goal(hundredAtOnce, { atMost: 0.2 }, "codex-0.92"),
+  goal(deltasPerSecond, { atLeast: 3 }, "app-server-0.166"),
+  goal(cpuPerDelta, { atMost: 2.5 }, "floor"),
+  goal(idleMemory, { atMost: 1 }, "codex-0.92-npm"),
+  goal(memoryPerThread, { atMost: 1 }, "codex-0.92"),
+  goal(turn200, { atMost: 1.3 }, "ours", turn50),
+  // Each request carries the history, so the second thousand sends three times what the first did.
+  goal(secondThousand, { atMost: 3 }, "ours", firstThousand),
+];
+
+export function judge(samples: Samples): Verdict[] {
+  return GOALS.map(({ figure, against, limit }) => {
+    const ratio = divide(
+      samples.median({ ...located(figure), target: "ours" }),
+      samples.median({ ...located(against), target: against.target }),
+    );
+    const shortfall = ratio === undefined ? 0 : "atMost" in limit ? ratio / limit.atMost : limit.atLeast / ratio;
+    return {
+      what: figure.metric,
+      against: against.metric === figure.metric ? against.target : `${against.target}, ${against.metric}`,
+      limit: "atMost" in limit ? `≤ ${limit.atMost}` : `≥ ${limit.atLeast}`,
+      ratio,
+      verdict: ratio === undefined ? "not measured" : shortfall <= 1 ? "met" : "missed",
+      beyondNoise: shortfall > 1 + NOISE,
+    };
+  });
+}
+
+function goal(figure: MeasuredBy, limit: Goal["limit"], target: TargetName, against: MeasuredBy = figure): Goal {
+  return { figure, limit, against: { ...against, target } };
+}
+
+function located({ by, metric }: MeasuredBy): { caseName: string; metric: string } {
+  return { caseName: by.name, metric };
+}
+
+function divide(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined || b === 0 ? undefined : a / b;
+}

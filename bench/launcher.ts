@@ -1,0 +1,45 @@
+import { openAppServerSession } from "./appServerSession.js";
+import { SHORT_TURN, type StartedServer } from "./benchCase.js";
+import { openMcpSession } from "./mcpSession.js";
+import type { Processes } from "./processes.js";
+import type { Stage } from "./stage.js";
+import type { Target } from "./targets.js";
+
+const SESSION_OPENERS = { mcp: openMcpSession, "app-server": openAppServerSession };
+
+/** Starts servers, each in its own home. */
+export class Launcher {
+  readonly #usedHomes = new Set<string>();
+  #unusedHomes = 0;
+
+  constructor(private readonly parts: { readonly processes: Processes; readonly stage: Stage; readonly modelUrl: string }) {}
+
+  async startInUnusedHome(target: Target): Promise<StartedServer> {
+    return this.#start(target, `${target.name}-unused-${++this.#unusedHomes}`);
+  }
+
+  /** A home is made used by a server that ran a turn in it, outside any measurement. */
+  async startInUsedHome(target: Target): Promise<StartedServer> {
+    if (!this.#usedHomes.has(target.name)) {
+      await using first = await this.#start(target, target.name);
+      await first.session.turn(SHORT_TURN);
+      this.#usedHomes.add(target.name);
+    }
+    return this.#start(target, target.name);
+  }
+
+  async #start(target: Target, homeName: string): Promise<StartedServer> {
+    const { processes, stage, modelUrl } = this.parts;
+    const { workspace, env } = stage.home(homeName, modelUrl);
+    const spawnedAt = performance.now();
+    const msSinceSpawn = () => performance.now() - spawnedAt;
+    const server = processes.start(target.command, { cwd: workspace, env });
+    try {
+      const session = await SESSION_OPENERS[target.speaks](server, workspace);
+      return { pid: server.pid, session, initializeMs: msSinceSpawn(), msSinceSpawn, [Symbol.asyncDispose]: () => server.end() };
+    } catch (error) {
+      await server.end();
+      throw error;
+    }
+  }
+}

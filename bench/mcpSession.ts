@@ -1,0 +1,34 @@
+import { DeltaMeter } from "./deltaMeter.js";
+import { isRecord, LineRpc } from "./lineRpc.js";
+import { type OpenSession, START_DEADLINE_MS, TURN_DEADLINE_MS, type TurnRequest } from "./session.js";
+
+/** Talks MCP as a client of `codex mcp-server` does. */
+export const openMcpSession: OpenSession = async (server, workspace) => {
+  const deltas = new DeltaMeter();
+  const rpc = new LineRpc(server, (method, { msg }) => {
+    if (method === "codex/event" && isRecord(msg)) deltas.take(msg.type, msg.delta);
+  });
+  const clientInfo = { name: "bench", version: "1" };
+  await rpc.request("initialize", { protocolVersion: "2025-06-18", capabilities: {}, clientInfo }, { deadlineMs: START_DEADLINE_MS });
+  rpc.notify("notifications/initialized");
+  return {
+    deltas,
+    async turn(request) {
+      const result = await rpc.request("tools/call", toolCall(request, workspace), { deadlineMs: TURN_DEADLINE_MS });
+      return checkedThreadId(result, request.expect);
+    },
+  };
+};
+
+function toolCall({ threadId, prompt }: TurnRequest, cwd: string): object {
+  if (threadId !== undefined) return { name: "codex-reply", arguments: { threadId, prompt } };
+  return { name: "codex", arguments: { prompt, cwd, sandbox: "danger-full-access", "approval-policy": "never" } };
+}
+
+function checkedThreadId(result: unknown, expect: string): string {
+  const { content, structuredContent, isError } = isRecord(result) ? result : {};
+  const text = Array.isArray(content) ? content.map((part: unknown) => (isRecord(part) ? String(part.text) : "")).join("") : "";
+  if (isError === true || !text.includes(expect) || !isRecord(structuredContent))
+    throw new Error(`unexpected answer: ${text.slice(0, 300)}`);
+  return String(structuredContent.threadId);
+}

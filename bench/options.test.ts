@@ -1,0 +1,26 @@
+import { describe, expect, it } from "vitest";
+import { parseOptions } from "./options.js";
+
+const known = { cases: ["start", "turns"], targets: ["ours", "floor", "peer"] };
+
+describe("parseOptions", () => {
+  it("measures everything in three rounds unless told otherwise", () => {
+    expect(parseOptions([], known)).toEqual({ rounds: 3, ...known, jsonFile: undefined, help: false });
+  });
+
+  it("is quick with ours and the floor in one round, and what is named besides wins", () => {
+    expect(parseOptions(["--quick", "--cases", "turns", "--rounds", "2"], known)).toMatchObject({
+      rounds: 2,
+      cases: ["turns"],
+      targets: ["ours", "floor"],
+    });
+  });
+
+  it.each([
+    [["--cases", "turn"], '"turn" is none of start, turns'],
+    [["--targets", "ours,other"], '"other" is none of ours, floor, peer'],
+    [["--rounds", "0"], '--rounds takes a whole number from 1, not "0"'],
+  ])("refuses %j", (argv, message) => {
+    expect(() => parseOptions(argv, known)).toThrow(message);
+  });
+});

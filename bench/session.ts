@@ -1,0 +1,22 @@
+import type { DeltaMeter } from "./deltaMeter.js";
+import type { ServerProcess } from "./processes.js";
+
+export const START_DEADLINE_MS = 30_000;
+export const TURN_DEADLINE_MS = 60_000;
+
+export interface TurnRequest {
+  /** The thread to go on with; without it a new one is started. */
+  readonly threadId?: string | undefined;
+  readonly prompt: string;
+  /** What the answer must hold: a wrong answer, however fast, is a failure. */
+  readonly expect: string;
+}
+
+/** A started server that has answered `initialize`, and the one thing that is asked of it. */
+export interface Session {
+  readonly deltas: DeltaMeter;
+  /** Resolves with the thread's id. */
+  turn(request: TurnRequest): Promise<string>;
+}
+
+export type OpenSession = (server: ServerProcess, workspace: string) => Promise<Session>;

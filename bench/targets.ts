@@ -1,0 +1,89 @@
+import { existsSync } from "node:fs";
+import path from "node:path";
+import { describe } from "../src/lib/errors.js";
+import { codexProgram } from "./peers.js";
+
+/** One server program under measurement. */
+export interface Target {
+  readonly name: TargetName;
+  readonly speaks: "mcp" | "app-server";
+  readonly command: readonly [file: string, ...args: string[]];
+  /** Left out of cases that say nothing new about it (a launcher adds nothing to a turn) or take minutes. */
+  readonly skips: readonly string[];
+}
+
+export type TargetName = "ours" | "floor" | "codex-0.92" | "codex-0.92-npm" | "codex-0.152" | "app-server-0.166";
+
+interface Candidate extends Omit<Target, "command"> {
+  /** May take its time to install the program, until the signal. */
+  readonly locate: (signal: AbortSignal) => Promise<Target["command"]>;
+}
+
+const CANDIDATES: readonly Candidate[] = [
+  {
+    name: "ours",
+    speaks: "mcp",
+    skips: [],
+    locate: async () => [process.execPath, built("dist/main.js"), "mcp-server"],
+  },
+  {
+    name: "floor",
+    speaks: "mcp",
+    skips: [],
+    locate: async () => [process.execPath, path.resolve("bench/floor.mjs")],
+  },
+  {
+    name: "codex-0.92",
+    speaks: "mcp",
+    skips: ["long"],
+    locate: async (signal) => [await codexProgram({ version: "0.92.0", start: "native", signal }), "mcp-server"],
+  },
+  {
+    name: "codex-0.92-npm",
+    speaks: "mcp",
+    skips: ["turns", "deltas", "burst", "growth", "long", "prompt"],
+    locate: async (signal) => [await codexProgram({ version: "0.92.0", start: "launcher", signal }), "mcp-server"],
+  },
+  {
+    name: "codex-0.152",
+    speaks: "mcp",
+    skips: ["long"],
+    locate: async (signal) => [await codexProgram({ version: "0.152.1", start: "native", signal }), "mcp-server"],
+  },
+  {
+    name: "app-server-0.166",
+    speaks: "app-server",
+    skips: ["long"],
+    // Plugins come from outside, which is refused here: without them it is at its best.
+    locate: async (signal) => [
+      await codexProgram({ version: "0.166.0", start: "native", signal }),
+      "app-server",
+      "-c",
+      "features.plugins=false",
+    ],
+  },
+];
+
+export const TARGET_NAMES: readonly TargetName[] = CANDIDATES.map((candidate) => candidate.name);
+
+/** The servers that can be had on this machine; for each of the others `onMissing` learns why. */
+export async function findTargets(options: {
+  readonly names: readonly string[];
+  readonly signal: AbortSignal;
+  onMissing(name: TargetName, reason: string): void;
+}): Promise<Target[]> {
+  const found: Target[] = [];
+  for (const { locate, ...candidate } of CANDIDATES.filter(({ name }) => options.names.includes(name))) {
+    try {
+      found.push({ ...candidate, command: await locate(options.signal) });
+    } catch (error) {
+      options.onMissing(candidate.name, describe(error));
+    }
+  }
+  return found;
+}
+
+function built(file: string): string {
+  if (!existsSync(file)) throw new Error(`${file} is not there: run "npm run build" first`);
+  return path.resolve(file);
+}
