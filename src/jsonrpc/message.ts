@@ -35,11 +35,16 @@ export type Message = RequestMessage | NotificationMessage | ResponseMessage | U
 export function parseMessage(text: string): Message | readonly Message[] {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = JSON.parse(withoutByteOrderMark(text));
   } catch {
     return notJson(text);
   }
   return Array.isArray(value) ? value.map(readMessage) : readMessage(value);
+}
+
+/** Some shells put one at the start of a pipe. */
+function withoutByteOrderMark(text: string): string {
+  return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
 }
 
 // Only what looks like an attempt at JSON is worth an answer; other noise (a stray print, an HTTP header) is not from a JSON-RPC sender.

@@ -32,10 +32,6 @@ export interface IncomingRequest {
   readonly signal: AbortSignal;
 }
 
-export class PeerClosed extends Error {
-  override readonly name = "PeerClosed";
-}
-
 /** Requests of the other side that run at once; more are refused, so that a flood cannot grow without end. */
 const MAX_INCOMING_IN_FLIGHT = 1024;
 /** Our own requests that wait for an answer. */
@@ -173,7 +169,7 @@ export class JsonRpcPeer {
     let outstanding = expected;
     const collect: Respond = (text) => {
       if (text !== undefined) answers.push(text);
-      if (--outstanding === 0 && answers.length > 0) this.wire.send(`[${answers.join(",")}]`);
+      if (--outstanding === 0 && answers.length > 0 && this.#state.at === "open") this.wire.send(`[${answers.join(",")}]`);
     };
     for (const message of messages) this.#take(message, collect);
   }

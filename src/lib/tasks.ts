@@ -1,8 +1,6 @@
-import { describe } from "./errors.js";
-
 /** Background work with an owner: every task is awaited by `settle`, and a failure reaches `onFailure`, never the process. */
 export class Tasks {
-  readonly #running = new Map<Promise<void>, string>();
+  readonly #running = new Set<Promise<void>>();
 
   constructor(private readonly onFailure: (name: string, error: unknown) => void) {}
 
@@ -10,20 +8,11 @@ export class Tasks {
     const task: Promise<void> = work()
       .catch((error: unknown) => this.onFailure(name, error))
       .finally(() => this.#running.delete(task));
-    this.#running.set(task, name);
-  }
-
-  get names(): string[] {
-    return [...this.#running.values()];
+    this.#running.add(task);
   }
 
   /** Resolves when nothing runs any more, tasks started meanwhile included. */
   async settle(): Promise<void> {
-    while (this.#running.size > 0) await Promise.allSettled(this.#running.keys());
+    while (this.#running.size > 0) await Promise.allSettled(this.#running);
   }
-}
-
-/** A failure handler for tasks whose work already reports its own errors: one that gets here is a defect, so it is shown. */
-export function reportDefect(write: (line: string) => void): (name: string, error: unknown) => void {
-  return (name, error) => write(`unexpected failure in ${name}: ${describe(error)}`);
 }

@@ -17,7 +17,7 @@ export function openStdio(): Wire {
   const { stdin, stdout } = process;
   const write = stdout.write.bind(stdout);
   guardStdout();
-  return new StreamWire(stdin, { stream: stdout, write });
+  return new StreamWire(stdin, { stream: stdout, write: (text, written) => write(text, undefined, written) });
 }
 
 // A dependency (or a forgotten console.log) that prints would corrupt the protocol; what it prints goes to stderr instead.
@@ -27,7 +27,7 @@ function guardStdout(): void {
 
 interface Output {
   readonly stream: Writable;
-  readonly write: (text: string) => boolean;
+  readonly write: (text: string, written: () => void) => void;
 }
 
 /** One message per line over a pair of streams. Everything sent in one turn of the event loop leaves in one write. */
@@ -36,6 +36,7 @@ export class StreamWire implements Wire {
   #queued = "";
   #flushScheduled = false;
   #congestion: Deferred<void> | undefined;
+  readonly #emptied = deferred<void>();
   #state: "open" | "closed" = "open";
 
   constructor(
@@ -43,11 +44,11 @@ export class StreamWire implements Wire {
     private readonly output: Output,
   ) {
     this.incoming = this.#read(input);
-    output.stream.on("drain", () => this.#relieve());
     // The reader is gone (EPIPE). Input ends too in that case, so nothing else needs to be told.
     output.stream.on("error", () => {
       this.#state = "closed";
       this.#relieve();
+      this.#emptied.resolve();
       input.destroy();
     });
   }
@@ -82,7 +83,16 @@ export class StreamWire implements Wire {
     this.#flushScheduled = false;
     const text = this.#queued;
     this.#queued = "";
-    if (text !== "" && this.#state === "open") this.output.write(text);
+    if (text !== "" && this.#state === "open") this.output.write(text, () => this.#written());
+    this.#relieveIfRead();
+  }
+
+  #written(): void {
+    this.#relieveIfRead();
+    if (this.#state === "closed" && this.output.stream.writableLength === 0) this.#emptied.resolve();
+  }
+
+  #relieveIfRead(): void {
     if (this.output.stream.writableLength < CONGESTED_LENGTH) this.#relieve();
   }
 
@@ -94,11 +104,8 @@ export class StreamWire implements Wire {
   #drained(): Promise<void> {
     const { stream } = this.output;
     if (stream.writableLength === 0 || stream.destroyed) return Promise.resolve();
-    const done = deferred<void>();
-    const timer = setTimeout(() => done.resolve(), FLUSH_MS);
-    stream.once("drain", () => done.resolve());
-    stream.once("error", () => done.resolve());
-    return done.promise.finally(() => clearTimeout(timer));
+    const timer = setTimeout(() => this.#emptied.resolve(), FLUSH_MS);
+    return this.#emptied.promise.finally(() => clearTimeout(timer));
   }
 
   async *#read(input: Readable): AsyncGenerator<Frame> {

@@ -1,0 +1,151 @@
+import { describe, expect, it } from "vitest";
+import { RPC, RpcError } from "./errors.js";
+import { errorText, notificationText, parseMessage, requestText, resultText } from "./message.js";
+
+const parseError = new RpcError(RPC.parseError, "Parse error: the line is not valid JSON");
+const noMethod = new RpcError(RPC.invalidRequest, "Invalid request: `method` must be a string");
+
+describe("requests", () => {
+  it.for([
+    ["a string", '"turn-a"', "turn-a"],
+    ["the empty string", '""', ""],
+    ["a positive integer", "7", 7],
+    ["zero", "0", 0],
+    ["a negative integer", "-3", -3],
+    ["2^53", "9007199254740992", 2 ** 53],
+    ["an integer written with a fraction of zero", "4.0", 4],
+  ] as const)("an id may be %s and keeps its type and value", ([, written, id]) => {
+    expect(parseMessage(`{"jsonrpc":"2.0","id":${written},"method":"ping"}`)).toEqual({
+      kind: "request",
+      id,
+      method: "ping",
+      params: undefined,
+    });
+  });
+
+  it.for([
+    ["missing", '{"id":1,"method":"ping","params":{"a":1}}'],
+    ["of version 1.0", '{"jsonrpc":"1.0","id":1,"method":"ping","params":{"a":1}}'],
+  ] as const)("are taken with `jsonrpc` %s", ([, text]) => {
+    expect(parseMessage(text)).toEqual({ kind: "request", id: 1, method: "ping", params: { a: 1 } });
+  });
+
+  it.for(["1.5", "null", "true", "{}", "[1]"])("with the id %s are not answered, only reported", (id) => {
+    expect(parseMessage(`{"jsonrpc":"2.0","id":${id},"method":"ping"}`)).toEqual({
+      kind: "unreadable",
+      reason: "the id of `ping` is neither a string nor an integer",
+    });
+  });
+
+  it("with a usable id and no readable method are answered", () => {
+    for (const text of ['{"jsonrpc":"2.0","id":5,"method":7}', '{"jsonrpc":"2.0","id":5}'])
+      expect(parseMessage(text)).toEqual({ kind: "unreadable", reason: "no method", answer: { id: 5, error: noMethod } });
+  });
+});
+
+it("a byte order mark before a message is overlooked", () => {
+  expect(parseMessage('\uFEFF{"jsonrpc":"2.0","id":1,"method":"ping"}')).toEqual({
+    kind: "request",
+    id: 1,
+    method: "ping",
+    params: undefined,
+  });
+});
+
+it("a message without an id is a notification", () => {
+  expect(parseMessage('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}')).toEqual({
+    kind: "notification",
+    method: "notifications/cancelled",
+    params: { requestId: 2 },
+  });
+});
+
+describe("responses", () => {
+  it("carry a result, which may be null", () => {
+    expect(parseMessage('{"jsonrpc":"2.0","id":"a","result":null}')).toEqual({ kind: "response", id: "a", outcome: { result: null } });
+  });
+
+  it("carry an error with its code, message and data", () => {
+    expect(parseMessage('{"jsonrpc":"2.0","id":0,"error":{"code":-1,"message":"no","data":[1]}}')).toEqual({
+      kind: "response",
+      id: 0,
+      outcome: { error: new RpcError(-1, "no", [1]) },
+    });
+  });
+
+  it("an error nobody can read is still an error", () => {
+    for (const error of ["null", '"broken"', "{}", '{"code":"x","message":5}'])
+      expect(parseMessage(`{"id":0,"error":${error}}`)).toEqual({
+        kind: "response",
+        id: 0,
+        outcome: { error: new RpcError(RPC.internalError, "unreadable error") },
+      });
+  });
+});
+
+describe("what is no message", () => {
+  it.for([
+    ["an empty line", "", "0 characters that are not JSON"],
+    ["blanks", "   ", "3 characters that are not JSON"],
+    ["a stray print", "Listening on port 80", "20 characters that are not JSON"],
+    ["a Content-Length header", "Content-Length: 58", "18 characters that are not JSON"],
+    ["a scalar", "5", "not a JSON object"],
+    ["a string", '"ping"', "not a JSON object"],
+    ["null", "null", "not a JSON object"],
+    ["an empty object", "{}", "neither a request, a notification nor a response"],
+    ["a method that is no string, without an id", '{"method":5}', "neither a request, a notification nor a response"],
+    ["a result without an id", '{"result":{}}', "neither a request, a notification nor a response"],
+  ] as const)("%s gets no answer, only a reason for the log", ([, text, reason]) => {
+    expect(parseMessage(text)).toEqual({ kind: "unreadable", reason });
+  });
+
+  it.for(['{"jsonrpc":"2.0","id":1', "{not json}", "[1,", '  {"a":}'])(
+    "%j looks like JSON, so its sender is told that it is not",
+    (text) => {
+      expect(parseMessage(text)).toEqual({
+        kind: "unreadable",
+        reason: `${text.length} characters that are not JSON`,
+        answer: { id: null, error: parseError },
+      });
+    },
+  );
+
+  it("the reason never repeats what was sent", () => {
+    expect(JSON.stringify(parseMessage("{secret"))).not.toContain("secret");
+  });
+});
+
+it("an array is read entry by entry", () => {
+  expect(parseMessage('[{"id":1,"method":"ping"},{"method":"note"},5,[]]')).toEqual([
+    { kind: "request", id: 1, method: "ping", params: undefined },
+    { kind: "notification", method: "note", params: undefined },
+    { kind: "unreadable", reason: "not a JSON object" },
+    { kind: "unreadable", reason: "not a JSON object" },
+  ]);
+  expect(parseMessage("[]")).toEqual([]);
+});
+
+describe("messages are written with their keys in Codex's order", () => {
+  it("results", () => {
+    expect(resultText("a", { tools: [] })).toBe('{"id":"a","jsonrpc":"2.0","result":{"tools":[]}}');
+    expect(resultText(0, undefined)).toBe('{"id":0,"jsonrpc":"2.0","result":null}');
+  });
+
+  it("errors", () => {
+    expect(errorText(1, new RpcError(-32601, "no", { method: "x" }))).toBe(
+      '{"error":{"code":-32601,"message":"no","data":{"method":"x"}},"id":1,"jsonrpc":"2.0"}',
+    );
+    expect(errorText(null, new RpcError(-32700, "no"))).toBe('{"error":{"code":-32700,"message":"no"},"id":null,"jsonrpc":"2.0"}');
+  });
+
+  it("requests and notifications", () => {
+    expect(requestText(0, "elicitation/create", { message: "?" })).toBe(
+      '{"id":0,"jsonrpc":"2.0","method":"elicitation/create","params":{"message":"?"}}',
+    );
+    expect(notificationText("codex/event", { id: "2" })).toBe('{"jsonrpc":"2.0","method":"codex/event","params":{"id":"2"}}');
+  });
+
+  it("and never over more than one line", () => {
+    expect(resultText(1, { text: "a\nb\r\u2028c" })).not.toMatch(/[\n\r]/);
+  });
+});

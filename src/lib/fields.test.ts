@@ -1,0 +1,11 @@
+import { expect, it } from "vitest";
+import { isFields, oneOf, textOrNothing } from "./fields.js";
+
+it("only an object has fields", () => {
+  expect([{}, { a: 1 }, [], null, undefined, "text", 5].map(isFields)).toEqual([true, true, false, false, false, false, false]);
+});
+
+it("a value counts where it is of the right kind", () => {
+  expect(["text", "", 5, null].map(textOrNothing)).toEqual(["text", "", undefined, undefined]);
+  expect(["yes", "no", "maybe", 5].map((value) => oneOf(["yes", "no"], value))).toEqual(["yes", "no", undefined, undefined]);
+});
