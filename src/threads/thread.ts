@@ -25,6 +25,8 @@ export class Thread {
   readonly #record: ThreadRecord;
   readonly #reload: () => Promise<EngineThread>;
   #engineThread: EngineThread | undefined;
+  /** How the thread opened, until a turn has come far enough to tell it. */
+  #untold: readonly ThreadEvent[] = [];
   readonly #queue: Turn[] = [];
   #playing: Promise<void> | undefined;
   #replies = 0;
@@ -45,17 +47,17 @@ export class Thread {
 
   /** The first turn, which also shows how the thread opened. */
   begin(input: TurnInput, turnId: TurnId): Turn {
-    const opening: ThreadEvent[] = [
+    this.#untold = [
       { type: "threadConfigured", threadId: this.id, settings: this.settings, recordPath: this.#record.path },
       ...(this.#engineThread?.opening ?? []),
     ];
-    return this.#enqueue(new Turn(this.id, turnId, input), opening);
+    return this.#enqueue(new Turn(this.id, turnId, input));
   }
 
   /** A further turn; runs when the ones before it have ended. */
   reply(input: TurnInput): Turn {
-    if (this.#queue.length >= MAX_QUEUED_TURNS) throw new TooManyQueuedTurns(this.id, MAX_QUEUED_TURNS);
-    return this.#enqueue(new Turn(this.id, turnIdOf(String(this.#replies++)), input), []);
+    if (this.#queue.length > MAX_QUEUED_TURNS) throw new TooManyQueuedTurns(this.id, MAX_QUEUED_TURNS);
+    return this.#enqueue(new Turn(this.id, turnIdOf(String(this.#replies++)), input));
   }
 
   interrupt(): void {
@@ -64,34 +66,33 @@ export class Thread {
 
   /** Resolves when no turn runs or waits. */
   async settle(): Promise<void> {
-    await this.#playing;
+    while (this.#playing) await this.#playing;
   }
 
-  #enqueue(turn: Turn, opening: readonly ThreadEvent[]): Turn {
+  #enqueue(turn: Turn): Turn {
     this.#queue.push(turn);
     // Never rejects: whatever goes wrong becomes the turn's outcome.
-    this.#playing = (this.#playing ?? Promise.resolve()).then(() => this.#play(turn, opening));
+    this.#playing = (this.#playing ?? Promise.resolve()).then(() => this.#play(turn));
     return turn;
   }
 
-  async #play(turn: Turn, opening: readonly ThreadEvent[]): Promise<void> {
+  async #play(turn: Turn): Promise<void> {
     this.#lastUsed = Date.now();
-    if (turn.signal.aborted) turn.publish([{ type: "turnAborted", reason: "interrupted" }]);
-    else
-      await this.#record.lease().then(
-        (lease) => this.#runWith(lease, turn, opening),
-        (error: unknown) => turn.publish([failed(error)]),
-      );
+    if (turn.begin())
+      await this.#record
+        .lease()
+        .then((lease) => this.#runWith(lease, turn))
+        .catch((error: unknown) => turn.publish([failed(error)]));
     this.#queue.splice(this.#queue.indexOf(turn), 1);
     this.#lastUsed = Date.now();
     if (this.#queue.length === 0) this.#playing = undefined;
   }
 
-  async #runWith(lease: WriterLease, turn: Turn, opening: readonly ThreadEvent[]): Promise<void> {
+  async #runWith(lease: WriterLease, turn: Turn): Promise<void> {
     try {
       if (lease.changedElsewhere) this.#engineThread = undefined;
       const abandoned = turn.abandoned.then(() => "abandoned" as const);
-      const end = await Promise.race([this.#run(lease, turn, opening), abandoned]);
+      const end = await Promise.race([this.#run(lease, turn), abandoned]);
       // Memory and record may tell different stories now, or the engine did not stop when told: the record is right.
       if (end !== "ended") this.#engineThread = undefined;
     } finally {
@@ -99,16 +100,24 @@ export class Thread {
     }
   }
 
-  async #run(lease: WriterLease, turn: Turn, opening: readonly ThreadEvent[]): Promise<"ended" | "broken"> {
+  async #run(lease: WriterLease, turn: Turn): Promise<"ended" | "broken"> {
     const tell = (events: readonly ThreadEvent[]) => {
       lease.append(events);
       turn.publish(events);
     };
+    let engineThread: EngineThread;
     try {
-      this.#engineThread ??= await this.#reload();
-      if (opening.length > 0) tell(opening);
+      engineThread = this.#engineThread ??= await this.#reload();
+      if (this.#untold.length > 0) tell(this.#untold);
+      this.#untold = [];
+    } catch (error) {
+      // The engine has not run, so that memory and record still tell the same story.
+      turn.publish([failed(error)]);
+      return "ended";
+    }
+    try {
       const { id: turnId, threadId, signal } = turn;
-      for await (const batch of this.#engineThread.run(turn.input, { threadId, turnId, signal })) tell(batch);
+      for await (const batch of engineThread.run(turn.input, { threadId, turnId, signal })) tell(batch);
       if (turn.ended) return "ended";
       turn.publish([failed(new Error("the engine stopped without saying how the turn ended"))]);
     } catch (error) {

@@ -6,7 +6,8 @@ import type { StoredSettings, StoredThread, ThreadStore } from "./store.js";
 import { Thread } from "./thread.js";
 import type { Turn } from "./turn.js";
 
-const SWEEP_EVERY_MS = 60_000;
+/** How often idle threads are looked for: about as often as they may be found, within reason. */
+const SWEEP_MS = { least: 1_000, most: 60_000 };
 
 export interface RegistryOptions {
   readonly engine: Engine;
@@ -24,7 +25,7 @@ export class ThreadRegistry {
   readonly #sweep: NodeJS.Timeout;
 
   constructor(private readonly options: RegistryOptions) {
-    this.#sweep = setInterval(() => this.unloadIdle(Date.now()), Math.min(SWEEP_EVERY_MS, options.idleMs));
+    this.#sweep = setInterval(() => this.unloadIdle(Date.now()), Math.min(Math.max(options.idleMs, SWEEP_MS.least), SWEEP_MS.most));
     this.#sweep.unref();
   }
 

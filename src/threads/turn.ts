@@ -16,7 +16,7 @@ export class Turn {
   readonly #abandoned = deferred<void>();
   readonly #abort = new AbortController();
   #overdue: NodeJS.Timeout | undefined;
-  #state: "open" | "ended" = "open";
+  #state: "queued" | "running" | "ended" = "queued";
 
   constructor(
     readonly threadId: ThreadId,
@@ -42,6 +42,12 @@ export class Turn {
     return this.#state === "ended";
   }
 
+  /** The engine is about to run it. False when it was interrupted before. */
+  begin(): boolean {
+    if (this.#state === "queued") this.#state = "running";
+    return this.#state === "running";
+  }
+
   publish(events: readonly ThreadEvent[]): void {
     if (this.#state === "ended") return;
     this.log.append(events);
@@ -52,13 +58,18 @@ export class Turn {
   /** Asks the engine to stop; the turn ends soon, whatever the engine does. Harmless when it has ended. */
   interrupt(): void {
     if (this.#state === "ended" || this.signal.aborted) return;
-    this.#overdue = setTimeout(() => this.#abandon(), INTERRUPT_GRACE_MS);
+    if (this.#state === "running") this.#overdue = setTimeout(() => this.#abandon(), INTERRUPT_GRACE_MS);
+    else this.#endInterrupted();
     this.#abort.abort(new Error("the turn was interrupted"));
   }
 
   #abandon(): void {
-    this.publish([{ type: "turnAborted", reason: "interrupted" }]);
+    this.#endInterrupted();
     this.#abandoned.resolve();
+  }
+
+  #endInterrupted(): void {
+    this.publish([{ type: "turnAborted", reason: "interrupted" }]);
   }
 
   #end(end: TurnEnd): void {

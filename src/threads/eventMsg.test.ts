@@ -1,0 +1,263 @@
+import { describe, expect, it } from "vitest";
+import { settingsIn } from "../../test/support/rollouts.js";
+import { threadIdOf, turnIdOf } from "../lib/ids.js";
+import { eventMsgs } from "./eventMsg.js";
+import type { Item, RawItem, ThreadEvent } from "./model.js";
+
+const THREAD = threadIdOf("01a1dd1a-6d22-73e1-88aa-ccf523ae5caa");
+const WHERE = { threadId: THREAD, turnId: turnIdOf("2") };
+
+const USAGE = { input_tokens: 10, cached_input_tokens: 0, output_tokens: 5, reasoning_output_tokens: 0, total_tokens: 15 };
+const NO_LIMITS = { primary: null, secondary: null, credits: null, plan_type: null };
+
+/** As text: the order of keys is Codex's too. */
+function shown(event: ThreadEvent): string[] {
+  return eventMsgs(event, WHERE).map((msg) => JSON.stringify(msg));
+}
+
+type Pin<Type extends ThreadEvent["type"]> = { readonly event: Extract<ThreadEvent, { type: Type }>; readonly msgs: readonly string[] };
+
+/** Every kind of event, as Codex 0.92.0 shows it. */
+const PINS: { readonly [Type in ThreadEvent["type"]]: readonly Pin<Type>[] } = {
+  threadConfigured: [
+    {
+      event: {
+        type: "threadConfigured",
+        threadId: THREAD,
+        settings: settingsIn("/project", {
+          reasoningEffort: "high",
+          sandboxPolicy: { type: "workspace-write", network_access: true, exclude_tmpdir_env_var: false, exclude_slash_tmp: false },
+        }),
+        recordPath: "/home/rollout.jsonl",
+      },
+      msgs: [
+        '{"type":"session_configured","session_id":"01a1dd1a-6d22-73e1-88aa-ccf523ae5caa","model":"gpt-5.2-codex","model_provider_id":"openai","approval_policy":"on-request","sandbox_policy":{"type":"workspace-write","network_access":true,"exclude_tmpdir_env_var":false,"exclude_slash_tmp":false},"cwd":"/project","reasoning_effort":"high","history_log_id":0,"history_entry_count":0,"rollout_path":"/home/rollout.jsonl"}',
+      ],
+    },
+    {
+      event: { type: "threadConfigured", threadId: THREAD, settings: settingsIn("/project"), recordPath: undefined },
+      msgs: [
+        '{"type":"session_configured","session_id":"01a1dd1a-6d22-73e1-88aa-ccf523ae5caa","model":"gpt-5.2-codex","model_provider_id":"openai","approval_policy":"on-request","sandbox_policy":{"type":"read-only"},"cwd":"/project","history_log_id":0,"history_entry_count":0}',
+      ],
+    },
+  ],
+  contextItem: [
+    {
+      event: { type: "contextItem", item: { type: "message", role: "developer", content: [{ type: "input_text", text: "be kind" }] } },
+      msgs: [
+        '{"type":"raw_response_item","item":{"type":"message","role":"developer","content":[{"type":"input_text","text":"be kind"}]}}',
+      ],
+    },
+  ],
+  deprecation: [
+    {
+      event: { type: "deprecation", summary: "old", details: "use new" },
+      msgs: ['{"type":"deprecation_notice","summary":"old","details":"use new"}'],
+    },
+    { event: { type: "deprecation", summary: "old" }, msgs: ['{"type":"deprecation_notice","summary":"old"}'] },
+  ],
+  mcpStartupCompleted: [
+    {
+      event: { type: "mcpStartupCompleted", ready: ["a"], failed: [{ server: "b", error: "gone" }], cancelled: [] },
+      msgs: ['{"type":"mcp_startup_complete","ready":["a"],"failed":[{"server":"b","error":"gone"}],"cancelled":[]}'],
+    },
+  ],
+  turnStarted: [
+    { event: { type: "turnStarted", contextWindow: 258_400 }, msgs: ['{"type":"task_started","model_context_window":258400}'] },
+    { event: { type: "turnStarted", contextWindow: null }, msgs: ['{"type":"task_started","model_context_window":null}'] },
+  ],
+  turnContext: [{ event: { type: "turnContext", settings: settingsIn("/project") }, msgs: [] }],
+  rawItem: [
+    {
+      event: { type: "rawItem", item: { type: "function_call_output", id: "fco_1", call_id: "call_1", output: "done" } },
+      msgs: ['{"type":"raw_response_item","item":{"type":"function_call_output","call_id":"call_1","output":"done"}}'],
+    },
+  ],
+  unseenItem: [{ event: { type: "unseenItem", item: { type: "message", role: "user", content: [] } }, msgs: [] }],
+  itemStarted: [
+    {
+      event: { type: "itemStarted", item: { kind: "userMessage", id: "u", text: "!say ok" } },
+      msgs: [
+        '{"type":"item_started","thread_id":"01a1dd1a-6d22-73e1-88aa-ccf523ae5caa","turn_id":"2","item":{"type":"UserMessage","id":"u","content":[{"type":"text","text":"!say ok","text_elements":[]}]}}',
+      ],
+    },
+    {
+      event: { type: "itemStarted", item: { kind: "agentMessage", id: "msg_2", texts: [] } },
+      msgs: [
+        '{"type":"item_started","thread_id":"01a1dd1a-6d22-73e1-88aa-ccf523ae5caa","turn_id":"2","item":{"type":"AgentMessage","id":"msg_2","content":[]}}',
+      ],
+    },
+    {
+      event: { type: "itemStarted", item: { kind: "reasoning", id: "rs_3", summary: [], rawContent: [] } },
+      msgs: [
+        '{"type":"item_started","thread_id":"01a1dd1a-6d22-73e1-88aa-ccf523ae5caa","turn_id":"2","item":{"type":"Reasoning","id":"rs_3","summary_text":[],"raw_content":[]}}',
+      ],
+    },
+    {
+      event: { type: "itemStarted", item: { kind: "webSearch", id: "ws_1", query: "", action: { type: "search", query: "" } } },
+      msgs: [
+        '{"type":"item_started","thread_id":"01a1dd1a-6d22-73e1-88aa-ccf523ae5caa","turn_id":"2","item":{"type":"WebSearch","id":"ws_1","query":"","action":{"type":"search","query":""}}}',
+        '{"type":"web_search_begin","call_id":"ws_1"}',
+      ],
+    },
+  ],
+  itemCompleted: [
+    {
+      event: { type: "itemCompleted", item: { kind: "userMessage", id: "u", text: "!say ok" } },
+      msgs: [
+        '{"type":"item_completed","thread_id":"01a1dd1a-6d22-73e1-88aa-ccf523ae5caa","turn_id":"2","item":{"type":"UserMessage","id":"u","content":[{"type":"text","text":"!say ok","text_elements":[]}]}}',
+        '{"type":"user_message","message":"!say ok","images":[],"local_images":[],"text_elements":[]}',
+      ],
+    },
+    {
+      event: { type: "itemCompleted", item: { kind: "agentMessage", id: "msg_2", texts: ["one", "two"] } },
+      msgs: [
+        '{"type":"item_completed","thread_id":"01a1dd1a-6d22-73e1-88aa-ccf523ae5caa","turn_id":"2","item":{"type":"AgentMessage","id":"msg_2","content":[{"type":"Text","text":"one"},{"type":"Text","text":"two"}]}}',
+        '{"type":"agent_message","message":"one"}',
+        '{"type":"agent_message","message":"two"}',
+      ],
+    },
+    {
+      event: { type: "itemCompleted", item: { kind: "reasoning", id: "rs_3", summary: ["why"], rawContent: ["because"] } },
+      msgs: [
+        '{"type":"item_completed","thread_id":"01a1dd1a-6d22-73e1-88aa-ccf523ae5caa","turn_id":"2","item":{"type":"Reasoning","id":"rs_3","summary_text":["why"],"raw_content":["because"]}}',
+        '{"type":"agent_reasoning","text":"why"}',
+        '{"type":"agent_reasoning_raw_content","text":"because"}',
+      ],
+    },
+    {
+      event: { type: "itemCompleted", item: { kind: "webSearch", id: "ws_1", query: "tea", action: { type: "search", query: "tea" } } },
+      msgs: [
+        '{"type":"item_completed","thread_id":"01a1dd1a-6d22-73e1-88aa-ccf523ae5caa","turn_id":"2","item":{"type":"WebSearch","id":"ws_1","query":"tea","action":{"type":"search","query":"tea"}}}',
+        '{"type":"web_search_end","call_id":"ws_1","query":"tea","action":{"type":"search","query":"tea"}}',
+      ],
+    },
+  ],
+  messageDelta: [
+    {
+      event: { type: "messageDelta", itemId: "msg_2", delta: "ok" },
+      msgs: [
+        '{"type":"agent_message_content_delta","thread_id":"01a1dd1a-6d22-73e1-88aa-ccf523ae5caa","turn_id":"2","item_id":"msg_2","delta":"ok"}',
+        '{"type":"agent_message_delta","delta":"ok"}',
+      ],
+    },
+  ],
+  reasoningDelta: [
+    {
+      event: { type: "reasoningDelta", itemId: "rs_3", summaryIndex: 0, delta: "**Weighing " },
+      msgs: [
+        '{"type":"reasoning_content_delta","thread_id":"01a1dd1a-6d22-73e1-88aa-ccf523ae5caa","turn_id":"2","item_id":"rs_3","delta":"**Weighing ","summary_index":0}',
+        '{"type":"agent_reasoning_delta","delta":"**Weighing "}',
+      ],
+    },
+  ],
+  rawReasoningDelta: [
+    {
+      event: { type: "rawReasoningDelta", itemId: "rs_3", contentIndex: 1, delta: "hm" },
+      msgs: [
+        '{"type":"reasoning_raw_content_delta","thread_id":"01a1dd1a-6d22-73e1-88aa-ccf523ae5caa","turn_id":"2","item_id":"rs_3","delta":"hm","content_index":1}',
+        '{"type":"agent_reasoning_raw_content_delta","delta":"hm"}',
+      ],
+    },
+  ],
+  reasoningSectionBreak: [
+    {
+      event: { type: "reasoningSectionBreak", itemId: "rs_3", summaryIndex: 0 },
+      msgs: ['{"type":"agent_reasoning_section_break","item_id":"rs_3","summary_index":0}'],
+    },
+  ],
+  tokenCount: [
+    {
+      event: { type: "tokenCount", usage: null, rateLimits: NO_LIMITS },
+      msgs: ['{"type":"token_count","info":null,"rate_limits":{"primary":null,"secondary":null,"credits":null,"plan_type":null}}'],
+    },
+    {
+      event: {
+        type: "tokenCount",
+        usage: { total_token_usage: USAGE, last_token_usage: USAGE, model_context_window: null },
+        rateLimits: NO_LIMITS,
+      },
+      msgs: [
+        '{"type":"token_count","info":{"total_token_usage":{"input_tokens":10,"cached_input_tokens":0,"output_tokens":5,"reasoning_output_tokens":0,"total_tokens":15},"last_token_usage":{"input_tokens":10,"cached_input_tokens":0,"output_tokens":5,"reasoning_output_tokens":0,"total_tokens":15},"model_context_window":null},"rate_limits":{"primary":null,"secondary":null,"credits":null,"plan_type":null}}',
+      ],
+    },
+  ],
+  planUpdated: [
+    {
+      event: { type: "planUpdated", explanation: null, plan: [{ step: "a", status: "in_progress" }] },
+      msgs: ['{"type":"plan_update","explanation":null,"plan":[{"step":"a","status":"in_progress"}]}'],
+    },
+  ],
+  historyCompacted: [{ event: { type: "historyCompacted", message: "summary", replacement: [] }, msgs: ['{"type":"context_compacted"}'] }],
+  warning: [{ event: { type: "warning", message: "careful" }, msgs: ['{"type":"warning","message":"careful"}'] }],
+  modelRetry: [
+    {
+      event: { type: "modelRetry", attempt: 1, limit: 2, cause: "stream disconnected" },
+      msgs: [
+        '{"type":"stream_error","message":"Reconnecting... 1/2","codex_error_info":{"response_stream_disconnected":{"http_status_code":null}},"additional_details":"stream disconnected"}',
+      ],
+    },
+  ],
+  turnCompleted: [
+    { event: { type: "turnCompleted", lastMessage: "ok" }, msgs: ['{"type":"task_complete","last_agent_message":"ok"}'] },
+    { event: { type: "turnCompleted", lastMessage: null }, msgs: ['{"type":"task_complete","last_agent_message":null}'] },
+  ],
+  turnFailed: [
+    {
+      event: { type: "turnFailed", message: "no", info: { response_too_many_failed_attempts: { http_status_code: 429 } } },
+      msgs: ['{"type":"error","message":"no","codex_error_info":{"response_too_many_failed_attempts":{"http_status_code":429}}}'],
+    },
+  ],
+  turnAborted: [{ event: { type: "turnAborted", reason: "interrupted" }, msgs: ['{"type":"turn_aborted","reason":"interrupted"}'] }],
+};
+
+const ALL_PINS = Object.values<readonly { readonly event: ThreadEvent; readonly msgs: readonly string[] }[]>(PINS).flat();
+
+it.for(ALL_PINS.map(({ event, msgs }) => [event.type, event, msgs] as const))("%s is shown as Codex shows it", ([, event, msgs]) => {
+  expect(shown(event)).toEqual(msgs);
+});
+
+describe("items of the model's conversation are shown with the fields Codex knows", () => {
+  function shownItem(item: RawItem): unknown {
+    const [msg] = shown({ type: "rawItem", item });
+    return JSON.parse(msg ?? "null").item;
+  }
+
+  it.for([
+    [
+      "an answer, without its id, status and annotations",
+      { type: "message", id: "m", role: "assistant", status: "completed", content: [{ type: "output_text", text: "ok", annotations: [] }] },
+      { type: "message", role: "assistant", content: [{ type: "output_text", text: "ok" }] },
+    ],
+    [
+      "a message with an image, which stays as it is",
+      { type: "message", role: "user", content: [{ type: "input_image", image_url: "data:", detail: "high" }] },
+      { type: "message", role: "user", content: [{ type: "input_image", image_url: "data:", detail: "high" }] },
+    ],
+    [
+      "reasoning, with nothing for what is missing",
+      { type: "reasoning", id: "rs", summary: [{ type: "summary_text", text: "why" }], encrypted_content: "opaque", status: "completed" },
+      { type: "reasoning", summary: [{ type: "summary_text", text: "why" }], content: null, encrypted_content: "opaque" },
+    ],
+    ["empty reasoning", { type: "reasoning", id: "rs" }, { type: "reasoning", summary: [], content: null, encrypted_content: null }],
+    [
+      "a call",
+      { type: "function_call", id: "fc", status: "completed", name: "shell", arguments: "{}", call_id: "call_1" },
+      { type: "function_call", name: "shell", arguments: "{}", call_id: "call_1" },
+    ],
+    [
+      "a custom call, with its status",
+      { type: "custom_tool_call", id: "c", status: "completed", call_id: "call_1", name: "apply_patch", input: "x" },
+      { type: "custom_tool_call", status: "completed", call_id: "call_1", name: "apply_patch", input: "x" },
+    ],
+    ["anything new, without its id", { type: "hologram", id: "h", depth: 3 }, { type: "hologram", depth: 3 }],
+  ] as const satisfies [string, RawItem, RawItem][])("%s", ([, item, expected]) => {
+    expect(shownItem(item)).toEqual(expected);
+  });
+});
+
+it("an item's text is not changed on the way", () => {
+  const text = 'quotes " and \\ and \u2028 and 😀 and \ud800';
+  const item: Item = { kind: "agentMessage", id: "m", texts: [text] };
+  expect(eventMsgs({ type: "itemCompleted", item }, WHERE).at(-1)).toEqual({ type: "agent_message", message: text });
+});

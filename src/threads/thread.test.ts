@@ -1,0 +1,279 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { answer, beginning, MemoryRecord, ObedientEngine } from "../../test/support/memoryThreads.js";
+import { message, settingsIn } from "../../test/support/rollouts.js";
+import { historyOf } from "../../test/support/turns.js";
+import { newThreadId, turnIdOf } from "../lib/ids.js";
+import { StorageFailed, ThreadBusyElsewhere, TooManyQueuedTurns } from "./errors.js";
+import type { ThreadEvent } from "./model.js";
+import { Thread } from "./thread.js";
+import type { Turn } from "./turn.js";
+
+const CWD = "/project";
+const ABORTED: ThreadEvent = { type: "turnAborted", reason: "interrupted" };
+const INTERRUPTED = { status: "interrupted" };
+
+afterEach(() => vi.useRealTimers());
+
+/** A thread on an engine and a record in memory. */
+async function openThread() {
+  const id = newThreadId();
+  const settings = settingsIn(CWD);
+  const engine = new ObedientEngine();
+  const record = new MemoryRecord(id, CWD);
+  const engineThread = await engine.openThread({ id, settings });
+  const reload = () => engine.openThread({ id, settings, history: historyOf(record.events, CWD) });
+  const thread = new Thread({ id, settings, record, engineThread, reload });
+  const opening: ThreadEvent[] = [
+    { type: "threadConfigured", threadId: id, settings, recordPath: record.path },
+    { type: "contextItem", item: message("developer", "context") },
+  ];
+  return { id, thread, engine, record, opening };
+}
+
+async function eventsOf(turn: Turn): Promise<ThreadEvent[]> {
+  const events: ThreadEvent[] = [];
+  for await (const batch of turn.log.read()) events.push(...batch.map(({ value }) => value));
+  return events;
+}
+
+function completed(text: string) {
+  return { status: "completed", lastMessage: `re: ${text}` };
+}
+
+/** Resolves when the engine has begun the turn. */
+async function begun(turn: Turn): Promise<void> {
+  for await (const _ of turn.log.read()) return;
+}
+
+describe("turns", () => {
+  it("the first shows how the thread opened, then itself; all of it is recorded before anybody sees it", async () => {
+    const { thread, record, opening } = await openThread();
+    const turn = thread.begin({ text: "hello" }, turnIdOf("call-1"));
+    const shown = await eventsOf(turn);
+    expect([turn.id, shown, await turn.outcome]).toEqual([
+      "call-1",
+      [...opening, ...beginning("hello"), ...answer("hello")],
+      completed("hello"),
+    ]);
+    expect([record.events, record.openLeases]).toEqual([shown, 0]);
+  });
+
+  it("later ones are numbered from 0 and show only themselves", async () => {
+    const { thread } = await openThread();
+    await thread.begin({ text: "hello" }, turnIdOf("call-1")).outcome;
+    const turns = [thread.reply({ text: "and" }), thread.reply({ text: "then" })];
+    expect([turns.map(({ id }) => id), await Promise.all(turns.map(eventsOf))]).toEqual([
+      ["0", "1"],
+      [
+        [...beginning("and"), ...answer("and")],
+        [...beginning("then"), ...answer("then")],
+      ],
+    ]);
+  });
+
+  it("run one at a time, in the order they came", async () => {
+    const { thread, engine } = await openThread();
+    const first = thread.begin({ text: "hold" }, turnIdOf("1"));
+    const later = [thread.reply({ text: "a" }), thread.reply({ text: "b" })];
+    await begun(first);
+    expect(engine.story).toEqual(["hold begins"]);
+    engine.letGo();
+    await Promise.all(later.map(({ outcome }) => outcome));
+    await thread.settle();
+    expect(engine.story).toEqual(["hold begins", "hold ends", "a begins", "a ends", "b begins", "b ends"]);
+  });
+
+  it("beyond 32 that wait are refused, and the others are not harmed", async () => {
+    const { id, thread, engine } = await openThread();
+    const first = thread.begin({ text: "hold" }, turnIdOf("1"));
+    const waiting = Array.from({ length: 32 }, (_, number) => thread.reply({ text: String(number) }));
+    expect(() => thread.reply({ text: "surplus" })).toThrow(new TooManyQueuedTurns(id, 32));
+    await begun(first);
+    engine.letGo();
+    expect(await Promise.all(waiting.map(({ outcome }) => outcome))).toEqual(waiting.map((_, number) => completed(String(number))));
+    expect(await thread.reply({ text: "again" }).outcome).toEqual(completed("again"));
+  });
+});
+
+describe("an interrupted thread", () => {
+  it("ends the turn that runs and the ones that wait, and can be continued at once", async () => {
+    const { thread, engine } = await openThread();
+    const running = thread.begin({ text: "hang" }, turnIdOf("1"));
+    const waiting = thread.reply({ text: "never begun" });
+    await begun(running);
+    thread.interrupt();
+    const next = thread.reply({ text: "go on" });
+    expect(await Promise.all([running, waiting, next].map(({ outcome }) => outcome))).toEqual([
+      INTERRUPTED,
+      INTERRUPTED,
+      completed("go on"),
+    ]);
+    expect([await eventsOf(waiting), engine.story, engine.opened.length]).toEqual([
+      [ABORTED],
+      ["hang begins", "hang ends", "go on begins", "go on ends"],
+      1,
+    ]);
+  });
+
+  it("ends a waiting turn although the running one goes on", async () => {
+    const { thread, engine } = await openThread();
+    const running = thread.begin({ text: "hold" }, turnIdOf("1"));
+    const [unwanted, wanted] = [thread.reply({ text: "unwanted" }), thread.reply({ text: "wanted" })];
+    await begun(running);
+    unwanted.interrupt();
+    expect([await unwanted.outcome, running.ended]).toEqual([INTERRUPTED, false]);
+    engine.letGo();
+    expect([await running.outcome, await wanted.outcome]).toEqual([completed("hold"), completed("wanted")]);
+  });
+
+  it("goes on from its record when the engine did not stop within the grace", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const { id, thread, engine, record, opening } = await openThread();
+    const stuck = thread.begin({ text: "ignore" }, turnIdOf("1"));
+    const next = thread.reply({ text: "go on" });
+    await begun(stuck);
+    stuck.interrupt();
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect([await stuck.outcome, await next.outcome, record.openLeases]).toEqual([INTERRUPTED, completed("go on"), 0]);
+    expect(engine.opened.slice(1)).toEqual([
+      { id, settings: thread.settings, history: historyOf([...opening, ...beginning("ignore")], CWD) },
+    ]);
+  });
+
+  it("that never came to its first turn tells how it opened with the next", async () => {
+    const { thread, opening, record } = await openThread();
+    const first = thread.begin({ text: "never begun" }, turnIdOf("1"));
+    first.interrupt();
+    const next = thread.reply({ text: "hello" });
+    expect([await eventsOf(first), await eventsOf(next)]).toEqual([[ABORTED], [...opening, ...beginning("hello"), ...answer("hello")]]);
+    expect(record.events).toEqual([...opening, ...beginning("hello"), ...answer("hello")]);
+  });
+});
+
+describe("an engine that", () => {
+  it.for([
+    ["throw", "the engine broke"],
+    ["vanish", "the engine stopped without saying how the turn ended"],
+  ] as const)("does %s fails its turn, and the next goes on from the record", async ([text, why]) => {
+    const { id, thread, engine, opening } = await openThread();
+    const broken = thread.begin({ text }, turnIdOf("1"));
+    const next = thread.reply({ text: "go on" });
+    expect([await eventsOf(broken), await broken.outcome, await next.outcome]).toEqual([
+      [...opening, ...beginning(text), { type: "turnFailed", message: why, info: "internal_server_error" }],
+      { status: "failed", message: why },
+      completed("go on"),
+    ]);
+    expect(engine.opened.slice(1)).toEqual([{ id, settings: thread.settings, history: historyOf([...opening, ...beginning(text)], CWD) }]);
+  });
+});
+
+describe("a record that", () => {
+  it("cannot be leased fails the turn before the engine runs; later turns work, and tell how the thread opened", async () => {
+    const { id, thread, engine, record, opening } = await openThread();
+    record.leaseFailure = new ThreadBusyElsewhere(id, "process 42");
+    const refused = thread.begin({ text: "hello" }, turnIdOf("1"));
+    const why = `Thread ${id} is in use by another process (process 42). Wait until its turn has ended, or end that process, then send the reply again.`;
+    expect([await eventsOf(refused), await refused.outcome, engine.story]).toEqual([
+      [{ type: "turnFailed", message: why, info: "other" }],
+      { status: "failed", message: why },
+      [],
+    ]);
+    record.leaseFailure = undefined;
+    expect(await eventsOf(thread.reply({ text: "again" }))).toEqual([...opening, ...beginning("again"), ...answer("again")]);
+    expect(engine.opened).toHaveLength(1);
+  });
+
+  it("is full in the middle of a turn fails it, stops the engine, and the next turn goes on from what was kept", async () => {
+    const { id, thread, engine, record, opening } = await openThread();
+    record.room = 2;
+    const broken = thread.begin({ text: "too much" }, turnIdOf("1"));
+    expect([await eventsOf(broken), engine.story, record.openLeases]).toEqual([
+      [...opening, ...beginning("too much"), { type: "turnFailed", message: "no space left on device", info: "other" }],
+      ["too much begins", "too much ends"],
+      0,
+    ]);
+    record.room = Number.POSITIVE_INFINITY;
+    expect(await thread.reply({ text: "go on" }).outcome).toEqual(completed("go on"));
+    expect(engine.opened.slice(1)).toEqual([
+      { id, settings: thread.settings, history: historyOf([...opening, ...beginning("too much")], CWD) },
+    ]);
+  });
+
+  it("was full from the start fails the turn, and the thread begins properly once there is room", async () => {
+    const { thread, engine, record, opening } = await openThread();
+    record.room = 0;
+    const refused = thread.begin({ text: "hello" }, turnIdOf("1"));
+    expect([await refused.outcome, engine.story]).toEqual([{ status: "failed", message: "no space left on device" }, []]);
+    record.room = Number.POSITIVE_INFINITY;
+    await thread.reply({ text: "again" }).outcome;
+    expect(record.events).toEqual([...opening, ...beginning("again"), ...answer("again")]);
+    expect(engine.opened).toHaveLength(1);
+  });
+
+  it("somebody else has written is read again before the engine runs", async () => {
+    const { id, thread, engine, record } = await openThread();
+    await thread.begin({ text: "hello" }, turnIdOf("1")).outcome;
+    record.events.push(...beginning("from elsewhere"), ...answer("from elsewhere"));
+    record.changedElsewhere = true;
+    const history = historyOf(record.events, CWD);
+    expect(await thread.reply({ text: "here again" }).outcome).toEqual(completed("here again"));
+    expect(engine.opened.slice(1)).toEqual([{ id, settings: thread.settings, history }]);
+    await thread.reply({ text: "and again" }).outcome;
+    expect(engine.opened).toHaveLength(2);
+  });
+
+  it("cannot be read again fails the turn, and the next tries again", async () => {
+    const { thread: whole, engine, record } = await openThread();
+    let readable = false;
+    const thread = new Thread({
+      id: whole.id,
+      settings: whole.settings,
+      record,
+      engineThread: await engine.openThread({ id: whole.id, settings: whole.settings }),
+      reload: async () => {
+        if (!readable) throw new StorageFailed("the file is unreadable");
+        return engine.openThread({ id: whole.id, settings: whole.settings });
+      },
+    });
+    record.changedElsewhere = true;
+    expect(await thread.reply({ text: "hello" }).outcome).toEqual({ status: "failed", message: "the file is unreadable" });
+    readable = true;
+    expect(await thread.reply({ text: "hello" }).outcome).toEqual(completed("hello"));
+  });
+
+  it("cannot be let go properly does not stop the turns behind", async () => {
+    const { thread, record } = await openThread();
+    record.releaseFailure = new Error("close EIO");
+    const turns = [thread.begin({ text: "a" }, turnIdOf("1")), thread.reply({ text: "b" })];
+    expect(await Promise.all(turns.map(({ outcome }) => outcome))).toEqual([completed("a"), completed("b")]);
+    await thread.settle();
+  });
+});
+
+describe("idleness", () => {
+  it("is counted from the last turn's end, and there is none while one runs or waits", async () => {
+    vi.useFakeTimers({ now: 1_000, toFake: ["Date"] });
+    const { thread, engine } = await openThread();
+    expect(thread.idleSince).toBe(1_000);
+    vi.setSystemTime(2_000);
+    const turn = thread.begin({ text: "hold" }, turnIdOf("1"));
+    expect(thread.idleSince).toBeUndefined();
+    await begun(turn);
+    vi.setSystemTime(3_000);
+    engine.letGo();
+    await turn.outcome;
+    await thread.settle();
+    expect(thread.idleSince).toBe(3_000);
+  });
+
+  it("is waited for by settling, also past turns that come meanwhile", async () => {
+    const { thread, engine } = await openThread();
+    const first = thread.begin({ text: "hold" }, turnIdOf("1"));
+    await begun(first);
+    const settled = thread.settle().then(() => engine.story.push("settled"));
+    const second = thread.reply({ text: "meanwhile" });
+    engine.letGo();
+    await Promise.all([settled, second.outcome]);
+    expect(engine.story).toEqual(["hold begins", "hold ends", "meanwhile begins", "meanwhile ends", "settled"]);
+  });
+});

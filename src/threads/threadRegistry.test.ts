@@ -1,0 +1,202 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { answer, beginning, MemoryStore, ObedientEngine } from "../../test/support/memoryThreads.js";
+import { settingsIn } from "../../test/support/rollouts.js";
+import { historyOf } from "../../test/support/turns.js";
+import { newThreadId, turnIdOf } from "../lib/ids.js";
+import { ThreadNotFound } from "./errors.js";
+import type { ThreadSettings } from "./model.js";
+import type { StoredSettings } from "./store.js";
+import { ThreadRegistry } from "./threadRegistry.js";
+import type { Turn } from "./turn.js";
+
+const IDLE_MS = 30 * 60_000;
+const CALL = turnIdOf("call");
+const INTERRUPTED = { status: "interrupted" };
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: 0, toFake: ["Date", "setInterval", "clearInterval"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** A process's threads; a second scene on the same store is the same machine after a restart. */
+class Scene implements Disposable {
+  readonly engine = new ObedientEngine();
+  readonly threads: ThreadRegistry;
+
+  constructor(
+    readonly store = new MemoryStore(),
+    options: { readonly idleMs?: number; readonly settingsOf?: (stored: StoredSettings) => ThreadSettings } = {},
+  ) {
+    const { idleMs = IDLE_MS, settingsOf = (stored: StoredSettings) => settingsIn(stored.cwd) } = options;
+    this.threads = new ThreadRegistry({ engine: this.engine, store: this.store, settingsOf, idleMs });
+  }
+
+  start(text: string): Promise<Turn> {
+    return this.threads.start(settingsIn("/project"), { text }, CALL);
+  }
+
+  [Symbol.dispose](): void {
+    this.threads.close();
+  }
+}
+
+async function begun(turn: Turn): Promise<void> {
+  for await (const _ of turn.log.read()) return;
+}
+
+function completed(text: string) {
+  return { status: "completed", lastMessage: `re: ${text}` };
+}
+
+describe("a new thread", () => {
+  it("has an id of its own and runs its first turn under the call's id", async () => {
+    using scene = new Scene();
+    const [one, two] = [await scene.start("one"), await scene.start("two")];
+    expect([one.id, two.id, one.threadId === two.threadId, await one.outcome, await two.outcome]).toEqual([
+      CALL,
+      CALL,
+      false,
+      completed("one"),
+      completed("two"),
+    ]);
+    expect(scene.engine.opened).toEqual([one, two].map(({ threadId }) => ({ id: threadId, settings: settingsIn("/project") })));
+    expect(scene.threads.loadedCount).toBe(2);
+  });
+
+  it("is answered without looking into the store when it is named again", async () => {
+    using scene = new Scene();
+    const { threadId, outcome } = await scene.start("one");
+    await outcome;
+    const reply = await scene.threads.reply(threadId, { text: "two" });
+    expect([reply.threadId, await reply.outcome, scene.store.sought, scene.engine.opened.length]).toEqual([
+      threadId,
+      completed("two"),
+      [],
+      1,
+    ]);
+  });
+});
+
+describe("a thread of an earlier process", () => {
+  it("goes on with its history and the settings it was left with", async () => {
+    using before = new Scene();
+    const { threadId, outcome } = await before.start("one");
+    await outcome;
+    const kept = [...(before.store.records.get(threadId)?.events ?? [])];
+
+    const asked: StoredSettings[] = [];
+    const settings = settingsIn("/project", { model: "as it was left" });
+    using after = new Scene(before.store, {
+      settingsOf: (stored) => {
+        asked.push(stored);
+        return settings;
+      },
+    });
+    const reply = await after.threads.reply(threadId, { text: "two" });
+    expect(await reply.outcome).toEqual(completed("two"));
+    expect([asked, after.engine.opened]).toEqual([
+      [{ cwd: "/project" }],
+      [{ id: threadId, settings, history: historyOf(kept, "/project") }],
+    ]);
+    expect(before.store.records.get(threadId)?.events).toEqual([...kept, ...beginning("two"), ...answer("two")]);
+  });
+
+  it("is loaded once when two replies name it at once, and they run one after the other", async () => {
+    using before = new Scene();
+    const { threadId, outcome } = await before.start("one");
+    await outcome;
+
+    using after = new Scene(before.store);
+    const replies = await Promise.all(["a", "b"].map((text) => after.threads.reply(threadId, { text })));
+    await Promise.all(replies.map((reply) => reply.outcome));
+    expect([replies.map(({ id }) => id), after.store.sought, after.engine.opened.length, after.engine.story]).toEqual([
+      ["0", "1"],
+      [threadId],
+      1,
+      ["a begins", "a ends", "b begins", "b ends"],
+    ]);
+  });
+
+  it("that nobody has is not found, and is looked for again when it is named again", async () => {
+    using scene = new Scene();
+    const id = newThreadId();
+    await expect(scene.threads.reply(id, { text: "hello" })).rejects.toEqual(new ThreadNotFound(id));
+    await expect(scene.threads.reply(id, { text: "hello" })).rejects.toEqual(new ThreadNotFound(id));
+    expect([scene.store.sought, scene.threads.loadedCount]).toEqual([[id, id], 0]);
+  });
+
+  it("whose settings cannot be had is refused with the reason and loaded when they can", async () => {
+    using before = new Scene();
+    const { threadId, outcome } = await before.start("one");
+    await outcome;
+    let broken = true;
+    using after = new Scene(before.store, {
+      settingsOf: (stored) => {
+        if (broken) throw new Error("config.toml:1:1 is broken");
+        return settingsIn(stored.cwd);
+      },
+    });
+    await expect(after.threads.reply(threadId, { text: "two" })).rejects.toThrow("config.toml:1:1 is broken");
+    broken = false;
+    expect(await (await after.threads.reply(threadId, { text: "two" })).outcome).toEqual(completed("two"));
+  });
+});
+
+describe("an idle thread", () => {
+  it("leaves memory half an hour after its last turn and comes back from the store when it is named", async () => {
+    using scene = new Scene();
+    const { threadId, outcome } = await scene.start("one");
+    await outcome;
+    await scene.threads.settle();
+    vi.advanceTimersByTime(IDLE_MS - 60_000);
+    expect(scene.threads.loadedCount).toBe(1);
+    vi.advanceTimersByTime(60_000);
+    expect(scene.threads.loadedCount).toBe(0);
+    const reply = await scene.threads.reply(threadId, { text: "two" });
+    expect([await reply.outcome, scene.store.sought, scene.threads.loadedCount]).toEqual([completed("two"), [threadId], 1]);
+  });
+
+  it("is none while a turn runs, however long", async () => {
+    using scene = new Scene();
+    const turn = await scene.start("hold");
+    await begun(turn);
+    vi.advanceTimersByTime(10 * IDLE_MS);
+    expect(scene.threads.loadedCount).toBe(1);
+    scene.engine.letGo();
+    expect(await turn.outcome).toEqual(completed("hold"));
+  });
+
+  it("may leave at once, without a look every millisecond", async () => {
+    using scene = new Scene(new MemoryStore(), { idleMs: 0 });
+    await (await scene.start("one")).outcome;
+    await scene.threads.settle();
+    vi.advanceTimersToNextTimer();
+    expect([scene.threads.loadedCount, Date.now()]).toEqual([0, 1_000]);
+  });
+
+  it("is looked for no more once the registry is closed", () => {
+    new Scene()[Symbol.dispose]();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe("shutting down", () => {
+  it("interrupts every turn, running or waiting, and settles when all have ended", async () => {
+    using scene = new Scene();
+    const one = await scene.start("hang");
+    const two = await scene.start("hang");
+    const waiting = await scene.threads.reply(one.threadId, { text: "never begun" });
+    await Promise.all([one, two].map(begun));
+    scene.threads.interruptAll();
+    await scene.threads.settle();
+    expect(await Promise.all([one, two, waiting].map(({ outcome }) => outcome))).toEqual([INTERRUPTED, INTERRUPTED, INTERRUPTED]);
+    expect(scene.engine.story).toEqual(["hang begins", "hang begins", "hang ends", "hang ends"]);
+  });
+
+  it("is at once when nothing runs", async () => {
+    using scene = new Scene();
+    await scene.threads.settle();
+  });
+});
