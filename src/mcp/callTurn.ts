@@ -16,9 +16,12 @@ export async function followTurn(turn: Turn, call: Call): Promise<TurnOutcome> {
   const client = new TurnView(turn, call);
   try {
     for await (const batch of turn.log.read()) {
-      for (const { value } of batch) client.show(value);
-      const congestion = call.peer.congested();
-      if (congestion) await congestion;
+      for (const { value } of batch) {
+        client.show(value);
+        // Within a batch too: a reader that was behind gets everything it missed in one.
+        const congestion = call.peer.congested();
+        if (congestion) await congestion;
+      }
     }
     return await turn.outcome;
   } finally {

@@ -59,6 +59,11 @@ export class Session {
     this.peer.cancel(id, new Error("the client cancelled the request"));
   }
 
+  /** Stops what the client's calls started, and what they would start from now on; they are answered. */
+  interrupt(reason: Error): void {
+    this.peer.interrupt(reason);
+  }
+
   /** Serves the client until it closes its side. */
   run(): Promise<void> {
     return this.peer.run();

@@ -1,6 +1,7 @@
 import { AppError } from "../../lib/errors.js";
 import { turnIdOf } from "../../lib/ids.js";
 import type { ThreadSettings } from "../../threads/model.js";
+import type { Turn } from "../../threads/turn.js";
 import { type CallToolResult, refusal } from "../callResult.js";
 import { type Agent, answerWithTurn } from "./agent.js";
 import { InvalidArguments, parseArguments } from "./arguments.js";
@@ -25,7 +26,13 @@ export function codexTool(agent: Agent): ToolAction {
       if (error instanceof AppError) return refusal(`Failed to load Codex configuration from overrides: ${error.message}`);
       throw error;
     }
-    const turn = await agent.threads.start(settings, { text: prompt }, turnIdOf(String(call.requestId)));
+    let turn: Turn;
+    try {
+      turn = await agent.threads.start(settings, { text: prompt }, turnIdOf(String(call.requestId)));
+    } catch (error) {
+      if (error instanceof AppError) return refusal(error.message);
+      throw error;
+    }
     return answerWithTurn(turn, call, agent);
   };
 }

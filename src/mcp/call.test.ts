@@ -1,0 +1,16 @@
+import { expect, it } from "vitest";
+import { readProgressToken } from "./call.js";
+
+it.for([
+  [{ _meta: { progressToken: "token" } }, "token"],
+  [{ _meta: { progressToken: 0 } }, 0],
+  [{ _meta: { progressToken: "" } }, ""],
+  [{ _meta: { progressToken: null } }, undefined],
+  [{ _meta: { progressToken: {} } }, undefined],
+  [{ _meta: {} }, undefined],
+  [{ _meta: "token" }, undefined],
+  [{ _meta: null }, undefined],
+  [{}, undefined],
+] as const)("in %j the progress token is %j", ([params, token]) => {
+  expect(readProgressToken(params)).toBe(token);
+});

@@ -1,0 +1,114 @@
+import { describe, expect, it } from "vitest";
+import { InvalidArguments, parseArguments } from "./arguments.js";
+import { CodexArguments, CodexReplyArguments } from "./schemas.js";
+
+const CODEX = { schema: CodexArguments, structName: "CodexToolCallParam", absent: "no arguments" };
+const REPLY = { schema: CodexReplyArguments, structName: "CodexToolCallReplyParam", absent: "no arguments" };
+
+const PREFIX = "Failed to parse configuration for Codex tool: ";
+const POLICIES = "`untrusted`, `on-failure`, `on-request`, `never`";
+const SANDBOXES = "`read-only`, `workspace-write`, `danger-full-access`";
+
+function complaintOf(parse: () => unknown): string {
+  try {
+    parse();
+    return "nothing";
+  } catch (error) {
+    if (error instanceof InvalidArguments) return error.message;
+    throw error;
+  }
+}
+
+function complaintAbout(args: unknown): string {
+  return complaintOf(() => parseArguments(args, CODEX));
+}
+
+describe("good arguments", () => {
+  it("are taken as they are, all of them", () => {
+    const all = {
+      prompt: "go",
+      model: "mock",
+      profile: "fast",
+      cwd: "/project",
+      "approval-policy": "never",
+      sandbox: "read-only",
+      config: { "a.b": [1, { c: null }] },
+      "base-instructions": "base",
+      "developer-instructions": "developer",
+      "compact-prompt": "compact",
+    };
+    expect(parseArguments(all, CODEX)).toEqual(all);
+  });
+
+  it("may be an empty prompt", () => {
+    expect(parseArguments({ prompt: "" }, CODEX)).toEqual({ prompt: "" });
+  });
+
+  it("that are optional and null are like absent", () => {
+    const nulls = Object.fromEntries(Object.keys(CodexArguments.shape).map((name) => [name, null]));
+    expect(parseArguments({ ...nulls, prompt: "go" }, CODEX)).toEqual({ prompt: "go" });
+    expect(parseArguments({ prompt: "go", threadId: null, conversationId: null }, REPLY)).toEqual({ prompt: "go" });
+  });
+
+  it("that nobody knows are ignored", () => {
+    const sent: unknown = JSON.parse('{"prompt":"go","nonsense":1,"__proto__":{"model":5}}');
+    expect(parseArguments(sent, CODEX)).toEqual({ prompt: "go" });
+  });
+});
+
+describe("bad arguments are refused in Codex's words", () => {
+  it.for([[undefined], [null]] as const)("%j", ([args]) => {
+    expect(complaintAbout(args)).toBe("no arguments");
+  });
+
+  it.for([
+    [{}, "missing field `prompt`"],
+    [{ model: "mock" }, "missing field `prompt`"],
+    [{ prompt: 5 }, "invalid type: integer `5`, expected a string"],
+    [{ prompt: 1.5 }, "invalid type: floating point `1.5`, expected a string"],
+    [{ prompt: null }, "invalid type: null, expected a string"],
+    [{ prompt: true }, "invalid type: boolean `true`, expected a string"],
+    [{ prompt: ["go"] }, "invalid type: sequence, expected a string"],
+    [{ prompt: { text: "go" } }, "invalid type: map, expected a string"],
+    [{ prompt: "go", cwd: 5 }, "invalid type: integer `5`, expected a string"],
+    [{ prompt: "go", model: 1 }, "invalid type: integer `1`, expected a string"],
+    [{ prompt: "go", profile: false }, "invalid type: boolean `false`, expected a string"],
+    [{ prompt: "go", "base-instructions": 5 }, "invalid type: integer `5`, expected a string"],
+    [{ prompt: "go", "developer-instructions": 5 }, "invalid type: integer `5`, expected a string"],
+    [{ prompt: "go", "compact-prompt": 5 }, "invalid type: integer `5`, expected a string"],
+    [{ prompt: "go", config: "a" }, 'invalid type: string "a", expected a map'],
+    [{ prompt: "go", config: [1] }, "invalid type: sequence, expected a map"],
+    [{ prompt: "go", config: 5 }, "invalid type: integer `5`, expected a map"],
+    ["x", 'invalid type: string "x", expected struct CodexToolCallParam'],
+    [5, "invalid type: integer `5`, expected struct CodexToolCallParam"],
+    [true, "invalid type: boolean `true`, expected struct CodexToolCallParam"],
+    [[], "invalid length 0, expected struct CodexToolCallParam with 10 elements"],
+    [{ prompt: "go", sandbox: "full" }, `unknown variant \`full\`, expected one of ${SANDBOXES}`],
+    [{ prompt: "go", "approval-policy": "always" }, `unknown variant \`always\`, expected one of ${POLICIES}`],
+  ] as const)("%j: %s", ([args, complaint]) => {
+    expect(complaintAbout(args)).toBe(PREFIX + complaint);
+  });
+
+  it.for([
+    [{ threadId: "x" }, "missing field `prompt`"],
+    [{ prompt: "go", threadId: 5 }, "invalid type: integer `5`, expected a string"],
+    [{ prompt: "go", conversationId: 5 }, "invalid type: integer `5`, expected a string"],
+    ["x", 'invalid type: string "x", expected struct CodexToolCallReplyParam'],
+    [[], "invalid length 0, expected struct CodexToolCallReplyParam with 3 elements"],
+  ] as const)("of a reply, %j: %s", ([args, complaint]) => {
+    expect(complaintOf(() => parseArguments(args, REPLY))).toBe(PREFIX + complaint);
+  });
+});
+
+describe("of several faults", () => {
+  it("the first in the order they were sent is named", () => {
+    expect([complaintAbout({ prompt: "go", sandbox: "full", cwd: 5 }), complaintAbout({ cwd: 5, sandbox: "full", prompt: "go" })]).toEqual([
+      `${PREFIX}unknown variant \`full\`, expected one of ${SANDBOXES}`,
+      `${PREFIX}invalid type: integer \`5\`, expected a string`,
+    ]);
+  });
+
+  it("a missing one comes last", () => {
+    expect(complaintAbout({ config: "a" })).toBe(`${PREFIX}invalid type: string "a", expected a map`);
+  });
+});

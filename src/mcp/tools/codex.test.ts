@@ -1,0 +1,147 @@
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { completed, failed, refused } from "../../../test/support/callResults.js";
+import { MemorySession, threadOf } from "../../../test/support/memorySession.js";
+import { MemoryStore } from "../../../test/support/memoryThreads.js";
+import { settingsIn } from "../../../test/support/rollouts.js";
+import { valueAt } from "../../../test/support/scenario.js";
+import { AppError } from "../../lib/errors.js";
+import type { Engine } from "../../threads/engine.js";
+import { ThreadRegistry } from "../../threads/threadRegistry.js";
+import { codexTool } from "./codex.js";
+
+const OPENING = ["session_configured", "raw_response_item", "raw_response_item", "mcp_startup_complete"];
+const BEGINNING = ["task_started", "raw_response_item", "item_started", "item_completed", "user_message"];
+const ANSWER = [
+  "token_count",
+  "item_started",
+  "agent_message_content_delta",
+  "agent_message_delta",
+  "item_completed",
+  "agent_message",
+  "raw_response_item",
+  "token_count",
+];
+
+describe("a call", () => {
+  it("opens a thread, shows the turn as it happens, and ends with its answer; nothing comes afterwards", async () => {
+    await using client = new MemorySession();
+    const result = await client.call("codex", { prompt: "!say ok" }, "call");
+    expect(result).toEqual(completed(threadOf(result), "ok"));
+    expect(client.eventTypesOf("call")).toEqual([...OPENING, ...BEGINNING, ...ANSWER, "task_complete"]);
+    await client.request("ping", undefined, "p");
+    expect(client.received.slice(-2)).toEqual([
+      { id: "call", jsonrpc: "2.0", result },
+      { id: "p", jsonrpc: "2.0", result: {} },
+    ]);
+  });
+
+  it("is named in every event, with its thread", async () => {
+    await using client = new MemorySession();
+    const threadId = threadOf(await client.call("codex", { prompt: "!say ok" }, 7));
+    const metas = client.notified("codex/event").map((params) => valueAt(params, "_meta"));
+    expect(metas).toEqual(metas.map(() => ({ requestId: 7, threadId })));
+    expect(valueAt(client.eventsOf(7)[0], "session_id")).toBe(threadId);
+  });
+
+  it("runs with the settings it names", async () => {
+    await using client = new MemorySession();
+    const args = { prompt: "!say ok", model: "mock-other", "approval-policy": "never", sandbox: "workspace-write", cwd: "sub" };
+    await client.call("codex", args, 1);
+    expect(client.eventsOf(1)[0]).toMatchObject({
+      model: "mock-other",
+      approval_policy: "never",
+      sandbox_policy: { type: "workspace-write", network_access: false },
+      cwd: path.join(client.codexHome, "sub"),
+    });
+  });
+
+  it("whose model fails is an error that names the thread", async () => {
+    await using client = new MemorySession();
+    const result = await client.call("codex", { prompt: "!fail context_length_exceeded too long" }, 1);
+    const why = "Codex ran out of room in the model's context window. Start a new thread or clear earlier history before retrying.";
+    expect(result).toEqual(failed(threadOf(result), why));
+    expect(client.eventTypesOf(1).at(-1)).toBe("error");
+  });
+
+  it("may run beside others, each with its own events and answer", async () => {
+    await using client = new MemorySession();
+    const results = await Promise.all(["a", "b", "c"].map((word, id) => client.call("codex", { prompt: `!say ${word}` }, id)));
+    expect(results).toEqual(["a", "b", "c"].map((word, at) => completed(threadOf(results[at]), word)));
+    expect(new Set(results.map(threadOf)).size).toBe(3);
+    const spoken = [0, 1, 2].map((id) => client.eventsOf(id).find(({ type }) => type === "agent_message")?.["message"]);
+    expect(spoken).toEqual(["a", "b", "c"]);
+  });
+
+  it("is answered while another still runs", async () => {
+    await using client = new MemorySession();
+    client.send({ id: "slow", method: "tools/call", params: { name: "codex", arguments: { prompt: "!hang" } } });
+    await client.untilEvent("user_message", "slow");
+    const result = await client.call("codex", { prompt: "!say quick" }, "quick");
+    expect(result).toEqual(completed(threadOf(result), "quick"));
+    expect(client.received.filter(({ id }) => id === "slow")).toEqual([]);
+  });
+});
+
+describe("a call that is refused has no thread", () => {
+  it.for([
+    [undefined, "Missing arguments for codex tool-call; the `prompt` field is required."],
+    [null, "Missing arguments for codex tool-call; the `prompt` field is required."],
+    [{}, "Failed to parse configuration for Codex tool: missing field `prompt`"],
+    [{ prompt: "go", profile: "nobody" }, "Failed to load Codex configuration from overrides: config profile `nobody` not found"],
+    [
+      { prompt: "go", config: { model_provider: "nobody" } },
+      "Failed to load Codex configuration from overrides: Model provider `nobody` not found",
+    ],
+    [
+      { prompt: "go", config: { mcp_servers: 5 } },
+      "Failed to load Codex configuration from overrides: invalid type: integer `5`, expected a map\nin `mcp_servers`\n",
+    ],
+    [
+      { prompt: "go", config: { model_reasoning_effort: "colossal" } },
+      "Failed to load Codex configuration from overrides: unknown variant `colossal`, expected one of `none`, `minimal`, `low`, `medium`, `high`, `xhigh`\nin `model_reasoning_effort`\n",
+    ],
+  ] as const)("%j", async ([args, why]) => {
+    await using client = new MemorySession();
+    expect(await client.call("codex", args)).toEqual(refused(why));
+    expect(client.notified("codex/event")).toEqual([]);
+  });
+});
+
+it("a call whose engine cannot work is refused with the remedy", async () => {
+  class NotLoggedIn extends AppError {
+    readonly code = "not_logged_in";
+  }
+  const engine: Engine = {
+    name: "codex",
+    openThread: () => Promise.reject(new NotLoggedIn("Not logged in: run `codex login`.")),
+  };
+  const settings = settingsIn("/project");
+  const threads = new ThreadRegistry({ engine, store: new MemoryStore(), settingsOf: () => settings, idleMs: 60_000 });
+  const codex = codexTool({ engineName: engine.name, threads, settingsFor: () => settings });
+  await using client = new MemorySession({ parts: { actions: async () => new Map([["codex", codex]]) } });
+  expect(await client.call("codex", { prompt: "go" })).toEqual(refused("Not logged in: run `codex login`."));
+  threads.close();
+});
+
+it("settings that nobody knows are accepted and reported", async () => {
+  await using client = new MemorySession();
+  expect(await client.call("codex", { prompt: "!say ok", config: { nonsense: 1 } })).toMatchObject({ content: [{ text: "ok" }] });
+  expect(client.reported).toEqual(["unknown configuration key `nonsense`"]);
+});
+
+describe("clients that do not hand the structured part to their model", () => {
+  it.for([
+    ["2024-11-05", true],
+    ["2025-03-26", true],
+    ["2025-06-18", false],
+    ["2025-11-25", false],
+  ] as const)("%s: the thread is named in a text of its own: %s", async ([revision, named]) => {
+    await using client = new MemorySession();
+    await client.initialize(revision);
+    const result = await client.call("codex", { prompt: "!say ok" });
+    const texts = [{ text: "ok", type: "text" }, ...(named ? [{ text: `threadId: ${threadOf(result)}`, type: "text" }] : [])];
+    expect(result).toMatchObject({ content: texts });
+    expect(valueAt(result, "content")).toHaveLength(texts.length);
+  });
+});
