@@ -1,4 +1,4 @@
-// Bundles the server into dist/: one small entry that can answer a handshake, and chunks loaded when first needed.
+// Bundles the server into dist/main.js, one file. What is only imported dynamically (the agent) lies in it unread until it is needed.
 // Everything it needs is inside, so that the package has no dependencies of its own.
 import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -8,21 +8,22 @@ const { metafile } = await build({
   entryPoints: { main: "src/main.ts" },
   outdir: "dist",
   bundle: true,
-  splitting: true,
   platform: "node",
-  format: "esm",
+  format: "cjs",
   target: "node20",
   minifySyntax: true,
   minifyWhitespace: true,
   legalComments: "none",
-  banner: { js: "#!/usr/bin/env node" },
-  chunkNames: "chunks/[name]-[hash]",
+  banner: { js: '#!/usr/bin/env node\nconst bundleUrl = require("node:url").pathToFileURL(__filename).href;' },
+  define: { "import.meta.url": "bundleUrl" },
   metafile: true,
   logLevel: "warning",
 });
 chmodSync("dist/main.js", 0o755);
+// The project's own files are ES modules; CommonJS starts some milliseconds faster.
+writeFileSync("dist/package.json", '{ "type": "commonjs" }\n');
 writeFileSync("dist/THIRD-PARTY-LICENSES.txt", licences(Object.keys(metafile.inputs)));
-removeStale(new Set([...Object.keys(metafile.outputs), "dist/THIRD-PARTY-LICENSES.txt"]));
+removeStale(new Set([...Object.keys(metafile.outputs), "dist/package.json", "dist/THIRD-PARTY-LICENSES.txt"]));
 if (process.argv.includes("--sizes")) for (const [file, { bytes }] of Object.entries(metafile.outputs)) console.log(`${bytes} ${file}`);
 
 /** Files of earlier builds go last: a server that runs from this folder keeps what it still has to load, as long as it is the same. */

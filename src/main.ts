@@ -55,4 +55,5 @@ function inspectDefect(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-process.exit(await main());
+// Not a top-level await: the bundle is CommonJS, which starts faster. `main` never rejects.
+void main().then((code) => process.exit(code));

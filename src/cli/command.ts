@@ -37,7 +37,8 @@ export function parseCommand(argv: readonly string[], env: NodeJS.ProcessEnv): C
   refuseUnbuilt(values);
   const [subcommand = "mcp-server", surplus] = positionals;
   if (surplus !== undefined) throw new UsageError(`unexpected argument '${surplus}' found`);
-  if (SUBCOMMANDS_NOT_YET[subcommand]) throw new UsageError(SUBCOMMANDS_NOT_YET[subcommand]);
+  const notYet = SUBCOMMANDS_NOT_YET.get(subcommand);
+  if (notYet !== undefined) throw new UsageError(notYet);
   if (subcommand !== "mcp-server" && subcommand !== "doctor") throw new UsageError(`unrecognized subcommand '${subcommand}'`);
   return { kind: subcommand === "doctor" ? "doctor" : "stdio", options: serverOptions(values, env) };
 }
@@ -99,8 +100,8 @@ function serverOptions(values: Values, env: NodeJS.ProcessEnv): ServerOptions {
 
 function engineOf(name: string | undefined): ServerOptions["engine"] {
   if (name === "codex") throw new UsageError("--engine codex cannot be used: the codex engine is not built yet; use --engine native");
-  if (name === undefined || name === "auto") return "native";
-  return choice("--engine", name, ENGINES) ?? "native";
+  const chosen = choice("--engine", name, ["auto", ...ENGINES]) ?? "auto";
+  return chosen === "auto" ? "native" : chosen;
 }
 
 function choice<const T extends string>(flag: string, value: string | undefined, allowed: readonly T[]): T | undefined {

@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, mkdirSync } from "node:fs";
+import { accessSync, constants, existsSync, statSync } from "node:fs";
 import path from "node:path";
 import type { SettingsResolver } from "../config/resolve.js";
 import { sendRequest } from "../engines/native/model/http.js";
@@ -65,8 +65,9 @@ const SCRIPTED: Finding = {
 function sessionsFinding(codexHome: string): Finding {
   const folder = path.join(codexHome, "sessions");
   try {
-    mkdirSync(folder, { recursive: true });
-    accessSync(folder, constants.W_OK);
+    const existing = nearestExisting(folder);
+    if (!statSync(existing).isDirectory()) throw new Error(`${existing} is not a folder`);
+    accessSync(existing, constants.W_OK);
     return { verdict: "ok", subject: "threads", text: `kept in ${folder}` };
   } catch (error) {
     return {
@@ -75,6 +76,11 @@ function sessionsFinding(codexHome: string): Finding {
       text: `${folder} cannot be written (${describe(error)}): set CODEX_HOME to a folder that can`,
     };
   }
+}
+
+/** What is not there yet is made when the first thread is, not by looking. */
+function nearestExisting(folder: string): string {
+  return existsSync(folder) ? folder : nearestExisting(path.dirname(folder));
 }
 
 async function nativeFindings(thread: ThreadSettings, sources: { codexHome: string; env: NodeJS.ProcessEnv }): Promise<Finding[]> {
@@ -96,7 +102,12 @@ async function nativeFindings(thread: ThreadSettings, sources: { codexHome: stri
 }
 
 async function reachability(provider: ModelProvider, headers: Record<string, string>): Promise<Finding> {
-  const url = endpoint(provider, "models");
+  let url: URL;
+  try {
+    url = endpoint(provider, "models");
+  } catch (error) {
+    return { verdict: "fails", subject: "provider", text: describe(error) };
+  }
   try {
     const response = await sendRequest(url, { method: "GET", headers, signal: AbortSignal.timeout(PROBE_MS) });
     response.destroy();

@@ -40,4 +40,4 @@ export const FLAGS = {
 
 export type FlagName = keyof typeof FLAGS;
 
-export const SUBCOMMANDS_NOT_YET: Readonly<Record<string, string>> = { serve: HTTP_NOT_YET };
+export const SUBCOMMANDS_NOT_YET: ReadonlyMap<string, string> = new Map([["serve", HTTP_NOT_YET]]);

@@ -83,13 +83,20 @@ interface Lazy<T> {
 
 function lazily<T>(load: () => Promise<T>): Lazy<T> {
   let loaded: Promise<T> | undefined;
-  const get = () => (loaded ??= load());
+  const get = () => {
+    loaded ??= load().catch((error: unknown) => {
+      // What failed now may work for the next call: a config.toml that was broken for a moment, say.
+      loaded = undefined;
+      throw error;
+    });
+    return loaded;
+  };
   return {
     get,
     warmUp() {
       // A failure to load is told to the call that needs it.
       setTimeout(() => void get().catch(() => undefined), 1);
     },
-    ifLoaded: async () => loaded,
+    ifLoaded: async () => loaded?.catch(() => undefined),
   };
 }
