@@ -72,7 +72,7 @@ function gist(params: unknown): string {
     fields["model"];
   return telling === undefined || telling === null
     ? String(type)
-    : `${type}: ${typeof telling === "string" ? telling : JSON.stringify(telling)}`;
+    : `${String(type)}: ${typeof telling === "string" ? telling : JSON.stringify(telling)}`;
 }
 
 function cut(line: string): string {

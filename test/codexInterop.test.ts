@@ -78,7 +78,7 @@ function connect(program: string, args: readonly string[], place: Place, notifie
   const running = peer.run();
   return {
     peer,
-    async stop() {
+    stop: async () => {
       child.stdin.end();
       await running;
       peer.close(new Error("stopped"));

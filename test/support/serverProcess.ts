@@ -1,5 +1,8 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 
+/** For what the system does not tell. */
+const LOOK_EVERY_MS = 20;
+
 export interface ServerCommand {
   readonly program: string;
   readonly args: readonly string[];
@@ -47,7 +50,7 @@ export class ServerProcess {
     return this.#end;
   }
 
-  write(text: string): void {
+  write(text: string | Uint8Array): void {
     this.#child.stdin.write(text);
   }
 
@@ -92,6 +95,17 @@ export class ServerProcess {
     }
   }
 
+  /** Resolves once everything written was taken, or nothing more of it for this long. */
+  async waitForInputTaken(stalledMs: number): Promise<void> {
+    let waiting = this.#child.stdin.writableLength;
+    let since = performance.now();
+    while (waiting > 0 && performance.now() - since < stalledMs) {
+      await this.waitForEnd(LOOK_EVERY_MS);
+      if (this.#child.stdin.writableLength < waiting) since = performance.now();
+      waiting = this.#child.stdin.writableLength;
+    }
+  }
+
   #wait<T>(look: () => T | undefined, deadlineMs: number): Promise<T | undefined> {
     return new Promise((resolve) => {
       const settle = (value: T | undefined) => {
@@ -121,14 +135,18 @@ export class ServerProcess {
 
 /** Text after the last line break counts as a line when the stream ends. */
 function splitLines(stream: NodeJS.ReadableStream, onLine: (line: string) => void): void {
-  let rest = "";
+  let begun: string[] = [];
   stream.setEncoding("utf8");
   stream.on("data", (chunk: string) => {
-    const lines = (rest + chunk).split("\n");
-    rest = lines.pop() ?? "";
-    lines.forEach(onLine);
+    const [first = "", ...others] = chunk.split("\n");
+    begun.push(first);
+    for (const piece of others) {
+      onLine(begun.join(""));
+      begun = [piece];
+    }
   });
   stream.on("end", () => {
+    const rest = begun.join("");
     if (rest !== "") onLine(rest);
   });
 }

@@ -1,0 +1,195 @@
+import { existsSync } from "node:fs";
+import { rm, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { VERSION } from "../../src/lib/version.js";
+import { startLoopback } from "../support/loopback.js";
+import { MAIN } from "../support/mcpServer.js";
+import { mockProvider } from "../support/mockProvider.js";
+import { startResponsesServer } from "../support/responsesServer.js";
+import { type Finished, runToEnd } from "../support/runToEnd.js";
+import { type Stage, setStage, stageEnvironment } from "../support/stage.js";
+
+interface Patient {
+  readonly stage: Stage;
+  readonly args?: readonly string[];
+  readonly config?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+async function doctor({ stage, args = [], config, env = {} }: Patient): Promise<Finished> {
+  if (config !== undefined) await writeFile(path.join(stage.codexHome, "config.toml"), config);
+  const surroundings = { ...stageEnvironment(stage, { name: "", about: "", steps: [] }, {}), HTTPS_PROXY: "", ...env };
+  return runToEnd([process.execPath, MAIN, "doctor", ...args], { cwd: stage.workspace, env: surroundings });
+}
+
+/** The lines about what is wrong, without the verdict. */
+function complaintsIn({ stdout }: Finished): string[] {
+  return stdout.split("\n").flatMap((line) => /^fails\s+(.*)$/.exec(line)?.[1] ?? []);
+}
+
+describe.concurrent("doctor finds nothing wrong", () => {
+  it("with the scripted engine, and says that it is no real model", async () => {
+    await using stage = await setStage();
+    expect(await doctor({ stage, args: ["--engine", "scripted"] })).toEqual({
+      code: 0,
+      stderr: "",
+      stdout: `codex-mcp-server ${VERSION}, Node ${process.version}
+
+ok     CODEX_HOME   ${stage.codexHome}
+ok     config       ${stage.codexHome}/config.toml does not exist; built-in defaults are used
+ok     threads      kept in ${stage.codexHome}/sessions
+ok     defaults     cwd ${stage.workspace}, approval on-request, sandbox read-only
+note   sandbox      this version runs no commands yet, so no sandbox is needed
+note   engine       scripted: offline, plays the \`!\` lines of prompts; needs no key and is no real model
+
+Ready: a call can work.
+`,
+    });
+  });
+
+  it("with a provider that answers, and shows what the flags and config.toml come to", async () => {
+    await using stage = await setStage();
+    await using model = await startResponsesServer();
+    const { code, stdout } = await doctor({
+      stage,
+      args: ["-m", "big-one", "-s", "workspace-write"],
+      config: `nonsense = 1\n${mockProvider(model.url, ['env_key = "MOCK_KEY"'])}`,
+      env: { MOCK_KEY: "sk-secret" },
+    });
+    expect({ code, findings: stdout.split("\n").slice(2) }).toEqual({
+      code: 0,
+      findings: [
+        `ok     CODEX_HOME   ${stage.codexHome}`,
+        `ok     config       ${stage.codexHome}/config.toml`,
+        "note   config       unknown configuration key `nonsense`",
+        `ok     threads      kept in ${stage.codexHome}/sessions`,
+        `ok     defaults     cwd ${stage.workspace}, approval on-request, sandbox workspace-write`,
+        "note   sandbox      this version runs no commands yet, so no sandbox is needed",
+        "ok     engine       native, model big-one, provider mock",
+        "ok     credentials  found",
+        `ok     provider     ${model.url}/models answered (status 200)`,
+        "",
+        "Ready: a call can work.",
+        "",
+      ],
+    });
+  });
+
+  it("when nothing was ever set up, and makes no folders by looking", async () => {
+    await using stage = await setStage();
+    const { code } = await doctor({ stage, args: ["--engine", "scripted"], env: { CODEX_HOME: "" } });
+    expect({ code, made: existsSync(path.join(stage.home, ".codex")) }).toEqual({ code: 0, made: false });
+  });
+});
+
+describe.concurrent("doctor names the problem and the remedy", () => {
+  it("when there is no key", async () => {
+    await using stage = await setStage();
+    const finished = await doctor({ stage });
+    expect(finished.code).toEqual(1);
+    expect(complaintsIn(finished)).toEqual([
+      expect.stringMatching(/^credentials {2}No API key for the OpenAI provider: set OPENAI_API_KEY/),
+    ]);
+    expect(finished.stdout).toMatch(/\nOne problem: calls fail until mended\.\n$/);
+  });
+
+  it("when the provider's key is in a variable that is not set", async () => {
+    await using stage = await setStage();
+    const finished = await doctor({ stage, config: mockProvider("http://127.0.0.1:9/v1", ['env_key = "MOCK_KEY"']) });
+    expect({ code: finished.code, complaints: complaintsIn(finished) }).toEqual({
+      code: 1,
+      complaints: ["credentials  Missing environment variable: `MOCK_KEY`."],
+    });
+  });
+
+  it("when the provider refuses the key", async () => {
+    await using stage = await setStage();
+    await using provider = await startLoopback((_, response) => {
+      response.writeHead(401).end();
+    });
+    const finished = await doctor({ stage, config: mockProvider(`${provider.origin}/v1`) });
+    expect({ code: finished.code, complaints: complaintsIn(finished) }).toEqual({
+      code: 1,
+      complaints: [`provider     ${provider.origin}/v1/models refused the key (status 401)`],
+    });
+  });
+
+  it("when the provider cannot be reached", async () => {
+    await using stage = await setStage();
+    const gone = await startResponsesServer();
+    await gone.close();
+    const finished = await doctor({ stage, config: mockProvider(gone.url) });
+    expect({ code: finished.code, complaints: complaintsIn(finished) }).toEqual({
+      code: 1,
+      complaints: [expect.stringMatching(`^provider     ${gone.url}/models cannot be reached: .*ECONNREFUSED`)],
+    });
+  });
+
+  it("when the provider's address is none", async () => {
+    await using stage = await setStage();
+    const finished = await doctor({ stage, config: mockProvider("nonsense") });
+    expect({ code: finished.code, complaints: complaintsIn(finished) }).toEqual({
+      code: 1,
+      complaints: ["provider     The base_url of provider `mock` must begin with http:// or https://. Correct it in config.toml."],
+    });
+  });
+
+  it("when config.toml does not parse, or CODEX_HOME is not there", async () => {
+    await using stage = await setStage();
+    const broken = await doctor({ stage, config: "model = = 1\n" });
+    await rm(stage.codexHome, { recursive: true });
+    const missing = await doctor({ stage });
+    expect([broken.code, missing.code]).toEqual([1, 1]);
+    expect([...complaintsIn(broken), ...complaintsIn(missing)]).toEqual([
+      expect.stringContaining(`${stage.codexHome}/config.toml:1:9: `),
+      expect.stringMatching(`^config       CODEX_HOME is set to ${stage.codexHome}, .* Create that folder`),
+    ]);
+  });
+
+  it("when threads could not be written", async () => {
+    await using stage = await setStage();
+    await writeFile(path.join(stage.codexHome, "sessions"), "");
+    const finished = await doctor({ stage, args: ["--engine", "scripted"] });
+    const folder = path.join(stage.codexHome, "sessions");
+    expect({ code: finished.code, complaints: complaintsIn(finished) }).toEqual({
+      code: 1,
+      complaints: [`threads      ${folder} cannot be written (${folder} is not a folder): set CODEX_HOME to a folder that can`],
+    });
+  });
+});
+
+describe.concurrent("doctor never prints a secret", () => {
+  const SECRETS = ["secret-of-env", "secret-of-header", "secret-of-query", "secret-of-url", "secret-of-auth-json"];
+
+  it.each([
+    ["that is accepted", 200],
+    ["that is refused", 401],
+  ])("%s", async (_, status) => {
+    await using stage = await setStage();
+    await using provider = await startLoopback(({ headers, url }, response) => {
+      response.writeHead(status).end(JSON.stringify([headers, url]));
+    });
+    await writeFile(path.join(stage.codexHome, "auth.json"), '{"OPENAI_API_KEY":"secret-of-auth-json"}');
+    const base = provider.origin.replace("http://", "http://me:secret-of-url@");
+    const settings = [
+      'env_key = "MOCK_KEY"',
+      'http_headers = { "x-key" = "secret-of-header" }',
+      'query_params = { key = "secret-of-query" }',
+    ];
+    const { stdout, stderr } = await doctor({ stage, config: mockProvider(`${base}/v1`, settings), env: { MOCK_KEY: "secret-of-env" } });
+    expect(stdout).toContain(`${provider.origin}/v1/models`);
+    expect(SECRETS.filter((secret) => `${stdout}${stderr}`.includes(secret))).toEqual([]);
+  });
+
+  it("of a header that cannot be sent", async () => {
+    await using stage = await setStage();
+    const { stdout, stderr } = await doctor({
+      stage,
+      config: mockProvider("http://127.0.0.1:9/v1", ['env_http_headers = { "x-key" = "MOCK_KEY" }']),
+      env: { MOCK_KEY: "secret-of\nenv" },
+    });
+    expect(stdout).toMatch(/^fails /m);
+    expect(`${stdout}${stderr}`).not.toContain("secret-of");
+  });
+});

@@ -1,0 +1,176 @@
+import { describe, expect, it } from "vitest";
+import { completed, failed } from "../support/callResults.js";
+import { startLoopback } from "../support/loopback.js";
+import { type McpServer, startServer } from "../support/mcpServer.js";
+import { mockProvider } from "../support/mockProvider.js";
+import { type ResponsesServerOptions, startResponsesServer } from "../support/responsesServer.js";
+
+const NO_RETRIES = ["request_max_retries = 0", "stream_max_retries = 0"];
+
+function startOn(baseUrl: string, provider: readonly string[] = NO_RETRIES, env: Record<string, string> = {}): Promise<McpServer> {
+  return startServer({ args: [], config: mockProvider(baseUrl, provider), env });
+}
+
+interface Fault {
+  /** What the model does with the first request; later ones are answered. */
+  readonly first: NonNullable<ResponsesServerOptions["respond"]>;
+  readonly provider?: readonly string[];
+  readonly why: (url: string) => unknown;
+}
+
+const FAULTS: Readonly<Record<string, Fault>> = {
+  "refuses the key": {
+    first: () => ({ status: 401, body: '{"error":{"message":"bad key"}}' }),
+    why: () => "unexpected status 401 Unauthorized: ",
+  },
+  "forbids the request": {
+    first: () => ({ status: 403, body: "not for you" }),
+    why: (url) => `unexpected status 403 Forbidden: not for you, url: ${url}/responses`,
+  },
+  "has had too many requests": {
+    first: () => ({ status: 429, body: "{}" }),
+    why: () => "exceeded retry limit, last status: 429 Too Many Requests",
+  },
+  "asks for more patience than anybody has": {
+    first: () => ({ status: 429, body: "{}", headers: { "retry-after": "86400" } }),
+    provider: ["request_max_retries = 4"],
+    why: () => "exceeded retry limit, last status: 429 Too Many Requests",
+  },
+  "breaks down": {
+    first: () => ({ status: 500, body: "oops" }),
+    why: () => "We're currently experiencing high demand, which may cause temporary errors.",
+  },
+  "cuts the connection": {
+    first: (_, __, { events }) => ({ events: events.slice(0, 4), ending: "cut" }),
+    why: () => "stream disconnected before completion: Transport error: network error: error decoding response body",
+  },
+  "talks garbage": {
+    first: () => ({ stream: "data: {not json\n\n\u0000\u0001 nor a line\n\ndata: 5\n\ndata: []\n\nevent: x\n\n" }),
+    why: () => "stream disconnected before completion: stream closed before response.completed",
+  },
+  "answers with a web page": {
+    first: () => ({ stream: "<html><body>Sign in to the network</body></html>", headers: { "content-type": "text/html" } }),
+    why: () => "stream disconnected before completion: stream closed before response.completed",
+  },
+  "falls silent": {
+    first: (_, __, { events }) => ({ events: events.slice(0, 4), ending: "hang" }),
+    provider: [...NO_RETRIES, "stream_idle_timeout_ms = 300"],
+    why: () => "stream disconnected before completion: idle timeout waiting for SSE",
+  },
+};
+
+describe.concurrent("a model that", () => {
+  it.each(Object.entries(FAULTS))("%s fails the call, and the thread goes on", async (_, { first, provider, why }) => {
+    await using model = await startResponsesServer({
+      respond: (request, index, scripted) => (index === 0 ? first(request, index, scripted) : undefined),
+    });
+    await using server = await startOn(model.url, provider);
+    const call = server.call("codex", { prompt: "!say one two three" });
+    const threadId = await call.threadId();
+    expect(await call.result()).toEqual(failed(threadId, why(model.url), "native"));
+    expect(call.events.at(-1)).toMatchObject({ type: "error", message: why(model.url) });
+    expect(await server.call("codex-reply", { threadId, prompt: "!say on" }).result()).toEqual(completed(threadId, "on", "native"));
+  });
+
+  it("is not there fails the call, and the thread goes on once it is", async () => {
+    const gone = await startResponsesServer();
+    await gone.close();
+    await using server = await startOn(gone.url);
+    const call = server.call("codex", { prompt: "!say one" });
+    expect(await call.result()).toEqual(
+      failed(
+        await call.threadId(),
+        `stream disconnected before completion: error sending request for url (${gone.url}/responses)`,
+        "native",
+      ),
+    );
+    expect(await server.request("ping")).toEqual({});
+  });
+
+  it("never stops talking is stopped, and told to nobody", async () => {
+    const noise = `data: ${"x".repeat(1024 * 1024)}\n\n`;
+    await using model = await startLoopback((_, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      const talk = () => {
+        while (!response.destroyed && response.write(noise));
+      };
+      response.on("drain", talk);
+      talk();
+    });
+    await using server = await startOn(`${model.origin}/v1`);
+    const call = server.call("codex", { prompt: "hi" });
+    expect(await call.result()).toEqual(
+      failed(await call.threadId(), "stream disconnected before completion: the answer does not end", "native"),
+    );
+    await model.allLeft();
+  });
+
+  it("keeps its connection busy with comments and says nothing is given up after the idle time", async () => {
+    await using model = await startLoopback((_, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      const beat = setInterval(() => response.write(": still here\n\n"), 20);
+      response.once("close", () => clearInterval(beat));
+    });
+    await using server = await startOn(`${model.origin}/v1`, [...NO_RETRIES, "stream_idle_timeout_ms = 300"]);
+    const call = server.call("codex", { prompt: "hi" });
+    expect(await call.result()).toEqual(
+      failed(await call.threadId(), "stream disconnected before completion: idle timeout waiting for SSE", "native"),
+    );
+  });
+
+  it("repeats the key in its refusal does not get it into events or results", async () => {
+    const key = "sk-very-secret-0123456789abcdef";
+    await using model = await startResponsesServer({
+      respond: ({ headers }) => ({ status: 403, body: `key ${headers.authorization} is not known` }),
+    });
+    await using server = await startOn(model.url, [...NO_RETRIES, 'env_key = "MOCK_KEY"'], { MOCK_KEY: key });
+    const call = server.call("codex", { prompt: "hi" });
+    const result = await call.result();
+    expect(model.requests[0]?.headers.authorization).toEqual(`Bearer ${key}`);
+    expect(JSON.stringify([result, call.events, server.errorLines])).not.toContain(key);
+  });
+});
+
+describe.concurrent("a model that recovers", () => {
+  it("is asked again after the time it named, and each time is announced", async () => {
+    const askedAt: number[] = [];
+    await using model = await startResponsesServer({
+      respond: (_, index) => {
+        askedAt.push(performance.now());
+        return index < 1 ? { status: 429, body: "{}", headers: { "retry-after": "1" } } : undefined;
+      },
+    });
+    await using server = await startOn(model.url, ["request_max_retries = 2"]);
+    const call = server.call("codex", { prompt: "!say at last" });
+    expect(await call.result()).toEqual(completed(await call.threadId(), "at last", "native"));
+    expect(call.events.filter(({ type }) => type === "stream_error")).toMatchObject([{ message: "Reconnecting... 1/2" }]);
+    expect(Number(askedAt[1]) - Number(askedAt[0])).toBeGreaterThanOrEqual(1_000);
+  });
+
+  it("after a cut stream is asked again, and what it said is kept once", async () => {
+    await using model = await startResponsesServer({
+      respond: (_, index, { events }) => (index === 0 ? { events: events.slice(0, 5), ending: "cut" } : undefined),
+    });
+    await using server = await startOn(model.url, ["stream_max_retries = 1"]);
+    const call = server.call("codex", { prompt: "!say one two three" });
+    const threadId = await call.threadId();
+    expect(await call.result()).toEqual(completed(threadId, "one two three", "native"));
+    expect(call.events.filter(({ type }) => type === "stream_error")).toMatchObject([
+      { message: "Reconnecting... 1/1", codex_error_info: { response_stream_disconnected: { http_status_code: null } } },
+    ]);
+    await server.call("codex-reply", { threadId, prompt: "!say on" }).result();
+    expect(model.requests.at(-1)?.body.input.slice(-3)).toMatchObject(
+      ["!say one two three", "one two three", "!say on"].map((text) => ({ content: [{ text }] })),
+    );
+  });
+
+  it("while a retry is waited for, a cancelled call stops waiting", async () => {
+    await using model = await startResponsesServer({ respond: () => ({ status: 500, headers: { "retry-after": "60" } }) });
+    await using server = await startOn(model.url, ["request_max_retries = 2"]);
+    const call = server.call("codex", { prompt: "hi" });
+    await call.event("stream_error");
+    server.cancel(call.id);
+    expect(await call.event("turn_aborted")).toEqual({ type: "turn_aborted", reason: "interrupted" });
+    expect(model.requests).toHaveLength(1);
+  });
+});

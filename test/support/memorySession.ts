@@ -1,0 +1,143 @@
+import { openAgent } from "../../src/cli/agent.js";
+import { createSettingsResolver } from "../../src/config/resolve.js";
+import { memoryWires } from "../../src/jsonrpc/memoryWire.js";
+import type { RequestId } from "../../src/jsonrpc/message.js";
+import type { Wire } from "../../src/jsonrpc/wire.js";
+import { MCP_DISPATCH } from "../../src/mcp/dispatch.js";
+import { Session, type SessionParts } from "../../src/mcp/session.js";
+import { CATALOG } from "../../src/mcp/tools/catalog.js";
+import { tempHome } from "./rollouts.js";
+import { isRecord, valueAt } from "./scenario.js";
+
+export type Received = Readonly<Record<string, unknown>>;
+
+interface SessionOptions {
+  /** Folder of an earlier session, to go on where it ended. */
+  readonly codexHome?: string;
+  readonly parts?: Partial<SessionParts>;
+}
+
+/** A client and a real session joined in memory: the scripted engine, rollouts in a folder of their own, no process and no socket. */
+export class MemorySession implements AsyncDisposable {
+  readonly session: Session;
+  readonly codexHome: string;
+  /** Everything the server sent, in order. */
+  readonly received: Received[] = [];
+  /** What the server told whoever looks at its own output. */
+  readonly reported: string[] = [];
+  readonly #home = tempHome();
+  readonly #agent: ReturnType<typeof openAgent>;
+  readonly #wire: Wire;
+  readonly #running: Promise<unknown>;
+  readonly #watchers = new Set<() => void>();
+  #lastId = 100;
+
+  constructor({ codexHome, parts }: SessionOptions = {}) {
+    this.codexHome = codexHome ?? this.#home.path;
+    const report = (line: string) => this.reported.push(line);
+    const settings = createSettingsResolver({
+      codexHome: this.codexHome,
+      cliOverrides: [],
+      cliNamed: {},
+      strict: false,
+      env: {},
+      serverCwd: this.#home.path,
+    });
+    this.#agent = openAgent({ engine: "scripted", codexHome: this.codexHome, env: {}, settings, report });
+    const [near, far] = memoryWires();
+    this.#wire = far;
+    this.session = new Session(near, {
+      dispatch: MCP_DISPATCH,
+      engine: "scripted",
+      env: { TERM: "xterm" },
+      tools: CATALOG,
+      actions: async () => this.#agent.actions,
+      welcomed: () => {},
+      report,
+      ...parts,
+    });
+    this.#running = Promise.all([this.session.run(), this.#read(far)]);
+  }
+
+  send(...messages: readonly unknown[]): void {
+    for (const message of messages) this.#wire.send(JSON.stringify(message));
+  }
+
+  /** The whole answer to a request. */
+  async request(method: string, params?: unknown, id: RequestId = ++this.#lastId): Promise<Received> {
+    this.send({ jsonrpc: "2.0", id, method, params });
+    return this.answerTo(id);
+  }
+
+  answerTo(id: RequestId): Promise<Received> {
+    return this.until(() => this.received.find((message) => message["id"] === id && !("method" in message)));
+  }
+
+  initialize(protocolVersion = "2025-11-25"): Promise<Received> {
+    return this.request("initialize", { protocolVersion, capabilities: {}, clientInfo: { name: "test", version: "1.0.0" } });
+  }
+
+  /** The result of a call. */
+  async call(name: string, args: unknown, id?: RequestId): Promise<unknown> {
+    return (await this.request("tools/call", { name, arguments: args }, id))["result"];
+  }
+
+  /** What `look` finds, looking again whenever something came. */
+  until<T>(look: () => T | undefined): Promise<T> {
+    return new Promise((resolve) => {
+      const check = () => {
+        const found = look();
+        if (found === undefined) return;
+        this.#watchers.delete(check);
+        resolve(found);
+      };
+      this.#watchers.add(check);
+      check();
+    });
+  }
+
+  /** Resolves with the first event of this type that belongs to this call. */
+  untilEvent(type: string, requestId: RequestId): Promise<Received> {
+    return this.until(() => this.eventsOf(requestId).find((msg) => msg["type"] === type));
+  }
+
+  /** The `msg` of every event of a call. */
+  eventsOf(requestId: RequestId): Received[] {
+    return this.received
+      .filter((message) => message["method"] === "codex/event" && valueAt(message, "params._meta.requestId") === requestId)
+      .map((message) => valueAt(message, "params.msg"))
+      .filter(isRecord);
+  }
+
+  eventTypesOf(requestId: RequestId): unknown[] {
+    return this.eventsOf(requestId).map(({ type }) => type);
+  }
+
+  /** The parameters of every notification of this method. */
+  notified(method: string): unknown[] {
+    return this.received.filter((message) => message["method"] === method).map(({ params }) => params);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.session.close(new Error("the test is over"));
+    this.#agent.interruptAll();
+    await this.#agent.settle();
+    this.#agent.close();
+    await this.#wire.close();
+    await this.#running;
+    this.#home[Symbol.dispose]();
+  }
+
+  async #read(wire: Wire): Promise<void> {
+    for await (const frame of wire.incoming) {
+      const message: unknown = "text" in frame ? JSON.parse(frame.text) : frame;
+      if (isRecord(message)) this.received.push(message);
+      for (const check of this.#watchers) check();
+    }
+  }
+}
+
+/** The id of the thread that a result is about. */
+export function threadOf(result: unknown): string {
+  return String(valueAt(result, "structuredContent.threadId"));
+}

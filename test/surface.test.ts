@@ -1,0 +1,181 @@
+import os from "node:os";
+import { describe, expect, it } from "vitest";
+import manifest from "../package.json" with { type: "json" };
+import { RPC } from "../src/jsonrpc/errors.js";
+import { MAIN } from "./support/mcpServer.js";
+import { MemorySession } from "./support/memorySession.js";
+import { runToEnd } from "./support/runToEnd.js";
+import { isRecord, valueAt } from "./support/scenario.js";
+import { type Stage, setStage } from "./support/stage.js";
+
+// What clients and scripts rely on, written out: a change here is a change for them, and belongs into the changelog.
+
+const TEXT = { type: "string" };
+const ANSWER = { properties: { threadId: TEXT, content: TEXT }, required: ["threadId", "content"], type: "object" };
+
+const TOOLS = [
+  {
+    inputSchema: {
+      properties: {
+        "approval-policy": { type: "string", enum: ["untrusted", "on-failure", "on-request", "never"] },
+        "base-instructions": TEXT,
+        "compact-prompt": TEXT,
+        config: { type: "object", additionalProperties: true },
+        cwd: TEXT,
+        "developer-instructions": TEXT,
+        model: TEXT,
+        profile: TEXT,
+        prompt: TEXT,
+        sandbox: { type: "string", enum: ["read-only", "workspace-write", "danger-full-access"] },
+      },
+      required: ["prompt"],
+      type: "object",
+    },
+    name: "codex",
+    outputSchema: ANSWER,
+    title: "Codex",
+  },
+  {
+    inputSchema: { properties: { conversationId: TEXT, prompt: TEXT, threadId: TEXT }, required: ["prompt"], type: "object" },
+    name: "codex-reply",
+    outputSchema: ANSWER,
+    title: "Codex Reply",
+  },
+];
+
+function withoutDescriptions(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutDescriptions);
+  if (!isRecord(value)) return value;
+  const kept = Object.entries(value).filter(([key, entry]) => !(key === "description" && typeof entry === "string"));
+  return Object.fromEntries(kept.map(([key, entry]) => [key, withoutDescriptions(entry)]));
+}
+
+describe("the wire", () => {
+  it("tools: names, order, schemas", async () => {
+    await using client = new MemorySession();
+    const { result } = await client.request("tools/list");
+    expect(JSON.stringify(withoutDescriptions(result))).toBe(JSON.stringify({ tools: TOOLS }));
+  });
+
+  it("the answer to initialize", async () => {
+    await using client = new MemorySession();
+    expect(await client.initialize("2025-06-18")).toEqual({
+      id: 101,
+      jsonrpc: "2.0",
+      result: {
+        capabilities: { logging: {}, tools: { listChanged: true } },
+        protocolVersion: "2025-06-18",
+        serverInfo: {
+          name: "codex-mcp-server",
+          title: "Codex",
+          version: manifest.version,
+          user_agent: `codex_mcpd/${manifest.version} (${os.type()} ${os.release()}; ${os.machine()}) xterm (test; 1.0.0)`,
+        },
+        _meta: { "codex-mcpd/engine": "scripted" },
+      },
+    });
+  });
+
+  it("the methods that are answered", async () => {
+    await using client = new MemorySession();
+    const known = ["initialize", "ping", "tools/list", "tools/call", "logging/setLevel"];
+    const resources = ["resources/list", "resources/templates/list", "resources/read", "resources/subscribe", "resources/unsubscribe"];
+    const others = ["prompts/list", "prompts/get", "completion/complete", "tasks/list", "tasks/get", "server/discover"];
+    const asked = [...known, ...resources, ...others];
+    const answers = await Promise.all(asked.map(async (method) => [method, valueAt(await client.request(method, {}), "error.code")]));
+    expect(answers.filter(([, code]) => code !== -32601).map(([method]) => method)).toEqual(known);
+  });
+
+  it("the error codes", () => {
+    expect(RPC).toEqual({
+      parseError: -32700,
+      invalidRequest: -32600,
+      methodNotFound: -32601,
+      invalidParams: -32602,
+      internalError: -32603,
+      busy: -32000,
+    });
+  });
+
+  it("the server's own messages during a call", async () => {
+    await using client = new MemorySession();
+    await client.request("logging/setLevel", { level: "debug" });
+    await client.request("tools/call", { name: "codex", arguments: { prompt: "!say ok" }, _meta: { progressToken: 1 } });
+    expect(new Set(client.received.flatMap(({ method }) => (method === undefined ? [] : [method])))).toEqual(
+      new Set(["codex/event", "notifications/progress", "notifications/message"]),
+    );
+  });
+});
+
+describe("the command line", () => {
+  async function run(stage: Stage, ...args: string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
+    const env = { PATH: process.env["PATH"], CODEX_HOME: stage.codexHome, HOME: stage.home };
+    return runToEnd([process.execPath, MAIN, ...args], { cwd: stage.workspace, env });
+  }
+
+  function usage(complaint: string): unknown {
+    const stderr = `error: ${complaint}\n\nUsage: codex-mcp-server [mcp-server|doctor] [OPTIONS]\n\nFor more information, try '--help'.\n`;
+    return { code: 2, stdout: "", stderr };
+  }
+
+  it.concurrent.for([
+    [["--bogus"], "unexpected argument '--bogus' found"],
+    [["nonsense"], "unrecognized subcommand 'nonsense'"],
+    [["--sandbox", "full"], "invalid value 'full' for --sandbox: expected read-only, workspace-write, danger-full-access"],
+    [["--port", "0"], "--port cannot be used: This version serves MCP on stdio only; HTTP and WebSocket are not built yet."],
+    [["serve"], "This version serves MCP on stdio only; HTTP and WebSocket are not built yet."],
+    [["--engine", "codex"], "--engine codex cannot be used: the codex engine is not built yet; use --engine native"],
+    [
+      ["--approval-fallback", "deny"],
+      "--approval-fallback cannot be used: This version does not run commands yet, so there is nothing to decide about them.",
+    ],
+  ] as const)("wrong usage, %j, is exit code 2 and says so on stderr only", async ([args, complaint], { expect: expectHere }) => {
+    await using stage = await setStage();
+    expectHere(await run(stage, ...args)).toEqual(usage(complaint));
+  });
+
+  it.concurrent.for([
+    [["-c", "nonsense"], 'Error: -c needs key=value, for example -c model="gpt-5.2-codex"; got: nonsense\n'],
+    [["-c", "sandbox_mode=5"], "Error: error loading config: -c: invalid type: integer `5`, expected a string in `sandbox_mode`\n"],
+    [["-p", "nobody"], "Error: error loading config: config profile `nobody` not found\n"],
+  ] as const)("a bad setting, %j, is exit code 1 and one complaint on stderr", async ([args, stderr], { expect: expectHere }) => {
+    await using stage = await setStage();
+    expectHere(await run(stage, ...args)).toEqual({ code: 1, stdout: "", stderr });
+  });
+
+  it.concurrent.for(["--version", "-V"])("%s prints name and version", async (flag, { expect: expectHere }) => {
+    await using stage = await setStage();
+    expectHere(await run(stage, flag)).toEqual({ code: 0, stdout: `codex-mcp-server ${manifest.version}\n`, stderr: "" });
+  });
+
+  it.concurrent.for(["--help", "-h"])("%s names every flag that works, and no other", async (flag, { expect: expectHere }) => {
+    await using stage = await setStage();
+    const { code, stdout, stderr } = await run(stage, flag);
+    const flags = [...stdout.matchAll(/^ {2}(?:(-\w), | {4})--([a-z-]+)/gm)].map(([, short, long]) => [short, long]);
+    expectHere({ code, stderr, flags }).toEqual({
+      code: 0,
+      stderr: "",
+      flags: [
+        ["-c", "config"],
+        ["-m", "model"],
+        ["-p", "profile"],
+        ["-C", "cd"],
+        ["-s", "sandbox"],
+        ["-a", "ask-for-approval"],
+        [undefined, "enable"],
+        [undefined, "disable"],
+        [undefined, "strict-config"],
+        [undefined, "engine"],
+        [undefined, "tools"],
+        [undefined, "eof-grace"],
+        ["-h", "help"],
+        ["-V", "version"],
+      ],
+    });
+  });
+
+  it("serving until stdin closes is exit code 0, with nothing on stdout", async () => {
+    await using stage = await setStage();
+    expect(await run(stage, "mcp-server")).toEqual({ code: 0, stdout: "", stderr: "" });
+  });
+});
