@@ -1,11 +1,18 @@
+import { expect } from "vitest";
+
 type Engine = "native" | "scripted";
+
+/** What a result tells of a turn that neither ran a command nor changed a file. */
+function uneventful(engine: Engine, status: "completed" | "failed" | "interrupted"): unknown {
+  return { "codex-mcpd/turn": expect.objectContaining({ engine, status, files: [], commands: { run: 0, failed: 0 } }) };
+}
 
 /** The result of a call whose turn completed with this answer. */
 export function completed(threadId: string, content: string, engine: Engine = "scripted"): unknown {
   return {
     content: [{ text: content, type: "text" }],
     structuredContent: { threadId, content },
-    _meta: { "codex-mcpd/turn": { engine, status: "completed" } },
+    _meta: uneventful(engine, "completed"),
   };
 }
 
@@ -15,7 +22,7 @@ export function failed(threadId: string, why: unknown, engine: Engine = "scripte
     content: [{ text: why, type: "text" }],
     isError: true,
     structuredContent: { threadId, content: why },
-    _meta: { "codex-mcpd/turn": { engine, status: "failed" } },
+    _meta: uneventful(engine, "failed"),
   };
 }
 
@@ -26,7 +33,7 @@ export function interrupted(threadId: string, engine: Engine = "scripted"): unkn
     content: [{ text: why, type: "text" }],
     isError: true,
     structuredContent: { threadId, content: why },
-    _meta: { "codex-mcpd/turn": { engine, status: "interrupted" } },
+    _meta: uneventful(engine, "interrupted"),
   };
 }
 

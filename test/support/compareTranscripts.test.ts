@@ -12,6 +12,9 @@ function altered(recording: Transcript, change: (text: string) => string | undef
 }
 
 const TURN = recordingOf("turn-simple");
+const COMMAND = recordingOf("shell-exit-code");
+/** What its command wrote on stdout. */
+const OUTPUT = Buffer.from("to-out\n");
 const ORDER = [
   "session_configured",
   "raw_response_item",
@@ -83,6 +86,68 @@ describe("comparing transcripts", () => {
       ["contents", "item_completed of call 2"],
       ["contents", "token_count of call 2"],
       ["contents", "agent_message_content_delta of call 2"],
+    ]);
+  });
+
+  it("tells a difference by the values that differ", () => {
+    const other = altered(COMMAND, (text) =>
+      text.replace('"exit_code":3', '"exit_code":4').replace('"cwd":"<WS>","parsed_cmd"', '"parsed_cmd"'),
+    );
+    expect(compareTranscripts(COMMAND, other).filter(({ aspect }) => aspect === "contents")).toEqual([
+      { aspect: "contents", about: "exec_command_begin of call 2", recorded: { "0.cwd": "<WS>" }, ours: { "0.cwd": "nothing" } },
+      {
+        aspect: "contents",
+        about: "exec_command_end of call 2",
+        recorded: { "0.cwd": "<WS>", "0.exit_code": 3 },
+        ours: { "0.cwd": "nothing", "0.exit_code": 4 },
+      },
+    ]);
+  });
+
+  it("overlooks how a command's output was cut, which stream came first, and how long the command took", () => {
+    const at = COMMAND.findIndex((entry) => JSON.stringify(entry).includes(OUTPUT.toString("base64")));
+    const [before, stdout, stderr, after] = [
+      COMMAND.slice(0, at),
+      COMMAND.slice(at, at + 1),
+      COMMAND.slice(at + 1, at + 2),
+      COMMAND.slice(at + 2),
+    ];
+    const halves = [OUTPUT.subarray(0, 3), OUTPUT.subarray(3)].flatMap((half) =>
+      altered(stdout, (text) => text.replace(OUTPUT.toString("base64"), half.toString("base64"))),
+    );
+    const other = altered([...before, ...stderr, ...halves, ...after], (text) =>
+      text.replace(String.raw`\"duration_seconds\":\"<span>\"`, String.raw`\"duration_seconds\":12.5`),
+    );
+    expect(JSON.stringify(other)).toContain("12.5");
+    expect(compareTranscripts(COMMAND, other)).toEqual([]);
+  });
+
+  it("reports another output of a command", () => {
+    const other = altered(COMMAND, (text) => text.replace(OUTPUT.toString("base64"), Buffer.from("other").toString("base64")));
+    expect(compareTranscripts(COMMAND, other)).toEqual([
+      {
+        aspect: "contents",
+        about: "exec_command_output_delta of call 2",
+        recorded: { "1.text": OUTPUT.toString() },
+        ours: { "1.text": "other" },
+      },
+    ]);
+  });
+
+  it("overlooks how far a turn got that was aborted", () => {
+    const recording = recordingOf("cancel-mid-stream");
+    const other = altered(recording, (text) => (text.includes('"delta":"w1 "') ? undefined : text));
+    expect(other.length).toBeLessThan(recording.length);
+    expect(compareTranscripts(recording, other)).toEqual([]);
+  });
+
+  it("compares what can be matched where the order differs", () => {
+    const other = altered(TURN, (text) =>
+      text.includes('"type":"user_message"') ? undefined : text.replace('"last_agent_message":"', '"last_agent_message":"not '),
+    );
+    expect(compareTranscripts(TURN, other).map(({ aspect, about }) => [aspect, about])).toEqual([
+      ["events", "2"],
+      ["contents", "task_complete of call 2"],
     ]);
   });
 

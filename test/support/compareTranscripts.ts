@@ -1,9 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
+import { isDelta } from "./deltas.js";
+import { isRecord } from "./scenario.js";
 import { withFreeWording } from "./stabilise.js";
 import type { Transcript } from "./transcript.js";
 import { type View, viewOf } from "./transcriptView.js";
 
 export type Aspect = keyof View;
+
+/** Stands for what was not sent. */
+export const NOTHING = "nothing";
 
 export interface Difference {
   readonly aspect: Aspect;
@@ -24,7 +29,7 @@ export function compareTranscripts(recording: Transcript, played: Transcript): D
     ...compareEach("events", recorded.events, ours.events),
     ...missingFields(recorded.fields, ours.fields),
     ...compareContents(recorded, ours),
-    ...(recorded.requests.length > 0 ? compareWhole("requests", recorded.requests, ours.requests) : []),
+    ...(recorded.requests.length > 0 ? compareDetails("requests", recorded.requests, ours.requests) : []),
     ...compareWhole("ending", recorded.ending, ours.ending),
     ...compareWhole("noise", recorded.noise, ours.noise),
   ];
@@ -64,15 +69,56 @@ function missingFields(recorded: View["fields"], ours: View["fields"]): Differen
   });
 }
 
-/** A call whose events come in another order is told by that; what is in them is compared where they can be matched. */
+/**
+ * Where a call's events come in another order, that tells; what is in them is compared as far as they can be matched: where both
+ * sent as many of a type, and for the same turn.
+ */
 function compareContents(recorded: View, ours: View): Difference[] {
-  return Object.keys(recorded.contents)
-    .filter((call) => isDeepStrictEqual(recorded.events[call], ours.events[call]))
-    .flatMap((call) =>
-      compareEach("contents", recorded.contents[call] ?? {}, ours.contents[call] ?? {}).map((found) => aboutCall(found, call)),
-    );
+  return Object.keys(recorded.contents).flatMap((call) => {
+    const sameOrder = isDeepStrictEqual(recorded.events[call], ours.events[call]);
+    const cutShort = [recorded, ours].some(({ events }) => events[call]?.includes("turn_aborted"));
+    return typesIn(call, [recorded, ours])
+      .filter((type) => !(cutShort && isDelta(type)))
+      .map((type) => ({ type, theirs: recorded.contents[call]?.[type], own: ours.contents[call]?.[type] }))
+      .filter(({ theirs, own }) => sameOrder || isDeepStrictEqual(theirs?.map(turnOf), own?.map(turnOf)))
+      .flatMap(({ type, theirs, own }) => compareDetails("contents", theirs, own, `${type} of call ${call}`));
+  });
 }
 
-function aboutCall(difference: Difference, call: string): Difference {
-  return { ...difference, about: `${difference.about} of call ${call}` };
+function turnOf(event: unknown): unknown {
+  return isRecord(event) ? event["params.id"] : undefined;
+}
+
+function typesIn(call: string, views: readonly View[]): string[] {
+  return [...new Set(views.flatMap(({ contents }) => Object.keys(contents[call] ?? {})))];
+}
+
+/** As `compareWhole`, but told by the values that differ and the dotted paths to them. */
+function compareDetails(aspect: Aspect, recorded: unknown, ours: unknown, about = ""): Difference[] {
+  const leaves = differingLeaves(recorded, withFreeWording(ours, recorded), "");
+  const [first] = leaves;
+  if (first === undefined) return [];
+  if (first.path === "") return [{ aspect, about, recorded: first.recorded, ours: first.ours }];
+  return [
+    {
+      aspect,
+      about,
+      recorded: Object.fromEntries(leaves.map((leaf) => [leaf.path, leaf.recorded ?? NOTHING])),
+      ours: Object.fromEntries(leaves.map((leaf) => [leaf.path, leaf.ours ?? NOTHING])),
+    },
+  ];
+}
+
+interface Leaf {
+  readonly path: string;
+  readonly recorded: unknown;
+  readonly ours: unknown;
+}
+
+function differingLeaves(recorded: unknown, ours: unknown, path: string): Leaf[] {
+  if (isDeepStrictEqual(recorded, ours)) return [];
+  if (!isRecord(recorded) || !isRecord(ours) || Array.isArray(recorded) !== Array.isArray(ours) || recorded["length"] !== ours["length"])
+    return [{ path, recorded, ours }];
+  const keys = new Set([...Object.keys(recorded), ...Object.keys(ours)]);
+  return [...keys].flatMap((key) => differingLeaves(recorded[key], ours[key], path === "" ? key : `${path}.${key}`));
 }

@@ -75,8 +75,8 @@ export class McpServer implements AsyncDisposable {
     this.#process.write(text);
   }
 
-  async initialize(protocolVersion = "2025-11-25"): Promise<unknown> {
-    const params = { protocolVersion, capabilities: {}, clientInfo: { name: "test", version: "1.0.0" } };
+  async initialize(protocolVersion = "2025-11-25", capabilities: Json = {}): Promise<unknown> {
+    const params = { protocolVersion, capabilities, clientInfo: { name: "test", version: "1.0.0" } };
     const answer = await this.request("initialize", params);
     this.send({ jsonrpc: "2.0", method: "notifications/initialized" });
     return answer;
@@ -99,6 +99,20 @@ export class McpServer implements AsyncDisposable {
 
   cancel(requestId: number | string): void {
     this.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId, reason: "the test says so" } });
+  }
+
+  /** The `nth` question that the server put to its client. */
+  question(nth = 1): Promise<Json> {
+    return this.waitFor(`question ${nth}`, () => this.questions[nth - 1]);
+  }
+
+  get questions(): readonly Json[] {
+    return this.#notifications.filter(({ method }) => method === "elicitation/create");
+  }
+
+  /** The client's answer to a question. */
+  decide(question: Json, result: unknown): void {
+    this.send({ jsonrpc: "2.0", id: question["id"], result });
   }
 
   /** The message that answers this id, the `nth` of them if there are several. */
@@ -137,6 +151,11 @@ export class McpServer implements AsyncDisposable {
   /** Processes of this server that outlived a short grace. */
   leftBehind(): Promise<MarkedProcess[]> {
     return stragglers(this.#mark, { graceMs: STRAGGLERS_GRACE_MS });
+  }
+
+  /** What the server has started and what still lives. */
+  started(): MarkedProcess[] {
+    return processesMarked(this.#mark).filter(({ pid }) => pid !== this.#process.pid);
   }
 
   isAlive(): boolean {

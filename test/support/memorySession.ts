@@ -43,7 +43,15 @@ export class MemorySession implements AsyncDisposable {
       env: {},
       serverCwd: this.#home.path,
     });
-    this.#agent = openAgent({ engine: "scripted", codexHome: this.codexHome, env: {}, settings, report });
+    this.#agent = openAgent({
+      engine: "scripted",
+      approvalFallback: "auto-within-policy",
+      codexHome: this.codexHome,
+      env: { PATH: process.env["PATH"] },
+      serverCwd: this.#home.path,
+      settings,
+      report,
+    });
     const [near, far] = memoryWires();
     this.#wire = far;
     this.session = new Session(near, {
@@ -122,7 +130,7 @@ export class MemorySession implements AsyncDisposable {
     this.session.close(new Error("the test is over"));
     this.#agent.interruptAll();
     await this.#agent.settle();
-    this.#agent.close();
+    await this.#agent.close();
     await this.#wire.close();
     await this.#running;
     this.#home[Symbol.dispose]();

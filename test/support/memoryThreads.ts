@@ -58,6 +58,7 @@ export class MemoryRecord implements ThreadRecord {
         if (this.room-- <= 0) throw new StorageFailed("no space left on device");
         this.events.push(...events);
       },
+      sync: async () => {},
       release: () => {
         if (held) this.openLeases--;
         held = false;

@@ -39,6 +39,8 @@ export function settingsIn(cwd: string, changes: Partial<ThreadSettings> = {}): 
     projectRootMarkers: [],
     hideAgentReasoning: false,
     showRawAgentReasoning: false,
+    mcpServers: [],
+    shellEnvironment: { inherit: "all", ignoreDefaultExcludes: true, exclude: [], set: {}, includeOnly: [] },
     features: {},
     notices: [],
     ...changes,

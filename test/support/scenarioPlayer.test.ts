@@ -66,6 +66,22 @@ describe("the scenario player", () => {
     ]);
   });
 
+  it("waits no longer for a message once another one says that it will not come", { timeout: 5_000 }, async () => {
+    const steps: Scenario["steps"] = [
+      { send: { id: 1, method: "hello" } },
+      { wait: { request: "question" }, save: { asked: "id" }, unless: { response: 1 } },
+      { send: { id: `\${asked}`, result: {} } },
+    ];
+    const transcript = await playScenario(
+      { name: "unasked", about: "a server that asks nothing", steps },
+      { command: [process.execPath, "-e", TALKATIVE, "--"] },
+    );
+    expect(transcript.filter((entry) => entry.dir === "meta").slice(0, 2)).toEqual([
+      { dir: "meta", meta: { noSuchMessage: { request: "question" } } },
+      { dir: "meta", meta: { notSent: { id: `\${asked}`, result: {} } } },
+    ]);
+  });
+
   it("leaves neither processes nor folders behind", async () => {
     const program = `
       const folder = Buffer.from(process.cwd()).toString("hex");

@@ -24,6 +24,9 @@ const LONGEST_QUIET_MS = 250;
 const LONGEST_EXIT_MS = 8_000;
 const STRAGGLERS_GRACE_MS = 200;
 
+/** Ends a wait whose message is not to be expected any more. */
+const NOT_COMING = Symbol("not coming");
+
 /** Plays the scenario against a server of its own, in folders and with a scripted model of its own; nothing of it is left behind. */
 export async function playScenario(scenario: Scenario, options: PlayOptions): Promise<Transcript> {
   await using stage = await setStage();
@@ -138,10 +141,10 @@ class Play {
   async #waitFor(step: Extract<Step, { wait: unknown }>): Promise<void> {
     const condition = step.wait;
     const message = await this.#running.waitFor(
-      () => this.#take(condition) ?? (this.#has(step.unless) ? null : undefined),
+      () => this.#take(condition) ?? (this.#has(step.unless) ? NOT_COMING : undefined),
       this.#patienceFor(condition, step.timeout),
     );
-    if (message === undefined || message === null) return this.recorder.remark({ noSuchMessage: condition });
+    if (message === undefined || message === NOT_COMING) return this.recorder.remark({ noSuchMessage: condition });
     for (const [name, path] of Object.entries(step.save ?? {})) this.#variables[name] = valueAt(message, path);
   }
 

@@ -56,7 +56,10 @@ function stableValue(value: unknown, replaceIds: (text: string) => string): unkn
 }
 
 function withoutTimes(text: string): string {
-  return text.replaceAll(/\d{4}-\d\d-\d\dT[\d:.-]+Z?/g, "<time>").replaceAll(/\b\d+(?:\.\d+)? ?(?:ms|seconds?|s)\b/g, "<span>");
+  return text
+    .replaceAll(/\d{4}-\d\d-\d\dT[\d:.-]+Z?/g, "<time>")
+    .replaceAll(/\b\d+(?:\.\d+)? ?(?:ms|seconds?|s)\b/g, "<span>")
+    .replaceAll(/(?<="duration_seconds":)\d+(?:\.\d+)?/g, '"<span>"');
 }
 
 /** Ours in the recording's words, wherever the recording says that wording is free. */

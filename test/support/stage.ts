@@ -1,5 +1,4 @@
 import { mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import path from "node:path";
 import { fillString, type Variables } from "./placeholders.js";
 import type { Scenario } from "./scenario.js";
@@ -12,8 +11,14 @@ export interface Stage extends AsyncDisposable {
   readonly home: string;
 }
 
+/**
+ * Commands may write the usual temporary folder whatever the scenario says of its workspace, and a folder of this project
+ * lies in a git repository. This one is neither.
+ */
+const FOLDER_FOR_STAGES = "/var/tmp";
+
 export async function setStage(): Promise<Stage> {
-  const root = await realpath(await mkdtemp(path.join(tmpdir(), "scenario-")));
+  const root = await realpath(await mkdtemp(path.join(FOLDER_FOR_STAGES, "scenario-")));
   const stage = { root, workspace: path.join(root, "ws"), codexHome: path.join(root, "codex-home"), home: path.join(root, "home") };
   for (const folder of [stage.workspace, stage.codexHome, stage.home]) await mkdir(folder);
   return { ...stage, [Symbol.asyncDispose]: () => rm(root, { recursive: true, force: true, maxRetries: 3 }) };

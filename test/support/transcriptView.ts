@@ -1,3 +1,4 @@
+import { isDelta, joinDeltas } from "./deltas.js";
 import { isRecord, valueAt } from "./scenario.js";
 import { stabilise } from "./stabilise.js";
 import type { Transcript } from "./transcript.js";
@@ -16,7 +17,7 @@ export interface View {
   readonly events: ByName<readonly string[]>;
   /** The keys seen in each type of event. */
   readonly fields: ByName<readonly string[]>;
-  /** Whole events, by call and type. */
+  /** Whole events, by call and type; deltas as the text they make up. */
   readonly contents: ByName<ByName<readonly unknown[]>>;
   /** What the model was asked. */
   readonly requests: readonly unknown[];
@@ -117,33 +118,18 @@ function eventOrder(events: readonly Event[]): string[] {
   return order;
 }
 
-function isDelta(type: string): boolean {
-  return type.endsWith("_delta");
-}
-
 function keysOf(events: readonly Event[]): string[] {
   return [...new Set(events.flatMap(({ body }) => Object.keys(body)))].sort();
 }
 
-function contentsByType(events: readonly Event[]): Record<string, unknown[]> {
-  const cutShort = events.some(({ type }) => type === "turn_aborted");
+function contentsByType(events: readonly Event[]): Record<string, readonly unknown[]> {
   return mapValues(
     groupBy(events, ({ type }) => type),
-    (own) => joinDeltas(own, { cutShort }),
+    (own) => {
+      const bodies = own.map(({ body }) => body);
+      return own.some(({ type }) => isDelta(type)) ? joinDeltas(bodies) : bodies;
+    },
   );
-}
-
-/** How a text is cut into deltas is left to the server; where a turn was aborted, so is how far it got. */
-function joinDeltas(events: readonly Event[], { cutShort }: { readonly cutShort: boolean }): unknown[] {
-  const joined: Record<string, unknown>[] = [];
-  for (const { type, body } of events) {
-    const last = joined.at(-1);
-    const { delta } = body;
-    if (!isDelta(type)) joined.push(body);
-    else if (last && last["item_id"] === body["item_id"]) last["delta"] = cutShort ? "<varies>" : String(last["delta"]) + String(delta);
-    else joined.push({ ...body, delta: cutShort ? "<varies>" : delta });
-  }
-  return joined;
 }
 
 function withoutSpeed(remark: object): unknown {

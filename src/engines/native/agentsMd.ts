@@ -4,10 +4,15 @@ import type { ThreadSettings } from "../../threads/model.js";
 
 /** Instructions that users keep in files: one global file, then one per folder from the project's root down to the working directory. */
 export function findUserInstructions(settings: ThreadSettings, codexHome: string): string | undefined {
-  const global = firstReadable(codexHome, ["AGENTS.override.md", "AGENTS.md"])?.trim() || undefined;
+  const global = globalInstructions(codexHome);
   const project = projectInstructions(settings);
   if (global && project) return `${global}\n\n--- project-doc ---\n\n${project}`;
   return global ?? project;
+}
+
+function globalInstructions(codexHome: string): string | undefined {
+  const texts = ["AGENTS.override.md", "AGENTS.md"].map((name) => firstReadable(codexHome, [name])?.trim());
+  return texts.find((text) => text !== undefined && text !== "");
 }
 
 function projectInstructions({

@@ -1,12 +1,17 @@
 import type { RawItem, ThreadEvent } from "../../threads/model.js";
+import { pairToolCalls } from "../../threads/pairToolCalls.js";
 import type { Conversation } from "./conversation.js";
 import { message } from "./history.js";
 import { textsOf } from "./items.js";
 import { ModelFailure } from "./model/client.js";
+import { RetryBudget } from "./model/retry.js";
 import { compactionLimit } from "./models.js";
+import { RequestTemplate } from "./request.js";
+import { waitForRetry } from "./waitForRetry.js";
 
-/** The user's own words are kept up to this size, newest first, beside the summary. */
+/** The user's own words are kept up to this size, newest first, beside the summary; less where the window is small. */
 const KEPT_USER_TOKENS = 20_000;
+const KEPT_USER_SHARE = 0.5;
 const CHARACTERS_PER_TOKEN = 4;
 
 const COMPACT_PROMPT = `The conversation is about to be shortened. Write the note with which a colleague can take over this work without reading it. Cover, in this order and only where there is something to say:
@@ -27,7 +32,7 @@ export async function* compact(conversation: Conversation, signal: AbortSignal):
   const summary = yield* summarise(conversation, signal);
   const replacement = [
     ...conversation.parts.initialContext,
-    ...keptUserMessages(conversation.history.items()),
+    ...keptUserMessages(conversation.history.items(), keptTokens(conversation) * CHARACTERS_PER_TOKEN),
     message("user", `${SUMMARY_INTRODUCTION}\n${summary || "(no summary available)"}`),
   ];
   conversation.history.replace(replacement);
@@ -44,14 +49,17 @@ export async function* compact(conversation: Conversation, signal: AbortSignal):
 }
 
 async function* summarise(conversation: Conversation, signal: AbortSignal): AsyncGenerator<readonly ThreadEvent[], string> {
-  const items = [...conversation.history.items(), message("user", conversation.settings.compactPrompt ?? COMPACT_PROMPT)];
+  const budget = new RetryBudget(conversation.settings.provider);
+  const request = message("user", conversation.settings.compactPrompt ?? COMPACT_PROMPT);
+  let items: readonly RawItem[] = [...conversation.history.items(), request];
   for (;;) {
     try {
       return yield* ask(conversation, items, signal);
     } catch (error) {
-      // Even the request for a summary must fit: the oldest item goes, one at a time.
-      if (!(error instanceof ModelFailure) || error.info !== "context_window_exceeded" || items.length <= 2) throw error;
-      items.shift();
+      if (!(error instanceof ModelFailure)) throw error;
+      // Even the request for a summary must fit: the oldest item goes, one at a time, a call together with its output.
+      if (error.info === "context_window_exceeded" && items.length > 2) items = pairToolCalls(items.slice(1));
+      else yield* waitForRetry(budget, error, signal);
     }
   }
 }
@@ -61,8 +69,11 @@ async function* ask(
   items: readonly RawItem[],
   signal: AbortSignal,
 ): AsyncGenerator<readonly ThreadEvent[], string> {
+  const { threadId, settings, client } = conversation.parts;
+  // Without tools, so that the answer is a summary and not a call.
+  const body = new RequestTemplate({ threadId, settings, tools: [] }).bodyOf(items);
   let summary = "";
-  for await (const batch of conversation.parts.client.stream({ body: conversation.parts.template.bodyOf(items) }, signal)) {
+  for await (const batch of client.stream({ body }, signal)) {
     for (const event of batch) {
       if (event.type === "itemDone" && event.item.type === "message") summary = textsOf(event.item["content"], "output_text").join("");
       if (event.type === "completed" && event.usage) conversation.noteUsage(event.usage);
@@ -72,21 +83,39 @@ async function* ask(
   return summary;
 }
 
+// A conversation that needs the next summary as soon as it has this one would never get on.
+function keptTokens({ settings }: Conversation): number {
+  return Math.min(KEPT_USER_TOKENS, Math.floor(compactionLimit(settings) * KEPT_USER_SHARE));
+}
+
 /** What the user said, without what the server put in their name; the newest, up to a limit, the oldest of them cut. */
-function keptUserMessages(items: readonly RawItem[]): RawItem[] {
+function keptUserMessages(items: readonly RawItem[], characters: number): RawItem[] {
   const kept: RawItem[] = [];
-  let room = KEPT_USER_TOKENS * CHARACTERS_PER_TOKEN;
+  let room = characters;
   for (const item of [...items].reverse()) {
     const text = item.type === "message" && item["role"] === "user" ? textsOf(item["content"], "input_text").join("\n") : "";
     if (text === "" || isSynthetic(text)) continue;
-    kept.unshift(message("user", text.slice(0, room)));
+    kept.unshift(message("user", startOf(text, room)));
     room -= text.length;
     if (room <= 0) break;
   }
   return kept;
 }
 
-const SYNTHETIC = ["<environment_context>", "# AGENTS.md instructions for ", "<turn_aborted>", SUMMARY_INTRODUCTION];
+/** The first characters, without half of a surrogate pair at the end. */
+function startOf(text: string, length: number): string {
+  return text.slice(0, length).replace(/[\uD800-\uDBFF]$/, "");
+}
+
+const SYNTHETIC = [
+  "<environment_context>",
+  "# AGENTS.md instructions for ",
+  "<user_instructions>",
+  "<turn_aborted>",
+  "<skill>",
+  "<user_shell_command>",
+  SUMMARY_INTRODUCTION,
+];
 
 function isSynthetic(text: string): boolean {
   return SYNTHETIC.some((start) => text.startsWith(start));

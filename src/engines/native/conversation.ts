@@ -4,8 +4,9 @@ import type { History } from "./history.js";
 import type { ModelClient } from "./model/client.js";
 import { NO_RATE_LIMITS } from "./model/rateLimits.js";
 import { usableWindow } from "./models.js";
-import type { RequestTemplate } from "./request.js";
-import type { Tool } from "./tools/tool.js";
+import { RequestTemplate } from "./request.js";
+import type { Declaration, Toolbox } from "./tools/toolbox.js";
+import type { Workbench } from "./tools/workbench.js";
 
 const NO_USAGE: TokenUsage = { input_tokens: 0, cached_input_tokens: 0, output_tokens: 0, reasoning_output_tokens: 0, total_tokens: 0 };
 
@@ -16,14 +17,15 @@ export interface ConversationParts {
   /** What the conversation begins with, and begins with again after it was summarised. */
   readonly initialContext: readonly RawItem[];
   readonly client: ModelClient;
-  readonly template: RequestTemplate;
-  readonly tools: ReadonlyMap<string, Tool>;
+  readonly toolbox: Toolbox;
+  readonly bench: Workbench;
   readonly usage: TokenUsageInfo | null;
 }
 
 /** What one native thread knows between model requests: its history, and what it has cost so far. */
 export class Conversation {
   readonly contextWindow: number | null;
+  #template: { readonly tools: readonly Declaration[]; readonly made: RequestTemplate } | undefined;
   #usage: TokenUsageInfo | null;
   #rateLimits: RateLimits = NO_RATE_LIMITS;
 
@@ -38,6 +40,13 @@ export class Conversation {
 
   get history(): History {
     return this.parts.history;
+  }
+
+  /** The request with the tools there are now; made anew only when those changed. */
+  async template(signal: AbortSignal): Promise<RequestTemplate> {
+    const tools = await this.parts.toolbox.declarations({ signal });
+    if (this.#template?.tools !== tools) this.#template = { tools, made: new RequestTemplate({ ...this.parts, tools }) };
+    return this.#template.made;
   }
 
   /** Adds to the history and tells it. */

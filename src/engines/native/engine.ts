@@ -10,58 +10,62 @@ import { ResponsesClient } from "./model/responses.js";
 import { ScriptedModel } from "./model/script.js";
 import { ScriptedClient } from "./model/scripted.js";
 import { initialContext } from "./prompt.js";
-import { RequestTemplate } from "./request.js";
-import { planTool } from "./tools/plan.js";
-import type { Tool } from "./tools/tool.js";
-
-const TOOLS: readonly Tool[] = [planTool];
+import { Machine } from "./tools/machine.js";
+import { openToolbox } from "./tools/toolbox.js";
+import { Workbench } from "./tools/workbench.js";
 
 export interface NativeEngineOptions {
   readonly codexHome: string;
   readonly env: NodeJS.ProcessEnv;
+  readonly serverCwd: string;
   readonly userAgent: string;
+  /** A bubblewrap to use instead of the one that is found. */
+  readonly sandboxBin?: string;
 }
 
 /** The agent loop in this process, on the Responses API of any configured provider. */
-export function createNativeEngine({ codexHome, env, userAgent }: NativeEngineOptions): Engine {
-  return {
-    name: "native",
-    openThread: async (opening) =>
-      openNativeThread(
-        opening,
-        codexHome,
-        (settings, threadId) => new ResponsesClient({ provider: settings.provider, codexHome, env, userAgent, threadId }),
-      ),
-  };
+export function createNativeEngine(options: NativeEngineOptions): Engine {
+  const { codexHome, env, userAgent } = options;
+  const machine = new Machine(options);
+  const clientFor: ClientFactory = ({ provider }, threadId) => new ResponsesClient({ provider, codexHome, env, userAgent, threadId });
+  return { name: "native", openThread: (opening) => openNativeThread(opening, machine, clientFor) };
 }
 
 /** The same loop on the scripted model: no key, no network, and it says so. */
-export function createScriptedEngine({ codexHome }: Pick<NativeEngineOptions, "codexHome">): Engine {
+export function createScriptedEngine(options: Omit<NativeEngineOptions, "userAgent">): Engine {
+  const machine = new Machine(options);
   const model = new ScriptedModel();
-  return {
-    name: "scripted",
-    openThread: async (opening) =>
-      openNativeThread(opening, codexHome, (settings) => new ScriptedClient(model, settings.provider.streamIdleTimeoutMs)),
-  };
+  const clientFor: ClientFactory = ({ provider }) => new ScriptedClient(model, provider.streamIdleTimeoutMs);
+  return { name: "scripted", openThread: (opening) => openNativeThread(opening, machine, clientFor) };
 }
 
 type ClientFactory = (settings: ThreadSettings, threadId: ThreadId) => ModelClient;
 
-function openNativeThread({ id, settings, history }: ThreadOpening, codexHome: string, clientFor: ClientFactory): EngineThread {
-  const context = initialContext(settings, findUserInstructions(settings, codexHome));
+async function openNativeThread(
+  { id, settings, history }: ThreadOpening,
+  machine: Machine,
+  clientFor: ClientFactory,
+): Promise<EngineThread> {
+  const context = initialContext(settings, findUserInstructions(settings, machine.codexHome));
+  const bench = new Workbench(settings, machine);
+  const toolbox = openToolbox(bench);
   const conversation = new Conversation({
     threadId: id,
     settings,
     initialContext: context,
     history: new History(history?.items ?? context),
     client: clientFor(settings, id),
-    template: new RequestTemplate({ threadId: id, settings, tools: TOOLS }),
-    tools: new Map(TOOLS.map((tool) => [tool.name, tool])),
+    toolbox,
+    bench,
     usage: history?.usage ?? null,
   });
-  const opening: ThreadEvent[] = [
-    ...context.map((item): ThreadEvent => ({ type: "contextItem", item })),
-    { type: "mcpStartupCompleted", ready: [], failed: [], cancelled: [] },
-  ];
-  return { opening, run: (input, ctx) => runTurn(conversation, input, ctx.signal) };
+  const opening: ThreadEvent[] = [...context.map((item): ThreadEvent => ({ type: "contextItem", item })), ...toolbox.news()];
+  return {
+    opening,
+    sandboxBackend: await bench.sandboxBackend(),
+    run: (input, ctx) => runTurn(conversation, input, ctx),
+    async close() {
+      await Promise.all([bench.sessions.endAll(), toolbox.close()]);
+    },
+  };
 }

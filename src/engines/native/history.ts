@@ -12,7 +12,10 @@ export class History {
   }
 
   append(items: readonly RawItem[]): void {
-    for (const item of items) this.#text += this.#text === "" ? JSON.stringify(item) : `,${JSON.stringify(item)}`;
+    for (const item of items) {
+      const text = JSON.stringify(asSent(item));
+      this.#text += this.#text === "" ? text : `,${text}`;
+    }
   }
 
   replace(items: readonly RawItem[]): void {
@@ -29,6 +32,15 @@ export class History {
     // We wrote every piece of it from a RawItem.
     return JSON.parse(`[${this.#text}]`) as RawItem[];
   }
+}
+
+const SENT_WITHOUT_ID = new Set(["message", "reasoning", "function_call", "custom_tool_call", "local_shell_call", "web_search_call"]);
+
+/** Nothing is stored at the provider, so that an id would name something it does not have. Kinds we do not know are sent as they came. */
+function asSent(item: RawItem): unknown {
+  if (!SENT_WITHOUT_ID.has(item.type)) return item;
+  const { id: _, ...sent } = item;
+  return sent;
 }
 
 export function message(role: "user" | "developer", text: string): RawItem {

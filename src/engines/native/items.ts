@@ -46,6 +46,17 @@ export function toolCallOf(raw: RawItem): ToolCall | undefined {
   }
 }
 
+/** The calls that have no output yet. */
+export function unansweredCalls(items: readonly RawItem[]): ToolCall[] {
+  const open = new Map<string, ToolCall>();
+  for (const item of items) {
+    const call = toolCallOf(item);
+    if (call) open.set(call.callId, call);
+    else if (item.type.endsWith("_call_output")) open.delete(text(item["call_id"]));
+  }
+  return [...open.values()];
+}
+
 export function toolOutput(call: ToolCall, output: string): RawItem {
   return { type: call.outputType, call_id: call.callId, output };
 }

@@ -1,3 +1,4 @@
+import type { TruncationPolicy } from "../../exec/modelOutput.js";
 import type { ReasoningEffort, ThreadSettings } from "../../threads/model.js";
 
 /** What a model can do, as far as a request depends on it. */
@@ -7,7 +8,14 @@ export interface ModelTraits {
   readonly defaultEffort: ReasoningEffort | undefined;
   readonly verbosity: boolean;
   readonly parallelToolCalls: boolean;
+  readonly shellTool: "shell" | "shell_command";
+  /** How patches come: as free text held to a grammar, as a function call, or only through the shell. */
+  readonly patchTool: "freeform" | "function" | "none";
+  readonly truncation: TruncationPolicy;
 }
+
+const BYTES: TruncationPolicy = { unit: "bytes", limit: 10_000 };
+const TOKENS: TruncationPolicy = { unit: "tokens", limit: 10_000 };
 
 const UNKNOWN: ModelTraits = {
   contextWindow: undefined,
@@ -15,19 +23,23 @@ const UNKNOWN: ModelTraits = {
   defaultEffort: undefined,
   verbosity: false,
   parallelToolCalls: false,
+  shellTool: "shell",
+  patchTool: "none",
+  truncation: BYTES,
 };
-const GPT_5: ModelTraits = { contextWindow: 272_000, reasoning: true, defaultEffort: "medium", verbosity: true, parallelToolCalls: false };
+const GPT_5: ModelTraits = { ...UNKNOWN, contextWindow: 272_000, reasoning: true, defaultEffort: "medium", verbosity: true };
+const GPT_5_1: ModelTraits = { ...GPT_5, shellTool: "shell_command", patchTool: "freeform", parallelToolCalls: true };
+const CODEX: ModelTraits = { ...GPT_5_1, verbosity: false, truncation: TOKENS, parallelToolCalls: false };
 
 /** First match wins. */
 const CATALOGUE: readonly (readonly [RegExp, ModelTraits])[] = [
-  [/^gpt-5\.(1-codex|1-codex-.*)$/, { ...GPT_5, verbosity: false }],
-  [/^gpt-5\.\d+-codex/, { ...GPT_5, verbosity: false, parallelToolCalls: true }],
-  [/^gpt-5\.\d+/, { ...GPT_5, parallelToolCalls: true }],
-  [/^gpt-5(-codex.*)/, { ...GPT_5, verbosity: false }],
+  [/^gpt-5(\.1)?-codex/, CODEX],
+  [/^gpt-5\.\d+-codex/, { ...CODEX, parallelToolCalls: true }],
+  [/^gpt-5\.\d+/, GPT_5_1],
   [/^gpt-5/, GPT_5],
   [/^(o3|o4-mini|codex-mini)/, { ...UNKNOWN, contextWindow: 200_000, reasoning: true, defaultEffort: "medium" }],
   [/^gpt-4\.1/, { ...UNKNOWN, contextWindow: 1_047_576 }],
-  [/^gpt-oss/, { ...UNKNOWN, contextWindow: 96_000, reasoning: true }],
+  [/^gpt-oss/, { ...UNKNOWN, contextWindow: 96_000, reasoning: true, patchTool: "function" }],
 ];
 
 export function traitsOf(model: string): ModelTraits {

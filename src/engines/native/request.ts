@@ -2,7 +2,7 @@ import type { RawItem, ThreadSettings } from "../../threads/model.js";
 import type { History } from "./history.js";
 import { traitsOf } from "./models.js";
 import { BASE_INSTRUCTIONS } from "./prompt.js";
-import type { Tool } from "./tools/tool.js";
+import type { Declaration } from "./tools/toolbox.js";
 
 /** Everything of a model request but the conversation, as JSON text that is made once per thread. */
 export class RequestTemplate {
@@ -12,11 +12,11 @@ export class RequestTemplate {
     threadId,
     settings,
     tools,
-  }: { readonly threadId: string; readonly settings: ThreadSettings; readonly tools: readonly Tool[] }) {
+  }: { readonly threadId: string; readonly settings: ThreadSettings; readonly tools: readonly Declaration[] }) {
     const fields = {
       model: settings.model,
       instructions: settings.baseInstructions ?? BASE_INSTRUCTIONS,
-      tools: tools.map((tool) => tool.declaration),
+      tools,
       tool_choice: "auto",
       parallel_tool_calls: traitsOf(settings.model).parallelToolCalls,
       ...reasoningFields(settings),

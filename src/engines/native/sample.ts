@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { assertNever } from "../../lib/assertNever.js";
 import type { RawItem, ThreadEvent } from "../../threads/model.js";
 import type { Conversation } from "./conversation.js";
 import { shownItem, type ToolCall, toolCallOf } from "./items.js";
 import { type ModelEvent, ModelFailure } from "./model/client.js";
 import { RetryBudget } from "./model/retry.js";
+import { waitForRetry } from "./waitForRetry.js";
 
 /** What one model answer came to. */
 export interface Answer {
@@ -14,22 +14,22 @@ export interface Answer {
 
 /** Asks the model with the conversation as it is, again where that may help; each retry is announced. Throws `ModelFailure`. */
 export async function* sample(conversation: Conversation, signal: AbortSignal): AsyncGenerator<readonly ThreadEvent[], Answer> {
+  const { client, toolbox } = conversation.parts;
+  const template = await conversation.template(signal);
+  yield toolbox.news();
   const budget = new RetryBudget(conversation.settings.provider);
   for (;;) {
     const reader = new AnswerReader(conversation);
     try {
-      for await (const batch of conversation.parts.client.stream({ body: conversation.parts.template.body(conversation.history) }, signal))
-        yield reader.take(batch);
+      signal.throwIfAborted();
+      for await (const batch of client.stream({ body: template.body(conversation.history) }, signal)) yield reader.take(batch);
       return reader.answer;
     } catch (error) {
       if (!(error instanceof ModelFailure)) throw error;
       conversation.noteRateLimits(error.rateLimits);
       // Calls that arrived whole can be carried out; the next request then goes on from their results.
       if (reader.answer.calls.length > 0) return reader.answer;
-      const retry = budget.next(error);
-      if (!retry) throw error;
-      yield [{ type: "modelRetry", attempt: retry.attempt, limit: retry.limit, cause: error.message }];
-      await sleep(retry.waitMs, undefined, { signal });
+      yield* waitForRetry(budget, error, signal);
     }
   }
 }
@@ -96,6 +96,8 @@ class AnswerReader {
     this.#start(raw, out);
     const item = this.#shown(raw);
     if (item) out.push({ type: "itemCompleted", item });
+    // Some providers give no ids: the next item may have the same, none.
+    if (item) this.#started.delete(item.id);
     if (item?.kind === "agentMessage") this.#lastMessage = item.texts.join("");
     const call = toolCallOf(raw);
     if (call) this.#calls.push(call);

@@ -15,8 +15,10 @@ export function findBearerToken(provider: ModelProvider, { env, codexHome }: Cre
   if (provider.bearerToken !== undefined) return provider.bearerToken;
   // A key for OpenAI is never sent to a provider that did not ask for it.
   if (!provider.requiresOpenaiAuth) return undefined;
+  const given = filled(env["CODEX_API_KEY"]);
+  if (given !== undefined) return given;
   const login = readLogin(codexHome);
-  const key = filled(env["CODEX_API_KEY"]) ?? login.apiKey ?? filled(env["OPENAI_API_KEY"]);
+  const key = login.apiKey ?? filled(env["OPENAI_API_KEY"]);
   if (key === undefined) throw new ModelFailure(login.hasChatGptTokens ? CHATGPT_ONLY : NO_KEY, { retry: "never", info: "unauthorized" });
   return key;
 }
@@ -25,8 +27,8 @@ const NO_KEY =
   "No API key for the OpenAI provider: set OPENAI_API_KEY (or CODEX_API_KEY) in this server's environment, put a key into auth.json in CODEX_HOME, " +
   "or choose another provider with model_provider in config.toml.";
 const CHATGPT_ONLY =
-  "auth.json holds a ChatGPT login, which only the Codex CLI itself may use: run this server with --engine codex, " +
-  "or set OPENAI_API_KEY (or CODEX_API_KEY) in its environment to use the native engine.";
+  "auth.json holds a ChatGPT login, which only the Codex CLI itself may use. Set OPENAI_API_KEY (or CODEX_API_KEY) in this server's environment, " +
+  "or choose another provider with model_provider in config.toml.";
 
 function fromVariable(name: string, provider: ModelProvider, env: NodeJS.ProcessEnv): string {
   const value = filled(env[name]);
@@ -40,7 +42,7 @@ export interface Login {
   readonly hasChatGptTokens: boolean;
 }
 
-/** What `auth.json` in CODEX_HOME offers. An unreadable file offers nothing. */
+/** What `auth.json` in CODEX_HOME offers. Throws `ModelFailure` when there is one that cannot be read. */
 export function readLogin(codexHome: string): Login {
   let text: string;
   try {

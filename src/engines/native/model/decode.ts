@@ -56,7 +56,8 @@ function tokenUsage(usage: Fields): TokenUsage {
     cached_input_tokens: count(input["cached_tokens"]),
     output_tokens: count(usage["output_tokens"]),
     reasoning_output_tokens: count(output["reasoning_tokens"]),
-    total_tokens: count(usage["total_tokens"]),
+    // Some providers leave the sum to the reader.
+    total_tokens: count(usage["total_tokens"] ?? count(usage["input_tokens"]) + count(usage["output_tokens"])),
   };
 }
 

@@ -20,7 +20,7 @@ export function failureOfStatus({ status, headers, body, url }: RefusedAnswer): 
   const again = retryAfterMs === undefined ? {} : { retryAfterMs };
   switch (status) {
     case 400:
-      return new ModelFailure(body, { retry: "never" });
+      return new ModelFailure(body.trim() === "" ? `unexpected status ${phrase}: , url: ${url}` : body, { retry: "never" });
     case 401:
       return new ModelFailure(`unexpected status ${phrase}: `, { retry: "never" });
     case 429:
@@ -73,14 +73,16 @@ export function failureOfResponse(error: unknown): ModelFailure {
 
 /** `retry-after` in seconds or as a date, or `retry-after-ms`. */
 export function readRetryAfter(headers: AnswerHeaders, nowMs: number): number | undefined {
-  const ms = Number(headers["retry-after-ms"]);
-  if (headers["retry-after-ms"] !== undefined && ms >= 0) return ms;
-  const value = headers["retry-after"];
-  if (typeof value !== "string" || value.trim() === "") return undefined;
-  const seconds = Number(value);
-  if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000);
-  const date = Date.parse(value);
+  const ms = amount(headers["retry-after-ms"]);
+  if (ms !== undefined) return ms;
+  const seconds = amount(headers["retry-after"]);
+  if (seconds !== undefined) return seconds * 1000;
+  const date = Date.parse(String(headers["retry-after"]));
   return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs);
+}
+
+function amount(header: AnswerHeaders[string]): number | undefined {
+  return typeof header === "string" && /^\s*\d+(\.\d+)?\s*$/.test(header) ? Number(header) : undefined;
 }
 
 /** Statuses that say "not now": asking again may help. */
@@ -112,7 +114,10 @@ function parseError(body: string): Record<string, unknown> | undefined {
 
 function readError(error: unknown): { code: string; message: string } {
   const { code, message } = typeof error === "object" && error !== null ? (error as Record<string, unknown>) : {};
-  return { code: typeof code === "string" ? code : "", message: typeof message === "string" ? message : "the model's answer failed" };
+  return {
+    code: typeof code === "string" ? code : "",
+    message: typeof message === "string" && message !== "" ? message : "the model's answer failed",
+  };
 }
 
 // "Please try again in 1.5s" / "in 300ms": the only place where this limit's delay is given.

@@ -1,11 +1,21 @@
 import type { ModelProvider } from "../../../threads/model.js";
+import { ModelFailure } from "./client.js";
 import { type CredentialSources, findBearerToken } from "./credentials.js";
 
-/** An address below the provider's base URL, with its query parameters. */
+/** An address below the provider's base URL, with its query parameters. Throws `ModelFailure` when that is no URL. */
 export function endpoint(provider: ModelProvider, name: "responses" | "models"): URL {
-  const url = new URL(`${provider.baseUrl.replace(/\/+$/, "")}/${name}`);
+  const url = baseUrlOf(provider);
+  url.pathname = `${url.pathname.replace(/\/+$/, "")}/${name}`;
   for (const [key, value] of Object.entries(provider.queryParams)) url.searchParams.set(key, value);
   return url;
+}
+
+function baseUrlOf({ id, baseUrl }: ModelProvider): URL {
+  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
+  if (url?.protocol === "http:" || url?.protocol === "https:") return url;
+  throw new ModelFailure(`The base_url of provider \`${id}\` must begin with http:// or https://. Correct it in config.toml.`, {
+    retry: "never",
+  });
 }
 
 /** Without what may be secret: query values and credentials. */

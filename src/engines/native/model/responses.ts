@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { createParser } from "eventsource-parser";
-import { describe } from "../../../lib/errors.js";
+import { describe, errorCode } from "../../../lib/errors.js";
 import type { ModelProvider } from "../../../threads/model.js";
 import { type ModelClient, type ModelEvent, ModelFailure, type ModelRequest } from "./client.js";
 import type { CredentialSources } from "./credentials.js";
@@ -8,6 +8,7 @@ import { decodeEvent } from "./decode.js";
 import { failureOfStatus } from "./failures.js";
 import { sendRequest } from "./http.js";
 import { IdleLimit } from "./idleLimit.js";
+import { maskSent } from "./mask.js";
 import { endpoint, providerHeaders, shownUrl } from "./provider.js";
 import { readRateLimits } from "./rateLimits.js";
 
@@ -27,23 +28,22 @@ export interface ResponsesOptions extends CredentialSources {
 /** The Responses API of one provider, streaming. Retries are the caller's, so that each can be announced. */
 export class ResponsesClient implements ModelClient {
   readonly #options: ResponsesOptions;
-  readonly #url: URL;
 
   constructor(options: ResponsesOptions) {
     this.#options = options;
-    this.#url = endpoint(options.provider, "responses");
   }
 
   async *stream({ body }: ModelRequest, signal: AbortSignal): AsyncGenerator<readonly ModelEvent[]> {
     const { provider } = this.#options;
     if (provider.wireApi !== "responses") throw unsupportedWire(provider);
-    const headers = this.#headers();
+    const url = endpoint(provider, "responses");
+    const own = providerHeaders(provider, this.#options);
+    const headers = { ...this.#headers(), ...own };
     const idle = new IdleLimit(provider.streamIdleTimeoutMs, signal);
     try {
-      const response = await this.#send({ headers, body, signal: idle.signal });
+      const response = await this.#send(url, { headers, body, signal: idle.signal });
       idle.touch();
-      if ((response.statusCode ?? 0) >= 300) throw await this.#refused(response);
-      yield [{ type: "accepted", rateLimits: readRateLimits(response.headers) }];
+      if ((response.statusCode ?? 0) >= 300) throw await refused(response, { url, sent: own });
       yield* readAnswer(response, idle);
     } catch (error) {
       signal.throwIfAborted();
@@ -55,24 +55,16 @@ export class ResponsesClient implements ModelClient {
     }
   }
 
-  async #send(options: { headers: Record<string, string>; body: string; signal: AbortSignal }): Promise<IncomingMessage> {
+  async #send(url: URL, options: { headers: Record<string, string>; body: string; signal: AbortSignal }): Promise<IncomingMessage> {
     try {
-      return await sendRequest(this.#url, { method: "POST", ...options });
+      return await sendRequest(url, { method: "POST", ...options });
     } catch (error) {
-      throw new ModelFailure(`stream disconnected before completion: error sending request for url (${shownUrl(this.#url)})`, {
+      if (errorCode(error) === "ERR_INVALID_CHAR") throw unsendableHeader(this.#options.provider, error);
+      throw new ModelFailure(`stream disconnected before completion: error sending request for url (${shownUrl(url)})`, {
         retry: "request",
         cause: error,
       });
     }
-  }
-
-  async #refused(response: IncomingMessage): Promise<ModelFailure> {
-    return failureOfStatus({
-      status: response.statusCode ?? 0,
-      headers: response.headers,
-      body: await readStart(response, MAX_ERROR_BODY),
-      url: shownUrl(this.#url),
-    });
   }
 
   #headers(): Record<string, string> {
@@ -82,9 +74,17 @@ export class ResponsesClient implements ModelClient {
       accept: "text/event-stream",
       "user-agent": userAgent,
       session_id: threadId,
-      ...providerHeaders(this.#options.provider, this.#options),
     };
   }
+}
+
+async function refused(response: IncomingMessage, { url, sent }: { url: URL; sent: Record<string, string> }): Promise<ModelFailure> {
+  return failureOfStatus({
+    status: response.statusCode ?? 0,
+    headers: response.headers,
+    body: maskSent(await readStart(response, MAX_ERROR_BODY), sent),
+    url: shownUrl(url),
+  });
 }
 
 async function* readAnswer(response: IncomingMessage, idle: IdleLimit): AsyncGenerator<readonly ModelEvent[]> {
@@ -107,6 +107,7 @@ async function* readAnswer(response: IncomingMessage, idle: IdleLimit): AsyncGen
   let bytes = 0;
   response.setEncoding("utf8");
   try {
+    yield [{ type: "accepted", rateLimits: readRateLimits(response.headers) }];
     for await (const chunk of response.iterator({ destroyOnReturn: false }) as AsyncIterable<string>) {
       bytes += chunk.length;
       parser.feed(chunk);
@@ -118,7 +119,6 @@ async function* readAnswer(response: IncomingMessage, idle: IdleLimit): AsyncGen
         throw new ModelFailure("stream disconnected before completion: the answer does not end", { retry: "never" });
     }
   } catch (error) {
-    response.destroy();
     throw error instanceof ModelFailure ? error : brokenOff(error);
   } finally {
     if (!response.destroyed) letGo(response, done);
@@ -141,7 +141,6 @@ function letGo(response: IncomingMessage, complete: boolean): void {
   }
   const linger = setTimeout(() => response.destroy(), LINGER_MS);
   response.once("close", () => clearTimeout(linger));
-  response.once("error", () => clearTimeout(linger));
   response.resume();
 }
 
@@ -166,6 +165,17 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+function unsendableHeader(provider: ModelProvider, cause: unknown): ModelFailure {
+  // Node names the header, never its value.
+  return new ModelFailure(
+    `Provider \`${provider.id}\` cannot be asked: ${describe(cause)}. Check its key and its headers in config.toml.`,
+    {
+      retry: "never",
+      cause,
+    },
+  );
 }
 
 function unsupportedWire(provider: ModelProvider): ModelFailure {

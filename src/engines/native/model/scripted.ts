@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ModelClient, type ModelEvent, ModelFailure, type ModelRequest } from "./client.js";
 import { decodeEvent } from "./decode.js";
@@ -43,7 +44,7 @@ async function* play({ events, gapMs }: ScriptedAnswer, signal: AbortSignal): As
 
 async function hang(idleTimeoutMs: number, signal: AbortSignal): Promise<never> {
   const idle = new IdleLimit(idleTimeoutMs, signal);
-  await new Promise<void>((resolve) => idle.signal.addEventListener("abort", () => resolve(), { once: true }));
+  if (!idle.signal.aborted) await once(idle.signal, "abort");
   idle.stop();
   signal.throwIfAborted();
   throw new ModelFailure("stream disconnected before completion: idle timeout waiting for SSE", { retry: "stream" });

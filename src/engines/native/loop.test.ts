@@ -1,0 +1,324 @@
+import { once } from "node:events";
+import { describe, expect, it } from "vitest";
+import { CONTEXT, conversationWith, retrying } from "../../../test/support/conversations.js";
+import {
+  accepted,
+  assistant,
+  call,
+  calls,
+  completed,
+  done,
+  type PlannedAnswer,
+  PlannedModel,
+  says,
+  usageOf,
+} from "../../../test/support/modelDouble.js";
+import { turnContext, typesOf } from "../../../test/support/turns.js";
+import { isTurnEnd, type RawItem, type ThreadEvent } from "../../threads/model.js";
+import type { Conversation } from "./conversation.js";
+import { message } from "./history.js";
+import { runTurn } from "./loop.js";
+import { ModelFailure } from "./model/client.js";
+import { planTool } from "./tools/plan.js";
+import type { Tool } from "./tools/tool.js";
+
+const ABORTED = message("user", expect.stringMatching(/^<turn_aborted>\n.*\n<\/turn_aborted>$/s));
+const PLAN = JSON.stringify({ plan: [{ step: "look", status: "in_progress" }] });
+
+/** A tool that waits until it is stopped, as a long command would. */
+const waitTool: Tool = {
+  name: "wait",
+  declaration: { type: "function", name: "wait" },
+  async *run(_args, { signal }) {
+    yield [{ type: "warning", message: "waiting" }];
+    if (!signal.aborted) await once(signal, "abort");
+    throw signal.reason;
+  },
+};
+
+function output(callId: string, text: string, type = "function_call_output"): RawItem {
+  return { type, call_id: callId, output: text };
+}
+
+async function play(conversation: Conversation, text = "go"): Promise<ThreadEvent[]> {
+  const events: ThreadEvent[] = [];
+  for await (const batch of runTurn(conversation, { text }, turnContext())) events.push(...batch);
+  return events;
+}
+
+/** Plays a turn that is stopped as soon as an event is the one to stop at. */
+async function playUntil(conversation: Conversation, stopAt: (event: ThreadEvent) => boolean): Promise<ThreadEvent[]> {
+  const abort = new AbortController();
+  const events: ThreadEvent[] = [];
+  for await (const batch of runTurn(conversation, { text: "go" }, turnContext(abort.signal))) {
+    events.push(...batch);
+    if (batch.some(stopAt)) abort.abort(new Error("stopped"));
+  }
+  return events;
+}
+
+/** What a turn added to the conversation, without ids. */
+function added(conversation: Conversation): RawItem[] {
+  return conversation.history.items().slice(CONTEXT.length);
+}
+
+function withoutId(raw: RawItem): unknown {
+  const { id: _, ...item } = raw;
+  return item;
+}
+
+describe("a turn", () => {
+  it("is the user's message, what the model answers, and its end", async () => {
+    const conversation = conversationWith(new PlannedModel(says("hello")), { settings: { contextWindow: 1000 } });
+    const events = await play(conversation, "hi");
+    const item = { kind: "userMessage", id: expect.stringMatching(/^[0-9a-f-]{36}$/), text: "hi" };
+    expect(events.slice(0, 5)).toEqual([
+      { type: "turnStarted", contextWindow: 950 },
+      { type: "rawItem", item: message("user", "hi") },
+      { type: "itemStarted", item },
+      { type: "itemCompleted", item },
+      { type: "turnContext", settings: conversation.settings, sandboxBackend: expect.stringMatching(/^(bubblewrap|seatbelt|none)$/) },
+    ]);
+    expect(typesOf(events.slice(5))).toEqual(["tokenCount", "itemStarted", "itemCompleted", "rawItem", "tokenCount", "turnCompleted"]);
+    expect(events.at(-1)).toEqual({ type: "turnCompleted", lastMessage: "hello" });
+  });
+
+  it("goes on until the model calls nothing more, and answers with its last message", async () => {
+    const model = new PlannedModel(
+      [accepted, done(assistant("let me see")), done(call("update_plan", PLAN, "c1")), completed()],
+      calls(call("update_plan", PLAN, "c2")),
+      [accepted, completed()],
+    );
+    const conversation = conversationWith(model);
+    const events = await play(conversation);
+    expect(events.at(-1)).toEqual({ type: "turnCompleted", lastMessage: "let me see" });
+    expect(typesOf(events).filter((type) => type === "planUpdated")).toHaveLength(2);
+    expect(model.requests.map(({ input }) => input.slice(CONTEXT.length).map(({ type }) => type))).toEqual([
+      ["message"],
+      ["message", "message", "function_call", "function_call_output"],
+      ["message", "message", "function_call", "function_call_output", "function_call", "function_call_output"],
+    ]);
+    expect(added(conversation)).toContainEqual(output("c1", "Plan updated"));
+  });
+
+  it("without any message ends with none, whatever the turn before said", async () => {
+    const conversation = conversationWith(new PlannedModel(says("hello"), [accepted, completed()]));
+    await play(conversation);
+    expect((await play(conversation)).at(-1)).toEqual({ type: "turnCompleted", lastMessage: null });
+  });
+
+  it("answers all calls of one answer, in their order, after it", async () => {
+    const model = new PlannedModel(
+      calls(call("update_plan", PLAN, "c1"), call("nothing", "{}", "c2"), call("update_plan", "{", "c3")),
+      says("ok"),
+    );
+    const conversation = conversationWith(model);
+    await play(conversation);
+    expect(added(conversation).slice(1, -1)).toEqual([
+      withoutId(call("update_plan", PLAN, "c1")),
+      withoutId(call("nothing", "{}", "c2")),
+      withoutId(call("update_plan", "{", "c3")),
+      output("c1", "Plan updated"),
+      output("c2", "unsupported call: nothing"),
+      output("c3", expect.stringMatching(/^failed to parse function arguments: /)),
+    ]);
+  });
+
+  it.each<[RawItem, RawItem]>([
+    [call("made_up", "not even json", "c"), output("c", "unsupported call: made_up")],
+    [call("", "", "c"), output("c", "unsupported call: ")],
+    [
+      { type: "custom_tool_call", name: "apply_patch", input: "x", call_id: "c" },
+      output("c", "unsupported custom tool call: apply_patch", "custom_tool_call_output"),
+    ],
+    [
+      { type: "local_shell_call", call_id: "c", status: "completed", action: { type: "exec", command: ["ls"] } },
+      output("c", "unsupported call: local_shell"),
+    ],
+  ])("tells the model that a tool does not exist, and goes on: %j", async (made, answer) => {
+    const model = new PlannedModel(calls(made), says("then not"));
+    const events = await play(conversationWith(model));
+    expect(model.requests[1]?.input.at(-1)).toEqual(answer);
+    expect(events.at(-1)).toEqual({ type: "turnCompleted", lastMessage: "then not" });
+  });
+
+  it("goes on with a call that arrived whole before the answer broke off", async () => {
+    const broken = new ModelFailure("cut", { retry: "stream" });
+    const model = new PlannedModel([accepted, done(call("update_plan", PLAN, "c1")), broken], says("ok"));
+    const events = await play(conversationWith(model));
+    expect(model.requests[1]?.input.at(-1)).toEqual(output("c1", "Plan updated"));
+    expect(events.at(-1)).toEqual({ type: "turnCompleted", lastMessage: "ok" });
+  });
+});
+
+describe("a turn that fails", () => {
+  it("says why, and the next one works with all that was said before", async () => {
+    const model = new PlannedModel([new ModelFailure("no such model", { retry: "never" })], says("now"));
+    const conversation = conversationWith(model);
+    expect((await play(conversation, "one")).at(-1)).toEqual({ type: "turnFailed", message: "no such model", info: "other" });
+    expect((await play(conversation, "two")).at(-1)).toEqual({ type: "turnCompleted", lastMessage: "now" });
+    expect(model.requests[1]?.input.slice(CONTEXT.length)).toEqual([message("user", "one"), message("user", "two")]);
+  });
+
+  it("in the middle of an answer keeps what arrived whole", async () => {
+    const model = new PlannedModel([accepted, done(assistant("half")), new ModelFailure("cut", { retry: "stream" })]);
+    const conversation = conversationWith(model);
+    await play(conversation);
+    expect(added(conversation)).toEqual([message("user", "go"), withoutId(assistant("half"))]);
+  });
+
+  it("at a usage limit shows the limits first", async () => {
+    const rateLimits = { primary: { used_percent: 100, window_minutes: 5, resets_at: 1 }, secondary: null, credits: null, plan_type: null };
+    const failure = new ModelFailure("enough", { retry: "never", info: "usage_limit_exceeded", rateLimits });
+    const events = await play(conversationWith(new PlannedModel([failure])));
+    expect(events.slice(-2)).toEqual([
+      { type: "tokenCount", usage: null, rateLimits },
+      { type: "turnFailed", message: "enough", info: "usage_limit_exceeded" },
+    ]);
+  });
+
+  it("because the window is full makes the next one begin with a summary", async () => {
+    const full = new ModelFailure("no room", { retry: "never", info: "context_window_exceeded" });
+    const model = new PlannedModel([full], says("the gist"), says("room again"));
+    const conversation = conversationWith(model, { settings: { contextWindow: 1000 } });
+    const failed = await play(conversation);
+    expect(failed.slice(-2)).toEqual([
+      {
+        type: "tokenCount",
+        usage: { total_token_usage: usageOf(0), last_token_usage: { ...usageOf(0), total_tokens: 950 }, model_context_window: 950 },
+        rateLimits: { primary: null, secondary: null, credits: null, plan_type: null },
+      },
+      { type: "turnFailed", message: "no room", info: "context_window_exceeded" },
+    ]);
+    const events = await play(conversation, "again");
+    expect(typesOf(events).filter((type) => type === "historyCompacted" || type === "turnStarted")).toEqual([
+      "historyCompacted",
+      "turnStarted",
+    ]);
+    expect(events.at(-1)).toEqual({ type: "turnCompleted", lastMessage: "room again" });
+  });
+});
+
+describe("a long conversation", () => {
+  it("is summarised before a turn, and the turn then sees the summary and its own prompt", async () => {
+    const model = new PlannedModel(says("one", 950), says("the gist", 950), says("two", 100));
+    const conversation = conversationWith(model, { settings: { contextWindow: 1000 } });
+    await play(conversation, "first");
+    const events = await play(conversation, "second");
+    expect(typesOf(events).slice(0, 6)).toEqual(["tokenCount", "tokenCount", "tokenCount", "historyCompacted", "warning", "turnStarted"]);
+    expect(model.requests[2]?.input.slice(CONTEXT.length)).toEqual([
+      message("user", "first"),
+      message("user", expect.stringMatching(/\nthe gist$/)),
+      message("user", "second"),
+    ]);
+  });
+
+  it("is summarised in the middle of a turn, which goes on", async () => {
+    const model = new PlannedModel(
+      [accepted, done(call("update_plan", PLAN, "c1")), completed(950)],
+      says("looked", 990),
+      says("done", 200),
+    );
+    const conversation = conversationWith(model, { settings: { contextWindow: 1000 } });
+    const events = await play(conversation, "look");
+    expect(events.at(-1)).toEqual({ type: "turnCompleted", lastMessage: "done" });
+    expect(model.requests[2]?.input.slice(CONTEXT.length)).toEqual([
+      message("user", "look"),
+      message("user", expect.stringMatching(/\nlooked$/)),
+    ]);
+    expect(typesOf(events).filter((type) => type === "historyCompacted")).toHaveLength(1);
+  });
+
+  it("that cannot be summarised makes the turn fail with the reason, and works when it can", async () => {
+    const model = new PlannedModel(
+      says("one", 950),
+      [new ModelFailure("model is down", { retry: "never" })],
+      says("the gist", 1),
+      says("two"),
+    );
+    const conversation = conversationWith(model, { settings: { contextWindow: 1000 } });
+    await play(conversation, "first");
+    expect(await play(conversation, "second")).toEqual([{ type: "turnFailed", message: "model is down", info: "other" }]);
+    expect((await play(conversation, "third")).at(-1)).toEqual({ type: "turnCompleted", lastMessage: "two" });
+  });
+});
+
+describe("a turn that is stopped", () => {
+  const begun: RawItem = { type: "message", id: "m", role: "assistant", content: [] };
+  const delta = { type: "textDelta", itemId: "m", delta: "x" } as const;
+
+  it.each<[string, readonly PlannedAnswer[], (event: ThreadEvent) => boolean, readonly unknown[]]>([
+    ["as it begins", [], ({ type }) => type === "turnStarted", []],
+    ["when the model was asked", [[accepted, "silence"]], ({ type }) => type === "tokenCount", []],
+    ["in a message", [[accepted, { type: "itemAdded", item: begun }, delta, "silence"]], ({ type }) => type === "messageDelta", []],
+    [
+      "after a message",
+      [[accepted, done(assistant("said")), "silence"]],
+      (event) => event.type === "itemCompleted" && event.item.kind === "agentMessage",
+      [],
+    ],
+    [
+      "when a whole call has come and the answer goes on",
+      [[accepted, done(call("wait", "{}", "c1")), "silence"]],
+      (event) => event.type === "rawItem" && event.item.type === "function_call",
+      [output("c1", "aborted by user")],
+    ],
+    [
+      "when the answer is complete and its calls are to be carried out",
+      [calls(call("wait", "{}", "c1"), call("update_plan", PLAN, "c2"))],
+      (event) => event.type === "tokenCount" && event.usage !== null,
+      [output("c1", "aborted by user"), output("c2", "aborted by user")],
+    ],
+    [
+      "when a call is about to be carried out",
+      [calls(call("update_plan", PLAN, "c1"))],
+      (event) => event.type === "tokenCount" && event.usage !== null,
+      [output("c1", "aborted by user")],
+    ],
+    [
+      "in a tool, with others waiting",
+      [calls(call("update_plan", PLAN, "c1"), call("wait", "{}", "c2"), call("wait", "{}", "c3"))],
+      ({ type }) => type === "warning",
+      [output("c2", "aborted by user"), output("c3", "aborted by user")],
+    ],
+    [
+      "between a tool and the next answer",
+      [calls(call("update_plan", PLAN, "c1"))],
+      (event) => event.type === "rawItem" && event.item.type === "function_call_output",
+      [],
+    ],
+    ["after its last answer", [says("all said")], (event) => event.type === "tokenCount" && event.usage !== null, []],
+    [
+      "while it waits to ask again",
+      [[new ModelFailure("later", { retry: "request", retryAfterMs: 60_000 })]],
+      ({ type }) => type === "modelRetry",
+      [],
+    ],
+  ])("%s leaves every call with an output and a note, and the next turn works", async (_when, answers, stopAt, outputs) => {
+    const model = new PlannedModel(...answers);
+    const conversation = conversationWith(model, { tools: [waitTool, planTool], settings: retrying(1) });
+    const events = await playUntil(conversation, stopAt);
+    expect(events.filter(isTurnEnd)).toEqual([{ type: "turnAborted", reason: "interrupted" }]);
+    expect(events.at(-1)?.type).toBe("turnAborted");
+    const tail = added(conversation).slice(-1 - outputs.length);
+    expect(tail).toEqual([...outputs, ABORTED]);
+    expect(events.slice(-2 - outputs.length, -1)).toEqual([
+      ...outputs.map((item) => ({ type: "rawItem", item })),
+      { type: "unseenItem", item: ABORTED },
+    ]);
+
+    model.plan(says("again"));
+    expect((await play(conversation, "next")).at(-1)).toEqual({ type: "turnCompleted", lastMessage: "again" });
+    expect(model.requests.at(-1)?.input.slice(-2)).toEqual([ABORTED, message("user", "next")]);
+  });
+
+  it("during a summary keeps the history it had", async () => {
+    const model = new PlannedModel(says("one", 950), [accepted, "silence"]);
+    const conversation = conversationWith(model, { settings: { contextWindow: 1000 } });
+    await play(conversation, "first");
+    const before = conversation.history.items();
+    const events = await playUntil(conversation, ({ type }) => type === "tokenCount");
+    expect(typesOf(events)).toEqual(["tokenCount", "unseenItem", "turnAborted"]);
+    expect(conversation.history.items()).toEqual([...before, ABORTED]);
+  });
+});

@@ -1,0 +1,161 @@
+import { getEventListeners, once } from "node:events";
+import http from "node:http";
+import type { Socket } from "node:net";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { bodyOf, type Loopback, startLoopback } from "../../../../test/support/loopback.js";
+import { sendRequest } from "./http.js";
+
+const VARIABLES = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"];
+
+interface Exchange {
+  readonly status: number | undefined;
+  readonly text: string;
+}
+
+async function post(url: string, body = "question"): Promise<Exchange> {
+  const response = await sendRequest(new URL(url), { method: "POST", headers: {}, body, signal: new AbortController().signal });
+  return { status: response.statusCode, text: await bodyOf(response) };
+}
+
+function startEcho(): Promise<Loopback> {
+  return startLoopback(async (request, response) => void response.end(`echo ${request.url} ${await bodyOf(request)}`));
+}
+
+/** A proxy as companies have them: passes on what it is asked for, and notes it. */
+async function startForwardProxy(seen: string[]): Promise<Loopback> {
+  return startLoopback((request, response) => {
+    seen.push(`${request.method} ${request.url}`);
+    const onward = http.request(request.url ?? "", { method: request.method ?? "GET", headers: request.headers, agent: false });
+    onward.once("response", (answer) => answer.pipe(response.writeHead(answer.statusCode ?? 502)));
+    request.pipe(onward);
+  });
+}
+
+/** Accepts a tunnel and keeps the first bytes that come through it. */
+async function startTunnelProxy(seen: string[]): Promise<Loopback & { readonly firstBytes: Promise<Buffer> }> {
+  const proxy = await startLoopback((_request, response) => void response.writeHead(405).end());
+  const firstBytes = new Promise<Buffer>((resolve) => {
+    proxy.server.on("connect", (request: http.IncomingMessage, socket: Socket) => {
+      seen.push(`CONNECT ${request.url}`);
+      socket.on("error", () => undefined);
+      socket.once("data", (bytes: Buffer) => {
+        resolve(bytes);
+        socket.destroy();
+      });
+      socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
+    });
+  });
+  return Object.assign(proxy, { firstBytes });
+}
+
+beforeEach(() => {
+  for (const name of VARIABLES) {
+    vi.stubEnv(name, undefined);
+    vi.stubEnv(name.toLowerCase(), undefined);
+  }
+});
+afterEach(() => void vi.unstubAllEnvs());
+
+describe("a request to a plain address", () => {
+  it("goes straight there when no proxy is named", async () => {
+    await using target = await startEcho();
+    expect(await post(`${target.origin}/path?q=1`)).toEqual({ status: 200, text: "echo /path?q=1 question" });
+  });
+
+  it.each(["HTTP_PROXY", "http_proxy", "ALL_PROXY"])("goes through the proxy that %s names, on kept connections", async (name) => {
+    const seen: string[] = [];
+    await using target = await startEcho();
+    await using proxy = await startForwardProxy(seen);
+    vi.stubEnv(name, proxy.origin);
+    for (let asked = 0; asked < 3; asked++)
+      expect(await post(`${target.origin}/path`)).toEqual({ status: 200, text: "echo /path question" });
+    expect(seen).toEqual(Array.from({ length: 3 }, () => `POST ${target.origin}/path`));
+    expect(proxy.connections).toBe(1);
+  });
+
+  it("goes through a proxy that is named without a scheme", async () => {
+    const seen: string[] = [];
+    await using target = await startEcho();
+    await using proxy = await startForwardProxy(seen);
+    vi.stubEnv("HTTP_PROXY", new URL(proxy.origin).host);
+    expect((await post(target.origin)).status).toBe(200);
+    expect(seen).toEqual([`POST ${target.origin}/`]);
+  });
+
+  it.each(["127.0.0.1", "example.org, 127.0.0.1", "*"])("goes past the proxy where NO_PROXY is %s", async (exceptions) => {
+    const seen: string[] = [];
+    await using target = await startEcho();
+    await using proxy = await startForwardProxy(seen);
+    vi.stubEnv("HTTP_PROXY", proxy.origin);
+    vi.stubEnv("NO_PROXY", exceptions);
+    expect((await post(target.origin)).status).toBe(200);
+    expect(seen).toEqual([]);
+  });
+
+  it("is not touched by a proxy for secure ones", async () => {
+    await using target = await startEcho();
+    vi.stubEnv("HTTPS_PROXY", "http://127.0.0.1:9");
+    expect((await post(target.origin)).status).toBe(200);
+  });
+
+  it("fails when the proxy is not there", async () => {
+    await using target = await startEcho();
+    const gone = await startEcho();
+    await gone[Symbol.asyncDispose]();
+    vi.stubEnv("HTTP_PROXY", gone.origin);
+    await expect(post(target.origin)).rejects.toThrow("ECONNREFUSED");
+  });
+});
+
+describe("a request to a secure address", () => {
+  it.each([
+    ["with a scheme", (origin: string) => origin],
+    ["without one", (origin: string) => new URL(origin).host],
+  ])("asks the proxy for a tunnel and speaks TLS through it, the proxy being named %s", async (_how, name) => {
+    const seen: string[] = [];
+    await using proxy = await startTunnelProxy(seen);
+    vi.stubEnv("HTTPS_PROXY", name(proxy.origin));
+    await expect(post("https://model.invalid/v1/responses")).rejects.toThrow();
+    const TLS_HANDSHAKE = 0x16;
+    expect([seen, (await proxy.firstBytes)[0]]).toEqual([["CONNECT model.invalid:443"], TLS_HANDSHAKE]);
+  });
+
+  it("passes on what a proxy answers instead of a tunnel", async () => {
+    await using proxy = await startLoopback(() => undefined);
+    proxy.server.on("connect", (_request: unknown, socket: Socket) => {
+      socket.end("HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 9\r\n\r\nwho asks?");
+    });
+    vi.stubEnv("HTTPS_PROXY", proxy.origin);
+    expect(await post("https://model.invalid/")).toEqual({ status: 407, text: "who asks?" });
+  });
+});
+
+describe("a request that is aborted", () => {
+  const reason = new Error("enough");
+
+  it("while a proxy opens a tunnel, for ever, rejects with the reason", async () => {
+    await using proxy = await startLoopback(() => undefined);
+    const abort = new AbortController();
+    proxy.server.on("connect", (_request: unknown, socket: Socket) => {
+      socket.on("error", () => undefined);
+      abort.abort(reason);
+    });
+    vi.stubEnv("HTTPS_PROXY", proxy.origin);
+    const url = new URL("https://model.invalid/");
+    await expect(sendRequest(url, { method: "GET", headers: {}, signal: abort.signal })).rejects.toBe(reason);
+  });
+
+  it.each(["http://127.0.0.1:9", "https://model.invalid"])("before it begins is not begun: %s", async (address) => {
+    vi.stubEnv("HTTPS_PROXY", "http://127.0.0.1:9");
+    await expect(sendRequest(new URL(address), { method: "GET", headers: {}, signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+  });
+
+  it("leaves no listener on the signal of a thread that asks often", async () => {
+    await using target = await startEcho();
+    const { signal } = new AbortController();
+    const response = await sendRequest(new URL(target.origin), { method: "GET", headers: {}, signal });
+    response.resume();
+    await once(response, "close");
+    expect(getEventListeners(signal, "abort")).toEqual([]);
+  });
+});

@@ -1,0 +1,346 @@
+import { once } from "node:events";
+import type { ServerResponse } from "node:http";
+import { createServer } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { startLoopback } from "../../../../test/support/loopback.js";
+import { ask, clientFor, SMALL_BODY } from "../../../../test/support/modelRequests.js";
+import { startResponsesServer } from "../../../../test/support/responsesServer.js";
+import type { ModelEvent } from "./client.js";
+
+const DELTA = 'data: {"type":"response.output_text.delta","item_id":"m","delta":"x"}\n\n';
+const COMPLETED = 'data: {"type":"response.completed","response":{"id":"r"}}\n\n';
+
+const IDLE = "stream disconnected before completion: idle timeout waiting for SSE";
+const CUT = "stream disconnected before completion: Transport error: network error: error decoding response body";
+const CLOSED = "stream disconnected before completion: stream closed before response.completed";
+
+function begin(response: ServerResponse): ServerResponse {
+  return response.writeHead(200, { "content-type": "text/event-stream" });
+}
+
+describe("a provider that is in trouble", () => {
+  it("cuts the connection in the middle of an answer", async () => {
+    await using server = await startResponsesServer({ respond: () => ({ stream: DELTA, ending: "cut" }) });
+    const { events, failure } = await ask(clientFor({ baseUrl: server.url }));
+    expect([events.length, failure?.message, failure?.retry]).toEqual([2, CUT, "stream"]);
+  });
+
+  it.each([
+    ["no event at all", ""],
+    ["only garbage", "<html>\n\nnot a stream"],
+    ["half an event", `${DELTA}data: {"type":"response.comp`],
+    ["an event without its blank line", `${DELTA}${COMPLETED.trimEnd()}\n`],
+  ])("ends the answer early, with %s", async (_what, stream) => {
+    await using server = await startResponsesServer({ respond: () => ({ stream }) });
+    const { failure } = await ask(clientFor({ baseUrl: server.url }));
+    expect([failure?.message, failure?.retry]).toEqual([CLOSED, "stream"]);
+  });
+
+  it("is not there", async () => {
+    const taken = createServer().listen(0, "127.0.0.1");
+    await once(taken, "listening");
+    const address = taken.address();
+    const port = typeof address === "object" ? address?.port : undefined;
+    taken.close();
+    await once(taken, "close");
+    const { failure } = await ask(clientFor({ baseUrl: `http://127.0.0.1:${port}/v1`, queryParams: { key: "secret" } }));
+    expect([failure?.message, failure?.retry]).toEqual([
+      `stream disconnected before completion: error sending request for url (http://127.0.0.1:${port}/v1/responses)`,
+      "request",
+    ]);
+  });
+
+  it("accepts the connection and never answers", async () => {
+    await using server = await startLoopback((request) => void request.resume());
+    const { failure } = await ask(clientFor({ baseUrl: server.origin, streamIdleTimeoutMs: 50 }));
+    expect([failure?.message, failure?.retry]).toEqual([IDLE, "stream"]);
+    await server.allLeft();
+  });
+
+  it("falls silent in the middle of an answer", async () => {
+    await using server = await startResponsesServer({ respond: () => ({ stream: DELTA, ending: "hang" }) });
+    const { events, failure } = await ask(clientFor({ baseUrl: server.url, streamIdleTimeoutMs: 50 }));
+    expect([events.length, failure?.message, failure?.retry]).toEqual([2, IDLE, "stream"]);
+  });
+
+  it("falls silent in the middle of an error's body", async () => {
+    await using server = await startLoopback((request, response) => {
+      request.resume();
+      response.writeHead(503).write("half a");
+    });
+    const { failure } = await ask(clientFor({ baseUrl: server.origin, streamIdleTimeoutMs: 50 }));
+    expect(failure?.message).toBe(IDLE);
+    await server.allLeft();
+  });
+
+  it("sends signs of life but no event", async () => {
+    await using server = await startLoopback((request, response) => {
+      request.resume();
+      begin(response);
+      const alive = setInterval(() => response.write(": alive\n\n"), 5);
+      response.once("close", () => clearInterval(alive));
+    });
+    const { failure } = await ask(clientFor({ baseUrl: server.origin, streamIdleTimeoutMs: 100 }));
+    expect(failure?.message).toBe(IDLE);
+  });
+
+  it("is slow, but never as slow as the limit", async () => {
+    await using server = await startLoopback(async (request, response) => {
+      request.resume();
+      begin(response);
+      for (let sent = 0; sent < 15; sent++) {
+        response.write(DELTA);
+        await sleep(50);
+      }
+      response.end(COMPLETED);
+    });
+    const { events, failure } = await ask(clientFor({ baseUrl: server.origin, streamIdleTimeoutMs: 500 }));
+    expect([events.length, failure]).toEqual([17, undefined]);
+  });
+
+  it.each([
+    ["line after line", `: ${"x".repeat(65_000)}\n\n`],
+    ["one line", "x".repeat(65_536)],
+  ])("sends an answer that never ends: %s", async (_what, piece) => {
+    await using server = await startLoopback((request, response) => {
+      request.resume();
+      begin(response);
+      const pour = () => {
+        while (!response.destroyed && response.write(piece));
+      };
+      response.on("drain", pour);
+      pour();
+    });
+    const { failure } = await ask(clientFor({ baseUrl: server.origin }));
+    expect([failure?.message, failure?.retry]).toEqual(["stream disconnected before completion: the answer does not end", "never"]);
+    await server.allLeft();
+  });
+
+  it("refuses with a page that never ends, of which the beginning is shown", async () => {
+    let sent = 0;
+    await using server = await startLoopback((request, response) => {
+      request.resume();
+      response.writeHead(400);
+      const pour = () => {
+        while (!response.destroyed && response.write("y".repeat(10_000))) sent += 10_000;
+      };
+      response.on("drain", pour);
+      pour();
+    });
+    const { failure } = await ask(clientFor({ baseUrl: server.origin }));
+    expect(failure?.message).toBe("y".repeat(64 * 1024));
+    await server.allLeft();
+    expect(sent).toBeLessThan(50_000_000);
+  });
+
+  it("breaks off while it refuses", async () => {
+    await using server = await startLoopback((request, response) => {
+      request.resume();
+      response.writeHead(400, { "content-length": "100" });
+      response.write("half of it", () => response.destroy());
+    });
+    const { failure } = await ask(clientFor({ baseUrl: server.origin }));
+    expect([failure?.message, failure?.retry]).toEqual(["half of it (the rest of the answer could not be read: aborted)", "never"]);
+  });
+
+  it.each([
+    [
+      { status: 400, body: '{"error":"no"}' },
+      { message: '{"error":"no"}', retry: "never" },
+    ],
+    [
+      { status: 401, body: "who?" },
+      { message: "unexpected status 401 Unauthorized: ", retry: "never" },
+    ],
+    [
+      { status: 403, body: "no" },
+      { message: "unexpected status 403 Forbidden: no, url: URL/responses", retry: "never" },
+    ],
+    [
+      { status: 404, body: "" },
+      { message: "unexpected status 404 Not Found: , url: URL/responses", retry: "never" },
+    ],
+    [{ status: 429 }, { message: "exceeded retry limit, last status: 429 Too Many Requests", retry: "request", retryAfterMs: undefined }],
+    [
+      { status: 429, headers: { "retry-after": "3" } },
+      { retry: "request", retryAfterMs: 3000 },
+    ],
+    [{ status: 500 }, { info: "internal_server_error", retry: "request" }],
+    [
+      { status: 503, body: "later", headers: { "retry-after-ms": "20" } },
+      { retry: "request", retryAfterMs: 20 },
+    ],
+    [{ status: 307, headers: { location: "/elsewhere" }, body: "moved" }, { retry: "never" }],
+  ])("refuses: %j", async (answer, failure) => {
+    await using server = await startResponsesServer({ respond: () => answer });
+    const asked = await ask(clientFor({ baseUrl: server.url }));
+    const message = "message" in failure ? { message: failure.message.replace("URL", server.url) } : {};
+    expect(asked.events).toEqual([]);
+    expect(asked.failure).toMatchObject({ ...failure, ...message });
+  });
+
+  it("speaks no HTTP", async () => {
+    const server = createServer((socket) => {
+      socket.on("error", () => undefined);
+      socket.end("SSH-2.0-OpenSSH\r\n");
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const address = server.address();
+    const { failure } = await ask(clientFor({ baseUrl: `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}` }));
+    server.close();
+    expect([failure?.message, failure?.retry]).toEqual([expect.stringContaining("error sending request for url"), "request"]);
+  });
+});
+
+describe("a caller who has had enough", () => {
+  const reason = new Error("the turn was interrupted");
+
+  async function takeAll(baseUrl: string, signal: AbortSignal, onBatch: (batch: readonly ModelEvent[]) => void): Promise<void> {
+    for await (const batch of clientFor({ baseUrl }).stream({ body: SMALL_BODY }, signal)) onBatch(batch);
+  }
+
+  it.each([
+    ["before the provider answers", () => undefined],
+    ["in the middle of a refusal", (response: ServerResponse) => response.writeHead(500).write("so")],
+  ])("leaves at once: %s", async (_when, answer) => {
+    const abort = new AbortController();
+    await using server = await startLoopback((request, response) => {
+      request.resume();
+      answer(response);
+      request.once("end", () => setImmediate(() => abort.abort(reason)));
+    });
+    await expect(takeAll(server.origin, abort.signal, () => undefined)).rejects.toBe(reason);
+    await server.allLeft();
+  });
+
+  it("leaves at once: in the middle of an answer", async () => {
+    const abort = new AbortController();
+    await using server = await startLoopback((request, response) => {
+      request.resume();
+      begin(response).write(DELTA);
+    });
+    const seen: string[] = [];
+    const leaving = takeAll(server.origin, abort.signal, (batch) => {
+      seen.push(...batch.map(({ type }) => type));
+      if (seen.includes("textDelta")) abort.abort(reason);
+    });
+    await expect(leaving).rejects.toBe(reason);
+    await server.allLeft();
+    expect(seen).toEqual(["accepted", "textDelta"]);
+  });
+
+  it("leaves at once: with the whole answer here, but not yet taken", async () => {
+    const abort = new AbortController();
+    await using server = await startLoopback((request, response) => {
+      request.resume();
+      begin(response).end(DELTA + COMPLETED);
+    });
+    const leaving = takeAll(server.origin, abort.signal, (batch) => {
+      if (batch.some(({ type }) => type === "completed")) abort.abort(reason);
+    });
+    await leaving;
+    await server.allLeft();
+  });
+
+  it("does not even ask when it is too late", async () => {
+    await using server = await startResponsesServer();
+    const stream = clientFor({ baseUrl: server.url }).stream({ body: SMALL_BODY }, AbortSignal.abort(reason));
+    await expect(stream.next()).rejects.toBe(reason);
+    expect(server.requests).toEqual([]);
+  });
+
+  it.each([1, 2])("closes the connection by not taking more than %i batch", async (taken) => {
+    await using server = await startLoopback((request, response) => {
+      request.resume();
+      begin(response).write(DELTA);
+    });
+    let batches = 0;
+    for await (const _batch of clientFor({ baseUrl: server.origin }).stream({ body: SMALL_BODY }, new AbortController().signal))
+      if (++batches === taken) break;
+    await server.allLeft();
+    expect(batches).toBe(taken);
+  });
+});
+
+describe("connections to a provider", () => {
+  const answerWhole = (response: ServerResponse) => begin(response).end(DELTA + COMPLETED);
+
+  it("are kept: twenty requests need no more than two", async () => {
+    await using server = await startLoopback((request, response) => {
+      request.resume();
+      answerWhole(response);
+    });
+    const client = clientFor({ baseUrl: server.origin });
+    for (let asked = 0; asked < 20; asked++) expect((await ask(client)).failure).toBeUndefined();
+    // A caller that asks again at once may be quicker than the last byte of the answer before.
+    expect(server.connections).toBeLessThanOrEqual(2);
+  });
+
+  it("are kept when an answer's end comes later than its last event", async () => {
+    await using server = await startLoopback((request, response) => {
+      request.resume();
+      begin(response).write(COMPLETED);
+      setTimeout(() => response.end(), 10);
+    });
+    const client = clientFor({ baseUrl: server.origin });
+    for (let asked = 0; asked < 3; asked++) {
+      expect((await ask(client)).failure).toBeUndefined();
+      await sleep(60);
+    }
+    expect(server.connections).toBe(1);
+  });
+
+  it("are kept after a refusal", async () => {
+    await using server = await startLoopback((request, response) => {
+      request.resume();
+      response.writeHead(503).end("later");
+    });
+    const client = clientFor({ baseUrl: server.origin });
+    for (let asked = 0; asked < 5; asked++) expect((await ask(client)).failure?.retry).toBe("request");
+    expect(server.connections).toBe(1);
+  });
+
+  it("are let go when a complete answer is never closed, and the caller does not wait for it", async () => {
+    await using server = await startLoopback((request, response) => {
+      request.resume();
+      begin(response).write(COMPLETED);
+    });
+    const started = performance.now();
+    const { failure } = await ask(clientFor({ baseUrl: server.origin, streamIdleTimeoutMs: 5_000 }));
+    expect(failure).toBeUndefined();
+    expect(performance.now() - started).toBeLessThan(900);
+    await server.allLeft();
+  });
+
+  it("that the server closed meanwhile are replaced without a failure, however many they are", async () => {
+    const greeted = new Set<unknown>();
+    const waiting: ServerResponse[] = [];
+    await using server = await startLoopback((request, response) => {
+      request.resume();
+      if (greeted.has(request.socket)) return void request.socket.destroy();
+      greeted.add(request.socket);
+      if (greeted.size > 3) return void answerWhole(response);
+      // The first three are answered together, so that each needs a connection.
+      if (waiting.push(response) === 3) for (const each of waiting) answerWhole(each);
+    });
+    const client = clientFor({ baseUrl: server.origin });
+    await Promise.all([ask(client), ask(client), ask(client)]);
+    expect((await ask(client)).failure).toBeUndefined();
+    expect(server.connections).toBe(4);
+  });
+
+  it("that break when they are new are a failure", async () => {
+    await using server = await startLoopback((request) => void request.socket.destroy());
+    const { failure } = await ask(clientFor({ baseUrl: server.origin }));
+    expect([failure?.retry, server.connections]).toEqual(["request", 1]);
+  });
+
+  it("carry a request of several megabytes", async () => {
+    await using server = await startResponsesServer();
+    const text = `!say got it\n${"é".repeat(2_500_000)}`;
+    const body = JSON.stringify({ model: "m", tools: [], input: [{ role: "user", content: text }] });
+    expect((await ask(clientFor({ baseUrl: server.url }), body)).failure).toBeUndefined();
+    expect(server.requests[0]?.body.input[0]?.content).toBe(text);
+  });
+});

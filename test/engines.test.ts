@@ -1,0 +1,30 @@
+import { createNativeEngine, createScriptedEngine } from "../src/engines/native/engine.js";
+import { type EngineUnderTest, engineContract } from "./contracts/engine.js";
+import { startResponsesServer } from "./support/responsesServer.js";
+import { settingsIn, tempHome } from "./support/rollouts.js";
+
+const PATIENT = { streamIdleTimeoutMs: 60_000 };
+
+engineContract("scripted", async (): Promise<EngineUnderTest> => {
+  const home = tempHome();
+  const settings = settingsIn(home.path, { model: "mock-model" });
+  return {
+    engine: createScriptedEngine({ codexHome: home.path, env: process.env, serverCwd: home.path }),
+    settings: { ...settings, provider: { ...settings.provider, ...PATIENT } },
+    [Symbol.asyncDispose]: async () => home[Symbol.dispose](),
+  };
+});
+
+engineContract("native", async (): Promise<EngineUnderTest> => {
+  const home = tempHome();
+  const server = await startResponsesServer({ keepRequests: false });
+  const settings = settingsIn(home.path, { model: "mock-model" });
+  return {
+    engine: createNativeEngine({ codexHome: home.path, env: process.env, serverCwd: home.path, userAgent: "test/1" }),
+    settings: { ...settings, provider: { ...settings.provider, ...PATIENT, baseUrl: server.url } },
+    async [Symbol.asyncDispose]() {
+      await server.close();
+      home[Symbol.dispose]();
+    },
+  };
+});

@@ -1,0 +1,117 @@
+import { randomUUID } from "node:crypto";
+import { tmpdir } from "node:os";
+import { fileURLToPath } from "node:url";
+import { ApprovalDesk } from "../../src/approvals/desk.js";
+import { type McpServers, type McpServersOptions, openMcpServers } from "../../src/engines/native/mcpServers/open.js";
+import type { McpStartupNews } from "../../src/engines/native/mcpServers/startupNews.js";
+import type { Tool, ToolContext, ToolResult } from "../../src/engines/native/tools/tool.js";
+import { newThreadId, turnIdOf } from "../../src/lib/ids.js";
+import type { McpServerSettings, McpServerTransport, ThreadEvent } from "../../src/threads/model.js";
+import { eventually } from "./eventually.js";
+import { RUN_MARK } from "./markedProcesses.js";
+
+const NEVER = new AbortController().signal;
+
+type Changes = Partial<Omit<McpServerSettings, "name" | "transport">>;
+
+/** A configured server that runs one of the programs in test/programs. */
+export function programServer(
+  name: string,
+  [program = "", ...args]: readonly string[],
+  changes: Changes & ProgramChanges = {},
+): McpServerSettings {
+  const { env = {}, envVars = [], cwd, ...rest } = changes;
+  const file = fileURLToPath(new URL(`../programs/${program}.mjs`, import.meta.url));
+  const transport: McpServerTransport = {
+    kind: "program",
+    command: process.execPath,
+    args: [file, ...args],
+    env,
+    envVars,
+    ...(cwd && { cwd }),
+  };
+  return { ...DEFAULTS, name, transport, ...rest };
+}
+
+interface ProgramChanges {
+  readonly env?: Record<string, string>;
+  readonly envVars?: readonly string[];
+  readonly cwd?: string;
+}
+
+/** A configured server on HTTP. */
+export function httpServer(name: string, url: string, changes: Changes & HttpChanges = {}): McpServerSettings {
+  const { httpHeaders = {}, envHttpHeaders = {}, bearerTokenEnvVar, ...rest } = changes;
+  const transport: McpServerTransport = { kind: "http", url, httpHeaders, envHttpHeaders, ...(bearerTokenEnvVar && { bearerTokenEnvVar }) };
+  return { ...DEFAULTS, name, transport, ...rest };
+}
+
+interface HttpChanges {
+  readonly httpHeaders?: Record<string, string>;
+  readonly envHttpHeaders?: Record<string, string>;
+  readonly bearerTokenEnvVar?: string;
+}
+
+const DEFAULTS = { startupTimeoutMs: 15_000, toolTimeoutMs: 15_000, disabledTools: [] } as const;
+
+/** Opened with enough patience for a slow machine, so that what is asked next finds them started. */
+export function openServers(settings: readonly McpServerSettings[], options: Partial<McpServersOptions> = {}): McpServers {
+  return openMcpServers(settings, {
+    env: process.env,
+    cwd: tmpdir(),
+    signal: NEVER,
+    shorten: (text) => text,
+    patienceMs: 15_000,
+    ...options,
+  });
+}
+
+/** All news of the start, once it is over. */
+export async function startupOf(servers: McpServers): Promise<McpStartupNews[]> {
+  const news: McpStartupNews[] = [];
+  return eventually("the end of the start", () => {
+    news.push(...servers.takeStartupNews());
+    return news.some(({ type }) => type === "mcpStartupCompleted") ? news : undefined;
+  });
+}
+
+/** The tool of this name; fails if it is not offered. */
+export async function toolNamed(servers: McpServers, name: string): Promise<Tool> {
+  const tool = await servers.find(name, { signal: NEVER });
+  if (!tool) throw new Error(`There is no tool ${name}.`);
+  return tool;
+}
+
+export interface PlayedCall {
+  readonly events: readonly ThreadEvent[];
+  readonly result: ToolResult;
+}
+
+/** Calls a tool as the model would, and gives all that was to be seen and what the model gets. */
+export async function callNamed(servers: McpServers, name: string, args = "{}", signal: AbortSignal = NEVER): Promise<PlayedCall> {
+  const running = (await toolNamed(servers, name)).run(args, context(signal));
+  const events: ThreadEvent[] = [];
+  for (;;) {
+    const step = await running.next();
+    if (step.done) return { events, result: step.value };
+    events.push(...step.value);
+  }
+}
+
+/** What the model gets, if it is an object written as JSON. */
+export async function structuredAnswer(servers: McpServers, name: string, args?: string): Promise<Record<string, unknown>> {
+  const { result } = await callNamed(servers, name, args);
+  return JSON.parse(result.output);
+}
+
+function context(signal: AbortSignal): ToolContext {
+  const where = { threadId: newThreadId(), turnId: turnIdOf("0"), signal };
+  const desk = new ApprovalDesk();
+  return { callId: "call_1", signal, ask: (subject) => desk.ask({ ...where, subject }), remember: (item) => ({ type: "rawItem", item }) };
+}
+
+/** A mark that a server and all its children carry, by which they are found in the machine's table of processes. */
+export function newMark(): { readonly mark: string; readonly env: Record<string, string> } {
+  const mark = randomUUID();
+  return { mark, env: { [RUN_MARK]: mark } };
+}

@@ -1,0 +1,60 @@
+import { Conversation, type ConversationParts } from "../../src/engines/native/conversation.js";
+import { History, message } from "../../src/engines/native/history.js";
+import type { ModelClient } from "../../src/engines/native/model/client.js";
+import { Machine } from "../../src/engines/native/tools/machine.js";
+import { planTool } from "../../src/engines/native/tools/plan.js";
+import type { Tool } from "../../src/engines/native/tools/tool.js";
+import { Workbench } from "../../src/engines/native/tools/workbench.js";
+import { newThreadId } from "../../src/lib/ids.js";
+import type { RawItem, ThreadEvent, ThreadSettings } from "../../src/threads/model.js";
+import { settingsIn } from "./rollouts.js";
+
+/** What conversations of the tests begin with. */
+export const CONTEXT: readonly RawItem[] = [
+  message("developer", "rules"),
+  message("user", "<environment_context>here</environment_context>"),
+];
+
+export interface ConversationOptions {
+  readonly settings?: Partial<ThreadSettings>;
+  readonly items?: readonly RawItem[];
+  readonly tools?: readonly Tool[];
+  readonly usage?: ConversationParts["usage"];
+}
+
+export function conversationWith(client: ModelClient, options: ConversationOptions = {}): Conversation {
+  const { tools = [planTool], items = CONTEXT, usage = null } = options;
+  const declarations = tools.flatMap(({ declaration }) => (declaration ? [declaration] : []));
+  const threadId = newThreadId();
+  const settings = settingsIn("/repo", { model: "mock-model", ...options.settings });
+  return new Conversation({
+    threadId,
+    settings,
+    history: new History(items),
+    initialContext: CONTEXT,
+    client,
+    toolbox: {
+      declarations: async () => declarations,
+      find: async (name) => tools.find((tool) => tool.name === name),
+      news: () => [],
+      close: async () => {},
+    },
+    bench: new Workbench(settings, new Machine({ codexHome: "/nowhere", env: {}, serverCwd: "/" })),
+    usage,
+  });
+}
+
+/** Settings with which failures are asked again at once, up to `limit` times. */
+export function retrying(limit: number): Partial<ThreadSettings> {
+  return { provider: { ...settingsIn("/").provider, requestMaxRetries: limit, streamMaxRetries: limit } };
+}
+
+/** Everything a generator of events yields, and what it returns. */
+export async function drain<T>(running: AsyncGenerator<readonly ThreadEvent[], T>): Promise<{ events: ThreadEvent[]; result: T }> {
+  const events: ThreadEvent[] = [];
+  for (;;) {
+    const step = await running.next();
+    if (step.done) return { events, result: step.value };
+    events.push(...step.value);
+  }
+}

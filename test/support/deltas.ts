@@ -1,0 +1,22 @@
+type Body = Readonly<Record<string, unknown>>;
+
+export function isDelta(type: string): boolean {
+  return type.endsWith("_delta");
+}
+
+/**
+ * Deltas of one type as the texts they make up, one for each source. How a text is cut into deltas is left to the server, and
+ * which of a command's two streams is heard first is left to chance.
+ */
+export function joinDeltas(deltas: readonly Body[]): Body[] {
+  const texts = new Map<string, { readonly body: Body; readonly pieces: Buffer[] }>();
+  for (const { delta, chunk, ...body } of deltas) {
+    const source = JSON.stringify([body["item_id"], body["call_id"], body["stream"]]);
+    const text = texts.get(source) ?? { body, pieces: [] };
+    text.pieces.push(typeof chunk === "string" ? Buffer.from(chunk, "base64") : Buffer.from(String(delta)));
+    texts.set(source, text);
+  }
+  return [...texts.values()]
+    .map(({ body, pieces }) => ({ ...body, text: Buffer.concat(pieces).toString() }))
+    .sort((one, other) => String(one["stream"]).localeCompare(String(other["stream"])));
+}

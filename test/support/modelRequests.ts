@@ -1,0 +1,36 @@
+import { type ModelEvent, ModelFailure } from "../../src/engines/native/model/client.js";
+import { ResponsesClient, type ResponsesOptions } from "../../src/engines/native/model/responses.js";
+import type { ModelProvider } from "../../src/threads/model.js";
+import { settingsIn } from "./rollouts.js";
+
+/** The smallest body that every server of the tests takes for a request. */
+export const SMALL_BODY = JSON.stringify({ model: "mock-model", input: [], tools: [] });
+
+export function clientFor(provider: Partial<ModelProvider>, options: Partial<ResponsesOptions> = {}): ResponsesClient {
+  return new ResponsesClient({
+    provider: { ...settingsIn("/").provider, streamIdleTimeoutMs: 10_000, ...provider },
+    codexHome: "/nowhere",
+    env: {},
+    userAgent: "test/1",
+    threadId: "thread-1",
+    ...options,
+  });
+}
+
+export interface Asked {
+  readonly events: readonly ModelEvent[];
+  /** What ended the answer, if it did not end well. */
+  readonly failure: ModelFailure | undefined;
+}
+
+/** Sends one request and takes the answer to its end. */
+export async function ask(client: ResponsesClient, body = SMALL_BODY): Promise<Asked> {
+  const events: ModelEvent[] = [];
+  try {
+    for await (const batch of client.stream({ body }, new AbortController().signal)) events.push(...batch);
+    return { events, failure: undefined };
+  } catch (error) {
+    if (error instanceof ModelFailure) return { events, failure: error };
+    throw error;
+  }
+}

@@ -1,0 +1,51 @@
+import { ApprovalDesk } from "../../src/approvals/desk.js";
+import { newThreadId, turnIdOf } from "../../src/lib/ids.js";
+import type { EngineThread, TurnContext } from "../../src/threads/engine.js";
+import type { RawItem, ThreadEvent } from "../../src/threads/model.js";
+import type { ThreadHistory } from "../../src/threads/store.js";
+
+export interface PlayOptions {
+  readonly signal?: AbortSignal;
+  /** Called with each batch as it comes, before the next is asked for. */
+  readonly onBatch?: (batch: readonly ThreadEvent[], index: number) => void;
+}
+
+/** A turn's surroundings: whoever asks finds a desk where nobody sits. */
+export function turnContext(signal: AbortSignal = new AbortController().signal, desk = new ApprovalDesk()): TurnContext {
+  const where = { threadId: newThreadId(), turnId: turnIdOf("0"), signal };
+  return { ...where, ask: (subject) => desk.ask({ ...where, subject }) };
+}
+
+/** Runs one turn to its end and gives all its events. */
+export async function playTurn(thread: EngineThread, text: string, options: PlayOptions = {}): Promise<ThreadEvent[]> {
+  const signal = options.signal ?? new AbortController().signal;
+  const events: ThreadEvent[] = [];
+  let index = 0;
+  for await (const batch of thread.run({ text }, turnContext(signal))) {
+    events.push(...batch);
+    options.onBatch?.(batch, index++);
+  }
+  return events;
+}
+
+/** What a record of these events would give back. */
+export function historyOf(events: readonly ThreadEvent[], cwd: string): ThreadHistory {
+  let items: RawItem[] = [];
+  let usage: ThreadHistory["usage"] = null;
+  for (const event of events) {
+    if (event.type === "contextItem" || event.type === "rawItem" || event.type === "unseenItem") items.push(event.item);
+    if (event.type === "historyCompacted") items = [...event.replacement];
+    if (event.type === "tokenCount") usage = event.usage;
+  }
+  return { items, usage, settings: { cwd } };
+}
+
+export function typesOf(events: readonly ThreadEvent[]): string[] {
+  return events.map(({ type }) => type);
+}
+
+/** The text a completed turn ended with. */
+export function lastMessageOf(events: readonly ThreadEvent[]): string | null | undefined {
+  const end = events.at(-1);
+  return end?.type === "turnCompleted" ? end.lastMessage : undefined;
+}
