@@ -1,0 +1,76 @@
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
+import { within } from "./deadline.js";
+import type { Containment } from "./launch.js";
+import { descendantsOf, environmentOf, livingProcess, livingProcesses } from "./processTable.js";
+
+export interface ProcessTree {
+  readonly pid: number;
+  readonly containment: Containment;
+  /** The first process of its namespace, once that is known: nothing in there outlives it. */
+  firstProcess(): number | undefined;
+  /** Settles when the outermost process has ended. */
+  readonly exitCode: Promise<number>;
+}
+
+/** How long a process that was asked to end may take. */
+const GRACE_MS = 400;
+/** Only a process that hangs in the kernel lives longer than that after it was killed. */
+const GONE_AFTER_MS = 2_000;
+const LOOK_EVERY_MS = 1;
+/** What is about to end is gone after a few turns of the event loop, long before a timer. */
+const QUICK_LOOKS = 50;
+
+/** Asks everything to end, and ends what does not. Resolves when nothing lives any more. */
+export async function killTree(tree: ProcessTree): Promise<void> {
+  signalMembers(tree, "SIGTERM");
+  const ended = tree.exitCode.then(
+    () => true,
+    () => true,
+  );
+  if (!(await within(GRACE_MS, ended, false))) signalMembers(tree, "SIGKILL");
+  // A sandbox whose first process is gone ends by itself; one that was killed while it was set up does not.
+  if (!(await within(GRACE_MS, ended, false))) signal(-tree.pid, "SIGKILL");
+  await within(GONE_AFTER_MS, ended, false);
+  await endStragglers(tree);
+}
+
+/** What stays of a command after its own end: nothing in a namespace, and nothing in a group either once this has run. */
+export async function endStragglers({ pid, containment, firstProcess }: Omit<ProcessTree, "exitCode">): Promise<void> {
+  const remaining = () => (containment.kind === "namespace" ? livingOf(firstProcess()) : stragglersOf(pid, containment.mark));
+  const until = performance.now() + GONE_AFTER_MS;
+  let looks = 0;
+  for (let living = remaining(); living.length > 0 && performance.now() < until; living = remaining()) {
+    for (const straggler of living) signal(straggler, "SIGKILL");
+    await (looks++ < QUICK_LOOKS ? nextTurn() : sleep(LOOK_EVERY_MS));
+  }
+}
+
+function signalMembers({ pid, containment }: ProcessTree, name: "SIGTERM" | "SIGKILL"): void {
+  if (containment.kind === "group") {
+    signal(-pid, name);
+    return;
+  }
+  // The outermost process is the sandbox program: ended by TERM it would take the others with it before they could tidy up.
+  for (const member of descendantsOf(pid)) signal(member.pid, name);
+}
+
+function livingOf(pid: number | undefined): number[] {
+  return pid !== undefined && livingProcess(pid) ? [pid] : [];
+}
+
+/** Where there is no table of processes, what left the group is not found. */
+function stragglersOf(group: number, mark: string): number[] {
+  const living = livingProcesses();
+  if (living.length === 0) return signal(-group, 0) ? [-group] : [];
+  return living.filter((entry) => entry.group === group || environmentOf(entry.pid).includes(mark)).map(({ pid }) => pid);
+}
+
+/** Whether there was anything to signal. */
+function signal(pid: number, name: "SIGTERM" | "SIGKILL" | 0): boolean {
+  try {
+    process.kill(pid, name);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,39 @@
+/** How one program is started so that the sandbox around its command is in force. Made by a Sandbox, used once by `runCommand`. */
+export interface Launch {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  /** Of the program that is started; a sandbox program gets none and hands the command's own over inside. */
+  readonly env: Readonly<Record<string, string>>;
+  /** What the program finds on its descriptors 3, 4, … */
+  readonly descriptors: readonly Descriptor[];
+  readonly containment: Containment;
+  /** Set when the program is a sandbox around the command and not the command itself. */
+  readonly sandbox?: SandboxReport;
+  /** Undoes what was prepared. Called once, when nothing of the command lives any more. */
+  release(): void;
+}
+
+export type Descriptor =
+  | { readonly kind: "bytes"; readonly bytes: Buffer }
+  | { readonly kind: "open"; readonly fd: number }
+  | { readonly kind: "status" };
+
+/**
+ * What ends together with the program. In a PID namespace everything the command ever started; in a group only what stayed
+ * in it, so that the rest must be found by a variable in its environment.
+ */
+export type Containment = { readonly kind: "namespace" } | { readonly kind: "group"; readonly mark: string };
+
+export interface SandboxReport {
+  /** Reads what came on the status descriptor. */
+  readonly readStatus: (report: string) => SandboxStatus;
+  /** What the sandbox program's own complaint means when the command never ran. */
+  readonly explain: (stderr: string) => Error;
+}
+
+export interface SandboxStatus {
+  /** The first process of the namespace, by its number out here: nothing in there outlives it. */
+  readonly firstProcess: number | undefined;
+  readonly ran: boolean;
+}

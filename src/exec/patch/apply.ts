@@ -1,0 +1,72 @@
+import { describe } from "../../lib/errors.js";
+import { PatchFailed } from "./errors.js";
+import { HeldFolders } from "./heldFolders.js";
+import type { PatchPlan } from "./plan.js";
+import type { MayWrite } from "./realPlace.js";
+import { prepareRemoval } from "./removalStep.js";
+import type { Step } from "./step.js";
+import { prepareWrite } from "./writeStep.js";
+
+export interface ApplyOptions {
+  /** Asked about every path that is written or removed, with all links resolved. */
+  readonly mayWrite: MayWrite;
+}
+
+/** Writes all files of the plan or none: on any error what was done is undone. Throws PatchFailed. */
+export async function applyPlan({ files }: Pick<PatchPlan, "files">, { mayWrite }: ApplyOptions): Promise<void> {
+  await using folders = new HeldFolders();
+  const steps: Step[] = [];
+  try {
+    await prepareAll(files, { folders, mayWrite, steps });
+    for (const step of steps) await step.commit();
+  } catch (error) {
+    throw withRemains(error, await undoAll(steps, folders));
+  }
+  // The patch is in place: what cannot be cleared away is no reason to call it failed.
+  await Promise.allSettled(steps.map((step) => step.finish()));
+}
+
+async function prepareAll(
+  files: PatchPlan["files"],
+  { folders, mayWrite, steps }: { folders: HeldFolders; mayWrite: MayWrite; steps: Step[] },
+): Promise<void> {
+  const tools = { folders, mayWrite };
+  const moved = new Set(files.map(({ movedFrom }) => movedFrom));
+  const owners = new Map<string, string>();
+  for (const file of files) {
+    const { after } = file;
+    if (after === undefined && file.before === undefined) continue;
+    const step =
+      after === undefined
+        ? await prepareRemoval(file, { ...tools, isMove: moved.has(file.path) })
+        : await prepareWrite({ ...file, after }, tools);
+    steps.push(step);
+    const owner = owners.get(step.realPath);
+    if (owner !== undefined) throw sameFileTwice(file.shownAs, owner);
+    owners.set(step.realPath, file.shownAs);
+  }
+}
+
+/** Two names that lead to one file through a link: the sections were checked as if they were two. */
+function sameFileTwice(name: string, otherName: string): PatchFailed {
+  return new PatchFailed(`Failed to write file ${name}: it is the same file as ${otherName}. Use one of the names only.`, {
+    reason: "failed",
+  });
+}
+
+/** Undoes as much as possible and tells what could not be. */
+async function undoAll(steps: readonly Step[], folders: HeldFolders): Promise<string[]> {
+  const complaints: string[] = [];
+  const attempt = async (what: string, undo: () => Promise<void>) => {
+    await undo().catch((error: unknown) => complaints.push(`${what} was not restored: ${describe(error)}`));
+  };
+  for (const step of steps.toReversed()) await attempt(step.realPath, () => step.undo());
+  await attempt("a new folder", () => folders.removeMade());
+  return complaints;
+}
+
+function withRemains(error: unknown, remains: readonly string[]): unknown {
+  if (remains.length === 0) return error;
+  const reason = error instanceof PatchFailed ? error.reason : "failed";
+  return new PatchFailed([describe(error), ...remains].join("\n"), { reason, cause: error });
+}

@@ -1,0 +1,115 @@
+import { resolve } from "node:path";
+import { assertNever } from "../../lib/assertNever.js";
+import { errorCode } from "../../lib/errors.js";
+import { changesOf, type PlannedChange } from "./changes.js";
+import { EmptyPatch, PatchInvalid } from "./errors.js";
+import type { FileOperation, Patch } from "./parse.js";
+import { type PlannedFile, PlannedFiles } from "./plannedFiles.js";
+import { readRegularFile, textOf } from "./readFile.js";
+import { rewrite } from "./rewrite.js";
+import { systemReason } from "./systemError.js";
+
+/** A patch checked against the disk: what every file holds now and what it will hold. Nothing has been written. */
+export interface PatchPlan {
+  readonly files: readonly PlannedFile[];
+  /** The same, for showing. */
+  readonly changes: readonly PlannedChange[];
+  /** What a successful run prints: one line per file, paths as written in the patch. */
+  readonly summary: string;
+}
+
+export interface PlanOptions {
+  /** Absolute; relative paths of the patch start here. */
+  readonly cwd: string;
+  readonly read?: (path: string) => Promise<Buffer>;
+}
+
+/** Sections for the same file build on each other. Throws PatchInvalid, or EmptyPatch when there is no section. */
+export async function planPatch(patch: Patch, { cwd, read = readRegularFile }: PlanOptions): Promise<PatchPlan> {
+  if (patch.operations.length === 0) throw new EmptyPatch();
+  const planned = new PlannedFiles();
+  for (const operation of patch.operations) await planOperation(operation, { planned, cwd, read });
+  const files = planned.all();
+  return { files, changes: changesOf(files), summary: summarise(patch) };
+}
+
+interface Planning {
+  readonly planned: PlannedFiles;
+  readonly cwd: string;
+  readonly read: (path: string) => Promise<Buffer>;
+}
+
+async function planOperation(operation: FileOperation, planning: Planning): Promise<void> {
+  const { planned, cwd } = planning;
+  const target = { path: absolute(operation.path, cwd), shownAs: operation.path };
+  switch (operation.kind) {
+    case "add":
+      await rememberOverwritten(target, planning);
+      return planned.add(target.path, operation.content);
+    case "delete":
+      await currentText(target, { attempt: "Failed to read", planning });
+      return planned.remove(target.path);
+    case "update": {
+      const text = await currentText(target, { attempt: "Failed to read file to update", planning });
+      const newText = rewrite(text, operation.chunks, { path: target.path });
+      if (operation.movePath === undefined) return planned.update(target.path, newText);
+      const destination = { path: absolute(operation.movePath, cwd), shownAs: operation.movePath };
+      await rememberOverwritten(destination, planning);
+      return planned.move(target.path, destination.path, newText);
+    }
+    default:
+      assertNever(operation);
+  }
+}
+
+interface Target {
+  readonly path: string;
+  readonly shownAs: string;
+}
+
+function absolute(written: string, cwd: string): string {
+  if (!written.includes("\0")) return resolve(cwd, written);
+  throw new PatchInvalid(`invalid path ${JSON.stringify(written)}: file name contained an unexpected NUL byte`);
+}
+
+/** The file's text at this point of the patch. */
+async function currentText({ path, shownAs }: Target, { attempt, planning }: { attempt: string; planning: Planning }): Promise<string> {
+  const { planned, read } = planning;
+  try {
+    if (!planned.has(path)) planned.remember(path, { shownAs, before: await read(path) });
+    const content = planned.current(path);
+    if (content === undefined) throw new PatchInvalid(`${attempt} ${path}: No such file or directory (os error 2)`);
+    return typeof content === "string" ? content : textOf(content);
+  } catch (error) {
+    if (error instanceof PatchInvalid) throw error;
+    throw new PatchInvalid(`${attempt} ${path}: ${systemReason(error)}`, { cause: error });
+  }
+}
+
+/** Mostly nothing is overwritten; a file that is may be of any encoding. */
+async function rememberOverwritten({ path, shownAs }: Target, { planned, read }: Planning): Promise<void> {
+  if (planned.has(path)) return;
+  try {
+    planned.remember(path, { shownAs, before: await read(path) });
+  } catch (error) {
+    if (!isAbsent(error)) throw new PatchInvalid(`Failed to write file ${path}: ${systemReason(error)}`, { cause: error });
+    planned.remember(path, { shownAs, before: undefined });
+  }
+}
+
+/** Below something that is not a folder there is no file either; making the folders will fail and say so. */
+function isAbsent(error: unknown): boolean {
+  const code = errorCode(error);
+  return code === "ENOENT" || code === "ENOTDIR";
+}
+
+function summarise(patch: Patch): string {
+  const lines = { add: new Set<string>(), update: new Set<string>(), delete: new Set<string>() };
+  for (const operation of patch.operations) {
+    const shown = operation.kind === "update" ? (operation.movePath ?? operation.path) : operation.path;
+    lines[operation.kind].add(`${LETTERS[operation.kind]} ${shown}\n`);
+  }
+  return ["Success. Updated the following files:\n", ...lines.add, ...lines.update, ...lines.delete].join("");
+}
+
+const LETTERS = { add: "A", update: "M", delete: "D" } as const;

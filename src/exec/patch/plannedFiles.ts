@@ -1,0 +1,80 @@
+/** One file a patch touches. Absent on both sides when the patch made it and removed it again. */
+export interface PlannedFile {
+  /** Absolute, lexically normalised. */
+  readonly path: string;
+  /** As the patch wrote it. */
+  readonly shownAs: string;
+  /** What the disk holds; undefined where there is no file. */
+  readonly before: Buffer | undefined;
+  /** What the disk shall hold; undefined where there shall be no file. */
+  readonly after: string | undefined;
+  /** The file, gone after the patch, whose content this is, moved and edited. */
+  readonly movedFrom: string | undefined;
+  /** Made by the patch, as opposed to edited; what was there before is overwritten. */
+  readonly isNew: boolean;
+}
+
+interface Entry {
+  readonly shownAs: string;
+  readonly before: Buffer | undefined;
+  /** Bytes as long as no section has changed the file. */
+  now: Buffer | string | undefined;
+  movedFrom: string | undefined;
+  isNew: boolean;
+}
+
+/** The files of a patch while its sections are gone through: each section sees what the ones before it left. */
+export class PlannedFiles {
+  readonly #entries = new Map<string, Entry>();
+
+  has(path: string): boolean {
+    return this.#entries.has(path);
+  }
+
+  /** Must come before any other call for the path. */
+  remember(path: string, { shownAs, before }: { shownAs: string; before: Buffer | undefined }): void {
+    this.#entries.set(path, { shownAs, before, now: before, movedFrom: undefined, isNew: false });
+  }
+
+  current(path: string): Buffer | string | undefined {
+    return this.#entries.get(path)?.now;
+  }
+
+  add(path: string, text: string): void {
+    this.#change(path, { now: text, movedFrom: undefined, isNew: true });
+  }
+
+  update(path: string, text: string): void {
+    this.#change(path, { now: text });
+  }
+
+  remove(path: string): void {
+    this.#change(path, { now: undefined, movedFrom: undefined, isNew: false });
+  }
+
+  /** Moving a file onto itself is an update: it must not end as a removal. */
+  move(from: string, to: string, text: string): void {
+    const source = this.#entries.get(from);
+    if (source === undefined || from === to) return this.update(from, text);
+    const origin = source.isNew ? undefined : (source.movedFrom ?? from);
+    this.#change(to, { now: text, movedFrom: origin === to ? undefined : origin, isNew: source.isNew });
+    this.remove(from);
+  }
+
+  /** In the order in which the patch first named them. */
+  all(): PlannedFile[] {
+    const files: PlannedFile[] = [];
+    for (const [path, { now, movedFrom, isNew, ...entry }] of this.#entries) {
+      if (Buffer.isBuffer(now)) continue;
+      const originIsBack = movedFrom !== undefined && this.current(movedFrom) !== undefined;
+      files.push({ path, ...entry, after: now, movedFrom: originIsBack ? undefined : movedFrom, isNew: isNew || originIsBack });
+    }
+    return files;
+  }
+
+  #change(path: string, change: Partial<Entry>): void {
+    const entry = this.#entries.get(path);
+    if (entry === undefined) throw new Error(`${path} was changed before it was remembered`);
+    Object.assign(entry, change);
+  }
+}

@@ -1,0 +1,104 @@
+import { describe, expect, it } from "vitest";
+import { patchOf } from "../../../test/support/patch/patchText.js";
+import { parsePatch } from "./parse.js";
+import { rewrite } from "./rewrite.js";
+
+function edit(text: string, ...lines: string[]): string {
+  const [operation] = parsePatch(patchOf("*** Update File: f", ...lines)).operations;
+  if (operation?.kind !== "update") throw new Error("not an update");
+  return rewrite(text, operation.chunks, { path: "/repo/f" });
+}
+
+describe("where chunks go", () => {
+  it.each([
+    ["the first chunk needs no @@", "alpha\nbeta\ngamma\n", [" alpha", "-beta", "+BETA"], "alpha\nBETA\ngamma\n"],
+    ["lines without any context go to the end, whatever the anchor", "alpha\nbeta\n", ["@@ alpha", "+new"], "alpha\nbeta\nnew\n"],
+    ["to insert after a line, the line is repeated", "alpha\nbeta\n", [" alpha", "+new"], "alpha\nnew\nbeta\n"],
+    ["several additions keep their order", "a\n", ["@@", "+1", "@@", "+2"], "a\n1\n2\n"],
+    [
+      "an addition in between does not hide the lines before it",
+      "a\nb\n",
+      ["@@", "-a", "+A", "@@", "+end", "@@", "-b", "+B"],
+      "A\nB\nend\n",
+    ],
+    [
+      "an anchor tells equal lines apart",
+      "def a():\n  return 1\n\ndef b():\n  return 1\n",
+      ["@@ def b():", "-  return 1", "+  return 2"],
+      "def a():\n  return 1\n\ndef b():\n  return 2\n",
+    ],
+    ["an anchor may be a blank line", "a\n\nb\n", ["@@ ", "-b", "+B"], "a\n\nB\n"],
+    ["the end of the file is meant", "k\nk\nk\n", ["-k", "+LAST", "*** End of File"], "k\nk\nLAST\n"],
+    ["a blank line between chunks is no line of the file", "a\nb\n", ["@@", "-a", "+A", "", "@@", "-b", "+B"], "A\nB\n"],
+    ["a blank line at the end that the file has not, with lines after it", "a\n", ["@@", " a", "", "+b"], "a\n\nb\n"],
+    ["typographic characters", "print(“hi”) — ok\n", ['-print("hi") - ok', '+print("bye")'], 'print("bye")\n'],
+    ["other indentation is written as the patch has it", "\tif x:\n\t\tgo()\n", [" if x:", "-go()", "+stop()"], "if x:\nstop()\n"],
+    ["all lines removed leave an empty file", "v\nw\n\nz\n", ["-v", "-w", "-", "-z"], ""],
+    ["an empty file gets its first lines", "", ["@@", "+a", "+b"], "a\nb\n"],
+  ])("%s", (_, text, lines, result) => {
+    expect(edit(text, ...lines)).toBe(result);
+  });
+});
+
+describe("line ends", () => {
+  it.each([
+    ["a missing last one is added", "x = 1\ny = 2", ["-y = 2", "+y = 3"], "x = 1\ny = 3\n"],
+    ["also behind a line nobody touched", "x = 1\ny = 2", ["-x = 1", "+x = 3"], "x = 3\ny = 2\n"],
+    ["and in Windows' way in a Windows file", "x = 1\r\ny = 2", ["-x = 1", "+x = 3"], "x = 3\r\ny = 2\r\n"],
+    ["Windows ends stay", "one\r\ntwo\r\nthree\r\n", [" one", "-two", "+TWO", " three"], "one\r\nTWO\r\nthree\r\n"],
+    ["Windows ends stay when lines are appended", "one\r\n", ["@@", "+two"], "one\r\ntwo\r\n"],
+    ["every kept line keeps its own", "a\r\nb\nc\r\nd\n", [" a", " b", "-c", "+C", "+C2", " d"], "a\r\nb\nC\nC2\nd\n"],
+    ["a new line takes the usual end of the lines it replaces", "a\nb\nc\nd\r\ne\r\n", ["-d", "-e", "+D"], "a\nb\nc\nD\r\n"],
+    ["lines that nobody names stay byte for byte", "a \r\n\tb\n“c”\r\nd\r\r\n", ["-b", "+B"], "a \r\nB\n“c”\r\nd\r\r\n"],
+    ["blank lines at the end stay", "a\nb\n\n\n", ["-a", "+A"], "A\nb\n\n\n"],
+    ["blank lines can be added at the end", "a\n", [" a", "+", "+"], "a\n\n\n"],
+    ["a byte order mark stays", "\ufeffa\nb\n", ["-a", "+A"], "\ufeffA\nb\n"],
+  ])("%s", (_, text, lines, result) => {
+    expect(edit(text, ...lines)).toBe(result);
+  });
+});
+
+describe("a chunk that does not fit says what was sought", () => {
+  it.each([
+    ["lines that are not there", "a\nb\n", ["-c", "-d", "+e"], "Failed to find expected lines in /repo/f:\nc\nd"],
+    ["chunks out of order", "a\nb\nc\n", ["@@", "-c", "+C", "@@", "-a", "+A"], "Failed to find expected lines in /repo/f:\na"],
+    ["lines that are not at the end", "l1\nl2\n", ["-l1", "+L1", "*** End of File"], "Failed to find expected lines in /repo/f:\nl1"],
+    [
+      "the end of the file replaced twice",
+      "k\n",
+      ["@@", "-k", "+a", "*** End of File", "@@", "-k", "+b", "*** End of File"],
+      "Failed to find expected lines in /repo/f:\nk",
+    ],
+    [
+      "two blank lines between chunks",
+      "a\nb\n",
+      ["@@", "-a", "+A", "", "", "@@", "-b", "+B"],
+      "Failed to find expected lines in /repo/f:\na\n\n",
+    ],
+    ["a header of a unified diff", "a\nb\n", ["@@ -1,2 +1,2 @@", "-a", "+A"], "Failed to find context '-1,2 +1,2 @@' in /repo/f"],
+    ["a blank line as anchor", "a\nb\n", ["@@ ", "-b", "+B"], "Failed to find context '' in /repo/f"],
+    ["an anchor before additions", "a\n", ["@@ nowhere", "+b"], "Failed to find context 'nowhere' in /repo/f"],
+  ])("%s", (_, text, lines, message) => {
+    expect(() => edit(text, ...lines)).toThrowError(expect.objectContaining({ code: "patch_invalid", message }));
+  });
+});
+
+describe("ten thousand small chunks", () => {
+  const HUNKS = 10_000;
+  // Far above what it takes, far below what a search through the whole file for every chunk would take.
+  const LIMIT_MS = 5_000;
+
+  it.each([
+    ["that fit exactly", (line: string) => line],
+    ["that fit only loosely", (line: string) => line.replace("\t", "  ").replaceAll("—", "-")],
+  ])("%s are placed quickly", (_, written) => {
+    const numbers = Array.from({ length: HUNKS }).map((_value, n) => n);
+    const file = numbers.map((n) => `function f${n}() {\n\treturn ${n}; // — same\n}\n`).join("");
+    const chunks = numbers.map((n) => ["@@", `-${written(`\treturn ${n}; // — same`)}`, `+\treturn ${-n};`]);
+    const started = performance.now();
+    const result = edit(file, ...chunks.flat());
+    const tookMs = performance.now() - started;
+    expect(result).toBe(numbers.map((n) => `function f${n}() {\n\treturn ${-n};\n}\n`).join(""));
+    expect(tookMs).toBeLessThan(LIMIT_MS);
+  });
+});

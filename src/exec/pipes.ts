@@ -1,0 +1,93 @@
+import { execFile } from "node:child_process";
+import { closeSync, constants, existsSync, mkdtempSync, openSync, rmSync } from "node:fs";
+import { Socket } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { promisify } from "node:util";
+
+/** One end is for the program, the other is ours. */
+export interface ProgramPipe {
+  readonly programEnd: number;
+  readonly ourEnd: Socket;
+  /** The program has its end, or never will: it is closed here, so that reading ends with the last writer. */
+  handedOver(): void;
+  /** Gives the pipe back; only one that is empty and that nobody else can have open may be used again. */
+  finish(options: { reusable: boolean }): void;
+}
+
+const MADE_AT_ONCE = 8;
+const KEPT_AT_MOST = 32;
+
+/**
+ * Real pipes between commands and us. Node connects children by sockets, which makes a difference: a socket cannot be opened by
+ * its name in /proc, so `echo … > /dev/stderr` fails, and a bash that reads from one believes to be called from far away and
+ * reads its profile. Node cannot make a pipe, so they are made as named ones, lose their names at once, and are opened again
+ * through the descriptor that keeps each of them.
+ */
+class PipePool {
+  readonly #kept: number[] = [];
+  #making: Promise<boolean> | undefined;
+
+  /** Undefined where pipes cannot be had that way; sockets do then. */
+  async take(direction: "to the program" | "from the program"): Promise<ProgramPipe | undefined> {
+    while (this.#kept.length === 0) {
+      this.#making ??= this.#make().finally(() => {
+        this.#making = undefined;
+      });
+      if (!(await this.#making)) return undefined;
+    }
+    const kept = this.#kept.pop();
+    if (kept === undefined) return undefined;
+    const [ourEnd, programEnd] = direction === "to the program" ? openForWriting(kept) : openForReading(kept);
+    return {
+      programEnd,
+      ourEnd,
+      handedOver: () => closeSync(programEnd),
+      finish: ({ reusable }) => {
+        ourEnd.destroy();
+        if (reusable && this.#kept.length < KEPT_AT_MOST) this.#kept.push(kept);
+        else closeSync(kept);
+      },
+    };
+  }
+
+  async #make(): Promise<boolean> {
+    if (process.platform !== "linux") return false;
+    try {
+      this.#kept.push(...(await namelessPipes()));
+      return true;
+    } catch {
+      return false;
+    }
+  }
+}
+
+/** A pipe blocks whoever opens it until the other end is open; ours never does. */
+function openForReading(kept: number): [Socket, number] {
+  const fd = openSync(`/proc/self/fd/${kept}`, constants.O_RDONLY | constants.O_NONBLOCK);
+  return [new Socket({ fd, readable: true, writable: false }), openSync(`/proc/self/fd/${kept}`, constants.O_WRONLY)];
+}
+
+function openForWriting(kept: number): [Socket, number] {
+  const fd = openSync(`/proc/self/fd/${kept}`, constants.O_WRONLY | constants.O_NONBLOCK);
+  return [new Socket({ fd, readable: false, writable: true }), openSync(`/proc/self/fd/${kept}`, constants.O_RDONLY)];
+}
+
+async function namelessPipes(): Promise<number[]> {
+  const folder = mkdtempSync(path.join(outOfReach(), "codex-mcpd-"));
+  const names = Array.from({ length: MADE_AT_ONCE }, (_, at) => path.join(folder, String(at)));
+  try {
+    await promisify(execFile)("mkfifo", ["-m", "600", ...names]);
+    return names.map((name) => openSync(name, constants.O_RDONLY | constants.O_NONBLOCK));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Sandboxed commands have a /dev/shm of their own, but may share /tmp with us. */
+function outOfReach(): string {
+  return existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
+}
+
+/** One for the process: pipes cost a program start to make, and none to use again. */
+export const pipes: Pick<PipePool, "take"> = new PipePool();

@@ -1,0 +1,81 @@
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+
+/** The kernel's table of processes. Empty where there is no `/proc`. */
+export interface ProcessEntry {
+  readonly pid: number;
+  readonly parent: number;
+  readonly group: number;
+  /** In clock ticks since boot; with the pid it names one run of one process. */
+  readonly startTime: string;
+}
+
+/** Killed, and not yet collected by its parent. */
+const GONE_STATES = new Set(["Z", "X"]);
+
+function processIds(): number[] {
+  try {
+    return readdirSync("/proc")
+      .filter((name) => /^\d+$/.test(name))
+      .map(Number);
+  } catch {
+    return [];
+  }
+}
+
+/** A living process, or undefined. */
+export function livingProcess(pid: number): ProcessEntry | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    // The second field is the program's name in parentheses and may itself hold spaces and parentheses.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    if (GONE_STATES.has(fields[0] ?? "X")) return undefined;
+    return { pid, parent: Number(fields[1]), group: Number(fields[2]), startTime: fields[19] ?? "0" };
+  } catch {
+    return undefined;
+  }
+}
+
+export function livingProcesses(): ProcessEntry[] {
+  return processIds().flatMap((pid) => livingProcess(pid) ?? []);
+}
+
+/** All living descendants, nearest first. */
+export function descendantsOf(pid: number): ProcessEntry[] {
+  const living = livingProcesses();
+  const found: ProcessEntry[] = [];
+  for (let parents = new Set([pid]); parents.size > 0; ) {
+    const children = living.filter(({ parent }) => parents.has(parent));
+    found.push(...children);
+    parents = new Set(children.map((child) => child.pid));
+  }
+  return found;
+}
+
+/** The environment a process was started with; empty when it may not be read. */
+export function environmentOf(pid: number): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");
+  } catch {
+    return [];
+  }
+}
+
+/** Names this run of this process, and whose process numbers it counts in. */
+export function ownIdentity(): string {
+  return `${pidNamespace()}-${process.pid}-${livingProcess(process.pid)?.startTime ?? "0"}`;
+}
+
+/** Whether the process that gave itself this name is known to be over; one that counts in other numbers is not. */
+export function isOver(identity: string): boolean {
+  const [namespace, pid, startTime] = identity.split("-");
+  if (namespace !== pidNamespace() || pid === undefined) return false;
+  return livingProcess(Number(pid))?.startTime !== startTime;
+}
+
+function pidNamespace(): string {
+  try {
+    return readlinkSync("/proc/self/ns/pid").replaceAll(/\D/g, "");
+  } catch {
+    return "0";
+  }
+}

@@ -1,0 +1,151 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { ProgramNotStarted } from "./errors.js";
+import { type CommandResult, type OutputName, type RunOptions, runCommand } from "./run.js";
+import { launchPlainly } from "./sandbox/plain.js";
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(path.join(tmpdir(), "run-"));
+  return () => rmSync(folder, { recursive: true, force: true });
+});
+
+const PATH = process.env["PATH"] ?? "";
+
+function launch(...argv: string[]) {
+  return launchPlainly({ argv, cwd: folder, env: { PATH } });
+}
+
+function bash(script: string, options?: RunOptions): Promise<CommandResult> {
+  return runCommand(launch("bash", "-c", script), options).result;
+}
+
+const MIB = 1024 * 1024;
+
+describe("a command's result", () => {
+  it("holds both streams, the exit code, and stdout before stderr", async () => {
+    const { durationMs, ...result } = await bash("echo to-err >&2; echo to-out; exit 3");
+    expect(result).toEqual({
+      ended: "exited",
+      exitCode: 3,
+      stdout: "to-out\n",
+      stderr: "to-err\n",
+      aggregatedOutput: "to-out\nto-err\n",
+      omittedBytes: 0,
+    });
+    expect(durationMs).toBeGreaterThan(0);
+  });
+
+  it("counts a signal as shells do", async () => {
+    expect((await bash("kill -9 $$")).exitCode).toBe(137);
+  });
+
+  it("has exit code 124 and what was said so far when the time is over", async () => {
+    const result = await bash("echo before; sleep 1000", { timeoutMs: 200 });
+    expect(result).toMatchObject({ ended: "timedOut", exitCode: 124, stdout: "before\n" });
+  });
+
+  it("has what a command says when it is asked to end", async () => {
+    const result = await bash("trap 'echo tidied; exit 9' TERM; sleep 1000 & wait", { timeoutMs: 200 });
+    expect(result).toMatchObject({ ended: "timedOut", stdout: "tidied\n" });
+  });
+
+  it("comes at the command's end, though a child in the background holds the output", async () => {
+    const result = await bash("sleep 1000 & echo done");
+    expect(result).toMatchObject({ ended: "exited", exitCode: 0, stdout: "done\n" });
+    expect(result.durationMs).toBeLessThan(2_000);
+  });
+});
+
+describe("a command's input", () => {
+  it("is empty", async () => {
+    expect(await bash("cat; echo read")).toMatchObject({ exitCode: 0, stdout: "read\n" });
+  });
+
+  it("is what is written when that was asked for", async () => {
+    const command = runCommand(launch("head", "-n", "1"), { stdin: "pipe" });
+    expect(await command.write("hello\n")).toBe(true);
+    expect(await command.result).toMatchObject({ exitCode: 0, stdout: "hello\n" });
+    expect(await command.write("too late\n")).toBe(false);
+  });
+
+  it("does not grow without limit when the command does not read it", async () => {
+    const command = runCommand(launch("sleep", "1000"), { stdin: "pipe" });
+    const taken: boolean[] = [];
+    while (taken.at(-1) !== false && taken.length < 10) taken.push(await command.write("x".repeat(MIB)));
+    command.stop();
+    await command.result;
+    expect(taken.at(-1)).toBe(false);
+  });
+});
+
+describe("a command's output", () => {
+  it("can be opened by name, as scripts do", async () => {
+    const result = await bash("echo one > /dev/stdout; echo two | tee /dev/stderr; echo three >> /proc/self/fd/2");
+    expect(result).toMatchObject({ stdout: "one\ntwo\n", stderr: "two\nthree\n" });
+  });
+
+  it("is not mixed up between commands that use the same pipes", async () => {
+    const outputs = [];
+    for (let at = 0; at < 12; at++) outputs.push((await bash(`echo ${at}`)).stdout);
+    expect(outputs).toEqual(Array.from({ length: 12 }, (_, at) => `${at}\n`));
+  });
+
+  it("keeps characters whole that come in two pieces", async () => {
+    expect((await bash("printf '\\xe2\\x82'; sleep 0.05; printf '\\xac\\n'")).stdout).toBe("€\n");
+  });
+
+  it("has a replacement for what is no text", async () => {
+    expect((await bash("printf 'a\\xff\\xfe\\x00b'")).stdout).toBe("a\ufffd\ufffd\0b");
+  });
+
+  it("of a gigabyte keeps its beginning and its end, in bounded memory", async () => {
+    const before = process.memoryUsage().rss;
+    let highest = before;
+    const result = await bash("echo first; yes | head -c 1073741824; echo last", {
+      onBytes: () => {
+        highest = Math.max(highest, process.memoryUsage().rss);
+      },
+    });
+    expect(result).toMatchObject({ ended: "exited", exitCode: 0 });
+    expect(result.stdout.startsWith("first\ny\n")).toBe(true);
+    expect(result.stdout.endsWith("y\nlast\n")).toBe(true);
+    expect(Buffer.byteLength(result.stdout) + result.omittedBytes).toBe(1_073_741_824 + "first\nlast\n".length);
+    expect(Buffer.byteLength(result.stdout)).toBeLessThanOrEqual(MIB);
+    expect(highest - before).toBeLessThan(150 * MIB);
+  }, 60_000);
+
+  it("is shown as it comes, in pieces of at most 8 KiB and at most 10,000 of them", async () => {
+    const sizes: number[] = [];
+    const names = new Set<OutputName>();
+    await bash("yes | head -c 100000000; echo x >&2", {
+      onOutput: (name, bytes) => {
+        sizes.push(bytes.length);
+        names.add(name);
+      },
+    });
+    expect(sizes.length).toBe(10_000);
+    expect(Math.max(...sizes)).toBe(8_192);
+    expect(names.has("stdout")).toBe(true);
+  });
+});
+
+describe("what cannot be started", () => {
+  it("is named when the program does not exist", async () => {
+    await expect(runCommand(launch("no-such-program")).result).rejects.toEqual(
+      new ProgramNotStarted("no-such-program", "No such file or directory"),
+    );
+  });
+
+  it("is refused when an argument is too long for the system", async () => {
+    await expect(runCommand(launch("echo", "x".repeat(4 * MIB))).result).rejects.toEqual(
+      new ProgramNotStarted("echo", "Argument list too long"),
+    );
+  });
+
+  it("is refused when an argument cannot be passed on", async () => {
+    await expect(runCommand(launch("echo", "a\0b")).result).rejects.toBeInstanceOf(ProgramNotStarted);
+  });
+});

@@ -1,0 +1,168 @@
+import { within } from "./deadline.js";
+import { endStragglers, killTree } from "./killTree.js";
+import type { Launch } from "./launch.js";
+import { aggregate, HeadAndTail } from "./output.js";
+import { type StartedProgram, startProgram } from "./startProgram.js";
+
+export type OutputName = "stdout" | "stderr";
+
+export interface RunOptions {
+  readonly timeoutMs?: number;
+  /** Ends the command; the result then says so. */
+  readonly signal?: AbortSignal;
+  /** A command finds nothing to read unless this says otherwise. */
+  readonly stdin?: "none" | "pipe";
+  /** Gets output as it comes, in pieces of at most 8 KiB, and at most 10,000 of them. */
+  readonly onOutput?: (stream: OutputName, bytes: Buffer) => void;
+  /** Gets everything. */
+  readonly onBytes?: (bytes: Buffer) => void;
+}
+
+export interface RunningCommand {
+  /** Settles when nothing of the command lives any more. Rejects when it was never run. */
+  readonly result: Promise<CommandResult>;
+  /** False when the command takes no input. */
+  write(chars: string): Promise<boolean>;
+  stop(): void;
+}
+
+export interface CommandResult {
+  readonly ended: "exited" | "timedOut" | "cancelled";
+  /** 124 after a time-out, 128 + n after signal n, -1 when it could not be learned. */
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** stdout followed by stderr. */
+  readonly aggregatedOutput: string;
+  /** How much is missing in the middle of the two streams. */
+  readonly omittedBytes: number;
+  readonly durationMs: number;
+}
+
+const TIMED_OUT = 124;
+const UNKNOWN = -1;
+const FIRST_SIGNAL_CODE = 128;
+/** A child in the background may hold the output open for as long as it likes. */
+const DRAIN_MS = 2_000;
+
+export function runCommand(launch: Launch, options: RunOptions = {}): RunningCommand {
+  const stopping = new AbortController();
+  const signal = options.signal ? AbortSignal.any([stopping.signal, options.signal]) : stopping.signal;
+  const started = startProgram(launch, { stdin: options.stdin ?? "none", signal });
+  return {
+    result: followToTheEnd(started, launch, { ...options, signal }),
+    write: async (chars) => writeTo(await started, chars),
+    stop: () => stopping.abort(),
+  };
+}
+
+type Following = RunOptions & { readonly signal: AbortSignal };
+
+async function followToTheEnd(started: Promise<StartedProgram | undefined>, launch: Launch, options: Following): Promise<CommandResult> {
+  const startedAt = performance.now();
+  try {
+    const program = await started;
+    if (!program) return NEVER_BEGUN;
+    const output = collectOutput(program, options);
+    const ended = await untilEnded(program, options);
+    if (ended !== "exited") await killTree(program);
+    const exitCode = await within(DRAIN_MS, program.exitCode, UNKNOWN);
+    const everythingIsGone = await untilGone(program);
+    program.close({ everythingIsGone });
+    if (ended === "exited" && exitCode < FIRST_SIGNAL_CODE && launch.sandbox && !program.status()?.ran)
+      throw launch.sandbox.explain(output.stderr.bytes().toString());
+    return {
+      ended,
+      exitCode: ended === "timedOut" ? TIMED_OUT : exitCode,
+      ...textsOf(output),
+      durationMs: performance.now() - startedAt,
+    };
+  } finally {
+    launch.release();
+  }
+}
+
+/** In a namespace everything dies with the command, and then there is nothing more to read; in a group it must be ended first. */
+async function untilGone(program: StartedProgram): Promise<boolean> {
+  if (program.containment.kind === "group") {
+    await endStragglers(program);
+    await within(DRAIN_MS, program.drained, false);
+    return false;
+  }
+  const drained = await within(DRAIN_MS, program.drained, false);
+  await endStragglers(program);
+  return drained;
+}
+
+const NEVER_BEGUN: CommandResult = {
+  ended: "cancelled",
+  exitCode: UNKNOWN,
+  stdout: "",
+  stderr: "",
+  aggregatedOutput: "",
+  omittedBytes: 0,
+  durationMs: 0,
+};
+
+async function untilEnded(program: StartedProgram, { timeoutMs, signal }: Following): Promise<CommandResult["ended"]> {
+  let timer: NodeJS.Timeout | undefined;
+  let onAbort: (() => void) | undefined;
+  const exited = program.exitCode.then(() => "exited" as const);
+  const timedOut = new Promise<"timedOut">((resolve) => {
+    if (timeoutMs !== undefined) timer = setTimeout(() => resolve("timedOut"), Math.min(timeoutMs, LONGEST_TIMER_MS));
+  });
+  const cancelled = new Promise<"cancelled">((resolve) => {
+    onAbort = () => resolve("cancelled");
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort, { once: true });
+  });
+  try {
+    return await Promise.race([exited, timedOut, cancelled]);
+  } finally {
+    clearTimeout(timer);
+    if (onAbort) signal.removeEventListener("abort", onAbort);
+  }
+}
+
+/** Node fires at once what would take longer. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+type CollectedOutput = Readonly<Record<OutputName, HeadAndTail>>;
+
+const LARGEST_PIECE_BYTES = 8192;
+const MOST_PIECES = 10_000;
+
+/** Reads to the end whatever comes, and drops what is too much: a reader that pauses stops the command. */
+function collectOutput(program: StartedProgram, { onOutput, onBytes }: RunOptions): CollectedOutput {
+  const output = { stdout: new HeadAndTail(), stderr: new HeadAndTail() };
+  let pieces = 0;
+  for (const name of ["stdout", "stderr"] as const) {
+    program[name].on("data", (chunk: Buffer) => {
+      output[name].push(chunk);
+      onBytes?.(chunk);
+      for (let at = 0; onOutput && at < chunk.length && pieces < MOST_PIECES; at += LARGEST_PIECE_BYTES, pieces++)
+        onOutput(name, chunk.subarray(at, at + LARGEST_PIECE_BYTES));
+    });
+  }
+  return output;
+}
+
+function textsOf({ stdout, stderr }: CollectedOutput): Pick<CommandResult, OutputName | "aggregatedOutput" | "omittedBytes"> {
+  const [out, err] = [stdout.bytes(), stderr.bytes()];
+  return {
+    stdout: out.toString(),
+    stderr: err.toString(),
+    aggregatedOutput: aggregate(out, err).toString(),
+    omittedBytes: stdout.omittedBytes + stderr.omittedBytes,
+  };
+}
+
+/** A command that does not read what it gets must not fill the memory. */
+const LARGEST_UNREAD_INPUT = 1024 * 1024;
+
+function writeTo(program: StartedProgram | undefined, chars: string): boolean {
+  const stdin = program?.stdin;
+  if (!stdin?.writable || stdin.writableLength > LARGEST_UNREAD_INPUT) return false;
+  stdin.write(chars);
+  return true;
+}

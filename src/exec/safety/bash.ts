@@ -1,0 +1,73 @@
+import type { Node, Parser } from "web-tree-sitter";
+import { readWasm } from "./bashWasm.js";
+import { mentionedCommands } from "./mentionedCommands.js";
+import { type HeredocPatch, patchHeredoc } from "./patchHeredoc.js";
+import { type PlainCommand, plainCommands } from "./plainScript.js";
+
+/** Longer scripts are unreadable: no question about them is answered "harmless". */
+const MAX_SCRIPT_CHARS = 1_000_000;
+
+/** Error recovery can be slow on hostile text; a script that takes longer is unreadable. */
+const PARSE_BUDGET_MS = 500;
+
+let opened: Promise<BashParser> | undefined;
+
+/** The grammar takes some 50 ms to load, so it is loaded when first asked for, and then kept. */
+export function openBashParser(): Promise<BashParser> {
+  opened ??= loadGrammar().catch((error: unknown) => {
+    opened = undefined;
+    throw error;
+  });
+  return opened;
+}
+
+async function loadGrammar(): Promise<BashParser> {
+  const { Language, Parser } = await import("web-tree-sitter");
+  await Parser.init({ wasmBinary: await readWasm("web-tree-sitter.wasm") });
+  const grammar = await Language.load(await readWasm("tree-sitter-bash.wasm"));
+  return new BashParser(new Parser().setLanguage(grammar));
+}
+
+/** Reads bash scripts without running them. Lives as long as the process; trees are freed after each question. */
+export class BashParser {
+  /** Remembered, because several questions are asked about one script, and each would take its time to fail. */
+  #tooSlow: string | undefined;
+
+  constructor(private readonly grammar: Parser) {}
+
+  /** Neither too long nor too slow to be looked into; it may well be wrong bash. */
+  canRead(script: string): boolean {
+    return this.#read(script, () => true) ?? false;
+  }
+
+  /** The commands of a script that is nothing but commands in sequence; undefined for every other script. */
+  plainCommands(script: string): PlainCommand[] | undefined {
+    return this.#read(script, (root) => plainCommands(root, script));
+  }
+
+  /** Every command the script names anywhere, as far as its words can be told: for finding trouble, never for ruling it out. */
+  mentionedCommands(script: string): string[][] {
+    return this.#read(script, mentionedCommands) ?? [];
+  }
+
+  /** The patch of a script that does nothing but hand one to `apply_patch`, perhaps after a `cd`. */
+  patchHeredoc(script: string): HeredocPatch | undefined {
+    return this.#read(script, (root) => patchHeredoc(root, script));
+  }
+
+  #read<Answer>(script: string, answer: (root: Node) => Answer): Answer | undefined {
+    if (script.length > MAX_SCRIPT_CHARS || script === this.#tooSlow) return undefined;
+    const deadline = performance.now() + PARSE_BUDGET_MS;
+    const tree = this.grammar.parse(script, null, { progressCallback: () => performance.now() > deadline });
+    if (!tree) {
+      this.grammar.reset();
+      this.#tooSlow = script;
+      return undefined;
+    }
+    try {
+      return answer(tree.rootNode);
+    } finally {
+      tree.delete();
+    }
+  }
+}

@@ -1,0 +1,81 @@
+import type { BashParser } from "./bash.js";
+import { anyShellScript, programName } from "./program.js";
+
+interface Wrapper {
+  /** Options whose value is the next word. */
+  readonly valued?: readonly string[];
+  /** Words of its own before the command starts. */
+  readonly ownWords?: number;
+}
+
+/** Programs that run the command they are given. */
+const WRAPPERS: ReadonlyMap<string, Wrapper> = new Map<string, Wrapper>([
+  [
+    "sudo",
+    { valued: ["-u", "--user", "-g", "--group", "-h", "--host", "-p", "--prompt", "-C", "-D", "--chdir", "-R", "-T", "-U", "-r", "-t"] },
+  ],
+  ["doas", { valued: ["-u", "-C"] }],
+  ["env", { valued: ["-u", "--unset", "-C", "--chdir"] }],
+  ["xargs", { valued: ["-I", "-n", "-P", "-L", "-d", "-a", "-s", "-E", "--max-args", "--max-procs", "--delimiter", "--arg-file"] }],
+  ["timeout", { valued: ["-k", "--kill-after", "-s", "--signal"], ownWords: 1 }],
+  ["nice", { valued: ["-n", "--adjustment"] }],
+  ["ionice", { valued: ["-c", "-n"] }],
+  ["stdbuf", { valued: ["-i", "-o", "-e"] }],
+  ["time", { valued: ["-f", "-o"] }],
+  ["exec", { valued: ["-a"] }],
+  ["command", {}],
+  ["builtin", {}],
+  ["nohup", {}],
+  ["setsid", {}],
+  ["busybox", {}],
+]);
+
+const FIND_ACTIONS = new Set(["-exec", "-execdir", "-ok", "-okdir"]);
+
+/** Scripts in scripts in scripts: deeper than this nobody looks. */
+const MAX_NESTING = 5;
+
+/** The command itself and every command it names and would run, in order; what `except` picks is left out with all inside it. */
+export function* commandsWithin(
+  argv: readonly string[],
+  parser: BashParser,
+  except: (words: readonly string[]) => boolean = () => false,
+): Generator<readonly string[]> {
+  yield* within(argv, 0);
+
+  function* within(words: readonly string[], depth: number): Generator<readonly string[]> {
+    if (except(words)) return;
+    yield words;
+    if (depth < MAX_NESTING) for (const inner of innerCommands(words, parser)) yield* within(inner, depth + 1);
+  }
+}
+
+/** A shell's script, what stands behind `sudo`, `find -exec` and the like. */
+function innerCommands(argv: readonly string[], parser: BashParser): string[][] {
+  const [program = "", ...args] = argv;
+  const script = anyShellScript(argv);
+  if (script !== undefined) return parser.mentionedCommands(script);
+  const name = programName(program);
+  if (name === "find") return actionsOfFind(args);
+  const wrapper = WRAPPERS.get(name);
+  const inner = wrapper ? wrapped(args, wrapper) : [];
+  return inner.length > 0 ? [inner] : [];
+}
+
+function wrapped(args: readonly string[], { valued = [], ownWords = 0 }: Wrapper): string[] {
+  const start = args.findIndex((word, at) => !word.startsWith("-") && !isAssignment(word) && !valued.includes(args[at - 1] ?? ""));
+  return start < 0 ? [] : args.slice(start + ownWords);
+}
+
+function isAssignment(word: string): boolean {
+  return /^\w+=/.test(word);
+}
+
+function actionsOfFind(args: readonly string[]): string[][] {
+  return args.flatMap((word, at) => {
+    if (!FIND_ACTIONS.has(word)) return [];
+    const rest = args.slice(at + 1);
+    const end = rest.findIndex((each) => each === ";" || each === "+");
+    return [end < 0 ? rest : rest.slice(0, end)];
+  });
+}

@@ -1,0 +1,48 @@
+import type { BashParser } from "./bash.js";
+import { commandsWithin } from "./commandsWithin.js";
+import { isDestructiveGit } from "./dangerousGit.js";
+import { hasLong, hasShort } from "./options.js";
+import { anyShellScript, programName } from "./program.js";
+
+/**
+ * Commands that destroy what cannot be had back: asked about under every policy, refused where nobody may be asked.
+ * Stricter than Codex 0.92.0, which does not see these:
+ *
+ * | form | Codex sees only |
+ * |---|---|
+ * | `rm -fr`, `rm -r -f`, `rm x -Rf`, `rm --force` | `rm -f`, `rm -rf` as the first argument |
+ * | `git -C dir reset`, `git --no-pager rm` | the second word |
+ * | `git clean` (but not `-n`), `git push` with `-f`, `--force…`, `--mirror`, `--delete`, `--prune`, `+ref`, `:ref` | `reset`, `rm` |
+ * | `git branch -D`, `git checkout -f`, `git switch -f`, `git stash drop/clear`, `git reflog expire/delete`, `git update-ref -d`, `git filter-branch` | `reset`, `rm` |
+ * | `find … -delete`, `shred`, `mkfs…`, `wipefs`, `dd of=/dev/…` | – |
+ * | behind `sudo -u x`, `env`, `xargs`, `timeout`, `nohup`, `find -exec`, … | `sudo X` |
+ * | in a script with expansions, redirections, subshells or loops; behind `bash -ec` | plain sequences, `-c` and `-lc` |
+ * | a script too long or too tangled to be read | – |
+ */
+export function isDangerous(argv: readonly string[], parser: BashParser, isAllowed?: (words: readonly string[]) => boolean): boolean {
+  for (const words of commandsWithin(argv, parser, isAllowed)) if (isDestructive(words) || hidesItsScript(words, parser)) return true;
+  return false;
+}
+
+function hidesItsScript(words: readonly string[], parser: BashParser): boolean {
+  const script = anyShellScript(words);
+  return script !== undefined && !parser.canRead(script);
+}
+
+function isDestructive([program = "", ...args]: readonly string[]): boolean {
+  const name = programName(program);
+  if (name.endsWith("git")) return isDestructiveGit(args);
+  switch (name) {
+    case "rm":
+      return hasShort(args, "f") || hasLong(args, "--force");
+    case "find":
+      return args.includes("-delete");
+    case "dd":
+      return args.some((word) => /^of=\/dev\/(?!null$|stdout$|stderr$)/.test(word));
+    case "shred":
+    case "wipefs":
+      return true;
+    default:
+      return name === "mkfs" || name.startsWith("mkfs.");
+  }
+}

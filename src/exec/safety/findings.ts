@@ -1,0 +1,67 @@
+import type { BashParser } from "./bash.js";
+import { partsOf } from "./commandParts.js";
+import { commandsWithin } from "./commandsWithin.js";
+import { isDangerous } from "./dangerous.js";
+import { isSafePart } from "./knownSafe.js";
+import type { PrefixRule } from "./prefixRule.js";
+import { programName } from "./program.js";
+import { matchRules, type RuleMatch, strictest } from "./rules.js";
+
+interface ExaminedCommand {
+  readonly argv: readonly string[];
+  readonly rules: readonly PrefixRule[];
+  readonly parser: BashParser;
+}
+
+/** What is to be said about a command before any policy is looked at. */
+export interface Findings {
+  /** The strictest rules that speak against it. */
+  readonly forbidden?: RuleMatch;
+  readonly prompt?: RuleMatch;
+  readonly dangerous: boolean;
+  /** Rules let it run outside the sandbox. */
+  readonly allowedByRules: boolean;
+  /** Each part only looks, or is allowed by a rule. */
+  readonly safe: boolean;
+  /** The part an approver could allow for good. */
+  readonly proposedPrefix?: readonly string[];
+}
+
+/** Commands without effect of their own, that may stand beside an allowed one: `cd dir && allowed`. */
+const INERT = new Set(["cd", "echo", "false", "pwd", "true"]);
+
+/**
+ * Stricter than Codex 0.92.0:
+ *
+ * | case | Codex | here |
+ * |---|---|---|
+ * | one part of a sequence is allowed by a rule | all of it leaves the sandbox | only if every part is allowed, or is `cd`, `echo`, `pwd`, `true`, `false` |
+ * | a forbidden or prompt rule and `/bin/rm`, `sudo rm`, `rm x > y`, `(rm x)` | not seen | seen |
+ * | a known-safe command that asks to leave the sandbox | leaves it unasked | asked |
+ * | a dangerous command | "always allow" is offered | not offered |
+ */
+export function examine({ argv, rules, parser }: ExaminedCommand): Findings {
+  const decisionFor = (words: readonly string[]) => matchRules(rules, words)?.decision;
+  const parts = partsOf(argv, parser).map((part) => ({ ...part, safe: isSafePart(part), rule: decisionFor(part.words) }));
+  const against = [...commandsWithin(argv, parser)].flatMap((words) => rulesAgainst(words, rules));
+  const forbidden = strictest(against.filter((match) => match.decision === "forbidden"));
+  const prompt = strictest(against.filter((match) => match.decision === "prompt"));
+  const unmatched = parts.filter((part) => part.rule === undefined);
+  const proposedPrefix = (unmatched.find((part) => !part.safe) ?? unmatched[0])?.words;
+  return {
+    ...(forbidden && { forbidden }),
+    ...(prompt && { prompt }),
+    dangerous: isDangerous(argv, parser, (words) => decisionFor(words) === "allow"),
+    allowedByRules: parts.some((part) => part.rule === "allow") && unmatched.every((part) => INERT.has(part.words[0] ?? "")),
+    safe: parts.every((part) => part.safe || part.rule === "allow"),
+    ...(proposedPrefix && { proposedPrefix }),
+  };
+}
+
+/** Rules against a program hold by whatever path it is called; a rule in its favour only as it is written. */
+function rulesAgainst(words: readonly string[], rules: readonly PrefixRule[]): RuleMatch[] {
+  const [program = "", ...args] = words;
+  return [matchRules(rules, words), matchRules(rules, [programName(program), ...args])]
+    .filter((match) => match !== undefined)
+    .filter((match) => match.decision !== "allow");
+}

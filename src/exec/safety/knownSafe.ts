@@ -1,0 +1,59 @@
+import type { BashParser } from "./bash.js";
+import { partsOf } from "./commandParts.js";
+import { isReadOnlyGit } from "./knownSafeGit.js";
+import { hasLong, hasShort, operands } from "./options.js";
+import type { PlainCommand } from "./plainScript.js";
+import { isSystemProgram, programName } from "./program.js";
+
+/**
+ * Commands that only look. Stricter than Codex 0.92.0 in these forms, which it counts as safe:
+ *
+ * | form | why not |
+ * |---|---|
+ * | `./ls`, `/home/me/cat`, `./bash -lc …` | a program outside the system folders may be anything |
+ * | `git diff --output=f`, `--ext-diff` (also cut short) | writes a file, runs a program |
+ * | `git branch x`, `-D x`, `-m a b`, … | creates, deletes, renames; only listing is safe |
+ * | `cargo check` | runs the build scripts of the workspace |
+ * | `uniq in out` | writes its second operand |
+ * | `base64 -Do f`, `rg -nz` | the refused option inside a cluster |
+ * | `sed -n 1p -i` | an option where a file is expected |
+ * | `find *`, `git diff *`, `rg x *`, … unquoted | a file may be called `-delete` or `--pre=…` |
+ * | `find . -d\elete`, `{-delete,-print}` | words are read as bash reads them |
+ */
+export function isKnownSafe(argv: readonly string[], parser: BashParser, platform: NodeJS.Platform = process.platform): boolean {
+  return partsOf(argv, parser).every((part) => isSafePart(part, platform));
+}
+
+const ALWAYS_SAFE = new Set(
+  "cat cd cut echo expr false grep head id ls nl paste pwd rev seq stat tail tr true uname wc which whoami".split(" "),
+);
+const SAFE_ON_LINUX = new Set(["numfmt", "tac"]);
+
+type Condition = (args: readonly string[]) => boolean;
+
+const SAFE_WHEN: ReadonlyMap<string, Condition> = new Map<string, Condition>([
+  ["base64", (args) => !hasShort(args, "o") && !hasLong(args, "--output")],
+  ["find", (args) => !args.some((word) => /^-(exec|execdir|ok|okdir|delete|fls|fprint|fprint0|fprintf)$/.test(word))],
+  ["git", isReadOnlyGit],
+  ["rg", (args) => !hasShort(args, "z") && !["--pre", "--hostname-bin", "--search-zip"].some((option) => hasExact(args, option))],
+  ["sed", printsLines],
+  ["uniq", (args) => operands(args, ["-f", "-s", "-w", "--skip-fields", "--skip-chars", "--check-chars"]).length <= 1],
+]);
+
+export function isSafePart({ words, mayGainOptions }: PlainCommand, platform: NodeJS.Platform = process.platform): boolean {
+  const [program, ...args] = words;
+  if (program === undefined || !isSystemProgram(program)) return false;
+  const name = programName(program);
+  const condition = SAFE_WHEN.get(name);
+  if (condition) return !mayGainOptions && condition(args);
+  return ALWAYS_SAFE.has(name) || (platform === "linux" && SAFE_ON_LINUX.has(name));
+}
+
+function hasExact(args: readonly string[], option: string): boolean {
+  return args.some((word) => word === option || word.startsWith(`${option}=`));
+}
+
+/** `sed -n 12p file`, `sed -n 3,9p file`. */
+function printsLines([flag, range = "", file = "-", ...more]: readonly string[]): boolean {
+  return flag === "-n" && /^\d+(,\d+)?p$/.test(range) && (file === "-" || !file.startsWith("-")) && more.length === 0;
+}

@@ -1,0 +1,103 @@
+import { statSync } from "node:fs";
+import type { SandboxPolicy } from "../../threads/model.js";
+import { ProgramNotStarted, SandboxUnavailable, WorkingFolderMissing } from "../errors.js";
+import type { Launch } from "../launch.js";
+import { confine, contain } from "./bubblewrap.js";
+import type { ConfinedCommand } from "./confinement.js";
+import type { WhereToLook } from "./findBubblewrap.js";
+import { Placeholders } from "./placeholders.js";
+import { launchPlainly, sweepLeftovers } from "./plain.js";
+import { type ProbedContainment, type ProbedSandbox, probeContainment, probeSandbox } from "./probe.js";
+import { launchSeatbelt } from "./seatbelt.js";
+import { launchUnshared } from "./unshare.js";
+
+export interface SandboxOptions extends WhereToLook {
+  /** Files and folders that sandboxed commands must not even read: credentials, tokens, our log. */
+  readonly hidden?: readonly string[];
+  /** Off: commands with full access are plain child processes (`sudo` works then, and a crash of the server leaves them running). */
+  readonly containFullAccess?: boolean;
+}
+
+export interface WrapOptions extends Omit<ConfinedCommand, "argv"> {
+  readonly policy: SandboxPolicy;
+  /** The thread's folder, which `workspace-write` opens. The command itself may start elsewhere. */
+  readonly workspace: string;
+}
+
+/** What stands between commands and the machine, and proved that it works here. */
+export interface Sandbox {
+  readonly backend: "bubblewrap" | "seatbelt" | "none";
+  /** Why there is none, with the remedy; otherwise the program in use. */
+  readonly detail: string;
+  /** What holds commands together that have full access. */
+  readonly fullAccess: "bubblewrap" | "unshare" | "plain";
+  /** Throws rather than run a command with less than its policy. */
+  wrap(argv: readonly string[], options: WrapOptions): Launch;
+  /** Tidies up when no more commands will come; the end of the process does so too. */
+  close(): void;
+}
+
+/** Tries the complete sandbox once, and keeps the answer. */
+export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
+  const probed = await probeSandbox(options);
+  const fullAccess = options.containFullAccess === false ? PLAIN : await probeContainment(probed.candidates);
+  if (fullAccess.kind === "plain") sweepLeftovers();
+  const placeholders = new Placeholders();
+  const tidyUp = () => placeholders.close();
+  process.once("exit", tidyUp);
+  const hidden = options.hidden ?? [];
+  const launchConfined = (command: ConfinedCommand, { policy, workspace }: WrapOptions): Launch => {
+    const confinement = { policy, workspace, hidden, serverEnv: options.env };
+    switch (probed.backend) {
+      case "bubblewrap":
+        return confine(probed.bubblewrap, command, { ...confinement, placeholders });
+      case "seatbelt":
+        return launchSeatbelt(command, confinement);
+      case "none":
+        throw new SandboxUnavailable(probed.reason);
+    }
+  };
+  return {
+    backend: probed.backend,
+    detail: detailOf(probed),
+    fullAccess: fullAccess.kind,
+    close() {
+      process.off("exit", tidyUp);
+      tidyUp();
+    },
+    wrap(argv, wrapOptions) {
+      const command = { ...wrapOptions, argv };
+      assertRunnable(command);
+      return wrapOptions.policy.type === "danger-full-access" ? launchFreely(command, fullAccess) : launchConfined(command, wrapOptions);
+    },
+  };
+}
+
+const PLAIN: ProbedContainment = { kind: "plain" };
+
+function launchFreely(command: ConfinedCommand, fullAccess: ProbedContainment): Launch {
+  switch (fullAccess.kind) {
+    case "bubblewrap":
+      return contain(fullAccess.bubblewrap, command);
+    case "unshare":
+      return launchUnshared(command);
+    case "plain":
+      return launchPlainly(command);
+  }
+}
+
+function assertRunnable({ argv, cwd }: ConfinedCommand): void {
+  if (!argv[0]) throw new ProgramNotStarted("the command", "it is empty");
+  if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) throw new WorkingFolderMissing(cwd);
+}
+
+function detailOf(probed: ProbedSandbox): string {
+  switch (probed.backend) {
+    case "bubblewrap":
+      return probed.bubblewrap.program;
+    case "seatbelt":
+      return "/usr/bin/sandbox-exec (not proven)";
+    case "none":
+      return probed.reason;
+  }
+}

@@ -1,0 +1,99 @@
+import { ProgramNotStarted, SandboxFailed } from "../errors.js";
+import type { Descriptor, Launch, SandboxReport } from "../launch.js";
+import type { ConfinedCommand } from "./confinement.js";
+import { allowsNetwork } from "./policy.js";
+import { seccompFilter } from "./seccomp.js";
+import { type MountedConfinement, openTree } from "./tree.js";
+
+export interface Bubblewrap {
+  readonly program: string;
+  /** Absent before version 0.8; the filter refuses nested user namespaces as well. */
+  readonly disablesUserNamespaces: boolean;
+}
+
+const OPTIONS_FD = 3;
+const STATUS_FD = 4;
+const SECCOMP_FD = 5;
+const FIRST_MOUNT_FD = 6;
+
+/**
+ * The command inside read-only or workspace-write. Every flag matters: without `--cap-drop`, for one, a command of root keeps
+ * all capabilities, and can make `/` writable again.
+ */
+export function confine(bubblewrap: Bubblewrap, command: ConfinedCommand, confinement: MountedConfinement): Launch {
+  const network = allowsNetwork(confinement.policy);
+  const filter = seccompFilter(process.arch, { network });
+  if (!filter) throw new SandboxFailed(`there is no system call filter for ${process.arch}`);
+  const tree = openTree(confinement, { firstDescriptor: FIRST_MOUNT_FD });
+  const options = [
+    ...words("--die-with-parent --unshare-user --unshare-pid --unshare-ipc --unshare-uts --cap-drop ALL"),
+    ...(bubblewrap.disablesUserNamespaces ? ["--disable-userns"] : []),
+    ...(network ? [] : ["--unshare-net"]),
+    ...tree.flags,
+    ...words(`--seccomp ${SECCOMP_FD} --json-status-fd ${STATUS_FD}`),
+    ...insideFlags(command),
+  ];
+  const descriptors: Descriptor[] = [
+    optionBytes(options),
+    { kind: "status" },
+    { kind: "bytes", bytes: filter },
+    ...tree.descriptors.map((fd): Descriptor => ({ kind: "open", fd })),
+  ];
+  return { ...launchOf(bubblewrap, command, descriptors), release: () => tree.release() };
+}
+
+/** Full access to everything but its own end: a PID namespace, so that nothing outlives the command or the server. */
+export function contain(bubblewrap: Bubblewrap, command: ConfinedCommand): Launch {
+  const options = [
+    ...words(`--die-with-parent --dev-bind / / --proc /proc --unshare-pid --json-status-fd ${STATUS_FD}`),
+    ...insideFlags(command),
+  ];
+  return { ...launchOf(bubblewrap, command, [optionBytes(options), { kind: "status" }]), release: () => {} };
+}
+
+/**
+ * Options and environment go over a descriptor, and the sandbox program itself gets no environment: it runs outside, and a
+ * variable such as LD_PRELOAD may come from a login profile that a sandboxed command could write.
+ */
+function launchOf({ program }: Bubblewrap, { argv }: ConfinedCommand, descriptors: readonly Descriptor[]): Omit<Launch, "release"> {
+  return {
+    program,
+    args: ["--args", String(OPTIONS_FD), "--", ...argv],
+    cwd: "/",
+    env: {},
+    descriptors,
+    containment: { kind: "namespace" },
+    sandbox: REPORT,
+  };
+}
+
+function insideFlags({ cwd, env, terminal }: ConfinedCommand): string[] {
+  return [
+    ...(terminal ? [] : ["--new-session"]),
+    "--clearenv",
+    ...Object.entries(env).flatMap(([name, value]) => ["--setenv", name, value]),
+    "--chdir",
+    cwd,
+  ];
+}
+
+function words(flags: string): string[] {
+  return flags.split(" ");
+}
+
+function optionBytes(options: readonly string[]): Descriptor {
+  return { kind: "bytes", bytes: Buffer.from(options.map((option) => `${option}\0`).join("")) };
+}
+
+const REPORT: SandboxReport = {
+  readStatus: (report) => ({
+    firstProcess: Number(/"child-pid": (\d+)/.exec(report)?.[1]) || undefined,
+    ran: report.includes('"exit-code"'),
+  }),
+  explain: (stderr) => {
+    const complaint = stderr.trim().replace(/^bwrap: /, "");
+    const [, program, reason] = /^execvp (.+): (.+)$/.exec(complaint) ?? [];
+    if (program !== undefined && reason !== undefined) return new ProgramNotStarted(program, reason);
+    return new SandboxFailed(complaint || "bubblewrap ended without a word");
+  },
+};

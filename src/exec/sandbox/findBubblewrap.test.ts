@@ -1,0 +1,51 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { bubblewrapCandidates } from "./findBubblewrap.js";
+
+let home: string;
+beforeEach(() => {
+  home = realpathSync(mkdtempSync(path.join(tmpdir(), "find-")));
+});
+afterEach(() => rmSync(home, { recursive: true, force: true }));
+
+function program(...steps: string[]): string {
+  const file = path.join(home, ...steps);
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(file, "", { mode: 0o755 });
+  return file;
+}
+
+function candidates(folders: readonly string[], options: { bin?: string; codexBin?: string } = {}): string[] {
+  return bubblewrapCandidates({ env: { PATH: folders.join(":") }, workspace: path.join(home, "work"), ...options });
+}
+
+it("a named program is the only one", () => {
+  const onPath = program("bin/bwrap");
+  expect(candidates([path.dirname(onPath)], { bin: "/opt/bwrap" })).toEqual(["/opt/bwrap"]);
+});
+
+it("programs on the PATH come in its order, those that cannot be run left out", () => {
+  const [first, second] = [program("a/bwrap"), program("b/bwrap")];
+  writeFileSync(path.join(home, "bwrap"), "");
+  expect(candidates([home, path.join(home, "a"), path.join(home, "b")])).toEqual([first, second]);
+});
+
+it("a folder that commands or package runners may fill is not trusted", () => {
+  program("work/bin/bwrap");
+  program("x/node_modules/.bin/bwrap");
+  expect(candidates([path.join(home, "work/bin"), path.join(home, "x/node_modules/.bin"), "relative", ""])).toEqual([]);
+});
+
+it("the one in Codex's package comes last", () => {
+  const onPath = program("bin/bwrap");
+  const launcher = program("lib/node_modules/@openai/codex/bin/codex.js");
+  const bundled = program("lib/node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/codex-resources/bwrap");
+  symlinkSync(launcher, path.join(home, "bin/codex"));
+  expect([candidates([path.dirname(onPath)]), candidates([], { codexBin: launcher })]).toEqual([[onPath, bundled], [bundled]]);
+});
+
+it("a Codex that is no package has none", () => {
+  expect(candidates([], { codexBin: program("opt/codex") })).toEqual([]);
+});

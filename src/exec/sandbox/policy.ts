@@ -1,0 +1,120 @@
+import { lstatSync, readFileSync, statSync } from "node:fs";
+import path from "node:path";
+import type { SandboxPolicy } from "../../threads/model.js";
+import { isInside } from "./paths.js";
+import { followLinks, isThere, resolvedAsFarAsPossible } from "./realPath.js";
+
+/** Names that a command must not change in any folder it may write: they decide what runs outside the sandbox later. */
+export const PROTECTED_NAMES = [".git", ".codex", ".agents"] as const;
+
+export interface WritableRoot {
+  /** As it was configured; `root` is where that leads. */
+  readonly given: string;
+  readonly root: string;
+  /** The links on the way there. */
+  readonly links: readonly string[];
+  /** Real paths that stay read-only, whether they exist or not. Those of a worktree may lie outside the root. */
+  readonly protectedPaths: readonly string[];
+  /** `/tmp` and `$TMPDIR` are given for convenience; the others were asked for. */
+  readonly temporary: boolean;
+}
+
+export interface Place {
+  /** The thread's folder. Not the folder a command starts in: the model chooses that one. */
+  readonly workspace: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** The folders a policy lets commands write, by real path, each once. A configured folder that does not exist is left out. */
+export function writableRoots(policy: SandboxPolicy, { workspace, env }: Place): WritableRoot[] {
+  switch (policy.type) {
+    case "read-only":
+      return [];
+    case "danger-full-access":
+      return [{ given: "/", root: "/", links: [], protectedPaths: [], temporary: false }];
+    case "workspace-write": {
+      const asked = [...(policy.writable_roots ?? []).map((root) => path.resolve(workspace, root)), path.resolve(workspace)];
+      const convenient = temporaryFolders(policy, env);
+      return unique([
+        ...asked.flatMap((given) => resolveRoot(given, { temporary: false })),
+        ...convenient.flatMap((given) => resolveRoot(given, { temporary: true })),
+      ]);
+    }
+  }
+}
+
+/** Decides by the longest of the roots and protected paths above a path; a folder that is both was asked for, so it is writable. */
+export function mayWrite(roots: readonly WritableRoot[], realPath: string): boolean {
+  const allowed = longestAround(
+    realPath,
+    roots.map(({ root }) => root),
+  );
+  const forbidden = longestAround(
+    realPath,
+    roots.flatMap(({ protectedPaths }) => protectedPaths),
+  );
+  return allowed !== undefined && (forbidden === undefined || allowed.length >= forbidden.length);
+}
+
+export function allowsNetwork(policy: SandboxPolicy): boolean {
+  return policy.type === "danger-full-access" || (policy.type === "workspace-write" && policy.network_access);
+}
+
+function temporaryFolders(policy: Extract<SandboxPolicy, { type: "workspace-write" }>, env: Place["env"]): string[] {
+  const fromEnv = policy.exclude_tmpdir_env_var ? undefined : env["TMPDIR"];
+  return [
+    ...(policy.exclude_slash_tmp ? [] : ["/tmp"]),
+    ...(fromEnv !== undefined && path.isAbsolute(fromEnv) ? [path.resolve(fromEnv)] : []),
+  ];
+}
+
+function resolveRoot(given: string, { temporary }: { temporary: boolean }): WritableRoot[] {
+  const found = followLinks(given);
+  if (!found || !isFolder(found.real)) return [];
+  return [{ given, root: found.real, links: found.links, protectedPaths: protectedPathsIn(found.real), temporary }];
+}
+
+function protectedPathsIn(root: string): string[] {
+  return [...PROTECTED_NAMES.map((name) => path.join(root, name)), ...gitFoldersBehind(path.join(root, ".git"))];
+}
+
+const LARGEST_GIT_POINTER_BYTES = 4096;
+
+/** In worktrees and submodules `.git` is a file that names the folder; hooks and configuration may be in yet another one. */
+function gitFoldersBehind(dotGit: string): string[] {
+  const target = /^gitdir: (.+)$/m.exec(readSmallFile(dotGit) ?? "")?.[1];
+  if (target === undefined) return [];
+  const own = resolvedAsFarAsPossible(path.resolve(path.dirname(dotGit), target));
+  const common = readSmallFile(path.join(own, "commondir"))?.trim();
+  return [own, ...(common ? [resolvedAsFarAsPossible(path.resolve(own, common))] : [])].map(firstMissingOf);
+}
+
+/** What a path needs first to come into being; the path itself when it is there. */
+function firstMissingOf(file: string): string {
+  const parent = path.dirname(file);
+  return isThere(file) || isThere(parent) ? file : firstMissingOf(parent);
+}
+
+function readSmallFile(file: string): string | undefined {
+  try {
+    const kind = statSync(file);
+    return kind.isFile() && kind.size <= LARGEST_GIT_POINTER_BYTES ? readFileSync(file, "utf8") : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isFolder(file: string): boolean {
+  return lstatSync(file, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+/** A folder that was asked for stays so when it is also a temporary one. */
+function unique(roots: readonly WritableRoot[]): WritableRoot[] {
+  return roots.filter(({ root }, at) => roots.findIndex((other) => other.root === root) === at);
+}
+
+function longestAround(realPath: string, folders: readonly string[]): string | undefined {
+  return folders
+    .filter((folder) => isInside(realPath, folder))
+    .reduce<string | undefined>((best, folder) => (best !== undefined && best.length >= folder.length ? best : folder), undefined);
+}

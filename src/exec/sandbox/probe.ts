@@ -1,0 +1,109 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { describe } from "../../lib/errors.js";
+import type { SandboxPolicy } from "../../threads/model.js";
+import type { Launch } from "../launch.js";
+import { runCommand } from "../run.js";
+import { type Bubblewrap, confine, contain } from "./bubblewrap.js";
+import { bubblewrapCandidates, type WhereToLook } from "./findBubblewrap.js";
+import { Placeholders } from "./placeholders.js";
+import { launchSeatbelt } from "./seatbelt.js";
+import { launchUnshared } from "./unshare.js";
+
+export type ProbedSandbox = { readonly candidates: readonly string[] } & (
+  | { readonly backend: "bubblewrap"; readonly bubblewrap: Bubblewrap }
+  | { readonly backend: "seatbelt" }
+  | { readonly backend: "none"; readonly reason: string }
+);
+
+export type ProbedContainment =
+  | { readonly kind: "bubblewrap"; readonly bubblewrap: Bubblewrap }
+  | { readonly kind: "unshare" }
+  | { readonly kind: "plain" };
+
+const PROBE_MS = 5_000;
+
+/** That a program is there says nothing: the kernel, a container or a security module may forbid what it needs. So all of it is run once. */
+export async function probeSandbox(options: WhereToLook): Promise<ProbedSandbox> {
+  if (process.platform === "darwin") return probeSeatbelt();
+  const candidates = process.platform === "linux" ? bubblewrapCandidates(options) : [];
+  const complaints: string[] = [];
+  for (const program of candidates) {
+    for (const disablesUserNamespaces of [true, false]) {
+      const bubblewrap = { program, disablesUserNamespaces };
+      const complaint = await complaintInScratchFolder((workspace) => confine(bubblewrap, scratchCommand(workspace), scratch(workspace)));
+      if (complaint === undefined) return { candidates, backend: "bubblewrap", bubblewrap };
+      if (disablesUserNamespaces) complaints.push(`${program}: ${complaint}`);
+      if (!complaint.includes("Unknown option --disable-userns")) break;
+    }
+  }
+  return { candidates, backend: "none", reason: reasonOf(complaints) };
+}
+
+/** Full access needs less, and may work where the sandbox does not. */
+export async function probeContainment(candidates: readonly string[]): Promise<ProbedContainment> {
+  const command = scratchCommand("/");
+  for (const program of candidates) {
+    const bubblewrap = { program, disablesUserNamespaces: false };
+    if ((await complaintOf(() => contain(bubblewrap, command))) === undefined) return { kind: "bubblewrap", bubblewrap };
+  }
+  const unshares = process.platform === "linux" && (await complaintOf(() => launchUnshared(command))) === undefined;
+  return { kind: unshares ? "unshare" : "plain" };
+}
+
+async function probeSeatbelt(): Promise<ProbedSandbox> {
+  const complaint = await complaintInScratchFolder((workspace) => launchSeatbelt(scratchCommand(workspace), scratch(workspace)));
+  return complaint === undefined
+    ? { candidates: [], backend: "seatbelt" }
+    : { candidates: [], backend: "none", reason: `sandbox-exec: ${complaint}` };
+}
+
+/** What went wrong, or nothing. */
+async function complaintOf(launch: () => Launch): Promise<string | undefined> {
+  try {
+    const { exitCode, stderr } = await runCommand(launch(), { timeoutMs: PROBE_MS }).result;
+    return exitCode === 0 ? undefined : stderr.trim() || `it ended with exit code ${exitCode}`;
+  } catch (error) {
+    return describe(error);
+  }
+}
+
+async function complaintInScratchFolder(launch: (folder: string) => Launch): Promise<string | undefined> {
+  let folder: string;
+  try {
+    folder = mkdtempSync(path.join(tmpdir(), "codex-mcpd-probe-"));
+  } catch (error) {
+    return `it cannot be tried without a temporary folder (${describe(error)})`;
+  }
+  try {
+    return await complaintOf(() => launch(folder));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function scratchCommand(cwd: string) {
+  return { argv: ["true"], cwd, env: { PATH: "/usr/local/bin:/usr/bin:/bin" } };
+}
+
+const SCRATCH_POLICY: SandboxPolicy = {
+  type: "workspace-write",
+  network_access: false,
+  exclude_slash_tmp: true,
+  exclude_tmpdir_env_var: true,
+};
+
+function scratch(workspace: string) {
+  return { policy: SCRATCH_POLICY, workspace, serverEnv: {}, hidden: [], placeholders: new Placeholders() };
+}
+
+function reasonOf(complaints: readonly string[]): string {
+  if (process.platform !== "linux") return `there is no sandbox for ${process.platform}`;
+  if (complaints.length === 0)
+    return "bubblewrap is not installed; install the package `bubblewrap` or name the program with --sandbox-bin";
+  const hint = complaints.some((complaint) => /uid map|user namespace|Operation not permitted|Permission denied/i.test(complaint))
+    ? "; user namespaces seem to be forbidden here, by a container runtime or by AppArmor (kernel.apparmor_restrict_unprivileged_userns)"
+    : "";
+  return `bubblewrap does not work here: ${complaints.join("; ")}${hint}`;
+}

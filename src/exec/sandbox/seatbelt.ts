@@ -1,0 +1,86 @@
+import { SandboxFailed } from "../errors.js";
+import type { Launch } from "../launch.js";
+import type { ConfinedCommand, Confinement } from "./confinement.js";
+import { type Mount, planMounts } from "./mounts.js";
+import { launchPlainly } from "./plain.js";
+import { allowsNetwork, writableRoots } from "./policy.js";
+import { resolvedAsFarAsPossible } from "./realPath.js";
+
+/** Never looked up: it is part of macOS. */
+const SANDBOX_EXEC = "/usr/bin/sandbox-exec";
+
+/** The command inside a generated profile. Not proven: no part of this has run on a Mac. */
+export function launchSeatbelt(command: ConfinedCommand, { policy, workspace, serverEnv, hidden }: Confinement): Launch {
+  const mounts = planMounts(writableRoots(policy, { workspace, env: serverEnv }), hidden.map(resolvedAsFarAsPossible));
+  const profile = seatbeltProfile({ mounts, network: allowsNetwork(policy) });
+  return {
+    ...launchPlainly({ ...command, argv: [SANDBOX_EXEC, "-p", profile, "--", ...command.argv] }),
+    sandbox: {
+      readStatus: () => ({ firstProcess: undefined, ran: true }),
+      explain: (stderr) => new SandboxFailed(stderr),
+    },
+  };
+}
+
+export interface SeatbeltRules {
+  /** Outermost first. */
+  readonly mounts: readonly Mount[];
+  readonly network: boolean;
+}
+
+/**
+ * Everything is denied but what is listed; of the rules that match, the last one counts, which is what mounts do by lying on
+ * each other. Rules are by path, so that a protected name is protected before it exists.
+ */
+export function seatbeltProfile({ mounts, network }: SeatbeltRules): string {
+  return [
+    "(version 1)",
+    "(deny default)",
+    "; processes: its own kind only",
+    "(allow process-exec)",
+    "(allow process-fork)",
+    "(allow process-info* (target same-sandbox))",
+    "(allow signal (target same-sandbox))",
+    "; what every program asks the system for",
+    "(allow sysctl-read)",
+    "(allow ipc-posix-sem)",
+    "(allow pseudo-tty)",
+    "(allow user-preference-read)",
+    ...SYSTEM_NAMES.map((name) => `(allow mach-lookup (global-name ${quoted(name)}))`),
+    "; files: read everything, write where it is said",
+    "(allow file-read*)",
+    "(allow file-ioctl)",
+    ...DEVICES.map((device) => `(allow file-write* (literal ${quoted(device)}))`),
+    ...TERMINALS.map((pattern) => `(allow file-write* (regex #${quoted(pattern)}))`),
+    ...mounts.flatMap(rulesOf),
+    ...(network ? ["; network", "(allow network-outbound)", "(allow network-inbound)", "(allow system-socket)"] : []),
+    "",
+  ].join("\n");
+}
+
+const SYSTEM_NAMES = [
+  "com.apple.system.opendirectoryd.libinfo",
+  "com.apple.system.opendirectoryd.membership",
+  "com.apple.system.logger",
+  "com.apple.system.notification_center",
+  "com.apple.trustd.agent",
+] as const;
+
+const DEVICES = ["/dev/null", "/dev/zero", "/dev/tty", "/dev/dtracehelper"] as const;
+const TERMINALS = ["^/dev/fd/[0-9]+$", "^/dev/ttys[0-9]+$"] as const;
+
+function rulesOf({ path, access }: Mount): string[] {
+  const place = `(subpath ${quoted(path)})`;
+  switch (access) {
+    case "write":
+      return [`(allow file-write* ${place})`, `(deny file-write-unlink (literal ${quoted(path)}))`];
+    case "read":
+      return [`(deny file-write* ${place})`];
+    case "hidden":
+      return [`(deny file-read* file-write* ${place})`];
+  }
+}
+
+function quoted(text: string): string {
+  return `"${text.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
+}

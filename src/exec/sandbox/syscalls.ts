@@ -1,0 +1,123 @@
+/** What a command must not call whatever it is allowed to write or reach: ways around mounts, into other processes, or into the kernel. */
+export const DENIED_CALLS = [
+  "ptrace",
+  "process_vm_readv",
+  "process_vm_writev",
+  "pidfd_getfd",
+  "kcmp",
+  "mount",
+  "umount2",
+  "pivot_root",
+  "setns",
+  "open_tree",
+  "move_mount",
+  "fsopen",
+  "fsconfig",
+  "fsmount",
+  "fspick",
+  "mount_setattr",
+  "open_by_handle_at",
+  "io_uring_setup",
+  "io_uring_enter",
+  "io_uring_register",
+  "bpf",
+  "perf_event_open",
+  "userfaultfd",
+  "keyctl",
+  "add_key",
+  "request_key",
+  "kexec_load",
+  "kexec_file_load",
+  "init_module",
+  "finit_module",
+  "delete_module",
+] as const;
+
+type Call = (typeof DENIED_CALLS)[number] | "clone" | "clone3" | "unshare" | "socket";
+
+export interface CallTable {
+  /** The kernel's AUDIT_ARCH_… constant. */
+  readonly auditArch: number;
+  /** Calls at or above this number belong to another calling convention (x32). */
+  readonly foreignFrom?: number;
+  readonly numbers: Readonly<Record<Call, number>>;
+}
+
+/** The same on every architecture since Linux 5.1. */
+const UNIFIED = {
+  io_uring_setup: 425,
+  io_uring_enter: 426,
+  io_uring_register: 427,
+  open_tree: 428,
+  move_mount: 429,
+  fsopen: 430,
+  fsconfig: 431,
+  fsmount: 432,
+  fspick: 433,
+  clone3: 435,
+  pidfd_getfd: 438,
+  mount_setattr: 442,
+} as const;
+
+/** By `process.arch`. The arm64 numbers are taken from the kernel's generic table and have not been run. */
+export const CALL_TABLES: Readonly<Record<string, CallTable>> = {
+  x64: {
+    auditArch: 0xc000003e,
+    foreignFrom: 0x40000000,
+    numbers: {
+      ...UNIFIED,
+      socket: 41,
+      clone: 56,
+      ptrace: 101,
+      pivot_root: 155,
+      mount: 165,
+      umount2: 166,
+      init_module: 175,
+      delete_module: 176,
+      kexec_load: 246,
+      add_key: 248,
+      request_key: 249,
+      keyctl: 250,
+      unshare: 272,
+      perf_event_open: 298,
+      open_by_handle_at: 304,
+      setns: 308,
+      process_vm_readv: 310,
+      process_vm_writev: 311,
+      kcmp: 312,
+      finit_module: 313,
+      kexec_file_load: 320,
+      bpf: 321,
+      userfaultfd: 323,
+    },
+  },
+  arm64: {
+    auditArch: 0xc00000b7,
+    numbers: {
+      ...UNIFIED,
+      umount2: 39,
+      mount: 40,
+      pivot_root: 41,
+      unshare: 97,
+      kexec_load: 104,
+      init_module: 105,
+      delete_module: 106,
+      ptrace: 117,
+      socket: 198,
+      add_key: 217,
+      request_key: 218,
+      keyctl: 219,
+      clone: 220,
+      perf_event_open: 241,
+      open_by_handle_at: 265,
+      setns: 268,
+      process_vm_readv: 270,
+      process_vm_writev: 271,
+      kcmp: 272,
+      finit_module: 273,
+      bpf: 280,
+      userfaultfd: 282,
+      kexec_file_load: 294,
+    },
+  },
+};

@@ -1,0 +1,183 @@
+import { randomInt } from "node:crypto";
+import { StringDecoder } from "node:string_decoder";
+import { AppError } from "../lib/errors.js";
+import { within } from "./deadline.js";
+import type { Launch } from "./launch.js";
+import { HeadAndTail } from "./output.js";
+import { type CommandResult, type RunningCommand, type RunOptions, runCommand } from "./run.js";
+
+export class UnknownSession extends AppError {
+  readonly code = "unknown_session";
+  constructor(sessionId: number) {
+    super(`Unknown process id ${sessionId}`);
+  }
+}
+
+export class InputClosed extends AppError {
+  readonly code = "input_closed";
+  constructor() {
+    super("stdin is closed for this session; rerun exec_command with tty=true to keep stdin open");
+  }
+}
+
+/** What a command has said since the last report, and whether it still runs. */
+export interface SessionReport {
+  readonly output: string;
+  readonly wallTimeMs: number;
+  /** Exactly one of the two is there. */
+  readonly sessionId: number | undefined;
+  readonly exitCode: number | undefined;
+}
+
+export interface StartedSession {
+  readonly report: SessionReport;
+  /** The command's end, also when that is long after the report. */
+  readonly finished: Promise<CommandResult>;
+}
+
+export interface WaitOptions {
+  readonly yieldTimeMs: number;
+  readonly signal: AbortSignal;
+}
+
+export const MOST_SESSIONS = 64;
+/** The most recently used ones are never ended to make room. */
+const SPARED_SESSIONS = 8;
+const FIRST_ID = 1_000;
+const LAST_ID = 99_999;
+
+/** Commands that may outlast the call that started them. They belong to a thread, and end with it. */
+export class ExecSessions implements AsyncDisposable {
+  /** Least recently used first. */
+  readonly #sessions = new Map<number, Session>();
+  /** Told to end, and not gone yet. */
+  readonly #ending = new Set<Session>();
+
+  get size(): number {
+    return this.#sessions.size;
+  }
+
+  /** Waits for the command's end, but not longer than asked. Cancelled meanwhile, the command is ended as well. */
+  async start(launch: Launch, options: WaitOptions & Pick<RunOptions, "stdin" | "onOutput">): Promise<StartedSession> {
+    this.#makeRoom();
+    const session: Session = new Session(this.#newId(), launch, { ...options, onEnd: () => this.#ending.delete(session) });
+    this.#sessions.set(session.id, session);
+    try {
+      return { report: await this.#report(session, options), finished: session.finished };
+    } catch (error) {
+      this.#tellToEnd(session);
+      await session.ended;
+      throw error;
+    }
+  }
+
+  /** Hands input to the command, and waits for what it says to it. */
+  async write(sessionId: number, chars: string, options: WaitOptions): Promise<SessionReport> {
+    const session = this.#sessions.get(sessionId);
+    if (!session) throw new UnknownSession(sessionId);
+    this.#sessions.delete(sessionId);
+    this.#sessions.set(sessionId, session);
+    if (chars !== "" && !(await session.write(chars))) throw new InputClosed();
+    return this.#report(session, options);
+  }
+
+  /** Ends all commands, and comes back when they are gone. */
+  async endAll(): Promise<void> {
+    for (const session of this.#sessions.values()) this.#tellToEnd(session);
+    await Promise.all([...this.#ending].map(({ ended }) => ended));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.endAll();
+  }
+
+  async #report(session: Session, { yieldTimeMs, signal }: WaitOptions): Promise<SessionReport> {
+    const startedAt = performance.now();
+    const exitCode = await untilAborted(signal, within(yieldTimeMs, session.finished, undefined)).then((result) => result?.exitCode);
+    if (exitCode !== undefined) this.#sessions.delete(session.id);
+    return {
+      output: session.takeOutput({ last: exitCode !== undefined }),
+      wallTimeMs: performance.now() - startedAt,
+      sessionId: exitCode === undefined ? session.id : undefined,
+      exitCode,
+    };
+  }
+
+  #makeRoom(): void {
+    if (this.#sessions.size < MOST_SESSIONS) return;
+    const idle = [...this.#sessions.values()].slice(0, -SPARED_SESSIONS);
+    const victim = idle.find(({ hasEnded }) => hasEnded) ?? idle[0];
+    if (victim) this.#tellToEnd(victim);
+  }
+
+  #tellToEnd(session: Session): void {
+    this.#sessions.delete(session.id);
+    this.#ending.add(session);
+    session.stop();
+  }
+
+  #newId(): number {
+    for (;;) {
+      const id = randomInt(FIRST_ID, LAST_ID + 1);
+      if (!this.#sessions.has(id)) return id;
+    }
+  }
+}
+
+class Session {
+  readonly finished: Promise<CommandResult>;
+  /** However it went. */
+  readonly ended: Promise<void>;
+  hasEnded = false;
+  readonly #command: RunningCommand;
+  readonly #decoder = new StringDecoder("utf8");
+  #unread = new HeadAndTail();
+
+  constructor(
+    readonly id: number,
+    launch: Launch,
+    { stdin, onOutput, onEnd }: Pick<RunOptions, "stdin" | "onOutput"> & { readonly onEnd: () => void },
+  ) {
+    this.#command = runCommand(launch, {
+      ...(stdin && { stdin }),
+      ...(onOutput && { onOutput }),
+      onBytes: (bytes) => this.#unread.push(bytes),
+    });
+    this.finished = this.#command.result;
+    const over = () => {
+      this.hasEnded = true;
+      onEnd();
+    };
+    this.ended = this.finished.then(over, over);
+  }
+
+  write(chars: string): Promise<boolean> {
+    return this.#command.write(chars);
+  }
+
+  stop(): void {
+    this.#command.stop();
+  }
+
+  /** A character of which only a part has come is kept for the next time. */
+  takeOutput({ last }: { last: boolean }): string {
+    const bytes = this.#unread.bytes();
+    this.#unread = new HeadAndTail();
+    return this.#decoder.write(bytes) + (last ? this.#decoder.end() : "");
+  }
+}
+
+/** The work goes on; its owner ends it. */
+async function untilAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  signal.throwIfAborted();
+  let onAbort = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => reject(signal.reason);
+    signal.addEventListener("abort", onAbort, { once: true });
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}

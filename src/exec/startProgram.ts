@@ -1,0 +1,143 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { constants } from "node:os";
+import type { Readable } from "node:stream";
+import { deferred } from "../lib/deferred.js";
+import { describe, errorCode } from "../lib/errors.js";
+import { ProgramNotStarted, SandboxFailed } from "./errors.js";
+import type { ProcessTree } from "./killTree.js";
+import type { Launch, SandboxStatus } from "./launch.js";
+import { type End, type OurSide, openStandardStreams, type StandardStreams } from "./standardStreams.js";
+import { strayDescriptors } from "./strayDescriptors.js";
+
+/** A program that runs, whatever it is that runs inside it. */
+export interface StartedProgram extends ProcessTree, OurSide {
+  /** As a shell counts: 128 + n for signal n. */
+  readonly exitCode: Promise<number>;
+  /** What the sandbox around the command has reported so far, if there is one. */
+  status(): SandboxStatus | undefined;
+  /** Resolves when all of its output has been read. */
+  readonly drained: Promise<true>;
+  /** Stops reading. */
+  close(options: { everythingIsGone: boolean }): void;
+}
+
+export interface StartOptions {
+  readonly stdin: "none" | "pipe";
+  readonly signal: AbortSignal;
+}
+
+/** Undefined when it was cancelled before it began. */
+export async function startProgram(launch: Launch, { stdin, signal }: StartOptions): Promise<StartedProgram | undefined> {
+  const standard = await openStandardStreams({ stdin });
+  if (signal.aborted) {
+    standard.handedOver();
+    standard.finish({ reusable: true });
+    return undefined;
+  }
+  const child = spawnWith(launch, standard);
+  const exitCode = exitOf(child);
+  feed(launch, child);
+  const streams = standard.of(child);
+  if (child.pid === undefined || !streams) {
+    standard.finish({ reusable: false });
+    await exitCode.catch((error: unknown) => Promise.reject(notStarted(launch, error)));
+    throw new ProgramNotStarted(launch.program, "it could not be started");
+  }
+  const report = readReport(launch, child);
+  const { stdout, stderr } = streams;
+  const drained = Promise.all([closed(stdout), closed(stderr), report.closed]).then((): true => true);
+  return {
+    ...streams,
+    pid: child.pid,
+    containment: launch.containment,
+    exitCode,
+    status: () => launch.sandbox?.readStatus(report.text()),
+    firstProcess: () => launch.sandbox?.readStatus(report.text()).firstProcess,
+    drained,
+    close: ({ everythingIsGone }) => {
+      for (const stream of [stdout, stderr, streams.stdin]) stream?.destroy();
+      standard.finish({ reusable: everythingIsGone });
+    },
+  };
+}
+
+function spawnWith(launch: Launch, standard: StandardStreams): ChildProcess {
+  try {
+    return spawn(launch.program, launch.args, {
+      cwd: launch.cwd,
+      env: launch.env,
+      // A group and a session of its own: no terminal, and signals reach all of it.
+      detached: true,
+      stdio: withoutStrays([
+        ...standard.ends,
+        ...launch.descriptors.map((descriptor) => (descriptor.kind === "open" ? descriptor.fd : "pipe")),
+      ]),
+    });
+  } catch (error) {
+    standard.finish({ reusable: false });
+    throw notStarted(launch, error);
+  } finally {
+    standard.handedOver();
+  }
+}
+
+function withoutStrays(ends: readonly End[]): End[] {
+  const last = Math.max(ends.length - 1, ...strayDescriptors().keys());
+  return Array.from({ length: last + 1 }, (_, fd) => ends[fd] ?? strayDescriptors().get(fd) ?? "ignore");
+}
+
+function feed({ descriptors }: Launch, child: ChildProcess): void {
+  for (const [at, descriptor] of descriptors.entries()) {
+    const stream = child.stdio[3 + at];
+    // A program that has ended takes nothing any more; its exit code tells.
+    stream?.on("error", () => {});
+    if (descriptor.kind === "bytes" && stream && "write" in stream) stream.end(descriptor.bytes);
+  }
+}
+
+interface Report {
+  text(): string;
+  readonly closed: Promise<void>;
+}
+
+/** Enough for what a sandbox reports; a command that got hold of the descriptor could not fill the memory. */
+const LONGEST_REPORT = 4096;
+
+function readReport({ descriptors }: Launch, child: ChildProcess): Report {
+  const at = descriptors.findIndex(({ kind }) => kind === "status");
+  const stream = at < 0 ? undefined : child.stdio[3 + at];
+  let text = "";
+  if (!stream || !("read" in stream)) return { text: () => text, closed: Promise.resolve() };
+  stream.on("data", (chunk: Buffer) => {
+    if (text.length < LONGEST_REPORT) text += chunk.toString("latin1");
+  });
+  return { text: () => text, closed: closed(stream) };
+}
+
+function exitOf(child: ChildProcess): Promise<number> {
+  const exit = deferred<number>();
+  child.once("error", (error) => exit.reject(error));
+  child.once("exit", (code, signal) => exit.resolve(code ?? 128 + (signal ? constants.signals[signal] : 0)));
+  // Whoever waits gets the failure; before anybody does it must not count as unhandled.
+  exit.promise.catch(() => {});
+  return exit.promise;
+}
+
+function closed(stream: Readable): Promise<void> {
+  return new Promise((resolve) => {
+    stream.once("close", resolve);
+    stream.once("error", () => resolve());
+  });
+}
+
+function notStarted({ program, sandbox }: Launch, error: unknown): Error {
+  const reason = REASONS[errorCode(error) ?? ""] ?? describe(error);
+  const gone = errorCode(error) === "ENOENT" || errorCode(error) === "EACCES";
+  return sandbox && gone ? new SandboxFailed(`${program}: ${reason}`) : new ProgramNotStarted(program, reason);
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: "No such file or directory",
+  EACCES: "Permission denied",
+  E2BIG: "Argument list too long",
+};

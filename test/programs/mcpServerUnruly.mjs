@@ -1,0 +1,73 @@
+// An MCP server that misbehaves as its arguments say:
+//   exit              complains on stderr and ends before it has said anything
+//   silent            never answers
+//   late FILE         answers nothing before the file is there
+//   noisy             prints on stdout what is no message, and megabytes on stderr
+//   stubborn          neither the end of its input nor a polite signal ends it
+//   breeder           starts a stubborn child in its process group
+//   named NAME…       offers tools with these names
+// and at the first call of a tool:
+//   hoarse            closes its output, and lives on
+//   brittle           is killed
+//   forsaking         ends, while a stubborn child of it holds its output open
+import { spawn } from "node:child_process";
+import { closeSync, existsSync, watch } from "node:fs";
+import path from "node:path";
+import { createInterface } from "node:readline";
+
+const [behaviour, ...words] = process.argv.slice(2);
+
+process.stdout.on("error", () => {});
+
+if (behaviour === "exit") {
+  console.error(`starting\nno licence for ${process.env.LICENCE_KEY}`);
+  process.exit(3);
+}
+if (behaviour === "noisy") {
+  console.log("welcome\n{ not json\n[1]\n");
+  for (let megabytes = 0; megabytes < 5; megabytes++) console.error("e".repeat(1_000_000));
+}
+if (behaviour === "stubborn") ignoreTheEnd();
+if (behaviour === "breeder" || behaviour === "forsaking")
+  spawn(process.execPath, [import.meta.filename, "stubborn"], { stdio: ["ignore", "inherit", "inherit"] });
+if (behaviour === "late") await appearance(words[0]);
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const { id, method } = JSON.parse(line);
+  if (id === undefined || behaviour === "silent") continue;
+  process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, ...answerTo(method) })}\n`, () => {});
+}
+
+function answerTo(method) {
+  switch (method) {
+    case "initialize":
+      return { result: { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "unruly", version: "1" } } };
+    case "tools/list":
+      // Neither a description nor a schema of the proper form.
+      return { result: { tools: (behaviour === "named" ? words : ["pid"]).map((name) => ({ name, inputSchema: {} })) } };
+    case "tools/call":
+      if (behaviour === "hoarse") closeSync(1);
+      if (behaviour === "brittle") process.kill(process.pid, "SIGKILL");
+      if (behaviour === "forsaking") process.exit(5);
+      return { result: { content: [{ type: "text", text: String(process.pid) }] } };
+    default:
+      return { error: { code: -32_601, message: "Method not found" } };
+  }
+}
+
+function ignoreTheEnd() {
+  process.on("SIGTERM", () => {});
+  setInterval(() => {}, 60_000);
+}
+
+function appearance(file) {
+  return new Promise((resolve) => {
+    const watcher = watch(path.dirname(file), look);
+    function look() {
+      if (!existsSync(file)) return;
+      watcher.close();
+      resolve();
+    }
+    look();
+  });
+}

@@ -1,0 +1,21 @@
+// Says what sandbox there is where it is started, and what becomes of a command under each policy.
+import { runCommand } from "../../src/exec/run.js";
+import { openSandbox } from "../../src/exec/sandbox/backend.js";
+import { describe } from "../../src/lib/errors.js";
+import type { SandboxPolicy } from "../../src/threads/model.js";
+
+const sandbox = await openSandbox({ env: process.env, workspace: "/" });
+
+async function outcomeOf(policy: SandboxPolicy): Promise<string> {
+  try {
+    const env = { PATH: process.env["PATH"] ?? "" };
+    return (await runCommand(sandbox.wrap(["echo", "ran"], { policy, workspace: "/", cwd: "/", env })).result).stdout;
+  } catch (error) {
+    return describe(error);
+  }
+}
+
+const { backend, detail, fullAccess } = sandbox;
+const readOnly = await outcomeOf({ type: "read-only" });
+const free = await outcomeOf({ type: "danger-full-access" });
+process.stdout.write(JSON.stringify({ backend, detail, fullAccess, readOnly, free }));

@@ -1,0 +1,183 @@
+import { CALL_TABLES } from "../../src/exec/sandbox/syscalls.js";
+
+/** One way in which a command may try to do what its policy forbids. Harmless to the machine even where it works. */
+export interface Attempt {
+  readonly name: string;
+  /** Run by bash in the workspace. Prints ESCAPED when it worked. Variables: see `Stage`. */
+  readonly script: string;
+  readonly policy?: PolicyName;
+  /**
+   * Where the same script does work, which shows that it is a real attempt and that the sandbox is what stops it. Absent where
+   * it would harm the machine, or needs a way in that a plain process has not got either.
+   */
+  readonly worksFor?: "anyone" | "root" | "ordinary users";
+  /** Without any sandbox (the default), or in a PID namespace only, for what would otherwise stay behind on the machine. */
+  readonly worksIn?: "nothing" | "a PID namespace";
+}
+
+export interface Played {
+  readonly ended: string;
+  readonly escaped: boolean;
+  /** Seen from outside. */
+  readonly damage: readonly string[];
+  readonly said: string;
+}
+
+/** The same script with and, where that is a fair comparison, without the sandbox. */
+export interface Outcome {
+  readonly name: string;
+  readonly confined: Played;
+  readonly free: Played | undefined;
+}
+
+/** `home-writable`: the folder around the workspace may be written as well. */
+export type PolicyName = "read-only" | "workspace-write" | "home-writable" | "with network";
+
+const numbers: Readonly<Record<string, number>> = CALL_TABLES[process.arch]?.numbers ?? {};
+
+/** Perl is part of every Debian and can make any system call. A text argument starts with a quote; $b is an empty buffer. */
+function call(name: string, ...args: readonly (string | number)[]): string {
+  const texts = args.map((arg, at) => (String(arg).startsWith('"') ? `my $t${at} = ${arg}; ` : "")).join("");
+  const passed = args.map((arg, at) => (String(arg).startsWith('"') ? `$t${at}` : arg));
+  const made = `my $r = syscall(${[numbers[name], ...passed].join(", ")});`;
+  return `perl -e 'use Errno; my $b = "\\0" x 256; ${texts}$! = 0; ${made} print "ESCAPED\\n" unless $r == -1 && ($!{EPERM} || $!{ENOSYS})'`;
+}
+
+function reach(family: string, type: string, ...addresses: readonly string[]): string {
+  const connected = addresses.map((address) => `connect($s, ${address})`).join(" or ");
+  return `perl -MSocket -e 'socket(my $s, ${family}, ${type}, 0) or exit 1; ${connected} or exit 1; send($s, "in\\n", 0) or exit 1; print "ESCAPED\\n"'`;
+}
+
+const LOCALHOST = 'sockaddr_in($ENV{TCP_PORT}, inet_aton("127.0.0.1"))';
+const TCP = reach("PF_INET", "SOCK_STREAM", LOCALHOST);
+const UDP = reach("PF_INET", "SOCK_DGRAM", LOCALHOST);
+const UNIX = reach("PF_UNIX", "SOCK_STREAM", "sockaddr_un($ENV{UNIX_SOCKET})");
+// Some versions of Node fill the name up with zeros.
+const ABSTRACT = reach("PF_UNIX", "SOCK_STREAM", ...["a*", "a108"].map((form) => `pack("S ${form}", 1, "\\0$ENV{ABSTRACT_SOCKET}")`));
+
+const ON_FILES: readonly Attempt[] = [
+  { name: "write outside the roots", script: 'echo x > "$OUTSIDE/made" && echo ESCAPED', worksFor: "anyone" },
+  { name: "write outside by going up", script: "echo x > ../outside/made && echo ESCAPED", worksFor: "anyone" },
+  { name: "write in the workspace under read-only", policy: "read-only", script: "echo x > made && echo ESCAPED", worksFor: "anyone" },
+  { name: "write in /tmp under read-only", policy: "read-only", script: "mktemp && echo ESCAPED", worksFor: "anyone" },
+  {
+    name: "write through a link that leads outside",
+    script: 'ln -s "$OUTSIDE" link; echo x > link/made && echo ESCAPED',
+    worksFor: "anyone",
+  },
+  {
+    name: "change a file outside through a hard link",
+    script: 'ln "$OUTSIDE/file" hard && echo x >> hard && echo ESCAPED',
+    worksFor: "anyone",
+  },
+  { name: "plant a git hook", script: "echo x > .git/hooks/pre-commit && echo ESCAPED", worksFor: "anyone" },
+  { name: "change git's configuration", script: "git config core.pager evil && echo ESCAPED", worksFor: "anyone" },
+  { name: "put another .git in place of the old one", script: "mv .git old && mkdir .git && echo ESCAPED", worksFor: "anyone" },
+  { name: "remove .git", script: "rm -rf .git; [ -e .git ] || echo ESCAPED", worksFor: "anyone" },
+  {
+    name: "make a .codex that was not there",
+    script: "mkdir -p .codex && echo x > .codex/config.toml && echo ESCAPED",
+    worksFor: "anyone",
+  },
+  { name: "make .agents a link", script: 'rmdir .agents; ln -s "$OUTSIDE" .agents && [ -L .agents ] && echo ESCAPED', worksFor: "anyone" },
+  {
+    name: "make a .git in a folder that has none",
+    script: 'cd "$SECOND_ROOT" && git init -q . && echo x > .git/hooks/pre-commit && echo ESCAPED',
+    worksFor: "anyone",
+  },
+  {
+    name: "move the folder around the workspace and put another one there",
+    policy: "home-writable",
+    script: 'mv "$HOME_FOLDER/deep" "$HOME_FOLDER/away" && mkdir -p "$HOME_FOLDER/deep/workspace/.git/hooks" && echo ESCAPED',
+    worksFor: "anyone",
+  },
+  { name: "read credentials", script: 'grep -h top-secret "$CODEX_HOME/auth.json" && echo ESCAPED', worksFor: "anyone" },
+  {
+    name: "read credentials through a link",
+    script: 'ln -s "$CODEX_HOME/auth.json" a; grep -h top-secret a && echo ESCAPED',
+    worksFor: "anyone",
+  },
+  { name: "read the server's log", script: 'cat "$CODEX_HOME"/log/* && echo ESCAPED', worksFor: "anyone" },
+  {
+    name: "uncover credentials by moving their folder",
+    policy: "home-writable",
+    script: 'mv "$CODEX_HOME" "$HOME_FOLDER/other" && echo ESCAPED',
+    worksFor: "anyone",
+  },
+  {
+    name: "change a sysctl",
+    script: 'v=$(cat /proc/sys/kernel/core_pattern); echo "$v" > /proc/sys/kernel/core_pattern && echo ESCAPED',
+    worksFor: "root",
+  },
+  {
+    name: "find anything writable in /sys or /proc/sys",
+    script: "find /sys /proc/sys -type f -writable 2>/dev/null | grep -q . && echo ESCAPED",
+    worksFor: "root",
+  },
+  { name: "find a disk in /dev", script: 'for d in /dev/* /dev/*/*; do [ -b "$d" ] && echo ESCAPED; done', worksFor: "anyone" },
+  { name: "make a disk", script: "mknod disk b 7 0 && echo ESCAPED", worksFor: "root" },
+  { name: "change the sandbox program", script: ": >> /proc/1/exe && echo ESCAPED" },
+  { name: "write to a descriptor the server inherited", script: 'echo x >&"$STRAY_DESCRIPTOR" && echo ESCAPED' },
+];
+
+const ON_NAMESPACES: readonly Attempt[] = [
+  { name: "remount / writable", script: "mount -o remount,bind,rw / && echo ESCAPED", worksFor: "root", worksIn: "a PID namespace" },
+  { name: "mount something", script: "mkdir m; mount -t tmpfs none m && echo ESCAPED", worksFor: "root", worksIn: "a PID namespace" },
+  { name: "take off the mount over .git", script: "umount -l .git && echo ESCAPED" },
+  { name: "mount with the new calls", script: call("fsopen", '"tmpfs\\0"', 0), worksFor: "root" },
+  { name: "clone a mount with the new calls", script: call("open_tree", -100, '"/\\0"', 1), worksFor: "root" },
+  { name: "enter a user namespace of its own", script: "unshare --user --map-root-user true && echo ESCAPED", worksFor: "anyone" },
+  { name: "enter a mount namespace of its own", script: "unshare --mount true && echo ESCAPED", worksFor: "root" },
+  {
+    name: "make a user namespace with clone",
+    script: `perl -e 'my $r = syscall(${numbers["clone"]}, 0x10000011, 0, 0, 0, 0); exit 0 if $r == 0; print "ESCAPED\\n" if $r > 0'`,
+    worksFor: "anyone",
+  },
+  { name: "make a namespace with clone3", script: call("clone3", "$b", 64), worksFor: "anyone" },
+  { name: "change the root", script: 'perl -e \'chroot("/") and print "ESCAPED\\n"\'', worksFor: "root" },
+  {
+    name: "get capabilities by a setuid program",
+    script: `"$SETUID_SHELL" -p -c 'grep ^CapEff: /proc/self/status' | cut -f 2 | grep -q '[1-9a-f]' && echo ESCAPED`,
+    worksFor: "ordinary users",
+  },
+];
+
+const ON_OTHERS: readonly Attempt[] = [
+  { name: "kill a process outside", script: 'kill -9 "$FOREIGN_PID" && echo ESCAPED', worksFor: "anyone" },
+  {
+    name: "read the environment of a process outside",
+    script: "cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n' | grep -q '^FOREIGN_SECRET=' && echo ESCAPED",
+    worksFor: "anyone",
+  },
+  {
+    name: "find the server's keys in the environment",
+    script: "cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n' | grep -E '^(CODEX_MCP_TOKEN|PROVIDER_KEY)=' && echo ESCAPED",
+    worksFor: "anyone",
+  },
+  { name: "trace a process", script: call("ptrace", 0, 0, 0, 0), worksFor: "anyone" },
+  { name: "read the memory of another process", script: call("process_vm_readv", 1, "$b", 1, "$b", 1, 0) },
+  { name: "write the memory of another process", script: "sleep 9 & : > /proc/$!/mem && echo ESCAPED", worksFor: "anyone" },
+  { name: "use io_uring", script: call("io_uring_setup", 1, "$b"), worksFor: "anyone" },
+  { name: "load a BPF program", script: call("bpf", 0, "$b", 128), worksFor: "root" },
+  { name: "use the kernel's key rings", script: call("keyctl", 0, -3, 1), worksFor: "anyone" },
+  { name: "add a kernel key", script: call("add_key", '"user\\0"', '"x\\0"', '"x"', 1, -3), worksFor: "anyone" },
+  { name: "handle page faults", script: call("userfaultfd", 1) },
+  { name: "watch performance counters", script: call("perf_event_open", "$b", 0, -1, -1, 0) },
+];
+
+const ON_NETWORK: readonly Attempt[] = [
+  { name: "connect by TCP", script: TCP, worksFor: "anyone" },
+  { name: "send by UDP", script: UDP, worksFor: "anyone" },
+  { name: "connect to a UNIX socket", script: UNIX, worksFor: "anyone" },
+  { name: "connect to an abstract UNIX socket", script: ABSTRACT, worksFor: "anyone" },
+  { name: "connect to a UNIX socket with network allowed", policy: "with network", script: UNIX, worksFor: "anyone" },
+  { name: "connect to an abstract UNIX socket with network allowed", policy: "with network", script: ABSTRACT, worksFor: "anyone" },
+  {
+    name: "write outside with network allowed",
+    policy: "with network",
+    script: 'echo x > "$OUTSIDE/made" && echo ESCAPED',
+    worksFor: "anyone",
+  },
+];
+
+export const ATTEMPTS: readonly Attempt[] = [...ON_FILES, ...ON_NAMESPACES, ...ON_OTHERS, ...ON_NETWORK];

@@ -1,0 +1,105 @@
+import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import type { Launch } from "../../src/exec/launch.js";
+import { type CommandResult, type RunOptions, runCommand } from "../../src/exec/run.js";
+import type { ConfinedCommand } from "../../src/exec/sandbox/confinement.js";
+import { sweepLeftovers } from "../../src/exec/sandbox/plain.js";
+import { isMissing } from "./available.js";
+import { bundle } from "./bundle.js";
+import { livingAfter, livingWith } from "./living.js";
+import { launcherFor, SURROUNDINGS, type Surroundings } from "./surroundings.js";
+
+/** Each says `ready` when everything it starts is running. */
+const HOSTILE_COMMANDS = {
+  "starts children": "sleep 1000 & sleep 1000 & echo ready; wait",
+  "never ends": "echo ready; exec sleep 1000",
+  "ignores TERM": "trap '' TERM INT HUP; echo ready; while :; do sleep 1000; done",
+  "leaves its session": "setsid --fork sleep 1000; setsid --fork bash -c \"trap '' TERM; sleep 1000 & wait\"; echo ready; sleep 1000",
+  "forks twice and lets go of its output":
+    "(setsid bash -c 'exec >/dev/null 2>&1 </dev/null; (sleep 1000 &) ; (sleep 1000 &)' &); sleep 0.1; echo ready; sleep 1000",
+  "floods its output": "yes ready",
+} as const;
+
+const WITHOUT_A_TRACE = { survivors: [] };
+
+let folder: string;
+let host: string;
+beforeAll(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), "hostile-"));
+  host = path.join(folder, "host.mjs");
+  await bundle("commandHost.ts", host);
+  return () => rmSync(folder, { recursive: true, force: true });
+});
+
+describe.skipIf(isMissing).each(SURROUNDINGS)("in %s", (surroundings) => {
+  let launch: (command: ConfinedCommand) => Launch;
+  beforeAll(async () => {
+    launch = await launcherFor(surroundings);
+  });
+
+  function run(script: string, mark: string, options?: RunOptions): Promise<CommandResult> {
+    return runCommand(launch({ argv: ["bash", "-c", `${script} # ${mark}`], cwd: folder, env: environment(mark) }), options).result;
+  }
+
+  describe.each(Object.entries(HOSTILE_COMMANDS))("a command that %s", (_, script) => {
+    it("is gone with everything it started when its cancellation is over", async () => {
+      const mark = randomUUID();
+      const cancelling = new AbortController();
+      const { ended } = await run(script, mark, { signal: cancelling.signal, onOutput: () => cancelling.abort() });
+      expect({ ended, survivors: livingWith(mark) }).toEqual({ ended: "cancelled", ...WITHOUT_A_TRACE });
+    });
+
+    it("is gone with everything it started when its time is over", async () => {
+      const mark = randomUUID();
+      const { ended, exitCode } = await run(script, mark, { timeoutMs: 150 });
+      expect({ ended, exitCode, survivors: livingWith(mark) }).toEqual({ ended: "timedOut", exitCode: 124, ...WITHOUT_A_TRACE });
+    });
+
+    if (surroundings !== "nothing")
+      it("is gone within a second when the server is killed", async () => {
+        const mark = randomUUID();
+        await killedHost(surroundings, script, mark);
+        expect({ survivors: await livingAfter(1_000, mark) }).toEqual(WITHOUT_A_TRACE);
+      });
+  });
+
+  it("what a command leaves running ends with it", async () => {
+    const mark = randomUUID();
+    const script = "setsid --fork sleep 1000; setsid --fork sleep 1000 >/dev/null 2>&1; sleep 1000 & exit 5";
+    const { ended, exitCode } = await run(script, mark);
+    expect({ ended, exitCode, survivors: livingWith(mark) }).toEqual({ ended: "exited", exitCode: 5, ...WITHOUT_A_TRACE });
+  });
+
+  it("nothing starts when it was cancelled before", async () => {
+    const mark = randomUUID();
+    const { ended, stdout } = await run("echo started", mark, { signal: AbortSignal.abort() });
+    expect({ ended, stdout }).toEqual({ ended: "cancelled", stdout: "" });
+  });
+});
+
+it.skipIf(isMissing)("what outlives a killed server without namespaces is ended by the next one", async () => {
+  const mark = randomUUID();
+  await killedHost("nothing", HOSTILE_COMMANDS["leaves its session"], mark);
+  const before = livingWith(mark).length;
+  sweepLeftovers();
+  expect({ left: before > 0, survivors: await livingAfter(1_000, mark) }).toEqual({ left: true, ...WITHOUT_A_TRACE });
+});
+
+async function killedHost(surroundings: Surroundings, script: string, mark: string): Promise<void> {
+  const server = spawn(process.execPath, [host, surroundings, folder, `export MARK=${mark}; ${script}`], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  await once(server.stdout, "data");
+  server.kill("SIGKILL");
+  await once(server, "exit");
+  server.stdout.destroy();
+}
+
+function environment(mark: string): Record<string, string> {
+  return { PATH: process.env["PATH"] ?? "", MARK: mark };
+}

@@ -1,0 +1,23 @@
+import type { Launch } from "../../src/exec/launch.js";
+import { openSandbox } from "../../src/exec/sandbox/backend.js";
+import type { ConfinedCommand } from "../../src/exec/sandbox/confinement.js";
+import { launchUnshared } from "../../src/exec/sandbox/unshare.js";
+import type { SandboxPolicy } from "../../src/threads/model.js";
+
+/** Everything a command may be started in, from the narrowest to none. */
+export const SURROUNDINGS = ["a sandbox", "a PID namespace", "a PID namespace without bubblewrap", "nothing"] as const;
+export type Surroundings = (typeof SURROUNDINGS)[number];
+
+const WORKSPACE_WRITE: SandboxPolicy = {
+  type: "workspace-write",
+  network_access: false,
+  exclude_slash_tmp: true,
+  exclude_tmpdir_env_var: true,
+};
+
+export async function launcherFor(surroundings: Surroundings): Promise<(command: ConfinedCommand) => Launch> {
+  if (surroundings === "a PID namespace without bubblewrap") return launchUnshared;
+  const sandbox = await openSandbox({ env: process.env, workspace: process.cwd(), containFullAccess: surroundings !== "nothing" });
+  const policy: SandboxPolicy = surroundings === "a sandbox" ? WORKSPACE_WRITE : { type: "danger-full-access" };
+  return ({ argv, ...command }) => sandbox.wrap(argv, { ...command, policy, workspace: command.cwd });
+}
