@@ -180,11 +180,13 @@ describe("the check at start", () => {
 
 describe("settings of the server", () => {
   it.each([
-    ["", 1_800_000],
-    ["[mcp_server]\nidle_thread_minutes = 1.5", 90_000],
-    ["[mcp_server]\nidle_thread_minutes = inf", 2_147_483_647],
-  ])("%j keeps idle threads for %d ms", (toml, idleThreadMs) => {
-    expect(resolverWith({ toml }).serverSettings()).toEqual({ idleThreadMs });
+    ["", 1_800_000, 1_800_000],
+    ["[mcp_server]\nidle_thread_minutes = 1.5", 90_000, 1_800_000],
+    ["[mcp_server]\nidle_thread_minutes = inf", 2_147_483_647, 1_800_000],
+    ["[mcp_server]\napproval_timeout_minutes = 0.5", 1_800_000, 30_000],
+    ["[mcp_server]\napproval_timeout_minutes = inf", 1_800_000, 2_147_483_647],
+  ])("%j keeps idle threads for %d ms and questions for %d ms", (toml, idleThreadMs, approvalTimeoutMs) => {
+    expect(resolverWith({ toml }).serverSettings()).toEqual({ idleThreadMs, approvalTimeoutMs });
   });
 });
 

@@ -9,7 +9,7 @@ import { type Override, treeOfCallConfig, treeOfOverrides } from "./overrides.js
 import { anchorPaths, type PathAnchor } from "./paths.js";
 import { profileLayer } from "./profile.js";
 import { findProvider } from "./providers.js";
-import { DEFAULT_IDLE_THREAD_MINUTES } from "./settings/server.js";
+import { DEFAULT_APPROVAL_MINUTES, DEFAULT_IDLE_THREAD_MINUTES } from "./settings/server.js";
 import { threadSettings } from "./threadSettings.js";
 import { LONGEST_TIMER_MS } from "./timers.js";
 import { type ConfigTree, mergeTrees, numberAt, tableAt, withoutAbsent } from "./tree.js";
@@ -32,6 +32,8 @@ export interface NewThreadCall extends NamedSettings {
 
 interface ServerSettings {
   readonly idleThreadMs: number;
+  /** How long a question waits for an answer. */
+  readonly approvalTimeoutMs: number;
 }
 
 /** Turns defaults, config.toml, profile, command line and call into settings, the later winning. A changed config.toml counts at once. */
@@ -98,8 +100,12 @@ export function createSettingsResolver(options: ResolverOptions): SettingsResolv
     },
 
     serverSettings() {
-      const minutes = numberAt(tableAt(layered({}).settings, "mcp_server"), "idle_thread_minutes") ?? DEFAULT_IDLE_THREAD_MINUTES;
-      return { idleThreadMs: Math.min(minutes * 60_000, LONGEST_TIMER_MS) };
+      const server = tableAt(layered({}).settings, "mcp_server");
+      const minutes = (key: string, otherwise: number) => Math.min((numberAt(server, key) ?? otherwise) * 60_000, LONGEST_TIMER_MS);
+      return {
+        idleThreadMs: minutes("idle_thread_minutes", DEFAULT_IDLE_THREAD_MINUTES),
+        approvalTimeoutMs: minutes("approval_timeout_minutes", DEFAULT_APPROVAL_MINUTES),
+      };
     },
   };
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ConfigInvalid } from "./errors.js";
 import { resolveFeatures } from "./features.js";
+import { mcpServers } from "./mcpServers.js";
 import { findProvider } from "./providers.js";
 import { threadSettings } from "./threadSettings.js";
 
@@ -20,6 +21,8 @@ describe("threadSettings", () => {
       projectRootMarkers: [".git"],
       hideAgentReasoning: false,
       showRawAgentReasoning: false,
+      mcpServers: [],
+      shellEnvironment: { inherit: "all", ignoreDefaultExcludes: true, exclude: [], set: {}, includeOnly: [] },
       features: resolveFeatures({}),
       notices: [],
     });
@@ -45,6 +48,16 @@ describe("threadSettings", () => {
       project_root_markers: [],
       hide_agent_reasoning: true,
       show_raw_agent_reasoning: true,
+      mcp_servers: { docs: { command: "docs-mcp" } },
+      shell_environment_policy: {
+        inherit: "core",
+        ignore_default_excludes: false,
+        exclude: ["AWS_*"],
+        set: { CI: "1" },
+        include_only: ["PATH"],
+      },
+      tool_output_token_limit: 500,
+      web_search: "live",
       features: { undo: true },
     };
     expect(threadSettings(settings, { ...PLACE, baseInstructions: "base" })).toEqual({
@@ -67,6 +80,10 @@ describe("threadSettings", () => {
       projectRootMarkers: [],
       hideAgentReasoning: true,
       showRawAgentReasoning: true,
+      mcpServers: mcpServers(settings),
+      shellEnvironment: { inherit: "core", ignoreDefaultExcludes: false, exclude: ["AWS_*"], set: { CI: "1" }, includeOnly: ["PATH"] },
+      toolOutputTokenLimit: 500,
+      webSearch: "live",
       features: resolveFeatures(settings),
       notices: [],
     });

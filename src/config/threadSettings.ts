@@ -5,6 +5,7 @@ import {
   REASONING_SUMMARIES,
   SANDBOX_MODES,
   type SandboxPolicy,
+  type ShellEnvironmentPolicy,
   type ThreadSettings,
   VERBOSITIES,
 } from "../threads/model.js";
@@ -12,8 +13,9 @@ import type { Environment } from "./codexHome.js";
 import { ConfigInvalid } from "./errors.js";
 import { resolveFeatures } from "./features.js";
 import { readInstructionFile } from "./instructionFile.js";
+import { mcpServers } from "./mcpServers.js";
 import { findProvider, providerNotices } from "./providers.js";
-import { type ConfigTree, choiceAt, flagAt, numberAt, tableAt, textAt, textsAt } from "./tree.js";
+import { type ConfigTree, choiceAt, flagAt, numberAt, tableAt, textAt, textMapAt, textsAt } from "./tree.js";
 import { type TrustLevel, trustOf } from "./trust.js";
 
 const DEFAULT_MODEL = "gpt-5.2-codex";
@@ -50,6 +52,10 @@ export function threadSettings(settings: ConfigTree, place: ThreadPlace): Thread
     projectRootMarkers: textsAt(settings, "project_root_markers") ?? [".git"],
     hideAgentReasoning: flagAt(settings, "hide_agent_reasoning") ?? false,
     showRawAgentReasoning: flagAt(settings, "show_raw_agent_reasoning") ?? false,
+    mcpServers: mcpServers(settings),
+    shellEnvironment: shellEnvironment(tableAt(settings, "shell_environment_policy")),
+    toolOutputTokenLimit: numberAt(settings, "tool_output_token_limit"),
+    webSearch: choiceAt(settings, "web_search", ["disabled", "cached", "live"]),
     features: resolveFeatures(settings),
     notices: providerNotices(settings),
   };
@@ -73,6 +79,16 @@ function sandboxPolicy(settings: ConfigTree, trust: TrustLevel | undefined): San
     network_access: flagAt(details, "network_access") ?? false,
     exclude_tmpdir_env_var: flagAt(details, "exclude_tmpdir_env_var") ?? false,
     exclude_slash_tmp: flagAt(details, "exclude_slash_tmp") ?? false,
+  };
+}
+
+function shellEnvironment(policy: ConfigTree): ShellEnvironmentPolicy {
+  return {
+    inherit: choiceAt(policy, "inherit", ["all", "core", "none"]) ?? "all",
+    ignoreDefaultExcludes: flagAt(policy, "ignore_default_excludes") ?? true,
+    exclude: textsAt(policy, "exclude") ?? [],
+    set: textMapAt(policy, "set"),
+    includeOnly: textsAt(policy, "include_only") ?? [],
   };
 }
 

@@ -26,8 +26,8 @@ export interface TableType {
 /** Named as Codex's error texts name them. */
 export type IntegerWidth = "u16" | "u64" | "usize" | "i64";
 
-/** `commands`: read, checked and shown in a thread's settings, acts once the server runs commands. `inert`: accepted, never acts. */
-export type SettingStatus = "active" | "commands" | "inert";
+/** `planned`: read and checked, acts in a later version. `inert`: accepted, never acts. */
+export type SettingStatus = "active" | "planned" | "inert";
 
 export interface Setting {
   readonly type: ConfigType;
@@ -78,8 +78,8 @@ export function active(type: ConfigType, about: string, defaultText?: string): S
   return { type, status: "active", about, default: defaultText };
 }
 
-export function withCommands(type: ConfigType, about: string, defaultText?: string): Setting {
-  return { type, status: "commands", about, default: defaultText };
+export function planned(type: ConfigType, about: string, defaultText?: string): Setting {
+  return { type, status: "planned", about, default: defaultText };
 }
 
 export function inert(type: ConfigType, about: string, defaultText?: string): Setting {

@@ -1,4 +1,4 @@
-import { flag, inert, type Setting, type SettingGroup, type Settings, table, withCommands } from "../types.js";
+import { active, flag, inert, type Setting, type SettingGroup, type Settings, table } from "../types.js";
 
 interface Feature {
   readonly on: boolean;
@@ -8,13 +8,13 @@ interface Feature {
 
 /** The feature keys of Codex and what each is without configuration. */
 const FEATURES: Readonly<Record<string, Feature>> = {
-  shell_tool: { on: true, setting: withCommands, about: "Offers the model a shell." },
-  exec_policy: { on: true, setting: withCommands, about: "Honours the rules in `rules/*.rules`." },
-  unified_exec: { on: false, setting: withCommands, about: "Offers long-running terminal sessions instead of single commands." },
-  apply_patch_freeform: { on: false, setting: withCommands, about: "Offers `apply_patch` as a tool of its own." },
-  shell_snapshot: { on: false, setting: withCommands, about: "Starts commands from a snapshot of the login shell." },
-  web_search_request: { on: false, setting: withCommands, about: "Offers live web search." },
-  web_search_cached: { on: false, setting: withCommands, about: "Offers web search in a cache." },
+  shell_tool: { on: true, setting: active, about: "Offers the model a shell." },
+  exec_policy: { on: true, setting: active, about: "Honours the rules in `rules/*.rules`." },
+  unified_exec: { on: false, setting: active, about: "Offers long-running terminal sessions instead of single commands." },
+  apply_patch_freeform: { on: false, setting: active, about: "Offers `apply_patch` as a tool of its own." },
+  shell_snapshot: { on: false, setting: inert, about: "The login environment is always taken once and kept." },
+  web_search_request: { on: false, setting: active, about: "Offers live web search." },
+  web_search_cached: { on: false, setting: active, about: "Offers web search in a cache." },
   child_agents_md: { on: false, setting: inert, about: "" },
   collab: { on: false, setting: inert, about: "" },
   collaboration_modes: { on: false, setting: inert, about: "" },
@@ -32,7 +32,7 @@ const FEATURES: Readonly<Record<string, Feature>> = {
 
 export const FEATURE_DEFAULTS: Readonly<Record<string, boolean>> = mapValues(FEATURES, (feature) => feature.on);
 
-const FEATURES_SETTING: Setting = withCommands(
+const FEATURES_SETTING: Setting = active(
   table(mapValues(FEATURES, ({ setting, about, on }) => setting(flag, about, `\`${on}\``))),
   "Switches of Codex.",
 );
@@ -45,7 +45,7 @@ export const LEGACY_FEATURES: Readonly<Record<string, string>> = {
 };
 
 const LEGACY_FEATURE_SETTINGS: Settings = mapValues(LEGACY_FEATURES, (feature) =>
-  withCommands(flag, `Older spelling of \`features.${feature}\`, which wins.`),
+  active(flag, `Older spelling of \`features.${feature}\`, which wins.`),
 );
 
 export const FEATURES_GROUP: SettingGroup = {

@@ -1,27 +1,27 @@
 import { APPROVAL_POLICIES, SANDBOX_MODES } from "../../threads/model.js";
-import { active, choice, filePath, flag, listOf, mapOf, type SettingGroup, table, text, withCommands } from "../types.js";
+import { active, choice, filePath, flag, inert, listOf, mapOf, type SettingGroup, table, text } from "../types.js";
 
 export const TRUST_LEVELS = ["trusted", "untrusted"] as const;
 
 export const SAFETY_GROUP: SettingGroup = {
   title: "Approvals, sandbox and trust",
   settings: {
-    approval_policy: withCommands(
+    approval_policy: active(
       choice(APPROVAL_POLICIES),
       "When you are asked before a command runs.",
       "`on-request`; `untrusted` in a project marked untrusted",
     ),
-    sandbox_mode: withCommands(
+    sandbox_mode: active(
       choice(SANDBOX_MODES),
       "What commands may touch.",
       "`workspace-write` in a project with a trust level, else `read-only`",
     ),
-    sandbox_workspace_write: withCommands(
+    sandbox_workspace_write: active(
       table({
-        writable_roots: withCommands(listOf(filePath), "More folders that may be written in `workspace-write`.", "`[]`"),
-        network_access: withCommands(flag, "Lets commands reach the network in `workspace-write`.", "`false`"),
-        exclude_tmpdir_env_var: withCommands(flag, "Does not let `$TMPDIR` be written.", "`false`"),
-        exclude_slash_tmp: withCommands(flag, "Does not let `/tmp` be written.", "`false`"),
+        writable_roots: active(listOf(filePath), "More folders that may be written in `workspace-write`.", "`[]`"),
+        network_access: active(flag, "Lets commands reach the network in `workspace-write`.", "`false`"),
+        exclude_tmpdir_env_var: active(flag, "Does not let `$TMPDIR` be written.", "`false`"),
+        exclude_slash_tmp: active(flag, "Does not let `/tmp` be written.", "`false`"),
       }),
       "Details of `workspace-write`.",
     ),
@@ -37,14 +37,14 @@ export const SAFETY_GROUP: SettingGroup = {
       ),
       "Folders by absolute path; a thread's folder is looked up first, then the git repository around it.",
     ),
-    shell_environment_policy: withCommands(
+    shell_environment_policy: active(
       table({
-        inherit: withCommands(choice(["core", "all", "none"]), "Which of the server's variables commands start from.", "`all`"),
-        ignore_default_excludes: withCommands(flag, "Keeps variables named like `*KEY*`, `*SECRET*` or `*TOKEN*`.", "`true`"),
-        exclude: withCommands(listOf(text), "Variables taken out; `*` and `?` match, case does not count.", "`[]`"),
-        set: withCommands(mapOf("<name>", text), "Variables put in.", "`{}`"),
-        include_only: withCommands(listOf(text), "If given, only matching variables stay.", "`[]`"),
-        experimental_use_profile: withCommands(flag, "Runs commands in a login shell.", "`false`"),
+        inherit: active(choice(["core", "all", "none"]), "Which of the server's variables commands start from.", "`all`"),
+        ignore_default_excludes: active(flag, "Keeps variables named like `*KEY*`, `*SECRET*` or `*TOKEN*`.", "`true`"),
+        exclude: active(listOf(text), "Variables taken out; `*` and `?` match, case does not count.", "`[]`"),
+        set: active(mapOf("<name>", text), "Variables put in.", "`{}`"),
+        include_only: active(listOf(text), "If given, only matching variables stay.", "`[]`"),
+        experimental_use_profile: inert(flag, "Commands of a login shell get its environment anyway.", "`false`"),
       }),
       "The environment of commands.",
     ),

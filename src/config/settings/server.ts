@@ -1,6 +1,7 @@
 import { active, float, type SettingGroup, table } from "../types.js";
 
 export const DEFAULT_IDLE_THREAD_MINUTES = 30;
+export const DEFAULT_APPROVAL_MINUTES = 30;
 
 export const SERVER_GROUP: SettingGroup = {
   title: "This server",
@@ -12,6 +13,11 @@ export const SERVER_GROUP: SettingGroup = {
           float({ atLeast: 0 }),
           "Minutes after which a thread nobody uses is dropped from memory. It comes back from its file when it is named again.",
           `\`${DEFAULT_IDLE_THREAD_MINUTES}\``,
+        ),
+        approval_timeout_minutes: active(
+          float({ atLeast: 0 }),
+          "Minutes after which a question that nobody answered counts as denied.",
+          `\`${DEFAULT_APPROVAL_MINUTES}\``,
         ),
       }),
       "Settings of this server.",

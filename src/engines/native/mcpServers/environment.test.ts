@@ -1,0 +1,45 @@
+import { describe, expect, it } from "vitest";
+import { httpHeaders, programEnvironment } from "./environment.js";
+
+describe("a program's environment", () => {
+  const ours = { HOME: "/home/me", PATH: "/bin", LC_ALL: "C", TZ: "UTC", OPENAI_API_KEY: "sk-ours", CODEX_MCP_TOKEN: "t", PROXY: "p" };
+
+  it("is what a program needs to find its way, and no key of ours", () => {
+    expect(programEnvironment({ env: {}, envVars: [] }, ours)).toEqual({ HOME: "/home/me", PATH: "/bin", LC_ALL: "C", TZ: "UTC" });
+  });
+
+  it("has what is named and what is written, as it is written", () => {
+    expect(programEnvironment({ env: { TZ: "$HOME", EMPTY: "" }, envVars: ["PROXY", "UNSET"] }, ours)).toEqual({
+      HOME: "/home/me",
+      PATH: "/bin",
+      LC_ALL: "C",
+      TZ: "$HOME",
+      PROXY: "p",
+      EMPTY: "",
+    });
+  });
+});
+
+describe("an HTTP server's headers", () => {
+  const nothing = { kind: "http", url: "http://localhost/mcp", httpHeaders: {}, envHttpHeaders: {} } as const;
+
+  it("are those that are written, those from variables that are set, and the token", () => {
+    const transport = {
+      ...nothing,
+      httpHeaders: { "x-team": "a", "x-key": "written" },
+      envHttpHeaders: { "x-key": "KEY", "x-blank": "BLANK", "x-unset": "UNSET" },
+      bearerTokenEnvVar: "TOKEN",
+    };
+    expect(httpHeaders("web", transport, { KEY: "from the variable", BLANK: " ", TOKEN: "secret" })).toEqual({
+      "x-team": "a",
+      "x-key": "from the variable",
+      Authorization: "Bearer secret",
+    });
+  });
+
+  it("cannot be made without the token they need", () => {
+    const transport = { ...nothing, bearerTokenEnvVar: "TOKEN" };
+    expect(() => httpHeaders("web", transport, {})).toThrow("Environment variable TOKEN for MCP server 'web' is not set");
+    expect(() => httpHeaders("web", transport, { TOKEN: "" })).toThrow("Environment variable TOKEN for MCP server 'web' is empty");
+  });
+});

@@ -1,0 +1,65 @@
+import { systemReason } from "../../../exec/patch/systemError.js";
+import { AppError } from "../../../lib/errors.js";
+import type { McpServerSettings } from "../../../threads/model.js";
+
+/** A server of config.toml did not come up. `reason` is the bare cause; the message is for whoever watches. */
+export class McpServerNotStarted extends AppError {
+  readonly code = "mcp_server_not_started";
+  constructor(
+    message: string,
+    readonly reason: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+/** The time for one step was over. */
+export class McpTimedOut extends AppError {
+  readonly code = "mcp_timed_out";
+}
+
+/** The server wants to know who asks. */
+export class McpLoginNeeded extends AppError {
+  readonly code = "mcp_login_needed";
+}
+
+/** A request was refused, or the server is gone. */
+export class McpRequestFailed extends AppError {
+  readonly code = "mcp_request_failed";
+}
+
+/** The call makes no sense. */
+export class McpCallRefused extends AppError {
+  readonly code = "mcp_call_refused";
+}
+
+/** Closed before it was up. */
+export class McpStartCancelled extends AppError {
+  readonly code = "mcp_start_cancelled";
+}
+
+export function notStarted({ name, startupTimeoutMs }: McpServerSettings, cause: unknown): McpServerNotStarted {
+  const reason = systemReason(cause);
+  if (cause instanceof McpTimedOut) {
+    const seconds = Math.floor(startupTimeoutMs / 1000);
+    return new McpServerNotStarted(
+      `MCP client for \`${name}\` timed out after ${seconds} seconds. Add or adjust \`startup_timeout_sec\` in your config.toml:\n[mcp_servers.${name}]\nstartup_timeout_sec = XX`,
+      reason,
+      { cause },
+    );
+  }
+  if (cause instanceof McpLoginNeeded) {
+    return new McpServerNotStarted(
+      `The ${name} MCP server wants a login. Put a token into an environment variable and name it in your config.toml:\n[mcp_servers.${name}]\nbearer_token_env_var = "XX"`,
+      reason,
+      { cause },
+    );
+  }
+  return new McpServerNotStarted(`MCP client for \`${name}\` failed to start: MCP startup failed: ${reason}`, reason, { cause });
+}
+
+/** As Codex writes durations: `60s`, `1.5s`, `250ms`. */
+export function durationText(ms: number): string {
+  return ms >= 1000 ? `${ms / 1000}s` : `${ms}ms`;
+}

@@ -1,0 +1,99 @@
+import type { JSONRPCMessage, StreamableHTTPClientTransport, Transport, TransportSendOptions } from "@modelcontextprotocol/client";
+import { within } from "../../../exec/deadline.js";
+import { describe } from "../../../lib/errors.js";
+
+/** How long a server may take to hear that its session is over. */
+const FAREWELL_MS = 300;
+
+type RequestId = string | number;
+
+/**
+ * A server on Streamable HTTP. Unlike the client's own transport it notices that a server is gone: by a request that failed, or by a
+ * stream that ended before the answer came.
+ */
+export class HttpTransport implements Transport {
+  onclose?: (() => void) | undefined;
+  onerror?: ((error: Error) => void) | undefined;
+  onmessage?: ((message: JSONRPCMessage) => void) | undefined;
+  readonly #inner: StreamableHTTPClientTransport;
+  readonly #unanswered = new Set<RequestId>();
+  #lostBecause: string | undefined;
+  #closed = false;
+
+  constructor(inner: StreamableHTTPClientTransport) {
+    this.#inner = inner;
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the client's transports are no event targets
+    inner.onmessage = (message: JSONRPCMessage) => {
+      if (isAnswer(message)) this.#unanswered.delete(message.id);
+      this.onmessage?.(message);
+    };
+  }
+
+  /** Why nothing comes any more; undefined while something may. */
+  get lostBecause(): string | undefined {
+    return this.#lostBecause;
+  }
+
+  /** Nothing but messages comes over HTTP. */
+  readonly lastWords = undefined;
+
+  get sessionId(): string | undefined {
+    return this.#inner.sessionId;
+  }
+
+  setProtocolVersion(version: string): void {
+    this.#inner.setProtocolVersion(version);
+  }
+
+  start(): Promise<void> {
+    return this.#inner.start();
+  }
+
+  async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+    const request = isRequest(message) ? message.id : undefined;
+    if (request !== undefined) this.#unanswered.add(request);
+    const withdrawn = withdrawnBy(message);
+    if (withdrawn !== undefined) this.#unanswered.delete(withdrawn);
+    try {
+      await this.#inner.send(message, { ...options, onRequestStreamEnd: () => this.#noteStreamEnd(request) });
+    } catch (error) {
+      if (request !== undefined) this.#unanswered.delete(request);
+      this.#lostBecause ??= describe(error);
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#lostBecause ??= "it was closed";
+    const farewell = this.#inner.terminateSession().catch(NO_FAREWELL);
+    await within(FAREWELL_MS, farewell, undefined);
+    await this.#inner.close();
+    this.onclose?.();
+  }
+
+  #noteStreamEnd(request: RequestId | undefined): void {
+    if (request === undefined || this.#closed || !this.#unanswered.has(request)) return;
+    this.#lostBecause ??= "its answer broke off";
+    this.onclose?.();
+  }
+}
+
+/** The server may be gone already, and forgets the session sooner or later. */
+const NO_FAREWELL = () => {};
+
+function isAnswer(message: JSONRPCMessage): message is Extract<JSONRPCMessage, { id: RequestId }> & { method?: never } {
+  return "id" in message && message.id !== undefined && !("method" in message);
+}
+
+function isRequest(message: JSONRPCMessage): message is Extract<JSONRPCMessage, { id: RequestId; method: string }> {
+  return "id" in message && "method" in message;
+}
+
+/** A request whose answer nobody waits for any more. */
+function withdrawnBy(message: JSONRPCMessage): RequestId | undefined {
+  if (!("method" in message) || message.method !== "notifications/cancelled") return undefined;
+  const id = message.params?.["requestId"];
+  return typeof id === "string" || typeof id === "number" ? id : undefined;
+}

@@ -1,0 +1,246 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import {
+  callNamed,
+  httpServer,
+  newMark,
+  openServers,
+  programServer,
+  startupOf,
+  structuredAnswer,
+} from "../../../../test/support/agentMcpServers.js";
+import { eventually } from "../../../../test/support/eventually.js";
+import { processesMarked, stragglers } from "../../../../test/support/markedProcesses.js";
+
+const NEVER = new AbortController().signal;
+const OFFICIAL = ["mcpServerOfficial"];
+
+function unruly(...behaviour: string[]): string[] {
+  return ["mcpServerUnruly", ...behaviour];
+}
+
+function tempFolder(): { readonly path: string } & Disposable {
+  const folder = mkdtempSync(path.join(tmpdir(), "mcp-servers-"));
+  return { path: folder, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+describe("the start of the agent's own MCP servers", () => {
+  it("is over at once, and nothing is offered, when there are none", async () => {
+    await using servers = openServers([]);
+    expect(servers.takeStartupNews()).toEqual([{ type: "mcpStartupCompleted", ready: [], failed: [], cancelled: [] }]);
+    expect([servers.resources, await servers.tools({ signal: NEVER })]).toEqual([[], []]);
+  });
+
+  it("is told as it happens: starting, then ready or failed, then a summary; and nothing is told twice", async () => {
+    const missing = { ...programServer("broken", []), transport: { ...program(), command: "no-such-command-anywhere" } };
+    await using servers = openServers([programServer("echo", unruly("named", "hello")), missing]);
+    expect(servers.takeStartupNews()).toEqual([
+      { type: "mcpStartupUpdated", server: "echo", status: { state: "starting" } },
+      { type: "mcpStartupUpdated", server: "broken", status: { state: "starting" } },
+    ]);
+    const words = "No such file or directory (os error 2)";
+    expect(await startupOf(servers)).toEqual([
+      {
+        type: "mcpStartupUpdated",
+        server: "broken",
+        status: { state: "failed", error: `MCP client for \`broken\` failed to start: MCP startup failed: ${words}` },
+      },
+      { type: "mcpStartupUpdated", server: "echo", status: { state: "ready" } },
+      { type: "mcpStartupCompleted", ready: ["echo"], failed: [{ server: "broken", error: words }], cancelled: [] },
+    ]);
+    expect(servers.takeStartupNews()).toEqual([]);
+  });
+
+  it("fails with the program's last words, but not with what it was told in confidence", async () => {
+    const settings = programServer("licensed", unruly("exit"), { env: { LICENCE_KEY: "very-secret-key" } });
+    await using servers = openServers([settings]);
+    const words = "handshaking with MCP server failed: connection closed: it exited with code 3: no licence for ****";
+    expect((await startupOf(servers)).at(-1)).toEqual({
+      type: "mcpStartupCompleted",
+      ready: [],
+      failed: [{ server: "licensed", error: words }],
+      cancelled: [],
+    });
+  });
+
+  it("fails when the server says nothing in time, and leaves nothing of it", async () => {
+    const { mark, env } = newMark();
+    await using servers = openServers([programServer("mute", unruly("silent"), { env, startupTimeoutMs: 1000 })]);
+    expect((await startupOf(servers)).slice(1)).toEqual([
+      {
+        type: "mcpStartupUpdated",
+        server: "mute",
+        status: {
+          state: "failed",
+          error:
+            "MCP client for `mute` timed out after 1 seconds. Add or adjust `startup_timeout_sec` in your config.toml:\n[mcp_servers.mute]\nstartup_timeout_sec = XX",
+        },
+      },
+      {
+        type: "mcpStartupCompleted",
+        ready: [],
+        failed: [{ server: "mute", error: "timed out handshaking with MCP server after 1s" }],
+        cancelled: [],
+      },
+    ]);
+    expect(processesMarked(mark)).toEqual([]);
+  });
+
+  it.for([
+    ["a name the model's functions cannot have", "my server", "Invalid MCP server name 'my server': must match pattern ^[a-zA-Z0-9_-]+$"],
+  ] as const)("fails for %s", async ([, name, error]) => {
+    await using servers = openServers([programServer(name, OFFICIAL)]);
+    expect((await startupOf(servers)).at(-1)).toEqual({
+      type: "mcpStartupCompleted",
+      ready: [],
+      failed: [{ server: name, error }],
+      cancelled: [],
+    });
+  });
+
+  it("is not disturbed by what a program prints beside its messages", async () => {
+    await using servers = openServers([programServer("noisy", unruly("noisy"))]);
+    const { result } = await callNamed(servers, "mcp__noisy__pid");
+    expect(JSON.parse(result.output)).toEqual([{ text: expect.stringMatching(/^\d+$/), type: "text" }]);
+  });
+
+  it("cancelled by closing, leaves nothing behind", async () => {
+    const { mark, env } = newMark();
+    const servers = openServers([programServer("mute", unruly("silent"), { env })]);
+    await eventually("the program", () => processesMarked(mark)[0]);
+    await servers.close();
+    expect(servers.takeStartupNews().slice(1)).toEqual([
+      { type: "mcpStartupUpdated", server: "mute", status: { state: "cancelled" } },
+      { type: "mcpStartupCompleted", ready: [], failed: [], cancelled: ["mute"] },
+    ]);
+    expect(processesMarked(mark)).toEqual([]);
+  });
+});
+
+function program() {
+  return { kind: "program", command: "", args: [], env: {}, envVars: [] } as const;
+}
+
+describe("the tools on offer", () => {
+  it("are those of all servers, by name, with the server's words and a schema the model's provider takes", async () => {
+    await using servers = openServers([
+      programServer("z", unruly("named", "b", "a")),
+      programServer("y", OFFICIAL, { enabledTools: ["greet"] }),
+    ]);
+    const declarations = (await servers.tools({ signal: NEVER })).map(({ declaration }) => declaration);
+    const parameters = { type: "object", properties: {} };
+    expect(declarations).toEqual([
+      { type: "function", name: "mcp__y__greet", description: "can greet", strict: false, parameters },
+      { type: "function", name: "mcp__z__a", description: "", strict: false, parameters },
+      { type: "function", name: "mcp__z__b", description: "", strict: false, parameters },
+    ]);
+  });
+
+  it("leave out what is not enabled, and what is disabled above all", async () => {
+    const settings = programServer("s", unruly("named", "a", "b", "c"), { enabledTools: ["a", "b"], disabledTools: ["b"] });
+    await using servers = openServers([settings]);
+    expect((await servers.tools({ signal: NEVER })).map(({ name }) => name)).toEqual(["mcp__s__a"]);
+    expect(await servers.find("mcp__s__b", { signal: NEVER })).toBeUndefined();
+  });
+
+  it("do not wait for a slow server beyond the patience, and include it once it is up", async () => {
+    using folder = tempFolder();
+    const go = path.join(folder.path, "go");
+    const slow = programServer("slow", unruly("late", go));
+    await using servers = openServers([slow, programServer("quick", unruly())], { patienceMs: 0 });
+    expect(await servers.tools({ signal: NEVER })).toEqual([]);
+    const quick = await eventually("the quick server", () => servers.takeStartupNews().find(isReady));
+    expect(quick).toMatchObject({ server: "quick" });
+    const first = await servers.tools({ signal: NEVER });
+    expect(first.map(({ name }) => name)).toEqual(["mcp__quick__pid"]);
+    expect(await servers.tools({ signal: NEVER })).toBe(first);
+    writeFileSync(go, "");
+    await startupOf(servers);
+    expect((await servers.tools({ signal: NEVER })).map(({ name }) => name)).toEqual(["mcp__quick__pid", "mcp__slow__pid"]);
+  });
+
+  it("are waited for when the model calls one of a server that is still starting", async () => {
+    using folder = tempFolder();
+    const go = path.join(folder.path, "go");
+    await using servers = openServers([programServer("slow", unruly("late", go))], { patienceMs: 0 });
+    const call = callNamed(servers, "mcp__slow__pid");
+    writeFileSync(go, "");
+    expect((await call).result.output).toMatch(/^\[\{"text":"\d+","type":"text"\}\]$/);
+  });
+
+  it("are not waited for by a turn that was interrupted", async () => {
+    await using servers = openServers([programServer("mute", unruly("silent"))]);
+    const interrupted = AbortSignal.abort(new Error("interrupted"));
+    await expect(servers.tools({ signal: interrupted })).rejects.toThrow("interrupted");
+    await expect(servers.find("mcp__mute__pid", { signal: interrupted })).rejects.toThrow("interrupted");
+    expect(await servers.find("mcp__other__pid", { signal: NEVER })).toBeUndefined();
+  });
+});
+
+function isReady(news: { readonly type: string; readonly status?: { readonly state: string } }): boolean {
+  return news.status?.state === "ready";
+}
+
+describe("a server program", () => {
+  it("gets a small environment, what is named, and what is written for it", async () => {
+    const settings = programServer("s", OFFICIAL, { envVars: ["WANTED", "UNSET"], env: { WRITTEN: "$HOME", TZ: "Asia/Tokyo" } });
+    const env = { HOME: "/home/me", PATH: process.env["PATH"], TZ: "UTC", WANTED: "yes", OPENAI_API_KEY: "sk-ours", CODEX_HOME: "/codex" };
+    await using servers = openServers([settings], { env });
+    const { CODEX_MCPD_EXEC_ID: mark, ...seen } = await structuredAnswer(servers, "mcp__s__environment");
+    expect(mark).toEqual(expect.any(String));
+    expect(seen).toEqual({ HOME: "/home/me", PATH: process.env["PATH"], TZ: "Asia/Tokyo", WANTED: "yes", WRITTEN: "$HOME" });
+  });
+
+  it("runs in its own folder, or else in the thread's", async () => {
+    using thread = tempFolder();
+    using own = tempFolder();
+    await using servers = openServers([programServer("a", OFFICIAL), programServer("b", OFFICIAL, { cwd: own.path })], {
+      cwd: thread.path,
+    });
+    expect(await structuredAnswer(servers, "mcp__a__place")).toMatchObject({ cwd: thread.path });
+    expect(await structuredAnswer(servers, "mcp__b__place")).toMatchObject({ cwd: own.path });
+  });
+});
+
+describe("closing", () => {
+  it.for(["stubborn", "breeder", "noisy"])("ends a %s server and all it started", async (behaviour) => {
+    const { mark, env } = newMark();
+    const servers = openServers([programServer("s", unruly(behaviour), { env })]);
+    await startupOf(servers);
+    expect(processesMarked(mark).length).toBeGreaterThan(0);
+    const startedAt = performance.now();
+    await servers.close();
+    expect(performance.now() - startedAt).toBeLessThan(4000);
+    expect(processesMarked(mark)).toEqual([]);
+  });
+
+  it("happens when the signal says so, and closing again is harmless", async () => {
+    const { mark, env } = newMark();
+    const ending = new AbortController();
+    const servers = openServers([programServer("s", unruly(), { env })], { signal: ending.signal });
+    await startupOf(servers);
+    ending.abort();
+    expect(await stragglers(mark, { graceMs: 5000 })).toEqual([]);
+    await servers.close();
+    await servers.close();
+  });
+
+  it("refuses what is called afterwards", async () => {
+    const servers = openServers([programServer("s", unruly())]);
+    await startupOf(servers);
+    await servers.close();
+    expect((await callNamed(servers, "mcp__s__pid")).result).toEqual({ output: expect.stringContaining("MCP startup cancelled") });
+  });
+});
+
+it("a server that cannot be reached does not keep the others from starting", async () => {
+  await using servers = openServers([httpServer("web", "http://127.0.0.1:9/mcp"), programServer("s", unruly())]);
+  expect((await startupOf(servers)).at(-1)).toEqual({
+    type: "mcpStartupCompleted",
+    ready: ["s"],
+    failed: [{ server: "web", error: "handshaking with MCP server failed: connect ECONNREFUSED 127.0.0.1:9" }],
+    cancelled: [],
+  });
+});
