@@ -1,3 +1,5 @@
+import { ApprovalDesk } from "../approvals/desk.js";
+import type { ApprovalFallback } from "../approvals/fallback.js";
 import type { SettingsResolver } from "../config/resolve.js";
 import { createNativeEngine, createScriptedEngine } from "../engines/native/engine.js";
 import { VERSION } from "../lib/version.js";
@@ -7,10 +9,14 @@ import { codexReplyTool } from "../mcp/tools/codexReply.js";
 import type { ToolAction } from "../mcp/tools/tool.js";
 import { userAgent } from "../mcp/userAgent.js";
 import { RolloutStore } from "../rollouts/store.js";
+import type { StoredSettings } from "../threads/store.js";
 import { ThreadRegistry } from "../threads/threadRegistry.js";
 
 export interface AgentOptions {
   readonly engine: "native" | "scripted";
+  readonly approvalFallback: ApprovalFallback;
+  readonly sandboxBin?: string;
+  readonly serverCwd: string;
   readonly codexHome: string;
   readonly env: NodeJS.ProcessEnv;
   readonly settings: SettingsResolver;
@@ -23,18 +29,23 @@ export interface OpenAgent {
   interruptAll(): void;
   /** Resolves when no turn runs and what was written is on disk. */
   settle(): Promise<void>;
-  close(): void;
+  /** Ends what turns left running. */
+  close(): Promise<void>;
 }
 
-export function openAgent({ engine: name, codexHome, env, settings, report }: AgentOptions): OpenAgent {
+export function openAgent(options: AgentOptions): OpenAgent {
+  const { codexHome, env, settings, report } = options;
   const engine =
-    name === "scripted" ? createScriptedEngine({ codexHome }) : createNativeEngine({ codexHome, env, userAgent: userAgent(env) });
+    options.engine === "scripted" ? createScriptedEngine(options) : createNativeEngine({ ...options, userAgent: userAgent(env) });
   const store = new RolloutStore({ codexHome, version: VERSION, env });
-  const { idleThreadMs } = settings.serverSettings();
-  const threads = new ThreadRegistry({ engine, store, settingsOf: (stored) => settings.forStoredThread(stored), idleMs: idleThreadMs });
+  const { idleThreadMs, approvalTimeoutMs } = settings.serverSettings();
+  const desk = new ApprovalDesk(approvalTimeoutMs);
+  const settingsOf = (stored: StoredSettings) => settings.forStoredThread(stored);
+  const threads = new ThreadRegistry({ engine, store, desk, settingsOf, idleMs: idleThreadMs, report });
   const agent: Agent = {
     engineName: engine.name,
     threads,
+    approvals: { desk, fallback: options.approvalFallback },
     settingsFor(asked) {
       const resolved = settings.forNewThread(asked);
       for (const notice of resolved.notices) report(notice);

@@ -1,9 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { parseCommand, UsageError } from "./command.js";
 
-const DEFAULTS = { overrides: [], strictConfig: false, engine: "native", tools: "codex", eofGraceMs: 2_000 };
+const DEFAULTS = {
+  overrides: [],
+  strictConfig: false,
+  engine: "native",
+  tools: "codex",
+  approvalFallback: "auto-within-policy",
+  eofGraceMs: 2_000,
+};
 const HTTP_NOT_YET = "This version serves MCP on stdio only; HTTP and WebSocket are not built yet.";
-const COMMANDS_NOT_YET = "This version does not run commands yet, so there is nothing to decide about them.";
 
 function complaintAbout(...argv: string[]): string {
   try {
@@ -70,6 +76,20 @@ describe("options", () => {
     expect(parseCommand(["--engine", name], {})).toEqual({ kind: "stdio", options: { ...DEFAULTS, engine } });
   });
 
+  it.for(["auto-within-policy", "deny", "hold", "ask"])("--approval-fallback %s", (approvalFallback) => {
+    expect(parseCommand(["--approval-fallback", approvalFallback], {})).toEqual({
+      kind: "stdio",
+      options: { ...DEFAULTS, approvalFallback },
+    });
+  });
+
+  it("--sandbox-bin names the sandbox", () => {
+    expect(parseCommand(["--sandbox-bin", "/opt/bwrap"], {})).toEqual({
+      kind: "stdio",
+      options: { ...DEFAULTS, sandboxBin: "/opt/bwrap" },
+    });
+  });
+
   it("the tool set comes from the flag, else from the environment", () => {
     const env = { CODEX_MCP_TOOLS: "codex-original" };
     const tools = (argv: string[], from: NodeJS.ProcessEnv) => {
@@ -105,6 +125,7 @@ describe("usage errors say what is wrong", () => {
     [["--strict-config=yes"], "Option '--strict-config' does not take an argument"],
     [["--sandbox", "full"], "invalid value 'full' for --sandbox: expected read-only, workspace-write, danger-full-access"],
     [["-a", "always"], "invalid value 'always' for --ask-for-approval: expected untrusted, on-failure, on-request, never"],
+    [["--approval-fallback", "guess"], "invalid value 'guess' for --approval-fallback: expected auto-within-policy, deny, hold, ask"],
     [["--engine", "magic"], "invalid value 'magic' for --engine: expected auto, native, scripted"],
     [["--engine", "codex"], "--engine codex cannot be used: the codex engine is not built yet; use --engine native"],
     [["--tools", "everything"], "invalid value 'everything' for --tools: expected codex, codex-original"],
@@ -123,8 +144,6 @@ describe("what is not built yet is refused with a sentence, never half accepted"
 
   it.for([
     ...["host", "port", "token", "token-file", "allow-root", "max-sandbox", "allow-config"].map((flag) => [flag, HTTP_NOT_YET] as const),
-    ["approval-fallback", COMMANDS_NOT_YET],
-    ["sandbox-bin", COMMANDS_NOT_YET],
     ["codex-bin", "The codex engine is not built yet; use --engine native."],
   ] as const)("as --%s", ([flag, why]) => {
     expect(complaintAbout(`--${flag}`, "value")).toBe(`--${flag} cannot be used: ${why}`);

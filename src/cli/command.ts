@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { type ApprovalFallback, FALLBACKS } from "../approvals/fallback.js";
 import { AppError, errorCode } from "../lib/errors.js";
 import { APPROVAL_POLICIES, type ApprovalPolicy, SANDBOX_MODES, type SandboxMode } from "../threads/model.js";
 import { FLAGS, type FlagName, type FlagSpec, SUBCOMMANDS_NOT_YET } from "./options.js";
@@ -17,6 +18,8 @@ export interface ServerOptions {
   readonly engine: (typeof ENGINES)[number];
   readonly tools: (typeof TOOL_SETS)[number];
   readonly eofGraceMs: number;
+  readonly approvalFallback: ApprovalFallback;
+  readonly sandboxBin?: string;
 }
 
 export type CliCommand =
@@ -82,6 +85,7 @@ function serverOptions(values: Values, env: NodeJS.ProcessEnv): ServerOptions {
   const model = text(values.model);
   const profile = text(values.profile);
   const cwd = text(values.cd);
+  const sandboxBin = text(values["sandbox-bin"]);
   const sandbox = choice("--sandbox", text(values.sandbox), SANDBOX_MODES);
   const approvalPolicy = choice("--ask-for-approval", text(values["ask-for-approval"]), APPROVAL_POLICIES);
   return {
@@ -94,6 +98,8 @@ function serverOptions(values: Values, env: NodeJS.ProcessEnv): ServerOptions {
     strictConfig: values["strict-config"] === true,
     engine: engineOf(text(values.engine)),
     tools: choice("--tools", text(values.tools) ?? (env["CODEX_MCP_TOOLS"] || undefined), TOOL_SETS) ?? "codex",
+    approvalFallback: choice("--approval-fallback", text(values["approval-fallback"]), FALLBACKS) ?? "auto-within-policy",
+    ...(sandboxBin === undefined ? {} : { sandboxBin }),
     eofGraceMs: seconds("--eof-grace", text(values["eof-grace"]) ?? "2"),
   };
 }

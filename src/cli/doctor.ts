@@ -3,12 +3,15 @@ import path from "node:path";
 import type { SettingsResolver } from "../config/resolve.js";
 import { sendRequest } from "../engines/native/model/http.js";
 import { endpoint, providerHeaders, shownUrl } from "../engines/native/model/provider.js";
+import { openSandbox } from "../exec/sandbox/backend.js";
 import { describe } from "../lib/errors.js";
 import { VERSION } from "../lib/version.js";
 import type { ModelProvider, ThreadSettings } from "../threads/model.js";
 import { resolveSettings, type ServerContext } from "./serve.js";
 
 const PROBE_MS = 5_000;
+
+type DoctorContext = Pick<ServerContext, "options" | "env" | "serverCwd">;
 
 interface Finding {
   readonly verdict: "ok" | "note" | "fails";
@@ -17,9 +20,7 @@ interface Finding {
 }
 
 /** Looks at everything a call needs and says what is wrong and how to mend it. */
-export async function runDoctor(
-  context: Pick<ServerContext, "options" | "env" | "serverCwd">,
-): Promise<{ report: string; healthy: boolean }> {
+export async function runDoctor(context: DoctorContext): Promise<{ report: string; healthy: boolean }> {
   const findings = await examine(context);
   const problems = findings.filter(({ verdict }) => verdict === "fails").length;
   const lines = findings.map(({ verdict, subject, text }) => `${verdict.padEnd(6)} ${subject.padEnd(12)} ${text}`);
@@ -28,7 +29,7 @@ export async function runDoctor(
   return { report: `codex-mcp-server ${VERSION}, Node ${process.version}\n\n${lines.join("\n")}\n\n${result}\n`, healthy: problems === 0 };
 }
 
-async function examine(context: Pick<ServerContext, "options" | "env" | "serverCwd">): Promise<Finding[]> {
+async function examine(context: DoctorContext): Promise<Finding[]> {
   let resolved: { codexHome: string; settings: SettingsResolver };
   let thread: ThreadSettings;
   let warnings: readonly string[];
@@ -51,9 +52,20 @@ async function examine(context: Pick<ServerContext, "options" | "env" | "serverC
       subject: "defaults",
       text: `cwd ${thread.cwd}, approval ${thread.approvalPolicy}, sandbox ${thread.sandboxPolicy.type}`,
     },
-    { verdict: "note", subject: "sandbox", text: "this version runs no commands yet, so no sandbox is needed" },
+    await sandboxFinding(context),
     ...(context.options.engine === "scripted" ? [SCRIPTED] : await nativeFindings(thread, { codexHome, env: context.env })),
   ];
+}
+
+async function sandboxFinding({ options, env, serverCwd }: DoctorContext): Promise<Finding> {
+  const sandbox = await openSandbox({
+    env,
+    workspace: serverCwd,
+    ...(options.sandboxBin === undefined ? {} : { bin: options.sandboxBin }),
+  });
+  if (sandbox.backend !== "none")
+    return { verdict: "ok", subject: "sandbox", text: `${sandbox.backend} was tried and holds (${sandbox.detail})` };
+  return { verdict: "note", subject: "sandbox", text: `none works here, so every command needs an approval: ${sandbox.detail}` };
 }
 
 const SCRIPTED: Finding = {

@@ -9,7 +9,6 @@ export interface FlagSpec {
 }
 
 const HTTP_NOT_YET = "This version serves MCP on stdio only; HTTP and WebSocket are not built yet.";
-const COMMANDS_NOT_YET = "This version does not run commands yet, so there is nothing to decide about them.";
 
 export const FLAGS = {
   config: { short: "c", value: "KEY=VALUE", repeatable: true, help: "Override a setting of config.toml; dotted keys, TOML values." },
@@ -23,6 +22,11 @@ export const FLAGS = {
   "strict-config": { help: "Unknown settings are errors instead of warnings." },
   engine: { value: "NAME", help: "auto (default), native, or scripted: an offline model that plays `!` lines of the prompt." },
   tools: { value: "SET", help: "codex (default) or codex-original; also CODEX_MCP_TOOLS." },
+  "approval-fallback": {
+    value: "STRATEGY",
+    help: "For clients that cannot be asked: auto-within-policy (default), deny, hold, or ask (all the same).",
+  },
+  "sandbox-bin": { value: "PATH", help: "The bubblewrap to use (default: the one on PATH)." },
   "eof-grace": { value: "SECONDS", help: "How long running turns may go on when the client has closed its side (default 2)." },
   help: { short: "h", help: "Show this text." },
   version: { short: "V", help: "Show the version." },
@@ -33,8 +37,6 @@ export const FLAGS = {
   "allow-root": { value: "DIR", repeatable: true, notYet: HTTP_NOT_YET },
   "max-sandbox": { value: "MODE", notYet: HTTP_NOT_YET },
   "allow-config": { value: "KEY", repeatable: true, notYet: HTTP_NOT_YET },
-  "approval-fallback": { value: "STRATEGY", notYet: COMMANDS_NOT_YET },
-  "sandbox-bin": { value: "PATH", notYet: COMMANDS_NOT_YET },
   "codex-bin": { value: "PATH", notYet: "The codex engine is not built yet; use --engine native." },
 } as const satisfies Readonly<Record<string, FlagSpec>>;
 

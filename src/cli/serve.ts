@@ -11,6 +11,7 @@ import { endsWithin, untilSignalled } from "./shutdown.js";
 
 /** What turns get to end in after they were interrupted, and files to be flushed in. */
 const INTERRUPT_MS = 2_500;
+const CLEAN_UP_MS = 400;
 
 export interface ServerContext {
   readonly options: ServerOptions;
@@ -29,7 +30,7 @@ export async function serveStdio(context: ServerContext): Promise<void> {
 
   const agent = lazily(async () => {
     const { openAgent } = await import("./agent.js");
-    return openAgent({ engine: options.engine, codexHome, env, settings, report });
+    return openAgent({ ...options, codexHome, env, serverCwd: context.serverCwd, settings, report });
   });
   const wire = openStdio();
   const session = new Session(wire, {
@@ -57,7 +58,8 @@ async function endSession(session: Session, agent: Lazy<OpenAgent>, { interrupt 
   if (interrupt) open?.interruptAll();
   await endsWithin(INTERRUPT_MS, Promise.all([session.peer.idle(), open?.settle()]));
   session.close(new Error("the server is shutting down"));
-  open?.close();
+  // What turns left running goes with us, whatever it does: its namespace ends with this process.
+  if (open) await endsWithin(CLEAN_UP_MS, open.close());
 }
 
 export function resolveSettings({ options, env, serverCwd }: Pick<ServerContext, "options" | "env" | "serverCwd">) {

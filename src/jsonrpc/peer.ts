@@ -25,6 +25,14 @@ export interface PeerRole {
   failed(method: string, error: unknown): void;
 }
 
+export interface RequestOptions {
+  /** Stops waiting. */
+  readonly signal?: AbortSignal;
+  /** The notification that tells the other side that its answer is no longer wanted. */
+  readonly withdrawWith?: string;
+  readonly relatedTo?: RequestId;
+}
+
 export interface IncomingRequest {
   readonly id: RequestId;
   readonly method: string;
@@ -59,7 +67,7 @@ export class JsonRpcPeer {
     for await (const frame of this.wire.incoming) this.#receive(frame);
   }
 
-  async request(method: string, params: unknown, options: { readonly signal?: AbortSignal } = {}): Promise<unknown> {
+  async request(method: string, params: unknown, options: RequestOptions = {}): Promise<unknown> {
     if (this.#state.at === "closed") throw this.#state.reason;
     options.signal?.throwIfAborted();
     if (this.#asked.size >= MAX_OUTGOING_IN_FLIGHT)
@@ -67,10 +75,13 @@ export class JsonRpcPeer {
     const id = this.#nextId++;
     const waiting = deferred<unknown>();
     this.#asked.set(id, waiting);
-    const abort = () => waiting.reject(options.signal?.reason);
+    const abort = () => {
+      waiting.reject(options.signal?.reason);
+      if (options.withdrawWith !== undefined) this.notify(options.withdrawWith, { requestId: id });
+    };
     options.signal?.addEventListener("abort", abort, { once: true });
     try {
-      this.wire.send(requestText(id, method, params));
+      this.wire.send(requestText(id, method, params), options.relatedTo === undefined ? {} : { relatedTo: options.relatedTo });
       return await waiting.promise;
     } finally {
       this.#asked.delete(id);

@@ -10,7 +10,9 @@ export interface Call {
   readonly progressToken: string | number | undefined;
   /** From which level on the client wants log messages; undefined for none. */
   readonly logLevel: () => LogLevel | undefined;
-  readonly peer: Pick<JsonRpcPeer, "notify" | "notifyText" | "congested">;
+  readonly peer: Pick<JsonRpcPeer, "notify" | "notifyText" | "congested" | "request">;
+  /** The client said that it can put questions to a person. */
+  readonly canElicit: boolean;
   readonly revision: HandshakeRevision | undefined;
 }
 

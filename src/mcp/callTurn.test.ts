@@ -2,12 +2,15 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { completed } from "../../test/support/callResults.js";
 import { MemorySession, threadOf } from "../../test/support/memorySession.js";
 import { valueAt } from "../../test/support/scenario.js";
+import { ApprovalDesk } from "../approvals/desk.js";
 import { type Deferred, deferred } from "../lib/deferred.js";
 import { threadIdOf, turnIdOf } from "../lib/ids.js";
 import type { ThreadEvent } from "../threads/model.js";
 import { Turn } from "../threads/turn.js";
 import type { Call } from "./call.js";
 import { followTurn } from "./callTurn.js";
+
+const ALONE = { approvals: { desk: new ApprovalDesk(), fallback: "deny" as const }, observe: () => {} };
 
 const THREAD = threadIdOf("01a1dd1a-6d22-73e1-88aa-ccf523ae5caa");
 const META = { requestId: 7, threadId: THREAD };
@@ -24,19 +27,25 @@ class Attachment {
 
   constructor(options: Partial<Pick<Call, "progressToken" | "logLevel">> = {}) {
     this.turn.begin();
-    this.outcome = followTurn(this.turn, {
-      requestId: 7,
-      signal: this.#cancelled.signal,
-      progressToken: undefined,
-      logLevel: () => undefined,
-      revision: undefined,
-      ...options,
-      peer: {
-        notify: (method, params) => this.sent.push([method, params]),
-        notifyText: (text) => this.sent.push(valueAt(JSON.parse(text), "params.msg.type")),
-        congested: () => this.congestion?.promise,
+    this.outcome = followTurn(
+      this.turn,
+      {
+        requestId: 7,
+        signal: this.#cancelled.signal,
+        progressToken: undefined,
+        logLevel: () => undefined,
+        canElicit: false,
+        revision: undefined,
+        ...options,
+        peer: {
+          notify: (method, params) => this.sent.push([method, params]),
+          notifyText: (text) => this.sent.push(valueAt(JSON.parse(text), "params.msg.type")),
+          congested: () => this.congestion?.promise,
+          request: () => Promise.reject(new Error("not asked")),
+        },
       },
-    });
+      ALONE,
+    );
   }
 
   cancel(): void {
@@ -73,9 +82,18 @@ describe("a call attached to a turn", () => {
     const turn = new Turn(THREAD, turnIdOf("7"), { text: "" });
     turn.publish([{ type: "warning", message: "early" }, DONE]);
     const sent: string[] = [];
-    const peer = { notify: () => {}, notifyText: (text: string) => sent.push(text), congested: () => undefined };
+    const peer = {
+      notify: () => {},
+      notifyText: (text: string) => sent.push(text),
+      congested: () => undefined,
+      request: () => Promise.reject(new Error("not asked")),
+    };
     const signal = new AbortController().signal;
-    await followTurn(turn, { requestId: 7, signal, progressToken: undefined, logLevel: () => undefined, peer, revision: undefined });
+    await followTurn(
+      turn,
+      { requestId: 7, signal, progressToken: undefined, logLevel: () => undefined, peer, canElicit: false, revision: undefined },
+      ALONE,
+    );
     expect(sent.map((text) => valueAt(JSON.parse(text), "params.msg.type"))).toEqual(["warning", "task_complete"]);
   });
 

@@ -1,23 +1,33 @@
 import type { ThreadEvent, TurnOutcome } from "../threads/model.js";
 import type { Turn } from "../threads/turn.js";
+import { type ApprovalDoor, ElicitationDoor } from "./approvalDoor.js";
 import type { Call } from "./call.js";
 import { CodexEventWriter } from "./codexEvent.js";
 import { logMessage, reaches } from "./logMessage.js";
 import { ProgressReporter } from "./progress.js";
 
+export interface FollowOptions {
+  readonly approvals: ApprovalDoor;
+  /** Sees every event, whatever the client is shown. */
+  readonly observe: (event: ThreadEvent) => void;
+}
+
 /**
  * Attaches a call to a turn: the client sees what happens until the turn ends, and a cancelled call interrupts it.
  * The call does not own the turn; others may read the same log.
  */
-export async function followTurn(turn: Turn, call: Call): Promise<TurnOutcome> {
+export async function followTurn(turn: Turn, call: Call, { approvals, observe }: FollowOptions): Promise<TurnOutcome> {
   const interrupt = () => turn.interrupt();
   call.signal.addEventListener("abort", interrupt, { once: true });
   if (call.signal.aborted) interrupt();
   const client = new TurnView(turn, call);
+  const door = new ElicitationDoor(call, approvals);
   try {
     for await (const batch of turn.log.read()) {
       for (const { value } of batch) {
         client.show(value);
+        door.take(value);
+        observe(value);
         // Within a batch too: a reader that was behind gets everything it missed in one.
         const congestion = call.peer.congested();
         if (congestion) await congestion;
@@ -26,6 +36,7 @@ export async function followTurn(turn: Turn, call: Call): Promise<TurnOutcome> {
     return await turn.outcome;
   } finally {
     client.close();
+    await door.close();
     call.signal.removeEventListener("abort", interrupt);
   }
 }

@@ -5,6 +5,7 @@ import type { Turn } from "../threads/turn.js";
 
 /** Writes a turn's events as the text of `codex/event` notifications, for one call. */
 export class CodexEventWriter {
+  readonly #requestId: RequestId;
   readonly #where: Pick<Turn, "threadId" | "id">;
   readonly #beforeId: string;
   readonly #ofTurn: string;
@@ -13,6 +14,7 @@ export class CodexEventWriter {
   readonly #legacyDeltaStart: string;
 
   constructor(requestId: RequestId, turn: Pick<Turn, "threadId" | "id">) {
+    this.#requestId = requestId;
     this.#where = turn;
     const meta = JSON.stringify({ requestId, threadId: turn.threadId });
     this.#beforeId = `{"jsonrpc":"2.0","method":"codex/event","params":{"_meta":${meta},"id":`;
@@ -29,15 +31,24 @@ export class CodexEventWriter {
       const delta = JSON.stringify(event.delta);
       return [`${this.#deltaStart}${JSON.stringify(event.itemId)},"delta":${delta}}}}`, `${this.#legacyDeltaStart}${delta}}}}`];
     }
+    if (event.type === "threadConfigured") return [this.#configured(event)];
     const start = this.#startOf(event);
     return eventMsgs(event, { threadId: this.#where.threadId, turnId: this.#where.id }).map((msg) => `${start}${JSON.stringify(msg)}}}`);
+  }
+
+  /** Says beside Codex's own fields what really confines the commands. */
+  #configured(event: Extract<ThreadEvent, { type: "threadConfigured" }>): string {
+    const { threadId, id: turnId } = this.#where;
+    const [msg] = eventMsgs(event, { threadId, turnId });
+    const meta = { requestId: this.#requestId, threadId, "codex-mcpd/sandbox": event.sandboxBackend ?? "none" };
+    return JSON.stringify({ jsonrpc: "2.0", method: "codex/event", params: { _meta: meta, id: "", msg } });
   }
 
   /** What belongs to the opening of a thread is not part of a turn. */
   #startOf(event: ThreadEvent): string {
     switch (event.type) {
-      case "threadConfigured":
       case "deprecation":
+      case "mcpStartupUpdated":
       case "mcpStartupCompleted":
         return `${this.#beforeId}"","msg":`;
       case "contextItem":

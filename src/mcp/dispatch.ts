@@ -52,6 +52,7 @@ async function callTool(session: Session, { id, params, signal }: IncomingReques
     progressToken: readProgressToken(params),
     logLevel: () => session.logLevel,
     peer: session.peer,
+    canElicit: session.profile?.elicitation ?? false,
     revision: session.profile?.revision,
   });
 }

@@ -28,6 +28,18 @@ export function logMessage(event: ThreadEvent): LogMessage | undefined {
       return { level: "info", data: { message: "plan updated", steps: event.plan.length } };
     case "historyCompacted":
       return { level: "info", data: { message: "conversation summarised" } };
+    case "commandStarted":
+      return { level: "info", data: { message: "command started", callId: event.callId } };
+    case "commandEnded":
+      return { level: "info", data: { message: "command ended", callId: event.callId, exitCode: event.exitCode } };
+    case "patchEnded":
+      return { level: "info", data: { message: event.success ? "files changed" : "patch not applied", callId: event.callId } };
+    case "approvalRequested":
+      return { level: "info", data: { message: "approval requested", callId: event.request.subject.callId } };
+    case "approvalDecided":
+      return { level: "info", data: { message: "approval decided", decision: event.decision.kind } };
+    case "mcpToolStarted":
+      return { level: "info", data: { message: "tool called", server: event.invocation.server, tool: event.invocation.tool } };
     case "modelRetry":
       return {
         level: "warning",

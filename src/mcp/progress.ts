@@ -16,6 +16,20 @@ export function progressText(event: ThreadEvent): string | undefined {
       const current = event.plan.find(({ status }) => status === "in_progress");
       return current ? `Plan: ${current.step}` : "Plan updated";
     }
+    case "commandStarted":
+      return `Running ${commandGist(event.command)}`;
+    case "patchStarted": {
+      const files = Object.keys(event.changes).length;
+      return files === 1 ? "Changing a file" : `Changing ${files} files`;
+    }
+    case "approvalRequested":
+      return event.request.subject.kind === "command"
+        ? `Waiting for approval to run ${commandGist(event.request.subject.command)}`
+        : "Waiting for approval to change files";
+    case "approvalDecided":
+      return "Going on";
+    case "mcpToolStarted":
+      return `Calling ${event.invocation.tool} of ${event.invocation.server}`;
     case "modelRetry":
       return `Asking the model again (${event.attempt} of ${event.limit})`;
     case "historyCompacted":
@@ -25,6 +39,15 @@ export function progressText(event: ThreadEvent): string | undefined {
     default:
       return undefined;
   }
+}
+
+const GIST_LENGTH = 80;
+
+/** The command as a person would type it, in one short line. */
+function commandGist(command: readonly string[]): string {
+  const script = command.length === 3 && /^-l?c$/.test(command[1] ?? "") ? (command[2] ?? "") : command.join(" ");
+  const [line = ""] = script.trim().split("\n");
+  return line.length > GIST_LENGTH ? `${line.slice(0, GIST_LENGTH - 1)}…` : line;
 }
 
 /** A client hears something at least every ten seconds, so that it never takes a long turn for a dead one; timers are late at times. */

@@ -42,6 +42,18 @@ function linesOf(event: ThreadEvent, stamp: { readonly threadId: ThreadId; reado
     case "reasoningDelta":
     case "rawReasoningDelta":
     case "reasoningSectionBreak":
+    case "commandStarted":
+    case "commandOutput":
+    case "commandEnded":
+    case "patchStarted":
+    case "patchEnded":
+    case "turnDiff":
+    case "imageViewed":
+    case "mcpStartupUpdated":
+    case "mcpToolStarted":
+    case "mcpToolEnded":
+    case "approvalRequested":
+    case "approvalDecided":
     case "planUpdated":
     case "warning":
     case "modelRetry":

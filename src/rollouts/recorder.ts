@@ -42,6 +42,10 @@ export class RolloutRecorder implements WriterLease {
     state.file.append(state.file.isEmpty ? firstLine() + lines : lines);
   }
 
+  async sync(): Promise<void> {
+    if (this.#state.at === "held") await this.#state.file?.flush();
+  }
+
   release(): void {
     const state = this.#state;
     if (state.at === "released") return;

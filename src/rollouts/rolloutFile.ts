@@ -81,12 +81,18 @@ export class RolloutFile {
     this.#wasWritten = true;
   }
 
-  /** Resolves when what was written would survive a power failure, and the file is closed. */
-  async flushAndClose(): Promise<void> {
+  /** Resolves when what was written would survive a power failure. */
+  async flush(): Promise<void> {
     try {
       await promisify(fdatasync)(this.fd);
     } catch (error) {
       throw storageFailure("bring to the disk the thread's file", this.path, error);
+    }
+  }
+
+  async flushAndClose(): Promise<void> {
+    try {
+      await this.flush();
     } finally {
       await promisify(close)(this.fd);
     }

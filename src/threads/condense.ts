@@ -6,6 +6,8 @@ type Delta = Extract<ThreadEvent, { type: "messageDelta" | "reasoningDelta" | "r
 /** About what an entry costs to keep. */
 export function weighEvent(event: ThreadEvent): number {
   if (isDelta(event)) return 100 + event.delta.length;
+  if (event.type === "commandOutput") return 100 + event.bytes.length;
+  if (event.type === "commandEnded") return 500 + 2 * event.aggregatedOutput.length;
   if (event.type === "itemCompleted" && event.item.kind === "userMessage") return 200 + event.item.text.length;
   return 500;
 }
@@ -13,9 +15,13 @@ export function weighEvent(event: ThreadEvent): number {
 /** Drops deltas of items that are complete, and joins the deltas of an item still being written. No text is lost. */
 export function condenseEvents(entries: readonly Entry<ThreadEvent>[], cursors: readonly number[]): Entry<ThreadEvent>[] {
   const complete = new Set<string>();
-  for (const { value } of entries) if (value.type === "itemCompleted") complete.add(value.item.id);
+  for (const { value } of entries) {
+    if (value.type === "itemCompleted") complete.add(value.item.id);
+    if (value.type === "commandEnded") complete.add(value.callId);
+  }
   const kept: Entry<ThreadEvent>[] = [];
   for (const entry of entries) {
+    if (entry.value.type === "commandOutput" && complete.has(entry.value.callId)) continue;
     if (!isDelta(entry.value)) {
       kept.push(entry);
       continue;

@@ -1,3 +1,5 @@
+import type { OpenQuestion } from "../approvals/desk.js";
+import type { ApprovalSubject } from "../approvals/model.js";
 import type { ThreadId, TurnId } from "../lib/ids.js";
 import type { ThreadEvent, ThreadSettings, TurnInput } from "./model.js";
 import type { ThreadHistory } from "./store.js";
@@ -23,15 +25,21 @@ export interface ThreadOpening {
 export interface EngineThread {
   /** What a reader of the first turn sees before that turn begins: initial context, notices. */
   readonly opening: readonly ThreadEvent[];
+  /** What really confines commands of this thread. */
+  readonly sandboxBackend?: string;
   /**
    * Runs one turn. Each batch is what became known at once. The last event is the turn's only end; when `ctx.signal` aborts,
    * that end is `turnAborted` and everything the turn had started is gone by then. Never called while a turn runs.
    */
   run(input: TurnInput, ctx: TurnContext): AsyncIterable<readonly ThreadEvent[]>;
+  /** Ends what outlives turns: commands left running, servers. Called once, when the thread leaves memory. */
+  close?(): Promise<void>;
 }
 
 export interface TurnContext {
   readonly threadId: ThreadId;
   readonly turnId: TurnId;
   readonly signal: AbortSignal;
+  /** The one question an engine may ask upward. It shows the question and the decision as events itself. */
+  readonly ask: (subject: ApprovalSubject) => OpenQuestion;
 }

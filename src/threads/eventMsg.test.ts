@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { settingsIn } from "../../test/support/rollouts.js";
+import type { ApprovalId, FileChanges } from "../approvals/model.js";
 import { threadIdOf, turnIdOf } from "../lib/ids.js";
 import { eventMsgs } from "./eventMsg.js";
-import type { Item, RawItem, ThreadEvent } from "./model.js";
+import type { CommandCall, Item, RawItem, ThreadEvent } from "./model.js";
 
 const THREAD = threadIdOf("01a1dd1a-6d22-73e1-88aa-ccf523ae5caa");
 const WHERE = { threadId: THREAD, turnId: turnIdOf("2") };
@@ -17,8 +18,127 @@ function shown(event: ThreadEvent): string[] {
 
 type Pin<Type extends ThreadEvent["type"]> = { readonly event: Extract<ThreadEvent, { type: Type }>; readonly msgs: readonly string[] };
 
+const LS: CommandCall = {
+  callId: "call_9",
+  command: ["bash", "-lc", "ls src"],
+  cwd: "/repo",
+  parsed: [{ type: "list_files", cmd: "ls src", path: "src" }],
+};
+const ADDED: FileChanges = { "/repo/new.txt": { type: "add", content: "hi\n" } };
+const INVOCATION = { server: "files", tool: "read", arguments: { path: "a" } };
+const REQUEST = { id: "q1" as ApprovalId, threadId: THREAD, turnId: turnIdOf("2"), deadline: 0 };
+
 /** Every kind of event, as Codex 0.92.0 shows it. */
 const PINS: { readonly [Type in ThreadEvent["type"]]: readonly Pin<Type>[] } = {
+  commandStarted: [
+    {
+      event: { type: "commandStarted", ...LS },
+      msgs: [
+        '{"type":"exec_command_begin","call_id":"call_9","turn_id":"2","command":["bash","-lc","ls src"],"cwd":"/repo","parsed_cmd":[{"type":"list_files","cmd":"ls src","path":"src"}],"source":"agent"}',
+      ],
+    },
+  ],
+  commandOutput: [
+    {
+      event: { type: "commandOutput", callId: "call_9", stream: "stdout", bytes: Buffer.from("a.ts\n") },
+      msgs: ['{"type":"exec_command_output_delta","call_id":"call_9","stream":"stdout","chunk":"YS50cwo="}'],
+    },
+  ],
+  commandEnded: [
+    {
+      event: {
+        type: "commandEnded",
+        ...LS,
+        stdout: "a.ts\n",
+        stderr: "",
+        aggregatedOutput: "a.ts\n",
+        exitCode: 0,
+        durationMs: 1008.5,
+        formattedOutput: "a.ts\n",
+      },
+      msgs: [
+        '{"type":"exec_command_end","call_id":"call_9","turn_id":"2","command":["bash","-lc","ls src"],"cwd":"/repo","parsed_cmd":[{"type":"list_files","cmd":"ls src","path":"src"}],"source":"agent","stdout":"a.ts\\n","stderr":"","aggregated_output":"a.ts\\n","exit_code":0,"duration":{"secs":1,"nanos":8500000},"formatted_output":"a.ts\\n"}',
+      ],
+    },
+  ],
+  patchStarted: [
+    {
+      event: { type: "patchStarted", callId: "call_2", autoApproved: true, changes: ADDED },
+      msgs: [
+        '{"type":"patch_apply_begin","call_id":"call_2","turn_id":"2","auto_approved":true,"changes":{"/repo/new.txt":{"type":"add","content":"hi\\n"}}}',
+      ],
+    },
+  ],
+  patchEnded: [
+    {
+      event: { type: "patchEnded", callId: "call_2", stdout: "", stderr: "patch rejected by user", success: false, changes: ADDED },
+      msgs: [
+        '{"type":"patch_apply_end","call_id":"call_2","turn_id":"2","stdout":"","stderr":"patch rejected by user","success":false,"changes":{"/repo/new.txt":{"type":"add","content":"hi\\n"}}}',
+      ],
+    },
+  ],
+  turnDiff: [{ event: { type: "turnDiff", unifiedDiff: "diff" }, msgs: ['{"type":"turn_diff","unified_diff":"diff"}'] }],
+  imageViewed: [
+    {
+      event: { type: "imageViewed", callId: "call_3", path: "/repo/dot.png" },
+      msgs: ['{"type":"view_image_tool_call","call_id":"call_3","path":"/repo/dot.png"}'],
+    },
+  ],
+  mcpStartupUpdated: [
+    {
+      event: { type: "mcpStartupUpdated", server: "files", status: { state: "failed", error: "gone" } },
+      msgs: ['{"type":"mcp_startup_update","server":"files","status":{"state":"failed","error":"gone"}}'],
+    },
+  ],
+  mcpToolStarted: [
+    {
+      event: { type: "mcpToolStarted", callId: "call_4", invocation: INVOCATION },
+      msgs: ['{"type":"mcp_tool_call_begin","call_id":"call_4","invocation":{"server":"files","tool":"read","arguments":{"path":"a"}}}'],
+    },
+  ],
+  mcpToolEnded: [
+    {
+      event: { type: "mcpToolEnded", callId: "call_4", invocation: INVOCATION, durationMs: 2, result: { Err: "gone" } },
+      msgs: [
+        '{"type":"mcp_tool_call_end","call_id":"call_4","invocation":{"server":"files","tool":"read","arguments":{"path":"a"}},"duration":{"secs":0,"nanos":2000000},"result":{"Err":"gone"}}',
+      ],
+    },
+  ],
+  approvalRequested: [
+    {
+      event: {
+        type: "approvalRequested",
+        request: {
+          ...REQUEST,
+          subject: {
+            kind: "command",
+            callId: "call_9",
+            command: LS.command,
+            commandText: "bash -lc 'ls src'",
+            cwd: LS.cwd,
+            parsed: LS.parsed,
+            reason: "why not",
+            proposedPrefix: ["ls", "src"],
+            staysInSandbox: true,
+            needsPerson: false,
+          },
+        },
+      },
+      msgs: [
+        '{"type":"exec_approval_request","call_id":"call_9","turn_id":"2","command":["bash","-lc","ls src"],"cwd":"/repo","reason":"why not","proposed_execpolicy_amendment":["ls","src"],"parsed_cmd":[{"type":"list_files","cmd":"ls src","path":"src"}]}',
+      ],
+    },
+    {
+      event: {
+        type: "approvalRequested",
+        request: { ...REQUEST, subject: { kind: "patch", callId: "call_2", changes: ADDED, staysInSandbox: true, needsPerson: false } },
+      },
+      msgs: [
+        '{"type":"apply_patch_approval_request","call_id":"call_2","turn_id":"2","changes":{"/repo/new.txt":{"type":"add","content":"hi\\n"}}}',
+      ],
+    },
+  ],
+  approvalDecided: [{ event: { type: "approvalDecided", id: REQUEST.id, decision: { kind: "approved" } }, msgs: [] }],
   threadConfigured: [
     {
       event: {

@@ -1,6 +1,7 @@
+import type { ApprovalRequest } from "../approvals/model.js";
 import { assertNever } from "../lib/assertNever.js";
 import type { ThreadId, TurnId } from "../lib/ids.js";
-import type { Item, RawItem, ThreadEvent } from "./model.js";
+import type { CommandCall, CommandOutcome, Item, RawItem, ThreadEvent } from "./model.js";
 
 /** One Codex event as clients and rollouts know it: `type` plus that type's fields, in Codex 0.92.0's shape and key order. */
 export type EventMsg = { readonly type: string } & Readonly<Record<string, unknown>>;
@@ -70,6 +71,49 @@ export function eventMsgs(event: ThreadEvent, where: Where): EventMsg[] {
       return [{ type: "agent_reasoning_section_break", item_id: event.itemId, summary_index: event.summaryIndex }];
     case "tokenCount":
       return [{ type: "token_count", info: event.usage, rate_limits: event.rateLimits }];
+    case "commandStarted":
+      return [{ type: "exec_command_begin", ...commandCall(event, where) }];
+    case "commandOutput":
+      return [
+        {
+          type: "exec_command_output_delta",
+          call_id: event.callId,
+          stream: event.stream,
+          chunk: Buffer.from(event.bytes).toString("base64"),
+        },
+      ];
+    case "commandEnded":
+      return [commandEnd(event, where)];
+    case "patchStarted":
+      return [
+        {
+          type: "patch_apply_begin",
+          call_id: event.callId,
+          turn_id: where.turnId,
+          auto_approved: event.autoApproved,
+          changes: event.changes,
+        },
+      ];
+    case "patchEnded": {
+      const { callId, stdout, stderr, success, changes } = event;
+      return [{ type: "patch_apply_end", call_id: callId, turn_id: where.turnId, stdout, stderr, success, changes }];
+    }
+    case "turnDiff":
+      return [{ type: "turn_diff", unified_diff: event.unifiedDiff }];
+    case "imageViewed":
+      return [{ type: "view_image_tool_call", call_id: event.callId, path: event.path }];
+    case "mcpStartupUpdated":
+      return [{ type: "mcp_startup_update", server: event.server, status: event.status }];
+    case "mcpToolStarted":
+      return [{ type: "mcp_tool_call_begin", call_id: event.callId, invocation: event.invocation }];
+    case "mcpToolEnded": {
+      const { callId, invocation, durationMs, result } = event;
+      return [{ type: "mcp_tool_call_end", call_id: callId, invocation, duration: duration(durationMs), result }];
+    }
+    case "approvalRequested":
+      return [approvalRequest(event.request, where)];
+    case "approvalDecided":
+      return [];
     case "planUpdated":
       return [{ type: "plan_update", explanation: event.explanation, plan: event.plan }];
     case "historyCompacted":
@@ -110,6 +154,38 @@ function sessionConfigured({ threadId, settings, recordPath }: Extract<ThreadEve
     history_entry_count: 0,
     ...(recordPath === undefined ? {} : { rollout_path: recordPath }),
   };
+}
+
+function commandCall({ callId, command, cwd, parsed }: CommandCall, where: Where): Omit<EventMsg, "type"> {
+  return { call_id: callId, turn_id: where.turnId, command, cwd, parsed_cmd: parsed, source: "agent" };
+}
+
+function commandEnd(event: CommandCall & CommandOutcome, where: Where): EventMsg {
+  return {
+    type: "exec_command_end",
+    ...commandCall(event, where),
+    stdout: event.stdout,
+    stderr: event.stderr,
+    aggregated_output: event.aggregatedOutput,
+    exit_code: event.exitCode,
+    duration: duration(event.durationMs),
+    formatted_output: event.formattedOutput,
+  };
+}
+
+function approvalRequest({ subject }: ApprovalRequest, where: Where): EventMsg {
+  const asked = { call_id: subject.callId, turn_id: where.turnId };
+  const reason = subject.reason === undefined ? {} : { reason: subject.reason };
+  if (subject.kind === "patch") return { type: "apply_patch_approval_request", ...asked, changes: subject.changes, ...reason };
+  const { command, cwd, proposedPrefix, parsed } = subject;
+  const amendment = proposedPrefix === undefined ? {} : { proposed_execpolicy_amendment: proposedPrefix };
+  return { type: "exec_approval_request", ...asked, command, cwd, ...reason, ...amendment, parsed_cmd: parsed };
+}
+
+/** A span of time as Rust writes it. */
+function duration(ms: number): { secs: number; nanos: number } {
+  const secs = Math.floor(ms / 1000);
+  return { secs, nanos: Math.round((ms - secs * 1000) * 1_000_000) };
 }
 
 function itemEvent(type: "item_started" | "item_completed", item: Item, where: Where): EventMsg {

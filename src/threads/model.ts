@@ -1,3 +1,4 @@
+import type { ApprovalDecision, ApprovalId, ApprovalRequest, FileChanges, ParsedCommand } from "../approvals/model.js";
 import type { ThreadId } from "../lib/ids.js";
 
 /** The vocabulary of the domain: a thread holds turns, a turn produces items, and everything that happens is a ThreadEvent. */
@@ -48,6 +49,46 @@ export interface ModelProvider {
   readonly requiresOpenaiAuth: boolean;
 }
 
+/** One of the agent's own MCP servers: an enabled entry of `mcp_servers` in config.toml, defaults filled in. */
+export interface McpServerSettings {
+  readonly name: string;
+  readonly transport: McpServerTransport;
+  readonly startupTimeoutMs: number;
+  readonly toolTimeoutMs: number;
+  /** Absent: all of them. */
+  readonly enabledTools?: readonly string[];
+  /** Wins over `enabledTools`. */
+  readonly disabledTools: readonly string[];
+}
+
+export type McpServerTransport =
+  | {
+      readonly kind: "program";
+      readonly command: string;
+      readonly args: readonly string[];
+      readonly env: Readonly<Record<string, string>>;
+      /** Names of variables that are passed on. */
+      readonly envVars: readonly string[];
+      readonly cwd?: string;
+    }
+  | {
+      readonly kind: "http";
+      readonly url: string;
+      readonly bearerTokenEnvVar?: string;
+      readonly httpHeaders: Readonly<Record<string, string>>;
+      /** Header name → environment variable; skipped when the variable is unset or blank. */
+      readonly envHttpHeaders: Readonly<Record<string, string>>;
+    };
+
+/** `shell_environment_policy` of config.toml, defaults filled in. */
+export interface ShellEnvironmentPolicy {
+  readonly inherit: "all" | "core" | "none";
+  readonly ignoreDefaultExcludes: boolean;
+  readonly exclude: readonly string[];
+  readonly set: Readonly<Record<string, string>>;
+  readonly includeOnly: readonly string[];
+}
+
 /** Everything a thread runs with, resolved from defaults, config.toml, profile, command line and call. */
 export interface ThreadSettings {
   readonly cwd: string;
@@ -70,6 +111,12 @@ export interface ThreadSettings {
   readonly projectRootMarkers: readonly string[];
   readonly hideAgentReasoning: boolean;
   readonly showRawAgentReasoning: boolean;
+  readonly mcpServers: readonly McpServerSettings[];
+  /** What of the server's environment commands get to see. */
+  readonly shellEnvironment: ShellEnvironmentPolicy;
+  /** Overrides how much of a tool's output the model gets. */
+  readonly toolOutputTokenLimit?: number;
+  readonly webSearch?: "disabled" | "cached" | "live";
   readonly features: Readonly<Record<string, boolean>>;
   /** Remarks about the configuration worth telling the caller (unknown keys and the like). */
   readonly notices: readonly string[];
@@ -147,6 +194,32 @@ export interface PlanStep {
   readonly status: "pending" | "in_progress" | "completed";
 }
 
+/** A command as the model asked for it. */
+export interface CommandCall {
+  readonly callId: string;
+  readonly command: readonly string[];
+  readonly cwd: string;
+  readonly parsed: readonly ParsedCommand[];
+}
+
+export interface CommandOutcome {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly aggregatedOutput: string;
+  readonly exitCode: number;
+  readonly durationMs: number;
+  /** The output as the model gets it: cut in the middle where it is long. */
+  readonly formattedOutput: string;
+}
+
+export interface McpInvocation {
+  readonly server: string;
+  readonly tool: string;
+  readonly arguments: unknown;
+}
+
+export type McpServerStatus = { readonly state: "starting" | "ready" | "cancelled" } | { readonly state: "failed"; readonly error: string };
+
 /** What happened on a thread, whichever engine ran it. Closed: every reader handles every kind. */
 export type ThreadEvent =
   // the thread opens
@@ -155,6 +228,7 @@ export type ThreadEvent =
       readonly threadId: ThreadId;
       readonly settings: ThreadSettings;
       readonly recordPath: string | undefined;
+      readonly sandboxBackend?: string | undefined;
     }
   | { readonly type: "contextItem"; readonly item: RawItem }
   | { readonly type: "deprecation"; readonly summary: string; readonly details?: string }
@@ -167,7 +241,7 @@ export type ThreadEvent =
   // a turn runs
   | { readonly type: "turnStarted"; readonly contextWindow: number | null }
   /** The settings a model request is made with; recorded, not shown. */
-  | { readonly type: "turnContext"; readonly settings: ThreadSettings }
+  | { readonly type: "turnContext"; readonly settings: ThreadSettings; readonly sandboxBackend?: string }
   | { readonly type: "rawItem"; readonly item: RawItem }
   /** Part of the model's conversation that is recorded but not shown. */
   | { readonly type: "unseenItem"; readonly item: RawItem }
@@ -188,6 +262,33 @@ export type ThreadEvent =
     }
   | { readonly type: "reasoningSectionBreak"; readonly itemId: string; readonly summaryIndex: number }
   | { readonly type: "tokenCount"; readonly usage: TokenUsageInfo | null; readonly rateLimits: RateLimits }
+  // commands, patches and other tools
+  | ({ readonly type: "commandStarted" } & CommandCall)
+  | { readonly type: "commandOutput"; readonly callId: string; readonly stream: "stdout" | "stderr"; readonly bytes: Uint8Array }
+  | ({ readonly type: "commandEnded" } & CommandCall & CommandOutcome)
+  | { readonly type: "patchStarted"; readonly callId: string; readonly autoApproved: boolean; readonly changes: FileChanges }
+  | {
+      readonly type: "patchEnded";
+      readonly callId: string;
+      readonly stdout: string;
+      readonly stderr: string;
+      readonly success: boolean;
+      readonly changes: FileChanges;
+    }
+  /** Everything the turn's patches changed so far, as one diff. */
+  | { readonly type: "turnDiff"; readonly unifiedDiff: string }
+  | { readonly type: "imageViewed"; readonly callId: string; readonly path: string }
+  | { readonly type: "mcpStartupUpdated"; readonly server: string; readonly status: McpServerStatus }
+  | { readonly type: "mcpToolStarted"; readonly callId: string; readonly invocation: McpInvocation }
+  | {
+      readonly type: "mcpToolEnded";
+      readonly callId: string;
+      readonly invocation: McpInvocation;
+      readonly durationMs: number;
+      readonly result: { readonly Ok: unknown } | { readonly Err: string };
+    }
+  | { readonly type: "approvalRequested"; readonly request: ApprovalRequest }
+  | { readonly type: "approvalDecided"; readonly id: ApprovalId; readonly decision: ApprovalDecision }
   | { readonly type: "planUpdated"; readonly explanation: string | null; readonly plan: readonly PlanStep[] }
   /** The history was replaced by a summary; `replacement` is the new history. */
   | { readonly type: "historyCompacted"; readonly message: string; readonly replacement: readonly RawItem[] }

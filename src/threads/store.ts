@@ -31,6 +31,8 @@ export interface WriterLease {
   readonly changedElsewhere: boolean;
   /** Returns when the kernel has the lines; throws `StorageFailed` (disk full, folder gone). Deltas are not kept. */
   append(events: readonly ThreadEvent[]): void;
+  /** Resolves when what was appended would survive a power failure. */
+  sync(): Promise<void>;
   /** Lets others write; the data is on its way to the disk. Harmless when called twice. */
   release(): void;
 }

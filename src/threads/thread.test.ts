@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { answer, beginning, MemoryRecord, ObedientEngine } from "../../test/support/memoryThreads.js";
 import { message, settingsIn } from "../../test/support/rollouts.js";
 import { historyOf } from "../../test/support/turns.js";
+import { ApprovalDesk } from "../approvals/desk.js";
 import { newThreadId, turnIdOf } from "../lib/ids.js";
 import { StorageFailed, ThreadBusyElsewhere, TooManyQueuedTurns } from "./errors.js";
 import type { ThreadEvent } from "./model.js";
@@ -14,6 +15,8 @@ const INTERRUPTED = { status: "interrupted" };
 
 afterEach(() => vi.useRealTimers());
 
+const SURROUNDINGS = { desk: new ApprovalDesk(), retire: () => {} };
+
 /** A thread on an engine and a record in memory. */
 async function openThread() {
   const id = newThreadId();
@@ -22,7 +25,7 @@ async function openThread() {
   const record = new MemoryRecord(id, CWD);
   const engineThread = await engine.openThread({ id, settings });
   const reload = () => engine.openThread({ id, settings, history: historyOf(record.events, CWD) });
-  const thread = new Thread({ id, settings, record, engineThread, reload });
+  const thread = new Thread({ id, settings, record, engineThread, ...SURROUNDINGS, reload });
   const opening: ThreadEvent[] = [
     { type: "threadConfigured", threadId: id, settings, recordPath: record.path },
     { type: "contextItem", item: message("developer", "context") },
@@ -230,6 +233,7 @@ describe("a record that", () => {
       settings: whole.settings,
       record,
       engineThread: await engine.openThread({ id: whole.id, settings: whole.settings }),
+      ...SURROUNDINGS,
       reload: async () => {
         if (!readable) throw new StorageFailed("the file is unreadable");
         return engine.openThread({ id: whole.id, settings: whole.settings });

@@ -1,3 +1,5 @@
+import type { ApprovalDesk } from "../approvals/desk.js";
+import type { ApprovalSubject } from "../approvals/model.js";
 import { AppError, describe } from "../lib/errors.js";
 import { type ThreadId, type TurnId, turnIdOf } from "../lib/ids.js";
 import type { EngineThread } from "./engine.js";
@@ -14,6 +16,9 @@ export interface ThreadParts {
   readonly settings: ThreadSettings;
   readonly record: ThreadRecord;
   readonly engineThread: EngineThread;
+  readonly desk: ApprovalDesk;
+  /** Ends an engine's thread that is no longer used. */
+  readonly retire: (engineThread: EngineThread) => void;
   /** Reads the thread from its record again, when somebody else has written to it or we lost track. */
   readonly reload: () => Promise<EngineThread>;
 }
@@ -23,7 +28,9 @@ export class Thread {
   readonly id: ThreadId;
   readonly settings: ThreadSettings;
   readonly #record: ThreadRecord;
+  readonly #desk: ApprovalDesk;
   readonly #reload: () => Promise<EngineThread>;
+  readonly #retire: (engineThread: EngineThread) => void;
   #engineThread: EngineThread | undefined;
   /** How the thread opened, until a turn has come far enough to tell it. */
   #untold: readonly ThreadEvent[] = [];
@@ -32,10 +39,12 @@ export class Thread {
   #replies = 0;
   #lastUsed = Date.now();
 
-  constructor({ id, settings, record, engineThread, reload }: ThreadParts) {
+  constructor({ id, settings, record, engineThread, desk, retire, reload }: ThreadParts) {
     this.id = id;
     this.settings = settings;
     this.#record = record;
+    this.#desk = desk;
+    this.#retire = retire;
     this.#engineThread = engineThread;
     this.#reload = reload;
   }
@@ -48,7 +57,13 @@ export class Thread {
   /** The first turn, which also shows how the thread opened. */
   begin(input: TurnInput, turnId: TurnId): Turn {
     this.#untold = [
-      { type: "threadConfigured", threadId: this.id, settings: this.settings, recordPath: this.#record.path },
+      {
+        type: "threadConfigured",
+        threadId: this.id,
+        settings: this.settings,
+        recordPath: this.#record.path,
+        sandboxBackend: this.#engineThread?.sandboxBackend,
+      },
       ...(this.#engineThread?.opening ?? []),
     ];
     return this.#enqueue(new Turn(this.id, turnId, input));
@@ -62,6 +77,11 @@ export class Thread {
 
   interrupt(): void {
     for (const turn of this.#queue) turn.interrupt();
+  }
+
+  /** Ends what the engine keeps for this thread. No turn runs any more. */
+  close(): void {
+    this.#forget();
   }
 
   /** Resolves when no turn runs or waits. */
@@ -90,14 +110,19 @@ export class Thread {
 
   async #runWith(lease: WriterLease, turn: Turn): Promise<void> {
     try {
-      if (lease.changedElsewhere) this.#engineThread = undefined;
+      if (lease.changedElsewhere) this.#forget();
       const abandoned = turn.abandoned.then(() => "abandoned" as const);
       const end = await Promise.race([this.#run(lease, turn), abandoned]);
       // Memory and record may tell different stories now, or the engine did not stop when told: the record is right.
-      if (end !== "ended") this.#engineThread = undefined;
+      if (end !== "ended") this.#forget();
     } finally {
       lease.release();
     }
+  }
+
+  #forget(): void {
+    if (this.#engineThread) this.#retire(this.#engineThread);
+    this.#engineThread = undefined;
   }
 
   async #run(lease: WriterLease, turn: Turn): Promise<"ended" | "broken"> {
@@ -117,7 +142,12 @@ export class Thread {
     }
     try {
       const { id: turnId, threadId, signal } = turn;
-      for await (const batch of engineThread.run(turn.input, { threadId, turnId, signal })) tell(batch);
+      const ask = (subject: ApprovalSubject) => this.#desk.ask({ threadId, turnId, subject, signal });
+      for await (const batch of engineThread.run(turn.input, { threadId, turnId, signal, ask })) {
+        tell(batch);
+        // What is about to change the world is on record before it does: the engine waits for this loop.
+        if (batch.some(precedesSideEffects)) await lease.sync();
+      }
       if (turn.ended) return "ended";
       turn.publish([failed(new Error("the engine stopped without saying how the turn ended"))]);
     } catch (error) {
@@ -125,6 +155,10 @@ export class Thread {
     }
     return "broken";
   }
+}
+
+function precedesSideEffects({ type }: ThreadEvent): boolean {
+  return type === "commandStarted" || type === "patchStarted" || type === "mcpToolStarted";
 }
 
 function failed(error: unknown): ThreadEvent {

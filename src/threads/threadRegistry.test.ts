@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { answer, beginning, MemoryStore, ObedientEngine } from "../../test/support/memoryThreads.js";
 import { settingsIn } from "../../test/support/rollouts.js";
 import { historyOf } from "../../test/support/turns.js";
+import { ApprovalDesk } from "../approvals/desk.js";
 import { newThreadId, turnIdOf } from "../lib/ids.js";
 import { ThreadNotFound } from "./errors.js";
 import type { ThreadSettings } from "./model.js";
@@ -30,7 +31,7 @@ class Scene implements Disposable {
     options: { readonly idleMs?: number; readonly settingsOf?: (stored: StoredSettings) => ThreadSettings } = {},
   ) {
     const { idleMs = IDLE_MS, settingsOf = (stored: StoredSettings) => settingsIn(stored.cwd) } = options;
-    this.threads = new ThreadRegistry({ engine: this.engine, store: this.store, settingsOf, idleMs });
+    this.threads = new ThreadRegistry({ engine: this.engine, store: this.store, desk: new ApprovalDesk(), settingsOf, idleMs });
   }
 
   start(text: string): Promise<Turn> {

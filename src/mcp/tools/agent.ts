@@ -1,14 +1,17 @@
 import type { ThreadSettings } from "../../threads/model.js";
 import type { ThreadRegistry } from "../../threads/threadRegistry.js";
 import type { Turn } from "../../threads/turn.js";
+import type { ApprovalDoor } from "../approvalDoor.js";
 import { type Call, seesStructuredContent } from "../call.js";
 import { type CallToolResult, resultOf } from "../callResult.js";
 import { followTurn } from "../callTurn.js";
+import { TurnSummary } from "../turnSummary.js";
 
 /** What the agent tools work with. */
 export interface Agent {
   readonly engineName: string;
   readonly threads: ThreadRegistry;
+  readonly approvals: ApprovalDoor;
   /** Throws `AppError` with the reason when the call's settings cannot be had. */
   readonly settingsFor: (asked: AskedSettings) => ThreadSettings;
 }
@@ -28,10 +31,11 @@ export interface AskedSettings {
 
 /** Shows a turn to the call that asked for it, and answers the call with what became of it. */
 export async function answerWithTurn(turn: Turn, call: Call, agent: Agent): Promise<CallToolResult> {
-  const outcome = await followTurn(turn, call);
+  const summary = new TurnSummary();
+  const outcome = await followTurn(turn, call, { approvals: agent.approvals, observe: (event) => summary.observe(event) });
   return resultOf(outcome, {
     threadId: turn.threadId,
     nameThreadInText: !seesStructuredContent(call),
-    meta: { "codex-mcpd/turn": { engine: agent.engineName, status: outcome.status } },
+    meta: { "codex-mcpd/turn": { engine: agent.engineName, status: outcome.status, ...summary.told() } },
   });
 }

@@ -5,6 +5,7 @@ import { MemorySession, threadOf } from "../../../test/support/memorySession.js"
 import { MemoryStore } from "../../../test/support/memoryThreads.js";
 import { settingsIn } from "../../../test/support/rollouts.js";
 import { valueAt } from "../../../test/support/scenario.js";
+import { ApprovalDesk } from "../../approvals/desk.js";
 import { AppError } from "../../lib/errors.js";
 import type { Engine } from "../../threads/engine.js";
 import { ThreadRegistry } from "../../threads/threadRegistry.js";
@@ -40,7 +41,9 @@ describe("a call", () => {
     await using client = new MemorySession();
     const threadId = threadOf(await client.call("codex", { prompt: "!say ok" }, 7));
     const metas = client.notified("codex/event").map((params) => valueAt(params, "_meta"));
-    expect(metas).toEqual(metas.map(() => ({ requestId: 7, threadId })));
+    const [opening, ...others] = metas;
+    expect(opening).toEqual({ requestId: 7, threadId, "codex-mcpd/sandbox": expect.stringMatching(/^(bubblewrap|seatbelt|none)$/) });
+    expect(others).toEqual(others.map(() => ({ requestId: 7, threadId })));
     expect(valueAt(client.eventsOf(7)[0], "session_id")).toBe(threadId);
   });
 
@@ -117,11 +120,12 @@ it("a call whose engine cannot work is refused with the remedy", async () => {
     openThread: () => Promise.reject(new NotLoggedIn("Not logged in: run `codex login`.")),
   };
   const settings = settingsIn("/project");
-  const threads = new ThreadRegistry({ engine, store: new MemoryStore(), settingsOf: () => settings, idleMs: 60_000 });
-  const codex = codexTool({ engineName: engine.name, threads, settingsFor: () => settings });
+  const desk = new ApprovalDesk();
+  const threads = new ThreadRegistry({ engine, store: new MemoryStore(), desk, settingsOf: () => settings, idleMs: 60_000 });
+  const codex = codexTool({ engineName: engine.name, threads, approvals: { desk, fallback: "deny" }, settingsFor: () => settings });
   await using client = new MemorySession({ parts: { actions: async () => new Map([["codex", codex]]) } });
   expect(await client.call("codex", { prompt: "go" })).toEqual(refused("Not logged in: run `codex login`."));
-  threads.close();
+  await threads.close();
 });
 
 it("settings that nobody knows are accepted and reported", async () => {

@@ -1,10 +1,10 @@
 import * as z from "zod/mini";
-import type { ThreadEvent } from "../../../threads/model.js";
-import type { Tool } from "./tool.js";
+import { readArguments } from "./arguments.js";
+import type { Tool, ToolRun } from "./tool.js";
 
-const PlanArguments = z.object({
+const PlanArguments = z.strictObject({
   explanation: z.optional(z.nullable(z.string())),
-  plan: z.array(z.object({ step: z.string(), status: z.enum(["pending", "in_progress", "completed"]) })),
+  plan: z.array(z.strictObject({ step: z.string(), status: z.enum(["pending", "in_progress", "completed"]) })),
 });
 
 /** `update_plan`: the model's list of steps, shown to whoever watches. */
@@ -38,23 +38,10 @@ export const planTool: Tool = {
     },
   },
 
-  async *run(args): AsyncGenerator<readonly ThreadEvent[], string> {
-    const parsed = parseArguments(args);
-    if ("complaint" in parsed) return `failed to parse function arguments: ${parsed.complaint}`;
-    yield [{ type: "planUpdated", explanation: parsed.explanation ?? null, plan: parsed.plan }];
-    return "Plan updated";
+  async *run(args): ToolRun {
+    const read = readArguments(args, PlanArguments);
+    if ("complaint" in read) return { output: read.complaint };
+    yield [{ type: "planUpdated", explanation: read.value.explanation ?? null, plan: read.value.plan }];
+    return { output: "Plan updated" };
   },
 };
-
-function parseArguments(args: string): z.infer<typeof PlanArguments> | { readonly complaint: string } {
-  let value: unknown;
-  try {
-    value = JSON.parse(args);
-  } catch (error) {
-    return { complaint: error instanceof Error ? error.message : String(error) };
-  }
-  const checked = PlanArguments.safeParse(value);
-  if (checked.success) return checked.data;
-  const issue = checked.error.issues[0];
-  return { complaint: `${issue?.path.join(".") ?? ""}: ${issue?.message ?? "invalid"}` };
-}

@@ -1,0 +1,90 @@
+import { randomUUID } from "node:crypto";
+import { type Deferred, deferred } from "../lib/deferred.js";
+import { AppError } from "../lib/errors.js";
+import type { ThreadId, TurnId } from "../lib/ids.js";
+import type { ApprovalDecision, ApprovalId, ApprovalRequest, ApprovalSubject } from "./model.js";
+
+/** How long a question waits for an answer unless configured otherwise: a person may be at lunch. */
+export const DEFAULT_DEADLINE_MS = 30 * 60_000;
+/** Questions one thread may have open; a model that asks more is told to wait. */
+const MAX_OPEN_PER_THREAD = 64;
+
+export class TooManyQuestions extends AppError {
+  readonly code = "too_many_questions";
+}
+
+export interface Question {
+  readonly threadId: ThreadId;
+  readonly turnId: TurnId;
+  readonly subject: ApprovalSubject;
+  /** The turn that asks; when it is interrupted, the question is withdrawn. */
+  readonly signal: AbortSignal;
+}
+
+export interface OpenQuestion {
+  readonly request: ApprovalRequest;
+  /** Settles once. Rejects with the signal's reason when the turn is interrupted. */
+  readonly decision: Promise<ApprovalDecision>;
+}
+
+interface Pending {
+  readonly request: ApprovalRequest;
+  readonly decision: Deferred<ApprovalDecision>;
+}
+
+/** Questions that wait for somebody. Whoever answers first decides; the question is gone then, for everybody else. */
+export class ApprovalDesk {
+  readonly #pending = new Map<ApprovalId, Pending>();
+
+  constructor(private readonly deadlineMs: number = DEFAULT_DEADLINE_MS) {}
+
+  ask({ threadId, turnId, subject, signal }: Question): OpenQuestion {
+    signal.throwIfAborted();
+    if (this.pending({ threadId }).length >= MAX_OPEN_PER_THREAD)
+      throw new TooManyQuestions(`${MAX_OPEN_PER_THREAD} questions of this thread wait for an answer already`);
+    // Made here and nowhere else.
+    const id = randomUUID() as string as ApprovalId;
+    const request: ApprovalRequest = { id, threadId, turnId, subject, deadline: Date.now() + this.deadlineMs };
+    const decision = deferred<ApprovalDecision>();
+    this.#pending.set(id, { request, decision });
+    const watched = this.#watch(id, decision, signal);
+    // Whoever asked may not have come to await it when the turn is interrupted.
+    watched.catch(() => undefined);
+    return { request, decision: watched };
+  }
+
+  /** False when the question is unknown or already decided. */
+  answer(id: ApprovalId, decision: ApprovalDecision): boolean {
+    const pending = this.#pending.get(id);
+    if (!pending) return false;
+    this.#pending.delete(id);
+    pending.decision.resolve(decision);
+    return true;
+  }
+
+  /** What waits, oldest first. */
+  pending({ threadId }: { readonly threadId?: ThreadId } = {}): ApprovalRequest[] {
+    const all = [...this.#pending.values()].map(({ request }) => request);
+    return threadId === undefined ? all : all.filter((request) => request.threadId === threadId);
+  }
+
+  async #watch(id: ApprovalId, { promise, reject }: Deferred<ApprovalDecision>, signal: AbortSignal): Promise<ApprovalDecision> {
+    const minutes = Math.round(this.deadlineMs / 60_000);
+    const overdue = setTimeout(
+      () => this.answer(id, { kind: "denied", reason: `nobody answered within ${minutes} minutes` }),
+      this.deadlineMs,
+    );
+    overdue.unref();
+    const withdraw = () => {
+      this.#pending.delete(id);
+      reject(signal.reason);
+    };
+    signal.addEventListener("abort", withdraw, { once: true });
+    try {
+      return await promise;
+    } finally {
+      clearTimeout(overdue);
+      signal.removeEventListener("abort", withdraw);
+    }
+  }
+}

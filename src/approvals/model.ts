@@ -1,0 +1,60 @@
+import type { ThreadId, TurnId } from "../lib/ids.js";
+
+export type ApprovalId = string & { readonly brand: "ApprovalId" };
+
+/** What a command does, as far as it can be told from its words; written as Codex writes it. */
+export type ParsedCommand =
+  | { readonly type: "read"; readonly cmd: string; readonly name: string; readonly path: string }
+  | { readonly type: "list_files"; readonly cmd: string; readonly path: string | null }
+  | { readonly type: "search"; readonly cmd: string; readonly query: string | null; readonly path: string | null }
+  | { readonly type: "unknown"; readonly cmd: string };
+
+/** A change to one file; written as Codex writes it. */
+export type FileChange =
+  | { readonly type: "add"; readonly content: string }
+  | { readonly type: "delete"; readonly content: string }
+  | { readonly type: "update"; readonly unified_diff: string; readonly move_path: string | null };
+
+/** Absolute path → what happens to it. */
+export type FileChanges = Readonly<Record<string, FileChange>>;
+
+/** What somebody is asked to allow. */
+export type ApprovalSubject = {
+  readonly callId: string;
+  /** Why it is asked, in the model's or the policy's words. */
+  readonly reason?: string;
+  /** If allowed, it still runs inside a sandbox that is really enforced. */
+  readonly staysInSandbox: boolean;
+  /** Never to be allowed without a person: judged dangerous, or a rule says to ask. */
+  readonly needsPerson: boolean;
+} & (
+  | {
+      readonly kind: "command";
+      readonly command: readonly string[];
+      /** The same, as one would type it into a shell. */
+      readonly commandText: string;
+      readonly cwd: string;
+      readonly parsed: readonly ParsedCommand[];
+      /** Commands that begin like this could be allowed for the rest of the thread. */
+      readonly proposedPrefix?: readonly string[];
+    }
+  | { readonly kind: "patch"; readonly changes: FileChanges }
+);
+
+export interface ApprovalRequest {
+  readonly id: ApprovalId;
+  readonly threadId: ThreadId;
+  readonly turnId: TurnId;
+  readonly subject: ApprovalSubject;
+  /** When nobody has answered by then, it is denied; milliseconds since 1970. */
+  readonly deadline: number;
+}
+
+export type ApprovalDecision =
+  | { readonly kind: "approved" }
+  | { readonly kind: "approvedForSession" }
+  /** Commands that begin with these words are allowed for the rest of the thread. */
+  | { readonly kind: "approvedPrefix"; readonly prefix: readonly string[] }
+  | { readonly kind: "denied"; readonly reason?: string }
+  /** Denied, and the turn is to end. */
+  | { readonly kind: "abort" };

@@ -1,0 +1,204 @@
+import path from "node:path";
+import * as z from "zod/mini";
+import type { FileChanges } from "../../../approvals/model.js";
+import { shellAnswer } from "../../../exec/modelOutput.js";
+import { applyPlan } from "../../../exec/patch/apply.js";
+import { fileChanges } from "../../../exec/patch/changes.js";
+import { EmptyPatch, PatchFailed, PatchInvalid } from "../../../exec/patch/errors.js";
+import { PATCH_GRAMMAR } from "../../../exec/patch/grammar.js";
+import { parsePatch } from "../../../exec/patch/parse.js";
+import { type PatchPlan, planPatch } from "../../../exec/patch/plan.js";
+import { pathsOf } from "../../../exec/patch/realPlace.js";
+import type { PatchCall } from "../../../exec/safety/patchCall.js";
+import { RETRY_REASON } from "../../../exec/safety/sandboxDenial.js";
+import type { RawItem, ThreadEvent } from "../../../threads/model.js";
+import { message } from "../history.js";
+import { readArguments } from "./arguments.js";
+import { decide, type Tool, type ToolContext, type ToolRun } from "./tool.js";
+import type { Workbench } from "./workbench.js";
+
+const PatchArguments = z.object({ input: z.string() });
+
+const REJECTED = "patch rejected by user";
+const OUTSIDE = "patch rejected: writing outside of the project; rejected by user approval settings";
+
+/** `apply_patch` as free text held to a grammar. */
+export function freeformPatchTool(bench: Workbench): Tool {
+  return { name: "apply_patch", declaration: FREEFORM, run: (patch, ctx) => applyPatch(patch, { cwd: bench.settings.cwd }, bench, ctx) };
+}
+
+/** `apply_patch` as a function, for models that know no free text. */
+export function functionPatchTool(bench: Workbench): Tool {
+  return {
+    name: "apply_patch",
+    declaration: FUNCTION,
+    async *run(args, ctx): ToolRun {
+      const read = readArguments(args, PatchArguments);
+      if ("complaint" in read) return { output: read.complaint };
+      return yield* applyPatch(read.value.input, { cwd: bench.settings.cwd }, bench, ctx);
+    },
+  };
+}
+
+/** A patch that came as a shell command: `apply_patch <<'EOF' …`. */
+export async function* patchThroughShell(
+  call: PatchCall,
+  { cwd, tool }: { readonly cwd: string; readonly tool: string },
+  bench: Workbench,
+  ctx: ToolContext,
+): ToolRun {
+  if (call.kind === "bare")
+    return {
+      output: 'apply_patch verification failed: patch detected without explicit call to apply_patch. Rerun as ["apply_patch", "<patch>"]',
+    };
+  const warning = message("user", `Warning: apply_patch was requested via ${tool}. Use the apply_patch tool instead of exec_command.`);
+  return yield* applyPatch(call.patch, { cwd: path.resolve(cwd, call.workdir ?? ""), warning }, bench, ctx);
+}
+
+interface Where {
+  readonly cwd: string;
+  /** Said to the model once the patch is known to fit. */
+  readonly warning?: RawItem;
+}
+
+async function* applyPatch(text: string, { cwd, warning }: Where, bench: Workbench, ctx: ToolContext): ToolRun {
+  let plan: PatchPlan;
+  try {
+    plan = await planPatch(parsePatch(text), { cwd });
+  } catch (error) {
+    if (error instanceof EmptyPatch) return { output: "patch rejected: empty patch" };
+    if (error instanceof PatchInvalid) return { output: `apply_patch verification failed: ${error.message}` };
+    throw error;
+  }
+  if (warning) yield [ctx.remember(warning)];
+  return yield* applyPlanned(plan, bench, ctx);
+}
+
+async function* applyPlanned(plan: PatchPlan, bench: Workbench, ctx: ToolContext): ToolRun {
+  const { callId } = ctx;
+  const changes = fileChanges(plan);
+  const paths = await pathsOf(plan);
+  const verdict = assess(paths, bench);
+  if (verdict === "reject") return { output: OUTSIDE };
+  yield [{ type: "patchStarted", callId, autoApproved: verdict === "run", changes }];
+  const failed = (stderr: string): ThreadEvent => ({ type: "patchEnded", callId, stdout: "", stderr, success: false, changes });
+  if (verdict === "ask") {
+    const refusal = yield* question({ changes, paths }, bench, ctx);
+    if (refusal) {
+      yield [failed(refusal.output)];
+      return refusal;
+    }
+  }
+  const denied = yield* write(plan, verdict === "ask" ? paths : [], bench, ctx);
+  if (denied === undefined) return { output: shellAnswer(success(plan), bench.truncation) };
+  if (denied.reason !== "denied" || bench.settings.approvalPolicy === "never" || verdict === "ask") {
+    yield [failed(denied.message)];
+    return { output: denied.message };
+  }
+  const refusal = yield* question({ changes, paths, reason: RETRY_REASON }, bench, ctx);
+  const again = refusal ? undefined : yield* write(plan, paths, bench, ctx);
+  if (!refusal && !again) return { output: shellAnswer(success(plan), bench.truncation) };
+  const output = refusal?.output ?? again?.message ?? "";
+  yield [failed(output)];
+  return refusal ?? { output };
+}
+
+/** Whether the patch may be applied as it is, has to be asked for, or is out of the question. */
+function assess(paths: readonly string[], bench: Workbench): "run" | "ask" | "reject" {
+  const { approvalPolicy } = bench.settings;
+  if (approvalPolicy === "untrusted") return paths.every((file) => bench.approved.has(file)) ? "run" : "ask";
+  if (approvalPolicy === "on-failure" || paths.every(bench.mayWrite)) return "run";
+  if (approvalPolicy === "never") return "reject";
+  return paths.every((file) => bench.approved.has(file)) ? "run" : "ask";
+}
+
+interface Asked {
+  readonly changes: FileChanges;
+  /** Where the changes really land. */
+  readonly paths: readonly string[];
+  readonly reason?: string;
+}
+
+/** Undefined when it was approved. */
+async function* question(
+  { changes, paths, reason }: Asked,
+  bench: Workbench,
+  ctx: ToolContext,
+): AsyncGenerator<readonly ThreadEvent[], { readonly output: string; readonly endsTurn?: true } | undefined> {
+  const decision = yield* decide(
+    {
+      kind: "patch",
+      callId: ctx.callId,
+      changes,
+      staysInSandbox: paths.every(bench.mayWrite),
+      needsPerson: false,
+      ...(reason === undefined ? {} : { reason }),
+    },
+    ctx,
+  );
+  switch (decision.kind) {
+    case "approved":
+    case "approvedPrefix":
+      return undefined;
+    case "approvedForSession":
+      for (const file of paths) bench.approved.add(file);
+      return undefined;
+    case "denied":
+      return { output: decision.reason === undefined ? REJECTED : `${REJECTED}: ${decision.reason}` };
+    case "abort":
+      return { output: REJECTED, endsTurn: true };
+  }
+}
+
+/** Undefined when everything was written; then the change is shown. Beyond the sandbox only what was approved is written, wherever links lead by now. */
+async function* write(
+  plan: PatchPlan,
+  approvedNow: readonly string[],
+  bench: Workbench,
+  ctx: ToolContext,
+): AsyncGenerator<readonly ThreadEvent[], PatchFailed | undefined> {
+  ctx.signal.throwIfAborted();
+  const mayWrite = (file: string) => bench.mayWrite(file) || bench.approved.has(file) || approvedNow.includes(file);
+  try {
+    await applyPlan(plan, { mayWrite });
+  } catch (error) {
+    if (error instanceof PatchFailed) return error;
+    throw error;
+  }
+  const { callId } = ctx;
+  bench.turnDiff.add(plan);
+  const diff = bench.turnDiff.text();
+  yield [
+    { type: "commandOutput", callId, stream: "stdout", bytes: Buffer.from(plan.summary) },
+    { type: "patchEnded", callId, stdout: plan.summary, stderr: "", success: true, changes: fileChanges(plan) },
+    ...(diff === undefined ? [] : [{ type: "turnDiff" as const, unifiedDiff: diff }]),
+  ];
+  return undefined;
+}
+
+function success(plan: PatchPlan) {
+  return { aggregatedOutput: plan.summary, exitCode: 0, durationMs: 0, ended: "exited" as const };
+}
+
+const DESCRIPTION =
+  "Changes files by a patch. Name paths relative to the working directory; give a few unchanged lines around each change so that its place is clear.";
+
+const FREEFORM = {
+  type: "custom",
+  name: "apply_patch",
+  description: DESCRIPTION,
+  format: { type: "grammar", syntax: "lark", definition: PATCH_GRAMMAR },
+};
+
+const FUNCTION = {
+  type: "function",
+  name: "apply_patch",
+  description: `${DESCRIPTION} The patch begins with a line *** Begin Patch and ends with a line *** End Patch. In between, each file has a header (*** Add File: PATH, *** Delete File: PATH, or *** Update File: PATH, optionally followed by *** Move to: PATH). Lines of an added file begin with +. An update consists of chunks, each introduced by a line @@ (or @@ and a line of the file that precedes the change), whose lines begin with a space (kept), - (removed) or + (added).`,
+  strict: false,
+  parameters: {
+    type: "object",
+    properties: { input: { type: "string", description: "The whole patch." } },
+    required: ["input"],
+    additionalProperties: false,
+  },
+};

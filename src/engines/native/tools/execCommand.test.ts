@@ -1,0 +1,111 @@
+import { describe, expect, it } from "vitest";
+import { processesIn } from "../../../../test/support/processesIn.js";
+import { openToolStage, type PlayedTurn, type ToolStage } from "../../../../test/support/toolStage.js";
+import { typesOf } from "../../../../test/support/turns.js";
+
+function open(approvalPolicy: "never" | "untrusted" = "never"): Promise<ToolStage> {
+  return openToolStage({ settings: { approvalPolicy, features: { unified_exec: true } } });
+}
+
+function sessionOf({ output }: PlayedTurn): number {
+  const id = /^Process running with session ID (\d+)$/m.exec(output)?.[1];
+  if (id === undefined) throw new Error(`No session: ${output}`);
+  return Number(id);
+}
+
+function said({ output }: PlayedTurn): string {
+  return output.slice(output.indexOf("Output:\n") + "Output:\n".length);
+}
+
+describe("exec_command", () => {
+  it("answers with what a short command said and how it ended", async () => {
+    await using stage = await open();
+    const turn = await stage.use("exec_command", { cmd: "echo hello; exit 3" });
+    expect(turn.output).toMatch(
+      /^Chunk ID: [0-9a-f]{6}\nWall time: [\d.]+ seconds\nProcess exited with code 3\nOriginal token count: 2\nOutput:\nhello\n$/,
+    );
+    expect(turn.events.find(({ type }) => type === "commandEnded")).toMatchObject({ exitCode: 3, stdout: "hello\n" });
+  });
+
+  it("leaves a long command running, which write_stdin can talk to until it ends", async () => {
+    await using stage = await open();
+    const args = { cmd: 'read line; echo "got $line"', tty: true, yield_time_ms: 250 };
+    const started = await stage.use("exec_command", args);
+    const session = sessionOf(started);
+    expect(typesOf(started.events)).not.toContain("commandEnded");
+    const answered = await stage.use("write_stdin", { session_id: session, chars: "word\n", yield_time_ms: 5_000 });
+    expect(answered.output).toContain("Process exited with code 0");
+    expect(said(answered)).toContain("got word");
+    expect(answered.events.find(({ type }) => type === "commandEnded")).toMatchObject({ callId: "call_1", exitCode: 0 });
+    expect((await stage.use("write_stdin", { session_id: session })).output).toBe(`write_stdin failed: Unknown process id ${session}`);
+  });
+
+  it("gives a terminal only when asked", async () => {
+    await using stage = await open();
+    const cmd = "test -t 0 && echo terminal || echo none";
+    expect(said(await stage.use("exec_command", { cmd, tty: true }))).toContain("terminal");
+    expect(said(await stage.use("exec_command", { cmd }))).toContain("none");
+  });
+
+  it("refuses input for a command that takes none", async () => {
+    await using stage = await open();
+    const session = sessionOf(await stage.use("exec_command", { cmd: "sleep 600", yield_time_ms: 250 }));
+    const { output } = await stage.use("write_stdin", { session_id: session, chars: "x" });
+    expect(output).toBe("write_stdin failed: stdin is closed for this session; rerun exec_command with tty=true to keep stdin open");
+  });
+
+  it("keeps a session over the end of its turn, and ends it with the thread", async () => {
+    const stage = await open();
+    try {
+      const session = sessionOf(await stage.use("exec_command", { cmd: "trap '' TERM; echo up; sleep 600", yield_time_ms: 250 }));
+      await stage.use("update_plan", { plan: [] });
+      expect((await stage.use("write_stdin", { session_id: session, yield_time_ms: 250 })).output).toContain(`session ID ${session}`);
+      expect(processesIn(stage.stage.workspace)).not.toEqual([]);
+      await stage.bench.sessions.endAll();
+      expect(processesIn(stage.stage.workspace)).toEqual([]);
+    } finally {
+      await stage[Symbol.asyncDispose]();
+    }
+  });
+
+  it("ends the command when its turn is interrupted while it is waited for", async () => {
+    await using stage = await open();
+    const abort = new AbortController();
+    const onEvent = ({ type }: { type: string }) => type === "commandOutput" && abort.abort(new Error("stopped"));
+    const turn = await stage.use("exec_command", { cmd: "echo up; sleep 600", yield_time_ms: 20_000 }, { signal: abort.signal, onEvent });
+    expect(turn.events.at(-1)).toEqual({ type: "turnAborted", reason: "interrupted" });
+    expect(processesIn(stage.stage.workspace)).toEqual([]);
+    expect(said(await stage.use("exec_command", { cmd: "echo fine" }))).toBe("fine\n");
+  });
+
+  it("asks as a shell does", async () => {
+    await using stage = await open("untrusted");
+    const turn = await stage.use("exec_command", { cmd: "touch x" }, { answers: [{ kind: "denied", reason: "no" }] });
+    expect(turn.output).toBe("exec command rejected by user: no");
+    expect(turn.asked).toMatchObject([{ kind: "command", command: ["bash", "-lc", "touch x"] }]);
+  });
+
+  it("cannot ask to leave the sandbox when nobody may be asked", async () => {
+    await using stage = await open();
+    const { output } = await stage.use("exec_command", { cmd: "ls", sandbox_permissions: "require_escalated" });
+    expect(output).toMatch(/you cannot ask for escalated permissions if the approval policy is Never$/);
+  });
+
+  it("applies a patch in this process", async () => {
+    await using stage = await open();
+    const cmd = "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: a.txt\n+x\n*** End Patch\nEOF";
+    const turn = await stage.use("exec_command", { cmd });
+    expect(typesOf(turn.events)).toContain("patchEnded");
+    expect(turn.output).toContain("A a.txt");
+  });
+
+  it.for([
+    ["exec_command", {}],
+    ["exec_command", { cmd: 5 }],
+    ["write_stdin", {}],
+    ["write_stdin", { session_id: "1" }],
+  ] as const)("%s with %j is a complaint", async ([tool, args]) => {
+    await using stage = await open();
+    expect((await stage.use(tool, args)).output).toMatch(/^failed to parse function arguments: /);
+  });
+});

@@ -1,0 +1,116 @@
+import type { ApprovalSubject } from "../../../approvals/model.js";
+import { assessCommand, type Verdict } from "../../../exec/safety/assess.js";
+import { parsedCommand } from "../../../exec/safety/parsedCommand.js";
+import { shellQuote } from "../../../exec/safety/shellQuote.js";
+import type { CommandCall, ThreadEvent } from "../../../threads/model.js";
+import { decide, type ToolContext, type ToolResult, type ToolRun } from "./tool.js";
+import type { Workbench } from "./workbench.js";
+
+/** What the model wants to run. */
+export interface CommandRequest {
+  /** The tool that was called; one refusal's wording depends on it. */
+  readonly tool: string;
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  readonly escalated: boolean;
+  readonly justification?: string | undefined;
+}
+
+const REJECTED = "exec command rejected by user";
+
+/** A command on its way to being run. */
+export interface Work {
+  readonly call: CommandRequest;
+  readonly command: CommandCall;
+  readonly bench: Workbench;
+  readonly ctx: ToolContext;
+}
+
+export interface Permission {
+  readonly sandboxed: boolean;
+  readonly proposedPrefix?: readonly string[];
+}
+
+/** Judges a command, shows that it begins, and asks where that is due. */
+export async function* judge(
+  call: CommandRequest,
+  bench: Workbench,
+  ctx: ToolContext,
+): AsyncGenerator<readonly ThreadEvent[], { readonly refusal: ToolResult } | { readonly work: Work; readonly permission: Permission }> {
+  const parser = await bench.machine.bashParser();
+  const verdict = assessCommand({
+    argv: call.argv,
+    escalated: call.escalated,
+    ...(call.justification === undefined ? {} : { justification: call.justification }),
+    tool: call.tool,
+    approvalPolicy: bench.settings.approvalPolicy,
+    sandboxPolicy: bench.settings.sandboxPolicy,
+    rules: bench.rules.inForce(),
+    sandboxEnforced: await bench.isSandboxEnforced(),
+    parser,
+  });
+  if (verdict.kind === "refuse") return { refusal: { output: verdict.text } };
+  const command: CommandCall = { callId: ctx.callId, command: call.argv, cwd: call.cwd, parsed: parsedCommand(call.argv, parser) };
+  const work: Work = { call, command, bench, ctx };
+  yield [{ type: "commandStarted", ...command }];
+  const permission = yield* permit(verdict, work);
+  return "refused" in permission ? { refusal: yield* refuse(permission, command) } : { work, permission };
+}
+
+export interface Refusal {
+  readonly refused: string;
+  readonly endsTurn?: true;
+}
+
+async function* permit(
+  verdict: Exclude<Verdict, { kind: "refuse" }>,
+  work: Work,
+): AsyncGenerator<readonly ThreadEvent[], Permission | Refusal> {
+  const prefix = verdict.proposedPrefix === undefined ? {} : { proposedPrefix: verdict.proposedPrefix };
+  if (verdict.kind === "run") return { sandboxed: verdict.sandboxed, ...prefix };
+  const sandboxed = verdict.sandboxedAfterwards;
+  const refusal = yield* question(work, {
+    ...(verdict.reason === undefined ? {} : { reason: verdict.reason }),
+    ...prefix,
+    staysInSandbox: sandboxed,
+    needsPerson: verdict.needsPerson,
+  });
+  return refusal ?? { sandboxed, ...prefix };
+}
+
+type Asked = Pick<ApprovalSubject, "reason" | "staysInSandbox" | "needsPerson"> & { readonly proposedPrefix?: readonly string[] };
+
+/** Undefined when it was approved, now or for the rest of the thread. A yes to a run inside the sandbox is none to one outside. */
+export async function* question(work: Work, asked: Asked): AsyncGenerator<readonly ThreadEvent[], Refusal | undefined> {
+  const { call, command, bench, ctx } = work;
+  const key = approvalKey(call, asked);
+  if (bench.approved.has(key)) return undefined;
+  const { callId, cwd, parsed } = command;
+  const words = { command: command.command, commandText: shellQuote(command.command) };
+  const decision = yield* decide({ kind: "command", callId, ...words, cwd, parsed, ...asked }, ctx);
+  switch (decision.kind) {
+    case "approved":
+      return undefined;
+    case "approvedForSession":
+      bench.approved.add(key);
+      return undefined;
+    case "approvedPrefix":
+      bench.rules.allow(decision.prefix);
+      return undefined;
+    case "denied":
+      return { refused: decision.reason === undefined ? REJECTED : `${REJECTED}: ${decision.reason}` };
+    case "abort":
+      return { refused: REJECTED, endsTurn: true };
+  }
+}
+
+/** Ends a command that was shown to begin and did not run. */
+export async function* refuse({ refused: text, endsTurn }: Refusal, command: CommandCall): ToolRun {
+  const told = { stdout: "", stderr: text, aggregatedOutput: text, formattedOutput: text };
+  yield [{ type: "commandEnded", ...command, ...told, exitCode: -1, durationMs: 0 }];
+  return endsTurn ? { output: text, endsTurn } : { output: text };
+}
+
+function approvalKey({ argv, cwd }: CommandRequest, { staysInSandbox }: Asked): string {
+  return JSON.stringify([argv, cwd, staysInSandbox]);
+}

@@ -1,0 +1,122 @@
+import path from "node:path";
+import * as z from "zod/mini";
+import { shellAnswer, shellCommandAnswer } from "../../../exec/modelOutput.js";
+import { patchCall } from "../../../exec/safety/patchCall.js";
+import { patchThroughShell } from "./applyPatch.js";
+import { readArguments } from "./arguments.js";
+import { runShell, type ShellCall } from "./runShell.js";
+import type { Tool, ToolContext, ToolRun } from "./tool.js";
+import type { Workbench } from "./workbench.js";
+
+const DEFAULT_TIMEOUT_MS = 10_000;
+
+const COMMON = {
+  workdir: z.optional(z.nullable(z.string())),
+  timeout_ms: z.optional(z.nullable(z.number().check(z.nonnegative()))),
+  timeout: z.optional(z.nullable(z.number().check(z.nonnegative()))),
+  sandbox_permissions: z.optional(z.nullable(z.enum(["use_default", "require_escalated"]))),
+  justification: z.optional(z.nullable(z.string())),
+};
+const ShellArguments = z.object({ ...COMMON, command: z.array(z.string()) });
+const ShellCommandArguments = z.object({ ...COMMON, command: z.string(), login: z.optional(z.nullable(z.boolean())) });
+
+/** `shell`: a program and its arguments. Models that were trained on another name of it may use that. */
+export function shellTools(bench: Workbench): Tool[] {
+  const run = (args: string, ctx: ToolContext) => runArgv(args, bench, ctx);
+  return [
+    { name: "shell", declaration: SHELL, run },
+    { name: "container.exec", run },
+    { name: "local_shell", run },
+  ];
+}
+
+/** `shell_command`: a script for the user's shell. */
+export function shellCommandTool(bench: Workbench): Tool {
+  return { name: "shell_command", declaration: SHELL_COMMAND, run: (args, ctx) => runScript(args, bench, ctx) };
+}
+
+async function* runArgv(args: string, bench: Workbench, ctx: ToolContext): ToolRun {
+  const read = readArguments(args, ShellArguments);
+  if ("complaint" in read) return { output: read.complaint };
+  const call = { ...common(read.value, bench), tool: "shell", argv: read.value.command };
+  return yield* run({ ...call, answer: (result) => shellAnswer(result, bench.truncation) }, bench, ctx);
+}
+
+async function* runScript(args: string, bench: Workbench, ctx: ToolContext): ToolRun {
+  const read = readArguments(args, ShellCommandArguments);
+  if ("complaint" in read) return { output: read.complaint };
+  const { command, login } = read.value;
+  const argv = [userShell(bench.machine.env), login === false ? "-c" : "-lc", command];
+  const call = { ...common(read.value, bench), tool: "shell_command", argv };
+  return yield* run({ ...call, answer: (result) => shellCommandAnswer(result, bench.truncation) }, bench, ctx);
+}
+
+/** A shell call that is really a patch is applied in this process instead. */
+async function* run(call: ShellCall, bench: Workbench, ctx: ToolContext): ToolRun {
+  const patch = patchCall(call.argv, await bench.machine.bashParser());
+  return yield* patch ? patchThroughShell(patch, { cwd: call.cwd, tool: call.tool }, bench, ctx) : runShell(call, bench, ctx);
+}
+
+function common(
+  args: z.infer<z.ZodMiniObject<typeof COMMON>>,
+  bench: Workbench,
+): Pick<ShellCall, "cwd" | "timeoutMs" | "escalated" | "justification"> {
+  return {
+    cwd: path.resolve(bench.settings.cwd, args.workdir ?? ""),
+    timeoutMs: args.timeout_ms ?? args.timeout ?? DEFAULT_TIMEOUT_MS,
+    escalated: args.sandbox_permissions === "require_escalated",
+    justification: args.justification ?? undefined,
+  };
+}
+
+export function userShell(env: NodeJS.ProcessEnv): string {
+  return path.basename(env["SHELL"] || "bash");
+}
+
+const WORKDIR = { type: "string", description: "Folder to run in; the working directory unless given." };
+const TIMEOUT = { type: "number", description: "Milliseconds after which the command is ended (default 10000)." };
+const ESCALATION = {
+  sandbox_permissions: {
+    type: "string",
+    description: "`require_escalated` asks for the command to run outside the sandbox; `use_default` otherwise.",
+  },
+  justification: { type: "string", description: "With `require_escalated`: one sentence for the user on why it is needed." },
+};
+
+const SHELL = {
+  type: "function",
+  name: "shell",
+  description:
+    'Runs a program and returns its output. Use ["bash", "-lc", SCRIPT] for shell features, and set `workdir` instead of using cd.',
+  strict: false,
+  parameters: {
+    type: "object",
+    properties: {
+      command: { type: "array", items: { type: "string" }, description: "The program and its arguments." },
+      workdir: WORKDIR,
+      timeout_ms: TIMEOUT,
+      ...ESCALATION,
+    },
+    required: ["command"],
+    additionalProperties: false,
+  },
+};
+
+const SHELL_COMMAND = {
+  type: "function",
+  name: "shell_command",
+  description: "Runs a script in the user's shell and returns its output. Set `workdir` instead of using cd.",
+  strict: false,
+  parameters: {
+    type: "object",
+    properties: {
+      command: { type: "string", description: "The script." },
+      workdir: WORKDIR,
+      login: { type: "boolean", description: "Whether the shell reads the login profile (default true)." },
+      timeout_ms: TIMEOUT,
+      ...ESCALATION,
+    },
+    required: ["command"],
+    additionalProperties: false,
+  },
+};

@@ -1,0 +1,94 @@
+import { commandEnvironment, type Environment } from "../../../exec/environment.js";
+import type { Launch } from "../../../exec/launch.js";
+import type { TruncationPolicy } from "../../../exec/modelOutput.js";
+import { TurnDiff } from "../../../exec/patch/turnDiff.js";
+import { loadRules } from "../../../exec/safety/rules.js";
+import { ThreadRules } from "../../../exec/safety/threadRules.js";
+import { allowsNetwork, mayWrite, writableRoots } from "../../../exec/sandbox/policy.js";
+import { ExecSessions } from "../../../exec/session.js";
+import type { ModelProvider, SandboxPolicy, ThreadSettings } from "../../../threads/model.js";
+import { traitsOf } from "../models.js";
+import type { Machine } from "./machine.js";
+
+const FULL_ACCESS: SandboxPolicy = { type: "danger-full-access" };
+
+/** Where one thread's tools work: its settings, what was allowed on it, and what its turn has changed so far. */
+export class Workbench {
+  readonly rules: ThreadRules;
+  /** Commands and files that were approved for the rest of the thread. */
+  readonly approved = new Set<string>();
+  readonly sessions = new ExecSessions();
+  #turnDiff = new TurnDiff();
+
+  constructor(
+    readonly settings: ThreadSettings,
+    readonly machine: Machine,
+  ) {
+    this.rules = new ThreadRules(() => (settings.features["exec_policy"] === false ? [] : loadRules(machine.codexHome).rules));
+  }
+
+  /** What the running turn's patches changed. */
+  get turnDiff(): TurnDiff {
+    return this.#turnDiff;
+  }
+
+  beginTurn(): void {
+    this.#turnDiff = new TurnDiff();
+  }
+
+  get truncation(): TruncationPolicy {
+    const { toolOutputTokenLimit, model } = this.settings;
+    return toolOutputTokenLimit === undefined ? traitsOf(model).truncation : { unit: "tokens", limit: toolOutputTokenLimit };
+  }
+
+  /** Asked about real paths. */
+  readonly mayWrite = (realPath: string): boolean => {
+    const { sandboxPolicy, cwd } = this.settings;
+    return mayWrite(writableRoots(sandboxPolicy, { workspace: cwd, env: this.machine.env }), realPath);
+  };
+
+  /** What confines this thread's commands. Full access needs nothing, so nothing is tried out for it. */
+  async sandboxBackend(): Promise<string> {
+    return this.settings.sandboxPolicy.type === "danger-full-access" ? "none" : (await this.machine.sandbox()).backend;
+  }
+
+  async isSandboxEnforced(): Promise<boolean> {
+    return (await this.machine.sandbox()).backend !== "none";
+  }
+
+  /** A command ready to start, inside the thread's sandbox or, once that was decided, outside. */
+  async launch(argv: readonly string[], { cwd, sandboxed, plainOutput = false }: LaunchOptions): Promise<Launch> {
+    const sandbox = await this.machine.sandbox();
+    const { sandboxPolicy, cwd: workspace } = this.settings;
+    const policy = sandboxed ? sandboxPolicy : FULL_ACCESS;
+    const env = this.#environment(sandbox.backend, plainOutput);
+    const wrap = (words: readonly string[], environment: Environment) => sandbox.wrap(words, { policy, workspace, cwd, env: environment });
+    const login = isLoginShell(argv) ? await this.machine.logins.of({ shell: argv[0], env, wrap }) : undefined;
+    return login === undefined ? wrap(argv, env) : wrap([argv[0] ?? "", "-c", ...argv.slice(2)], login);
+  }
+
+  #environment(sandbox: "bubblewrap" | "seatbelt" | "none", plainOutput: boolean): Environment {
+    const { shellEnvironment, sandboxPolicy, provider } = this.settings;
+    return commandEnvironment(shellEnvironment, this.machine.env, {
+      secrets: secretVariables(provider),
+      network: allowsNetwork(sandboxPolicy),
+      sandbox,
+      plainOutput,
+    });
+  }
+}
+
+export interface LaunchOptions {
+  readonly cwd: string;
+  readonly sandboxed: boolean;
+  readonly plainOutput?: boolean;
+}
+
+/** The keys of the provider in use are ours, not the commands'. */
+function secretVariables({ envKey, envHttpHeaders }: ModelProvider): string[] {
+  return ["OPENAI_API_KEY", "CODEX_API_KEY", ...(envKey === undefined ? [] : [envKey]), ...Object.values(envHttpHeaders)];
+}
+
+function isLoginShell(argv: readonly string[]): argv is readonly [string, "-lc", string] {
+  return argv.length === 3 && argv[1] === "-lc";
+}

@@ -1,0 +1,122 @@
+import type { ApprovalDecision, ApprovalRequest, ApprovalSubject } from "../approvals/model.js";
+import type { RequestId } from "../jsonrpc/message.js";
+import { isFields } from "../lib/fields.js";
+
+/** An approval as `elicitation/create` parameters: Codex's own, a form that any client can show, and a copy under `_meta`, which SDK clients keep. */
+export function elicitationParams({ threadId, turnId, subject, deadline }: ApprovalRequest, requestId: RequestId): unknown {
+  const codex = {
+    codex_mcp_tool_call_id: String(requestId),
+    codex_event_id: turnId,
+    codex_call_id: subject.callId,
+  };
+  const about = subjectParams(subject);
+  return {
+    message: messageOf(subject),
+    requestedSchema: decisionForm(subject),
+    threadId,
+    codex_elicitation: subject.kind === "command" ? "exec-approval" : "patch-approval",
+    ...codex,
+    ...about,
+    _meta: {
+      "codex-mcpd/approval": {
+        threadId,
+        kind: subject.kind,
+        reason: subject.reason ?? null,
+        staysInSandbox: subject.staysInSandbox,
+        deadline,
+        ...codex,
+        ...about,
+      },
+    },
+  };
+}
+
+function messageOf(subject: ApprovalSubject): string {
+  return subject.kind === "command"
+    ? `Allow Codex to run \`${subject.commandText}\` in \`${subject.cwd}\`?`
+    : "Allow Codex to apply proposed code changes?";
+}
+
+function subjectParams(subject: ApprovalSubject): Record<string, unknown> {
+  return subject.kind === "command"
+    ? { codex_command: subject.command, codex_cwd: subject.cwd, codex_parsed_cmd: subject.parsed }
+    : { codex_changes: subject.changes };
+}
+
+/** What a person fills in. The description carries what the recorded message leaves out: reason, reach, files. */
+function decisionForm(subject: ApprovalSubject): unknown {
+  return {
+    type: "object",
+    properties: {
+      decision: {
+        type: "string",
+        title: "Decision",
+        description: explanation(subject),
+        enum: ["approved", "approved_for_session", "denied", "abort"],
+      },
+      reason: { type: "string", title: "Reason", description: "If denied: what the agent should know." },
+    },
+    required: ["decision"],
+  };
+}
+
+function explanation(subject: ApprovalSubject): string {
+  const reason = subject.reason === undefined ? "" : `Reason: ${subject.reason}. `;
+  const reach = subject.staysInSandbox ? "It runs inside the sandbox." : "It is not confined by the sandbox.";
+  if (subject.kind === "command") return `${reason}${reach}`;
+  const files = Object.entries(subject.changes).map(([path, { type }]) => `${type} ${path}`);
+  const shown = files.slice(0, 20).join(", ");
+  return `${reason}${reach} Files: ${shown}${files.length > 20 ? ` and ${files.length - 20} more` : ""}.`;
+}
+
+const WORDS: ReadonlyMap<string, ApprovalDecision> = new Map([
+  ["approved", { kind: "approved" }],
+  ["approve", { kind: "approved" }],
+  ["allow", { kind: "approved" }],
+  ["allowed", { kind: "approved" }],
+  ["accept", { kind: "approved" }],
+  ["approved_for_session", { kind: "approvedForSession" }],
+  ["denied", { kind: "denied" }],
+  ["deny", { kind: "denied" }],
+  ["reject", { kind: "denied" }],
+  ["decline", { kind: "denied" }],
+  ["abort", { kind: "abort" }],
+  ["cancel", { kind: "abort" }],
+]);
+
+/**
+ * A client's answer → a decision. A top-level `decision` (Codex's form) wins; `content.decision` counts only with an accepting action
+ * or none; then the action alone. What cannot be read is denied, and says so.
+ */
+export function readDecision(answer: unknown): ApprovalDecision {
+  if (!isFields(answer)) return unreadable();
+  if ("decision" in answer) return withReason(decisionOf(answer["decision"]), answer);
+  const { action, content } = answer;
+  const accepted = action === undefined || action === "accept";
+  if (accepted && isFields(content) && "decision" in content) return withReason(decisionOf(content["decision"]), content);
+  if (typeof action === "string") return withReason(decisionOf(action), isFields(content) ? content : {});
+  return unreadable();
+}
+
+function decisionOf(value: unknown): ApprovalDecision {
+  if (typeof value === "string") return WORDS.get(value.trim().toLowerCase()) ?? unreadable();
+  if (!isFields(value)) return unreadable();
+  const amendment = value["approved_execpolicy_amendment"];
+  const prefix = isFields(amendment) ? amendment["proposed_execpolicy_amendment"] : undefined;
+  if (Array.isArray(prefix) && prefix.every((word) => typeof word === "string") && prefix.length > 0)
+    return { kind: "approvedPrefix", prefix };
+  const denial = value["denied"];
+  if (isFields(denial))
+    return typeof denial["rejection"] === "string" ? { kind: "denied", reason: denial["rejection"] } : { kind: "denied" };
+  return unreadable();
+}
+
+function withReason(decision: ApprovalDecision, fields: Readonly<Record<string, unknown>>): ApprovalDecision {
+  const reason = fields["reason"];
+  if (decision.kind !== "denied" || decision.reason !== undefined || typeof reason !== "string" || reason.trim() === "") return decision;
+  return { kind: "denied", reason: reason.trim() };
+}
+
+function unreadable(): ApprovalDecision {
+  return { kind: "denied", reason: "the client's answer could not be read" };
+}
