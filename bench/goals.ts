@@ -1,5 +1,6 @@
 import type { BenchCase } from "./benchCase.js";
 import { BURST, burstCase } from "./cases/burst.js";
+import { COMMAND, commandCase } from "./cases/command.js";
 import { DELTAS, deltasCase } from "./cases/deltas.js";
 import { GROWTH, growthCase, LONG, longCase } from "./cases/growth.js";
 import { MEMORY, memoryCase } from "./cases/memory.js";
@@ -36,6 +37,9 @@ const initialize = { by: startCase, metric: START.initialize };
 const firstAnswer = { by: startCase, metric: START.firstAnswer };
 const newThread = { by: turnsCase, metric: TURNS.newThread };
 const reply = { by: turnsCase, metric: TURNS.reply };
+const command = { by: commandCase, metric: COMMAND.fullAccess };
+const sandboxedCommand = { by: commandCase, metric: COMMAND.sandboxed };
+const commandLimit = { by: commandCase, metric: COMMAND.limit };
 const deltasPerSecond = { by: deltasCase, metric: DELTAS.perSecond };
 const cpuPerDelta = { by: deltasCase, metric: DELTAS.cpu };
 const hundredAtOnce = { by: burstCase, metric: BURST.total(100) };
@@ -53,6 +57,8 @@ const GOALS: readonly Goal[] = [
   goal(newThread, { atMost: 3 }, "floor"),
   goal(reply, { atMost: 0.25 }, "codex-0.92"),
   goal(reply, { atMost: 3 }, "floor"),
+  goal(command, { atMost: 0.35 }, "codex-0.92"),
+  goal(sandboxedCommand, { atMost: 1.5 }, "ours", commandLimit),
   goal(hundredAtOnce, { atMost: 0.2 }, "codex-0.92"),
   goal(deltasPerSecond, { atLeast: 3 }, "app-server-0.166"),
   goal(cpuPerDelta, { atMost: 2.5 }, "floor"),

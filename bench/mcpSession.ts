@@ -20,9 +20,9 @@ export const openMcpSession: OpenSession = async (server, workspace) => {
   };
 };
 
-function toolCall({ threadId, prompt }: TurnRequest, cwd: string): object {
+function toolCall({ threadId, prompt, sandbox }: TurnRequest, cwd: string): object {
   if (threadId !== undefined) return { name: "codex-reply", arguments: { threadId, prompt } };
-  return { name: "codex", arguments: { prompt, cwd, sandbox: "danger-full-access", "approval-policy": "never" } };
+  return { name: "codex", arguments: { prompt, cwd, sandbox: sandbox ?? "danger-full-access", "approval-policy": "never" } };
 }
 
 function checkedThreadId(result: unknown, expect: string): string {

@@ -8,6 +8,8 @@ export interface TurnRequest {
   /** The thread to go on with; without it a new one is started. */
   readonly threadId?: string | undefined;
   readonly prompt: string;
+  /** Full access unless told otherwise. */
+  readonly sandbox?: "workspace-write";
   /** What the answer must hold: a wrong answer, however fast, is a failure. */
   readonly expect: string;
 }

@@ -29,7 +29,7 @@ const CANDIDATES: readonly Candidate[] = [
   {
     name: "floor",
     speaks: "mcp",
-    skips: [],
+    skips: ["command"],
     locate: async () => [process.execPath, path.resolve("bench/floor.mjs")],
   },
   {
@@ -41,7 +41,7 @@ const CANDIDATES: readonly Candidate[] = [
   {
     name: "codex-0.92-npm",
     speaks: "mcp",
-    skips: ["turns", "deltas", "burst", "growth", "long", "prompt"],
+    skips: ["turns", "command", "deltas", "burst", "growth", "long", "prompt"],
     locate: async (signal) => [await codexProgram({ version: "0.92.0", start: "launcher", signal }), "mcp-server"],
   },
   {

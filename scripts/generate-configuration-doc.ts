@@ -54,11 +54,11 @@ your home folder.
 The last column says what a setting does in this version:
 
 - **yes**: in effect
-- **with commands**: read, checked and shown in a thread's settings; acts once the server runs commands
+- **not yet**: read and checked; acts in a later version
 - **no**: accepted, so that the file can be shared with Codex, and without effect here
 `;
 
-const EFFECTS: Readonly<Record<SettingStatus, string>> = { active: "yes", commands: "with commands", inert: "no" };
+const EFFECTS: Readonly<Record<SettingStatus, string>> = { active: "yes", planned: "not yet", inert: "no" };
 
 main(process.argv.includes("--check"));
 

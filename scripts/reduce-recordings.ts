@@ -1,17 +1,17 @@
 // Takes over recordings of the reference, as facts of the wire only: no descriptions, instruction texts, log lines or times.
 //   node scripts/run-ts.mjs scripts/reduce-recordings.ts FOLDER [VERSION]
-// and format the scenarios afterwards. FOLDER holds scenarios/NAME.json and VERSION/NAME.ndjson. Scenarios that need a command, a patch or an MCP server are left out.
+// and format the scenarios afterwards. FOLDER holds scenarios/NAME.json and VERSION/NAME.ndjson.
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { isRecord, parseScenario, valueAt } from "../test/support/scenario.js";
+import { isRecord, parseScenario, type Scenario, valueAt } from "../test/support/scenario.js";
 import { stabilise, WORDING } from "../test/support/stabilise.js";
 import { type Entry, parseTranscript, type Remark } from "../test/support/transcript.js";
 
-const OUT_OF_SCOPE = /^(exec|patch|escalate|shell|mcp)-|^turn-view-image$/;
-const TOOL_DIRECTIVE = /!(shell|escalate|patch|rawpatch|both|call|item)\b/;
 // Without an AGENTS.md this item holds nothing but the reference's catalogue of skills: neither of the wire nor ours.
 const PROJECT_INSTRUCTIONS = /^(<project instructions|# AGENTS\.md instructions)/;
-const REFERENCE_TEXT = /^(<permissions instructions|# AGENTS\.md instructions|<project instructions|You are a coding agent)/;
+const REFERENCE_TEXT = /^(<permissions instructions|# AGENTS\.md instructions|<project instructions|You are )/;
+/** Where an event says when the time is up that the recording's client only guessed. */
+const EVENT_INSTEAD_OF_SLEEP: Readonly<Record<string, string>> = { "cancel-mid-shell": "exec_command_output_delta" };
 
 const [folder, version = "0.92.0"] = process.argv.slice(2);
 if (folder === undefined) throw new Error("Say which folder holds the recordings.");
@@ -22,12 +22,18 @@ for (const file of readdirSync(path.join(folder, "scenarios")).sort()) {
   const text = readFileSync(path.join(folder, "scenarios", file), "utf8");
   const { versions: _, ...scenario } = JSON.parse(text);
   const recording = path.join(folder, version, `${scenario.name}.ndjson`);
-  if (!existsSync(recording) || OUT_OF_SCOPE.test(scenario.name) || TOOL_DIRECTIVE.test(text)) continue;
+  if (!existsSync(recording)) continue;
   const hasProjectInstructions = scenario.files?.["AGENTS.md"] !== undefined;
   const recorded = parseTranscript(readFileSync(recording, "utf8"));
   const entries = stabilise(recorded.flatMap((entry) => (hasProjectInstructions ? entry : withoutSkills(entry))).flatMap(reduced));
-  writeFileSync(`test/scenarios/${scenario.name}.json`, `${JSON.stringify(parseScenario(scenario), null, 2)}\n`);
+  writeFileSync(`test/scenarios/${scenario.name}.json`, `${JSON.stringify(withoutGuesses(parseScenario(scenario)), null, 2)}\n`);
   writeFileSync(`test/recordings/${scenario.name}.jsonl`, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(""));
+}
+
+function withoutGuesses(scenario: Scenario): Scenario {
+  const event = EVENT_INSTEAD_OF_SLEEP[scenario.name];
+  if (event === undefined) return scenario;
+  return { ...scenario, steps: scenario.steps.map((step) => ("sleep" in step ? { wait: { event } } : step)) };
 }
 
 function withoutSkills(entry: Entry): Entry[] {
@@ -47,6 +53,8 @@ function holdsProjectInstructions(item: unknown): boolean {
 function reduced(entry: Entry): Entry[] {
   if (entry.dir === "err") return [];
   if ("raw" in entry) return [{ dir: entry.dir, raw: entry.raw }];
+  // A wait that another message ended says nothing about the server.
+  if (entry.dir === "meta" && "cameInstead" in entry.meta) return [];
   if (entry.dir === "meta") return [{ dir: "meta", meta: reducedRemark(entry.meta) }];
   if (entry.dir === "out") return [{ dir: "out", msg: withoutProse(entry.msg) }];
   if (entry.dir === "model") return [{ dir: "model", msg: reducedRequest(entry.msg) }];
@@ -56,8 +64,13 @@ function reduced(entry: Entry): Entry[] {
 function reducedRemark(remark: Remark): Remark {
   if ("exit" in remark) return { exit: { code: remark.exit.code, signal: remark.exit.signal } };
   if ("noSuchMessage" in remark) return { noSuchMessage: remark.noSuchMessage };
-  if ("processesLeft" in remark) return { processesLeft: remark.processesLeft.map(() => "<BIN> mcp-server") };
+  if ("processesLeft" in remark) return { processesLeft: remark.processesLeft.map(withoutInstallation) };
+  if ("processes" in remark) return { processes: remark.processes.map(withoutInstallation) };
   return remark;
+}
+
+function withoutInstallation(commandLine: string): string {
+  return commandLine.endsWith("mcp-server") ? "<BIN> mcp-server" : commandLine;
 }
 
 /** Tools are recorded by name in the reference's set, which is not ours. */
@@ -71,6 +84,7 @@ function withoutProse(value: unknown): unknown {
   if (typeof value === "string") return REFERENCE_TEXT.test(value) ? WORDING : value;
   if (Array.isArray(value)) return value.map(withoutProse);
   if (!isRecord(value)) return value;
+  if (value["type"] === "warning") return { ...value, message: WORDING };
   if (value["type"] === "deprecation_notice") return { ...value, summary: WORDING, details: WORDING };
   const kept = Object.entries(value).filter(([key]) => key !== "description");
   return Object.fromEntries(kept.map(([key, entry]) => [key, withoutProse(entry)]));
