@@ -125,10 +125,7 @@ describe("the command line", () => {
     [["--port", "0"], "--port cannot be used: This version serves MCP on stdio only; HTTP and WebSocket are not built yet."],
     [["serve"], "This version serves MCP on stdio only; HTTP and WebSocket are not built yet."],
     [["--engine", "codex"], "--engine codex cannot be used: the codex engine is not built yet; use --engine native"],
-    [
-      ["--approval-fallback", "deny"],
-      "--approval-fallback cannot be used: This version does not run commands yet, so there is nothing to decide about them.",
-    ],
+    [["--approval-fallback", "guess"], "invalid value 'guess' for --approval-fallback: expected auto-within-policy, deny, hold, ask"],
   ] as const)("wrong usage, %j, is exit code 2 and says so on stderr only", async ([args, complaint], { expect: expectHere }) => {
     await using stage = await setStage();
     expectHere(await run(stage, ...args)).toEqual(usage(complaint));
@@ -167,6 +164,8 @@ describe("the command line", () => {
         [undefined, "strict-config"],
         [undefined, "engine"],
         [undefined, "tools"],
+        [undefined, "approval-fallback"],
+        [undefined, "sandbox-bin"],
         [undefined, "eof-grace"],
         ["-h", "help"],
         ["-V", "version"],

@@ -1,0 +1,145 @@
+import { existsSync, readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { type McpServer, startServer, type ToolCall } from "../support/mcpServer.js";
+import { processesIn } from "../support/processesIn.js";
+import { valueAt } from "../support/scenario.js";
+
+/** What nobody may outlive. */
+const GONE_WITHIN_MS = 1_000;
+
+/** Forks, leaves its session and its environment behind, and does not listen to signals. */
+const HOSTILE = [
+  `trap '' TERM INT HUP`,
+  `(setsid bash -c 'trap "" TERM INT HUP; while :; do sleep 1; done' >/dev/null 2>&1 &)`,
+  `(env -i setsid bash -c 'trap "" TERM INT HUP; while :; do /bin/sleep 1; done' >/dev/null 2>&1 </dev/null &)`,
+  "for i in 1 2 3; do (sleep 1000 &); done",
+  "echo up",
+  "while :; do sleep 1; done",
+].join("; ");
+
+const SANDBOXES = ["workspace-write", "danger-full-access"] as const;
+
+/** A call whose command is at work. */
+async function hostileCall(server: McpServer, sandbox: string): Promise<ToolCall> {
+  await server.initialize();
+  const call = server.call("codex", { prompt: `!shell ${HOSTILE}`, sandbox, "approval-policy": "never" });
+  await call.event("exec_command_output_delta");
+  expect(server.started().length).toBeGreaterThan(3);
+  return call;
+}
+
+/** What is left of a command after the time it has to be gone in; the server itself runs in the workspace as well. */
+async function leftOf(server: McpServer): Promise<unknown> {
+  const alive = () => [
+    ...server.started().map(({ commandLine }) => commandLine),
+    ...processesIn(server.stage.workspace).filter((pid) => pid !== server.process.pid),
+  ];
+  const until = performance.now() + GONE_WITHIN_MS;
+  while (alive().length > 0 && performance.now() < until) await sleep(20);
+  return alive();
+}
+
+describe("a command that forks, daemonises and ignores signals", () => {
+  it.for(SANDBOXES)("is gone a second after its call is cancelled, and the thread can be used (%s)", async (sandbox) => {
+    await using server = await startServer();
+    const call = await hostileCall(server, sandbox);
+    server.cancel(call.id);
+    expect(await leftOf(server)).toEqual([]);
+    expect((await call.event("turn_aborted"))["reason"]).toBe("interrupted");
+    expect(server.answersTo(call.id)).toEqual([]);
+    const reply = server.call("codex-reply", { threadId: await call.threadId(), prompt: "!shell echo fine\n!say done" });
+    expect(valueAt(await reply.result(), "structuredContent.content")).toBe("done");
+    expect(await reply.event("exec_command_end")).toMatchObject({ exit_code: 0, stdout: "fine\n" });
+  });
+
+  it.for(SANDBOXES)("is gone when the client has closed its side (%s)", async (sandbox) => {
+    await using server = await startServer({ args: ["--engine", "scripted", "--eof-grace", "0.1"] });
+    await hostileCall(server, sandbox);
+    expect(await server.closeAndWait()).toEqual({ code: 0, signal: null });
+    expect(await leftOf(server)).toEqual([]);
+  });
+
+  it.for(SANDBOXES)("is gone when the server is told to end (%s)", async (sandbox) => {
+    await using server = await startServer();
+    await hostileCall(server, sandbox);
+    process.kill(server.process.pid, "SIGTERM");
+    await server.exit();
+    expect(await leftOf(server)).toEqual([]);
+  });
+
+  it.for(SANDBOXES)("is gone when the server is killed (%s)", async (sandbox) => {
+    await using server = await startServer();
+    await hostileCall(server, sandbox);
+    process.kill(server.process.pid, "SIGKILL");
+    expect(await server.exit()).toEqual({ code: null, signal: "SIGKILL" });
+    expect(await leftOf(server)).toEqual([]);
+  });
+
+  it.for(["SIGTERM", "SIGKILL"] as const)("is gone after %s also when its turn had left it running", async (signal) => {
+    await using server = await startServer({ config: "[features]\nunified_exec = true\n" });
+    const args = JSON.stringify({ cmd: HOSTILE, yield_time_ms: 250 });
+    const call = server.call("codex", {
+      prompt: `!call exec_command ${args}\n!say done`,
+      sandbox: "workspace-write",
+      "approval-policy": "never",
+    });
+    await call.result();
+    expect(server.started()).not.toEqual([]);
+    process.kill(server.process.pid, signal);
+    await server.exit();
+    expect(await leftOf(server)).toEqual([]);
+  });
+});
+
+describe("the output of a command", () => {
+  it("of a gigabyte neither fills the memory nor breaks the call", async () => {
+    await using server = await startServer();
+    const prompt = "!shell head -c 1073741824 /dev/zero | tr '\\0' x; echo; echo end\n!say done";
+    const call = server.call("codex", { prompt, sandbox: "workspace-write", "approval-policy": "never" });
+    const end = await call.event("exec_command_end");
+    expect(end["exit_code"]).toBe(0);
+    expect(String(end["stdout"]).endsWith("x\nend\n")).toBe(true);
+    expect(String(end["stdout"]).length).toBeLessThan(2 * 1024 * 1024);
+    expect(valueAt(await call.result(), "structuredContent.content")).toBe("done");
+    expect(call.events.filter(({ type }) => type === "exec_command_output_delta").length).toBeLessThanOrEqual(10_000);
+    expect(peakMegabytes(server)).toBeLessThan(600);
+  }, 60_000);
+
+  it("of 60 kB is cut in the middle for the model, and whole for the client", async () => {
+    await using server = await startServer();
+    const call = server.call("codex", { prompt: "!shell seq -w 1 12000\n!say done", sandbox: "read-only", "approval-policy": "never" });
+    await call.result();
+    const end = await call.event("exec_command_end");
+    const outputs = call.events.map((event) => valueAt(event, "item")).filter((item) => valueAt(item, "type") === "function_call_output");
+    const { output: told } = JSON.parse(String(valueAt(outputs[0], "output"))) as { output: string };
+    expect(String(end["stdout"]).length).toBe(72_000);
+    expect(told).toBe(end["formatted_output"]);
+    expect(told).toMatch(/^Total output lines: 12000\n\n00001\n.*…\d+ chars truncated….*\n12000\n$/s);
+    expect(told.length).toBeLessThan(10_200);
+  });
+});
+
+it("a result says what was done", async () => {
+  await using server = await startServer();
+  const prompt = "!shell echo one; exit 1\n!patch new.txt hello\\nworld\n!say done";
+  const call = server.call("codex", { prompt, sandbox: "workspace-write", "approval-policy": "never" });
+  const { workspace } = server.stage;
+  expect(valueAt(await call.result(), "_meta.codex-mcpd/turn")).toEqual({
+    engine: "scripted",
+    status: "completed",
+    files: [{ path: `${workspace}/new.txt`, kind: "add", added: 2, removed: 0 }],
+    commands: { run: 1, failed: 1 },
+    usage: expect.objectContaining({ total_tokens: expect.any(Number) }),
+    cwd: workspace,
+    model: expect.any(String),
+    approvalPolicy: "never",
+    sandbox: { policy: "workspace-write", enforcedBy: "bubblewrap" },
+  });
+  expect(existsSync(`${workspace}/new.txt`)).toBe(true);
+});
+
+function peakMegabytes(server: McpServer): number {
+  const status = readFileSync(`/proc/${server.process.pid}/status`, "utf8");
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
+}
