@@ -52,6 +52,16 @@ describe("a question", () => {
     expect([desk.pending(), desk.answer(request.id, { kind: "approved" })]).toEqual([[], false]);
   });
 
+  it.for([
+    [300, "1 second"],
+    [45_000, "45 seconds"],
+    [60_000, "1 minute"],
+  ] as const)("with %i ms to answer is denied after %s", async ([ms, span]) => {
+    const { decision } = new ApprovalDesk(ms).ask(question());
+    await vi.advanceTimersByTimeAsync(ms);
+    expect(await decision).toEqual({ kind: "denied", reason: `nobody answered within ${span}` });
+  });
+
   it("is withdrawn at once when its turn is interrupted, also when nobody awaits it yet", async () => {
     const desk = new ApprovalDesk();
     const abort = new AbortController();

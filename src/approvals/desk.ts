@@ -68,23 +68,25 @@ export class ApprovalDesk {
     return threadId === undefined ? all : all.filter((request) => request.threadId === threadId);
   }
 
-  async #watch(id: ApprovalId, { promise, reject }: Deferred<ApprovalDecision>, signal: AbortSignal): Promise<ApprovalDecision> {
-    const minutes = Math.round(this.deadlineMs / 60_000);
-    const overdue = setTimeout(
-      () => this.answer(id, { kind: "denied", reason: `nobody answered within ${minutes} minutes` }),
-      this.deadlineMs,
-    );
+  async #watch(id: ApprovalId, decision: Deferred<ApprovalDecision>, signal: AbortSignal): Promise<ApprovalDecision> {
+    const reason = `nobody answered within ${spanOf(this.deadlineMs)}`;
+    const overdue = setTimeout(() => this.answer(id, { kind: "denied", reason }), this.deadlineMs);
     overdue.unref();
     const withdraw = () => {
       this.#pending.delete(id);
-      reject(signal.reason);
+      decision.reject(signal.reason);
     };
     signal.addEventListener("abort", withdraw, { once: true });
     try {
-      return await promise;
+      return await decision.promise;
     } finally {
       clearTimeout(overdue);
       signal.removeEventListener("abort", withdraw);
     }
   }
+}
+
+function spanOf(ms: number): string {
+  const [count, unit] = ms < 60_000 ? [Math.ceil(ms / 1_000), "second"] : [Math.round(ms / 60_000), "minute"];
+  return `${count} ${unit}${count === 1 ? "" : "s"}`;
 }

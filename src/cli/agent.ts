@@ -62,6 +62,9 @@ export function openAgent(options: AgentOptions): OpenAgent {
       await threads.settle();
       await store.settle();
     },
-    close: () => threads.close(),
+    async close() {
+      await threads.close();
+      await engine.close?.();
+    },
   };
 }

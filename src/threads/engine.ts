@@ -13,6 +13,8 @@ export type EngineName = "native" | "scripted" | "codex";
 export interface Engine {
   readonly name: EngineName;
   openThread(opening: ThreadOpening): Promise<EngineThread>;
+  /** Ends what threads share. No thread is open any more. */
+  close?(): Promise<void>;
 }
 
 export interface ThreadOpening {

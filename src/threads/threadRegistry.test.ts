@@ -22,7 +22,7 @@ afterEach(() => {
 });
 
 /** A process's threads; a second scene on the same store is the same machine after a restart. */
-class Scene implements Disposable {
+class Scene implements AsyncDisposable {
   readonly engine = new ObedientEngine();
   readonly threads: ThreadRegistry;
 
@@ -38,8 +38,8 @@ class Scene implements Disposable {
     return this.threads.start(settingsIn("/project"), { text }, CALL);
   }
 
-  [Symbol.dispose](): void {
-    this.threads.close();
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.threads.close();
   }
 }
 
@@ -53,7 +53,7 @@ function completed(text: string) {
 
 describe("a new thread", () => {
   it("has an id of its own and runs its first turn under the call's id", async () => {
-    using scene = new Scene();
+    await using scene = new Scene();
     const [one, two] = [await scene.start("one"), await scene.start("two")];
     expect([one.id, two.id, one.threadId === two.threadId, await one.outcome, await two.outcome]).toEqual([
       CALL,
@@ -67,7 +67,7 @@ describe("a new thread", () => {
   });
 
   it("is answered without looking into the store when it is named again", async () => {
-    using scene = new Scene();
+    await using scene = new Scene();
     const { threadId, outcome } = await scene.start("one");
     await outcome;
     const reply = await scene.threads.reply(threadId, { text: "two" });
@@ -82,14 +82,14 @@ describe("a new thread", () => {
 
 describe("a thread of an earlier process", () => {
   it("goes on with its history and the settings it was left with", async () => {
-    using before = new Scene();
+    await using before = new Scene();
     const { threadId, outcome } = await before.start("one");
     await outcome;
     const kept = [...(before.store.records.get(threadId)?.events ?? [])];
 
     const asked: StoredSettings[] = [];
     const settings = settingsIn("/project", { model: "as it was left" });
-    using after = new Scene(before.store, {
+    await using after = new Scene(before.store, {
       settingsOf: (stored) => {
         asked.push(stored);
         return settings;
@@ -105,11 +105,11 @@ describe("a thread of an earlier process", () => {
   });
 
   it("is loaded once when two replies name it at once, and they run one after the other", async () => {
-    using before = new Scene();
+    await using before = new Scene();
     const { threadId, outcome } = await before.start("one");
     await outcome;
 
-    using after = new Scene(before.store);
+    await using after = new Scene(before.store);
     const replies = await Promise.all(["a", "b"].map((text) => after.threads.reply(threadId, { text })));
     await Promise.all(replies.map((reply) => reply.outcome));
     expect([replies.map(({ id }) => id), after.store.sought, after.engine.opened.length, after.engine.story]).toEqual([
@@ -121,7 +121,7 @@ describe("a thread of an earlier process", () => {
   });
 
   it("that nobody has is not found, and is looked for again when it is named again", async () => {
-    using scene = new Scene();
+    await using scene = new Scene();
     const id = newThreadId();
     await expect(scene.threads.reply(id, { text: "hello" })).rejects.toEqual(new ThreadNotFound(id));
     await expect(scene.threads.reply(id, { text: "hello" })).rejects.toEqual(new ThreadNotFound(id));
@@ -129,11 +129,11 @@ describe("a thread of an earlier process", () => {
   });
 
   it("whose settings cannot be had is refused with the reason and loaded when they can", async () => {
-    using before = new Scene();
+    await using before = new Scene();
     const { threadId, outcome } = await before.start("one");
     await outcome;
     let broken = true;
-    using after = new Scene(before.store, {
+    await using after = new Scene(before.store, {
       settingsOf: (stored) => {
         if (broken) throw new Error("config.toml:1:1 is broken");
         return settingsIn(stored.cwd);
@@ -147,7 +147,7 @@ describe("a thread of an earlier process", () => {
 
 describe("an idle thread", () => {
   it("leaves memory half an hour after its last turn and comes back from the store when it is named", async () => {
-    using scene = new Scene();
+    await using scene = new Scene();
     const { threadId, outcome } = await scene.start("one");
     await outcome;
     await scene.threads.settle();
@@ -160,7 +160,7 @@ describe("an idle thread", () => {
   });
 
   it("is none while a turn runs, however long", async () => {
-    using scene = new Scene();
+    await using scene = new Scene();
     const turn = await scene.start("hold");
     await begun(turn);
     vi.advanceTimersByTime(10 * IDLE_MS);
@@ -170,22 +170,22 @@ describe("an idle thread", () => {
   });
 
   it("may leave at once, without a look every millisecond", async () => {
-    using scene = new Scene(new MemoryStore(), { idleMs: 0 });
+    await using scene = new Scene(new MemoryStore(), { idleMs: 0 });
     await (await scene.start("one")).outcome;
     await scene.threads.settle();
     vi.advanceTimersToNextTimer();
     expect([scene.threads.loadedCount, Date.now()]).toEqual([0, 1_000]);
   });
 
-  it("is looked for no more once the registry is closed", () => {
-    new Scene()[Symbol.dispose]();
+  it("is looked for no more once the registry is closed", async () => {
+    await new Scene()[Symbol.asyncDispose]();
     expect(vi.getTimerCount()).toBe(0);
   });
 });
 
 describe("shutting down", () => {
   it("interrupts every turn, running or waiting, and settles when all have ended", async () => {
-    using scene = new Scene();
+    await using scene = new Scene();
     const one = await scene.start("hang");
     const two = await scene.start("hang");
     const waiting = await scene.threads.reply(one.threadId, { text: "never begun" });
@@ -197,7 +197,7 @@ describe("shutting down", () => {
   });
 
   it("is at once when nothing runs", async () => {
-    using scene = new Scene();
+    await using scene = new Scene();
     await scene.threads.settle();
   });
 });

@@ -74,7 +74,7 @@ export class ThreadRegistry {
   /** Takes all threads out of memory, and comes back when what they kept running is gone. */
   async close(): Promise<void> {
     clearInterval(this.#sweep);
-    for (const id of [...this.#loaded.keys()]) this.#unload(id);
+    for (const id of this.#loaded.keys()) this.#unload(id);
     await this.#retired.settle();
   }
 

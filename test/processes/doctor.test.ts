@@ -40,7 +40,7 @@ ok     CODEX_HOME   ${stage.codexHome}
 ok     config       ${stage.codexHome}/config.toml does not exist; built-in defaults are used
 ok     threads      kept in ${stage.codexHome}/sessions
 ok     defaults     cwd ${stage.workspace}, approval on-request, sandbox read-only
-note   sandbox      this version runs no commands yet, so no sandbox is needed
+ok     sandbox      bubblewrap was tried and holds (/usr/bin/bwrap)
 note   engine       scripted: offline, plays the \`!\` lines of prompts; needs no key and is no real model
 
 Ready: a call can work.
@@ -65,7 +65,7 @@ Ready: a call can work.
         "note   config       unknown configuration key `nonsense`",
         `ok     threads      kept in ${stage.codexHome}/sessions`,
         `ok     defaults     cwd ${stage.workspace}, approval on-request, sandbox workspace-write`,
-        "note   sandbox      this version runs no commands yet, so no sandbox is needed",
+        "ok     sandbox      bubblewrap was tried and holds (/usr/bin/bwrap)",
         "ok     engine       native, model big-one, provider mock",
         "ok     credentials  found",
         `ok     provider     ${model.url}/models answered (status 200)`,
@@ -74,6 +74,13 @@ Ready: a call can work.
         "",
       ],
     });
+  });
+
+  it("without a sandbox, but says what that means", async () => {
+    await using stage = await setStage();
+    const { code, stdout } = await doctor({ stage, args: ["--engine", "scripted", "--sandbox-bin", "/bin/false"] });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^note {3}sandbox {6}none works here, so every command needs an approval: .+$/m);
   });
 
   it("when nothing was ever set up, and makes no folders by looking", async () => {

@@ -103,10 +103,14 @@ function compareDetails(aspect: Aspect, recorded: unknown, ours: unknown, about 
     {
       aspect,
       about,
-      recorded: Object.fromEntries(leaves.map((leaf) => [leaf.path, leaf.recorded ?? NOTHING])),
-      ours: Object.fromEntries(leaves.map((leaf) => [leaf.path, leaf.ours ?? NOTHING])),
+      recorded: Object.fromEntries(leaves.map((leaf) => [leaf.path, orNothing(leaf.recorded)])),
+      ours: Object.fromEntries(leaves.map((leaf) => [leaf.path, orNothing(leaf.ours)])),
     },
   ];
+}
+
+function orNothing(value: unknown): unknown {
+  return value === undefined ? NOTHING : value;
 }
 
 interface Leaf {

@@ -17,6 +17,6 @@ export function joinDeltas(deltas: readonly Body[]): Body[] {
     texts.set(source, text);
   }
   return [...texts.values()]
-    .map(({ body, pieces }) => ({ ...body, text: Buffer.concat(pieces).toString() }))
-    .sort((one, other) => String(one["stream"]).localeCompare(String(other["stream"])));
+    .sort((one, other) => String(one.body["stream"]).localeCompare(String(other.body["stream"])))
+    .map(({ body, pieces }) => ({ ...body, text: Buffer.concat(pieces).toString() }));
 }

@@ -134,7 +134,7 @@ export class ToolStage implements AsyncDisposable {
 
 function outputOf(events: readonly ThreadEvent[], callId: unknown): string {
   for (const event of events)
-    if (event.type === "rawItem" && String(event.item.type).endsWith("_output") && event.item["call_id"] === callId)
+    if (event.type === "rawItem" && event.item.type.endsWith("_output") && event.item["call_id"] === callId)
       return String(event.item["output"]);
   return "";
 }

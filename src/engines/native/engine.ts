@@ -28,7 +28,7 @@ export function createNativeEngine(options: NativeEngineOptions): Engine {
   const { codexHome, env, userAgent } = options;
   const machine = new Machine(options);
   const clientFor: ClientFactory = ({ provider }, threadId) => new ResponsesClient({ provider, codexHome, env, userAgent, threadId });
-  return { name: "native", openThread: (opening) => openNativeThread(opening, machine, clientFor) };
+  return { name: "native", openThread: (opening) => openNativeThread(opening, machine, clientFor), close: () => machine.close() };
 }
 
 /** The same loop on the scripted model: no key, no network, and it says so. */
@@ -36,7 +36,7 @@ export function createScriptedEngine(options: Omit<NativeEngineOptions, "userAge
   const machine = new Machine(options);
   const model = new ScriptedModel();
   const clientFor: ClientFactory = ({ provider }) => new ScriptedClient(model, provider.streamIdleTimeoutMs);
-  return { name: "scripted", openThread: (opening) => openNativeThread(opening, machine, clientFor) };
+  return { name: "scripted", openThread: (opening) => openNativeThread(opening, machine, clientFor), close: () => machine.close() };
 }
 
 type ClientFactory = (settings: ThreadSettings, threadId: ThreadId) => ModelClient;

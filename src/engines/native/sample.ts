@@ -16,7 +16,8 @@ export interface Answer {
 export async function* sample(conversation: Conversation, signal: AbortSignal): AsyncGenerator<readonly ThreadEvent[], Answer> {
   const { client, toolbox } = conversation.parts;
   const template = await conversation.template(signal);
-  yield toolbox.news();
+  const news = toolbox.news();
+  if (news.length > 0) yield news;
   const budget = new RetryBudget(conversation.settings.provider);
   for (;;) {
     const reader = new AnswerReader(conversation);

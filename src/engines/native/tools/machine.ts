@@ -38,6 +38,11 @@ export class Machine {
     return this.#sandbox;
   }
 
+  /** Clears away what the sandbox left lying for the next command. */
+  async close(): Promise<void> {
+    (await this.#sandbox)?.close();
+  }
+
   bashParser(): Promise<BashParser> {
     return openBashParser();
   }

@@ -22,11 +22,11 @@ const ShellCommandArguments = z.object({ ...COMMON, command: z.string(), login: 
 
 /** `shell`: a program and its arguments. Models that were trained on another name of it may use that. */
 export function shellTools(bench: Workbench): Tool[] {
-  const run = (args: string, ctx: ToolContext) => runArgv(args, bench, ctx);
+  const runThis = (args: string, ctx: ToolContext) => runArgv(args, bench, ctx);
   return [
-    { name: "shell", declaration: SHELL, run },
-    { name: "container.exec", run },
-    { name: "local_shell", run },
+    { name: "shell", declaration: SHELL, run: runThis },
+    { name: "container.exec", run: runThis },
+    { name: "local_shell", run: runThis },
   ];
 }
 

@@ -52,7 +52,9 @@ function ownTools(
   resources: readonly Tool[],
 ): { declarations: readonly Declaration[]; tools: ReadonlyMap<string, Tool> } {
   const offered = [...commandTools(bench), ...resources, planTool, ...patchTools(bench), viewImageTool(bench)];
-  const understood = [...shellTools(bench), shellCommandTool(bench)].map(({ name, run }): Tool => ({ name, run }));
+  const understood = [...shellTools(bench), shellCommandTool(bench)].map(
+    (tool): Tool => ({ name: tool.name, run: (args, ctx) => tool.run(args, ctx) }),
+  );
   const tools = new Map([...understood, ...offered].map((tool) => [tool.name, tool]));
   return { declarations: [...declarationsOf(offered), ...webSearch(bench)], tools };
 }

@@ -1,9 +1,11 @@
-import { commandEnvironment, type Environment } from "../../../exec/environment.js";
+import { commandEnvironment, type Environment, withoutSecrets } from "../../../exec/environment.js";
+import { RootRefused } from "../../../exec/errors.js";
 import type { Launch } from "../../../exec/launch.js";
 import type { TruncationPolicy } from "../../../exec/modelOutput.js";
 import { TurnDiff } from "../../../exec/patch/turnDiff.js";
 import { loadRules } from "../../../exec/safety/rules.js";
 import { ThreadRules } from "../../../exec/safety/threadRules.js";
+import { enforceableRoots } from "../../../exec/sandbox/enforceableRoots.js";
 import { allowsNetwork, mayWrite, writableRoots } from "../../../exec/sandbox/policy.js";
 import { ExecSessions } from "../../../exec/session.js";
 import type { ModelProvider, SandboxPolicy, ThreadSettings } from "../../../threads/model.js";
@@ -41,10 +43,16 @@ export class Workbench {
     return toolOutputTokenLimit === undefined ? traitsOf(model).truncation : { unit: "tokens", limit: toolOutputTokenLimit };
   }
 
-  /** Asked about real paths. */
+  /** Whether a patch may write there, by the rules that hold for commands. Asked about real paths. */
   readonly mayWrite = (realPath: string): boolean => {
     const { sandboxPolicy, cwd } = this.settings;
-    return mayWrite(writableRoots(sandboxPolicy, { workspace: cwd, env: this.machine.env }), realPath);
+    try {
+      return mayWrite(enforceableRoots(writableRoots(sandboxPolicy, { workspace: cwd, env: this.machine.env })), realPath);
+    } catch (error) {
+      // Where no command would run, nothing may be written without a question either.
+      if (error instanceof RootRefused) return false;
+      throw error;
+    }
   };
 
   /** What confines this thread's commands. Full access needs nothing, so nothing is tried out for it. */
@@ -64,7 +72,9 @@ export class Workbench {
     const env = this.#environment(sandbox.backend, plainOutput);
     const wrap = (words: readonly string[], environment: Environment) => sandbox.wrap(words, { policy, workspace, cwd, env: environment });
     const login = isLoginShell(argv) ? await this.machine.logins.of({ shell: argv[0], env, wrap }) : undefined;
-    return login === undefined ? wrap(argv, env) : wrap([argv[0] ?? "", "-c", ...argv.slice(2)], login);
+    if (login === undefined) return wrap(argv, env);
+    // A profile may export the very keys that were kept from it.
+    return wrap([argv[0] ?? "", "-c", ...argv.slice(2)], withoutSecrets(login, secretVariables(this.settings.provider)));
   }
 
   #environment(sandbox: "bubblewrap" | "seatbelt" | "none", plainOutput: boolean): Environment {
