@@ -43,7 +43,7 @@ describe.concurrent("a client that answers", () => {
     const call = touch(server, "made.txt");
     const question = await server.question();
     expectHere(question).toMatchObject({ id: 0, method: "elicitation/create", params: { codex_elicitation: "exec-approval" } });
-    expectHere(await call.event("exec_approval_request")).toMatchObject({ command: ["bash", "-lc", "touch made.txt"] });
+    expectHere(await call.event("exec_approval_request")).toMatchObject({ command: ["/bin/bash", "-lc", "touch made.txt"] });
     expectHere(made(server, "made.txt")).toBe(false);
     server.decide(question, { decision: "approved" });
     expectHere([await textOf(call), made(server, "made.txt")]).toEqual(["done", true]);
@@ -224,9 +224,9 @@ describe("the official client", () => {
       expect(result.content).toEqual([{ type: "text", text: "done" }]);
       expect(seen).toMatchObject([
         {
-          message: `Allow Codex to run \`bash -lc 'touch made.txt'\` in \`${stage.workspace}\`?`,
+          message: `Allow Codex to run \`/bin/bash -lc 'touch made.txt'\` in \`${stage.workspace}\`?`,
           requestedSchema: { properties: { decision: { enum: ["approved", "approved_for_session", "denied", "abort"] } } },
-          _meta: { "codex-mcpd/approval": { kind: "command", codex_command: ["bash", "-lc", "touch made.txt"] } },
+          _meta: { "codex-mcpd/approval": { kind: "command", codex_command: ["/bin/bash", "-lc", "touch made.txt"] } },
         },
       ]);
       expect(existsSync(path.join(stage.workspace, "made.txt"))).toBe(expected);

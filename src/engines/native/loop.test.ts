@@ -279,7 +279,7 @@ describe("a turn that is stopped", () => {
       "in a tool, with others waiting",
       [calls(call("update_plan", PLAN, "c1"), call("wait", "{}", "c2"), call("wait", "{}", "c3"))],
       ({ type }) => type === "warning",
-      [output("c2", "aborted by user"), output("c3", "aborted by user")],
+      [output("c2", expect.stringMatching(/^Wall time: \d+\.\d seconds\naborted by user$/)), output("c3", "aborted by user")],
     ],
     [
       "between a tool and the next answer",

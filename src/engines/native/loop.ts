@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { abortedAnswer } from "../../exec/modelOutput.js";
 import type { TurnContext } from "../../threads/engine.js";
 import type { Item, RawItem, ThreadEvent, TurnInput } from "../../threads/model.js";
 import { compact, needsCompaction } from "./compact.js";
@@ -8,6 +9,7 @@ import { type ToolCall, toolOutput, unansweredCalls } from "./items.js";
 import { ModelFailure } from "./model/client.js";
 import { TURN_ABORTED } from "./prompt.js";
 import { sample } from "./sample.js";
+import type { ToolResult } from "./tools/tool.js";
 
 /** One turn: the model answers and calls tools until it has nothing more to call. The last event is the turn's end. */
 export async function* runTurn(conversation: Conversation, input: TurnInput, ctx: TurnContext): AsyncGenerator<readonly ThreadEvent[]> {
@@ -47,7 +49,14 @@ async function* carryOut(conversation: Conversation, call: ToolCall, { signal, a
   signal.throwIfAborted();
   const tool = await conversation.parts.toolbox.find(call.name, { signal });
   const remember = (item: RawItem) => conversation.remember(item);
-  const result = tool ? yield* tool.run(call.args, { callId: call.callId, signal, ask, remember }) : { output: unsupported(call) };
+  const startedAt = performance.now();
+  let result: ToolResult;
+  try {
+    result = tool ? yield* tool.run(call.args, { callId: call.callId, signal, ask, remember }) : { output: unsupported(call) };
+  } catch (error) {
+    if (signal.aborted) yield [remember(toolOutput(call, abortedAnswer(performance.now() - startedAt)))];
+    throw error;
+  }
   yield [remember(toolOutput(call, result.output)), ...(result.after ?? []).map(remember)];
   if (result.endsTurn) throw new TurnStopped();
 }

@@ -1,12 +1,14 @@
 import type { TruncationPolicy } from "../../exec/modelOutput.js";
-import type { ReasoningEffort, ThreadSettings } from "../../threads/model.js";
+import type { ReasoningEffort, ThreadSettings, Verbosity } from "../../threads/model.js";
 
 /** What a model can do, as far as a request depends on it. */
 export interface ModelTraits {
   readonly contextWindow: number | undefined;
   readonly reasoning: boolean;
   readonly defaultEffort: ReasoningEffort | undefined;
+  /** Whether answers can be asked to be short or long, and what is asked unless configured. */
   readonly verbosity: boolean;
+  readonly defaultVerbosity: Verbosity | undefined;
   readonly parallelToolCalls: boolean;
   readonly shellTool: "shell" | "shell_command";
   /** How patches come: as free text held to a grammar, as a function call, or only through the shell. */
@@ -22,14 +24,21 @@ const UNKNOWN: ModelTraits = {
   reasoning: false,
   defaultEffort: undefined,
   verbosity: false,
+  defaultVerbosity: undefined,
   parallelToolCalls: false,
   shellTool: "shell",
   patchTool: "none",
   truncation: BYTES,
 };
 const GPT_5: ModelTraits = { ...UNKNOWN, contextWindow: 272_000, reasoning: true, defaultEffort: "medium", verbosity: true };
-const GPT_5_1: ModelTraits = { ...GPT_5, shellTool: "shell_command", patchTool: "freeform", parallelToolCalls: true };
-const CODEX: ModelTraits = { ...GPT_5_1, verbosity: false, truncation: TOKENS, parallelToolCalls: false };
+const GPT_5_1: ModelTraits = {
+  ...GPT_5,
+  defaultVerbosity: "low",
+  shellTool: "shell_command",
+  patchTool: "freeform",
+  parallelToolCalls: true,
+};
+const CODEX: ModelTraits = { ...GPT_5_1, verbosity: false, defaultVerbosity: undefined, truncation: TOKENS, parallelToolCalls: false };
 
 /** First match wins. */
 const CATALOGUE: readonly (readonly [RegExp, ModelTraits])[] = [

@@ -38,7 +38,8 @@ export class RequestTemplate {
 
 function reasoningFields(settings: ThreadSettings): Record<string, unknown> {
   const traits = traitsOf(settings.model);
-  const verbosity = traits.verbosity && settings.verbosity !== undefined ? { text: { verbosity: settings.verbosity } } : {};
+  const asked = traits.verbosity ? (settings.verbosity ?? traits.defaultVerbosity) : undefined;
+  const verbosity = asked === undefined ? {} : { text: { verbosity: asked } };
   if (!(settings.supportsReasoningSummaries ?? traits.reasoning)) return { reasoning: null, include: [], ...verbosity };
   const effort = settings.reasoningEffort ?? traits.defaultEffort;
   const summary = settings.reasoningSummary === "none" ? undefined : settings.reasoningSummary;

@@ -1,4 +1,4 @@
-import { mkdir } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { patchOf } from "../../../test/support/patch/patchText.js";
 import { Tree } from "../../../test/support/patch/tree.js";
@@ -58,6 +58,7 @@ index d859c29f57731cc96afb78edf8e423b41b368fec..558ad609198f9083259cf1823181bd14
   it("shows a new file, by its path in the repository if there is one", async () => {
     await using tree = await Tree.with();
     await mkdir(tree.at(".git"));
+    await writeFile(tree.at(".git/HEAD"), "ref: refs/heads/main\n");
     expect(await diffAfter(tree, patchOf("*** Add File: src/new.txt", "+hello", "+world"))).toBe(`diff --git a/src/new.txt b/src/new.txt
 new file mode 100644
 index 0000000000000000000000000000000000000000..94954abda49de8615a048f8d2e64b5de848e27a1

@@ -1,4 +1,5 @@
 import type * as z from "zod/mini";
+import { oneOf, unexpected } from "../../lib/complaints.js";
 import { AppError } from "../../lib/errors.js";
 
 export class InvalidArguments extends AppError {
@@ -52,25 +53,4 @@ function complaint(issue: Issue | undefined, value: Record<string, unknown>): st
     return `unknown variant \`${given}\`, expected ${oneOf(issue.values.map(String))}`;
   const expected = issue.code === "invalid_type" ? issue.expected : "string";
   return `invalid type: ${unexpected(given)}, expected ${expected === "record" || expected === "object" ? "a map" : "a string"}`;
-}
-
-function oneOf(names: readonly string[]): string {
-  const quoted = names.map((name) => `\`${name}\``);
-  return quoted.length > 2 ? `one of ${quoted.join(", ")}` : quoted.join(" or ");
-}
-
-/** A JSON value as serde names what it did not expect. */
-function unexpected(value: unknown): string {
-  if (value === null) return "null";
-  if (Array.isArray(value)) return "sequence";
-  switch (typeof value) {
-    case "string":
-      return `string ${JSON.stringify(value)}`;
-    case "number":
-      return Number.isInteger(value) ? `integer \`${value}\`` : `floating point \`${value}\``;
-    case "boolean":
-      return `boolean \`${value}\``;
-    default:
-      return "map";
-  }
 }

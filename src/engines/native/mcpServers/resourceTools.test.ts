@@ -120,8 +120,12 @@ describe("a call that cannot work", () => {
 
   it.for([
     ["list_mcp_resources", "{", /^failed to parse function arguments: /],
-    ["list_mcp_resources", '{"server":5}', /^failed to parse function arguments: server: /],
-    ["read_mcp_resource", '{"server":"shelf"}', /^failed to parse function arguments: uri: /],
+    [
+      "list_mcp_resources",
+      '{"server":5}',
+      /^failed to parse function arguments: invalid type: integer `5`, expected a string in `server`$/,
+    ],
+    ["read_mcp_resource", '{"server":"shelf"}', /^failed to parse function arguments: missing field `uri`$/],
     ["read_mcp_resource", "", /^failed to parse function arguments: /],
     ["read_mcp_resource", '{"server":" ","uri":"memo://1"}', /^server must be provided$/],
     ["read_mcp_resource", '{"server":"shelf","uri":" "}', /^uri must be provided$/],

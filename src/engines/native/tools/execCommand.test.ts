@@ -82,7 +82,7 @@ describe("exec_command", () => {
     await using stage = await open("untrusted");
     const turn = await stage.use("exec_command", { cmd: "touch x" }, { answers: [{ kind: "denied", reason: "no" }] });
     expect(turn.output).toBe("exec command rejected by user: no");
-    expect(turn.asked).toMatchObject([{ kind: "command", command: ["bash", "-lc", "touch x"] }]);
+    expect(turn.asked).toMatchObject([{ kind: "command", command: ["/bin/bash", "-lc", "touch x"] }]);
   });
 
   it("cannot ask to leave the sandbox when nobody may be asked", async () => {

@@ -36,9 +36,9 @@ describe("update_plan", () => {
     ["", /^failed to parse function arguments: Unexpected end/],
     ["{", /^failed to parse function arguments: /],
     ["[]", /^failed to parse function arguments: /],
-    ["{}", /^failed to parse function arguments: plan: /],
-    ['{"plan":[{"step":"a","status":"someday"}]}', /^failed to parse function arguments: plan\.0\.status: /],
-    ['{"plan":[{"status":"pending"}]}', /^failed to parse function arguments: plan\.0\.step: /],
+    ["{}", /: missing field `plan`$/],
+    ['{"plan":[{"step":"a","status":"someday"}]}', /: unknown variant `someday`, expected one of .* in `plan.0.status`$/],
+    ['{"plan":[{"status":"pending"}]}', /: missing field `plan.0.step`$/],
   ])("answers broken arguments, and shows nothing: %s", async (args, output) => {
     expect(await update(args)).toEqual({ shown: [], output: expect.stringMatching(output) });
   });

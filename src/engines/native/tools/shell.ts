@@ -70,7 +70,7 @@ function common(
 }
 
 export function userShell(env: NodeJS.ProcessEnv): string {
-  return path.basename(env["SHELL"] || "bash");
+  return env["SHELL"] || "/bin/bash";
 }
 
 const WORKDIR = { type: "string", description: "Folder to run in; the working directory unless given." };
