@@ -1,15 +1,17 @@
-// Bundles the server into dist/main.js. What is only imported dynamically lies in it unread until it is needed; large libraries
-// of that kind are files of their own, so that a start need not even skim them.
+// Bundles the server into dist/. main.js holds what a handshake needs; what comes later (the agent, the doctor, large libraries) is in files
+// of its own, because a start should not even have to skim them. They share main.js's modules, so that each class exists once.
 // Everything it needs is inside, so that the package has no dependencies of its own.
 import { chmodSync, copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { build } from "esbuild";
 
-/** What is imported with `import()` and large → its file in dist/, and what that file holds. */
-const LATE_LIBRARIES = new Map([
-  ["web-tree-sitter", { file: "web-tree-sitter.js", source: "web-tree-sitter" }],
-  ["./sdk.js", { file: "mcp-client.js", source: "./src/engines/native/mcpServers/sdk.ts" }],
-]);
+/** Imported with `import()` → the file in dist/ that holds it, and its source. */
+const LATE = [
+  { file: "agent.js", source: "src/cli/agent.ts" },
+  { file: "doctor.js", source: "src/cli/doctor.ts" },
+  { file: "web-tree-sitter.js", source: "node_modules/web-tree-sitter/web-tree-sitter.js" },
+  { file: "mcp-client.js", source: "src/engines/native/mcpServers/sdk.ts" },
+];
 /** The bash grammar that judges commands, read when the first one comes. */
 const GRAMMAR_FILES = ["web-tree-sitter/web-tree-sitter.wasm", "tree-sitter-bash/tree-sitter-bash.wasm"];
 
@@ -26,38 +28,68 @@ const COMMON = {
   logLevel: "warning",
 };
 const URL_OF_BUNDLE = 'const bundleUrl = require("node:url").pathToFileURL(__filename).href;';
+/** Late files are found with `require`, beside the file that asks. Only in our own code: a library may have plans of its own. */
+const OURS = { ...COMMON, supported: { "dynamic-import": false } };
+const HASHBANG = "#!/usr/bin/env node";
 
-const used = new Set();
-const lateLibraries = {
-  name: "late libraries",
-  setup({ onResolve }) {
-    onResolve({ filter: /^(web-tree-sitter|\.\/sdk\.js)$/ }, ({ path: name, kind }) => {
-      const library = LATE_LIBRARIES.get(name);
-      if (library === undefined || kind !== "dynamic-import") return undefined;
-      used.add(library);
-      return { path: `./${library.file}`, external: true };
+/** What is imported late is left to its own file. */
+const lateFiles = {
+  name: "late files",
+  setup({ onResolve, resolve }) {
+    onResolve({ filter: /./ }, async ({ path: name, kind, resolveDir, pluginData }) => {
+      if (kind !== "dynamic-import" || pluginData === "asked") return undefined;
+      const { path: found } = await resolve(name, { kind: "import-statement", resolveDir, pluginData: "asked" });
+      const late = LATE.find(({ source }) => path.resolve(source) === found);
+      return late && { path: `./${late.file}`, external: true };
     });
   },
 };
 
-const main = await build({
-  ...COMMON,
-  entryPoints: ["src/main.ts"],
-  outfile: "dist/main.js",
-  banner: { js: `#!/usr/bin/env node\n${URL_OF_BUNDLE}` },
-  plugins: [lateLibraries],
+/** Modules that main.js holds are taken from there. */
+const modulesOfMain = (held) => ({
+  name: "modules of main",
+  setup({ onResolve, onLoad, resolve }) {
+    onResolve({ filter: /^\.{1,2}\// }, async ({ path: name, kind, resolveDir, pluginData }) => {
+      if (kind !== "import-statement" || pluginData === "asked") return undefined;
+      const { path: found } = await resolve(name, { kind, resolveDir, pluginData: "asked" });
+      const module = path.relative(".", found);
+      return held.has(module) ? { path: module, namespace: "main" } : undefined;
+    });
+    onLoad({ filter: /./, namespace: "main" }, ({ path: module }) => ({
+      contents: `module.exports = require("./main.js").modules[${JSON.stringify(module)}];`,
+    }));
+    onResolve({ filter: /^\.\/main\.js$/, namespace: "main" }, () => ({ path: "./main.js", external: true }));
+  },
 });
-const libraries = await Promise.all(
-  [...used].map(({ file, source }) =>
+
+/** The modules of ours that a start needs. */
+const { metafile: start } = await build({ ...OURS, entryPoints: ["src/main.ts"], outdir: "dist", write: false, plugins: [lateFiles] });
+const held = new Set(Object.keys(start.inputs).filter((file) => file.startsWith("src/") && file.endsWith(".ts") && file !== "src/main.ts"));
+const exposing = [
+  ...[...held].map((file, at) => `import * as m${at} from "./${file}";`),
+  'import "./src/main.ts";',
+  `export const modules = { ${[...held].map((file, at) => `${JSON.stringify(file)}: m${at}`).join(", ")} };`,
+].join("\n");
+
+const main = await build({
+  ...OURS,
+  stdin: { contents: exposing, resolveDir: "." },
+  outfile: "dist/main.js",
+  banner: { js: `${HASHBANG}\n${URL_OF_BUNDLE}` },
+  plugins: [lateFiles],
+});
+const late = await Promise.all(
+  LATE.map(({ file, source }) =>
     build({
-      ...COMMON,
-      stdin: { contents: `export * from ${JSON.stringify(source)};`, resolveDir: "." },
+      ...(source.startsWith("src/") ? OURS : COMMON),
+      entryPoints: [source],
       outfile: `dist/${file}`,
       banner: { js: URL_OF_BUNDLE },
+      plugins: [lateFiles, modulesOfMain(held)],
     }),
   ),
 );
-const results = [main, ...libraries];
+const results = [main, ...late];
 
 chmodSync("dist/main.js", 0o755);
 // The project's own files are ES modules; CommonJS starts some milliseconds faster.

@@ -39,6 +39,13 @@ export type ApprovalSubject = {
       readonly proposedPrefix?: readonly string[];
     }
   | { readonly kind: "patch"; readonly changes: FileChanges }
+  /** One of the agent's MCP servers wants something filled in. */
+  | {
+      readonly kind: "form";
+      readonly server: string;
+      readonly message: string;
+      readonly requestedSchema: Readonly<Record<string, unknown>>;
+    }
 );
 
 export interface ApprovalRequest {
@@ -56,5 +63,7 @@ export type ApprovalDecision =
   /** Commands that begin with these words are allowed for the rest of the thread. */
   | { readonly kind: "approvedPrefix"; readonly prefix: readonly string[] }
   | { readonly kind: "denied"; readonly reason?: string }
+  /** A form was filled in. */
+  | { readonly kind: "answered"; readonly content: Readonly<Record<string, unknown>> }
   /** Denied, and the turn is to end. */
   | { readonly kind: "abort" };

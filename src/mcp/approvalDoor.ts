@@ -52,7 +52,7 @@ export class ElicitationDoor {
     try {
       const params = elicitationParams(request, requestId);
       const options = { signal: abort.signal, withdrawWith: "notifications/cancelled", relatedTo: requestId };
-      this.#door.desk.answer(request.id, readDecision(await peer.request("elicitation/create", params, options)));
+      this.#door.desk.answer(request.id, readDecision(await peer.request("elicitation/create", params, options), request.subject.kind));
     } catch (error) {
       // Withdrawn, or the client is gone: then the turn ends or somebody else has decided.
       if (!(error instanceof RpcError)) return;

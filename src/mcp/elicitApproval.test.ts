@@ -153,6 +153,6 @@ describe("an answer", () => {
     [{ action: "perhaps" }, UNREADABLE],
     [{ action: 1 }, UNREADABLE],
   ] as const)("%j is %j", ([answer, decision]) => {
-    expect(readDecision(answer)).toEqual(decision);
+    expect(readDecision(answer, "command")).toEqual(decision);
   });
 });

@@ -12,9 +12,9 @@ export function elicitationParams({ threadId, turnId, subject, deadline }: Appro
   const about = subjectParams(subject);
   return {
     message: messageOf(subject),
-    requestedSchema: decisionForm(subject),
+    requestedSchema: subject.kind === "form" ? subject.requestedSchema : decisionForm(subject),
     threadId,
-    codex_elicitation: subject.kind === "command" ? "exec-approval" : "patch-approval",
+    codex_elicitation: KINDS[subject.kind],
     ...codex,
     ...about,
     _meta: {
@@ -31,20 +31,32 @@ export function elicitationParams({ threadId, turnId, subject, deadline }: Appro
   };
 }
 
+const KINDS = { command: "exec-approval", patch: "patch-approval", form: "mcp-elicitation" } as const;
+
 function messageOf(subject: ApprovalSubject): string {
-  return subject.kind === "command"
-    ? `Allow Codex to run \`${subject.commandText}\` in \`${subject.cwd}\`?`
-    : "Allow Codex to apply proposed code changes?";
+  switch (subject.kind) {
+    case "command":
+      return `Allow Codex to run \`${subject.commandText}\` in \`${subject.cwd}\`?`;
+    case "patch":
+      return "Allow Codex to apply proposed code changes?";
+    case "form":
+      return `${subject.server}: ${subject.message}`;
+  }
 }
 
 function subjectParams(subject: ApprovalSubject): Record<string, unknown> {
-  return subject.kind === "command"
-    ? { codex_command: subject.command, codex_cwd: subject.cwd, codex_parsed_cmd: subject.parsed }
-    : { codex_changes: subject.changes };
+  switch (subject.kind) {
+    case "command":
+      return { codex_command: subject.command, codex_cwd: subject.cwd, codex_parsed_cmd: subject.parsed };
+    case "patch":
+      return { codex_changes: subject.changes };
+    case "form":
+      return { codex_mcp_server: subject.server };
+  }
 }
 
 /** What a person fills in. The description carries what the recorded message leaves out: reason, reach, files. */
-function decisionForm(subject: ApprovalSubject): unknown {
+function decisionForm(subject: Exclude<ApprovalSubject, { kind: "form" }>): unknown {
   return {
     type: "object",
     properties: {
@@ -60,7 +72,7 @@ function decisionForm(subject: ApprovalSubject): unknown {
   };
 }
 
-function explanation(subject: ApprovalSubject): string {
+function explanation(subject: Exclude<ApprovalSubject, { kind: "form" }>): string {
   const reason = subject.reason === undefined ? "" : `Reason: ${subject.reason}. `;
   const reach = subject.staysInSandbox ? "It runs inside the sandbox." : "It is not confined by the sandbox.";
   if (subject.kind === "command") return `${reason}${reach}`;
@@ -88,7 +100,8 @@ const WORDS: ReadonlyMap<string, ApprovalDecision> = new Map([
  * A client's answer → a decision. A top-level `decision` (Codex's form) wins; `content.decision` counts only with an accepting action
  * or none; then the action alone. What cannot be read is denied, and says so.
  */
-export function readDecision(answer: unknown): ApprovalDecision {
+export function readDecision(answer: unknown, kind: ApprovalSubject["kind"]): ApprovalDecision {
+  if (kind === "form") return readForm(answer);
   if (!isFields(answer)) return unreadable();
   if ("decision" in answer) return withReason(decisionOf(answer["decision"]), answer);
   const { action, content } = answer;
@@ -96,6 +109,13 @@ export function readDecision(answer: unknown): ApprovalDecision {
   if (accepted && isFields(content) && "decision" in content) return withReason(decisionOf(content["decision"]), content);
   if (typeof action === "string") return withReason(decisionOf(action), isFields(content) ? content : {});
   return unreadable();
+}
+
+/** MCP's own form of answer, and nothing else: the question is not ours. */
+function readForm(answer: unknown): ApprovalDecision {
+  const { action, content } = isFields(answer) ? answer : {};
+  if (action === "accept") return { kind: "answered", content: isFields(content) ? content : {} };
+  return action === "cancel" ? { kind: "abort" } : { kind: "denied" };
 }
 
 function decisionOf(value: unknown): ApprovalDecision {

@@ -1,3 +1,4 @@
+import type { ApprovalSubject } from "../approvals/model.js";
 import type { ThreadEvent } from "../threads/model.js";
 
 /**
@@ -23,9 +24,7 @@ export function progressText(event: ThreadEvent): string | undefined {
       return files === 1 ? "Changing a file" : `Changing ${files} files`;
     }
     case "approvalRequested":
-      return event.request.subject.kind === "command"
-        ? `Waiting for approval to run ${commandGist(event.request.subject.command)}`
-        : "Waiting for approval to change files";
+      return waitingFor(event.request.subject);
     case "approvalDecided":
       return "Going on";
     case "mcpToolStarted":
@@ -38,6 +37,17 @@ export function progressText(event: ThreadEvent): string | undefined {
       return event.message;
     default:
       return undefined;
+  }
+}
+
+function waitingFor(subject: ApprovalSubject): string {
+  switch (subject.kind) {
+    case "command":
+      return `Waiting for approval to run ${commandGist(subject.command)}`;
+    case "patch":
+      return "Waiting for approval to change files";
+    case "form":
+      return `Waiting for an answer to ${subject.server}`;
   }
 }
 

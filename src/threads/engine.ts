@@ -1,5 +1,4 @@
-import type { OpenQuestion } from "../approvals/desk.js";
-import type { ApprovalSubject } from "../approvals/model.js";
+import type { ApprovalDecision, ApprovalSubject } from "../approvals/model.js";
 import type { ThreadId, TurnId } from "../lib/ids.js";
 import type { ThreadEvent, ThreadSettings, TurnInput } from "./model.js";
 import type { ThreadHistory } from "./store.js";
@@ -42,6 +41,6 @@ export interface TurnContext {
   readonly threadId: ThreadId;
   readonly turnId: TurnId;
   readonly signal: AbortSignal;
-  /** The one question an engine may ask upward. It shows the question and the decision as events itself. */
-  readonly ask: (subject: ApprovalSubject) => OpenQuestion;
+  /** The one question an engine may ask upward. Readers see it and how it was decided. Rejects when the turn is interrupted meanwhile. */
+  readonly ask: (subject: ApprovalSubject) => Promise<ApprovalDecision>;
 }

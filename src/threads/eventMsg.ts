@@ -173,7 +173,8 @@ function commandEnd(event: CommandCall & CommandOutcome, where: Where): EventMsg
   };
 }
 
-function approvalRequest({ subject }: ApprovalRequest, where: Where): EventMsg {
+function approvalRequest({ id, subject }: ApprovalRequest, where: Where): EventMsg {
+  if (subject.kind === "form") return { type: "elicitation_request", server_name: subject.server, id, message: subject.message };
   const asked = { call_id: subject.callId, turn_id: where.turnId };
   const reason = subject.reason === undefined ? {} : { reason: subject.reason };
   if (subject.kind === "patch") return { type: "apply_patch_approval_request", ...asked, changes: subject.changes, ...reason };

@@ -1,5 +1,5 @@
 import type { ApprovalDesk } from "../approvals/desk.js";
-import type { ApprovalSubject } from "../approvals/model.js";
+import type { ApprovalDecision, ApprovalSubject } from "../approvals/model.js";
 import { AppError, describe } from "../lib/errors.js";
 import { type ThreadId, type TurnId, turnIdOf } from "../lib/ids.js";
 import type { EngineThread } from "./engine.js";
@@ -142,7 +142,13 @@ export class Thread {
     }
     try {
       const { id: turnId, threadId, signal } = turn;
-      const ask = (subject: ApprovalSubject) => this.#desk.ask({ threadId, turnId, subject, signal });
+      const ask = async (subject: ApprovalSubject): Promise<ApprovalDecision> => {
+        const { request, decision } = this.#desk.ask({ threadId, turnId, subject, signal });
+        tell([{ type: "approvalRequested", request }]);
+        const decided = await decision;
+        tell([{ type: "approvalDecided", id: request.id, decision: decided }]);
+        return decided;
+      };
       for await (const batch of engineThread.run(turn.input, { threadId, turnId, signal, ask })) {
         tell(batch);
         // What is about to change the world is on record before it does: the engine waits for this loop.

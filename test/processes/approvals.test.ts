@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
+import { fileURLToPath } from "node:url";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
@@ -233,5 +234,36 @@ describe("the official client", () => {
     } finally {
       await client.close();
     }
+  });
+});
+
+describe("a question of one of the agent's own MCP servers", () => {
+  const program = fileURLToPath(new URL("../programs/mcpServerOfficial.mjs", import.meta.url));
+  const ask = (server: McpServer) =>
+    server.call("codex", {
+      prompt: "!call mcp__official__ask {}\n!say done",
+      config: { mcp_servers: { official: { command: process.execPath, args: [program] } } },
+    });
+
+  it("reaches the client, and its answer the server that asked", async () => {
+    await using server = await startServer();
+    await server.initialize("2025-11-25", ASKING);
+    const call = ask(server);
+    const question = await server.question();
+    expect(question).toMatchObject({
+      params: { message: "official: Which colour?", codex_elicitation: "mcp-elicitation", codex_mcp_server: "official" },
+    });
+    server.decide(question, { action: "accept", content: { colour: "red" } });
+    expect(await textOf(call)).toBe("done");
+    expect(JSON.parse(String(told(call)))).toEqual({ action: "accept", content: { colour: "red" } });
+    expect(await call.event("elicitation_request")).toMatchObject({ server_name: "official", message: "Which colour?" });
+  });
+
+  it("is declined for a client that cannot be asked", async () => {
+    await using server = await startServer();
+    await server.initialize("2025-11-25", {});
+    const call = ask(server);
+    expect(await textOf(call)).toBe("done");
+    expect(JSON.parse(String(told(call)))).toEqual({ action: "decline" });
   });
 });

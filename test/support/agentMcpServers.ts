@@ -1,14 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { tmpdir } from "node:os";
 import { fileURLToPath } from "node:url";
-import { ApprovalDesk } from "../../src/approvals/desk.js";
 import { type McpServers, type McpServersOptions, openMcpServers } from "../../src/engines/native/mcpServers/open.js";
 import type { McpStartupNews } from "../../src/engines/native/mcpServers/startupNews.js";
 import type { Tool, ToolContext, ToolResult } from "../../src/engines/native/tools/tool.js";
-import { newThreadId, turnIdOf } from "../../src/lib/ids.js";
 import type { McpServerSettings, McpServerTransport, ThreadEvent } from "../../src/threads/model.js";
 import { eventually } from "./eventually.js";
 import { RUN_MARK } from "./markedProcesses.js";
+import { turnContext } from "./turns.js";
 
 const NEVER = new AbortController().signal;
 
@@ -105,9 +104,7 @@ export async function structuredAnswer(servers: McpServers, name: string, args?:
 }
 
 function context(signal: AbortSignal): ToolContext {
-  const where = { threadId: newThreadId(), turnId: turnIdOf("0"), signal };
-  const desk = new ApprovalDesk();
-  return { callId: "call_1", signal, ask: (subject) => desk.ask({ ...where, subject }), remember: (item) => ({ type: "rawItem", item }) };
+  return { callId: "call_1", signal, ask: turnContext(signal).ask, remember: (item) => ({ type: "rawItem", item }) };
 }
 
 /** A mark that a server and all its children carry, by which they are found in the machine's table of processes. */

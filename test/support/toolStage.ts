@@ -111,17 +111,17 @@ export class ToolStage implements AsyncDisposable {
     const left = [...answers];
     const events: ThreadEvent[] = [];
     const asked: ApprovalSubject[] = [];
-    for await (const batch of runTurn(this.conversation, { text: "go" }, turnContext(signal, this.desk))) {
-      for (const event of batch) {
-        events.push(event);
-        onEvent?.(event);
-        if (event.type !== "approvalRequested") continue;
-        asked.push(event.request.subject);
-        const decision = left.shift();
-        if (decision) this.desk.answer(event.request.id, decision);
-        else if (!signal) throw new Error(`Nobody was to be asked: ${JSON.stringify(event.request.subject)}`);
-      }
-    }
+    const take = (event: ThreadEvent): void => {
+      events.push(event);
+      onEvent?.(event);
+      if (event.type !== "approvalRequested") return;
+      asked.push(event.request.subject);
+      const decision = left.shift();
+      if (decision) this.desk.answer(event.request.id, decision);
+      else if (!signal) throw new Error(`Nobody was to be asked: ${JSON.stringify(event.request.subject)}`);
+    };
+    const surroundings = { desk: this.desk, tell: take };
+    for await (const batch of runTurn(this.conversation, { text: "go" }, turnContext(signal, surroundings))) batch.forEach(take);
     this.model.forget();
     return { events, asked, output: outputOf(events, items[0]?.["call_id"]) };
   }

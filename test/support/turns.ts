@@ -10,10 +10,28 @@ export interface PlayOptions {
   readonly onBatch?: (batch: readonly ThreadEvent[], index: number) => void;
 }
 
-/** A turn's surroundings: whoever asks finds a desk where nobody sits. */
-export function turnContext(signal: AbortSignal = new AbortController().signal, desk = new ApprovalDesk()): TurnContext {
+export interface Surroundings {
+  readonly desk?: ApprovalDesk;
+  /** Sees what is asked and decided. */
+  readonly tell?: (event: ThreadEvent) => void;
+}
+
+/** A turn's surroundings: whoever asks finds a desk, and nobody at it unless a test sits down. */
+export function turnContext(
+  signal: AbortSignal = new AbortController().signal,
+  { desk = new ApprovalDesk(), tell = () => {} }: Surroundings = {},
+): TurnContext {
   const where = { threadId: newThreadId(), turnId: turnIdOf("0"), signal };
-  return { ...where, ask: (subject) => desk.ask({ ...where, subject }) };
+  return {
+    ...where,
+    async ask(subject) {
+      const { request, decision } = desk.ask({ ...where, subject });
+      tell({ type: "approvalRequested", request });
+      const decided = await decision;
+      tell({ type: "approvalDecided", id: request.id, decision: decided });
+      return decided;
+    },
+  };
 }
 
 /** Runs one turn to its end and gives all its events. */

@@ -14,7 +14,8 @@ import type { ToolResult } from "./tools/tool.js";
 /** One turn: the model answers and calls tools until it has nothing more to call. The last event is the turn's end. */
 export async function* runTurn(conversation: Conversation, input: TurnInput, ctx: TurnContext): AsyncGenerator<readonly ThreadEvent[]> {
   const { signal } = ctx;
-  conversation.parts.bench.beginTurn();
+  const { bench } = conversation.parts;
+  bench.beginTurn(ctx.ask);
   try {
     if (needsCompaction(conversation)) yield* compact(conversation, signal);
     yield [{ type: "turnStarted", contextWindow: conversation.contextWindow }, ...userMessage(conversation, input)];
@@ -34,6 +35,8 @@ export async function* runTurn(conversation: Conversation, input: TurnInput, ctx
     if (signal.aborted || error instanceof TurnStopped) yield aborted(conversation);
     else if (error instanceof ModelFailure) yield failed(conversation, error);
     else throw error;
+  } finally {
+    bench.endTurn();
   }
 }
 

@@ -14,7 +14,7 @@ import { RETRY_REASON } from "../../../exec/safety/sandboxDenial.js";
 import type { RawItem, ThreadEvent } from "../../../threads/model.js";
 import { message } from "../history.js";
 import { readArguments } from "./arguments.js";
-import { decide, type Tool, type ToolContext, type ToolRun } from "./tool.js";
+import type { Tool, ToolContext, ToolRun } from "./tool.js";
 import type { Workbench } from "./workbench.js";
 
 const PatchArguments = z.object({ input: z.string() });
@@ -83,7 +83,7 @@ async function* applyPlanned(plan: PatchPlan, bench: Workbench, ctx: ToolContext
   yield [{ type: "patchStarted", callId, autoApproved: verdict === "run", changes }];
   const failed = (stderr: string): ThreadEvent => ({ type: "patchEnded", callId, stdout: "", stderr, success: false, changes });
   if (verdict === "ask") {
-    const refusal = yield* question({ changes, paths }, bench, ctx);
+    const refusal = await question({ changes, paths }, bench, ctx);
     if (refusal) {
       yield [failed(refusal.output)];
       return refusal;
@@ -95,7 +95,7 @@ async function* applyPlanned(plan: PatchPlan, bench: Workbench, ctx: ToolContext
     yield [failed(denied.message)];
     return { output: denied.message };
   }
-  const refusal = yield* question({ changes, paths, reason: RETRY_REASON }, bench, ctx);
+  const refusal = await question({ changes, paths, reason: RETRY_REASON }, bench, ctx);
   const again = refusal ? undefined : yield* write(plan, paths, bench, ctx);
   if (!refusal && !again) return { output: shellAnswer(success(plan), bench.truncation) };
   const output = refusal?.output ?? again?.message ?? "";
@@ -120,22 +120,19 @@ interface Asked {
 }
 
 /** Undefined when it was approved. */
-async function* question(
+async function question(
   { changes, paths, reason }: Asked,
   bench: Workbench,
   ctx: ToolContext,
-): AsyncGenerator<readonly ThreadEvent[], { readonly output: string; readonly endsTurn?: true } | undefined> {
-  const decision = yield* decide(
-    {
-      kind: "patch",
-      callId: ctx.callId,
-      changes,
-      staysInSandbox: paths.every(bench.mayWrite),
-      needsPerson: false,
-      ...(reason === undefined ? {} : { reason }),
-    },
-    ctx,
-  );
+): Promise<{ readonly output: string; readonly endsTurn?: true } | undefined> {
+  const decision = await ctx.ask({
+    kind: "patch",
+    callId: ctx.callId,
+    changes,
+    staysInSandbox: paths.every(bench.mayWrite),
+    needsPerson: false,
+    ...(reason === undefined ? {} : { reason }),
+  });
   switch (decision.kind) {
     case "approved":
     case "approvedPrefix":
@@ -147,6 +144,8 @@ async function* question(
       return { output: decision.reason === undefined ? REJECTED : `${REJECTED}: ${decision.reason}` };
     case "abort":
       return { output: REJECTED, endsTurn: true };
+    case "answered":
+      return { output: `${REJECTED}: the answer does not say whether it may be applied` };
   }
 }
 

@@ -3,7 +3,7 @@ import { assessCommand, type Verdict } from "../../../exec/safety/assess.js";
 import { parsedCommand } from "../../../exec/safety/parsedCommand.js";
 import { shellQuote } from "../../../exec/safety/shellQuote.js";
 import type { CommandCall, ThreadEvent } from "../../../threads/model.js";
-import { decide, type ToolContext, type ToolResult, type ToolRun } from "./tool.js";
+import type { ToolContext, ToolResult, ToolRun } from "./tool.js";
 import type { Workbench } from "./workbench.js";
 
 /** What the model wants to run. */
@@ -53,7 +53,7 @@ export async function* judge(
   const command: CommandCall = { callId: ctx.callId, command: call.argv, cwd: call.cwd, parsed: parsedCommand(call.argv, parser) };
   const work: Work = { call, command, bench, ctx };
   yield [{ type: "commandStarted", ...command }];
-  const permission = yield* permit(verdict, work);
+  const permission = await permit(verdict, work);
   return "refused" in permission ? { refusal: yield* refuse(permission, command) } : { work, permission };
 }
 
@@ -62,14 +62,11 @@ export interface Refusal {
   readonly endsTurn?: true;
 }
 
-async function* permit(
-  verdict: Exclude<Verdict, { kind: "refuse" }>,
-  work: Work,
-): AsyncGenerator<readonly ThreadEvent[], Permission | Refusal> {
+async function permit(verdict: Exclude<Verdict, { kind: "refuse" }>, work: Work): Promise<Permission | Refusal> {
   const prefix = verdict.proposedPrefix === undefined ? {} : { proposedPrefix: verdict.proposedPrefix };
   if (verdict.kind === "run") return { sandboxed: verdict.sandboxed, ...prefix };
   const sandboxed = verdict.sandboxedAfterwards;
-  const refusal = yield* question(work, {
+  const refusal = await question(work, {
     ...(verdict.reason === undefined ? {} : { reason: verdict.reason }),
     ...prefix,
     staysInSandbox: sandboxed,
@@ -81,13 +78,13 @@ async function* permit(
 type Asked = Pick<ApprovalSubject, "reason" | "staysInSandbox" | "needsPerson"> & { readonly proposedPrefix?: readonly string[] };
 
 /** Undefined when it was approved, now or for the rest of the thread. A yes to a run inside the sandbox is none to one outside. */
-export async function* question(work: Work, asked: Asked): AsyncGenerator<readonly ThreadEvent[], Refusal | undefined> {
+export async function question(work: Work, asked: Asked): Promise<Refusal | undefined> {
   const { call, command, bench, ctx } = work;
   const key = approvalKey(call, asked);
   if (bench.approved.has(key)) return undefined;
   const { callId, cwd, parsed } = command;
   const words = { command: command.command, commandText: shellQuote(command.command) };
-  const decision = yield* decide({ kind: "command", callId, ...words, cwd, parsed, ...asked }, ctx);
+  const decision = await ctx.ask({ kind: "command", callId, ...words, cwd, parsed, ...asked });
   switch (decision.kind) {
     case "approved":
       return undefined;
@@ -101,6 +98,8 @@ export async function* question(work: Work, asked: Asked): AsyncGenerator<readon
       return { refused: decision.reason === undefined ? REJECTED : `${REJECTED}: ${decision.reason}` };
     case "abort":
       return { refused: REJECTED, endsTurn: true };
+    case "answered":
+      return { refused: `${REJECTED}: the answer does not say whether it may run` };
   }
 }
 

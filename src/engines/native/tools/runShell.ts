@@ -23,7 +23,7 @@ export async function* runShell(call: ShellCall, bench: Workbench, ctx: ToolCont
   if ("failure" in first) return yield* refuse({ refused: first.failure }, work.command);
   if (!needsRetry(first.result, permission, bench)) return yield* finish(first.result, call, work);
   const prefix = permission.proposedPrefix === undefined ? {} : { proposedPrefix: permission.proposedPrefix };
-  const refusal = yield* question(work, { reason: RETRY_REASON, ...prefix, staysInSandbox: false, needsPerson: false });
+  const refusal = await question(work, { reason: RETRY_REASON, ...prefix, staysInSandbox: false, needsPerson: false });
   if (refusal) return yield* refuse(refusal, work.command);
   const second = yield* attempt(call, work, false);
   return "failure" in second ? yield* refuse({ refused: second.failure }, work.command) : yield* finish(second.result, call, work);

@@ -1,5 +1,4 @@
-import type { OpenQuestion } from "../../../approvals/desk.js";
-import type { ApprovalDecision, ApprovalSubject } from "../../../approvals/model.js";
+import type { TurnContext } from "../../../threads/engine.js";
 import type { RawItem, ThreadEvent } from "../../../threads/model.js";
 
 /** What the model may call: the declaration it is sent, and what happens on a call. */
@@ -27,15 +26,5 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   /** Adds to the conversation at once, and gives the event that shows it. */
   readonly remember: (item: RawItem) => ThreadEvent;
-  /** Puts a question on the desk. */
-  readonly ask: (subject: ApprovalSubject) => OpenQuestion;
-}
-
-/** Asks, shows that it was asked and how it was decided, and waits in between. Throws when the turn is interrupted meanwhile. */
-export async function* decide(subject: ApprovalSubject, ctx: ToolContext): AsyncGenerator<readonly ThreadEvent[], ApprovalDecision> {
-  const { request, decision } = ctx.ask(subject);
-  yield [{ type: "approvalRequested", request }];
-  const decided = await decision;
-  yield [{ type: "approvalDecided", id: request.id, decision: decided }];
-  return decided;
+  readonly ask: TurnContext["ask"];
 }

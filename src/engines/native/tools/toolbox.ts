@@ -31,6 +31,7 @@ export function openToolbox(bench: Workbench): Toolbox {
     env: bench.machine.env,
     cwd: bench.settings.cwd,
     signal: new AbortController().signal,
+    ask: bench.fillIn,
     shorten: (text) => truncateMiddle(text, bench.truncation),
   });
   const own = ownTools(bench, servers.resources);

@@ -8,7 +8,9 @@ import { ThreadRules } from "../../../exec/safety/threadRules.js";
 import { enforceableRoots } from "../../../exec/sandbox/enforceableRoots.js";
 import { allowsNetwork, mayWrite, writableRoots } from "../../../exec/sandbox/policy.js";
 import { ExecSessions } from "../../../exec/session.js";
+import type { TurnContext } from "../../../threads/engine.js";
 import type { ModelProvider, SandboxPolicy, ThreadSettings } from "../../../threads/model.js";
+import type { AskElicitation, McpAnswer } from "../mcpServers/questions.js";
 import { traitsOf } from "../models.js";
 import type { Machine } from "./machine.js";
 
@@ -21,6 +23,7 @@ export class Workbench {
   readonly approved = new Set<string>();
   readonly sessions = new ExecSessions();
   #turnDiff = new TurnDiff();
+  #ask: TurnContext["ask"] | undefined;
 
   constructor(
     readonly settings: ThreadSettings,
@@ -34,9 +37,23 @@ export class Workbench {
     return this.#turnDiff;
   }
 
-  beginTurn(): void {
+  beginTurn(ask: TurnContext["ask"]): void {
     this.#turnDiff = new TurnDiff();
+    this.#ask = ask;
   }
+
+  endTurn(): void {
+    this.#ask = undefined;
+  }
+
+  /** A question of one of the agent's MCP servers, put to whoever follows the turn. Without one, or under `never`, it is declined. */
+  readonly fillIn: AskElicitation = async ({ server, message, requestedSchema }) => {
+    if (!this.#ask || this.settings.approvalPolicy === "never") return { action: "decline" };
+    const form = { kind: "form" as const, callId: "", server, message, requestedSchema };
+    const decision = await this.#ask({ ...form, staysInSandbox: false, needsPerson: true });
+    if (decision.kind === "answered") return { action: "accept", content: decision.content as McpContent };
+    return { action: decision.kind === "abort" ? "cancel" : "decline" };
+  };
 
   get truncation(): TruncationPolicy {
     const { toolOutputTokenLimit, model } = this.settings;
@@ -93,6 +110,9 @@ export interface LaunchOptions {
   readonly sandboxed: boolean;
   readonly plainOutput?: boolean;
 }
+
+/** What a client filled in goes on as it is: the server that asked checks it against its own schema. */
+type McpContent = Extract<McpAnswer, { action: "accept" }>["content"];
 
 /** The keys of the provider in use are ours, not the commands'. */
 function secretVariables({ envKey, envHttpHeaders }: ModelProvider): string[] {
