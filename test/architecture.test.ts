@@ -15,7 +15,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   engines: ["threads", "approvals", "exec", "jsonrpc", "lib"],
   rollouts: ["threads", "lib"],
   threads: ["approvals", "lib"],
-  exec: ["threads", "lib"],
+  exec: ["threads", "approvals", "lib"],
   approvals: ["lib"],
   jsonrpc: ["lib"],
   observability: ["lib"],

@@ -1,3 +1,4 @@
+import type { FileChange } from "../../approvals/model.js";
 import type { PlannedFile } from "./plannedFiles.js";
 import { unifiedDiff } from "./unifiedDiff.js";
 
@@ -13,12 +14,6 @@ export type PlannedChange =
       readonly newContent: string;
       readonly unifiedDiff: string;
     };
-
-/** A change as Codex's events and approval requests carry it. */
-export type FileChange =
-  | { readonly type: "add"; readonly content: string }
-  | { readonly type: "delete"; readonly content: string }
-  | { readonly type: "update"; readonly unified_diff: string; readonly move_path: string | null };
 
 const CONTEXT_LINES = 1;
 

@@ -1,14 +1,8 @@
 import path from "node:path";
+import type { ParsedCommand } from "../../approvals/model.js";
 import { operands, optionValue } from "./options.js";
 import { fileRead } from "./readers.js";
 import { isSearchProgram, searchTerms } from "./searchers.js";
-
-/** Written as Codex writes it in events. */
-export type ParsedCommand =
-  | { readonly type: "read"; readonly cmd: string; readonly name: string; readonly path: string }
-  | { readonly type: "list_files"; readonly cmd: string; readonly path: string | null }
-  | { readonly type: "search"; readonly cmd: string; readonly query: string | null; readonly path: string | null }
-  | { readonly type: "unknown"; readonly cmd: string };
 
 interface Place {
   /** The command as it is to be shown. */

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import type { ParsedCommand } from "../../approvals/model.js";
 import { type BashParser, openBashParser } from "./bash.js";
-import type { ParsedCommand } from "./classify.js";
 import { parsedCommand } from "./parsedCommand.js";
 
 let parser: BashParser;

@@ -1,6 +1,7 @@
 import path from "node:path";
+import type { ParsedCommand } from "../../approvals/model.js";
 import type { BashParser } from "./bash.js";
-import { classify, type ParsedCommand } from "./classify.js";
+import { classify } from "./classify.js";
 import { isFormatter } from "./formatters.js";
 import { operands } from "./options.js";
 import { shellScript } from "./program.js";
