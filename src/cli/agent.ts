@@ -38,14 +38,14 @@ export function openAgent(options: AgentOptions): OpenAgent {
   const engine =
     options.engine === "scripted" ? createScriptedEngine(options) : createNativeEngine({ ...options, userAgent: userAgent(env) });
   const store = new RolloutStore({ codexHome, version: VERSION, env });
-  const { idleThreadMs, approvalTimeoutMs } = settings.serverSettings();
+  const { idleThreadMs, approvalTimeoutMs, emptyApprovalForms: emptyForms } = settings.serverSettings();
   const desk = new ApprovalDesk(approvalTimeoutMs);
   const settingsOf = (stored: StoredSettings) => settings.forStoredThread(stored);
   const threads = new ThreadRegistry({ engine, store, desk, settingsOf, idleMs: idleThreadMs, report });
   const agent: Agent = {
     engineName: engine.name,
     threads,
-    approvals: { desk, fallback: options.approvalFallback },
+    approvals: { desk, fallback: options.approvalFallback, emptyForms },
     settingsFor(asked) {
       const resolved = settings.forNewThread(asked);
       for (const notice of resolved.notices) report(notice);

@@ -186,7 +186,7 @@ describe("settings of the server", () => {
     ["[mcp_server]\napproval_timeout_minutes = 0.5", 1_800_000, 30_000],
     ["[mcp_server]\napproval_timeout_minutes = inf", 1_800_000, 2_147_483_647],
   ])("%j keeps idle threads for %d ms and questions for %d ms", (toml, idleThreadMs, approvalTimeoutMs) => {
-    expect(resolverWith({ toml }).serverSettings()).toEqual({ idleThreadMs, approvalTimeoutMs });
+    expect(resolverWith({ toml }).serverSettings()).toEqual({ idleThreadMs, approvalTimeoutMs, emptyApprovalForms: false });
   });
 });
 

@@ -12,7 +12,7 @@ import { findProvider } from "./providers.js";
 import { DEFAULT_APPROVAL_MINUTES, DEFAULT_IDLE_THREAD_MINUTES } from "./settings/server.js";
 import { threadSettings } from "./threadSettings.js";
 import { LONGEST_TIMER_MS } from "./timers.js";
-import { type ConfigTree, mergeTrees, numberAt, tableAt, withoutAbsent } from "./tree.js";
+import { type ConfigTree, flagAt, mergeTrees, numberAt, tableAt, withoutAbsent } from "./tree.js";
 
 /** The settings that have a flag or an argument of their own. */
 export interface NamedSettings {
@@ -34,6 +34,7 @@ interface ServerSettings {
   readonly idleThreadMs: number;
   /** How long a question waits for an answer. */
   readonly approvalTimeoutMs: number;
+  readonly emptyApprovalForms: boolean;
 }
 
 /** Turns defaults, config.toml, profile, command line and call into settings, the later winning. A changed config.toml counts at once. */
@@ -105,6 +106,7 @@ export function createSettingsResolver(options: ResolverOptions): SettingsResolv
       return {
         idleThreadMs: minutes("idle_thread_minutes", DEFAULT_IDLE_THREAD_MINUTES),
         approvalTimeoutMs: minutes("approval_timeout_minutes", DEFAULT_APPROVAL_MINUTES),
+        emptyApprovalForms: flagAt(server, "empty_approval_forms") ?? false,
       };
     },
   };

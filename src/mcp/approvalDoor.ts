@@ -13,6 +13,8 @@ export interface ApprovalDoor {
   readonly desk: ApprovalDesk;
   /** What happens when the client cannot be asked. */
   readonly fallback: ApprovalFallback;
+  /** Questions carry no form, as Codex sent them; for clients that cannot show ours. */
+  readonly emptyForms?: boolean;
 }
 
 /** Puts a turn's questions to the client of one call, and takes them back when they are decided elsewhere. */
@@ -50,7 +52,7 @@ export class ElicitationDoor {
     this.#open.set(request.id, abort);
     const { peer, requestId } = this.#call;
     try {
-      const params = elicitationParams(request, requestId);
+      const params = elicitationParams(request, requestId, { emptyForm: this.#door.emptyForms === true });
       const options = { signal: abort.signal, withdrawWith: "notifications/cancelled", relatedTo: requestId };
       this.#door.desk.answer(request.id, readDecision(await peer.request("elicitation/create", params, options), request.subject.kind));
     } catch (error) {

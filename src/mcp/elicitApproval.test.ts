@@ -80,6 +80,12 @@ describe("the question", () => {
     const subject: ApprovalSubject = { kind: "patch", callId: "c", changes, staysInSandbox: true, needsPerson: false };
     expect(JSON.stringify(elicitationParams(request(subject), 1))).toContain("delete /f19 and 3 more.");
   });
+
+  it("carries an empty form, as Codex sent it, for those who want that", () => {
+    expect(elicitationParams(request(COMMAND), 2, { emptyForm: true })).toMatchObject({
+      requestedSchema: { properties: {}, type: "object" },
+    });
+  });
 });
 
 const APPROVED = { kind: "approved" };

@@ -3,7 +3,11 @@ import type { RequestId } from "../jsonrpc/message.js";
 import { isFields } from "../lib/fields.js";
 
 /** An approval as `elicitation/create` parameters: Codex's own, a form that any client can show, and a copy under `_meta`, which SDK clients keep. */
-export function elicitationParams({ threadId, turnId, subject, deadline }: ApprovalRequest, requestId: RequestId): unknown {
+export function elicitationParams(
+  { threadId, turnId, subject, deadline }: ApprovalRequest,
+  requestId: RequestId,
+  { emptyForm = false }: { readonly emptyForm?: boolean } = {},
+): unknown {
   const codex = {
     codex_mcp_tool_call_id: String(requestId),
     codex_event_id: turnId,
@@ -12,7 +16,7 @@ export function elicitationParams({ threadId, turnId, subject, deadline }: Appro
   const about = subjectParams(subject);
   return {
     message: messageOf(subject),
-    requestedSchema: subject.kind === "form" ? subject.requestedSchema : decisionForm(subject),
+    requestedSchema: subject.kind === "form" ? subject.requestedSchema : emptyForm ? EMPTY_FORM : decisionForm(subject),
     threadId,
     codex_elicitation: KINDS[subject.kind],
     ...codex,
@@ -30,6 +34,8 @@ export function elicitationParams({ threadId, turnId, subject, deadline }: Appro
     },
   };
 }
+
+const EMPTY_FORM = { properties: {}, type: "object" };
 
 const KINDS = { command: "exec-approval", patch: "patch-approval", form: "mcp-elicitation" } as const;
 

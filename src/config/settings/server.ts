@@ -1,4 +1,4 @@
-import { active, float, type SettingGroup, table } from "../types.js";
+import { active, flag, float, type SettingGroup, table } from "../types.js";
 
 export const DEFAULT_IDLE_THREAD_MINUTES = 30;
 export const DEFAULT_APPROVAL_MINUTES = 30;
@@ -13,6 +13,11 @@ export const SERVER_GROUP: SettingGroup = {
           float({ atLeast: 0 }),
           "Minutes after which a thread nobody uses is dropped from memory. It comes back from its file when it is named again.",
           `\`${DEFAULT_IDLE_THREAD_MINUTES}\``,
+        ),
+        empty_approval_forms: active(
+          flag,
+          "Questions carry an empty form, as Codex sent them, instead of one with the decision and a reason.",
+          "`false`",
         ),
         approval_timeout_minutes: active(
           float({ atLeast: 0 }),

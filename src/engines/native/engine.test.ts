@@ -8,7 +8,7 @@ import { newThreadId } from "../../lib/ids.js";
 import type { EngineThread } from "../../threads/engine.js";
 import type { ModelProvider, RawItem, ThreadSettings } from "../../threads/model.js";
 import type { ThreadHistory } from "../../threads/store.js";
-import { createNativeEngine } from "./engine.js";
+import { createNativeEngine, createScriptedEngine } from "./engine.js";
 import { message } from "./history.js";
 
 interface Opened {
@@ -180,3 +180,12 @@ describe("a native thread that is continued", () => {
 function tokens(total: number) {
   return { input_tokens: total, cached_input_tokens: 0, output_tokens: 0, reasoning_output_tokens: 0, total_tokens: total };
 }
+
+it("a broken rules file is told to whoever opens the thread, because it turns all rules off", async () => {
+  using home = tempHome();
+  mkdirSync(path.join(home.path, "rules"));
+  writeFileSync(path.join(home.path, "rules", "default.rules"), "prefix_rule(pattern=");
+  const engine = createScriptedEngine({ codexHome: home.path, env: {}, serverCwd: home.path });
+  const { opening } = await engine.openThread({ id: newThreadId(), settings: settingsIn(home.path) });
+  expect(opening.at(-1)).toEqual({ type: "warning", message: expect.stringContaining("default.rules") });
+});

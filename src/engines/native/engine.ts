@@ -59,7 +59,11 @@ async function openNativeThread(
     bench,
     usage: history?.usage ?? null,
   });
-  const opening: ThreadEvent[] = [...context.map((item): ThreadEvent => ({ type: "contextItem", item })), ...toolbox.news()];
+  const opening: ThreadEvent[] = [
+    ...context.map((item): ThreadEvent => ({ type: "contextItem", item })),
+    ...toolbox.news(),
+    ...bench.ruleWarnings().map((message): ThreadEvent => ({ type: "warning", message })),
+  ];
   return {
     opening,
     sandboxBackend: await bench.sandboxBackend(),

@@ -55,6 +55,11 @@ export class Workbench {
     return { action: decision.kind === "abort" ? "cancel" : "decline" };
   };
 
+  /** A broken rules file turns all rules off; whoever started the thread should know. */
+  ruleWarnings(): readonly string[] {
+    return loadRules(this.machine.codexHome).warnings;
+  }
+
   get truncation(): TruncationPolicy {
     const { toolOutputTokenLimit, model } = this.settings;
     return toolOutputTokenLimit === undefined ? traitsOf(model).truncation : { unit: "tokens", limit: toolOutputTokenLimit };
