@@ -1,4 +1,4 @@
-import type { Node, Parser } from "web-tree-sitter";
+import type { Node, Parser, Tree } from "web-tree-sitter";
 import { readWasm } from "./bashWasm.js";
 import { mentionedCommands } from "./mentionedCommands.js";
 import { type HeredocPatch, patchHeredoc } from "./patchHeredoc.js";
@@ -28,10 +28,10 @@ async function loadGrammar(): Promise<BashParser> {
   return new BashParser(new Parser().setLanguage(grammar));
 }
 
-/** Reads bash scripts without running them. Lives as long as the process; trees are freed after each question. */
+/** Reads bash scripts without running them. Lives as long as the process. */
 export class BashParser {
-  /** Remembered, because several questions are asked about one script, and each would take its time to fail. */
-  #tooSlow: string | undefined;
+  /** Several questions are asked about one script: its tree is kept until another one comes. No tree is the memory of a failure. */
+  #last: { readonly script: string; readonly tree: Tree | null } | undefined;
 
   constructor(private readonly grammar: Parser) {}
 
@@ -56,18 +56,18 @@ export class BashParser {
   }
 
   #read<Answer>(script: string, answer: (root: Node) => Answer): Answer | undefined {
-    if (script.length > MAX_SCRIPT_CHARS || script === this.#tooSlow) return undefined;
+    if (script.length > MAX_SCRIPT_CHARS) return undefined;
+    const tree = this.#treeOf(script);
+    return tree ? answer(tree.rootNode) : undefined;
+  }
+
+  #treeOf(script: string): Tree | null {
+    if (this.#last?.script === script) return this.#last.tree;
+    this.#last?.tree?.delete();
     const deadline = performance.now() + PARSE_BUDGET_MS;
     const tree = this.grammar.parse(script, null, { progressCallback: () => performance.now() > deadline });
-    if (!tree) {
-      this.grammar.reset();
-      this.#tooSlow = script;
-      return undefined;
-    }
-    try {
-      return answer(tree.rootNode);
-    } finally {
-      tree.delete();
-    }
+    if (!tree) this.grammar.reset();
+    this.#last = { script, tree };
+    return tree;
   }
 }
