@@ -50,7 +50,6 @@ export function threadSettings(settings: ConfigTree, place: ThreadPlace): Thread
     projectDocMaxBytes: numberAt(settings, "project_doc_max_bytes") ?? DEFAULT_PROJECT_DOC_BYTES,
     projectDocFallbackFilenames: textsAt(settings, "project_doc_fallback_filenames") ?? [],
     projectRootMarkers: textsAt(settings, "project_root_markers") ?? [".git"],
-    hideAgentReasoning: flagAt(settings, "hide_agent_reasoning") ?? false,
     showRawAgentReasoning: flagAt(settings, "show_raw_agent_reasoning") ?? false,
     mcpServers: mcpServers(settings),
     shellEnvironment: shellEnvironment(tableAt(settings, "shell_environment_policy")),

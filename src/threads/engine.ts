@@ -41,6 +41,6 @@ export interface TurnContext {
   readonly threadId: ThreadId;
   readonly turnId: TurnId;
   readonly signal: AbortSignal;
-  /** The one question an engine may ask upward. Readers see it and how it was decided. Rejects when the turn is interrupted meanwhile. */
-  readonly ask: (subject: ApprovalSubject) => Promise<ApprovalDecision>;
+  /** The one question an engine may ask upward. Readers see it and how it was decided. Rejects when the turn is interrupted or the question withdrawn meanwhile. */
+  readonly ask: (subject: ApprovalSubject, withdrawn?: AbortSignal) => Promise<ApprovalDecision>;
 }

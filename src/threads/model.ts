@@ -109,7 +109,6 @@ export interface ThreadSettings {
   readonly projectDocMaxBytes: number;
   readonly projectDocFallbackFilenames: readonly string[];
   readonly projectRootMarkers: readonly string[];
-  readonly hideAgentReasoning: boolean;
   readonly showRawAgentReasoning: boolean;
   readonly mcpServers: readonly McpServerSettings[];
   /** What of the server's environment commands get to see. */

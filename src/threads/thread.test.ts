@@ -3,7 +3,9 @@ import { answer, beginning, MemoryRecord, ObedientEngine } from "../../test/supp
 import { message, settingsIn } from "../../test/support/rollouts.js";
 import { historyOf } from "../../test/support/turns.js";
 import { ApprovalDesk } from "../approvals/desk.js";
+import type { ApprovalSubject } from "../approvals/model.js";
 import { newThreadId, turnIdOf } from "../lib/ids.js";
+import type { EngineThread } from "./engine.js";
 import { StorageFailed, ThreadBusyElsewhere, TooManyQueuedTurns } from "./errors.js";
 import type { ThreadEvent } from "./model.js";
 import { Thread } from "./thread.js";
@@ -279,5 +281,53 @@ describe("idleness", () => {
     engine.letGo();
     await Promise.all([settled, second.outcome]);
     expect(engine.story).toEqual(["hold begins", "hold ends", "meanwhile begins", "meanwhile ends", "settled"]);
+  });
+});
+
+describe("a question of the engine", () => {
+  const SUBJECT: ApprovalSubject = { kind: "patch", callId: "c", changes: {}, staysInSandbox: true, needsPerson: false };
+
+  /** A thread whose turn asks once and ends with what came of it. */
+  async function asking(withdrawn?: AbortSignal) {
+    const { id, record } = await openThread();
+    const desk = new ApprovalDesk();
+    const engineThread: EngineThread = {
+      opening: [],
+      async *run(_input, { ask }) {
+        const lastMessage = await ask(SUBJECT, withdrawn).then(
+          ({ kind }) => kind,
+          (error: Error) => error.message,
+        );
+        yield [{ type: "turnCompleted", lastMessage }];
+      },
+    };
+    const parts = { id, settings: settingsIn(CWD), record, engineThread, desk, retire: () => {}, reload: async () => engineThread };
+    return { turn: new Thread(parts).reply({ text: "go" }), desk };
+  }
+
+  it("waits on the desk, and readers see it and its decision", async () => {
+    const { turn, desk } = await asking();
+    const reading = eventsOf(turn);
+    await vi.waitFor(() => expect(desk.pending()).toHaveLength(1));
+    const [request] = desk.pending();
+    if (request) desk.answer(request.id, { kind: "approved" });
+    expect(await reading).toEqual([
+      { type: "approvalRequested", request },
+      { type: "approvalDecided", id: request?.id, decision: { kind: "approved" } },
+      { type: "turnCompleted", lastMessage: "approved" },
+    ]);
+  });
+
+  it("that is withdrawn is gone from the desk, and readers learn it", async () => {
+    const withdrawal = new AbortController();
+    const { turn, desk } = await asking(withdrawal.signal);
+    const reading = eventsOf(turn);
+    await vi.waitFor(() => expect(desk.pending()).toHaveLength(1));
+    withdrawal.abort(new Error("never mind"));
+    expect((await reading).slice(1)).toEqual([
+      { type: "approvalDecided", id: expect.any(String), decision: { kind: "denied", reason: "the question was withdrawn" } },
+      { type: "turnCompleted", lastMessage: "never mind" },
+    ]);
+    expect(desk.pending()).toEqual([]);
   });
 });

@@ -142,12 +142,20 @@ export class Thread {
     }
     try {
       const { id: turnId, threadId, signal } = turn;
-      const ask = async (subject: ApprovalSubject): Promise<ApprovalDecision> => {
-        const { request, decision } = this.#desk.ask({ threadId, turnId, subject, signal });
+      const ask = async (subject: ApprovalSubject, withdrawn?: AbortSignal): Promise<ApprovalDecision> => {
+        const until = withdrawn ? AbortSignal.any([signal, withdrawn]) : signal;
+        const { request, decision } = this.#desk.ask({ threadId, turnId, subject, signal: until });
+        const tellDecision = (decided: ApprovalDecision) => tell([{ type: "approvalDecided", id: request.id, decision: decided }]);
         tell([{ type: "approvalRequested", request }]);
-        const decided = await decision;
-        tell([{ type: "approvalDecided", id: request.id, decision: decided }]);
-        return decided;
+        try {
+          const decided = await decision;
+          tellDecision(decided);
+          return decided;
+        } catch (error) {
+          // The turn goes on without the answer: whoever shows the question must learn that it is gone.
+          if (!signal.aborted) tellDecision({ kind: "denied", reason: "the question was withdrawn" });
+          throw error;
+        }
       };
       for await (const batch of engineThread.run(turn.input, { threadId, turnId, signal, ask })) {
         tell(batch);

@@ -37,7 +37,6 @@ export function settingsIn(cwd: string, changes: Partial<ThreadSettings> = {}): 
     projectDocMaxBytes: 0,
     projectDocFallbackFilenames: [],
     projectRootMarkers: [],
-    hideAgentReasoning: false,
     showRawAgentReasoning: false,
     mcpServers: [],
     shellEnvironment: { inherit: "all", ignoreDefaultExcludes: true, exclude: [], set: {}, includeOnly: [] },

@@ -1,5 +1,19 @@
 import type { ConfigTree } from "../tree.js";
-import { anything, filePath, flag, float, inert, integer, listOf, mapOf, planned, type SettingGroup, table, text } from "../types.js";
+import {
+  active,
+  anything,
+  filePath,
+  flag,
+  float,
+  inert,
+  integer,
+  listOf,
+  mapOf,
+  planned,
+  type SettingGroup,
+  table,
+  text,
+} from "../types.js";
 
 // In the order in which Codex complains about them.
 const NOT_FOR_PROGRAMS = ["url", "bearer_token_env_var", "bearer_token", "http_headers", "env_http_headers", "oauth_resource"];
@@ -9,27 +23,27 @@ export const MCP_SERVERS_GROUP: SettingGroup = {
   title: "MCP servers of the agent",
   intro: "Servers whose tools the agent may use. Each has a `command` or a `url`.",
   settings: {
-    mcp_servers: planned(
+    mcp_servers: active(
       mapOf(
         "<name>",
         table(
           {
-            command: planned(text, "Program that speaks MCP on stdio."),
-            args: planned(listOf(text), "Its arguments.", "`[]`"),
-            env: planned(mapOf("<name>", text), "Variables it gets.", "`{}`"),
-            env_vars: planned(listOf(text), "The server's own variables that are passed on.", "`[]`"),
-            cwd: planned(filePath, "The folder it runs in."),
-            url: planned(text, "Address of an MCP server on HTTP."),
-            bearer_token_env_var: planned(text, "Environment variable with its token."),
-            bearer_token: planned(anything, "Refused: a token belongs in an environment variable."),
-            http_headers: planned(mapOf("<header>", text), "Headers it gets."),
-            env_http_headers: planned(mapOf("<header>", text), "Headers whose values come from environment variables."),
-            enabled: planned(flag, "Whether it is used.", "`true`"),
-            startup_timeout_sec: planned(float({ atLeast: 0 }), "Seconds it may take to start.", "`10`"),
-            startup_timeout_ms: planned(integer("u64"), "The same in milliseconds."),
-            tool_timeout_sec: planned(float({ atLeast: 0 }), "Seconds one of its tools may take.", "`60`"),
-            enabled_tools: planned(listOf(text), "Only these tools are offered.", "all"),
-            disabled_tools: planned(listOf(text), "These tools are not offered.", "`[]`"),
+            command: active(text, "Program that speaks MCP on stdio."),
+            args: active(listOf(text), "Its arguments.", "`[]`"),
+            env: active(mapOf("<name>", text), "Variables it gets.", "`{}`"),
+            env_vars: active(listOf(text), "The server's own variables that are passed on.", "`[]`"),
+            cwd: active(filePath, "The folder it runs in."),
+            url: active(text, "Address of an MCP server on HTTP."),
+            bearer_token_env_var: active(text, "Environment variable with its token."),
+            bearer_token: active(anything, "Refused: a token belongs in an environment variable."),
+            http_headers: active(mapOf("<header>", text), "Headers it gets."),
+            env_http_headers: active(mapOf("<header>", text), "Headers whose values come from environment variables."),
+            enabled: active(flag, "Whether it is used.", "`true`"),
+            startup_timeout_sec: active(float({ atLeast: 0 }), "Seconds it may take to start.", "`10`"),
+            startup_timeout_ms: active(integer("u64"), "The same in milliseconds."),
+            tool_timeout_sec: active(float({ atLeast: 0 }), "Seconds one of its tools may take.", "`60`"),
+            enabled_tools: active(listOf(text), "Only these tools are offered.", "all"),
+            disabled_tools: active(listOf(text), "These tools are not offered.", "`[]`"),
             scopes: planned(listOf(text), "OAuth scopes asked for."),
             oauth_resource: inert(text, ""),
             required: inert(flag, ""),

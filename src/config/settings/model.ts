@@ -16,7 +16,7 @@ export const MODEL_GROUP: SettingGroup = {
       "Tokens in use at which a thread's history is summarised.",
       "by model",
     ),
-    hide_agent_reasoning: active(flag, "Leaves reasoning events out.", "`false`"),
+    hide_agent_reasoning: inert(flag, "Concerns how the Codex CLI shows a turn; clients get all events.", "`false`"),
     show_raw_agent_reasoning: active(flag, "Adds the unsummarised reasoning events, where the provider sends them.", "`false`"),
     openai_base_url: active(text, "Base URL of the built-in `openai` provider; wins over `OPENAI_BASE_URL`.", "OpenAI's"),
     model_personality: inert(choice(["friendly", "pragmatic"]), "Tone of the answers."),

@@ -12,7 +12,7 @@ import { namePrefix, ToolNames } from "./toolNames.js";
 
 export interface McpServersOptions extends Surroundings {
   /** Ends all of them, as `close` does. */
-  readonly signal: AbortSignal;
+  readonly signal?: AbortSignal;
   /** Gets the questions of servers; without it they are declined. */
   readonly ask?: AskElicitation;
   /** What the model gets of a long output. */
@@ -55,8 +55,8 @@ export class McpServers implements AsyncDisposable {
   start(): void {
     this.#patientUntil = performance.now() + (this.#options.patienceMs ?? DEFAULT_PATIENCE_MS);
     for (const server of this.#servers) this.#starting.set(server, this.#bringUp(server));
-    this.#options.signal.addEventListener("abort", this.#end, { once: true });
-    if (this.#options.signal.aborted) this.#end();
+    this.#options.signal?.addEventListener("abort", this.#end, { once: true });
+    if (this.#options.signal?.aborted) this.#end();
   }
 
   /** What happened while they started and was not fetched yet: each server's states, and in the end one summary. */
@@ -93,7 +93,7 @@ export class McpServers implements AsyncDisposable {
   };
 
   async #closeAll(): Promise<void> {
-    this.#options.signal.removeEventListener("abort", this.#end);
+    this.#options.signal?.removeEventListener("abort", this.#end);
     await Promise.all(this.#servers.map((server) => server.close()));
     await this.#allStarted();
   }

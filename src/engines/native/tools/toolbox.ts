@@ -30,7 +30,6 @@ export function openToolbox(bench: Workbench): Toolbox {
   const servers = openMcpServers(bench.settings.mcpServers, {
     env: bench.machine.env,
     cwd: bench.settings.cwd,
-    signal: new AbortController().signal,
     ask: bench.fillIn,
     shorten: (text) => truncateMiddle(text, bench.truncation),
   });

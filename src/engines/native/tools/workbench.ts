@@ -47,10 +47,10 @@ export class Workbench {
   }
 
   /** A question of one of the agent's MCP servers, put to whoever follows the turn. Without one, or under `never`, it is declined. */
-  readonly fillIn: AskElicitation = async ({ server, message, requestedSchema }) => {
+  readonly fillIn: AskElicitation = async ({ server, message, requestedSchema }, { signal }) => {
     if (!this.#ask || this.settings.approvalPolicy === "never") return { action: "decline" };
     const form = { kind: "form" as const, callId: "", server, message, requestedSchema };
-    const decision = await this.#ask({ ...form, staysInSandbox: false, needsPerson: true });
+    const decision = await this.#ask({ ...form, staysInSandbox: false, needsPerson: true }, signal);
     if (decision.kind === "answered") return { action: "accept", content: decision.content as McpContent };
     return { action: decision.kind === "abort" ? "cancel" : "decline" };
   };
