@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { VERSION } from "../../src/lib/version.js";
 import { startLoopback } from "../support/loopback.js";
 import { MAIN } from "../support/mcpServer.js";
-import { mockProvider } from "../support/mockProvider.js";
+import { mockProvider, NOBODY_LISTENS } from "../support/mockProvider.js";
 import { startResponsesServer } from "../support/responsesServer.js";
 import { type Finished, runToEnd } from "../support/runToEnd.js";
 import { type Stage, setStage, stageEnvironment } from "../support/stage.js";
@@ -103,7 +103,7 @@ describe.concurrent("doctor names the problem and the remedy", () => {
 
   it("when the provider's key is in a variable that is not set", async () => {
     await using stage = await setStage();
-    const finished = await doctor({ stage, config: mockProvider("http://127.0.0.1:9/v1", ['env_key = "MOCK_KEY"']) });
+    const finished = await doctor({ stage, config: mockProvider(NOBODY_LISTENS, ['env_key = "MOCK_KEY"']) });
     expect({ code: finished.code, complaints: complaintsIn(finished) }).toEqual({
       code: 1,
       complaints: ["credentials  Missing environment variable: `MOCK_KEY`."],
@@ -124,12 +124,10 @@ describe.concurrent("doctor names the problem and the remedy", () => {
 
   it("when the provider cannot be reached", async () => {
     await using stage = await setStage();
-    const gone = await startResponsesServer();
-    await gone.close();
-    const finished = await doctor({ stage, config: mockProvider(gone.url) });
+    const finished = await doctor({ stage, config: mockProvider(NOBODY_LISTENS) });
     expect({ code: finished.code, complaints: complaintsIn(finished) }).toEqual({
       code: 1,
-      complaints: [expect.stringMatching(`^provider     ${gone.url}/models cannot be reached: .*ECONNREFUSED`)],
+      complaints: [expect.stringMatching(`^provider     ${NOBODY_LISTENS}/models cannot be reached: .*ECONNREFUSED`)],
     });
   });
 
@@ -193,7 +191,7 @@ describe.concurrent("doctor never prints a secret", () => {
     await using stage = await setStage();
     const { stdout, stderr } = await doctor({
       stage,
-      config: mockProvider("http://127.0.0.1:9/v1", ['env_http_headers = { "x-key" = "MOCK_KEY" }']),
+      config: mockProvider(NOBODY_LISTENS, ['env_http_headers = { "x-key" = "MOCK_KEY" }']),
       env: { MOCK_KEY: "secret-of\nenv" },
     });
     expect(stdout).toMatch(/^fails /m);

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { completed, failed } from "../support/callResults.js";
 import { startLoopback } from "../support/loopback.js";
 import { type McpServer, startServer } from "../support/mcpServer.js";
-import { mockProvider } from "../support/mockProvider.js";
+import { mockProvider, NOBODY_LISTENS } from "../support/mockProvider.js";
 import { type ResponsesServerOptions, startResponsesServer } from "../support/responsesServer.js";
 
 const NO_RETRIES = ["request_max_retries = 0", "stream_max_retries = 0"];
@@ -73,14 +73,12 @@ describe.concurrent("a model that", () => {
   });
 
   it("is not there fails the call, and the thread goes on once it is", async () => {
-    const gone = await startResponsesServer();
-    await gone.close();
-    await using server = await startOn(gone.url);
+    await using server = await startOn(NOBODY_LISTENS);
     const call = server.call("codex", { prompt: "!say one" });
     expect(await call.result()).toEqual(
       failed(
         await call.threadId(),
-        `stream disconnected before completion: error sending request for url (${gone.url}/responses)`,
+        `stream disconnected before completion: error sending request for url (${NOBODY_LISTENS}/responses)`,
         "native",
       ),
     );
