@@ -1,0 +1,94 @@
+import { constants } from "node:fs";
+import { type FileHandle, mkdir, open, stat } from "node:fs/promises";
+import path from "node:path";
+import { AppError, errorCode } from "../lib/errors.js";
+import { rotateLog } from "./rotateLog.js";
+
+/** A file of this size is set aside, and a new one begun. */
+const LIMIT_BYTES = 10 * 1024 * 1024;
+/** With the one being written, five files. */
+const KEEP_OLD = 4;
+
+export class LogTooLong extends AppError {
+  readonly code = "log_too_long";
+}
+
+/** One log file that several processes append to. Follows its path: set aside or deleted by somebody else, it begins anew. */
+export interface LogFile {
+  /** Whole lines. Called by one writer, one call at a time. */
+  append(lines: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function openLogFile(file: string, limitBytes = LIMIT_BYTES): LogFile {
+  return new SharedLogFile(file, limitBytes);
+}
+
+class SharedLogFile implements LogFile {
+  #handle: FileHandle | undefined;
+  /** The last write ended within a line. */
+  #torn = false;
+
+  constructor(
+    private readonly file: string,
+    private readonly limitBytes: number,
+  ) {}
+
+  async append(lines: string): Promise<void> {
+    try {
+      const handle = await this.#current(Buffer.byteLength(lines));
+      await this.#write(handle, Buffer.from(this.#torn ? `\n${lines}` : lines));
+    } catch (error) {
+      // Opened again with the next lines: what was wrong may have been the file.
+      await this.close();
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    const handle = this.#handle;
+    this.#handle = undefined;
+    await handle?.close();
+  }
+
+  async #current(coming: number): Promise<FileHandle> {
+    let size = await this.#follow();
+    if (size > 0 && size + coming > this.limitBytes) {
+      await rotateLog(this.file, { keepOld: KEEP_OLD, isDue: (bytes) => bytes + coming > this.limitBytes });
+      size = await this.#follow();
+    }
+    // Another process may be setting it aside right now; it may not grow without end if nobody can.
+    if (size > 2 * this.limitBytes) throw new LogTooLong(`it has ${size} bytes and cannot be set aside`);
+    return this.#handle ?? this.#open();
+  }
+
+  /** The size of what the path leads to now; the handle, if there is one, is for the same file. */
+  async #follow(): Promise<number> {
+    const [there, ours] = await Promise.all([statIfThere(this.file), this.#handle?.stat()]);
+    if (ours && there?.ino !== ours.ino) await this.close();
+    return there?.size ?? 0;
+  }
+
+  async #open(): Promise<FileHandle> {
+    await mkdir(path.dirname(this.file), { recursive: true, mode: 0o700 });
+    const handle = await open(this.file, constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY, 0o600);
+    this.#handle = handle;
+    return handle;
+  }
+
+  /** One write each time, so that lines of several processes do not mix. */
+  async #write(handle: FileHandle, bytes: Buffer): Promise<void> {
+    const { bytesWritten } = await handle.write(bytes);
+    this.#torn = bytesWritten > 0 ? bytesWritten < bytes.length : this.#torn;
+    if (bytesWritten < bytes.length) throw new LogTooLong("the disk took only part of it");
+  }
+}
+
+async function statIfThere(file: string) {
+  try {
+    return await stat(file);
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,43 @@
+import { LazyLogFile } from "./lazyLogFile.js";
+import { createLog, type Log } from "./log.js";
+import { readLogFilter } from "./logFilter.js";
+import { Redactor } from "./redact.js";
+import { stderrText } from "./stderrText.js";
+
+export interface LogOptions {
+  readonly env: NodeJS.ProcessEnv;
+  readonly codexHome: string;
+  /** A server that listens has nobody at its stderr who would be disturbed: it shows more there. */
+  readonly listening: boolean;
+  readonly stderr: (text: string) => void;
+}
+
+/** The server's log, and what ends it. */
+export interface OpenLog {
+  readonly log: Log;
+  /** Told every secret that comes to be known, so that it appears nowhere. */
+  readonly redactor: Redactor;
+  /** Lines that could not be written since the start. */
+  readonly linesLost: () => number;
+  /** Writes what is still to be written, as far as that is possible in a short time. */
+  readonly close: () => Promise<void>;
+}
+
+/** Lines for people on stderr, lines for programs in `$CODEX_HOME/log`. Touches nothing before there is a line to write. */
+export function openLog({ env, codexHome, listening, stderr }: LogOptions): OpenLog {
+  const redactor = Redactor.forEnvironment(env);
+  const file = new LazyLogFile({ codexHome, filter: readLogFilter(env, "info"), complain: (text) => stderr(stderrText(text)) });
+  const log = createLog({
+    sinks: [
+      { filter: readLogFilter(env, listening ? "info" : "warn"), write: ({ message, fields }) => stderr(stderrText(message, fields)) },
+      file,
+    ],
+    mask: (line) => redactor.maskLine(line),
+  });
+  return { log, redactor, linesLost: () => file.lost, close: () => file.close() };
+}
+
+/** Whether prompts, answers and command texts may be written to the log: off unless somebody asks. */
+export function logsContent(env: NodeJS.ProcessEnv): boolean {
+  return ["1", "true", "yes", "on"].includes(env["CODEX_MCP_LOG_PROMPTS"]?.trim().toLowerCase() ?? "");
+}

@@ -1,0 +1,80 @@
+import {
+  type Context,
+  createTraceState,
+  type Span as OtelSpan,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  trace,
+} from "@opentelemetry/api";
+import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
+import { resourceFromAttributes } from "@opentelemetry/resources";
+import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace-node";
+import { endsWithin } from "../lib/endsWithin.js";
+import { VERSION } from "../lib/version.js";
+import type { Log } from "./log.js";
+import { reportingExporter } from "./reportingExporter.js";
+import type { TraceContext } from "./traceContext.js";
+import type { Span, SpanAttributes, SpanStart, Tracing } from "./tracing.js";
+
+/** What the last spans get before the process ends. */
+const CLOSE_MS = 1_500;
+
+const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL };
+
+/** Spans over OTLP/HTTP. The exporter and the sampler read the rest of OpenTelemetry's variables themselves. */
+export function createOtelTracing({ env, log }: { readonly env: NodeJS.ProcessEnv; readonly log: Log }): Tracing {
+  const provider = new BasicTracerProvider({
+    resource: resourceFromAttributes({
+      "service.name": env["OTEL_SERVICE_NAME"] || "codex-mcp-server",
+      "service.version": VERSION,
+      "process.pid": process.pid,
+    }),
+    spanProcessors: [new BatchSpanProcessor(reportingExporter(new OTLPTraceExporter(), log))],
+  });
+  const tracer = provider.getTracer("codex-mcp-server", VERSION);
+  return {
+    startSpan: (name, start = {}) => new ExportedSpan(startOtelSpan(tracer, name, start)),
+    async close() {
+      // Spans that nobody takes are lost; that was said when it began.
+      await endsWithin(CLOSE_MS, provider.shutdown()).catch(() => undefined);
+    },
+  };
+}
+
+class ExportedSpan implements Span {
+  constructor(private readonly span: OtelSpan) {}
+
+  get context(): TraceContext {
+    const { traceId, spanId, traceFlags, traceState } = this.span.spanContext();
+    const state = traceState?.serialize();
+    const traceparent = `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, "0")}`;
+    return state ? { traceparent, tracestate: state } : { traceparent };
+  }
+
+  set(attributes: SpanAttributes): void {
+    this.span.setAttributes(attributes);
+  }
+
+  end(failure?: string): void {
+    if (failure !== undefined) this.span.setStatus({ code: SpanStatusCode.ERROR, message: failure });
+    this.span.end();
+  }
+}
+
+function startOtelSpan(tracer: Tracer, name: string, { parent, kind = "internal", attributes = {}, startedAt }: SpanStart): OtelSpan {
+  const time = startedAt === undefined ? {} : { startTime: new Date(startedAt) };
+  return tracer.startSpan(name, { kind: KINDS[kind], attributes, ...time }, parent ? within(parent) : ROOT_CONTEXT);
+}
+
+function within({ traceparent, tracestate }: TraceContext): Context {
+  const [, traceId = "", spanId = "", flags = "00"] = traceparent.split("-");
+  return trace.setSpanContext(ROOT_CONTEXT, {
+    traceId,
+    spanId,
+    traceFlags: Number.parseInt(flags, 16),
+    isRemote: true,
+    ...(tracestate ? { traceState: createTraceState(tracestate) } : {}),
+  });
+}

@@ -1,0 +1,85 @@
+import type { LogFields, LogLine } from "./log.js";
+import { isSecretName, MASK, maskBySight } from "./secretPatterns.js";
+
+/** Shorter ones would take ordinary words out of every line. */
+const MIN_SECRET_LENGTH = 6;
+/** The oldest are forgotten beyond this; tokens may be replaced while the server runs. */
+const MAX_SECRETS = 512;
+/** What of one text is looked at, and what of it is kept. */
+const MAX_SEEN = 64 * 1024;
+const MAX_KEPT = 16 * 1024;
+
+/** Takes secrets out of texts: those it was told, in every spelling they may appear in, and those that look like one. */
+export class Redactor {
+  readonly #secrets = new Set<string>();
+  /** Made when the next text comes. */
+  #known: RegExp | undefined;
+
+  /** One that knows the values of variables whose names say that they are secret. */
+  static forEnvironment(env: NodeJS.ProcessEnv): Redactor {
+    const redactor = new Redactor();
+    for (const [name, value] of Object.entries(env)) if (value !== undefined && isSecretName(name)) redactor.learn(value);
+    return redactor;
+  }
+
+  /** From now on this text appears nowhere. */
+  learn(secret: string): void {
+    const text = secret.trim();
+    if (text.length < MIN_SECRET_LENGTH || this.#secrets.has(text)) return;
+    const [oldest] = this.#secrets;
+    if (this.#secrets.size >= MAX_SECRETS && oldest !== undefined) this.#secrets.delete(oldest);
+    this.#secrets.add(text);
+    this.#known = undefined;
+  }
+
+  mask(text: string): string {
+    const seen = text.length > MAX_SEEN ? text.slice(0, MAX_SEEN) : text;
+    const masked = maskBySight(this.#maskKnown(seen));
+    return masked.length > MAX_KEPT || seen !== text ? shortened(masked, seen !== text) : masked;
+  }
+
+  maskLine(line: LogLine): LogLine {
+    return { ...line, message: this.mask(line.message), fields: this.#maskFields(line.fields) };
+  }
+
+  #maskFields(fields: LogFields): LogFields {
+    const masked: Record<string, LogFields[string]> = {};
+    for (const [name, value] of Object.entries(fields)) masked[name] = this.#maskValue(name, value);
+    return masked;
+  }
+
+  #maskValue(name: string, value: LogFields[string]): LogFields[string] {
+    if (value === undefined || value === null) return value;
+    if (isSecretName(name)) return MASK;
+    return typeof value === "string" ? this.mask(value) : value;
+  }
+
+  #maskKnown(text: string): string {
+    if (this.#secrets.size === 0) return text;
+    this.#known ??= patternOf(this.#secrets);
+    return text.replace(this.#known, MASK);
+  }
+}
+
+/** Longest first: one secret may be the beginning of another. */
+function patternOf(secrets: ReadonlySet<string>): RegExp {
+  const longestFirst = [...secrets].sort((a, b) => b.length - a.length);
+  return new RegExp(longestFirst.map(spellings).join("|"), "giu");
+}
+
+/** Line breaks, also escaped ones, may have got between any two characters; each may be percent-encoded or stand behind a backslash. */
+function spellings(secret: string): string {
+  return [...secret].map(spellingsOf).join(String.raw`(?:[\r\n]|\\+[rn])*`);
+}
+
+function spellingsOf(character: string): string {
+  const encoded = [...Buffer.from(character)].map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
+  const literal = character.replace(/[\\^$.*+?()[\]{}|/]/, String.raw`\$&`);
+  return /[A-Za-z0-9]/.test(character) ? `(?:${literal}|${encoded})` : String.raw`(?:\\*${literal}|${encoded})`;
+}
+
+/** What was not looked at may continue a secret that the cut has made unrecognisable; such a beginning is taken away too. */
+function shortened(masked: string, wasCut: boolean): string {
+  const safe = wasCut ? masked.slice(0, -4096) : masked;
+  return `${safe.slice(0, MAX_KEPT)}… (shortened)`;
+}
