@@ -1,0 +1,63 @@
+import { BlockList, isIP, isIPv4, isIPv6 } from "node:net";
+
+/** A host as `Host` and URLs write it, in its one spelling: lower case, no trailing dot, IPv6 in brackets and compressed. */
+export type HostName = string & { readonly brand: "HostName" };
+
+const AUTHORITY = /^(\[[0-9a-f:.]+\]|[a-z0-9_](?:[a-z0-9._-]*[a-z0-9_])?\.?)(?::(\d{1,5}))?$/i;
+const MAX_PORT = 65_535;
+const MAX_NAME_LENGTH = 255;
+
+/** The host of `host[:port]`; undefined when it is anything else, such as a name with userinfo or two names. */
+export function hostOfAuthority(authority: string): HostName | undefined {
+  const [, host, port = "0"] = AUTHORITY.exec(authority) ?? [];
+  if (host === undefined || host.length > MAX_NAME_LENGTH || Number(port) > MAX_PORT) return undefined;
+  return host.startsWith("[") ? spelledV6(host.slice(1, -1)) : spelledName(host);
+}
+
+/** A host as a person writes it in a setting: no port, and IPv6 also without brackets. */
+export function hostOfSetting(text: string): HostName | undefined {
+  if (isIPv6(text)) return spelledV6(text);
+  const hasPort = /:\d+$/.test(text.replace(/^\[.*\]/, ""));
+  return hasPort ? undefined : hostOfAuthority(text);
+}
+
+/** Nobody else can make one of these names lead to this machine. */
+export function isLoopbackName(host: HostName): boolean {
+  return host === "localhost" || host === "127.0.0.1" || host === "[::1]";
+}
+
+/** An address, not a name: no DNS server decides where it leads. */
+export function isAddress(host: HostName): boolean {
+  return host.startsWith("[") || isIPv4(host);
+}
+
+/** Whom a bind address can be reached by. */
+export type Reach = "this machine" | "one address" | "every address";
+
+export function reachOf(bindHost: string): Reach {
+  const host = bindHost.toLowerCase().replace(/^\[(.*)\]$/, "$1");
+  if (EVERY_ADDRESS.has(host)) return "every address";
+  const family = isIP(host);
+  const loopback = family === 0 ? host === "localhost" : LOOPBACK.check(host, family === 6 ? "ipv6" : "ipv4");
+  return loopback ? "this machine" : "one address";
+}
+
+/** Node listens on everything when it is given no host. */
+const EVERY_ADDRESS = new Set(["", "0.0.0.0", "::", "0:0:0:0:0:0:0:0"]);
+const LOOPBACK = new BlockList();
+LOOPBACK.addSubnet("127.0.0.0", 8, "ipv4");
+LOOPBACK.addAddress("::1", "ipv6");
+
+function spelledV6(address: string): HostName | undefined {
+  const url = `http://[${address}]`;
+  return isIPv6(address) && URL.canParse(url) ? asHostName(new URL(url).hostname) : undefined;
+}
+
+function spelledName(name: string): HostName {
+  return asHostName(name.toLowerCase().replace(/\.$/, ""));
+}
+
+// The brand says that the spelling was made the one above, which only these two functions do.
+function asHostName(spelling: string): HostName {
+  return spelling as HostName;
+}

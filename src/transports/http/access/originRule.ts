@@ -1,0 +1,58 @@
+import type { IncomingMessage } from "node:http";
+import { GateMisconfigured } from "./errors.js";
+import { hostOfAuthority, isLoopbackName, reachOf } from "./hostName.js";
+
+export interface OriginSettings {
+  /** What the server binds to. */
+  readonly host: string;
+  readonly corsOrigins: readonly string[];
+}
+
+/** Which web pages may send requests. Programs send no `Origin`, and are not the matter here. */
+export class OriginRule {
+  readonly #listed: ReadonlySet<string>;
+  readonly #onThisMachine: boolean;
+
+  constructor({ host, corsOrigins }: OriginSettings) {
+    this.#listed = new Set(corsOrigins.map(originOfSetting));
+    this.#onThisMachine = reachOf(host) === "this machine";
+  }
+
+  /** The sentence that refuses the request; undefined when its origin is fine. */
+  objection(request: IncomingMessage): string | undefined {
+    const { origin } = request.headers;
+    if (origin === undefined) return isUnseenCrossSite(request) ? "Requests from other web sites are not answered." : undefined;
+    if (this.isListed(origin) || this.#isLocalPage(origin)) return undefined;
+    return "The origin of this request is not one this server answers to. --cors-origin adds one.";
+  }
+
+  get anyListed(): boolean {
+    return this.#listed.size > 0;
+  }
+
+  isListed(origin: string): boolean {
+    return this.#listed.has(origin.toLowerCase());
+  }
+
+  /** A page of this machine, where only this machine can reach the server. */
+  #isLocalPage(origin: string): boolean {
+    if (!this.#onThisMachine) return false;
+    const [, authority = ""] = /^https?:\/\/([^/]*)$/i.exec(origin) ?? [];
+    const host = hostOfAuthority(authority);
+    return host !== undefined && isLoopbackName(host);
+  }
+}
+
+/** Browsers leave `Origin` out of images, frames and the like, and say in another header that a page of another site asks. */
+function isUnseenCrossSite({ headers }: IncomingMessage): boolean {
+  return headers["sec-fetch-site"] === "cross-site" && headers["sec-fetch-dest"] !== "document";
+}
+
+/** An origin as browsers send it. Those of extensions and editors have schemes for which URLs know no origin. */
+export function originOfSetting(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const bare = url !== undefined && `${url.username}${url.password}${url.search}${url.hash}` === "" && /^\/?$/.test(url.pathname);
+  if (!bare || url.host === "")
+    throw new GateMisconfigured(`--cors-origin ${JSON.stringify(text)}: expected one origin, such as https://app.example.com`);
+  return url.origin === "null" ? `${url.protocol}//${url.host}`.toLowerCase() : url.origin;
+}

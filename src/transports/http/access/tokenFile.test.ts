@@ -1,0 +1,47 @@
+import { expect, it } from "vitest";
+import { GateMisconfigured } from "./errors.js";
+import { parseTokenFile } from "./tokenFile.js";
+
+const A = "aaaaaaaaaaaaaaaaaaaaaaaa";
+const B = "bbbbbbbbbbbbbbbbbbbbbbbb";
+const C = "cccccccccccccccccccccc==";
+
+it("has a token on each line, with a name and the mark of an operator where they are wanted", () => {
+  const text = [
+    "\uFEFF# who may come in",
+    "",
+    A,
+    `alice   ${B}  # her laptop`,
+    `bob@example.com: ${C} operator`,
+    `\tbob@example.com:${A}2 \r`,
+    `${B}2 operator`,
+    "operator dddddddddddddddddddddddd",
+  ].join("\n");
+  expect(parseTokenFile(text, "tokens")).toEqual([
+    { token: A, operator: false },
+    { name: "alice", token: B, operator: false },
+    { name: "bob@example.com", token: C, operator: true },
+    { name: "bob@example.com", token: `${A}2`, operator: false },
+    { token: `${B}2`, operator: true },
+    { name: "operator", token: "dddddddddddddddddddddddd", operator: false },
+  ]);
+});
+
+it.each([
+  ["", "tokens: there is no token in it"],
+  ["# nothing\n\n", "tokens: there is no token in it"],
+  ["alice short", "tokens, line 1: the token has 5 characters and needs at least 16; `openssl rand -hex 32` makes a good one"],
+  ["\nalice", "tokens, line 2: the token has 5 characters and needs at least 16; `openssl rand -hex 32` makes a good one"],
+  ["secret,secret,secret", "tokens, line 1: the token has characters other than letters, digits and -._~+/ (with = at its end)"],
+  [`alice smith ${A}`, "tokens, line 1: expected TOKEN, or NAME TOKEN, then perhaps the word operator"],
+  [`alice ${A} admin`, "tokens, line 1: expected TOKEN, or NAME TOKEN, then perhaps the word operator"],
+  [`!alice ${A}`, "tokens, line 1: a name has up to 64 letters, digits and ._@- and begins with a letter or digit"],
+  [`alice ${A}\nbob ${A}`, "tokens, line 2: the token is already on a line above"],
+])("%j cannot be used", (text, complaint) => {
+  expect(() => parseTokenFile(text, "tokens")).toThrow(new GateMisconfigured(complaint));
+});
+
+it("has at most a thousand tokens", () => {
+  const text = Array.from({ length: 1_001 }, (_, at) => `${A}${at}`).join("\n");
+  expect(() => parseTokenFile(text, "tokens")).toThrow("there are more than 1000 tokens in it");
+});

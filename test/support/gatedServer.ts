@@ -1,0 +1,73 @@
+import { once } from "node:events";
+import { type IncomingHttpHeaders, type IncomingMessage, request as send } from "node:http";
+import { type Gate, type GateOptions, openGate } from "../../src/transports/http/access/gate.js";
+import { bodyOf, startLoopback } from "./loopback.js";
+
+/** A server that has nothing but a gate: it answers with whom it took the visitor for. */
+export interface GatedServer extends AsyncDisposable {
+  readonly gate: Gate;
+  readonly port: number;
+  readonly reports: readonly string[];
+  ask(question?: Question): Promise<Reply>;
+}
+
+export interface Question {
+  readonly method?: string;
+  readonly path?: string;
+  /** In pairs, as they go over the wire; `Host` is the server's own unless one is among them. */
+  readonly headers?: readonly (readonly [string, string])[];
+  /** Where on this machine the request comes from. */
+  readonly from?: string;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: unknown;
+}
+
+export async function startGated(options: Partial<GateOptions> = {}): Promise<GatedServer> {
+  const reports: string[] = [];
+  const gate = await openGate({ host: "127.0.0.1", report: (line) => reports.push(line), ...options });
+  const server = await startLoopback(async (request, response) => {
+    const admission = await gate.admit(request);
+    const { status, headers, body } =
+      "answer" in admission ? admission.answer : { status: 200, headers: admission.headers, body: JSON.stringify(admission.visitor) };
+    response.writeHead(status, headers).end(body);
+  });
+  const port = Number(new URL(server.origin).port);
+  return {
+    gate,
+    port,
+    reports,
+    ask: (question = {}) => ask(port, question),
+    async [Symbol.asyncDispose]() {
+      await gate.close();
+      await server[Symbol.asyncDispose]();
+    },
+  };
+}
+
+export function bearer(token: string): Question {
+  return { headers: [["authorization", `Bearer ${token}`]] };
+}
+
+async function ask(port: number, { method = "GET", path = "/mcp", headers = [], from }: Question): Promise<Reply> {
+  const hasHost = headers.some(([name]) => name.toLowerCase() === "host");
+  const request = send({
+    host: "127.0.0.1",
+    port,
+    method,
+    path,
+    setHost: false,
+    agent: false,
+    // Pairs in one list are sent as they are, doubles included.
+    headers: [...(hasHost ? [] : [["host", `127.0.0.1:${port}`] as const]), ...headers].flat(),
+    ...(from === undefined ? {} : { localAddress: from }),
+  });
+  request.end();
+  const [response]: IncomingMessage[] = await once(request, "response");
+  if (response === undefined) throw new Error("no response");
+  const text = await bodyOf(response);
+  return { status: response.statusCode ?? 0, headers: response.headers, body: text === "" ? undefined : JSON.parse(text) };
+}
