@@ -1,8 +1,13 @@
 import { defineConfig } from "vitest/config";
 
+/** Tests that drive published versions of the Codex CLI, which are installed for them. They take minutes: `npm run test:codex`. */
+const WITH_REAL_CODEX = "test/codex/**";
+const onlyRealCodex = process.env["TESTS"] === "codex";
+
 export default defineConfig({
   test: {
-    include: ["{src,test,bench}/**/*.test.ts"],
+    include: onlyRealCodex ? [`${WITH_REAL_CODEX}/*.test.ts`] : ["{src,test,bench}/**/*.test.ts"],
+    exclude: onlyRealCodex ? [] : [WITH_REAL_CODEX],
     globalSetup: ["test/support/globalSetup.ts"],
     reporters: ["default", "./test/support/closingLineReporter.ts"],
     testTimeout: 20_000,

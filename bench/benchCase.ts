@@ -1,3 +1,4 @@
+import type { ListeningServer } from "./listening.js";
 import type { Session } from "./session.js";
 import type { Target } from "./targets.js";
 
@@ -14,6 +15,8 @@ export interface CaseRun {
   readonly target: Target;
   /** In a home that was used before, as a user's is, unless told otherwise. */
   start(home?: "used" | "unused"): Promise<StartedServer>;
+  /** On a port, for cases over HTTP. */
+  listen(): Promise<ListeningServer>;
   /** A NaN is what this system cannot tell, and is left out. */
   put(metric: string, value: number): void;
   /** A remark shown under the table. */
@@ -23,6 +26,8 @@ export interface CaseRun {
 export interface BenchCase {
   readonly name: string;
   readonly title: string;
+  /** What the servers are spoken to over: stdio unless it says otherwise. */
+  readonly over?: "http";
   run(run: CaseRun): Promise<void>;
 }
 

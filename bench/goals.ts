@@ -2,9 +2,13 @@ import type { BenchCase } from "./benchCase.js";
 import { BURST, burstCase } from "./cases/burst.js";
 import { COMMAND, commandCase } from "./cases/command.js";
 import { DELTAS, deltasCase } from "./cases/deltas.js";
+import { ERAS, erasCase } from "./cases/eras.js";
 import { GROWTH, growthCase, LONG, longCase } from "./cases/growth.js";
+import { HTTP, httpCase, PING, TOOLS_LIST } from "./cases/http.js";
 import { MEMORY, memoryCase } from "./cases/memory.js";
+import { SESSIONS, sessionsCase } from "./cases/sessions.js";
 import { START, startCase } from "./cases/start.js";
+import { STREAMS, streamsCase } from "./cases/streams.js";
 import { TURNS, turnsCase } from "./cases/turns.js";
 import type { Samples } from "./samples.js";
 import type { TargetName } from "./targets.js";
@@ -50,6 +54,16 @@ const turn200 = { by: growthCase, metric: GROWTH.turn(200) };
 const firstThousand = { by: longCase, metric: LONG.firstHalf };
 const secondThousand = { by: longCase, metric: LONG.secondHalf };
 
+const perSecond = (method: string) => ({ by: httpCase, metric: HTTP.perSecond(method) });
+const callWithSession = { by: erasCase, metric: ERAS.withSessions };
+const callWithout = { by: erasCase, metric: ERAS.without };
+const memoryPerStream = { by: streamsCase, metric: STREAMS.each };
+const allowedPerStream = { by: streamsCase, metric: STREAMS.allowed };
+const pingIdle = { by: sessionsCase, metric: SESSIONS.pingIdle };
+const pingLoaded = { by: sessionsCase, metric: SESSIONS.pingLoaded };
+const memoryEarly = { by: sessionsCase, metric: SESSIONS.rssEarly };
+const memoryLate = { by: sessionsCase, metric: SESSIONS.rssLate };
+
 const GOALS: readonly Goal[] = [
   goal(initialize, { atMost: 0.75 }, "codex-0.92-npm"),
   goal(firstAnswer, { atMost: 0.85 }, "codex-0.92-npm"),
@@ -67,6 +81,15 @@ const GOALS: readonly Goal[] = [
   goal(turn200, { atMost: 1.3 }, "ours", turn50),
   // Each request carries the history, so the second thousand sends three times what the first did.
   goal(secondThousand, { atMost: 3 }, "ours", firstThousand),
+  ...[PING, TOOLS_LIST].flatMap((method) => [
+    goal(perSecond(method), { atLeast: 0.7 }, "bare-http"),
+    goal(perSecond(method), { atLeast: 4 }, "sdk-1"),
+    goal(perSecond(method), { atLeast: 4 }, "sdk-2"),
+  ]),
+  goal(callWithout, { atMost: 1.3 }, "ours", callWithSession),
+  goal(memoryPerStream, { atMost: 1 }, "ours", allowedPerStream),
+  goal(pingLoaded, { atMost: 50 }, "ours", pingIdle),
+  goal(memoryLate, { atMost: 1.1 }, "ours", memoryEarly),
 ];
 
 export function judge(samples: Samples): Verdict[] {

@@ -1,5 +1,6 @@
 import { openAppServerSession } from "./appServerSession.js";
 import { SHORT_TURN, type StartedServer } from "./benchCase.js";
+import { type ListeningServer, startListening } from "./listening.js";
 import { openMcpSession } from "./mcpSession.js";
 import type { Processes } from "./processes.js";
 import type { Stage } from "./stage.js";
@@ -28,8 +29,16 @@ export class Launcher {
     return this.#start(target, target.name);
   }
 
+  /** In a home of its own, since what the cases over HTTP leave behind is of no use to others. */
+  async startListening({ name, listenCommand }: Target): Promise<ListeningServer> {
+    if (!listenCommand) throw new Error(`${name} cannot listen`);
+    const { workspace, env } = this.parts.stage.home(`${name}-listening-${++this.#unusedHomes}`, this.parts.modelUrl);
+    return startListening(listenCommand, { cwd: workspace, env });
+  }
+
   async #start(target: Target, homeName: string): Promise<StartedServer> {
     const { processes, stage, modelUrl } = this.parts;
+    if (!target.command) throw new Error(`${target.name} has no stdio`);
     const { workspace, env } = stage.home(homeName, modelUrl);
     const spawnedAt = performance.now();
     const msSinceSpawn = () => performance.now() - spawnedAt;

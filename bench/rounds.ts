@@ -52,9 +52,13 @@ export async function measureAll(plan: Plan): Promise<Outcome> {
 function* schedule({ rounds, cases, targets }: Plan): Generator<{ round: number; benchCase: BenchCase; target: Target }> {
   for (let round = 1; round <= rounds; round++) {
     for (const benchCase of cases) {
-      const taking = targets.filter((target) => !target.skips.includes(benchCase.name));
+      const taking = targets.filter((target) => canTake(target, benchCase));
       const shift = round % Math.max(1, taking.length);
       for (const target of [...taking.slice(shift), ...taking.slice(0, shift)]) yield { round, benchCase, target };
     }
   }
+}
+
+function canTake({ skips, command, listenCommand }: Target, { name, over }: BenchCase): boolean {
+  return !skips.includes(name) && (over === "http" ? listenCommand : command) !== undefined;
 }

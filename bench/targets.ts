@@ -2,30 +2,51 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import { describe } from "../src/lib/errors.js";
 import { codexProgram } from "./peers.js";
+import { PROBED } from "./probe.js";
 
 /** One server program under measurement. */
 export interface Target {
   readonly name: TargetName;
   readonly speaks: "mcp" | "app-server";
-  readonly command: readonly [file: string, ...args: string[]];
+  /** How it is started on stdio; absent where it only listens. */
+  readonly command?: Command;
+  /** How it is started on a port; absent where it cannot be. */
+  readonly listenCommand?: Command;
   /** Left out of cases that say nothing new about it (a launcher adds nothing to a turn) or take minutes. */
   readonly skips: readonly string[];
 }
 
-export type TargetName = "ours" | "floor" | "codex-0.92" | "codex-0.92-npm" | "codex-0.152" | "app-server-0.166";
+type Command = readonly [file: string, ...args: string[]];
+
+export type TargetName =
+  | "ours"
+  | "bare-http"
+  | "sdk-1"
+  | "sdk-2"
+  | "floor"
+  | "codex-0.92"
+  | "codex-0.92-npm"
+  | "codex-0.152"
+  | "app-server-0.166";
 
 interface Candidate extends Omit<Target, "command"> {
-  /** May take its time to install the program, until the signal. */
-  readonly locate: (signal: AbortSignal) => Promise<Target["command"]>;
+  /** May take its time to install the program, until the signal. Absent where there is none for stdio. */
+  readonly locate?: (signal: AbortSignal) => Promise<Command>;
 }
+
+const OURS = "dist/main.js";
 
 const CANDIDATES: readonly Candidate[] = [
   {
     name: "ours",
     speaks: "mcp",
     skips: [],
-    locate: async () => [process.execPath, built("dist/main.js"), "mcp-server"],
+    locate: async () => [process.execPath, built(OURS), "mcp-server", "--engine", "native"],
+    listenCommand: [process.execPath, ...PROBED, path.resolve(OURS), "--engine", "scripted", "--port", "0"],
   },
+  rival("bare-http", "bare"),
+  rival("sdk-1", "sdk-1"),
+  rival("sdk-2", "sdk-2"),
   {
     name: "floor",
     speaks: "mcp",
@@ -64,6 +85,13 @@ const CANDIDATES: readonly Candidate[] = [
   },
 ];
 
+/** Servers for the cases over HTTP only. */
+function rival(name: "bare-http" | "sdk-1" | "sdk-2", kind: string): Candidate {
+  // They have no streams and no turns.
+  const skips = ["streams", "sessions"];
+  return { name, speaks: "mcp", skips, listenCommand: [process.execPath, path.resolve("bench/httpRival.mjs"), kind] };
+}
+
 export const TARGET_NAMES: readonly TargetName[] = CANDIDATES.map((candidate) => candidate.name);
 
 /** The servers that can be had on this machine; for each of the others `onMissing` learns why. */
@@ -75,7 +103,7 @@ export async function findTargets(options: {
   const found: Target[] = [];
   for (const { locate, ...candidate } of CANDIDATES.filter(({ name }) => options.names.includes(name))) {
     try {
-      found.push({ ...candidate, command: await locate(options.signal) });
+      found.push({ ...candidate, ...(locate ? { command: await locate(options.signal) } : {}) });
     } catch (error) {
       options.onMissing(candidate.name, describe(error));
     }

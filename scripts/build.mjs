@@ -1,21 +1,39 @@
-// Bundles the server into dist/. main.js holds what a handshake needs; what comes later (the agent, the doctor, large libraries) is in files
-// of its own, because a start should not even have to skim them. They share main.js's modules, so that each class exists once.
-// Everything it needs is inside, so that the package has no dependencies of its own.
+// Bundles the server into dist/. main.js holds what a handshake needs; what comes later is in files of its own, because a start should not even have
+// to skim them. Everything it needs is inside, so that the package has no dependencies of its own.
 import { chmodSync, copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { build } from "esbuild";
+import { bundle } from "./bundle.mjs";
 
-/** Imported with `import()` → the file in dist/ that holds it, and its source. */
-const LATE = [
-  { file: "agent.js", source: "src/cli/agent.ts" },
-  { file: "doctor.js", source: "src/cli/doctor.ts" },
-  { file: "web-tree-sitter.js", source: "node_modules/web-tree-sitter/web-tree-sitter.js" },
-  { file: "mcp-client.js", source: "src/engines/native/mcpServers/sdk.ts" },
+/** Our own code, in the order in which it is needed. What is imported with `import()` is a source of a later file. */
+const FILES = [
+  { file: "main.js", sources: ["src/main.ts"] },
+  { file: "log-file.js", sources: ["src/observability/logFile.ts"], after: "main.js" },
+  { file: "metrics.js", sources: ["src/observability/promMetrics.ts"], after: "main.js" },
+  { file: "traces.js", sources: ["src/observability/otel.ts"], after: "main.js" },
+  { file: "agent.js", sources: ["src/cli/agent.ts", "src/mcp/callTurn.ts"], after: "main.js" },
+  { file: "stateless.js", sources: ["src/cli/statelessDoor.ts"], after: "agent.js" },
+  { file: "http.js", sources: ["src/cli/serveHttp.ts"], after: "stateless.js" },
+  { file: "jwt.js", sources: ["src/transports/http/access/jwt.ts"], after: "http.js" },
+  { file: "proxy.js", sources: ["src/engines/native/model/proxyAgent.ts"], after: "agent.js" },
+  { file: "scripted.js", sources: ["src/engines/native/scriptedEngine.ts"], after: "agent.js" },
+  { file: "sandbox.js", sources: ["src/exec/sandbox/backend.ts"], after: "agent.js" },
+  { file: "tools.js", sources: ["src/engines/native/tools/ownTools.ts", "src/exec/loginEnvironment.ts"], after: "sandbox.js" },
+  { file: "mcp-servers.js", sources: ["src/engines/native/mcpServers/open.ts"], after: "tools.js" },
+  { file: "mcp-client.js", sources: ["src/engines/native/mcpServers/sdk.ts"], after: "main.js" },
+  // A process has one engine: this one runs no tools of ours.
+  {
+    file: "codex.js",
+    sources: ["src/engines/codex/engine.ts"],
+    after: "agent.js",
+    apartFrom: ["scripted.js", "sandbox.js", "tools.js", "mcp-servers.js"],
+  },
+  { file: "doctor.js", sources: ["src/cli/doctor.ts"], after: "main.js", apartFrom: "all" },
 ];
+const LIBRARIES = [{ file: "web-tree-sitter.js", source: "node_modules/web-tree-sitter/web-tree-sitter.js" }];
 /** The bash grammar that judges commands, read when the first one comes. */
 const GRAMMAR_FILES = ["web-tree-sitter/web-tree-sitter.wasm", "tree-sitter-bash/tree-sitter-bash.wasm"];
 
-const COMMON = {
+const OPTIONS = {
   bundle: true,
   platform: "node",
   format: "cjs",
@@ -24,72 +42,20 @@ const COMMON = {
   minifyWhitespace: true,
   legalComments: "none",
   define: { "import.meta.url": "bundleUrl" },
+  // Later files are found with `require`, beside the file that asks.
+  supported: { "dynamic-import": false },
   metafile: true,
   logLevel: "warning",
 };
-const URL_OF_BUNDLE = 'const bundleUrl = require("node:url").pathToFileURL(__filename).href;';
-/** Late files are found with `require`, beside the file that asks. Only in our own code: a library may have plans of its own. */
-const OURS = { ...COMMON, supported: { "dynamic-import": false } };
 const HASHBANG = "#!/usr/bin/env node";
+const URL_OF_BUNDLE = 'const bundleUrl = require("node:url").pathToFileURL(__filename).href;';
 
-/** What is imported late is left to its own file. */
-const lateFiles = {
-  name: "late files",
-  setup({ onResolve, resolve }) {
-    onResolve({ filter: /./ }, async ({ path: name, kind, resolveDir, pluginData }) => {
-      if (kind !== "dynamic-import" || pluginData === "asked") return undefined;
-      const { path: found } = await resolve(name, { kind: "import-statement", resolveDir, pluginData: "asked" });
-      const late = LATE.find(({ source }) => path.resolve(source) === found);
-      return late && { path: `./${late.file}`, external: true };
-    });
-  },
-};
-
-/** Modules that main.js holds are taken from there. */
-const modulesOfMain = (held) => ({
-  name: "modules of main",
-  setup({ onResolve, onLoad, resolve }) {
-    onResolve({ filter: /^\.{1,2}\// }, async ({ path: name, kind, resolveDir, pluginData }) => {
-      if (kind !== "import-statement" || pluginData === "asked") return undefined;
-      const { path: found } = await resolve(name, { kind, resolveDir, pluginData: "asked" });
-      const module = path.relative(".", found);
-      return held.has(module) ? { path: module, namespace: "main" } : undefined;
-    });
-    onLoad({ filter: /./, namespace: "main" }, ({ path: module }) => ({
-      contents: `module.exports = require("./main.js").modules[${JSON.stringify(module)}];`,
-    }));
-    onResolve({ filter: /^\.\/main\.js$/, namespace: "main" }, () => ({ path: "./main.js", external: true }));
-  },
+const results = await bundle({
+  files: FILES,
+  libraries: LIBRARIES,
+  options: OPTIONS,
+  bannerOf: (file) => (file === "main.js" ? `${HASHBANG}\n${URL_OF_BUNDLE}` : URL_OF_BUNDLE),
 });
-
-/** The modules of ours that a start needs. */
-const { metafile: start } = await build({ ...OURS, entryPoints: ["src/main.ts"], outdir: "dist", write: false, plugins: [lateFiles] });
-const held = new Set(Object.keys(start.inputs).filter((file) => file.startsWith("src/") && file.endsWith(".ts") && file !== "src/main.ts"));
-const exposing = [
-  ...[...held].map((file, at) => `import * as m${at} from "./${file}";`),
-  'import "./src/main.ts";',
-  `export const modules = { ${[...held].map((file, at) => `${JSON.stringify(file)}: m${at}`).join(", ")} };`,
-].join("\n");
-
-const main = await build({
-  ...OURS,
-  stdin: { contents: exposing, resolveDir: "." },
-  outfile: "dist/main.js",
-  banner: { js: `${HASHBANG}\n${URL_OF_BUNDLE}` },
-  plugins: [lateFiles],
-});
-const late = await Promise.all(
-  LATE.map(({ file, source }) =>
-    build({
-      ...(source.startsWith("src/") ? OURS : COMMON),
-      entryPoints: [source],
-      outfile: `dist/${file}`,
-      banner: { js: URL_OF_BUNDLE },
-      plugins: [lateFiles, modulesOfMain(held)],
-    }),
-  ),
-);
-const results = [main, ...late];
 
 chmodSync("dist/main.js", 0o755);
 // The project's own files are ES modules; CommonJS starts some milliseconds faster.

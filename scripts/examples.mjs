@@ -2,15 +2,19 @@
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 
+function runs(program, ...args) {
+  return spawnSync(program, args, { stdio: ["ignore", "inherit", "inherit"] }).status === 0;
+}
+
 function succeeds(...args) {
-  return spawnSync(process.execPath, args, { stdio: ["ignore", "inherit", "inherit"] }).status === 0;
+  return runs(process.execPath, ...args);
 }
 
 if (!succeeds("scripts/build.mjs")) process.exit(1);
-const examples = readdirSync("examples").filter((file) => file.endsWith(".ts"));
+const examples = readdirSync("examples").filter((file) => /\.(ts|sh)$/.test(file));
 const failed = examples.filter((file) => {
   console.log(`--- ${file}`);
-  return !succeeds("scripts/run-ts.mjs", `examples/${file}`);
+  return !(file.endsWith(".sh") ? runs("sh", `examples/${file}`) : succeeds("scripts/run-ts.mjs", `examples/${file}`));
 });
 console.log(failed.length === 0 ? `${examples.length} examples ran` : `failed: ${failed.join(", ")}`);
 process.exitCode = failed.length === 0 ? 0 : 1;

@@ -5,7 +5,7 @@ import { accessSync, constants } from "node:fs";
 import path from "node:path";
 
 /** @type {Readonly<Record<string, string>>} program → Debian package */
-const NEEDED = { bwrap: "bubblewrap", git: "git", perl: "perl-base", script: "bsdutils", setpriv: "util-linux" };
+const NEEDED = { bwrap: "bubblewrap", curl: "curl", git: "git", perl: "perl-base", script: "bsdutils", setpriv: "util-linux" };
 
 const missing = Object.entries(NEEDED).filter(([program]) => !isOnPath(program));
 if (process.platform === "linux" && missing.length > 0) install([...new Set(missing.map(([, name]) => name))]);

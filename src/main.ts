@@ -1,6 +1,7 @@
-import { type CliCommand, parseCommand, UsageError } from "./cli/command.js";
+import { type CliCommand, parseCommand } from "./cli/command.js";
+import { UsageError } from "./cli/flagValues.js";
 import { helpText, usageText } from "./cli/help.js";
-import { serveStdio } from "./cli/serve.js";
+import { serveStdio } from "./cli/serveStdio.js";
 import { AppError } from "./lib/errors.js";
 import { VERSION } from "./lib/version.js";
 
@@ -22,6 +23,7 @@ async function main(): Promise<number> {
 
 async function run(command: CliCommand): Promise<number> {
   const here = { env: process.env, serverCwd: process.cwd() };
+  const exitAtOnce = (code: number) => process.exit(code);
   switch (command.kind) {
     case "help":
       await print(helpText());
@@ -35,13 +37,13 @@ async function run(command: CliCommand): Promise<number> {
       await print(report);
       return healthy ? 0 : 1;
     }
+    case "http": {
+      const { serveHttp } = await import("./cli/serveHttp.js");
+      await serveHttp({ ...here, options: command.options, listen: command.listen, exitAtOnce });
+      return 0;
+    }
     case "stdio":
-      await serveStdio({
-        ...here,
-        options: command.options,
-        report: (line) => process.stderr.write(`codex-mcp-server: ${line}\n`),
-        exitAtOnce: (code) => process.exit(code),
-      });
+      await serveStdio({ ...here, options: command.options, exitAtOnce });
       return 0;
   }
 }

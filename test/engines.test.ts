@@ -1,11 +1,15 @@
-import { createNativeEngine, createScriptedEngine } from "../src/engines/native/engine.js";
+import { createNativeEngine } from "../src/engines/native/engine.js";
+import { createScriptedEngine } from "../src/engines/native/scriptedEngine.js";
 import { type EngineUnderTest, engineContract } from "./contracts/engine.js";
 import { startResponsesServer } from "./support/responsesServer.js";
 import { settingsIn, tempHome } from "./support/rollouts.js";
 
 const PATIENT = { streamIdleTimeoutMs: 60_000 };
 
-engineContract("scripted", async (): Promise<EngineUnderTest> => {
+engineContract("scripted", { makeEngine: scripted });
+engineContract("native", { makeEngine: native });
+
+async function scripted(): Promise<EngineUnderTest> {
   const home = tempHome();
   const settings = settingsIn(home.path, { model: "mock-model" });
   return {
@@ -13,9 +17,9 @@ engineContract("scripted", async (): Promise<EngineUnderTest> => {
     settings: { ...settings, provider: { ...settings.provider, ...PATIENT } },
     [Symbol.asyncDispose]: async () => home[Symbol.dispose](),
   };
-});
+}
 
-engineContract("native", async (): Promise<EngineUnderTest> => {
+async function native(): Promise<EngineUnderTest> {
   const home = tempHome();
   const server = await startResponsesServer({ keepRequests: false });
   const settings = settingsIn(home.path, { model: "mock-model" });
@@ -27,4 +31,4 @@ engineContract("native", async (): Promise<EngineUnderTest> => {
       home[Symbol.dispose]();
     },
   };
-});
+}

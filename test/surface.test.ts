@@ -114,7 +114,7 @@ describe("the command line", () => {
   }
 
   function usage(complaint: string): unknown {
-    const stderr = `error: ${complaint}\n\nUsage: codex-mcp-server [mcp-server|doctor] [OPTIONS]\n\nFor more information, try '--help'.\n`;
+    const stderr = `error: ${complaint}\n\nUsage: codex-mcp-server [mcp-server|serve|doctor] [OPTIONS]\n\nFor more information, try '--help'.\n`;
     return { code: 2, stdout: "", stderr };
   }
 
@@ -122,9 +122,11 @@ describe("the command line", () => {
     [["--bogus"], "unexpected argument '--bogus' found"],
     [["nonsense"], "unrecognized subcommand 'nonsense'"],
     [["--sandbox", "full"], "invalid value 'full' for --sandbox: expected read-only, workspace-write, danger-full-access"],
-    [["--port", "0"], "--port cannot be used: This version serves MCP on stdio only; HTTP and WebSocket are not built yet."],
-    [["serve"], "This version serves MCP on stdio only; HTTP and WebSocket are not built yet."],
-    [["--engine", "codex"], "--engine codex cannot be used: the codex engine is not built yet; use --engine native"],
+    [["--port", "http"], "invalid value 'http' for --port: expected a number from 0 to 65535"],
+    [["--allow-root", "."], "--allow-root is for a server that listens: add --port, or use 'serve'"],
+    [["serve", "--tls-cert", "c.pem"], "--tls-cert and --tls-key go together"],
+    [["serve", "--oauth-scope", "x"], "--oauth-scope needs --oauth-issuer"],
+    [["--engine", "magic"], "invalid value 'magic' for --engine: expected auto, codex, native, scripted"],
     [["--approval-fallback", "guess"], "invalid value 'guess' for --approval-fallback: expected auto-within-policy, deny, hold, ask"],
   ] as const)("wrong usage, %j, is exit code 2 and says so on stderr only", async ([args, complaint], { expect: expectHere }) => {
     await using stage = await setStage();
@@ -163,12 +165,31 @@ describe("the command line", () => {
         [undefined, "disable"],
         [undefined, "strict-config"],
         [undefined, "engine"],
+        [undefined, "codex-bin"],
         [undefined, "tools"],
         [undefined, "approval-fallback"],
         [undefined, "sandbox-bin"],
         [undefined, "eof-grace"],
         ["-h", "help"],
         ["-V", "version"],
+        [undefined, "host"],
+        [undefined, "port"],
+        [undefined, "token"],
+        [undefined, "token-file"],
+        [undefined, "allow-unauthenticated"],
+        [undefined, "allow-host"],
+        [undefined, "cors-origin"],
+        [undefined, "tls-cert"],
+        [undefined, "tls-key"],
+        [undefined, "oauth-issuer"],
+        [undefined, "oauth-audience"],
+        [undefined, "oauth-jwks"],
+        [undefined, "oauth-scope"],
+        [undefined, "oauth-operator-scope"],
+        [undefined, "oauth-resource"],
+        [undefined, "allow-root"],
+        [undefined, "max-sandbox"],
+        [undefined, "allow-config"],
       ],
     });
   });

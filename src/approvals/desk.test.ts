@@ -48,7 +48,7 @@ describe("a question", () => {
     await vi.advanceTimersByTimeAsync(5 * 60_000 - 1);
     expect(desk.pending()).toEqual([request]);
     await vi.advanceTimersByTimeAsync(1);
-    expect(await decision).toEqual({ kind: "denied", reason: "nobody answered within 5 minutes" });
+    expect(await decision).toEqual({ kind: "denied", reason: "nobody answered within 5 minutes", by: "deadline" });
     expect([desk.pending(), desk.answer(request.id, { kind: "approved" })]).toEqual([[], false]);
   });
 
@@ -59,7 +59,7 @@ describe("a question", () => {
   ] as const)("with %i ms to answer is denied after %s", async ([ms, span]) => {
     const { decision } = new ApprovalDesk(ms).ask(question());
     await vi.advanceTimersByTimeAsync(ms);
-    expect(await decision).toEqual({ kind: "denied", reason: `nobody answered within ${span}` });
+    expect(await decision).toEqual({ kind: "denied", reason: `nobody answered within ${span}`, by: "deadline" });
   });
 
   it("is withdrawn at once when its turn is interrupted, also when nobody awaits it yet", async () => {

@@ -70,7 +70,7 @@ export class ApprovalDesk {
 
   async #watch(id: ApprovalId, decision: Deferred<ApprovalDecision>, signal: AbortSignal): Promise<ApprovalDecision> {
     const reason = `nobody answered within ${spanOf(this.deadlineMs)}`;
-    const overdue = setTimeout(() => this.answer(id, { kind: "denied", reason }), this.deadlineMs);
+    const overdue = setTimeout(() => this.answer(id, { kind: "denied", reason, by: "deadline" }), this.deadlineMs);
     overdue.unref();
     const withdraw = () => {
       this.#pending.delete(id);

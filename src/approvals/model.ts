@@ -38,7 +38,12 @@ export type ApprovalSubject = {
       /** Commands that begin like this could be allowed for the rest of the thread. */
       readonly proposedPrefix?: readonly string[];
     }
-  | { readonly kind: "patch"; readonly changes: FileChanges }
+  | {
+      readonly kind: "patch";
+      readonly changes: FileChanges;
+      /** Nothing is changed but files that `workspace-write` opens, whatever the thread's own sandbox is. */
+      readonly staysInWorkspace?: boolean;
+    }
   /** One of the agent's MCP servers wants something filled in. */
   | {
       readonly kind: "form";
@@ -57,7 +62,10 @@ export interface ApprovalRequest {
   readonly deadline: number;
 }
 
-export type ApprovalDecision =
+/** By which way a decision came: the client was asked, the rule for clients that cannot be, nobody in time, the asker took it back, or another door. */
+export type DecidedBy = "elicitation" | "fallback" | "deadline" | "withdrawal" | "tool" | "http";
+
+export type ApprovalDecision = { readonly by?: DecidedBy } & (
   | { readonly kind: "approved" }
   | { readonly kind: "approvedForSession" }
   /** Commands that begin with these words are allowed for the rest of the thread. */
@@ -66,4 +74,5 @@ export type ApprovalDecision =
   /** A form was filled in. */
   | { readonly kind: "answered"; readonly content: Readonly<Record<string, unknown>> }
   /** Denied, and the turn is to end. */
-  | { readonly kind: "abort" };
+  | { readonly kind: "abort" }
+);

@@ -1,31 +1,34 @@
 import { ApprovalDesk } from "../approvals/desk.js";
 import type { ApprovalFallback } from "../approvals/fallback.js";
 import type { SettingsResolver } from "../config/resolve.js";
-import { createNativeEngine, createScriptedEngine } from "../engines/native/engine.js";
 import { VERSION } from "../lib/version.js";
-import type { Agent } from "../mcp/tools/agent.js";
+import { trailed } from "../mcp/telemetry/callTrail.js";
+import { NO_TELEMETRY, type Telemetry } from "../mcp/telemetry/telemetry.js";
+import { ThreadAccess } from "../mcp/threadAccess.js";
+import type { Agent, AskedSettings } from "../mcp/tools/agent.js";
 import { codexTool } from "../mcp/tools/codex.js";
 import { codexReplyTool } from "../mcp/tools/codexReply.js";
 import type { ToolAction } from "../mcp/tools/tool.js";
-import { userAgent } from "../mcp/userAgent.js";
+import { OwnerFiles } from "../rollouts/owners.js";
 import { RolloutStore } from "../rollouts/store.js";
+import type { ThreadSettings } from "../threads/model.js";
 import type { StoredSettings } from "../threads/store.js";
 import { ThreadRegistry } from "../threads/threadRegistry.js";
+import { type CeilingFlags, openCeilings } from "./ceilings.js";
+import { type EngineOptions, openEngine } from "./engine.js";
 
-export interface AgentOptions {
-  readonly engine: "native" | "scripted";
+export interface AgentOptions extends EngineOptions {
   readonly approvalFallback: ApprovalFallback;
-  readonly sandboxBin?: string;
-  readonly serverCwd: string;
-  readonly codexHome: string;
-  readonly env: NodeJS.ProcessEnv;
   readonly settings: SettingsResolver;
-  readonly report: (line: string) => void;
+  /** For network callers; those that are not given have their strict defaults. */
+  readonly ceilings?: CeilingFlags;
+  readonly telemetry?: Telemetry;
 }
 
 /** The agent behind the tools: engine, store and threads, put together. Loaded when first needed. */
 export interface OpenAgent {
   readonly actions: ReadonlyMap<string, ToolAction>;
+  readonly access: ThreadAccess;
   interruptAll(): void;
   /** Resolves when no turn runs and what was written is on disk. */
   settle(): Promise<void>;
@@ -34,29 +37,39 @@ export interface OpenAgent {
 }
 
 export function openAgent(options: AgentOptions): OpenAgent {
-  const { codexHome, env, settings, report } = options;
-  const engine =
-    options.engine === "scripted" ? createScriptedEngine(options) : createNativeEngine({ ...options, userAgent: userAgent(env) });
+  const { codexHome, env, settings, report, telemetry = NO_TELEMETRY } = options;
+  const engine = openEngine(options);
+  const stated = (asked: AskedSettings) => (engine.name === "codex" ? statedSettings(settings.stated(asked)) : {});
   const store = new RolloutStore({ codexHome, version: VERSION, env });
   const { idleThreadMs, approvalTimeoutMs, emptyApprovalForms: emptyForms } = settings.serverSettings();
   const desk = new ApprovalDesk(approvalTimeoutMs);
-  const settingsOf = (stored: StoredSettings) => settings.forStoredThread(stored);
+  const settingsOf = (stored: StoredSettings) => ({ ...settings.forStoredThread(stored), ...stated({}) });
   const threads = new ThreadRegistry({ engine, store, desk, settingsOf, idleMs: idleThreadMs, report });
+  const ceilings = onFirstUse(() => openCeilings(options.ceilings ?? {}, options));
+  const access = new ThreadAccess({
+    owners: new OwnerFiles(codexHome),
+    sharesUnowned: () => settings.serverSettings().shareUnownedThreads,
+    report,
+  });
   const agent: Agent = {
     engineName: engine.name,
     threads,
     approvals: { desk, fallback: options.approvalFallback, emptyForms },
-    settingsFor(asked) {
-      const resolved = settings.forNewThread(asked);
+    access,
+    limitsOf: (caller) => caller && ceilings().limits,
+    settingsFor(asked, caller) {
+      if (caller) ceilings().checkConfig(asked.config ?? {});
+      const resolved = { ...settings.forNewThread(asked), ...stated(asked) };
       for (const notice of resolved.notices) report(notice);
       return resolved;
     },
   };
   return {
     actions: new Map([
-      ["codex", codexTool(agent)],
-      ["codex-reply", codexReplyTool(agent)],
+      ["codex", trailed("codex", codexTool(agent), telemetry)],
+      ["codex-reply", trailed("codex-reply", codexReplyTool(agent), telemetry)],
     ]),
+    access,
     interruptAll: () => threads.interruptAll(),
     async settle() {
       await threads.settle();
@@ -66,5 +79,19 @@ export function openAgent(options: AgentOptions): OpenAgent {
       await threads.close();
       await engine.close?.();
     },
+  };
+}
+
+/** For an engine that reads config.toml itself and has a model of its own where nobody names one. */
+function statedSettings(stated: Readonly<Record<string, unknown>>): Pick<ThreadSettings, "stated" | "modelIsDefault"> {
+  return { stated, modelIsDefault: stated["model"] === undefined };
+}
+
+/** On stdio nobody has ceilings, and none are looked for. */
+function onFirstUse<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
   };
 }

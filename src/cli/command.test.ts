@@ -1,5 +1,9 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { parseCommand, UsageError } from "./command.js";
+import { parseCommand } from "./command.js";
+import { UsageError } from "./flagValues.js";
 
 const DEFAULTS = {
   overrides: [],
@@ -9,8 +13,6 @@ const DEFAULTS = {
   approvalFallback: "auto-within-policy",
   eofGraceMs: 2_000,
 };
-const HTTP_NOT_YET = "This version serves MCP on stdio only; HTTP and WebSocket are not built yet.";
-
 function complaintAbout(...argv: string[]): string {
   try {
     parseCommand(argv, {});
@@ -72,8 +74,27 @@ describe("options", () => {
     ["auto", "native"],
     ["native", "native"],
     ["scripted", "scripted"],
+    ["codex", "codex"],
   ] as const)("--engine %s is %s", ([name, engine]) => {
     expect(parseCommand(["--engine", name], {})).toEqual({ kind: "stdio", options: { ...DEFAULTS, engine } });
+  });
+
+  it("the engine is codex where there is one or one is named, and native where there is none, unless it is named itself", () => {
+    const folder = mkdtempSync(path.join(tmpdir(), "command-"));
+    const codex = path.join(folder, "codex");
+    writeFileSync(codex, "#!/bin/sh\n", { mode: 0o755 });
+    const engine = (argv: string[], env: NodeJS.ProcessEnv) => {
+      const command = parseCommand(argv, env);
+      return command.kind === "stdio" ? command.options.engine : undefined;
+    };
+    const found = [engine([], { PATH: folder }), engine([], { CODEX_BIN: "/x" }), engine(["--codex-bin", "/x"], {})];
+    const others = [engine([], { PATH: "/nowhere" }), engine(["--engine", "native"], { PATH: folder })];
+    rmSync(folder, { recursive: true });
+    expect([found, others]).toEqual([
+      ["codex", "codex", "codex"],
+      ["native", "native"],
+    ]);
+    expect(parseCommand(["--codex-bin", "/x"], {})).toEqual({ kind: "stdio", options: { ...DEFAULTS, engine: "codex", codexBin: "/x" } });
   });
 
   it.for(["auto-within-policy", "deny", "hold", "ask"])("--approval-fallback %s", (approvalFallback) => {
@@ -126,8 +147,7 @@ describe("usage errors say what is wrong", () => {
     [["--sandbox", "full"], "invalid value 'full' for --sandbox: expected read-only, workspace-write, danger-full-access"],
     [["-a", "always"], "invalid value 'always' for --ask-for-approval: expected untrusted, on-failure, on-request, never"],
     [["--approval-fallback", "guess"], "invalid value 'guess' for --approval-fallback: expected auto-within-policy, deny, hold, ask"],
-    [["--engine", "magic"], "invalid value 'magic' for --engine: expected auto, native, scripted"],
-    [["--engine", "codex"], "--engine codex cannot be used: the codex engine is not built yet; use --engine native"],
+    [["--engine", "magic"], "invalid value 'magic' for --engine: expected auto, codex, native, scripted"],
     [["--tools", "everything"], "invalid value 'everything' for --tools: expected codex, codex-original"],
     ...["x", "", " ", "-1", "86401", "NaN", "Infinity"].map(
       (value) => [[`--eof-grace=${value}`], `invalid value '${value}' for --eof-grace: expected seconds from 0 to 86400`] as const,
@@ -137,15 +157,89 @@ describe("usage errors say what is wrong", () => {
   });
 });
 
-describe("what is not built yet is refused with a sentence, never half accepted", () => {
-  it("as a subcommand", () => {
-    expect(complaintAbout("serve")).toBe(HTTP_NOT_YET);
-  });
+describe("a server that listens", () => {
+  const LISTEN = {
+    host: "127.0.0.1",
+    ports: [4096, 0],
+    allowedHosts: [],
+    corsOrigins: [],
+    tokens: [],
+    allowUnauthenticated: false,
+    allowRoots: [],
+    allowConfig: [],
+  };
 
   it.for([
-    ...["host", "port", "token", "token-file", "allow-root", "max-sandbox", "allow-config"].map((flag) => [flag, HTTP_NOT_YET] as const),
-    ["codex-bin", "The codex engine is not built yet; use --engine native."],
-  ] as const)("as --%s", ([flag, why]) => {
-    expect(complaintAbout(`--${flag}`, "value")).toBe(`--${flag} cannot be used: ${why}`);
+    [["serve"], {}],
+    [["--port", "80"], { ports: [80] }],
+    [["mcp-server", "--port", "0"], { ports: [0] }],
+    [["--host", "localhost"], { host: "localhost" }],
+    [["serve", "--host", "::1", "--port", "81"], { host: "::1", ports: [81] }],
+  ] as const)("is asked for by %j", ([argv, changes]) => {
+    expect(parseCommand(argv, {})).toEqual({ kind: "http", options: DEFAULTS, listen: { ...LISTEN, ...changes } });
+  });
+
+  it("takes all that is said about who may come in and how far they may go", () => {
+    const argv = [
+      ...[
+        "serve",
+        "--token",
+        "a",
+        "--token",
+        "b",
+        "--token-file",
+        "tokens",
+        "--allow-unauthenticated",
+        "--allow-host",
+        "h",
+        "--cors-origin",
+        "o",
+      ],
+      ...["--tls-cert", "c", "--tls-key", "k", "--oauth-issuer", "i", "--oauth-audience", "x", "--oauth-jwks", "j", "--oauth-scope", "s"],
+      ...[
+        "--oauth-operator-scope",
+        "op",
+        "--oauth-resource",
+        "r",
+        "--allow-root",
+        "/a",
+        "--max-sandbox",
+        "read-only",
+        "--allow-config",
+        "key",
+      ],
+    ];
+    const command = parseCommand(argv, { CODEX_MCP_TOKEN: "c" });
+    expect(command.kind === "http" && command.listen).toEqual({
+      ...LISTEN,
+      tokens: ["a", "b", "c"],
+      tokenFile: "tokens",
+      allowUnauthenticated: true,
+      allowedHosts: ["h"],
+      corsOrigins: ["o"],
+      tls: { cert: "c", key: "k" },
+      oauth: { issuer: "i", audiences: ["x"], jwks: "j", requiredScopes: ["s"], operatorScope: "op", resource: "r" },
+      allowRoots: ["/a"],
+      maxSandbox: "read-only",
+      allowConfig: ["key"],
+    });
+  });
+
+  it.for(["token", "token-file", "allow-host", "allow-root", "max-sandbox", "allow-config", "oauth-issuer", "tls-cert"])(
+    "is what --%s is for, and nothing else",
+    (flag) => {
+      expect(complaintAbout(`--${flag}`, "value")).toBe(`--${flag} is for a server that listens: add --port, or use 'serve'`);
+    },
+  );
+
+  it.for([
+    [["--port", "65536"], "invalid value '65536' for --port: expected a number from 0 to 65535"],
+    [["--port", " "], "invalid value ' ' for --port: expected a number from 0 to 65535"],
+    [["--port", "1.5"], "invalid value '1.5' for --port: expected a number from 0 to 65535"],
+    [["serve", "--tls-key", "k"], "--tls-cert and --tls-key go together"],
+    [["serve", "--oauth-audience", "a"], "--oauth-audience needs --oauth-issuer"],
+    [["serve", "--max-sandbox", "none"], "invalid value 'none' for --max-sandbox: expected read-only, workspace-write, danger-full-access"],
+  ] as const)("%j makes no sense", ([argv, complaint]) => {
+    expect(complaintAbout(...argv)).toBe(complaint);
   });
 });

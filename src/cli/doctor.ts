@@ -7,17 +7,13 @@ import { openSandbox } from "../exec/sandbox/backend.js";
 import { describe } from "../lib/errors.js";
 import { VERSION } from "../lib/version.js";
 import type { ModelProvider, ThreadSettings } from "../threads/model.js";
-import { resolveSettings, type ServerContext } from "./serve.js";
+import { resolveSettings, type ServerContext } from "./context.js";
+import { codexFinding } from "./doctorCodex.js";
+import type { Finding } from "./finding.js";
 
 const PROBE_MS = 5_000;
 
 type DoctorContext = Pick<ServerContext, "options" | "env" | "serverCwd">;
-
-interface Finding {
-  readonly verdict: "ok" | "note" | "fails";
-  readonly subject: string;
-  readonly text: string;
-}
 
 /** Looks at everything a call needs and says what is wrong and how to mend it. */
 export async function runDoctor(context: DoctorContext): Promise<{ report: string; healthy: boolean }> {
@@ -36,7 +32,7 @@ async function examine(context: DoctorContext): Promise<Finding[]> {
   try {
     resolved = resolveSettings(context);
     warnings = resolved.settings.checkAtStart();
-    thread = resolved.settings.forNewThread({});
+    thread = { ...resolved.settings.forNewThread({}), stated: resolved.settings.stated({}) };
   } catch (error) {
     return [{ verdict: "fails", subject: "config", text: describe(error) }];
   }
@@ -53,8 +49,32 @@ async function examine(context: DoctorContext): Promise<Finding[]> {
       text: `cwd ${thread.cwd}, approval ${thread.approvalPolicy}, sandbox ${thread.sandboxPolicy.type}`,
     },
     await sandboxFinding(context),
-    ...(context.options.engine === "scripted" ? [SCRIPTED] : await nativeFindings(thread, { codexHome, env: context.env })),
+    ...(await engineFindings(context, thread, codexHome)),
   ];
+}
+
+/** Both engines side by side; what is wrong with the one that is not in use is worth knowing, and no more. */
+async function engineFindings({ options, env, serverCwd }: DoctorContext, thread: ThreadSettings, codexHome: string): Promise<Finding[]> {
+  if (options.engine === "scripted") return [SCRIPTED];
+  const native = await nativeFindings(thread, { codexHome, env });
+  const { codexBin } = options;
+  const codex = await codexFinding({
+    env,
+    cwd: serverCwd,
+    thread,
+    ...(codexBin === undefined ? {} : { codexBin }),
+  });
+  if (options.engine === "native") return [...native, notInUse(codex)];
+  const engine: Finding = { verdict: "ok", subject: "engine", text: "codex" };
+  return [engine, codex, ...native.map(underNative).map(notInUse)];
+}
+
+function underNative({ verdict, subject, text }: Finding): Finding {
+  return { verdict, subject: "native", text: subject === "engine" ? text.replace("native, ", "") : `${subject}: ${text}` };
+}
+
+function notInUse(finding: Finding): Finding {
+  return finding.verdict === "fails" ? { ...finding, verdict: "note" } : finding;
 }
 
 async function sandboxFinding({ options, env, serverCwd }: DoctorContext): Promise<Finding> {

@@ -4,17 +4,24 @@ export function helpText(): string {
   return `A coding agent behind MCP: what \`codex mcp-server\` was, as a server of its own.
 
 Usage:
-  codex-mcp-server [mcp-server] [OPTIONS]   serve MCP on stdin and stdout
-  codex-mcp-server doctor [OPTIONS]         check configuration and credentials; exit code 1 if a call could not work
+  codex-mcp-server [mcp-server] [OPTIONS]       serve MCP on stdin and stdout
+  codex-mcp-server [serve] --port P [OPTIONS]   serve MCP over HTTP and WebSocket
+  codex-mcp-server doctor [OPTIONS]             check configuration and credentials; exit code 1 if a call could not work
 
 Options:
-${optionLines().join("\n")}
+${optionLines(({ listening }) => !listening).join("\n")}
+
+Options of a server that listens:
+${optionLines(({ listening }) => listening === true).join("\n")}
 
 Environment:
   CODEX_HOME           folder of config.toml, auth.json and sessions/ (default: ~/.codex; shared with the Codex CLI)
   OPENAI_API_KEY       key for the OpenAI provider (CODEX_API_KEY and auth.json are looked at first)
   HTTPS_PROXY, HTTP_PROXY, NO_PROXY   honoured for requests to the model
+  CODEX_BIN            the Codex CLI to use, as --codex-bin
   CODEX_MCP_TOOLS      tool set, as --tools
+  CODEX_MCP_TOKEN      a token that network clients must send, as --token
+  LOG_LEVEL            trace, debug, info, warn, error or off; RUST_LOG is read too
 
 A client's configuration names the command and nothing else:
   {"mcpServers": {"codex": {"command": "npx", "args": ["-y", "codex-mcpd"]}}}
@@ -24,12 +31,13 @@ Try it without a key:  codex-mcp-server --engine scripted
 }
 
 export function usageText(complaint: string): string {
-  return `error: ${complaint}\n\nUsage: codex-mcp-server [mcp-server|doctor] [OPTIONS]\n\nFor more information, try '--help'.\n`;
+  return `error: ${complaint}\n\nUsage: codex-mcp-server [mcp-server|serve|doctor] [OPTIONS]\n\nFor more information, try '--help'.\n`;
 }
 
-function optionLines(): string[] {
-  const rows = Object.entries<FlagSpec>(FLAGS).flatMap(([name, { short, value, help }]) => {
-    if (help === undefined) return [];
+function optionLines(isWanted: (spec: FlagSpec) => boolean): string[] {
+  const rows = Object.entries<FlagSpec>(FLAGS).flatMap(([name, spec]) => {
+    const { short, value, help } = spec;
+    if (!isWanted(spec)) return [];
     const flag = `${short === undefined ? "    " : `-${short}, `}--${name}${value === undefined ? "" : ` ${value}`}`;
     return [{ flag, help }];
   });

@@ -1,14 +1,13 @@
-/** Every flag as data: what it takes, what it does, and, where it is not built yet, the sentence that says so. */
+/** Every flag as data: what it takes and what it does. */
 export interface FlagSpec {
   readonly short?: string;
   /** Name of the value in the help; absent for a switch. */
   readonly value?: string;
   readonly repeatable?: true;
-  readonly help?: string;
-  readonly notYet?: string;
+  readonly help: string;
+  /** Only for a server that listens. */
+  readonly listening?: true;
 }
-
-const HTTP_NOT_YET = "This version serves MCP on stdio only; HTTP and WebSocket are not built yet.";
 
 export const FLAGS = {
   config: { short: "c", value: "KEY=VALUE", repeatable: true, help: "Override a setting of config.toml; dotted keys, TOML values." },
@@ -20,7 +19,11 @@ export const FLAGS = {
   enable: { value: "FEATURE", repeatable: true, help: "Same as -c features.FEATURE=true." },
   disable: { value: "FEATURE", repeatable: true, help: "Same as -c features.FEATURE=false." },
   "strict-config": { help: "Unknown settings are errors instead of warnings." },
-  engine: { value: "NAME", help: "auto (default), native, or scripted: an offline model that plays `!` lines of the prompt." },
+  engine: {
+    value: "NAME",
+    help: "codex: the Codex CLI of this machine; native: our own; auto (default): codex if there is one; scripted: plays `!` lines offline.",
+  },
+  "codex-bin": { value: "PATH", help: "The Codex CLI to use (default: CODEX_BIN, or the one on PATH)." },
   tools: { value: "SET", help: "codex (default) or codex-original; also CODEX_MCP_TOOLS." },
   "approval-fallback": {
     value: "STRATEGY",
@@ -30,16 +33,29 @@ export const FLAGS = {
   "eof-grace": { value: "SECONDS", help: "How long running turns may go on when the client has closed its side (default 2)." },
   help: { short: "h", help: "Show this text." },
   version: { short: "V", help: "Show the version." },
-  host: { value: "HOST", notYet: HTTP_NOT_YET },
-  port: { value: "PORT", notYet: HTTP_NOT_YET },
-  token: { value: "TOKEN", repeatable: true, notYet: HTTP_NOT_YET },
-  "token-file": { value: "FILE", notYet: HTTP_NOT_YET },
-  "allow-root": { value: "DIR", repeatable: true, notYet: HTTP_NOT_YET },
-  "max-sandbox": { value: "MODE", notYet: HTTP_NOT_YET },
-  "allow-config": { value: "KEY", repeatable: true, notYet: HTTP_NOT_YET },
-  "codex-bin": { value: "PATH", notYet: "The codex engine is not built yet; use --engine native." },
+  host: { value: "HOST", help: "Listen for HTTP and WebSocket on this address (default 127.0.0.1)." },
+  port: { value: "PORT", help: "Listen on this port; 0 is any free one. `serve` without it tries 4096." },
+  token: { value: "TOKEN", repeatable: true, listening: true, help: "A bearer token clients must send; also CODEX_MCP_TOKEN." },
+  "token-file": { value: "FILE", listening: true, help: "Lines `NAME TOKEN [operator]`; read again when it changes." },
+  "allow-unauthenticated": { listening: true, help: "Let other machines in without a token." },
+  "allow-host": { value: "NAME", repeatable: true, listening: true, help: "Another name the server may be reached by." },
+  "cors-origin": { value: "ORIGIN", repeatable: true, listening: true, help: "Let pages of this origin in." },
+  "tls-cert": { value: "FILE", listening: true, help: "Serve HTTPS with this certificate." },
+  "tls-key": { value: "FILE", listening: true, help: "The certificate's key." },
+  "oauth-issuer": { value: "URL", listening: true, help: "Take access tokens of this OAuth issuer." },
+  "oauth-audience": { value: "AUD", repeatable: true, listening: true, help: "Whom its tokens must be meant for." },
+  "oauth-jwks": { value: "URL|FILE", listening: true, help: "Its keys (default: found by its metadata)." },
+  "oauth-scope": { value: "SCOPE", repeatable: true, listening: true, help: "A scope its tokens must have." },
+  "oauth-operator-scope": { value: "SCOPE", listening: true, help: "The scope that lets a client see all sessions." },
+  "oauth-resource": { value: "URL", listening: true, help: "The URL clients know this server by." },
+  "allow-root": {
+    value: "DIR",
+    repeatable: true,
+    listening: true,
+    help: "Where network callers may work (default: the working directory).",
+  },
+  "max-sandbox": { value: "MODE", listening: true, help: "The most network callers may ask for (default workspace-write)." },
+  "allow-config": { value: "KEY", repeatable: true, listening: true, help: "A further key that a call's `config` may set." },
 } as const satisfies Readonly<Record<string, FlagSpec>>;
 
 export type FlagName = keyof typeof FLAGS;
-
-export const SUBCOMMANDS_NOT_YET: ReadonlyMap<string, string> = new Map([["serve", HTTP_NOT_YET]]);

@@ -105,7 +105,8 @@ function isInteger(value: unknown): value is number | bigint {
 }
 
 function checkAtLeast(value: number | bigint, smallest: number | undefined, spot: Spot): void {
-  if (smallest !== undefined && !(value >= smallest)) throw new ConfigInvalid(`${nameOf(spot)} must be at least ${smallest}`);
+  if (smallest !== undefined && !(value >= smallest))
+    throw new ConfigInvalid(`${nameOf(spot)} must be at least ${smallest}`, { place: spot.path });
 }
 
 // Values under these keys may be secrets, and an error text travels far.
@@ -127,7 +128,7 @@ function kindOf(value: unknown): string {
 }
 
 function invalidAt(spot: Spot, reason: string): ConfigInvalid {
-  return new ConfigInvalid(`${reason}\nin \`${nameOf(spot)}\`\n`);
+  return new ConfigInvalid(`${reason}\nin \`${nameOf(spot)}\`\n`, { place: spot.path });
 }
 
 function below(spot: Spot, key: string): Spot {

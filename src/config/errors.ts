@@ -3,6 +3,13 @@ import { AppError } from "../lib/errors.js";
 /** A setting that cannot be used, wherever it was written: config.toml, a profile, the command line or a call. */
 export class ConfigInvalid extends AppError {
   readonly code = "config_invalid";
+  /** The path of the setting, where one is to blame. */
+  readonly place: readonly string[] | undefined;
+
+  constructor(message: string, { place, ...options }: ErrorOptions & { readonly place?: readonly string[] } = {}) {
+    super(message, options);
+    this.place = place;
+  }
 }
 
 /** An argument of `-c` that is not `key=value`. */

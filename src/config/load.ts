@@ -6,18 +6,33 @@ import { checkConfig } from "./check.js";
 import { ConfigInvalid, complainingAbout } from "./errors.js";
 import { anchorPaths } from "./paths.js";
 import type { ConfigTree } from "./tree.js";
+import { understoodPart } from "./understood.js";
 
 const NO_SETTINGS: ConfigTree = {};
+
+interface ConfigFileOptions {
+  readonly home: string;
+  /** Leaves out what it cannot read: somebody else reads the file too, and may be newer than we are. */
+  readonly tolerant?: boolean | undefined;
+}
 
 /** A config.toml that may change while we run: each `read` costs one stat, and the file is read anew only when that differs. */
 export class ConfigFile {
   readonly #path: string;
   readonly #home: string;
+  readonly #tolerant: boolean;
   #known: { readonly version: string; readonly tree: ConfigTree } | undefined;
+  #passedOver: readonly string[] = [];
 
-  constructor(filePath: string, { home }: { home: string }) {
+  constructor(filePath: string, { home, tolerant = false }: ConfigFileOptions) {
     this.#path = filePath;
     this.#home = home;
+    this.#tolerant = tolerant;
+  }
+
+  /** The settings that a tolerant reader could not read and left out the last time. */
+  get passedOver(): readonly string[] {
+    return this.#passedOver;
   }
 
   /** The settings in it, each of the right type, paths absolute. A missing file has none. */
@@ -38,8 +53,17 @@ export class ConfigFile {
       this.#path,
       this.#reading(() => fs.readFileSync(this.#path, "utf8")),
     );
-    complainingAbout(`error loading config: ${this.#path}`, () => checkConfig(tree, { partial: true }));
-    return anchorPaths(tree, { folder: path.dirname(this.#path), home: this.#home });
+    return anchorPaths(this.#checked(tree), { folder: path.dirname(this.#path), home: this.#home });
+  }
+
+  #checked(tree: ConfigTree): ConfigTree {
+    if (!this.#tolerant) {
+      complainingAbout(`error loading config: ${this.#path}`, () => checkConfig(tree, { partial: true }));
+      return tree;
+    }
+    const understood = understoodPart(tree);
+    this.#passedOver = understood.passedOver;
+    return understood.tree;
   }
 
   #reading<T>(read: () => T): T {

@@ -31,14 +31,20 @@ export function treeOfCallConfig(config: Readonly<Record<string, unknown>>): Con
   return mergeTrees(...Object.entries(withoutAbsent(config)).map(([key, value]) => withValueAt({}, parseKeyPath(key), value)));
 }
 
-function parseKeyPath(key: string): string[] {
+/** A dotted path whose parts may be quoted, as TOML writes keys. */
+export function parseKeyPath(key: string): string[] {
   return (/["']/.test(key) ? quotedKeyPath(key) : undefined) ?? key.split(".");
 }
 
 // TOML itself knows best how a dotted key with quotes is read.
 function quotedKeyPath(key: string): string[] | undefined {
   const path: string[] = [];
-  for (let level: unknown = parseToml(`${key} = 0`); isTree(level); level = Object.values(level)[0]) path.push(...Object.keys(level));
+  for (let level: unknown = parseToml(`${key} = 0`); isTree(level); level = Object.values(level)[0]) {
+    const [part, ...more] = Object.keys(level);
+    // Not one key, but a piece of TOML.
+    if (part === undefined || more.length > 0) return undefined;
+    path.push(part);
+  }
   return path.length > 0 ? path : undefined;
 }
 

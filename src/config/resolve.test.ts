@@ -186,7 +186,12 @@ describe("settings of the server", () => {
     ["[mcp_server]\napproval_timeout_minutes = 0.5", 1_800_000, 30_000],
     ["[mcp_server]\napproval_timeout_minutes = inf", 1_800_000, 2_147_483_647],
   ])("%j keeps idle threads for %d ms and questions for %d ms", (toml, idleThreadMs, approvalTimeoutMs) => {
-    expect(resolverWith({ toml }).serverSettings()).toEqual({ idleThreadMs, approvalTimeoutMs, emptyApprovalForms: false });
+    expect(resolverWith({ toml }).serverSettings()).toEqual({
+      idleThreadMs,
+      approvalTimeoutMs,
+      emptyApprovalForms: false,
+      shareUnownedThreads: false,
+    });
   });
 });
 
@@ -251,14 +256,56 @@ describe("a stored thread", () => {
   });
 });
 
+describe("an engine that reads config.toml itself", () => {
+  it("is told what was said beside it, as plain JSON: profile, command line, call, the later winning", () => {
+    const toml = 'model = "file"\nprofile = "p"\n[profiles.p]\nmodel = "profile"\nmodel_verbosity = "low"\n';
+    const resolver = resolverWith({ toml, overrides: ["model_context_window=9223372036854775807", "tools.web_search=true"] });
+    const call = { config: { "tools.web_search": false, new_key: { a: [1] } }, sandbox: "read-only", compactPrompt: "shorter" } as const;
+    expect(resolver.stated(call)).toEqual({
+      model: "profile",
+      model_verbosity: "low",
+      model_context_window: 2 ** 63,
+      tools: { web_search: false },
+      new_key: { a: [1] },
+      sandbox_mode: "read-only",
+      compact_prompt: "shorter",
+    });
+    expect(resolverWith({ toml: 'model = "file"' }).stated({})).toEqual({});
+  });
+
+  it("may know more than we do: values that cannot be read are passed over and named, once it is tolerated", () => {
+    const toml = 'model = "m"\nmodel_reasoning_effort = "ultra"\n';
+    expect(() => resolverWith({ toml }).checkAtStart()).toThrow(/unknown variant `ultra`/);
+    const settings = resolverWith({ toml, tolerant: true }).forNewThread({});
+    expect([settings.model, settings.reasoningEffort, settings.notices]).toEqual([
+      "m",
+      undefined,
+      ["the value of `model_reasoning_effort` in config.toml is not known here and left to Codex"],
+    ]);
+  });
+
+  it("does not make broken TOML, nor mistakes of the command line and of calls, bearable", () => {
+    expect(() => resolverWith({ toml: "model = = 1", tolerant: true }).checkAtStart()).toThrow(ConfigInvalid);
+    expect(() => resolverWith({ overrides: ["model_reasoning_effort=ultra"], tolerant: true }).checkAtStart()).toThrow(ConfigInvalid);
+    expect(() => resolverWith({ tolerant: true }).forNewThread({ config: { model_reasoning_effort: "ultra" } })).toThrow(ConfigInvalid);
+  });
+});
+
 interface Parts {
   readonly toml?: string;
   readonly overrides?: readonly string[];
   readonly named?: NamedSettings;
   readonly strict?: boolean;
+  readonly tolerant?: boolean;
 }
 
-function resolverWith({ toml, overrides = [], named = {}, strict = false }: Parts): SettingsResolver & { codexHome: string } {
+function resolverWith({
+  toml,
+  overrides = [],
+  named = {},
+  strict = false,
+  tolerant = false,
+}: Parts): SettingsResolver & { codexHome: string } {
   const codexHome = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "resolve-")));
   onTestFinished(() => fs.rmSync(codexHome, { recursive: true }));
   if (toml !== undefined) fs.writeFileSync(path.join(codexHome, "config.toml"), toml);
@@ -267,6 +314,7 @@ function resolverWith({ toml, overrides = [], named = {}, strict = false }: Part
     cliOverrides: overrides.map(parseOverride),
     cliNamed: named,
     strict,
+    tolerant,
     env: { HOME: "/home/me" },
     serverCwd: "/srv/app",
   });

@@ -4,6 +4,7 @@ import type { StoredSettings } from "../threads/store.js";
 import { checkConfig } from "./check.js";
 import { type Environment, userHome } from "./codexHome.js";
 import { ConfigInvalid, complainingAbout } from "./errors.js";
+import { type HttpSettings, readHttpSettings } from "./httpSettings.js";
 import { ConfigFile } from "./load.js";
 import { type Override, treeOfCallConfig, treeOfOverrides } from "./overrides.js";
 import { anchorPaths, type PathAnchor } from "./paths.js";
@@ -35,6 +36,8 @@ interface ServerSettings {
   /** How long a question waits for an answer. */
   readonly approvalTimeoutMs: number;
   readonly emptyApprovalForms: boolean;
+  /** Network callers may continue threads that none of them started. */
+  readonly shareUnownedThreads: boolean;
 }
 
 /** Turns defaults, config.toml, profile, command line and call into settings, the later winning. A changed config.toml counts at once. */
@@ -42,7 +45,11 @@ export interface SettingsResolver {
   /** Finds every fault that config.toml and the command line have by themselves; returns what is odd but harmless. */
   checkAtStart(): readonly string[];
   serverSettings(): ServerSettings;
+  /** For a server that listens. */
+  httpSettings(): HttpSettings;
   forNewThread(call: NewThreadCall): ThreadSettings;
+  /** What was said beside config.toml: by the profile, on the command line and in the call. Plain JSON. */
+  stated(call: NewThreadCall): ConfigTree;
   /** A thread goes on as it was left; what its record does not say comes from the configuration of today. */
   forStoredThread(stored: StoredSettings): ThreadSettings;
 }
@@ -53,6 +60,8 @@ interface ResolverOptions {
   readonly cliNamed: NamedSettings;
   /** Unknown keys are errors. */
   readonly strict: boolean;
+  /** Values in config.toml that cannot be read are left to the engine, which reads the file too. */
+  readonly tolerant?: boolean;
   readonly env: Environment;
   readonly serverCwd: string;
 }
@@ -60,7 +69,7 @@ interface ResolverOptions {
 export function createSettingsResolver(options: ResolverOptions): SettingsResolver {
   const { env, strict, serverCwd, cliNamed } = options;
   const anchor = { folder: serverCwd, home: userHome(env) };
-  const file = new ConfigFile(path.join(options.codexHome, "config.toml"), { home: anchor.home });
+  const file = new ConfigFile(path.join(options.codexHome, "config.toml"), { home: anchor.home, tolerant: options.tolerant });
   const overrides = anchorPaths(treeOfOverrides(options.cliOverrides), anchor);
   const commandLine = mergeTrees(overrides, namedLayer(cliNamed));
   const baseCwd = path.resolve(serverCwd, cliNamed.cwd ?? "");
@@ -69,7 +78,8 @@ export function createSettingsResolver(options: ResolverOptions): SettingsResolv
     const fromFile = file.read();
     const stated = mergeTrees(fromFile, commandLine, call);
     const notices = noticesOfUnknown(checkConfig(stated).unknownKeys, { strict });
-    return { settings: mergeTrees(fromFile, profileLayer(stated), commandLine, call), notices };
+    const left = file.passedOver.map((key) => `the value of \`${key}\` in config.toml is not known here and left to Codex`);
+    return { settings: mergeTrees(fromFile, profileLayer(stated), commandLine, call), notices: [...notices, ...left] };
   }
 
   function forNewThread(call: NewThreadCall): ThreadSettings {
@@ -81,6 +91,12 @@ export function createSettingsResolver(options: ResolverOptions): SettingsResolv
 
   return {
     forNewThread,
+
+    stated(call) {
+      const layer = callLayer(call, anchor);
+      const profile = profileLayer(mergeTrees(file.read(), commandLine, layer));
+      return plainJson(mergeTrees(profile, commandLine, layer));
+    },
 
     forStoredThread(stored) {
       const { settings, notices } = layered(storedLayer(stored));
@@ -100,6 +116,8 @@ export function createSettingsResolver(options: ResolverOptions): SettingsResolv
       return complainingAbout("error loading config", () => forNewThread({})).notices;
     },
 
+    httpSettings: () => readHttpSettings(tableAt(tableAt(layered({}).settings, "mcp_server"), "http")),
+
     serverSettings() {
       const server = tableAt(layered({}).settings, "mcp_server");
       const minutes = (key: string, otherwise: number) => Math.min((numberAt(server, key) ?? otherwise) * 60_000, LONGEST_TIMER_MS);
@@ -107,9 +125,15 @@ export function createSettingsResolver(options: ResolverOptions): SettingsResolv
         idleThreadMs: minutes("idle_thread_minutes", DEFAULT_IDLE_THREAD_MINUTES),
         approvalTimeoutMs: minutes("approval_timeout_minutes", DEFAULT_APPROVAL_MINUTES),
         emptyApprovalForms: flagAt(server, "empty_approval_forms") ?? false,
+        shareUnownedThreads: flagAt(server, "share_unowned_threads") ?? false,
       };
     },
   };
+}
+
+/** TOML integers beyond 2^53 are only ever "no limit" here; times are written as text. */
+function plainJson(tree: ConfigTree): ConfigTree {
+  return JSON.parse(JSON.stringify(tree, (_key, value: unknown) => (typeof value === "bigint" ? Number(value) : value))) as ConfigTree;
 }
 
 function callLayer(call: NewThreadCall, anchor: PathAnchor): ConfigTree {

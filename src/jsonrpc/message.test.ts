@@ -33,13 +33,19 @@ describe("requests", () => {
   it.for(["1.5", "null", "true", "{}", "[1]"])("with the id %s are not answered, only reported", (id) => {
     expect(parseMessage(`{"jsonrpc":"2.0","id":${id},"method":"ping"}`)).toEqual({
       kind: "unreadable",
+      problem: "not a message",
       reason: "the id of `ping` is neither a string nor an integer",
     });
   });
 
   it("with a usable id and no readable method are answered", () => {
     for (const text of ['{"jsonrpc":"2.0","id":5,"method":7}', '{"jsonrpc":"2.0","id":5}'])
-      expect(parseMessage(text)).toEqual({ kind: "unreadable", reason: "no method", answer: { id: 5, error: noMethod } });
+      expect(parseMessage(text)).toEqual({
+        kind: "unreadable",
+        problem: "not a message",
+        reason: "no method",
+        answer: { id: 5, error: noMethod },
+      });
   });
 });
 
@@ -96,7 +102,8 @@ describe("what is no message", () => {
     ["a method that is no string, without an id", '{"method":5}', "neither a request, a notification nor a response"],
     ["a result without an id", '{"result":{}}', "neither a request, a notification nor a response"],
   ] as const)("%s gets no answer, only a reason for the log", ([, text, reason]) => {
-    expect(parseMessage(text)).toEqual({ kind: "unreadable", reason });
+    const problem = reason.endsWith("not JSON") ? "not JSON" : "not a message";
+    expect(parseMessage(text)).toEqual({ kind: "unreadable", problem, reason });
   });
 
   it.for(['{"jsonrpc":"2.0","id":1', "{not json}", "[1,", '  {"a":}'])(
@@ -104,6 +111,7 @@ describe("what is no message", () => {
     (text) => {
       expect(parseMessage(text)).toEqual({
         kind: "unreadable",
+        problem: "not JSON",
         reason: `${text.length} characters that are not JSON`,
         answer: { id: null, error: parseError },
       });
@@ -119,8 +127,8 @@ it("an array is read entry by entry", () => {
   expect(parseMessage('[{"id":1,"method":"ping"},{"method":"note"},5,[]]')).toEqual([
     { kind: "request", id: 1, method: "ping", params: undefined },
     { kind: "notification", method: "note", params: undefined },
-    { kind: "unreadable", reason: "not a JSON object" },
-    { kind: "unreadable", reason: "not a JSON object" },
+    { kind: "unreadable", problem: "not a message", reason: "not a JSON object" },
+    { kind: "unreadable", problem: "not a message", reason: "not a JSON object" },
   ]);
   expect(parseMessage("[]")).toEqual([]);
 });

@@ -25,6 +25,7 @@ export interface ResponseMessage {
 /** Not a message. `answer` is what the sender is told, if it can be told anything; `reason` is for the log. */
 export interface UnreadableMessage {
   readonly kind: "unreadable";
+  readonly problem: "not JSON" | "not a message";
   readonly reason: string;
   readonly answer?: { readonly id: RequestId | null; readonly error: RpcError };
 }
@@ -50,27 +51,30 @@ function withoutByteOrderMark(text: string): string {
 // Only what looks like an attempt at JSON is worth an answer; other noise (a stray print, an HTTP header) is not from a JSON-RPC sender.
 function notJson(text: string): UnreadableMessage {
   const reason = `${text.length} characters that are not JSON`;
-  if (!/^\s*[{[]/.test(text)) return { kind: "unreadable", reason };
+  if (!/^\s*[{[]/.test(text)) return { kind: "unreadable", problem: "not JSON", reason };
   return {
     kind: "unreadable",
+    problem: "not JSON",
     reason,
     answer: { id: null, error: new RpcError(RPC.parseError, "Parse error: the line is not valid JSON") },
   };
 }
 
 function readMessage(value: unknown): Message {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return { kind: "unreadable", reason: "not a JSON object" };
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    return { kind: "unreadable", problem: "not a message", reason: "not a JSON object" };
   const { id, method, params } = value as Record<string, unknown>;
   if (typeof method === "string") {
     if (id === undefined) return { kind: "notification", method, params };
     if (isRequestId(id)) return { kind: "request", id, method, params };
-    return { kind: "unreadable", reason: `the id of \`${method}\` is neither a string nor an integer` };
+    return { kind: "unreadable", problem: "not a message", reason: `the id of \`${method}\` is neither a string nor an integer` };
   }
-  if (!isRequestId(id)) return { kind: "unreadable", reason: "neither a request, a notification nor a response" };
+  if (!isRequestId(id)) return { kind: "unreadable", problem: "not a message", reason: "neither a request, a notification nor a response" };
   if ("error" in value) return { kind: "response", id, outcome: { error: readError(value.error) } };
   if ("result" in value) return { kind: "response", id, outcome: { result: value.result } };
   return {
     kind: "unreadable",
+    problem: "not a message",
     reason: "no method",
     answer: { id, error: new RpcError(RPC.invalidRequest, "Invalid request: `method` must be a string") },
   };

@@ -30,7 +30,7 @@ class Scene implements AsyncDisposable {
       unreadable: (reason) => this.unreadable.push(reason),
       failed: (method, error) => this.failed.push([method, error]),
     });
-    this.#running = this.peer.run();
+    this.#running = this.peer.run(near.incoming);
   }
 
   say(...messages: (object | string)[]): void {
@@ -335,7 +335,7 @@ describe("what is no message", () => {
       unreadable: (reason) => reported.push(reason),
       failed: () => {},
     });
-    await peer.run();
+    await peer.run(wire.incoming);
     await peer.idle();
     expect(sent.map((text) => JSON.parse(text))).toEqual([
       errorAnswer(null, -32600, "Message refused: 99 characters are more than this server takes in one message"),
@@ -372,11 +372,11 @@ it("what belongs to a request says so to the wire", async () => {
     close: async () => {},
   };
   const peer = new JsonRpcPeer(wire, { answer: async () => ({}), notified: () => {}, unreadable: () => {}, failed: () => {} });
-  await peer.run();
+  await peer.run(wire.incoming);
   await peer.idle();
   peer.notify("codex/event", {}, { relatedTo: "a" });
   expect(sent).toEqual([
-    ["a", { relatedTo: "a" }],
+    ["a", { relatedTo: "a", answer: "given" }],
     ["codex/event", { relatedTo: "a" }],
   ]);
 });
@@ -418,7 +418,7 @@ describe("a peer that closes", () => {
       close: async () => {},
     };
     const peer = new JsonRpcPeer(wire, { answer: () => work.promise, notified: () => {}, unreadable: () => {}, failed: () => {} });
-    await peer.run();
+    await peer.run(wire.incoming);
     work.resolve("done");
     await peer.idle();
     expect(sent).toEqual(['{"id":1,"jsonrpc":"2.0","result":"done"}']);

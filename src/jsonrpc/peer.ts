@@ -12,7 +12,7 @@ import {
   requestText,
   resultText,
 } from "./message.js";
-import type { Frame, Wire } from "./wire.js";
+import type { About, Frame, Outlet } from "./wire.js";
 
 /** What the owner of a peer does with what comes in. */
 export interface PeerRole {
@@ -45,7 +45,7 @@ const MAX_INCOMING_IN_FLIGHT = 1024;
 /** Our own requests that wait for an answer. */
 const MAX_OUTGOING_IN_FLIGHT = 1024;
 
-/** Both directions of JSON-RPC on one wire: correlation, cancellation, and everything settled when it closes. */
+/** Both directions of JSON-RPC with one counterpart: correlation, cancellation, and everything settled when it closes. */
 export class JsonRpcPeer {
   /** Arrays of messages are served only where the negotiated protocol has them. */
   acceptsBatches = false;
@@ -58,13 +58,30 @@ export class JsonRpcPeer {
   #interrupted: Error | undefined;
 
   constructor(
-    private readonly wire: Wire,
+    private readonly outlet: Outlet,
     private readonly role: PeerRole,
   ) {}
 
   /** Reads until the other side closes. The peer stays able to send what is still being worked on. */
-  async run(): Promise<void> {
-    for await (const frame of this.wire.incoming) this.#receive(frame);
+  async run(incoming: AsyncIterable<Frame>): Promise<void> {
+    for await (const frame of incoming) {
+      if ("text" in frame) this.receive(parseMessage(frame.text));
+      else this.#refuseLongFrame(frame.tooLongBytes);
+    }
+  }
+
+  /** For transports that look into a message before they know whom it is for. */
+  receive(parsed: Message | readonly Message[]): void {
+    if (this.#state.at === "closed") return;
+    if (isBatch(parsed)) return this.#receiveBatch(parsed);
+    this.#take(parsed, (text, about) => {
+      if (text !== undefined) this.outlet.send(text, about);
+    });
+  }
+
+  /** How many requests of the other side are being worked on. */
+  get servingCount(): number {
+    return this.#serving.size;
   }
 
   async request(method: string, params: unknown, options: RequestOptions = {}): Promise<unknown> {
@@ -81,7 +98,7 @@ export class JsonRpcPeer {
     };
     options.signal?.addEventListener("abort", abort, { once: true });
     try {
-      this.wire.send(requestText(id, method, params), options.relatedTo === undefined ? {} : { relatedTo: options.relatedTo });
+      this.outlet.send(requestText(id, method, params), options.relatedTo === undefined ? {} : { relatedTo: options.relatedTo });
       return await waiting.promise;
     } finally {
       this.#asked.delete(id);
@@ -89,25 +106,25 @@ export class JsonRpcPeer {
     }
   }
 
-  notify(method: string, params: unknown, about?: { readonly relatedTo?: RequestId }): void {
+  notify(method: string, params: unknown, about?: About): void {
     this.notifyText(notificationText(method, params), about);
   }
 
   /** For notifications sent by the thousand, whose text is put together without building the object. */
-  notifyText(text: string, about?: { readonly relatedTo?: RequestId }): void {
-    if (this.#state.at === "open") this.wire.send(text, about);
+  notifyText(text: string, about?: About): void {
+    if (this.#state.at === "open") this.outlet.send(text, about);
   }
 
-  /** See `Wire.congested`. */
+  /** See `Outlet.congested`. */
   congested(): Promise<void> | undefined {
-    return this.wire.congested();
+    return this.outlet.congested();
   }
 
-  /** Aborts a request of the other side; it gets no answer. False when no such request runs. */
+  /** Aborts a request of the other side; it gets no answer, unless it waits for one. False when no such request runs. */
   cancel(id: RequestId, reason: Error): boolean {
     const served = this.#serving.get(id);
     if (!served) return false;
-    served.silenced = true;
+    served.silenced = this.outlet.answersCancelled !== true;
     served.abort.abort(reason);
     return true;
   }
@@ -134,16 +151,6 @@ export class JsonRpcPeer {
     for (const served of this.#serving.values()) served.abort.abort(reason);
   }
 
-  #receive(frame: Frame): void {
-    if (this.#state.at === "closed") return;
-    if ("tooLongBytes" in frame) return this.#refuseLongFrame(frame.tooLongBytes);
-    const parsed = parseMessage(frame.text);
-    if (isBatch(parsed)) return this.#receiveBatch(parsed);
-    this.#take(parsed, (text, relatedTo) => {
-      if (text !== undefined) this.wire.send(text, { relatedTo });
-    });
-  }
-
   #take(message: Message, respond: Respond): void {
     switch (message.kind) {
       case "request":
@@ -159,8 +166,9 @@ export class JsonRpcPeer {
   }
 
   #refuseLongFrame(bytes: number): void {
+    if (this.#state.at === "closed") return;
     this.role.unreadable(`a message of ${bytes} characters was refused`);
-    this.wire.send(
+    this.outlet.send(
       errorText(
         null,
         new RpcError(RPC.invalidRequest, `Message refused: ${bytes} characters are more than this server takes in one message`),
@@ -173,34 +181,49 @@ export class JsonRpcPeer {
     if (!this.acceptsBatches || messages.length === 0) {
       this.role.unreadable("a batch, which the negotiated protocol does not have");
       const why = messages.length === 0 ? "an empty batch" : "batches exist only in protocol version 2025-03-26";
-      return this.wire.send(errorText(null, new RpcError(RPC.invalidRequest, `Invalid request: ${why}`)));
+      return this.outlet.send(errorText(null, new RpcError(RPC.invalidRequest, `Invalid request: ${why}`)));
     }
-    const expected = messages.filter((message) => message.kind === "request" || (message.kind === "unreadable" && message.answer)).length;
+    const expected = messages.filter((message) => message.kind === "request" || (message.kind === "unreadable" && message.answer));
+    const first = expected.find((message) => message.kind === "request");
     const answers: string[] = [];
-    let outstanding = expected;
+    let outstanding = expected.length;
     const collect: Respond = (text) => {
       if (text !== undefined) answers.push(text);
-      if (--outstanding === 0 && answers.length > 0 && this.#state.at === "open") this.wire.send(`[${answers.join(",")}]`);
+      if (--outstanding > 0 || answers.length === 0 || this.#state.at === "closed") return;
+      this.outlet.send(`[${answers.join(",")}]`, first ? { relatedTo: first.id, answer: "given" } : {});
     };
     for (const message of messages) this.#take(message, collect);
   }
 
   #serve(request: RequestMessage, respond: Respond): void {
     const refusal = this.#refusal(request.id);
-    if (refusal) return respond(errorText(request.id, refusal), request.id);
+    if (refusal) return respond(errorText(request.id, refusal), { relatedTo: request.id, answer: answerKind(refusal) });
     const served: ServedRequest = { abort: new AbortController(), silenced: false };
     this.#serving.set(request.id, served);
     if (this.#interrupted) served.abort.abort(this.#interrupted);
     const { id, method, params } = request;
-    const finish = (text: string) => {
+    const finish = (text: string, answer: About["answer"]) => {
       this.#serving.delete(id);
       if (this.#serving.size === 0) this.#becomeIdle();
       const silent = served.silenced || this.#state.at === "closed";
-      respond(silent ? undefined : text, id);
+      if (served.silenced) this.outlet.unanswered?.(id);
+      respond(silent ? undefined : text, { relatedTo: id, answer });
     };
-    this.role.answer({ id, method, params, signal: served.abort.signal }).then(
-      (result) => finish(resultText(id, result)),
-      (error: unknown) => finish(errorText(id, this.#toRpcError(method, error))),
+    const incoming: IncomingRequest = {
+      id,
+      method,
+      params,
+      // Dear to make, and most requests are answered without it.
+      get signal() {
+        return served.abort.signal;
+      },
+    };
+    this.role.answer(incoming).then(
+      (result) => finish(resultText(id, result), "given"),
+      (error: unknown) => {
+        const told = this.#toRpcError(method, error);
+        finish(errorText(id, told), answerKind(told));
+      },
     );
   }
 
@@ -231,12 +254,16 @@ export class JsonRpcPeer {
 }
 
 /** Takes one answer as text; undefined when there is none to give. */
-type Respond = (text: string | undefined, id?: RequestId) => void;
+type Respond = (text: string | undefined, about?: About) => void;
 
 interface ServedRequest {
   readonly abort: AbortController;
   /** Nothing more may be said to this request: it was cancelled. */
   silenced: boolean;
+}
+
+function answerKind({ code }: RpcError): NonNullable<About["answer"]> {
+  return code === RPC.busy ? "refused as busy" : "given";
 }
 
 function isBatch(parsed: Message | readonly Message[]): parsed is readonly Message[] {

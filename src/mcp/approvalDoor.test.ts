@@ -25,11 +25,12 @@ class Doorstep implements AsyncDisposable {
     this.#arrivals = far.incoming[Symbol.asyncIterator]();
     const role = { answer: () => Promise.resolve({}), notified: () => {}, unreadable: () => {}, failed: () => {} };
     this.#peer = new JsonRpcPeer(near, role);
-    this.#running = this.#peer.run();
+    this.#running = this.#peer.run(near.incoming);
     const signal = new AbortController().signal;
     const call = {
       requestId: 7,
       signal,
+      caller: undefined,
       progressToken: undefined,
       logLevel: () => undefined,
       peer: this.#peer,
@@ -80,7 +81,7 @@ describe("a client that can be asked", () => {
     const question = await step.received();
     expect(question).toMatchObject({ id: 0, method: "elicitation/create", params: { codex_call_id: "one", codex_mcp_tool_call_id: "7" } });
     step.answer(0, { result: { decision: "denied", reason: "no" } });
-    expect(await decision).toEqual({ kind: "denied", reason: "no" });
+    expect(await decision).toEqual({ kind: "denied", reason: "no", by: "elicitation" });
     await step.receivedNothing();
   });
 
@@ -89,11 +90,11 @@ describe("a client that can be asked", () => {
     const decisions = ["one", "two", "three"].map((name) => step.ask(name));
     const ids = [await step.received(), await step.received(), await step.received()].map(({ id }) => id);
     step.answer(ids[2], { result: { decision: "abort" } });
-    expect(await decisions[2]).toEqual({ kind: "abort" });
+    expect(await decisions[2]).toEqual({ kind: "abort", by: "elicitation" });
     step.answer(ids[0], { result: { decision: "approved" } });
-    expect(await decisions[0]).toEqual({ kind: "approved" });
+    expect(await decisions[0]).toEqual({ kind: "approved", by: "elicitation" });
     step.answer(ids[1], { result: { action: "decline" } });
-    expect(await decisions[1]).toEqual({ kind: "denied" });
+    expect(await decisions[1]).toEqual({ kind: "denied", by: "elicitation" });
   });
 
   it("that answers with an error has denied, and the reason says so", async () => {
@@ -101,7 +102,7 @@ describe("a client that can be asked", () => {
     const decision = step.ask("one");
     await step.received();
     step.answer(0, { error: { code: -32_601, message: "never heard of it" } });
-    expect(await decision).toEqual({ kind: "denied", reason: "the client could not answer: never heard of it" });
+    expect(await decision).toEqual({ kind: "denied", reason: "the client could not answer: never heard of it", by: "elicitation" });
   });
 
   it("is told when somebody else decided, and its answer counts no more", async () => {
@@ -135,7 +136,7 @@ describe("a client that cannot be asked", () => {
     ["deny", { staysInSandbox: true }, { kind: "denied", reason: expect.stringContaining("nobody can be asked") }],
   ] as const)("leaves it to %s: with %j it is %j", async ([fallback, reach, decision]) => {
     await using step = new Doorstep({ canElicit: false, fallback });
-    expect(await step.ask("one", reach)).toEqual(decision);
+    expect(await step.ask("one", reach)).toEqual({ ...decision, by: "fallback" });
     await step.receivedNothing();
   });
 
@@ -154,6 +155,6 @@ describe("a client that cannot be asked", () => {
     const decision = step.ask("one");
     expect(await step.received()).toMatchObject({ method: "elicitation/create" });
     step.answer(0, { result: { decision: "approved" } });
-    expect(await decision).toEqual({ kind: "approved" });
+    expect(await decision).toEqual({ kind: "approved", by: "elicitation" });
   });
 });

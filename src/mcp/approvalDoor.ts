@@ -44,7 +44,7 @@ export class ElicitationDoor {
     const { desk, fallback } = this.#door;
     if (this.#call.canElicit || fallback === "ask") return this.#asking.start(`approval ${request.id}`, () => this.#ask(request));
     const decision = decideWithoutClient(request.subject, fallback);
-    if (decision) desk.answer(request.id, decision);
+    if (decision) desk.answer(request.id, { ...decision, by: "fallback" });
   }
 
   async #ask(request: ApprovalRequest): Promise<void> {
@@ -54,11 +54,12 @@ export class ElicitationDoor {
     try {
       const params = elicitationParams(request, requestId, { emptyForm: this.#door.emptyForms === true });
       const options = { signal: abort.signal, withdrawWith: "notifications/cancelled", relatedTo: requestId };
-      this.#door.desk.answer(request.id, readDecision(await peer.request("elicitation/create", params, options), request.subject.kind));
+      const decision = readDecision(await peer.request("elicitation/create", params, options), request.subject.kind);
+      this.#door.desk.answer(request.id, { ...decision, by: "elicitation" });
     } catch (error) {
       // Withdrawn, or the client is gone: then the turn ends or somebody else has decided.
       if (!(error instanceof RpcError)) return;
-      this.#door.desk.answer(request.id, { kind: "denied", reason: `the client could not answer: ${describe(error)}` });
+      this.#door.desk.answer(request.id, { kind: "denied", reason: `the client could not answer: ${describe(error)}`, by: "elicitation" });
     } finally {
       this.#open.delete(request.id);
     }

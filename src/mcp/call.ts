@@ -1,5 +1,8 @@
 import type { RequestId } from "../jsonrpc/message.js";
 import type { JsonRpcPeer } from "../jsonrpc/peer.js";
+import type { TraceContext } from "../observability/traceContext.js";
+import type { TurnWatch } from "../threads/turn.js";
+import type { Caller } from "./caller.js";
 import type { LogLevel } from "./logMessage.js";
 import { type HandshakeRevision, hasStructuredContent } from "./revision.js";
 
@@ -7,6 +10,8 @@ import { type HandshakeRevision, hasStructuredContent } from "./revision.js";
 export interface Call {
   readonly requestId: RequestId;
   readonly signal: AbortSignal;
+  /** Undefined on stdio: the client is the user's own. */
+  readonly caller: Caller | undefined;
   readonly progressToken: string | number | undefined;
   /** From which level on the client wants log messages; undefined for none. */
   readonly logLevel: () => LogLevel | undefined;
@@ -14,6 +19,10 @@ export interface Call {
   /** The client said that it can put questions to a person. */
   readonly canElicit: boolean;
   readonly revision: HandshakeRevision | undefined;
+  /** The trace it belongs to, as the client said. */
+  readonly trace?: TraceContext | undefined;
+  /** Follows the turns it asks for. */
+  readonly watchTurn?: TurnWatch | undefined;
 }
 
 /** A client that never shook hands is taken for a current one, as Codex does. */

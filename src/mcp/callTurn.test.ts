@@ -9,8 +9,17 @@ import type { ThreadEvent } from "../threads/model.js";
 import { Turn } from "../threads/turn.js";
 import type { Call } from "./call.js";
 import { followTurn } from "./callTurn.js";
+import type { TurnCall } from "./tools/tool.js";
 
-const ALONE = { approvals: { desk: new ApprovalDesk(), fallback: "deny" as const }, observe: () => {} };
+/** A call whose answer is the outcome as it is. */
+function callOn(turn: Turn): TurnCall {
+  return {
+    turn,
+    approvals: { desk: new ApprovalDesk(), fallback: "deny" },
+    observe: () => {},
+    answer: (outcome) => ({ content: [], _meta: { outcome } }),
+  };
+}
 
 const THREAD = threadIdOf("01a1dd1a-6d22-73e1-88aa-ccf523ae5caa");
 const META = { requestId: 7, threadId: THREAD };
@@ -27,25 +36,23 @@ class Attachment {
 
   constructor(options: Partial<Pick<Call, "progressToken" | "logLevel">> = {}) {
     this.turn.begin();
-    this.outcome = followTurn(
-      this.turn,
-      {
-        requestId: 7,
-        signal: this.#cancelled.signal,
-        progressToken: undefined,
-        logLevel: () => undefined,
-        canElicit: false,
-        revision: undefined,
-        ...options,
-        peer: {
-          notify: (method, params) => this.sent.push([method, params]),
-          notifyText: (text) => this.sent.push(valueAt(JSON.parse(text), "params.msg.type")),
-          congested: () => this.congestion?.promise,
-          request: () => Promise.reject(new Error("not asked")),
-        },
+    const answer = followTurn(callOn(this.turn), {
+      requestId: 7,
+      signal: this.#cancelled.signal,
+      caller: undefined,
+      progressToken: undefined,
+      logLevel: () => undefined,
+      canElicit: false,
+      revision: undefined,
+      ...options,
+      peer: {
+        notify: (method, params) => this.sent.push([method, params]),
+        notifyText: (text) => this.sent.push(valueAt(JSON.parse(text), "params.msg.type")),
+        congested: () => this.congestion?.promise,
+        request: () => Promise.reject(new Error("not asked")),
       },
-      ALONE,
-    );
+    });
+    this.outcome = answer.then((result) => valueAt(result, "_meta.outcome"));
   }
 
   cancel(): void {
@@ -89,11 +96,16 @@ describe("a call attached to a turn", () => {
       request: () => Promise.reject(new Error("not asked")),
     };
     const signal = new AbortController().signal;
-    await followTurn(
-      turn,
-      { requestId: 7, signal, progressToken: undefined, logLevel: () => undefined, peer, canElicit: false, revision: undefined },
-      ALONE,
-    );
+    await followTurn(callOn(turn), {
+      requestId: 7,
+      signal,
+      caller: undefined,
+      progressToken: undefined,
+      logLevel: () => undefined,
+      peer,
+      canElicit: false,
+      revision: undefined,
+    });
     expect(sent.map((text) => valueAt(JSON.parse(text), "params.msg.type"))).toEqual(["warning", "task_complete"]);
   });
 

@@ -9,9 +9,11 @@ export class CodexEventWriter {
   readonly #where: Pick<Turn, "threadId" | "id">;
   readonly #beforeId: string;
   readonly #ofTurn: string;
-  /** What precedes the delta's text in each of a delta's two notifications. */
+  /** What precedes the item's id and the text in each of a delta's two notifications. */
   readonly #deltaStart: string;
   readonly #legacyDeltaStart: string;
+  /** The item whose deltas come now, and what precedes their text. */
+  #item: { readonly id: string; readonly start: string } | undefined;
 
   constructor(requestId: RequestId, turn: Pick<Turn, "threadId" | "id">) {
     this.#requestId = requestId;
@@ -29,11 +31,16 @@ export class CodexEventWriter {
     // Deltas come by the thousand: their text is put together around one escaped piece.
     if (event.type === "messageDelta") {
       const delta = JSON.stringify(event.delta);
-      return [`${this.#deltaStart}${JSON.stringify(event.itemId)},"delta":${delta}}}}`, `${this.#legacyDeltaStart}${delta}}}}`];
+      return [`${this.#startOfDeltas(event.itemId)}${delta}}}}`, `${this.#legacyDeltaStart}${delta}}}}`];
     }
     if (event.type === "threadConfigured") return [this.#configured(event)];
     const start = this.#startOf(event);
     return eventMsgs(event, { threadId: this.#where.threadId, turnId: this.#where.id }).map((msg) => `${start}${JSON.stringify(msg)}}}`);
+  }
+
+  #startOfDeltas(itemId: string): string {
+    if (this.#item?.id !== itemId) this.#item = { id: itemId, start: `${this.#deltaStart}${JSON.stringify(itemId)},"delta":` };
+    return this.#item.start;
   }
 
   /** Says beside Codex's own fields what really confines the commands. */

@@ -2,7 +2,8 @@ import { invalidParams, methodNotFound, RPC, RpcError } from "../jsonrpc/errors.
 import { isRequestId } from "../jsonrpc/message.js";
 import type { IncomingRequest } from "../jsonrpc/peer.js";
 import { isFields } from "../lib/fields.js";
-import { readProgressToken } from "./call.js";
+import { readTraceContext } from "../observability/traceContext.js";
+import { type Call, readProgressToken } from "./call.js";
 import { type CallToolResult, refusal } from "./callResult.js";
 import { initializeResult, readClientProfile } from "./initialize.js";
 import { isLogLevel, LOG_LEVELS } from "./logMessage.js";
@@ -46,15 +47,28 @@ async function callTool(session: Session, { id, params, signal }: IncomingReques
   if (!session.parts.tools.some((tool) => tool.name === name)) return refusal(`Unknown tool '${name}'`);
   const action = (await session.parts.actions()).get(name);
   if (!action) throw new Error(`the tool ${name} is listed but does nothing`);
-  return action(args, {
-    requestId: id,
-    signal,
-    progressToken: readProgressToken(params),
-    logLevel: () => session.logLevel,
-    peer: session.peer,
-    canElicit: session.profile?.elicitation ?? false,
-    revision: session.profile?.revision,
-  });
+  const leave = await session.parts.enterTurn?.(signal);
+  if (leave === "not wanted any more") return refusal("The call was cancelled before its turn began.");
+  try {
+    const call: Call = {
+      requestId: id,
+      signal,
+      caller: session.parts.caller,
+      progressToken: readProgressToken(params),
+      logLevel: () => session.logLevel,
+      peer: session.peer,
+      canElicit: session.profile?.elicitation ?? false,
+      revision: session.profile?.revision,
+      trace: readTraceContext(params),
+    };
+    const outcome = await action(args, call);
+    if (!("turn" in outcome)) return outcome;
+    // A handshake needs nothing of what follows turns.
+    const { followTurn } = await import("./callTurn.js");
+    return await followTurn(outcome, call);
+  } finally {
+    leave?.();
+  }
 }
 
 async function setLogLevel(session: Session, { params }: IncomingRequest): Promise<unknown> {

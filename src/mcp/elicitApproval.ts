@@ -1,13 +1,13 @@
 import type { ApprovalDecision, ApprovalRequest, ApprovalSubject } from "../approvals/model.js";
 import type { RequestId } from "../jsonrpc/message.js";
-import { isFields } from "../lib/fields.js";
+import { type Fields, isFields } from "../lib/fields.js";
 
 /** An approval as `elicitation/create` parameters: Codex's own, a form that any client can show, and a copy under `_meta`, which SDK clients keep. */
 export function elicitationParams(
   { threadId, turnId, subject, deadline }: ApprovalRequest,
   requestId: RequestId,
   { emptyForm = false }: { readonly emptyForm?: boolean } = {},
-): unknown {
+): Fields {
   const codex = {
     codex_mcp_tool_call_id: String(requestId),
     codex_event_id: turnId,

@@ -34,6 +34,7 @@ export function progressText(event: ThreadEvent): string | undefined {
     case "historyCompacted":
       return "Summarised the earlier conversation";
     case "warning":
+    case "backgroundNote":
       return event.message;
     default:
       return undefined;

@@ -1,24 +1,32 @@
 import type { RequestId } from "../jsonrpc/message.js";
 import { type IncomingRequest, JsonRpcPeer } from "../jsonrpc/peer.js";
-import type { Wire } from "../jsonrpc/wire.js";
+import type { Frame, Outlet } from "../jsonrpc/wire.js";
+import type { Caller } from "./caller.js";
 import type { ClientProfile } from "./initialize.js";
 import type { LogLevel } from "./logMessage.js";
 import { hasBatches } from "./revision.js";
 import type { ToolAction, ToolDeclaration } from "./tools/tool.js";
+import type { Place } from "./turnGate.js";
 
 /** What is done with what a client says; the table of methods is in dispatch.ts. */
 export interface Dispatch {
   answer(session: Session, request: IncomingRequest): Promise<unknown>;
   notified(session: Session, method: string, params: unknown): void;
+  /** The channel is gone, though its session may come back on another. */
+  left?(session: Session): void;
 }
 
 export interface SessionParts {
+  /** Who is at the other end of a network session; absent on stdio. */
+  readonly caller?: Caller | undefined;
   readonly dispatch: Dispatch;
   readonly engine: string;
   readonly env: NodeJS.ProcessEnv;
   readonly tools: readonly ToolDeclaration[];
   /** What the tools do. Loaded on first use, so that a handshake need not wait for the agent. */
   readonly actions: () => Promise<ReadonlyMap<string, ToolAction>>;
+  /** A place among the turns that may run at once. Absent where nobody is limited. */
+  readonly enterTurn?: (signal: AbortSignal) => Promise<Place>;
   /** Called once the client's handshake is answered: a good moment to load what its first call will need. */
   readonly welcomed: () => void;
   /** For people who look at the server's own output. */
@@ -32,10 +40,10 @@ export class Session {
   #profile: ClientProfile | undefined;
 
   constructor(
-    wire: Wire,
+    outlet: Outlet,
     readonly parts: SessionParts,
   ) {
-    this.peer = new JsonRpcPeer(wire, {
+    this.peer = new JsonRpcPeer(outlet, {
       answer: (request) => parts.dispatch.answer(this, request),
       notified: (method, params) => parts.dispatch.notified(this, method, params),
       unreadable: (reason) => parts.report(`ignored a message: ${reason}`),
@@ -64,9 +72,14 @@ export class Session {
     this.peer.interrupt(reason);
   }
 
+  /** The client's channel is gone; what it asked in this session waits for it. */
+  leave(): void {
+    this.parts.dispatch.left?.(this);
+  }
+
   /** Serves the client until it closes its side. */
-  run(): Promise<void> {
-    return this.peer.run();
+  run(incoming: AsyncIterable<Frame>): Promise<void> {
+    return this.peer.run(incoming);
   }
 
   close(reason: Error): void {

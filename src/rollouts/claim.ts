@@ -24,7 +24,7 @@ export function parseClaim(name: string): Claim | undefined {
 const LAPSES_AFTER_MS = 120_000;
 
 /** Its process is gone; where we cannot ask for the process, it has not been refreshed for long. */
-export function isAbandoned(claim: Claim, folder: string): boolean {
+export function isAbandoned(claim: Omit<Claim, "threadId">, folder: string): boolean {
   if (claim.place === ownRun().place) return !isRunning(claim);
   const file = statSync(path.join(folder, claim.name), { throwIfNoEntry: false });
   return file === undefined || Date.now() - file.mtimeMs > LAPSES_AFTER_MS;

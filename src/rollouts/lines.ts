@@ -56,6 +56,7 @@ function linesOf(event: ThreadEvent, stamp: { readonly threadId: ThreadId; reado
     case "approvalDecided":
     case "planUpdated":
     case "warning":
+    case "backgroundNote":
     case "modelRetry":
     case "turnCompleted":
     case "turnFailed":

@@ -1,5 +1,4 @@
-import type { Dirent } from "node:fs";
-import { readdir } from "node:fs/promises";
+import { type Dirent, promises } from "node:fs";
 import path from "node:path";
 import { errorCode } from "../lib/errors.js";
 import { type ThreadId, timeOfUuid } from "../lib/ids.js";
@@ -54,7 +53,8 @@ function rolloutIn(folder: string, entries: readonly Dirent[], id: ThreadId): st
 
 async function entriesOf(folder: string): Promise<readonly Dirent[]> {
   try {
-    return await readdir(folder, { withFileTypes: true });
+    // By way of node:fs, which loads this half of itself when it is first used: a new thread does not need it.
+    return await promises.readdir(folder, { withFileTypes: true });
   } catch (error) {
     if (errorCode(error) === "ENOENT" || errorCode(error) === "ENOTDIR") return [];
     throw storageFailure("look for threads in", folder, error);

@@ -1,4 +1,5 @@
-import { type FileHandle, open } from "node:fs/promises";
+import { promises } from "node:fs";
+import type { FileHandle } from "node:fs/promises";
 import { type Fields, isFields } from "../lib/fields.js";
 import { StorageFailed } from "../threads/errors.js";
 import type { TokenUsageInfo } from "../threads/model.js";
@@ -22,7 +23,7 @@ interface ReadRollout {
  */
 export async function readRollout(path: string): Promise<ReadRollout> {
   try {
-    await using file = await open(path, "r");
+    await using file = await promises.open(path, "r");
     const { ino: inode, size } = await file.stat();
     if (size === 0) throw unusable(path, "empty session file");
     const { start, turn, usage, replay } = await tellStory(file);

@@ -1,7 +1,7 @@
 import type { ApprovalDecision, ApprovalSubject } from "../approvals/model.js";
 import type { ThreadId, TurnId } from "../lib/ids.js";
 import type { ThreadEvent, ThreadSettings, TurnInput } from "./model.js";
-import type { ThreadHistory } from "./store.js";
+import type { ThreadHistory, ThreadRecord } from "./store.js";
 
 export type EngineName = "native" | "scripted" | "codex";
 
@@ -28,6 +28,8 @@ export interface EngineThread {
   readonly opening: readonly ThreadEvent[];
   /** What really confines commands of this thread. */
   readonly sandboxBackend?: string;
+  /** Present when the engine keeps its threads itself: nothing else is recorded then. */
+  readonly kept?: KeptThread;
   /**
    * Runs one turn. Each batch is what became known at once. The last event is the turn's only end; when `ctx.signal` aborts,
    * that end is `turnAborted` and everything the turn had started is gone by then. Never called while a turn runs.
@@ -37,10 +39,19 @@ export interface EngineThread {
   close?(): Promise<void>;
 }
 
+/** A thread as its engine keeps it, which may have chosen the id and filled in settings that nobody stated. */
+export interface KeptThread {
+  readonly id: ThreadId;
+  readonly settings: ThreadSettings;
+  readonly record: ThreadRecord;
+}
+
 export interface TurnContext {
   readonly threadId: ThreadId;
   readonly turnId: TurnId;
   readonly signal: AbortSignal;
+  /** Nothing of this turn may leave the sandbox, whatever was approved on the thread before and whatever a rule allows. */
+  readonly confined: boolean;
   /** The one question an engine may ask upward. Readers see it and how it was decided. Rejects when the turn is interrupted or the question withdrawn meanwhile. */
   readonly ask: (subject: ApprovalSubject, withdrawn?: AbortSignal) => Promise<ApprovalDecision>;
 }

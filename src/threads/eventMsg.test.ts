@@ -310,6 +310,9 @@ const PINS: { readonly [Type in ThreadEvent["type"]]: readonly Pin<Type>[] } = {
   ],
   historyCompacted: [{ event: { type: "historyCompacted", message: "summary", replacement: [] }, msgs: ['{"type":"context_compacted"}'] }],
   warning: [{ event: { type: "warning", message: "careful" }, msgs: ['{"type":"warning","message":"careful"}'] }],
+  backgroundNote: [
+    { event: { type: "backgroundNote", message: "by the way" }, msgs: ['{"type":"background_event","message":"by the way"}'] },
+  ],
   modelRetry: [
     {
       event: { type: "modelRetry", attempt: 1, limit: 2, cause: "stream disconnected" },

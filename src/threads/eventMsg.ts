@@ -120,6 +120,8 @@ export function eventMsgs(event: ThreadEvent, where: Where): EventMsg[] {
       return [{ type: "context_compacted" }];
     case "warning":
       return [{ type: "warning", message: event.message }];
+    case "backgroundNote":
+      return [{ type: "background_event", message: event.message }];
     case "modelRetry":
       return [
         {

@@ -117,6 +117,10 @@ export interface ThreadSettings {
   readonly toolOutputTokenLimit?: number;
   readonly webSearch?: "disabled" | "cached" | "live";
   readonly features: Readonly<Record<string, boolean>>;
+  /** What was said beside config.toml (profile, command line, call), for an engine that reads config.toml itself. */
+  readonly stated?: Readonly<Record<string, unknown>>;
+  /** Nobody named the model beside config.toml: an engine that has models of its own chooses. */
+  readonly modelIsDefault?: boolean;
   /** Remarks about the configuration worth telling the caller (unknown keys and the like). */
   readonly notices: readonly string[];
 }
@@ -292,6 +296,8 @@ export type ThreadEvent =
   /** The history was replaced by a summary; `replacement` is the new history. */
   | { readonly type: "historyCompacted"; readonly message: string; readonly replacement: readonly RawItem[] }
   | { readonly type: "warning"; readonly message: string }
+  /** Something worth a line in a log, of no consequence to the turn. */
+  | { readonly type: "backgroundNote"; readonly message: string }
   | { readonly type: "modelRetry"; readonly attempt: number; readonly limit: number; readonly cause: string }
   // a turn ends, once
   | { readonly type: "turnCompleted"; readonly lastMessage: string | null }

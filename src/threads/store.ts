@@ -55,3 +55,11 @@ export interface StoredSettings {
   readonly baseInstructions?: string;
   readonly developerInstructions?: string;
 }
+
+/** Remembers beyond this process who started a thread. Threads of the user's own have no owner. */
+export interface ThreadOwners {
+  /** Comes back when it is on the disk. Throws `StorageFailed`. */
+  keep(id: ThreadId, owner: string): Promise<void>;
+  /** Undefined for a thread without one. Throws `StorageFailed` when there is one and it cannot be told who. */
+  ownerOf(id: ThreadId): Promise<string | undefined>;
+}

@@ -325,7 +325,11 @@ describe("a question of the engine", () => {
     await vi.waitFor(() => expect(desk.pending()).toHaveLength(1));
     withdrawal.abort(new Error("never mind"));
     expect((await reading).slice(1)).toEqual([
-      { type: "approvalDecided", id: expect.any(String), decision: { kind: "denied", reason: "the question was withdrawn" } },
+      {
+        type: "approvalDecided",
+        id: expect.any(String),
+        decision: { kind: "denied", reason: "the question was withdrawn", by: "withdrawal" },
+      },
       { type: "turnCompleted", lastMessage: "never mind" },
     ]);
     expect(desk.pending()).toEqual([]);

@@ -1,12 +1,12 @@
 import type { ApprovalDesk } from "../approvals/desk.js";
-import type { ApprovalDecision, ApprovalSubject } from "../approvals/model.js";
 import { AppError, describe } from "../lib/errors.js";
 import { type ThreadId, type TurnId, turnIdOf } from "../lib/ids.js";
 import type { EngineThread } from "./engine.js";
 import { TooManyQueuedTurns } from "./errors.js";
-import type { ThreadEvent, ThreadSettings, TurnInput } from "./model.js";
+import type { ThreadEvent, ThreadSettings } from "./model.js";
+import { questionsOf } from "./questions.js";
 import type { ThreadRecord, WriterLease } from "./store.js";
-import { Turn } from "./turn.js";
+import { Turn, type TurnRequest } from "./turn.js";
 
 /** Replies that may wait behind a running turn. */
 const MAX_QUEUED_TURNS = 32;
@@ -55,7 +55,7 @@ export class Thread {
   }
 
   /** The first turn, which also shows how the thread opened. */
-  begin(input: TurnInput, turnId: TurnId): Turn {
+  begin(input: TurnRequest, turnId: TurnId): Turn {
     this.#untold = [
       {
         type: "threadConfigured",
@@ -70,7 +70,7 @@ export class Thread {
   }
 
   /** A further turn; runs when the ones before it have ended. */
-  reply(input: TurnInput): Turn {
+  reply(input: TurnRequest): Turn {
     if (this.#queue.length > MAX_QUEUED_TURNS) throw new TooManyQueuedTurns(this.id, MAX_QUEUED_TURNS);
     return this.#enqueue(new Turn(this.id, turnIdOf(String(this.#replies++)), input));
   }
@@ -131,7 +131,10 @@ export class Thread {
       turn.publish(events);
     };
     let engineThread: EngineThread;
+    const { limits } = turn.input;
     try {
+      // A link on the way to its folder may lead elsewhere by now.
+      limits?.check(this.settings);
       engineThread = this.#engineThread ??= await this.#reload();
       if (this.#untold.length > 0) tell(this.#untold);
       this.#untold = [];
@@ -142,25 +145,14 @@ export class Thread {
     }
     try {
       const { id: turnId, threadId, signal } = turn;
-      const ask = async (subject: ApprovalSubject, withdrawn?: AbortSignal): Promise<ApprovalDecision> => {
-        const until = withdrawn ? AbortSignal.any([signal, withdrawn]) : signal;
-        const { request, decision } = this.#desk.ask({ threadId, turnId, subject, signal: until });
-        const tellDecision = (decided: ApprovalDecision) => tell([{ type: "approvalDecided", id: request.id, decision: decided }]);
-        tell([{ type: "approvalRequested", request }]);
-        try {
-          const decided = await decision;
-          tellDecision(decided);
-          return decided;
-        } catch (error) {
-          // The turn goes on without the answer: whoever shows the question must learn that it is gone.
-          if (!signal.aborted) tellDecision({ kind: "denied", reason: "the question was withdrawn" });
-          throw error;
-        }
-      };
-      for await (const batch of engineThread.run(turn.input, { threadId, turnId, signal, ask })) {
+      const ask = questionsOf(turn, this.#desk, tell);
+      const context = { threadId, turnId, signal, confined: limits?.confinement !== undefined, ask };
+      for await (const batch of engineThread.run(turn.input, context)) {
         tell(batch);
+        if (!batch.some(precedesSideEffects)) continue;
         // What is about to change the world is on record before it does: the engine waits for this loop.
-        if (batch.some(precedesSideEffects)) await lease.sync();
+        await lease.sync();
+        limits?.check(this.settings);
       }
       if (turn.ended) return "ended";
       turn.publish([failed(new Error("the engine stopped without saying how the turn ended"))]);

@@ -4,10 +4,11 @@ import { newThreadId, type ThreadId, type TurnId } from "../lib/ids.js";
 import { Tasks } from "../lib/tasks.js";
 import type { Engine, EngineThread } from "./engine.js";
 import { ThreadNotFound } from "./errors.js";
-import type { ThreadSettings, TurnInput } from "./model.js";
+import type { TurnLimits } from "./limits.js";
+import type { ThreadSettings } from "./model.js";
 import type { StoredSettings, StoredThread, ThreadStore } from "./store.js";
 import { Thread, type ThreadParts } from "./thread.js";
-import type { Turn } from "./turn.js";
+import type { Turn, TurnRequest } from "./turn.js";
 
 /** How often idle threads are looked for: about as often as they may be found, within reason. */
 const SWEEP_MS = { least: 1_000, most: 60_000 };
@@ -25,6 +26,11 @@ export interface RegistryOptions {
   readonly report?: (line: string) => void;
 }
 
+export interface FirstTurnRequest extends TurnRequest {
+  /** Told the thread's id before anything of the thread is visible; when it fails, there is no thread. */
+  readonly opened?: ((id: ThreadId) => Promise<void>) | undefined;
+}
+
 /** The threads this process has loaded. One that is not loaded comes back from the store when it is named. */
 export class ThreadRegistry {
   readonly #loaded = new Map<ThreadId, Thread>();
@@ -39,17 +45,27 @@ export class ThreadRegistry {
   }
 
   /** Opens a thread and begins its first turn. */
-  async start(settings: ThreadSettings, input: TurnInput, turnId: TurnId): Promise<Turn> {
+  async start(settings: ThreadSettings, input: FirstTurnRequest, turnId: TurnId): Promise<Turn> {
     const { engine, store } = this.options;
-    const id = newThreadId();
-    const engineThread = await engine.openThread({ id, settings });
-    const record = store.create({ id, settings, engine: engine.name });
-    return this.#keep({ id, settings, record, engineThread }).begin(input, turnId);
+    const opening = { id: newThreadId(), settings };
+    // Opening alone already reads files of the thread's folder and starts servers in it.
+    input.limits?.check(settings);
+    const engineThread = await engine.openThread(opening);
+    const kept = engineThread.kept ?? { ...opening, record: store.create({ ...opening, engine: engine.name }) };
+    try {
+      input.limits?.check(kept.settings);
+      await input.opened?.(kept.id);
+    } catch (error) {
+      this.#retire(engineThread);
+      throw error;
+    }
+    return this.#keep({ ...kept, engineThread }).begin(input, turnId);
   }
 
   /** A further turn on a thread, loaded or stored. Throws `ThreadNotFound`. */
-  async reply(id: ThreadId, input: TurnInput): Promise<Turn> {
-    const thread = this.#loaded.get(id) ?? (await this.#load(id));
+  async reply(id: ThreadId, input: TurnRequest): Promise<Turn> {
+    const thread = this.#loaded.get(id) ?? (await this.#load(id, input.limits));
+    input.limits?.check(thread.settings);
     return thread.reply(input);
   }
 
@@ -84,27 +100,37 @@ export class ThreadRegistry {
   }
 
   #keep(parts: Pick<ThreadParts, "id" | "settings" | "record" | "engineThread">): Thread {
-    const retire = (engineThread: EngineThread) => this.#retired.start("retired thread", async () => engineThread.close?.());
+    const retire = (engineThread: EngineThread) => this.#retire(engineThread);
     const reload = () => this.#reopen(parts.id, parts.settings);
     const thread = new Thread({ ...parts, desk: this.options.desk, retire, reload });
     this.#loaded.set(parts.id, thread);
     return thread;
   }
 
-  /** Two replies that name the same stored thread at once must not load it twice. */
-  #load(id: ThreadId): Promise<Thread> {
+  #retire(engineThread: EngineThread): void {
+    this.#retired.start("retired thread", async () => engineThread.close?.());
+  }
+
+  /** Two replies that name the same stored thread at once must not load it twice; what one of them may not, the other perhaps may. */
+  async #load(id: ThreadId, limits: TurnLimits | undefined): Promise<Thread> {
     const running = this.#loading.get(id);
-    if (running) return running;
-    const loading = this.#open(id).finally(() => this.#loading.delete(id));
+    if (running) {
+      const thread = await running.catch((error: unknown) => {
+        if (error instanceof ThreadNotFound) throw error;
+      });
+      return thread ?? this.#loaded.get(id) ?? this.#load(id, limits);
+    }
+    const loading = this.#open(id, limits).finally(() => this.#loading.delete(id));
     this.#loading.set(id, loading);
     return loading;
   }
 
-  async #open(id: ThreadId): Promise<Thread> {
+  async #open(id: ThreadId, limits: TurnLimits | undefined): Promise<Thread> {
     const { record, history } = await this.#stored(id);
     const settings = this.options.settingsOf(history.settings);
+    limits?.check(settings);
     const engineThread = await this.options.engine.openThread({ id, settings, history });
-    return this.#keep({ id, settings, record, engineThread });
+    return this.#keep({ id, settings, record, ...engineThread.kept, engineThread });
   }
 
   async #reopen(id: ThreadId, settings: ThreadSettings): Promise<EngineThread> {

@@ -2,12 +2,23 @@ import { deferred } from "../lib/deferred.js";
 import type { ThreadId, TurnId } from "../lib/ids.js";
 import { condenseEvents, weighEvent } from "./condense.js";
 import { EventLog } from "./eventLog.js";
+import type { TurnLimits } from "./limits.js";
 import { isTurnEnd, type ThreadEvent, type TurnEnd, type TurnInput, type TurnOutcome } from "./model.js";
 
 /** What a running turn keeps for readers that are behind or come back. */
 const LOG_LIMIT_BYTES = 8 * 1024 * 1024;
 /** An interrupted engine has this long to end its turn by itself. */
 const INTERRUPT_GRACE_MS = 2_000;
+
+/** What somebody asks of a thread, and how far it may go. */
+export interface TurnRequest extends TurnInput {
+  /** Absent: as far as the thread's settings and approvals let it. */
+  readonly limits?: TurnLimits | undefined;
+  readonly watch?: TurnWatch | undefined;
+}
+
+/** Told of a turn when it is asked for, then of every event the moment it is published. For logs and counts: quick, and never throws. */
+export type TurnWatch = (turn: Turn) => (event: ThreadEvent) => void;
 
 /** One exchange on a thread: queued → running → ended, with a log anyone may read and an outcome anyone may await. */
 export class Turn {
@@ -17,12 +28,15 @@ export class Turn {
   readonly #abort = new AbortController();
   #overdue: NodeJS.Timeout | undefined;
   #state: "queued" | "running" | "ended" = "queued";
+  readonly #watched: ((event: ThreadEvent) => void) | undefined;
 
   constructor(
     readonly threadId: ThreadId,
     readonly id: TurnId,
-    readonly input: TurnInput,
-  ) {}
+    readonly input: TurnRequest,
+  ) {
+    this.#watched = input.watch?.(this);
+  }
 
   get signal(): AbortSignal {
     return this.#abort.signal;
@@ -51,6 +65,7 @@ export class Turn {
   publish(events: readonly ThreadEvent[]): void {
     if (this.#state === "ended") return;
     this.log.append(events);
+    if (this.#watched) for (const event of events) this.#watched(event);
     const last = events.at(-1);
     if (last && isTurnEnd(last)) this.#end(last);
   }

@@ -10,8 +10,8 @@ import { setImmediate as loopTurn } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { StreamWire } from "../jsonrpc/streamWire.js";
 import { deferred } from "../lib/deferred.js";
-import { StreamWire } from "./stdio.js";
 
 const folder = mkdtempSync(path.join(tmpdir(), "stdio-"));
 afterAll(() => rmSync(folder, { recursive: true }));

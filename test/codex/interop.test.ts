@@ -1,19 +1,19 @@
-// Opt-in: CODEX_INTEROP=1 installs published Codex versions and proves that they and we continue each other's threads.
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { cacheFolder, codexProgram } from "../bench/peers.js";
-import { type IncomingRequest, JsonRpcPeer } from "../src/jsonrpc/peer.js";
-import { deferred } from "../src/lib/deferred.js";
-import { StreamWire } from "../src/transports/stdio.js";
-import { startResponsesServer } from "./support/responsesServer.js";
+import { cacheFolder } from "../../bench/peers.js";
+import { type IncomingRequest, JsonRpcPeer } from "../../src/jsonrpc/peer.js";
+import { StreamWire } from "../../src/jsonrpc/streamWire.js";
+import { deferred } from "../../src/lib/deferred.js";
+import { publishedCodex } from "../support/codexPeers.js";
+import { startResponsesServer } from "../support/responsesServer.js";
 
 const VERSIONS = ["0.166.0", "0.152.1"];
 
-describe.runIf(process.env["CODEX_INTEROP"] === "1").each(VERSIONS)("with the real Codex %s", (version) => {
-  it("each continues the other's threads with everything that was said", { timeout: 120_000 }, async () => {
-    const program = await codexProgram({ version, start: "native", signal: AbortSignal.timeout(100_000) });
+describe.each(VERSIONS)("with the real Codex %s", (version) => {
+  it("each continues the other's threads with everything that was said", { timeout: 240_000 }, async ({ skip }) => {
+    const program = (await publishedCodex(version)) ?? skip("it cannot be installed");
     await using model = await startResponsesServer();
     const place = makePlace(model.url);
 
@@ -75,7 +75,7 @@ function connect(program: string, args: readonly string[], place: Place, notifie
   const wire = new StreamWire(child.stdout, { stream: child.stdin, write: child.stdin.write.bind(child.stdin) });
   const answer = async ({ method }: IncomingRequest) => Promise.reject(new Error(`unexpected request ${method}`));
   const peer = new JsonRpcPeer(wire, { answer, notified, unreadable: () => {}, failed: () => {} });
-  const running = peer.run();
+  const running = peer.run(wire.incoming);
   return {
     peer,
     stop: async () => {
@@ -87,7 +87,7 @@ function connect(program: string, args: readonly string[], place: Place, notifie
 }
 
 function startOurs(place: Place) {
-  const { peer, stop } = connect(process.execPath, [path.resolve("dist/main.js"), "mcp-server"], place, () => {});
+  const { peer, stop } = connect(process.execPath, [path.resolve("dist/main.js"), "mcp-server", "--engine", "native"], place, () => {});
   const call = async (name: string, args: Record<string, unknown>) => {
     const result = (await peer.request("tools/call", { name, arguments: args })) as {
       structuredContent: { threadId: string; content: string };

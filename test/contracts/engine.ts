@@ -9,19 +9,27 @@ import { historyOf, lastMessageOf, playTurn } from "../support/turns.js";
 export interface EngineUnderTest extends AsyncDisposable {
   readonly engine: Engine;
   readonly settings: ThreadSettings;
+  /** Absent: it takes whatever the test has. */
+  readonly longestPrompt?: number;
+}
+
+export interface ContractOptions {
+  /** The engine that goes on with what `before` keeps, if it keeps its threads itself. */
+  readonly makeEngine: (before?: EngineUnderTest) => Promise<EngineUnderTest>;
+  readonly timeoutMs?: number;
 }
 
 /** How long an interrupted turn may take to end. */
 const GRACE_MS = 2_000;
 
 /** What every engine promises to `threads`, whatever it is made of. */
-export function engineContract(name: string, makeEngine: () => Promise<EngineUnderTest>): void {
+export function engineContract(name: string, { makeEngine, timeoutMs = 20_000 }: ContractOptions): void {
   async function withThread(check: (thread: EngineThread, under: EngineUnderTest) => Promise<void>): Promise<void> {
     await using under = await makeEngine();
     await check(await openThread(under), under);
   }
 
-  describe(`a turn of the ${name} engine`, () => {
+  describe(`a turn of the ${name} engine`, { timeout: timeoutMs }, () => {
     it.each([
       "!say two words",
       "!think it over\n!say two words",
@@ -78,9 +86,9 @@ export function engineContract(name: string, makeEngine: () => Promise<EngineUnd
         expect(text.trim().split(/\s+/)).toHaveLength(5000);
       }));
 
-    it("takes a prompt of 5 MB, and so does the turn after it", () =>
-      withThread(async (thread) => {
-        const prompt = `!say read it\n${"lorem ipsum ".repeat(440_000)}`;
+    it("takes a prompt of 5 MB or as long as it can be, and so does the turn after it", () =>
+      withThread(async (thread, { longestPrompt }) => {
+        const prompt = `!say read it\n${"lorem ipsum ".repeat(440_000)}`.slice(0, longestPrompt);
         const events = await playTurn(thread, prompt);
         expect(lastMessageOf(events)).toBe("read it");
         const [item] = events.flatMap((event) => (event.type === "itemCompleted" ? [event.item] : []));
@@ -89,7 +97,7 @@ export function engineContract(name: string, makeEngine: () => Promise<EngineUnd
       }));
   });
 
-  describe(`an interrupted turn of the ${name} engine`, () => {
+  describe(`an interrupted turn of the ${name} engine`, { timeout: timeoutMs }, () => {
     it("ends as interrupted, wherever it is, and the next turn works", () =>
       withThread(async (thread) => {
         const prompt = "!think hm\n!plan look|act\n!slow 3 2\n";
@@ -133,7 +141,7 @@ export function engineContract(name: string, makeEngine: () => Promise<EngineUnd
   });
 
   // The scripted model plays the newest script it is shown: a prompt without one repeats the script before, if that is remembered.
-  describe(`a thread of the ${name} engine`, () => {
+  describe(`a thread of the ${name} engine`, { timeout: timeoutMs }, () => {
     it("opens without ending anything", () =>
       withThread(async (thread) => {
         expect(thread.opening.filter(isTurnEnd)).toEqual([]);
@@ -153,15 +161,17 @@ export function engineContract(name: string, makeEngine: () => Promise<EngineUnd
       ["a turn that was interrupted", "!say alpha", "turnAborted"],
     ])("goes on from what was recorded of it, after %s", (_what, prompt, end) =>
       withThread(async (_unused, under) => {
-        const id = newThreadId();
+        const proposed = newThreadId();
         const { settings } = under;
-        const first = await under.engine.openThread({ id, settings });
+        const first = await under.engine.openThread({ id: proposed, settings });
         const recorded = [...first.opening, ...(await playTurn(first, prompt))];
         if (end === "turnFailed") recorded.push(...(await playTurn(first, "!status 400\n!say alpha")));
         if (end === "turnAborted") recorded.push(...(await interruptAfter(first, "go on", 1)).events);
         expect(recorded.at(-1)?.type).toBe(end);
 
-        await using other = await makeEngine();
+        const { id } = first.kept ?? { id: proposed };
+        if (first.kept) await under.engine.close?.();
+        await using other = await makeEngine(under);
         const history = historyOf(recorded, settings.cwd);
         const reopened = await other.engine.openThread({ id, settings: other.settings, history });
         expect(lastMessageOf(await playTurn(reopened, "!say beta"))).toBe("beta");
@@ -172,7 +182,8 @@ export function engineContract(name: string, makeEngine: () => Promise<EngineUnd
     it("remembers, when reopened, what was said before", () =>
       withThread(async (first, { engine, settings }) => {
         const recorded = [...first.opening, ...(await playTurn(first, "!say alpha"))];
-        const reopened = await engine.openThread({ id: newThreadId(), settings, history: historyOf(recorded, settings.cwd) });
+        const { id } = first.kept ?? { id: newThreadId() };
+        const reopened = await engine.openThread({ id, settings, history: historyOf(recorded, settings.cwd) });
         expect(lastMessageOf(await playTurn(reopened, "go on"))).toBe("alpha");
       }));
 
@@ -200,7 +211,7 @@ function openThread({ engine, settings }: EngineUnderTest): Promise<EngineThread
 
 interface Interrupted {
   readonly events: readonly ThreadEvent[];
-  /** The end came together with the event to stop at. */
+  /** The end came together with the event to stop at, or before it. */
   readonly tooLate: boolean;
   readonly graceMs: number;
 }
@@ -209,7 +220,7 @@ async function interruptAfter(thread: EngineThread, prompt: string, count: numbe
   const abort = new AbortController();
   let seen = 0;
   let interruptedAt: number | undefined;
-  let tooLate = false;
+  let tooLate = true;
   const events = await playTurn(thread, prompt, {
     signal: abort.signal,
     onBatch(batch) {

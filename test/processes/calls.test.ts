@@ -26,7 +26,7 @@ describe.concurrent("a cancelled call", () => {
   it("right after it was sent is stopped as well, and its thread goes on with its context, here and after a restart", async () => {
     await using stage = await setStage();
     await using model = await startResponsesServer();
-    const start = { stage, args: [], config: mockProvider(model.url) };
+    const start = { stage, args: ["--engine", "native"], config: mockProvider(model.url) };
     await using server = await startServer(start);
     const call = server.call("codex", { prompt: "!hang" });
     server.cancel(call.id);

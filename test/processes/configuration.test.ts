@@ -77,7 +77,7 @@ describe.concurrent("a server that cannot start says why in one sentence and end
       stderr: [
         "error: unexpected argument '--bogus' found",
         "",
-        "Usage: codex-mcp-server [mcp-server|doctor] [OPTIONS]",
+        "Usage: codex-mcp-server [mcp-server|serve|doctor] [OPTIONS]",
         "",
         "For more information, try '--help'.",
       ],
@@ -85,11 +85,11 @@ describe.concurrent("a server that cannot start says why in one sentence and end
     });
   });
 
-  it("when asked for what is not built yet, with exit code 2", async () => {
-    const { code, stderr } = await refusalOf({ args: ["serve", "--port", "0"] });
+  it("when a flag of a listening server is given to one on stdio, with exit code 2", async () => {
+    const { code, stderr } = await refusalOf({ args: ["--token", "0123456789abcdef"] });
     expect({ code, first: stderr[0] }).toEqual({
       code: 2,
-      first: "error: --port cannot be used: This version serves MCP on stdio only; HTTP and WebSocket are not built yet.",
+      first: "error: --token is for a server that listens: add --port, or use 'serve'",
     });
   });
 });
@@ -172,7 +172,7 @@ describe.concurrent("settings", () => {
 
 describe.concurrent("credentials", () => {
   it("that are missing fail the call with the remedy, and the server stays up", async () => {
-    await using server = await startServer({ args: [] });
+    await using server = await startServer({ args: ["--engine", "native"] });
     const call = server.call("codex", { prompt: "hi" });
     expect(await call.result()).toEqual(
       failed(await call.threadId(), expect.stringMatching(/^No API key for the OpenAI provider: set OPENAI_API_KEY/), "native"),
@@ -188,7 +188,7 @@ describe.concurrent("credentials", () => {
       "env_key_instructions = 'Ask the admin.'",
     ];
     await using server = await startServer({
-      args: [],
+      args: ["--engine", "native"],
       config: `model_provider = 'mock'\n[model_providers.mock]\n${provider.join("\n")}\n`,
     });
     const call = server.call("codex", { prompt: "hi" });

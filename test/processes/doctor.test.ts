@@ -69,6 +69,7 @@ Ready: a call can work.
         "ok     engine       native, model big-one, provider mock",
         "ok     credentials  found",
         `ok     provider     ${model.url}/models answered (status 200)`,
+        "note   codex        none is on PATH (npm install -g @openai/codex, or --codex-bin PATH)",
         "",
         "Ready: a call can work.",
         "",

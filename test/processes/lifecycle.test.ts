@@ -217,7 +217,7 @@ describe.concurrent("after a restart", () => {
   it("a thread whose server was killed in a turn goes on after the last event on disk", async () => {
     await using stage = await setStage();
     await using model = await startResponsesServer();
-    const start = { stage, args: [], config: mockProvider(model.url) };
+    const start = { stage, args: ["--engine", "native"], config: mockProvider(model.url) };
     await using first = await startServer(start);
     const call = first.call("codex", { prompt: "!plan look|answer\n!slow 1000 20" });
     await call.event("agent_message_delta");

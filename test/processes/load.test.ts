@@ -15,7 +15,7 @@ const MEMORY_CAN_BE_SEEN = existsSync("/proc/self/status");
 describe("large and many", { timeout: TIMEOUT_MS }, () => {
   it("a prompt of 5 MB reaches the model whole, and so does its answer the client", async () => {
     await using model = await startResponsesServer();
-    await using server = await startServer({ args: [], config: mockProvider(model.url) });
+    await using server = await startServer({ args: ["--engine", "native"], config: mockProvider(model.url) });
     const text = "ěščř".repeat(5_000_000 / 8);
     const call = server.call("codex", { prompt: `!say ${text}` });
     const result = await call.result();
@@ -26,7 +26,7 @@ describe("large and many", { timeout: TIMEOUT_MS }, () => {
 
   it("200 turns on one thread are all kept, and the model is told of all", async () => {
     await using model = await startResponsesServer();
-    await using server = await startServer({ args: [], config: mockProvider(model.url) });
+    await using server = await startServer({ args: ["--engine", "native"], config: mockProvider(model.url) });
     const first = server.call("codex", { prompt: "!say answer 0" });
     await first.result();
     const threadId = await first.threadId();
@@ -104,7 +104,7 @@ describe.runIf(MEMORY_CAN_BE_SEEN)("a client that does not read", { timeout: TIM
 /** A client that reads nothing of a turn until it has ended. */
 async function readLate({ words }: { words: number }): Promise<{ answer: unknown; deltas: unknown[]; grown: number }> {
   await using model = await startResponsesServer();
-  await using server = await startServer({ args: [], config: mockProvider(model.url) });
+  await using server = await startServer({ args: ["--engine", "native"], config: mockProvider(model.url) });
   const warmUp = server.call("codex", { prompt: "!tokens 1000" });
   await warmUp.result();
   const threadId = await warmUp.threadId();

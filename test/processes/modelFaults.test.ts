@@ -8,7 +8,7 @@ import { type ResponsesServerOptions, startResponsesServer } from "../support/re
 const NO_RETRIES = ["request_max_retries = 0", "stream_max_retries = 0"];
 
 function startOn(baseUrl: string, provider: readonly string[] = NO_RETRIES, env: Record<string, string> = {}): Promise<McpServer> {
-  return startServer({ args: [], config: mockProvider(baseUrl, provider), env });
+  return startServer({ args: ["--engine", "native"], config: mockProvider(baseUrl, provider), env });
 }
 
 interface Fault {

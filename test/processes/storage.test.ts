@@ -47,7 +47,7 @@ describe.concurrent("when threads cannot be written", () => {
   it.each(["mcp-server", "sessions"])("because %s is in the way, a thread that goes on later is kept with its context", async (name) => {
     await using stage = await setStage();
     await using model = await startResponsesServer();
-    const start = { stage, args: [], config: mockProvider(model.url) };
+    const start = { stage, args: ["--engine", "native"], config: mockProvider(model.url) };
     await using first = await startServer(start);
     const obstacle = path.join(stage.codexHome, name);
     await writeFile(obstacle, "");
@@ -135,7 +135,7 @@ describe.concurrent("a rollout that was damaged", () => {
   it("at its end, or in single lines, goes on with everything that can be read", async () => {
     await using stage = await setStage();
     await using model = await startResponsesServer();
-    const start = { stage, args: [], config: mockProvider(model.url) };
+    const start = { stage, args: ["--engine", "native"], config: mockProvider(model.url) };
     await using first = await startServer(start);
     const threadId = await beginThread(first);
     await first.closeAndWait();
@@ -195,7 +195,7 @@ describe.concurrent("two servers on one thread", () => {
   it("send the model the whole conversation, whoever had which part of it", async () => {
     await using stage = await setStage();
     await using model = await startResponsesServer();
-    const start = { stage, args: [], config: mockProvider(model.url) };
+    const start = { stage, args: ["--engine", "native"], config: mockProvider(model.url) };
     await using first = await startServer(start);
     await using second = await startServer(start);
     const threadId = await beginThread(first);

@@ -1,10 +1,9 @@
 import { Conversation, type ConversationParts } from "../../src/engines/native/conversation.js";
 import { History, message } from "../../src/engines/native/history.js";
 import type { ModelClient } from "../../src/engines/native/model/client.js";
-import { Machine } from "../../src/engines/native/tools/machine.js";
+import { UPDATE_PLAN } from "../../src/engines/native/tools/declarations/plan.js";
 import { planTool } from "../../src/engines/native/tools/plan.js";
-import type { Tool } from "../../src/engines/native/tools/tool.js";
-import { Workbench } from "../../src/engines/native/tools/workbench.js";
+import type { DeclaredTool } from "../../src/engines/native/tools/tool.js";
 import { newThreadId } from "../../src/lib/ids.js";
 import type { RawItem, ThreadEvent, ThreadSettings } from "../../src/threads/model.js";
 import { settingsIn } from "./rollouts.js";
@@ -15,16 +14,18 @@ export const CONTEXT: readonly RawItem[] = [
   message("user", "<environment_context>here</environment_context>"),
 ];
 
+export const declaredPlanTool: DeclaredTool = { ...planTool, declaration: UPDATE_PLAN };
+
 export interface ConversationOptions {
   readonly settings?: Partial<ThreadSettings>;
   readonly items?: readonly RawItem[];
-  readonly tools?: readonly Tool[];
+  readonly tools?: readonly DeclaredTool[];
   readonly usage?: ConversationParts["usage"];
 }
 
 export function conversationWith(client: ModelClient, options: ConversationOptions = {}): Conversation {
-  const { tools = [planTool], items = CONTEXT, usage = null } = options;
-  const declarations = tools.flatMap(({ declaration }) => (declaration ? [declaration] : []));
+  const { tools = [declaredPlanTool], items = CONTEXT, usage = null } = options;
+  const declarations = tools.map(({ declaration }) => declaration);
   const threadId = newThreadId();
   const settings = settingsIn("/repo", { model: "mock-model", ...options.settings });
   return new Conversation({
@@ -37,9 +38,12 @@ export function conversationWith(client: ModelClient, options: ConversationOptio
       declarations: async () => declarations,
       find: async (name) => tools.find((tool) => tool.name === name),
       news: () => [],
+      beginTurn: () => {},
+      endTurn: () => {},
+      turnDiff: () => undefined,
       close: async () => {},
     },
-    bench: new Workbench(settings, new Machine({ codexHome: "/nowhere", env: {}, serverCwd: "/" })),
+    sandboxBackend: "none",
     usage,
   });
 }

@@ -1,12 +1,10 @@
-import { openAgent } from "../../src/cli/agent.js";
-import { createSettingsResolver } from "../../src/config/resolve.js";
 import { memoryWires } from "../../src/jsonrpc/memoryWire.js";
 import type { RequestId } from "../../src/jsonrpc/message.js";
 import type { Wire } from "../../src/jsonrpc/wire.js";
 import { MCP_DISPATCH } from "../../src/mcp/dispatch.js";
 import { Session, type SessionParts } from "../../src/mcp/session.js";
 import { CATALOG } from "../../src/mcp/tools/catalog.js";
-import { tempHome } from "./rollouts.js";
+import { MemoryAgent } from "./memoryAgent.js";
 import { isRecord, valueAt } from "./scenario.js";
 
 export type Received = Readonly<Record<string, unknown>>;
@@ -14,44 +12,26 @@ export type Received = Readonly<Record<string, unknown>>;
 interface SessionOptions {
   /** Folder of an earlier session, to go on where it ended. */
   readonly codexHome?: string;
+  /** One that other sessions use too; otherwise the session has its own. */
+  readonly agent?: MemoryAgent;
   readonly parts?: Partial<SessionParts>;
 }
 
 /** A client and a real session joined in memory: the scripted engine, rollouts in a folder of their own, no process and no socket. */
 export class MemorySession implements AsyncDisposable {
   readonly session: Session;
-  readonly codexHome: string;
+  readonly agent: MemoryAgent;
   /** Everything the server sent, in order. */
   readonly received: Received[] = [];
-  /** What the server told whoever looks at its own output. */
-  readonly reported: string[] = [];
-  readonly #home = tempHome();
-  readonly #agent: ReturnType<typeof openAgent>;
+  readonly #ownsAgent: boolean;
   readonly #wire: Wire;
   readonly #running: Promise<unknown>;
   readonly #watchers = new Set<() => void>();
   #lastId = 100;
 
-  constructor({ codexHome, parts }: SessionOptions = {}) {
-    this.codexHome = codexHome ?? this.#home.path;
-    const report = (line: string) => this.reported.push(line);
-    const settings = createSettingsResolver({
-      codexHome: this.codexHome,
-      cliOverrides: [],
-      cliNamed: {},
-      strict: false,
-      env: {},
-      serverCwd: this.#home.path,
-    });
-    this.#agent = openAgent({
-      engine: "scripted",
-      approvalFallback: "auto-within-policy",
-      codexHome: this.codexHome,
-      env: { PATH: process.env["PATH"] },
-      serverCwd: this.#home.path,
-      settings,
-      report,
-    });
+  constructor({ codexHome, agent, parts }: SessionOptions = {}) {
+    this.agent = agent ?? new MemoryAgent(codexHome === undefined ? {} : { codexHome });
+    this.#ownsAgent = agent === undefined;
     const [near, far] = memoryWires();
     this.#wire = far;
     this.session = new Session(near, {
@@ -59,12 +39,20 @@ export class MemorySession implements AsyncDisposable {
       engine: "scripted",
       env: { TERM: "xterm" },
       tools: CATALOG,
-      actions: async () => this.#agent.actions,
+      actions: async () => this.agent.open.actions,
       welcomed: () => {},
-      report,
+      report: (line) => this.agent.reported.push(line),
       ...parts,
     });
-    this.#running = Promise.all([this.session.run(), this.#read(far)]);
+    this.#running = Promise.all([this.session.run(near.incoming), this.#read(far)]);
+  }
+
+  get codexHome(): string {
+    return this.agent.codexHome;
+  }
+
+  get reported(): readonly string[] {
+    return this.agent.reported;
   }
 
   send(...messages: readonly unknown[]): void {
@@ -104,6 +92,19 @@ export class MemorySession implements AsyncDisposable {
     });
   }
 
+  /** Answers every question from now on with this. Gives what was asked, which grows as it comes. */
+  answerQuestions(result: unknown): readonly unknown[] {
+    const asked: unknown[] = [];
+    this.#watchers.add(() => {
+      const questions = this.received.filter(({ method }) => method === "elicitation/create");
+      for (const { id, params } of questions.slice(asked.length)) {
+        asked.push(params);
+        this.send({ jsonrpc: "2.0", id, result });
+      }
+    });
+    return asked;
+  }
+
   /** Resolves with the first event of this type that belongs to this call. */
   untilEvent(type: string, requestId: RequestId): Promise<Received> {
     return this.until(() => this.eventsOf(requestId).find((msg) => msg["type"] === type));
@@ -128,12 +129,9 @@ export class MemorySession implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.session.close(new Error("the test is over"));
-    this.#agent.interruptAll();
-    await this.#agent.settle();
-    await this.#agent.close();
+    if (this.#ownsAgent) await this.agent[Symbol.asyncDispose]();
     await this.#wire.close();
     await this.#running;
-    this.#home[Symbol.dispose]();
   }
 
   async #read(wire: Wire): Promise<void> {

@@ -3,7 +3,7 @@ import type { ThreadId } from "../../src/lib/ids.js";
 import type { Engine, EngineThread, ThreadOpening, TurnContext } from "../../src/threads/engine.js";
 import { StorageFailed } from "../../src/threads/errors.js";
 import type { ThreadEvent, TurnInput } from "../../src/threads/model.js";
-import type { NewThread, StoredThread, ThreadRecord, ThreadStore, WriterLease } from "../../src/threads/store.js";
+import type { NewThread, StoredThread, ThreadOwners, ThreadRecord, ThreadStore, WriterLease } from "../../src/threads/store.js";
 import { message } from "./rollouts.js";
 import { historyOf } from "./turns.js";
 
@@ -23,6 +23,22 @@ export class MemoryStore implements ThreadStore {
     this.sought.push(id);
     const record = this.records.get(id);
     return record && record.events.length > 0 ? { record, history: historyOf(record.events, record.cwd) } : undefined;
+  }
+}
+
+/** Owners in memory; those of the threads in `broken` cannot be told. */
+export class MemoryOwners implements ThreadOwners {
+  readonly kept = new Map<ThreadId, string>();
+  readonly broken = new Set<ThreadId>();
+
+  async keep(id: ThreadId, owner: string): Promise<void> {
+    if (this.broken.has(id)) throw new StorageFailed("no space left on device");
+    this.kept.set(id, owner);
+  }
+
+  async ownerOf(id: ThreadId): Promise<string | undefined> {
+    if (this.broken.has(id)) throw new StorageFailed("the file is torn");
+    return this.kept.get(id);
   }
 }
 

@@ -2,12 +2,11 @@ import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { ApprovalDesk } from "../../src/approvals/desk.js";
 import type { ApprovalDecision, ApprovalSubject } from "../../src/approvals/model.js";
-import { Conversation } from "../../src/engines/native/conversation.js";
+import { Conversation, type ConversationParts } from "../../src/engines/native/conversation.js";
 import { History } from "../../src/engines/native/history.js";
 import { runTurn } from "../../src/engines/native/loop.js";
 import { Machine } from "../../src/engines/native/tools/machine.js";
-import { openToolbox } from "../../src/engines/native/tools/toolbox.js";
-import { Workbench } from "../../src/engines/native/tools/workbench.js";
+import { openToolbox, type Toolbox } from "../../src/engines/native/tools/toolbox.js";
 import { newThreadId } from "../../src/lib/ids.js";
 import type { RawItem, SandboxMode, SandboxPolicy, ThreadEvent, ThreadSettings } from "../../src/threads/model.js";
 import { CONTEXT } from "./conversations.js";
@@ -37,6 +36,8 @@ export interface PlayOptions {
   /** Decisions for the questions of the turn, in their order. */
   readonly answers?: readonly ApprovalDecision[];
   readonly signal?: AbortSignal;
+  /** The turn may not leave the sandbox. */
+  readonly confined?: boolean;
   readonly onEvent?: (event: ThreadEvent) => void;
 }
 
@@ -53,37 +54,40 @@ export async function openToolStage(options: ToolStageOptions = {}): Promise<Too
     await mkdir(path.join(stage.codexHome, "rules"));
     await writeFile(path.join(stage.codexHome, "rules", "default.rules"), options.rules);
   }
-  return new ToolStage(stage, options);
+  const settings = settingsIn(stage.workspace, {
+    model: "mock-model",
+    sandboxPolicy: POLICIES[options.sandbox ?? "workspace-write"],
+    ...options.settings,
+  });
+  const machine = new Machine({
+    codexHome: stage.codexHome,
+    env: { ...stageEnvironment(stage, { name: "", about: "", steps: [] }, {}), ...options.env },
+    serverCwd: stage.workspace,
+    ...(options.sandboxBin === undefined ? {} : { sandboxBin: options.sandboxBin }),
+  });
+  const sandboxBackend = await machine.sandboxBackend(settings.sandboxPolicy);
+  return new ToolStage(stage, machine, { settings, toolbox: await openToolbox(settings, machine), sandboxBackend });
 }
 
 export class ToolStage implements AsyncDisposable {
   readonly model = new PlannedModel();
   readonly desk = new ApprovalDesk();
-  readonly bench: Workbench;
+  readonly toolbox: Toolbox;
   readonly conversation: Conversation;
   #lastCall = 0;
 
   constructor(
     readonly stage: Stage,
-    { sandbox = "workspace-write", settings: changes, env, sandboxBin }: ToolStageOptions,
+    private readonly machine: Machine,
+    parts: Pick<ConversationParts, "settings" | "toolbox" | "sandboxBackend">,
   ) {
-    const threadId = newThreadId();
-    const settings = settingsIn(stage.workspace, { model: "mock-model", sandboxPolicy: POLICIES[sandbox], ...changes });
-    const machine = new Machine({
-      codexHome: stage.codexHome,
-      env: { ...stageEnvironment(stage, { name: "", about: "", steps: [] }, {}), ...env },
-      serverCwd: stage.workspace,
-      ...(sandboxBin === undefined ? {} : { sandboxBin }),
-    });
-    this.bench = new Workbench(settings, machine);
+    this.toolbox = parts.toolbox;
     this.conversation = new Conversation({
-      threadId,
-      settings,
+      ...parts,
+      threadId: newThreadId(),
       history: new History(CONTEXT),
       initialContext: CONTEXT,
       client: this.model,
-      toolbox: openToolbox(this.bench),
-      bench: this.bench,
       usage: null,
     });
   }
@@ -106,7 +110,7 @@ export class ToolStage implements AsyncDisposable {
     return call(tool, typeof args === "string" ? args : JSON.stringify(args), `call_${++this.#lastCall}`);
   }
 
-  async play(items: readonly RawItem[], { answers = [], signal, onEvent }: PlayOptions = {}): Promise<PlayedTurn> {
+  async play(items: readonly RawItem[], { answers = [], signal, confined = false, onEvent }: PlayOptions = {}): Promise<PlayedTurn> {
     this.model.plan(calls(...items), says("done"));
     const left = [...answers];
     const events: ThreadEvent[] = [];
@@ -120,14 +124,15 @@ export class ToolStage implements AsyncDisposable {
       if (decision) this.desk.answer(event.request.id, decision);
       else if (!signal) throw new Error(`Nobody was to be asked: ${JSON.stringify(event.request.subject)}`);
     };
-    const surroundings = { desk: this.desk, tell: take };
+    const surroundings = { desk: this.desk, tell: take, confined };
     for await (const batch of runTurn(this.conversation, { text: "go" }, turnContext(signal, surroundings))) batch.forEach(take);
     this.model.forget();
     return { events, asked, output: outputOf(events, items[0]?.["call_id"]) };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.bench.sessions.endAll();
+    await this.toolbox.close();
+    await this.machine.close();
     await this.stage[Symbol.asyncDispose]();
   }
 }

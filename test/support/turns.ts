@@ -14,16 +14,18 @@ export interface Surroundings {
   readonly desk?: ApprovalDesk;
   /** Sees what is asked and decided. */
   readonly tell?: (event: ThreadEvent) => void;
+  readonly confined?: boolean;
 }
 
 /** A turn's surroundings: whoever asks finds a desk, and nobody at it unless a test sits down. */
 export function turnContext(
   signal: AbortSignal = new AbortController().signal,
-  { desk = new ApprovalDesk(), tell = () => {} }: Surroundings = {},
+  { desk = new ApprovalDesk(), tell = () => {}, confined = false }: Surroundings = {},
 ): TurnContext {
   const where = { threadId: newThreadId(), turnId: turnIdOf("0"), signal };
   return {
     ...where,
+    confined,
     async ask(subject) {
       const { request, decision } = desk.ask({ ...where, subject });
       tell({ type: "approvalRequested", request });

@@ -1,4 +1,5 @@
 import { active, flag, float, type SettingGroup, table } from "../types.js";
+import { HTTP_SETTINGS } from "./http.js";
 
 export const DEFAULT_IDLE_THREAD_MINUTES = 30;
 export const DEFAULT_APPROVAL_MINUTES = 30;
@@ -19,11 +20,17 @@ export const SERVER_GROUP: SettingGroup = {
           "Questions carry an empty form, as Codex sent them, instead of one with the decision and a reason.",
           "`false`",
         ),
+        share_unowned_threads: active(
+          flag,
+          "Lets network clients continue threads that no network client started: those of the Codex CLI and of stdio clients.",
+          "`false`",
+        ),
         approval_timeout_minutes: active(
           float({ atLeast: 0 }),
           "Minutes after which a question that nobody answered counts as denied.",
           `\`${DEFAULT_APPROVAL_MINUTES}\``,
         ),
+        http: active(table(HTTP_SETTINGS), "How a server that listens on a port treats its clients."),
       }),
       "Settings of this server.",
     ),

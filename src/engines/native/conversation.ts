@@ -5,8 +5,8 @@ import type { ModelClient } from "./model/client.js";
 import { NO_RATE_LIMITS } from "./model/rateLimits.js";
 import { usableWindow } from "./models.js";
 import { RequestTemplate } from "./request.js";
-import type { Declaration, Toolbox } from "./tools/toolbox.js";
-import type { Workbench } from "./tools/workbench.js";
+import type { Declaration } from "./tools/tool.js";
+import type { Toolbox } from "./tools/toolbox.js";
 
 const NO_USAGE: TokenUsage = { input_tokens: 0, cached_input_tokens: 0, output_tokens: 0, reasoning_output_tokens: 0, total_tokens: 0 };
 
@@ -18,7 +18,8 @@ export interface ConversationParts {
   readonly initialContext: readonly RawItem[];
   readonly client: ModelClient;
   readonly toolbox: Toolbox;
-  readonly bench: Workbench;
+  /** What confines its commands. */
+  readonly sandboxBackend: string;
   readonly usage: TokenUsageInfo | null;
 }
 

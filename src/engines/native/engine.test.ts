@@ -8,8 +8,9 @@ import { newThreadId } from "../../lib/ids.js";
 import type { EngineThread } from "../../threads/engine.js";
 import type { ModelProvider, RawItem, ThreadSettings } from "../../threads/model.js";
 import type { ThreadHistory } from "../../threads/store.js";
-import { createNativeEngine, createScriptedEngine } from "./engine.js";
+import { createNativeEngine } from "./engine.js";
 import { message } from "./history.js";
+import { createScriptedEngine } from "./scriptedEngine.js";
 
 interface Opened {
   readonly thread: EngineThread;

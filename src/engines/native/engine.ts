@@ -7,12 +7,9 @@ import { History } from "./history.js";
 import { runTurn } from "./loop.js";
 import type { ModelClient } from "./model/client.js";
 import { ResponsesClient } from "./model/responses.js";
-import { ScriptedModel } from "./model/script.js";
-import { ScriptedClient } from "./model/scripted.js";
 import { initialContext } from "./prompt.js";
 import { Machine } from "./tools/machine.js";
 import { openToolbox } from "./tools/toolbox.js";
-import { Workbench } from "./tools/workbench.js";
 
 export interface NativeEngineOptions {
   readonly codexHome: string;
@@ -31,24 +28,17 @@ export function createNativeEngine(options: NativeEngineOptions): Engine {
   return { name: "native", openThread: (opening) => openNativeThread(opening, machine, clientFor), close: () => machine.close() };
 }
 
-/** The same loop on the scripted model: no key, no network, and it says so. */
-export function createScriptedEngine(options: Omit<NativeEngineOptions, "userAgent">): Engine {
-  const machine = new Machine(options);
-  const model = new ScriptedModel();
-  const clientFor: ClientFactory = ({ provider }) => new ScriptedClient(model, provider.streamIdleTimeoutMs);
-  return { name: "scripted", openThread: (opening) => openNativeThread(opening, machine, clientFor), close: () => machine.close() };
-}
+export type ClientFactory = (settings: ThreadSettings, threadId: ThreadId) => ModelClient;
 
-type ClientFactory = (settings: ThreadSettings, threadId: ThreadId) => ModelClient;
-
-async function openNativeThread(
+/** A thread of the loop, on whatever answers its model requests. */
+export async function openNativeThread(
   { id, settings, history }: ThreadOpening,
   machine: Machine,
   clientFor: ClientFactory,
 ): Promise<EngineThread> {
   const context = initialContext(settings, findUserInstructions(settings, machine.codexHome));
-  const bench = new Workbench(settings, machine);
-  const toolbox = openToolbox(bench);
+  const sandboxBackend = await machine.sandboxBackend(settings.sandboxPolicy);
+  const toolbox = await openToolbox(settings, machine);
   const conversation = new Conversation({
     threadId: id,
     settings,
@@ -56,20 +46,18 @@ async function openNativeThread(
     history: new History(history?.items ?? context),
     client: clientFor(settings, id),
     toolbox,
-    bench,
+    sandboxBackend,
     usage: history?.usage ?? null,
   });
   const opening: ThreadEvent[] = [
     ...context.map((item): ThreadEvent => ({ type: "contextItem", item })),
     ...toolbox.news(),
-    ...bench.ruleWarnings().map((message): ThreadEvent => ({ type: "warning", message })),
+    ...(await toolbox.ruleWarnings()).map((message): ThreadEvent => ({ type: "warning", message })),
   ];
   return {
     opening,
-    sandboxBackend: await bench.sandboxBackend(),
+    sandboxBackend,
     run: (input, ctx) => runTurn(conversation, input, ctx),
-    async close() {
-      await Promise.all([bench.sessions.endAll(), toolbox.close()]);
-    },
+    close: () => toolbox.close(),
   };
 }

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
-import { CONTEXT, conversationWith, retrying } from "../../../test/support/conversations.js";
+import { CONTEXT, conversationWith, declaredPlanTool, retrying } from "../../../test/support/conversations.js";
 import {
   accepted,
   assistant,
@@ -19,14 +19,13 @@ import type { Conversation } from "./conversation.js";
 import { message } from "./history.js";
 import { runTurn } from "./loop.js";
 import { ModelFailure } from "./model/client.js";
-import { planTool } from "./tools/plan.js";
-import type { Tool } from "./tools/tool.js";
+import type { DeclaredTool } from "./tools/tool.js";
 
 const ABORTED = message("user", expect.stringMatching(/^<turn_aborted>\n.*\n<\/turn_aborted>$/s));
 const PLAN = JSON.stringify({ plan: [{ step: "look", status: "in_progress" }] });
 
 /** A tool that waits until it is stopped, as a long command would. */
-const waitTool: Tool = {
+const waitTool: DeclaredTool = {
   name: "wait",
   declaration: { type: "function", name: "wait" },
   async *run(_args, { signal }) {
@@ -296,7 +295,7 @@ describe("a turn that is stopped", () => {
     ],
   ])("%s leaves every call with an output and a note, and the next turn works", async (_when, answers, stopAt, outputs) => {
     const model = new PlannedModel(...answers);
-    const conversation = conversationWith(model, { tools: [waitTool, planTool], settings: retrying(1) });
+    const conversation = conversationWith(model, { tools: [waitTool, declaredPlanTool], settings: retrying(1) });
     const events = await playUntil(conversation, stopAt);
     expect(events.filter(isTurnEnd)).toEqual([{ type: "turnAborted", reason: "interrupted" }]);
     expect(events.at(-1)?.type).toBe("turnAborted");

@@ -14,14 +14,14 @@ import type { ToolResult } from "./tools/tool.js";
 /** One turn: the model answers and calls tools until it has nothing more to call. The last event is the turn's end. */
 export async function* runTurn(conversation: Conversation, input: TurnInput, ctx: TurnContext): AsyncGenerator<readonly ThreadEvent[]> {
   const { signal } = ctx;
-  const { bench } = conversation.parts;
-  bench.beginTurn(ctx.ask);
+  const { toolbox, sandboxBackend } = conversation.parts;
+  toolbox.beginTurn(ctx);
   try {
     if (needsCompaction(conversation)) yield* compact(conversation, signal);
     yield [{ type: "turnStarted", contextWindow: conversation.contextWindow }, ...userMessage(conversation, input)];
     let lastMessage: string | null = null;
     for (;;) {
-      yield [{ type: "turnContext", settings: conversation.settings, sandboxBackend: await conversation.parts.bench.sandboxBackend() }];
+      yield [{ type: "turnContext", settings: conversation.settings, sandboxBackend }];
       const answer = yield* sample(conversation, signal);
       lastMessage = answer.lastMessage ?? lastMessage;
       for (const call of answer.calls) yield* carryOut(conversation, call, ctx);
@@ -36,7 +36,7 @@ export async function* runTurn(conversation: Conversation, input: TurnInput, ctx
     else if (error instanceof ModelFailure) yield failed(conversation, error);
     else throw error;
   } finally {
-    bench.endTurn();
+    toolbox.endTurn();
   }
 }
 
@@ -66,7 +66,7 @@ async function* carryOut(conversation: Conversation, call: ToolCall, { signal, a
 
 /** After each answer of a turn that changed files, everything it changed so far. */
 function turnDiff(conversation: Conversation): ThreadEvent[] {
-  const unifiedDiff = conversation.parts.bench.turnDiff.text();
+  const unifiedDiff = conversation.parts.toolbox.turnDiff();
   return unifiedDiff === undefined ? [] : [{ type: "turnDiff", unifiedDiff }];
 }
 

@@ -56,6 +56,11 @@ export function traitsOf(model: string): ModelTraits {
   return CATALOGUE.find(([pattern]) => pattern.test(name))?.[1] ?? UNKNOWN;
 }
 
+/** How much of a tool's output the model gets. */
+export function truncationOf({ toolOutputTokenLimit, model }: ThreadSettings): TruncationPolicy {
+  return toolOutputTokenLimit === undefined ? traitsOf(model).truncation : { unit: "tokens", limit: toolOutputTokenLimit };
+}
+
 /** Tokens of the window that a conversation may use; the rest is kept for the answer. */
 export function usableWindow(settings: ThreadSettings): number | null {
   const window = settings.contextWindow ?? traitsOf(settings.model).contextWindow;

@@ -4,12 +4,12 @@ import type { ThreadSettings } from "../../threads/model.js";
 import { History, message } from "./history.js";
 import { BASE_INSTRUCTIONS } from "./prompt.js";
 import { RequestTemplate } from "./request.js";
-import { planTool } from "./tools/plan.js";
+import { UPDATE_PLAN } from "./tools/declarations/plan.js";
 
 const ITEMS = [message("developer", "rules"), message("user", 'say "hi"')];
 
 function bodyFor(changes: Partial<ThreadSettings>): Record<string, unknown> {
-  const template = new RequestTemplate({ threadId: "t-1", settings: settingsIn("/repo", changes), tools: [planTool.declaration ?? {}] });
+  const template = new RequestTemplate({ threadId: "t-1", settings: settingsIn("/repo", changes), tools: [UPDATE_PLAN] });
   return JSON.parse(template.body(new History(ITEMS))) as Record<string, unknown>;
 }
 
@@ -18,7 +18,7 @@ describe("the body of a model request", () => {
     expect(bodyFor({ model: "gpt-5.2-codex" })).toEqual({
       model: "gpt-5.2-codex",
       instructions: BASE_INSTRUCTIONS,
-      tools: [planTool.declaration],
+      tools: [UPDATE_PLAN],
       tool_choice: "auto",
       parallel_tool_calls: true,
       reasoning: { effort: "medium", summary: "auto" },
@@ -34,7 +34,7 @@ describe("the body of a model request", () => {
     expect(bodyFor({ model: "mock-model", verbosity: "high", reasoningEffort: "high", baseInstructions: "BASE" })).toEqual({
       model: "mock-model",
       instructions: "BASE",
-      tools: [planTool.declaration],
+      tools: [UPDATE_PLAN],
       tool_choice: "auto",
       parallel_tool_calls: false,
       reasoning: null,

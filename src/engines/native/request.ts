@@ -2,7 +2,7 @@ import type { RawItem, ThreadSettings } from "../../threads/model.js";
 import type { History } from "./history.js";
 import { traitsOf } from "./models.js";
 import { BASE_INSTRUCTIONS } from "./prompt.js";
-import type { Declaration } from "./tools/toolbox.js";
+import type { Declaration } from "./tools/tool.js";
 
 /** Everything of a model request but the conversation, as JSON text that is made once per thread. */
 export class RequestTemplate {

@@ -40,6 +40,7 @@ class AnswerReader {
   readonly #started = new Set<string>();
   readonly #calls: ToolCall[] = [];
   #lastMessage: string | undefined;
+  #itemId = "";
 
   constructor(private readonly conversation: Conversation) {}
 
@@ -56,7 +57,9 @@ class AnswerReader {
   #takeOne(event: ModelEvent, out: ThreadEvent[]): void {
     switch (event.type) {
       case "textDelta":
-        out.push({ type: "messageDelta", itemId: event.itemId, delta: event.delta });
+        // The log keeps every delta: they share the text of their item's id.
+        if (event.itemId !== this.#itemId) this.#itemId = event.itemId;
+        out.push({ type: "messageDelta", itemId: this.#itemId, delta: event.delta });
         return;
       case "summaryDelta":
         out.push({ type: "reasoningDelta", itemId: event.itemId, summaryIndex: event.summaryIndex, delta: event.delta });

@@ -116,6 +116,30 @@ describe("a request to leave the sandbox", () => {
   });
 });
 
+describe("a command that rules allow, in a turn that may not leave the sandbox", () => {
+  const rules = 'prefix_rule(pattern=["touch"], decision="allow")';
+  const allowed = (more: Case): Verdict => assess({ rules, confined: true, ...more });
+
+  it("runs without a question, inside", () => {
+    const policies: ApprovalPolicy[] = ["never", "untrusted", "on-failure", "on-request"];
+    expect(policies.map((approvalPolicy) => allowed({ approvalPolicy }))).toEqual(policies.map(() => ({ kind: "run", sandboxed: true })));
+    expect(assess({ rules })).toEqual({ kind: "run", sandboxed: false });
+  });
+
+  it("does not run unasked where no sandbox is enforced", () => {
+    expect(allowed({ sandboxEnforced: false })).toMatchObject({ kind: "ask", sandboxedAfterwards: false });
+    expect(allowed({ sandboxEnforced: false, approvalPolicy: "never" })).toMatchObject({ kind: "refuse" });
+  });
+
+  it("is asked for when it is to leave the sandbox", () => {
+    expect(allowed({ escalated: true })).toMatchObject({ kind: "ask", sandboxedAfterwards: false });
+  });
+
+  it("runs outside where full access is within the limits", () => {
+    expect(allowed({ sandboxPolicy: FULL })).toEqual({ kind: "run", sandboxed: false });
+  });
+});
+
 describe("a dangerous command", () => {
   const script = "ls && rm -rf a";
 

@@ -20,6 +20,8 @@ export interface ProposedCommand {
   readonly rules: readonly PrefixRule[];
   /** A sandbox was tried on this machine and holds. */
   readonly sandboxEnforced: boolean;
+  /** Rules may let it run without a question, but not outside the sandbox. */
+  readonly confined?: boolean;
   readonly parser: BashParser;
 }
 
@@ -58,7 +60,7 @@ export function assessCommand(command: ProposedCommand): Verdict {
   if (prompt && never) return refuse("approval required by policy, but AskForApproval is set to Never");
   if (prompt) return ask(command, { reason: ruleReason(command, prompt), needsPerson: true });
   if (findings.dangerous) return ask(command, { needsPerson: true });
-  if (findings.allowedByRules) return { kind: "run", sandboxed: false };
+  if (findings.allowedByRules && !(command.confined && isRestricted(command))) return { kind: "run", sandboxed: false };
   return byPolicy(command, findings);
 }
 

@@ -1,19 +1,24 @@
+import type { TurnLimits } from "../../threads/limits.js";
 import type { ThreadSettings } from "../../threads/model.js";
 import type { ThreadRegistry } from "../../threads/threadRegistry.js";
 import type { Turn } from "../../threads/turn.js";
 import type { ApprovalDoor } from "../approvalDoor.js";
-import { type Call, seesStructuredContent } from "../call.js";
-import { type CallToolResult, resultOf } from "../callResult.js";
-import { followTurn } from "../callTurn.js";
+import type { Caller } from "../caller.js";
+import { resultOf } from "../callResult.js";
+import type { ThreadAccess } from "../threadAccess.js";
 import { TurnSummary } from "../turnSummary.js";
+import type { TurnCall } from "./tool.js";
 
 /** What the agent tools work with. */
 export interface Agent {
   readonly engineName: string;
   readonly threads: ThreadRegistry;
   readonly approvals: ApprovalDoor;
-  /** Throws `AppError` with the reason when the call's settings cannot be had. */
-  readonly settingsFor: (asked: AskedSettings) => ThreadSettings;
+  readonly access: ThreadAccess;
+  /** Throws `AppError` with the reason when the call's settings cannot be had, `AboveCeiling` when this caller cannot have them. */
+  readonly settingsFor: (asked: AskedSettings, caller: Caller | undefined) => ThreadSettings;
+  /** How far the turns of a caller may go; undefined for one without limits. */
+  readonly limitsOf: (caller: Caller | undefined) => TurnLimits | undefined;
 }
 
 /** The settings a call may name. */
@@ -29,13 +34,18 @@ export interface AskedSettings {
   readonly compactPrompt?: string | undefined;
 }
 
-/** Shows a turn to the call that asked for it, and answers the call with what became of it. */
-export async function answerWithTurn(turn: Turn, call: Call, agent: Agent): Promise<CallToolResult> {
+/** The call whose answer is what becomes of this turn. */
+export function answeredBy(turn: Turn, agent: Agent): TurnCall {
   const summary = new TurnSummary();
-  const outcome = await followTurn(turn, call, { approvals: agent.approvals, observe: (event) => summary.observe(event) });
-  return resultOf(outcome, {
-    threadId: turn.threadId,
-    nameThreadInText: !seesStructuredContent(call),
-    meta: { "codex-mcpd/turn": { engine: agent.engineName, status: outcome.status, ...summary.told() } },
-  });
+  return {
+    turn,
+    approvals: agent.approvals,
+    observe: (event) => summary.observe(event),
+    answer: (outcome, { nameThreadInText }) =>
+      resultOf(outcome, {
+        threadId: turn.threadId,
+        nameThreadInText,
+        meta: { "codex-mcpd/turn": { engine: agent.engineName, status: outcome.status, ...summary.told() } },
+      }),
+  };
 }

@@ -1,9 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { InvalidArguments, parseArguments } from "./arguments.js";
-import { CodexArguments, CodexReplyArguments } from "./schemas.js";
+import { InvalidArguments, parseArguments, type ToolStruct } from "./arguments.js";
+import schemas from "./schemas.generated.json" with { type: "json" };
+import type { CodexArguments, CodexReplyArguments } from "./schemas.js";
 
-const CODEX = { schema: CodexArguments, structName: "CodexToolCallParam", absent: "no arguments" };
-const REPLY = { schema: CodexReplyArguments, structName: "CodexToolCallReplyParam", absent: "no arguments" };
+const CODEX: ToolStruct<CodexArguments> = { schema: schemas.codexInput, structName: "CodexToolCallParam", absent: "no arguments" };
+const REPLY: ToolStruct<CodexReplyArguments> = {
+  schema: schemas.codexReplyInput,
+  structName: "CodexToolCallReplyParam",
+  absent: "no arguments",
+};
 
 const PREFIX = "Failed to parse configuration for Codex tool: ";
 const POLICIES = "`untrusted`, `on-failure`, `on-request`, `never`";
@@ -45,7 +50,7 @@ describe("good arguments", () => {
   });
 
   it("that are optional and null are like absent", () => {
-    const nulls = Object.fromEntries(Object.keys(CodexArguments.shape).map((name) => [name, null]));
+    const nulls = Object.fromEntries(Object.keys(schemas.codexInput.properties).map((name) => [name, null]));
     expect(parseArguments({ ...nulls, prompt: "go" }, CODEX)).toEqual({ prompt: "go" });
     expect(parseArguments({ prompt: "go", threadId: null, conversationId: null }, REPLY)).toEqual({ prompt: "go" });
   });

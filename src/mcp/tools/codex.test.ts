@@ -2,13 +2,14 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { completed, failed, refused } from "../../../test/support/callResults.js";
 import { MemorySession, threadOf } from "../../../test/support/memorySession.js";
-import { MemoryStore } from "../../../test/support/memoryThreads.js";
+import { MemoryOwners, MemoryStore } from "../../../test/support/memoryThreads.js";
 import { settingsIn } from "../../../test/support/rollouts.js";
 import { valueAt } from "../../../test/support/scenario.js";
 import { ApprovalDesk } from "../../approvals/desk.js";
 import { AppError } from "../../lib/errors.js";
 import type { Engine } from "../../threads/engine.js";
 import { ThreadRegistry } from "../../threads/threadRegistry.js";
+import { ThreadAccess } from "../threadAccess.js";
 import { codexTool } from "./codex.js";
 
 const OPENING = ["session_configured", "raw_response_item", "raw_response_item", "mcp_startup_complete"];
@@ -55,7 +56,7 @@ describe("a call", () => {
       model: "mock-other",
       approval_policy: "never",
       sandbox_policy: { type: "workspace-write", network_access: false },
-      cwd: path.join(client.codexHome, "sub"),
+      cwd: path.join(client.agent.folder, "sub"),
     });
   });
 
@@ -122,7 +123,16 @@ it("a call whose engine cannot work is refused with the remedy", async () => {
   const settings = settingsIn("/project");
   const desk = new ApprovalDesk();
   const threads = new ThreadRegistry({ engine, store: new MemoryStore(), desk, settingsOf: () => settings, idleMs: 60_000 });
-  const codex = codexTool({ engineName: engine.name, threads, approvals: { desk, fallback: "deny" }, settingsFor: () => settings });
+  const access = new ThreadAccess({ owners: new MemoryOwners(), sharesUnowned: () => false, report: () => {} });
+  const approvals = { desk, fallback: "deny" as const };
+  const codex = codexTool({
+    engineName: engine.name,
+    threads,
+    approvals,
+    access,
+    settingsFor: () => settings,
+    limitsOf: () => undefined,
+  });
   await using client = new MemorySession({ parts: { actions: async () => new Map([["codex", codex]]) } });
   expect(await client.call("codex", { prompt: "go" })).toEqual(refused("Not logged in: run `codex login`."));
   await threads.close();

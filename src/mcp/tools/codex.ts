@@ -1,45 +1,50 @@
 import { AppError } from "../../lib/errors.js";
-import { turnIdOf } from "../../lib/ids.js";
+import { type ThreadId, turnIdOf } from "../../lib/ids.js";
 import type { ThreadSettings } from "../../threads/model.js";
 import type { Turn } from "../../threads/turn.js";
-import { type CallToolResult, refusal } from "../callResult.js";
-import { type Agent, answerWithTurn } from "./agent.js";
-import { InvalidArguments, parseArguments } from "./arguments.js";
-import { CodexArguments } from "./schemas.js";
+import type { Caller } from "../caller.js";
+import { refusal } from "../callResult.js";
+import { AboveCeiling } from "../ceilings/errors.js";
+import { type Agent, answeredBy } from "./agent.js";
+import { InvalidArguments, parseArguments, type ToolStruct } from "./arguments.js";
+import schemas from "./schemas.generated.json" with { type: "json" };
+import type { CodexArguments } from "./schemas.js";
 import type { ToolAction } from "./tool.js";
 
-const ARGUMENTS = {
-  schema: CodexArguments,
+const ARGUMENTS: ToolStruct<CodexArguments> = {
+  schema: schemas.codexInput,
   structName: "CodexToolCallParam",
   absent: "Missing arguments for codex tool-call; the `prompt` field is required.",
 };
 
 /** `codex`: opens a thread and runs its first turn. */
 export function codexTool(agent: Agent): ToolAction {
-  return async (args, call): Promise<CallToolResult> => {
+  return async (args, call) => {
     let prompt: string;
     let settings: ThreadSettings;
     try {
-      ({ prompt, settings } = readCall(args, agent));
+      ({ prompt, settings } = readCall(args, agent, call.caller));
     } catch (error) {
-      if (error instanceof InvalidArguments) return refusal(error.message);
+      if (error instanceof InvalidArguments || error instanceof AboveCeiling) return refusal(error.message);
       if (error instanceof AppError) return refusal(`Failed to load Codex configuration from overrides: ${error.message}`);
       throw error;
     }
     let turn: Turn;
     try {
-      turn = await agent.threads.start(settings, { text: prompt }, turnIdOf(String(call.requestId)));
+      const opened = (id: ThreadId) => agent.access.claim(id, call);
+      const first = { text: prompt, limits: agent.limitsOf(call.caller), watch: call.watchTurn, opened };
+      turn = await agent.threads.start(settings, first, turnIdOf(String(call.requestId)));
     } catch (error) {
       if (error instanceof AppError) return refusal(error.message);
       throw error;
     }
-    return answerWithTurn(turn, call, agent);
+    return answeredBy(turn, agent);
   };
 }
 
-function readCall(args: unknown, agent: Agent): { prompt: string; settings: ThreadSettings } {
+function readCall(args: unknown, agent: Agent, caller: Caller | undefined): { prompt: string; settings: ThreadSettings } {
   const { prompt, config, cwd, model, profile, sandbox, ...named } = parseArguments(args, ARGUMENTS);
-  const settings = agent.settingsFor({
+  const asked = {
     config,
     cwd,
     model,
@@ -49,6 +54,6 @@ function readCall(args: unknown, agent: Agent): { prompt: string; settings: Thre
     baseInstructions: named["base-instructions"],
     developerInstructions: named["developer-instructions"],
     compactPrompt: named["compact-prompt"],
-  });
-  return { prompt, settings };
+  };
+  return { prompt, settings: agent.settingsFor(asked, caller) };
 }

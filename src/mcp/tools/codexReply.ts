@@ -2,21 +2,22 @@ import { AppError } from "../../lib/errors.js";
 import type { ThreadId } from "../../lib/ids.js";
 import { InvalidUuid, parseThreadId } from "../../lib/uuid.js";
 import type { Turn } from "../../threads/turn.js";
-import { type CallToolResult, failureOn, refusal } from "../callResult.js";
-import { type Agent, answerWithTurn } from "./agent.js";
-import { InvalidArguments, parseArguments } from "./arguments.js";
-import { CodexReplyArguments } from "./schemas.js";
+import { failureOn, refusal } from "../callResult.js";
+import { type Agent, answeredBy } from "./agent.js";
+import { InvalidArguments, parseArguments, type ToolStruct } from "./arguments.js";
+import schemas from "./schemas.generated.json" with { type: "json" };
+import type { CodexReplyArguments } from "./schemas.js";
 import type { ToolAction } from "./tool.js";
 
-const ARGUMENTS = {
-  schema: CodexReplyArguments,
+const ARGUMENTS: ToolStruct<CodexReplyArguments> = {
+  schema: schemas.codexReplyInput,
   structName: "CodexToolCallReplyParam",
   absent: "Missing arguments for codex-reply tool-call; the `thread_id` and `prompt` fields are required.",
 };
 
 /** `codex-reply`: one more turn on a thread, whichever process started it. */
 export function codexReplyTool(agent: Agent): ToolAction {
-  return async (args, call): Promise<CallToolResult> => {
+  return async (args, call) => {
     let threadId: ThreadId;
     let prompt: string;
     try {
@@ -28,12 +29,13 @@ export function codexReplyTool(agent: Agent): ToolAction {
     }
     let turn: Turn;
     try {
-      turn = await agent.threads.reply(threadId, { text: prompt });
+      const request = { text: prompt, limits: agent.limitsOf(call.caller), watch: call.watchTurn };
+      turn = await agent.access.using(threadId, call, () => agent.threads.reply(threadId, request));
     } catch (error) {
       if (error instanceof AppError) return failureOn(threadId, error.message);
       throw error;
     }
-    return answerWithTurn(turn, call, agent);
+    return answeredBy(turn, agent);
   };
 }
 

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { APPROVAL_POLICIES, SANDBOX_MODES } from "../../threads/model.js";
 
-/** The arguments and results of the tools, declared once: checked at each call, and advertised as the JSON Schemas generated from here. */
+/** The arguments and results of the tools, declared once: `schemas.generated.json` is made from here, which is advertised and checked at each call. */
 
 function told<T extends z.ZodMiniType>(schema: T, description: string): T {
   z.globalRegistry.add(schema, { description });
@@ -25,10 +25,14 @@ export const CodexArguments = z.object({
   sandbox: z.optional(told(z.enum(SANDBOX_MODES), "What commands may touch: `read-only`, `workspace-write` or `danger-full-access`.")),
 });
 
+export type CodexArguments = z.infer<typeof CodexArguments>;
+
 export const CodexReplyArguments = z.object({
   conversationId: z.optional(told(z.string(), "Older name of threadId.")),
   prompt: told(z.string(), "What to say next on this thread."),
   threadId: z.optional(told(z.string(), "The thread to continue, as a previous answer named it.")),
 });
+
+export type CodexReplyArguments = z.infer<typeof CodexReplyArguments>;
 
 export const ThreadAnswer = z.object({ threadId: z.string(), content: z.string() });

@@ -1,3 +1,6 @@
+import type { ThreadEvent, TurnOutcome } from "../../threads/model.js";
+import type { Turn } from "../../threads/turn.js";
+import type { ApprovalDoor } from "../approvalDoor.js";
 import type { Call } from "../call.js";
 import type { CallToolResult } from "../callResult.js";
 
@@ -10,5 +13,15 @@ export interface ToolDeclaration {
   readonly outputSchema: unknown;
 }
 
+/** A call whose answer is what becomes of a turn. Whoever serves the call attaches to the turn, each era of MCP in its own way. */
+export interface TurnCall {
+  readonly turn: Turn;
+  /** How the turn's questions reach somebody. */
+  readonly approvals: ApprovalDoor;
+  /** To be told every event of the turn, once. */
+  observe(event: ThreadEvent): void;
+  answer(outcome: TurnOutcome, options: { readonly nameThreadInText: boolean }): CallToolResult;
+}
+
 /** What a tool does with a call. Whatever goes wrong is an `isError` result; a rejection is a defect. */
-export type ToolAction = (args: unknown, call: Call) => Promise<CallToolResult>;
+export type ToolAction = (args: unknown, call: Call) => Promise<CallToolResult | TurnCall>;

@@ -1,7 +1,7 @@
 import { describe } from "../../../lib/errors.js";
 import { isFields } from "../../../lib/fields.js";
 import type { McpInvocation } from "../../../threads/model.js";
-import type { Tool, ToolRun } from "../tools/tool.js";
+import type { Declaration, DeclaredTool, ToolRun } from "../tools/tool.js";
 import { answerOf, failureAnswer, shownResult } from "./callOutput.js";
 import { McpServerNotStarted } from "./failures.js";
 import { CallResult, type ListedTool } from "./results.js";
@@ -17,7 +17,7 @@ export interface McpToolOptions {
 }
 
 /** A server's tool, as the model may call it. */
-export function mcpTool({ name, tool, server, shorten }: McpToolOptions): Tool {
+export function mcpTool({ name, tool, server, shorten }: McpToolOptions): DeclaredTool {
   return {
     name,
     declaration: declarationOf(name, tool),
@@ -30,7 +30,7 @@ export function mcpTool({ name, tool, server, shorten }: McpToolOptions): Tool {
   };
 }
 
-function declarationOf(name: string, { description, inputSchema = {} }: ListedTool): Record<string, unknown> {
+function declarationOf(name: string, { description, inputSchema = {} }: ListedTool): Declaration {
   const { $schema: _, ...schema } = inputSchema;
   // The Responses API refuses a function whose parameters are no object with properties.
   const parameters = { ...schema, type: "object", properties: schema["properties"] ?? {} };

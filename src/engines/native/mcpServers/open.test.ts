@@ -27,12 +27,6 @@ function tempFolder(): { readonly path: string } & Disposable {
 }
 
 describe("the start of the agent's own MCP servers", () => {
-  it("is over at once, and nothing is offered, when there are none", async () => {
-    await using servers = openServers([]);
-    expect(servers.takeStartupNews()).toEqual([{ type: "mcpStartupCompleted", ready: [], failed: [], cancelled: [] }]);
-    expect([servers.resources, await servers.tools({ signal: NEVER })]).toEqual([[], []]);
-  });
-
   it("is told as it happens: starting, then ready or failed, then a summary; and nothing is told twice", async () => {
     const missing = { ...programServer("broken", []), transport: { ...program(), command: "no-such-command-anywhere" } };
     await using servers = openServers([programServer("echo", unruly("named", "hello")), missing]);

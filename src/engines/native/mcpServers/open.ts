@@ -1,6 +1,6 @@
 import { within } from "../../../exec/deadline.js";
 import type { McpServerSettings } from "../../../threads/model.js";
-import type { Tool } from "../tools/tool.js";
+import type { DeclaredTool, Tool } from "../tools/tool.js";
 import { orAborted } from "./deadline.js";
 import { mcpTool } from "./mcpTool.js";
 import type { Surroundings } from "./openLink.js";
@@ -33,14 +33,14 @@ export function openMcpServers(settings: readonly McpServerSettings[], options: 
 
 /** The agent's own MCP servers in one thread, and what they offer to its model. */
 export class McpServers implements AsyncDisposable {
-  /** Tools to list and read what servers have; none when no server is configured. */
-  readonly resources: readonly Tool[];
+  /** Tools to list and read what servers have; */
+  readonly resources: readonly DeclaredTool[];
   readonly #servers: readonly McpServer[];
   readonly #options: McpServersOptions;
   readonly #news: StartupNews;
   readonly #names = new ToolNames();
   readonly #starting = new Map<McpServer, Promise<void>>();
-  #tools: readonly Tool[] = [];
+  #tools: readonly DeclaredTool[] = [];
   #patientUntil = 0;
   #closed: Promise<void> | undefined;
 
@@ -49,7 +49,7 @@ export class McpServers implements AsyncDisposable {
     this.#options = options;
     this.#servers = settings.map((one) => new McpServer(one, { env, cwd, questions: new Questions(ask) }));
     this.#news = new StartupNews(settings.map(({ name }) => name));
-    this.resources = settings.length === 0 ? [] : resourceTools({ servers: this.#servers, shorten });
+    this.resources = resourceTools({ servers: this.#servers, shorten });
   }
 
   start(): void {
@@ -65,7 +65,7 @@ export class McpServers implements AsyncDisposable {
   }
 
   /** The tools of the servers that are up, by name; the same array as long as nothing was added. Waits for the others only at first. */
-  async tools({ signal }: { readonly signal: AbortSignal }): Promise<readonly Tool[]> {
+  async tools({ signal }: { readonly signal: AbortSignal }): Promise<readonly DeclaredTool[]> {
     const patienceMs = this.#patientUntil - performance.now();
     if (patienceMs > 0) await orAborted(within(patienceMs, this.#allStarted(), undefined), signal);
     return this.#tools;

@@ -3,7 +3,7 @@ import { describe } from "../../../lib/errors.js";
 import type { Fields } from "../../../lib/fields.js";
 import type { McpInvocation } from "../../../threads/model.js";
 import { readArguments } from "../tools/arguments.js";
-import type { Tool, ToolContext, ToolRun } from "../tools/tool.js";
+import type { DeclaredTool, ToolContext, ToolRun } from "../tools/tool.js";
 import { McpCallRefused, McpServerNotStarted } from "./failures.js";
 import { type Listing, listOf, listOfAll, RESOURCES, TEMPLATES } from "./resourceListing.js";
 import { ResourceContents } from "./results.js";
@@ -17,7 +17,7 @@ export interface ResourceShelf {
 }
 
 /** What the servers have to read, as tools for the model. */
-export function resourceTools(shelf: ResourceShelf): readonly Tool[] {
+export function resourceTools(shelf: ResourceShelf): readonly DeclaredTool[] {
   return [
     listingTool(shelf, RESOURCES, {
       name: "list_mcp_resources",
@@ -36,7 +36,7 @@ const ALL_SERVERS = "codex";
 
 const ListArguments = z.object({ server: z.optional(z.nullable(z.string())), cursor: z.optional(z.nullable(z.string())) });
 
-function listingTool(shelf: ResourceShelf, listing: Listing, { name, description }: { name: string; description: string }): Tool {
+function listingTool(shelf: ResourceShelf, listing: Listing, { name, description }: { name: string; description: string }): DeclaredTool {
   const properties = {
     server: { type: "string", description: "The server to ask, by its name; all of them if left out." },
     cursor: { type: "string", description: "`nextCursor` of the same server's page before." },
@@ -62,7 +62,7 @@ function listingTool(shelf: ResourceShelf, listing: Listing, { name, description
 
 const ReadArguments = z.object({ server: z.string(), uri: z.string() });
 
-function readingTool(shelf: ResourceShelf): Tool {
+function readingTool(shelf: ResourceShelf): DeclaredTool {
   const name = "read_mcp_resource";
   const properties = {
     server: { type: "string", description: "The server's name, as the list of resources gives it." },

@@ -16,7 +16,6 @@ export class StartupNews {
   constructor(servers: readonly string[]) {
     this.#servers = servers;
     for (const server of servers) this.#tell(server, { state: "starting" });
-    if (servers.length === 0) this.#untold.push(this.#summary());
   }
 
   /** What was not told yet. */

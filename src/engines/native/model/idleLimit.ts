@@ -1,3 +1,5 @@
+import { monotonicMs } from "../../../lib/monotonicMs.js";
+
 /** Aborts its signal when nobody touched it for a while, or when the outer signal aborts. */
 export class IdleLimit {
   expired = false;
@@ -6,7 +8,7 @@ export class IdleLimit {
   readonly #outer: AbortSignal;
   readonly #onOuterAbort = () => this.#abort.abort(this.#outer.reason);
   #timer: NodeJS.Timeout;
-  #touchedAt = performance.now();
+  #touchedAt = monotonicMs();
 
   constructor(limitMs: number, outer: AbortSignal) {
     this.#limitMs = limitMs;
@@ -22,7 +24,7 @@ export class IdleLimit {
 
   /** Called for every event of a stream, so it only takes the time; the timer finds out later how long it still has to wait. */
   touch(): void {
-    this.#touchedAt = performance.now();
+    this.#touchedAt = monotonicMs();
   }
 
   stop(): void {
@@ -31,7 +33,7 @@ export class IdleLimit {
   }
 
   #look(): void {
-    const leftMs = this.#touchedAt + this.#limitMs - performance.now();
+    const leftMs = this.#touchedAt + this.#limitMs - monotonicMs();
     if (leftMs > 0) {
       this.#timer = setTimeout(() => this.#look(), Math.ceil(leftMs));
       return;

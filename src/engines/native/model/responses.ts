@@ -91,9 +91,10 @@ async function* readAnswer(response: IncomingMessage, idle: IdleLimit): AsyncGen
   let events: ModelEvent[] = [];
   let failure: unknown;
   let done = false;
+  let heard = false;
   const parser = createParser({
     onEvent({ data }) {
-      idle.touch();
+      heard = true;
       if (done || failure !== undefined) return;
       try {
         const event = data === "[DONE]" ? undefined : decodeEvent(parseJson(data));
@@ -111,6 +112,8 @@ async function* readAnswer(response: IncomingMessage, idle: IdleLimit): AsyncGen
     for await (const chunk of response.iterator({ destroyOnReturn: false }) as AsyncIterable<string>) {
       bytes += chunk.length;
       parser.feed(chunk);
+      if (heard) idle.touch();
+      heard = false;
       if (events.length > 0) yield events;
       events = [];
       if (failure !== undefined) throw failure;

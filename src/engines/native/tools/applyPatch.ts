@@ -5,7 +5,6 @@ import { shellAnswer } from "../../../exec/modelOutput.js";
 import { applyPlan } from "../../../exec/patch/apply.js";
 import { fileChanges } from "../../../exec/patch/changes.js";
 import { EmptyPatch, PatchFailed, PatchInvalid } from "../../../exec/patch/errors.js";
-import { PATCH_GRAMMAR } from "../../../exec/patch/grammar.js";
 import { parsePatch } from "../../../exec/patch/parse.js";
 import { type PatchPlan, planPatch } from "../../../exec/patch/plan.js";
 import { pathsOf } from "../../../exec/patch/realPlace.js";
@@ -24,14 +23,13 @@ const OUTSIDE = "patch rejected: writing outside of the project; rejected by use
 
 /** `apply_patch` as free text held to a grammar. */
 export function freeformPatchTool(bench: Workbench): Tool {
-  return { name: "apply_patch", declaration: FREEFORM, run: (patch, ctx) => applyPatch(patch, { cwd: bench.settings.cwd }, bench, ctx) };
+  return { name: "apply_patch", run: (patch, ctx) => applyPatch(patch, { cwd: bench.settings.cwd }, bench, ctx) };
 }
 
 /** `apply_patch` as a function, for models that know no free text. */
 export function functionPatchTool(bench: Workbench): Tool {
   return {
     name: "apply_patch",
-    declaration: FUNCTION,
     async *run(args, ctx): ToolRun {
       const read = readArguments(args, PatchArguments);
       if ("complaint" in read) return { output: read.complaint };
@@ -130,6 +128,7 @@ async function question(
     callId: ctx.callId,
     changes,
     staysInSandbox: paths.every(bench.mayWrite),
+    staysInWorkspace: paths.every(bench.isInWorkspace),
     needsPerson: false,
     ...(reason === undefined ? {} : { reason }),
   });
@@ -178,26 +177,3 @@ async function* write(
 function success(plan: PatchPlan) {
   return { aggregatedOutput: plan.summary, exitCode: 0, durationMs: 0, ended: "exited" as const };
 }
-
-const DESCRIPTION =
-  "Changes files by a patch. Name paths relative to the working directory; give a few unchanged lines around each change so that its place is clear.";
-
-const FREEFORM = {
-  type: "custom",
-  name: "apply_patch",
-  description: DESCRIPTION,
-  format: { type: "grammar", syntax: "lark", definition: PATCH_GRAMMAR },
-};
-
-const FUNCTION = {
-  type: "function",
-  name: "apply_patch",
-  description: `${DESCRIPTION} The patch begins with a line *** Begin Patch and ends with a line *** End Patch. In between, each file has a header (*** Add File: PATH, *** Delete File: PATH, or *** Update File: PATH, optionally followed by *** Move to: PATH). Lines of an added file begin with +. An update consists of chunks, each introduced by a line @@ (or @@ and a line of the file that precedes the change), whose lines begin with a space (kept), - (removed) or + (added).`,
-  strict: false,
-  parameters: {
-    type: "object",
-    properties: { input: { type: "string", description: "The whole patch." } },
-    required: ["input"],
-    additionalProperties: false,
-  },
-};

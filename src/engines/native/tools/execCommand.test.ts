@@ -61,7 +61,7 @@ describe("exec_command", () => {
       await stage.use("update_plan", { plan: [] });
       expect((await stage.use("write_stdin", { session_id: session, yield_time_ms: 250 })).output).toContain(`session ID ${session}`);
       expect(processesIn(stage.stage.workspace)).not.toEqual([]);
-      await stage.bench.sessions.endAll();
+      await stage.toolbox.close();
       expect(processesIn(stage.stage.workspace)).toEqual([]);
     } finally {
       await stage[Symbol.asyncDispose]();

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import path from "node:path";
 import * as z from "zod/mini";
 import { formattedOutput, sessionAnswer } from "../../../exec/modelOutput.js";
+import { openBashParser } from "../../../exec/safety/bash.js";
 import { patchCall } from "../../../exec/safety/patchCall.js";
 import type { SessionReport } from "../../../exec/session.js";
 import { onTerminal } from "../../../exec/terminal.js";
@@ -39,17 +40,19 @@ const WriteArguments = z.object({
 
 /** `exec_command` and `write_stdin`: commands that may go on after the call that started them. */
 export function execTools(bench: Workbench): Tool[] {
-  /** What was shown to begin and not yet to end. */
-  const running = new Map<number, CommandCall>();
+  const running: Running = new Map();
   return [
-    { name: "exec_command", declaration: EXEC_COMMAND, run: (args, ctx) => execCommand(args, { bench, running, ctx }) },
-    { name: "write_stdin", declaration: WRITE_STDIN, run: (args, ctx) => writeStdin(args, { bench, running, ctx }) },
+    { name: "exec_command", run: (args, ctx) => execCommand(args, { bench, running, ctx }) },
+    { name: "write_stdin", run: (args, ctx) => writeStdin(args, { bench, running, ctx }) },
   ];
 }
 
+/** What was shown to begin and not yet to end. */
+type Running = Map<number, { readonly command: CommandCall; readonly sandboxed: boolean }>;
+
 interface Desk {
   readonly bench: Workbench;
-  readonly running: Map<number, CommandCall>;
+  readonly running: Running;
   readonly ctx: ToolContext;
 }
 
@@ -65,7 +68,7 @@ async function* execCommand(args: string, desk: Desk): ToolRun {
     escalated: read.value.sandbox_permissions === "require_escalated",
     justification: justification ?? undefined,
   };
-  const patch = patchCall(request.argv, await bench.machine.bashParser());
+  const patch = patchCall(request.argv, await openBashParser());
   if (patch) return yield* patchThroughShell(patch, request, bench, ctx);
   const judged = yield* judge(request, bench, ctx);
   if ("refusal" in judged) return judged.refusal;
@@ -90,7 +93,7 @@ async function* start(args: z.infer<typeof ExecArguments>, work: Desk & { comman
     started.catch(() => undefined);
     yield* output.batches();
     const { report } = await started;
-    if (report.sessionId !== undefined) running.set(report.sessionId, command);
+    if (report.sessionId !== undefined) running.set(report.sessionId, { command, sandboxed: work.sandboxed });
     return yield* answer(report, args.max_output_tokens ?? DEFAULT_OUTPUT_TOKENS, { bench, command });
   } catch (error) {
     if (error instanceof AppError) return yield* refuse({ refused: `execution error: ${describe(error)}` }, command);
@@ -102,12 +105,14 @@ async function* writeStdin(args: string, { bench, running, ctx }: Desk): ToolRun
   const read = readArguments(args, WriteArguments);
   if ("complaint" in read) return { output: read.complaint };
   const { session_id: id, chars, yield_time_ms: yieldTimeMs, max_output_tokens: tokens } = read.value;
+  const left = running.get(id);
+  // An earlier turn may have been allowed what this one is not.
+  if (bench.confined && left?.sandboxed === false) return { output: `write_stdin failed: process ${id} runs outside the sandbox` };
   try {
     const wait = { yieldTimeMs: writeYieldMs(yieldTimeMs ?? undefined, chars ?? ""), signal: ctx.signal };
     const report = await bench.sessions.write(id, chars ?? "", wait);
-    const command = running.get(id);
     if (report.exitCode !== undefined) running.delete(id);
-    return yield* answer(report, tokens ?? DEFAULT_OUTPUT_TOKENS, { bench, command });
+    return yield* answer(report, tokens ?? DEFAULT_OUTPUT_TOKENS, { bench, command: left?.command });
   } catch (error) {
     if (error instanceof AppError) return { output: `write_stdin failed: ${describe(error)}` };
     throw error;
@@ -132,47 +137,3 @@ async function* answer(
   }
   return { output: sessionAnswer({ output, wallTimeMs, chunkId: randomBytes(3).toString("hex"), exitCode, sessionId, maxOutputTokens }) };
 }
-
-const YIELD = { type: "number", description: "Milliseconds to wait for output before answering." };
-const MAX_OUTPUT = { type: "number", description: "How many tokens of output to return at most (default 10000)." };
-
-const EXEC_COMMAND = {
-  type: "function",
-  name: "exec_command",
-  description: "Runs a script in a shell. Answers with its output, or, when it still runs by then, with a session id for write_stdin.",
-  strict: false,
-  parameters: {
-    type: "object",
-    properties: {
-      cmd: { type: "string", description: "The script." },
-      workdir: { type: "string", description: "Folder to run in; the working directory unless given." },
-      shell: { type: "string", description: "The shell; the user's unless given." },
-      login: { type: "boolean", description: "Whether the shell reads the login profile (default true)." },
-      tty: { type: "boolean", description: "Whether it gets a terminal and keeps its input open (default false)." },
-      yield_time_ms: YIELD,
-      max_output_tokens: MAX_OUTPUT,
-      sandbox_permissions: { type: "string", description: "`require_escalated` asks to run outside the sandbox; `use_default` otherwise." },
-      justification: { type: "string", description: "With `require_escalated`: one sentence for the user on why it is needed." },
-    },
-    required: ["cmd"],
-    additionalProperties: false,
-  },
-};
-
-const WRITE_STDIN = {
-  type: "function",
-  name: "write_stdin",
-  description: "Writes to a command that exec_command left running, or waits for more of its output.",
-  strict: false,
-  parameters: {
-    type: "object",
-    properties: {
-      session_id: { type: "number", description: "As exec_command named it." },
-      chars: { type: "string", description: "What to write; empty to only wait." },
-      yield_time_ms: YIELD,
-      max_output_tokens: MAX_OUTPUT,
-    },
-    required: ["session_id"],
-    additionalProperties: false,
-  },
-};

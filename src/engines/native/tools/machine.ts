@@ -1,7 +1,7 @@
 import path from "node:path";
-import { LoginEnvironments } from "../../../exec/loginEnvironment.js";
-import { type BashParser, openBashParser } from "../../../exec/safety/bash.js";
-import { openSandbox, type Sandbox } from "../../../exec/sandbox/backend.js";
+import type { LoginEnvironments } from "../../../exec/loginEnvironment.js";
+import type { Sandbox } from "../../../exec/sandbox/backend.js";
+import type { SandboxPolicy } from "../../../threads/model.js";
 
 export interface MachineOptions {
   readonly codexHome: string;
@@ -10,15 +10,17 @@ export interface MachineOptions {
   readonly serverCwd: string;
   /** A bubblewrap to use instead of the one that is found. */
   readonly sandboxBin?: string;
+  /** Files of the server that no command may read. */
+  readonly secretFiles?: readonly string[];
 }
 
-/** What all threads of a process share to run commands: the sandbox that works here, a reader of bash, login environments. */
+/** What all threads of a process share to run commands: the sandbox that works here, and login environments. Each is loaded when first needed. */
 export class Machine {
   readonly env: NodeJS.ProcessEnv;
   readonly codexHome: string;
-  readonly logins = new LoginEnvironments();
   readonly #options: MachineOptions;
   #sandbox: Promise<Sandbox> | undefined;
+  #logins: LoginEnvironments | undefined;
 
   constructor(options: MachineOptions) {
     this.#options = options;
@@ -28,14 +30,19 @@ export class Machine {
 
   /** Tried out once, when first needed. */
   sandbox(): Promise<Sandbox> {
-    const { codexHome, env, serverCwd, sandboxBin } = this.#options;
-    this.#sandbox ??= openSandbox({
-      env,
-      workspace: serverCwd,
-      hidden: [path.join(codexHome, "auth.json"), path.join(codexHome, "log")],
-      ...(sandboxBin === undefined ? {} : { bin: sandboxBin }),
-    });
+    this.#sandbox ??= this.#openSandbox();
     return this.#sandbox;
+  }
+
+  /** What confines commands under a policy. Full access needs nothing, so nothing is tried out for it. */
+  async sandboxBackend({ type }: SandboxPolicy): Promise<string> {
+    return type === "danger-full-access" ? "none" : (await this.sandbox()).backend;
+  }
+
+  async logins(): Promise<LoginEnvironments> {
+    const { LoginEnvironments } = await import("../../../exec/loginEnvironment.js");
+    this.#logins ??= new LoginEnvironments();
+    return this.#logins;
   }
 
   /** Clears away what the sandbox left lying for the next command. */
@@ -43,7 +50,14 @@ export class Machine {
     (await this.#sandbox)?.close();
   }
 
-  bashParser(): Promise<BashParser> {
-    return openBashParser();
+  async #openSandbox(): Promise<Sandbox> {
+    const { codexHome, env, serverCwd, sandboxBin, secretFiles = [] } = this.#options;
+    const { openSandbox } = await import("../../../exec/sandbox/backend.js");
+    return openSandbox({
+      env,
+      workspace: serverCwd,
+      hidden: [path.join(codexHome, "auth.json"), path.join(codexHome, "log"), ...secretFiles.map((file) => path.resolve(serverCwd, file))],
+      ...(sandboxBin === undefined ? {} : { bin: sandboxBin }),
+    });
   }
 }

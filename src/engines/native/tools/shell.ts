@@ -1,6 +1,7 @@
 import path from "node:path";
 import * as z from "zod/mini";
 import { shellAnswer, shellCommandAnswer } from "../../../exec/modelOutput.js";
+import { openBashParser } from "../../../exec/safety/bash.js";
 import { patchCall } from "../../../exec/safety/patchCall.js";
 import { patchThroughShell } from "./applyPatch.js";
 import { readArguments } from "./arguments.js";
@@ -24,7 +25,7 @@ const ShellCommandArguments = z.object({ ...COMMON, command: z.string(), login: 
 export function shellTools(bench: Workbench): Tool[] {
   const runThis = (args: string, ctx: ToolContext) => runArgv(args, bench, ctx);
   return [
-    { name: "shell", declaration: SHELL, run: runThis },
+    { name: "shell", run: runThis },
     { name: "container.exec", run: runThis },
     { name: "local_shell", run: runThis },
   ];
@@ -32,7 +33,7 @@ export function shellTools(bench: Workbench): Tool[] {
 
 /** `shell_command`: a script for the user's shell. */
 export function shellCommandTool(bench: Workbench): Tool {
-  return { name: "shell_command", declaration: SHELL_COMMAND, run: (args, ctx) => runScript(args, bench, ctx) };
+  return { name: "shell_command", run: (args, ctx) => runScript(args, bench, ctx) };
 }
 
 async function* runArgv(args: string, bench: Workbench, ctx: ToolContext): ToolRun {
@@ -53,7 +54,7 @@ async function* runScript(args: string, bench: Workbench, ctx: ToolContext): Too
 
 /** A shell call that is really a patch is applied in this process instead. */
 async function* run(call: ShellCall, bench: Workbench, ctx: ToolContext): ToolRun {
-  const patch = patchCall(call.argv, await bench.machine.bashParser());
+  const patch = patchCall(call.argv, await openBashParser());
   return yield* patch ? patchThroughShell(patch, { cwd: call.cwd, tool: call.tool }, bench, ctx) : runShell(call, bench, ctx);
 }
 
@@ -72,51 +73,3 @@ function common(
 export function userShell(env: NodeJS.ProcessEnv): string {
   return env["SHELL"] || "/bin/bash";
 }
-
-const WORKDIR = { type: "string", description: "Folder to run in; the working directory unless given." };
-const TIMEOUT = { type: "number", description: "Milliseconds after which the command is ended (default 10000)." };
-const ESCALATION = {
-  sandbox_permissions: {
-    type: "string",
-    description: "`require_escalated` asks for the command to run outside the sandbox; `use_default` otherwise.",
-  },
-  justification: { type: "string", description: "With `require_escalated`: one sentence for the user on why it is needed." },
-};
-
-const SHELL = {
-  type: "function",
-  name: "shell",
-  description:
-    'Runs a program and returns its output. Use ["bash", "-lc", SCRIPT] for shell features, and set `workdir` instead of using cd.',
-  strict: false,
-  parameters: {
-    type: "object",
-    properties: {
-      command: { type: "array", items: { type: "string" }, description: "The program and its arguments." },
-      workdir: WORKDIR,
-      timeout_ms: TIMEOUT,
-      ...ESCALATION,
-    },
-    required: ["command"],
-    additionalProperties: false,
-  },
-};
-
-const SHELL_COMMAND = {
-  type: "function",
-  name: "shell_command",
-  description: "Runs a script in the user's shell and returns its output. Set `workdir` instead of using cd.",
-  strict: false,
-  parameters: {
-    type: "object",
-    properties: {
-      command: { type: "string", description: "The script." },
-      workdir: WORKDIR,
-      login: { type: "boolean", description: "Whether the shell reads the login profile (default true)." },
-      timeout_ms: TIMEOUT,
-      ...ESCALATION,
-    },
-    required: ["command"],
-    additionalProperties: false,
-  },
-};

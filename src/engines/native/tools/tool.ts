@@ -1,13 +1,19 @@
 import type { TurnContext } from "../../../threads/engine.js";
 import type { RawItem, ThreadEvent } from "../../../threads/model.js";
 
-/** What the model may call: the declaration it is sent, and what happens on a call. */
+/** A tool as the Responses API declares it. */
+export type Declaration = Readonly<Record<string, unknown>>;
+
+/** What happens when the model calls a name. */
 export interface Tool {
   readonly name: string;
-  /** The tool as the Responses API declares it; absent for a name that is understood but not offered. */
-  readonly declaration?: Readonly<Record<string, unknown>>;
   /** Runs one call. Yields what a reader should see; returns what the model gets. Broken arguments are an answer, not an exception. */
   run(args: string, ctx: ToolContext): ToolRun;
+}
+
+/** A tool that brings the declaration the model is sent. */
+export interface DeclaredTool extends Tool {
+  readonly declaration: Declaration;
 }
 
 export type ToolRun = AsyncGenerator<readonly ThreadEvent[], ToolResult>;

@@ -3,11 +3,10 @@ import { settingsIn } from "../../../../test/support/rollouts.js";
 import type { ThreadSettings } from "../../../threads/model.js";
 import { Machine } from "./machine.js";
 import { openToolbox } from "./toolbox.js";
-import { Workbench } from "./workbench.js";
 
 async function offered(changes: Partial<ThreadSettings>): Promise<unknown[]> {
-  const bench = new Workbench(settingsIn("/", changes), new Machine({ codexHome: "/nowhere", env: {}, serverCwd: "/" }));
-  const declarations = await openToolbox(bench).declarations({ signal: new AbortController().signal });
+  const toolbox = await openToolbox(settingsIn("/", changes), new Machine({ codexHome: "/nowhere", env: {}, serverCwd: "/" }));
+  const declarations = await toolbox.declarations({ signal: new AbortController().signal });
   return declarations.map(({ type, name, external_web_access: live }) => name ?? `${String(type)} ${String(live)}`);
 }
 

@@ -1,16 +1,16 @@
+import { existsSync } from "node:fs";
+import path from "node:path";
 import { truncateMiddle } from "../../../exec/modelOutput.js";
+import type { TurnContext } from "../../../threads/engine.js";
 import type { ThreadEvent, ThreadSettings } from "../../../threads/model.js";
-import { openMcpServers } from "../mcpServers/open.js";
-import { traitsOf } from "../models.js";
-import { freeformPatchTool, functionPatchTool } from "./applyPatch.js";
-import { execTools } from "./execCommand.js";
-import { planTool } from "./plan.js";
-import { shellCommandTool, shellTools } from "./shell.js";
-import type { Tool } from "./tool.js";
-import { viewImageTool } from "./viewImage.js";
-import type { Workbench } from "./workbench.js";
-
-export type Declaration = Readonly<Record<string, unknown>>;
+import { openConfiguredServers, type ToolServers } from "../mcpServers/openConfigured.js";
+import { truncationOf } from "../models.js";
+import type { Machine } from "./machine.js";
+import { offeredTools } from "./offer.js";
+import type { OwnTools } from "./ownTools.js";
+import { serverQuestions } from "./serverQuestions.js";
+import type { Declaration, DeclaredTool, Tool } from "./tool.js";
+import type { TurnSlot } from "./turnSlot.js";
 
 interface Waiting {
   readonly signal: AbortSignal;
@@ -23,67 +23,90 @@ export interface Toolbox {
   find(name: string, waiting: Waiting): Promise<Tool | undefined>;
   /** What happened to the servers since it was last asked. */
   news(): readonly ThreadEvent[];
+  beginTurn(turn: TurnContext): void;
+  endTurn(): void;
+  /** Everything the running turn's patches changed so far. */
+  turnDiff(): string | undefined;
   close(): Promise<void>;
 }
 
-export function openToolbox(bench: Workbench): Toolbox {
-  const servers = openMcpServers(bench.settings.mcpServers, {
-    env: bench.machine.env,
-    cwd: bench.settings.cwd,
-    ask: bench.fillIn,
-    shorten: (text) => truncateMiddle(text, bench.truncation),
+/** Starts the thread's MCP servers. */
+export async function openToolbox(settings: ThreadSettings, machine: Machine): Promise<ThreadToolbox> {
+  const turns: TurnSlot = { running: undefined };
+  const servers = await openConfiguredServers(settings.mcpServers, {
+    env: machine.env,
+    cwd: settings.cwd,
+    ask: serverQuestions(turns, settings.approvalPolicy),
+    shorten: (text) => truncateMiddle(text, truncationOf(settings)),
   });
-  const own = ownTools(bench, servers.resources);
-  let offered = { remote: [] as readonly Tool[], declarations: own.declarations };
-  return {
-    async declarations(waiting) {
-      const remote = await servers.tools(waiting);
-      if (remote !== offered.remote) offered = { remote, declarations: [...own.declarations, ...declarationsOf(remote)] };
-      return offered.declarations;
-    },
-    find: async (name, waiting) => own.tools.get(name) ?? servers.find(name, waiting),
-    news: () => servers.takeStartupNews(),
-    close: () => servers.close(),
-  };
+  return new ThreadToolbox({ settings, machine, turns, servers });
 }
 
-function ownTools(
-  bench: Workbench,
-  resources: readonly Tool[],
-): { declarations: readonly Declaration[]; tools: ReadonlyMap<string, Tool> } {
-  const offered = [...commandTools(bench), ...resources, planTool, ...patchTools(bench), viewImageTool(bench)];
-  const understood = [...shellTools(bench), shellCommandTool(bench)].map(
-    (tool): Tool => ({ name: tool.name, run: (args, ctx) => tool.run(args, ctx) }),
-  );
-  const tools = new Map([...understood, ...offered].map((tool) => [tool.name, tool]));
-  return { declarations: [...declarationsOf(offered), ...webSearch(bench)], tools };
+interface ToolboxParts {
+  readonly settings: ThreadSettings;
+  readonly machine: Machine;
+  readonly turns: TurnSlot;
+  readonly servers: ToolServers;
 }
 
-function declarationsOf(tools: readonly Tool[]): Declaration[] {
-  return tools.flatMap(({ declaration }) => (declaration ? [declaration] : []));
+/** The code of our own tools is loaded with the first call: it is most of the agent's, and many answers do without. */
+export class ThreadToolbox implements Toolbox {
+  readonly #parts: ToolboxParts;
+  readonly #ownDeclarations: readonly Declaration[];
+  #offered: { readonly remote: readonly DeclaredTool[]; readonly declarations: readonly Declaration[] };
+  #own: OwnTools | undefined;
+
+  constructor(parts: ToolboxParts) {
+    this.#parts = parts;
+    this.#ownDeclarations = offeredTools(parts.settings, declarationsOf(parts.servers.resources));
+    this.#offered = { remote: [], declarations: this.#ownDeclarations };
+  }
+
+  async declarations(waiting: Waiting): Promise<readonly Declaration[]> {
+    const remote = await this.#parts.servers.tools(waiting);
+    if (remote !== this.#offered.remote) this.#offered = { remote, declarations: [...this.#ownDeclarations, ...declarationsOf(remote)] };
+    return this.#offered.declarations;
+  }
+
+  async find(name: string, waiting: Waiting): Promise<Tool | undefined> {
+    return (await this.#ownTools()).find(name) ?? this.#parts.servers.find(name, waiting);
+  }
+
+  news(): readonly ThreadEvent[] {
+    return this.#parts.servers.takeStartupNews();
+  }
+
+  /** A broken rules file turns all rules off; whoever started the thread should know. */
+  async ruleWarnings(): Promise<readonly string[]> {
+    if (!existsSync(path.join(this.#parts.machine.codexHome, "rules"))) return [];
+    return (await this.#ownTools()).bench.ruleWarnings();
+  }
+
+  beginTurn(turn: TurnContext): void {
+    this.#parts.turns.running = turn;
+    this.#own?.bench.beginTurn();
+  }
+
+  endTurn(): void {
+    this.#parts.turns.running = undefined;
+  }
+
+  turnDiff(): string | undefined {
+    return this.#own?.bench.turnDiff.text();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#own?.bench.sessions.endAll(), this.#parts.servers.close()]);
+  }
+
+  async #ownTools(): Promise<OwnTools> {
+    const { settings, machine, turns } = this.#parts;
+    const { openOwnTools } = await import("./ownTools.js");
+    this.#own ??= openOwnTools(settings, machine, turns);
+    return this.#own;
+  }
 }
 
-function commandTools(bench: Workbench): Tool[] {
-  const { features, model } = bench.settings;
-  if (features["shell_tool"] === false) return [];
-  if (features["unified_exec"]) return execTools(bench);
-  return traitsOf(model).shellTool === "shell_command" ? [shellCommandTool(bench)] : shellTools(bench);
-}
-
-function patchTools(bench: Workbench): Tool[] {
-  const { features, model } = bench.settings;
-  const kind = features["apply_patch_freeform"] ? "freeform" : traitsOf(model).patchTool;
-  if (kind === "none") return [];
-  return [kind === "freeform" ? freeformPatchTool(bench) : functionPatchTool(bench)];
-}
-
-/** The provider searches by itself. Only OpenAI's is known to; elsewhere it has to be asked for. */
-function webSearch({ settings }: Workbench): Record<string, unknown>[] {
-  const mode = settings.webSearch ?? searchFeature(settings) ?? (settings.provider.id === "openai" ? "cached" : "disabled");
-  return mode === "disabled" ? [] : [{ type: "web_search", external_web_access: mode === "live" }];
-}
-
-function searchFeature({ features }: ThreadSettings): "live" | "cached" | undefined {
-  if (features["web_search_request"]) return "live";
-  return features["web_search_cached"] ? "cached" : undefined;
+function declarationsOf(tools: readonly DeclaredTool[]): Declaration[] {
+  return tools.map(({ declaration }) => declaration);
 }

@@ -17,7 +17,6 @@ const MAX_IMAGE_BYTES = 20 * 1024 * 1024;
 export function viewImageTool(bench: Workbench): Tool {
   return {
     name: "view_image",
-    declaration: DECLARATION,
     async *run(args, ctx): ToolRun {
       const read = readArguments(args, ImageArguments);
       if ("complaint" in read) return { output: read.complaint };
@@ -75,16 +74,3 @@ const TYPES: Readonly<Record<string, string>> = {
 function typeByName(file: string): string {
   return TYPES[path.extname(file).toLowerCase()] ?? "application/octet-stream";
 }
-
-const DECLARATION = {
-  type: "function",
-  name: "view_image",
-  description: "Shows you a picture file of the workspace.",
-  strict: false,
-  parameters: {
-    type: "object",
-    properties: { path: { type: "string", description: "The file; relative to the working directory, or absolute." } },
-    required: ["path"],
-    additionalProperties: false,
-  },
-};

@@ -8,28 +8,58 @@ import { ThreadRules } from "../../../exec/safety/threadRules.js";
 import { enforceableRoots } from "../../../exec/sandbox/enforceableRoots.js";
 import { allowsNetwork, mayWrite, writableRoots } from "../../../exec/sandbox/policy.js";
 import { ExecSessions } from "../../../exec/session.js";
-import type { TurnContext } from "../../../threads/engine.js";
 import type { ModelProvider, SandboxPolicy, ThreadSettings } from "../../../threads/model.js";
-import type { AskElicitation, McpAnswer } from "../mcpServers/questions.js";
-import { traitsOf } from "../models.js";
+import { truncationOf } from "../models.js";
 import type { Machine } from "./machine.js";
+import type { TurnSlot } from "./turnSlot.js";
 
 const FULL_ACCESS: SandboxPolicy = { type: "danger-full-access" };
+const WORKSPACE_ONLY: SandboxPolicy = {
+  type: "workspace-write",
+  network_access: false,
+  exclude_tmpdir_env_var: true,
+  exclude_slash_tmp: true,
+};
+
+/** What was allowed for the rest of a thread. */
+interface Allowances {
+  readonly rules: ThreadRules;
+  /** Commands and files. */
+  readonly approved: Set<string>;
+}
 
 /** Where one thread's tools work: its settings, what was allowed on it, and what its turn has changed so far. */
 export class Workbench {
-  readonly rules: ThreadRules;
-  /** Commands and files that were approved for the rest of the thread. */
-  readonly approved = new Set<string>();
   readonly sessions = new ExecSessions();
+  readonly #allowances: Readonly<Record<"confined" | "free", Allowances>>;
   #turnDiff = new TurnDiff();
-  #ask: TurnContext["ask"] | undefined;
 
   constructor(
     readonly settings: ThreadSettings,
     readonly machine: Machine,
+    private readonly turns: TurnSlot,
   ) {
-    this.rules = new ThreadRules(() => (settings.features["exec_policy"] === false ? [] : loadRules(machine.codexHome).rules));
+    const userRules = () => (settings.features["exec_policy"] === false ? [] : loadRules(machine.codexHome).rules);
+    const nothingYet = (): Allowances => ({ rules: new ThreadRules(userRules), approved: new Set() });
+    this.#allowances = { confined: nothingYet(), free: nothingYet() };
+  }
+
+  /** The running turn may not leave the sandbox. */
+  get confined(): boolean {
+    return this.turns.running?.confined ?? false;
+  }
+
+  get rules(): ThreadRules {
+    return this.#allowed.rules;
+  }
+
+  get approved(): Set<string> {
+    return this.#allowed.approved;
+  }
+
+  /** Turns that may not leave the sandbox have nothing of what was allowed to others, and the reverse. */
+  get #allowed(): Allowances {
+    return this.#allowances[this.confined ? "confined" : "free"];
   }
 
   /** What the running turn's patches changed. */
@@ -37,49 +67,32 @@ export class Workbench {
     return this.#turnDiff;
   }
 
-  beginTurn(ask: TurnContext["ask"]): void {
+  beginTurn(): void {
     this.#turnDiff = new TurnDiff();
-    this.#ask = ask;
   }
 
-  endTurn(): void {
-    this.#ask = undefined;
-  }
-
-  /** A question of one of the agent's MCP servers, put to whoever follows the turn. Without one, or under `never`, it is declined. */
-  readonly fillIn: AskElicitation = async ({ server, message, requestedSchema }, { signal }) => {
-    if (!this.#ask || this.settings.approvalPolicy === "never") return { action: "decline" };
-    const form = { kind: "form" as const, callId: "", server, message, requestedSchema };
-    const decision = await this.#ask({ ...form, staysInSandbox: false, needsPerson: true }, signal);
-    if (decision.kind === "answered") return { action: "accept", content: decision.content as McpContent };
-    return { action: decision.kind === "abort" ? "cancel" : "decline" };
-  };
-
-  /** A broken rules file turns all rules off; whoever started the thread should know. */
   ruleWarnings(): readonly string[] {
     return loadRules(this.machine.codexHome).warnings;
   }
 
   get truncation(): TruncationPolicy {
-    const { toolOutputTokenLimit, model } = this.settings;
-    return toolOutputTokenLimit === undefined ? traitsOf(model).truncation : { unit: "tokens", limit: toolOutputTokenLimit };
+    return truncationOf(this.settings);
   }
 
   /** Whether a patch may write there, by the rules that hold for commands. Asked about real paths. */
-  readonly mayWrite = (realPath: string): boolean => {
-    const { sandboxPolicy, cwd } = this.settings;
+  readonly mayWrite = (realPath: string): boolean => this.#opens(this.settings.sandboxPolicy, realPath);
+
+  /** Whether a patch may write there in a thread whose sandbox opens its folder and nothing else. */
+  readonly isInWorkspace = (realPath: string): boolean => this.#opens(WORKSPACE_ONLY, realPath);
+
+  #opens(policy: SandboxPolicy, realPath: string): boolean {
     try {
-      return mayWrite(enforceableRoots(writableRoots(sandboxPolicy, { workspace: cwd, env: this.machine.env })), realPath);
+      return mayWrite(enforceableRoots(writableRoots(policy, { workspace: this.settings.cwd, env: this.machine.env })), realPath);
     } catch (error) {
       // Where no command would run, nothing may be written without a question either.
       if (error instanceof RootRefused) return false;
       throw error;
     }
-  };
-
-  /** What confines this thread's commands. Full access needs nothing, so nothing is tried out for it. */
-  async sandboxBackend(): Promise<string> {
-    return this.settings.sandboxPolicy.type === "danger-full-access" ? "none" : (await this.machine.sandbox()).backend;
   }
 
   async isSandboxEnforced(): Promise<boolean> {
@@ -90,10 +103,11 @@ export class Workbench {
   async launch(argv: readonly string[], { cwd, sandboxed, plainOutput = false }: LaunchOptions): Promise<Launch> {
     const sandbox = await this.machine.sandbox();
     const { sandboxPolicy, cwd: workspace } = this.settings;
-    const policy = sandboxed ? sandboxPolicy : FULL_ACCESS;
+    // Whatever was decided before, and by whom: this is the last door.
+    const policy = sandboxed || this.confined ? sandboxPolicy : FULL_ACCESS;
     const env = this.#environment(sandbox.backend, plainOutput);
     const wrap = (words: readonly string[], environment: Environment) => sandbox.wrap(words, { policy, workspace, cwd, env: environment });
-    const login = isLoginShell(argv) ? await this.machine.logins.of({ shell: argv[0], env, wrap }) : undefined;
+    const login = isLoginShell(argv) ? await (await this.machine.logins()).of({ shell: argv[0], env, wrap }) : undefined;
     if (login === undefined) return wrap(argv, env);
     // A profile may export the very keys that were kept from it.
     return wrap([argv[0] ?? "", "-c", ...argv.slice(2)], withoutSecrets(login, secretVariables(this.settings.provider)));
@@ -115,9 +129,6 @@ export interface LaunchOptions {
   readonly sandboxed: boolean;
   readonly plainOutput?: boolean;
 }
-
-/** What a client filled in goes on as it is: the server that asked checks it against its own schema. */
-type McpContent = Extract<McpAnswer, { action: "accept" }>["content"];
 
 /** The keys of the provider in use are ours, not the commands'. */
 function secretVariables({ envKey, envHttpHeaders }: ModelProvider): string[] {

@@ -1,0 +1,104 @@
+// Bundles a program into several CommonJS files, of which the later ones are loaded with `import()`. What a file before it holds, a file asks of
+// that one, so that each module, and each class in it, exists once in a process.
+import path from "node:path";
+import { build } from "esbuild";
+
+/**
+ * `files`: `{ file, sources, after, apartFrom }`, earlier ones first; the first is the program. A file holds its sources and what they import, except
+ * what is held by the file it comes `after`, and the ones before that. It never meets the files it is `apartFrom` in one process.
+ * `libraries`: `{ file, source }`, packages that are a file of their own. Resolves with esbuild's result for each file.
+ */
+export async function bundle({ files, libraries, options, bannerOf }) {
+  const plan = await planFiles(files, libraries, options);
+  const names = await exportedNames(files.flatMap(({ file, sources }) => [...sources, ...plan.get(file).asked]));
+  const ours = files.map(({ file, sources, after }) =>
+    build({
+      ...options,
+      stdin: { contents: exposing(sources, plan.get(file).asked), resolveDir: "." },
+      outfile: `dist/${file}`,
+      banner: { js: bannerOf(file) },
+      plugins: [elsewhere({ files, libraries, after, plan, names })],
+    }),
+  );
+  const theirs = libraries.map(({ file, source }) =>
+    // A library may have plans of its own with `import()`.
+    build({ ...options, supported: {}, entryPoints: [source], outfile: `dist/${file}`, banner: { js: bannerOf(file) } }),
+  );
+  return Promise.all([...ours, ...theirs]);
+}
+
+/** For each file the modules it `holds`, and those of them that are `asked` for by others. */
+async function planFiles(files, libraries, options) {
+  const plan = new Map();
+  for (const { file, sources, after } of files) {
+    plan.set(file, { holds: new Set(), asked: new Set() });
+    const { metafile } = await build({
+      ...options,
+      stdin: { contents: exposing(sources, []), resolveDir: "." },
+      outdir: "dist",
+      write: false,
+      plugins: [elsewhere({ files, libraries, after, plan })],
+    });
+    for (const module of Object.keys(metafile.inputs)) if (/^src\/.*\.ts$/.test(module)) plan.get(file).holds.add(module);
+  }
+  const twice = heldTwice(files, plan);
+  if (twice.length > 0) throw new Error(`Let one of these files come after the other, which holds the same:\n${twice.join("\n")}`);
+  return plan;
+}
+
+function heldTwice(files, plan) {
+  const areApart = (one, other) => one.apartFrom === "all" || one.apartFrom?.includes(other.file);
+  return files.flatMap((one, at) =>
+    files.slice(0, at).flatMap((other) => {
+      if (areApart(one, other) || areApart(other, one)) return [];
+      const shared = [...plan.get(one.file).holds].filter((module) => plan.get(other.file).holds.has(module));
+      return shared.length === 0 ? [] : [`${other.file}, ${one.file}: ${shared.join(", ")}`];
+    }),
+  );
+}
+
+/** The text of a file's first module: runs its sources, and shows them and what else is asked for under their paths. */
+function exposing(sources, asked) {
+  const shown = [...new Set([...asked, ...sources])];
+  const imports = shown.map((module, at) => `import * as m${at} from "./${module}";`);
+  return `${imports.join("\n")}\nexport const modules = { ${shown.map((module, at) => `"${module}": m${at}`).join(", ")} };`;
+}
+
+/** What each module exports. */
+async function exportedNames(modules) {
+  const { metafile } = await build({ entryPoints: [...new Set(modules)], format: "esm", outdir: "dist", write: false, metafile: true });
+  return new Map(Object.values(metafile.outputs).map(({ entryPoint, exports }) => [entryPoint, exports]));
+}
+
+/** Leaves to other files what they hold. Without `names` the result cannot be run: good for planning only. */
+function elsewhere({ files, libraries, after, plan, names }) {
+  const holderOf = (module) => {
+    for (let file = after; file; file = files.find((one) => one.file === file).after) if (plan.get(file).holds.has(module)) return file;
+    return undefined;
+  };
+  const laterHolderOf = (module) => files.find(({ sources }) => sources.includes(module))?.file;
+  return {
+    name: "elsewhere",
+    setup({ onResolve, onLoad, resolve }) {
+      onResolve({ filter: /./, namespace: "elsewhere" }, ({ path: file }) => ({ path: file, external: true }));
+      onResolve({ filter: /./ }, async ({ path: name, kind, resolveDir, pluginData }) => {
+        if (pluginData === "asked" || (kind !== "import-statement" && kind !== "dynamic-import")) return undefined;
+        const { path: found } = await resolve(name, { kind: "import-statement", resolveDir, pluginData: "asked" });
+        const module = path.relative(".", found);
+        const late = kind === "dynamic-import";
+        const library = late && libraries.find(({ source }) => source === module);
+        if (library) return { path: `./${library.file}`, external: true };
+        const holder = holderOf(module) ?? (late ? laterHolderOf(module) : undefined);
+        if (holder === undefined) return undefined;
+        plan.get(holder)?.asked.add(module);
+        return { path: module, namespace: "elsewhere", pluginData: holder };
+      });
+      // As an ES module, or esbuild would copy the exports once more for every module that imports them.
+      onLoad({ filter: /./, namespace: "elsewhere" }, ({ path: module, pluginData: holder }) => ({
+        contents: names
+          ? `export const { ${names.get(module).join(", ")} } = require("./${holder}").modules["${module}"];`
+          : "module.exports = {};",
+      }));
+    },
+  };
+}

@@ -1,0 +1,29 @@
+// Serves MCP over HTTP on this machine with the scripted model: no key, no network. Says what a newcomer needs; Ctrl-C ends it.
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { createInterface } from "node:readline";
+
+const home = mkdtempSync(path.join(tmpdir(), "codex-mcpd-start-"));
+const server = spawn(process.execPath, ["dist/main.js", "serve", "--engine", "scripted", ...process.argv.slice(2)], {
+  env: { ...process.env, CODEX_HOME: home },
+  stdio: ["ignore", "inherit", "pipe"],
+});
+
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => server.kill(signal));
+server.on("exit", (code) => {
+  rmSync(home, { recursive: true, force: true });
+  process.exit(code ?? 1);
+});
+
+for await (const line of createInterface({ input: server.stderr })) {
+  const [, url] = /listening on (\S+)/.exec(line) ?? [];
+  console.error(line);
+  if (!url) continue;
+  console.log(`\nMCP is served at ${url} with a SCRIPTED model, which plays the \`!\` lines of a prompt; try "!say hello".`);
+  console.log(`Add it to a client:  {"mcpServers": {"codex": {"type": "http", "url": "${url}"}}}`);
+  console.log(
+    "A real model:  codex-mcp-server serve  (with OPENAI_API_KEY or a provider in ~/.codex/config.toml).  Ctrl-C ends this one.\n",
+  );
+}

@@ -1,0 +1,87 @@
+import { statSync } from "node:fs";
+import path from "node:path";
+import { isForbidden, refusedKeys } from "../config/callKeys.js";
+import { parseKeyPath } from "../config/overrides.js";
+import type { SettingsResolver } from "../config/resolve.js";
+import { AboveCeiling } from "../mcp/ceilings/errors.js";
+import { turnLimits } from "../mcp/ceilings/turnLimits.js";
+import { whereItLeads } from "../mcp/ceilings/whereItLeads.js";
+import type { TurnLimits } from "../threads/limits.js";
+import type { SandboxMode } from "../threads/model.js";
+import { UsageError } from "./flagValues.js";
+
+/** `--max-sandbox`, `--allow-root` and `--allow-config`, as they were given. */
+export interface CeilingFlags {
+  readonly maxSandbox?: SandboxMode | undefined;
+  readonly allowRoots?: readonly string[] | undefined;
+  readonly allowConfig?: readonly string[] | undefined;
+}
+
+export interface CeilingSurroundings {
+  readonly serverCwd: string;
+  readonly codexHome: string;
+  readonly settings: Pick<SettingsResolver, "forNewThread">;
+}
+
+/** What network callers may not go beyond. */
+export interface CallerCeilings {
+  readonly limits: TurnLimits;
+  /** Throws `AboveCeiling` when a call's `config` names what it may not. */
+  checkConfig(config: Readonly<Record<string, unknown>>): void;
+}
+
+/** Throws `UsageError` when the server must not start with these flags. */
+export function checkCeilings(flags: CeilingFlags, { serverCwd, loopback }: { serverCwd: string; loopback: boolean }): void {
+  if (!loopback && !flags.allowRoots?.length)
+    throw new UsageError("--allow-root is needed to listen beyond loopback: name the folders that callers may work in");
+  allowedRoots(flags.allowRoots ?? [], serverCwd);
+  allowedKeys(flags.allowConfig ?? []);
+}
+
+export function openCeilings(flags: CeilingFlags, { serverCwd, codexHome, settings }: CeilingSurroundings): CallerCeilings {
+  const roots = flags.allowRoots?.length ? flags.allowRoots : [settings.forNewThread({}).cwd];
+  const added = allowedKeys(flags.allowConfig ?? []);
+  return {
+    limits: turnLimits({
+      maxSandbox: flags.maxSandbox ?? "workspace-write",
+      roots: allowedRoots(roots, serverCwd),
+      ownFiles: whereItLeads(codexHome) ?? codexHome,
+      configured: () => settings.forNewThread({ sandbox: "workspace-write" }).sandboxPolicy,
+    }),
+    checkConfig(config) {
+      const refused = refusedKeys(config, added);
+      if (refused.length > 0) throw new AboveCeiling(complaintAbout(refused));
+    },
+  };
+}
+
+/** Real paths, found once: a root is a place, not a name that may lead elsewhere later. */
+function allowedRoots(given: readonly string[], serverCwd: string): string[] {
+  return given.map((root) => {
+    const real = whereItLeads(path.resolve(serverCwd, root));
+    if (real === undefined || !statSync(real, { throwIfNoEntry: false })?.isDirectory())
+      throw new UsageError(`--allow-root ${root}: there is no such folder`);
+    return real;
+  });
+}
+
+function allowedKeys(given: readonly string[]): string[][] {
+  return given.map((key) => {
+    const keyPath = parseKeyPath(key.trim());
+    if (keyPath.some((part) => part === "")) throw new UsageError(`--allow-config needs a key of config.toml; got '${key}'`);
+    if (isForbidden(keyPath))
+      throw new UsageError(
+        `--allow-config ${key} cannot be used: callers never name programs, URLs, headers, keys, files or the rules they are held to`,
+      );
+    return keyPath;
+  });
+}
+
+function complaintAbout(refused: readonly (readonly string[])[]): string {
+  const names = refused.map((key) => key.join("."));
+  const keys = names.map((name) => `\`${name}\``).join(", ");
+  const remedy = refused.some(isForbidden)
+    ? "have it set in the server's config.toml"
+    : `have the server started with ${names.map((name) => `--allow-config ${name}`).join(" ")}`;
+  return `This server does not take ${keys} from the \`config\` of a call. Leave it out, or ${remedy}.`;
+}

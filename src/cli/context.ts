@@ -1,0 +1,27 @@
+import { findCodexHome } from "../config/codexHome.js";
+import { parseOverride } from "../config/overrides.js";
+import { createSettingsResolver } from "../config/resolve.js";
+import type { ServerOptions } from "./command.js";
+
+/** What a command runs in. */
+export interface ServerContext {
+  readonly options: ServerOptions;
+  readonly env: NodeJS.ProcessEnv;
+  readonly serverCwd: string;
+  readonly exitAtOnce: (code: number) => void;
+}
+
+export function resolveSettings({ options, env, serverCwd }: Pick<ServerContext, "options" | "env" | "serverCwd">) {
+  const codexHome = findCodexHome(env);
+  const { model, profile, cwd, sandbox, approvalPolicy, strictConfig } = options;
+  const settings = createSettingsResolver({
+    codexHome,
+    cliOverrides: options.overrides.map(parseOverride),
+    cliNamed: { model, profile, cwd, sandbox, approvalPolicy },
+    strict: strictConfig,
+    tolerant: options.engine === "codex",
+    env,
+    serverCwd,
+  });
+  return { codexHome, settings };
+}

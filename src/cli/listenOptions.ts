@@ -1,0 +1,104 @@
+import { SANDBOX_MODES, type SandboxMode } from "../threads/model.js";
+import { choice, text, texts, UsageError, type Values } from "./flagValues.js";
+import { FLAGS, type FlagName, type FlagSpec } from "./options.js";
+
+/** How a server that listens is reached, by whom, and how far they may go. */
+export interface ListenOptions {
+  readonly host: string;
+  /** In order; the first that is free is taken. */
+  readonly ports: readonly number[];
+  readonly allowedHosts: readonly string[];
+  readonly corsOrigins: readonly string[];
+  readonly tls?: { readonly cert: string; readonly key: string };
+  readonly tokens: readonly string[];
+  readonly tokenFile?: string;
+  readonly allowUnauthenticated: boolean;
+  readonly oauth?: OAuthFlags;
+  readonly maxSandbox?: SandboxMode;
+  readonly allowRoots: readonly string[];
+  readonly allowConfig: readonly string[];
+}
+
+export interface OAuthFlags {
+  readonly issuer: string;
+  readonly audiences: readonly string[];
+  readonly jwks?: string;
+  readonly requiredScopes: readonly string[];
+  readonly operatorScope?: string;
+  readonly resource?: string;
+}
+
+const DEFAULT_HOST = "127.0.0.1";
+/** The usual port; when it is taken, any other. */
+const DEFAULT_PORTS = [4096, 0];
+const MAX_PORT = 65_535;
+
+/** Undefined when the server is not asked to listen. Throws `UsageError` for flags that make no sense without it. */
+export function listenOptions(values: Values, { serve, env }: { serve: boolean; env: NodeJS.ProcessEnv }): ListenOptions | undefined {
+  const port = text(values.port);
+  const host = text(values.host);
+  if (!serve && port === undefined && host === undefined) {
+    refuseListeningFlags(values);
+    return undefined;
+  }
+  const tokenFile = text(values["token-file"]);
+  const tls = tlsFlags(values);
+  const oauth = oauthFlags(values);
+  const maxSandbox = choice("--max-sandbox", text(values["max-sandbox"]), SANDBOX_MODES);
+  return {
+    host: host ?? DEFAULT_HOST,
+    ports: port === undefined ? DEFAULT_PORTS : [portNumber(port)],
+    allowedHosts: texts(values["allow-host"]),
+    corsOrigins: texts(values["cors-origin"]),
+    ...(tls ? { tls } : {}),
+    tokens: [...texts(values.token), ...(env["CODEX_MCP_TOKEN"] ? [env["CODEX_MCP_TOKEN"]] : [])],
+    ...(tokenFile === undefined ? {} : { tokenFile }),
+    allowUnauthenticated: values["allow-unauthenticated"] === true,
+    ...(oauth ? { oauth } : {}),
+    ...(maxSandbox === undefined ? {} : { maxSandbox }),
+    allowRoots: texts(values["allow-root"]),
+    allowConfig: texts(values["allow-config"]),
+  };
+}
+
+function refuseListeningFlags(values: Values): void {
+  for (const name of Object.keys(values)) {
+    const spec: FlagSpec | undefined = FLAGS[name as FlagName];
+    if (spec?.listening) throw new UsageError(`--${name} is for a server that listens: add --port, or use 'serve'`);
+  }
+}
+
+function portNumber(given: string): number {
+  const port = Number(given);
+  if (given.trim() === "" || !Number.isInteger(port) || port < 0 || port > MAX_PORT)
+    throw new UsageError(`invalid value '${given}' for --port: expected a number from 0 to ${MAX_PORT}`);
+  return port;
+}
+
+function tlsFlags(values: Values): ListenOptions["tls"] {
+  const cert = text(values["tls-cert"]);
+  const key = text(values["tls-key"]);
+  if (cert !== undefined && key !== undefined) return { cert, key };
+  if (cert !== undefined || key !== undefined) throw new UsageError("--tls-cert and --tls-key go together");
+  return undefined;
+}
+
+function oauthFlags(values: Values): OAuthFlags | undefined {
+  const issuer = text(values["oauth-issuer"]);
+  if (issuer === undefined) {
+    const other = (Object.keys(values) as FlagName[]).find((name) => name.startsWith("oauth-"));
+    if (other) throw new UsageError(`--${other} needs --oauth-issuer`);
+    return undefined;
+  }
+  const jwks = text(values["oauth-jwks"]);
+  const operatorScope = text(values["oauth-operator-scope"]);
+  const resource = text(values["oauth-resource"]);
+  return {
+    issuer,
+    audiences: texts(values["oauth-audience"]),
+    requiredScopes: texts(values["oauth-scope"]),
+    ...(jwks === undefined ? {} : { jwks }),
+    ...(operatorScope === undefined ? {} : { operatorScope }),
+    ...(resource === undefined ? {} : { resource }),
+  };
+}

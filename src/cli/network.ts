@@ -1,0 +1,137 @@
+import path from "node:path";
+import type { HttpSettings } from "../config/httpSettings.js";
+import type { SettingsResolver } from "../config/resolve.js";
+import { endsWithin } from "../lib/endsWithin.js";
+import { describe } from "../lib/errors.js";
+import { type Lazy, lazily } from "../lib/lazily.js";
+import type { SessionCaller } from "../mcp/caller.js";
+import { bothEras } from "../mcp/eras.js";
+import { Session } from "../mcp/session.js";
+import { SessionRegistry } from "../mcp/sessionRegistry.js";
+import type { StatelessDoor } from "../mcp/stateless/door.js";
+import { CATALOG } from "../mcp/tools/catalog.js";
+import { TurnGate } from "../mcp/turnGate.js";
+import type { Metrics } from "../observability/metrics.js";
+import type { HttpConnection, HttpSession, HttpSessions } from "../transports/http/httpSession.js";
+import type { OpenAgent } from "./agent.js";
+import type { HttpContext } from "./httpContext.js";
+import type { Reporting } from "./reporting.js";
+import { openStateless } from "./statelessDoor.js";
+
+/** What turns get to end in after they were interrupted, and what they left running to be ended in. */
+const INTERRUPT_MS = 2_500;
+const CLEAN_UP_MS = 1_000;
+
+export interface NetworkParts {
+  readonly context: HttpContext;
+  readonly codexHome: string;
+  readonly settings: SettingsResolver;
+  readonly http: HttpSettings;
+  readonly reporting: Reporting;
+  readonly metrics: Metrics;
+}
+
+/** What is behind the port: the sessions of clients, the era without sessions, and the one agent that serves them all. */
+export class Network {
+  readonly sessions: HttpSessions;
+  readonly stateless: StatelessDoor;
+  readonly turns: TurnGate;
+  readonly #agent: Lazy<OpenAgent>;
+
+  constructor(private readonly parts: NetworkParts) {
+    const { context, http, codexHome, reporting } = parts;
+    this.turns = new TurnGate(http.turns);
+    this.#agent = lazily(() => this.#openAgent());
+    this.stateless = openStateless({
+      codexHome,
+      engine: context.options.engine,
+      tools: CATALOG,
+      actions: () => this.#actions(),
+      enterTurn: (caller, signal) => this.turns.enter(caller, signal),
+      report: (line) => reporting.report(line),
+    });
+    this.sessions = new SessionRegistry<HttpConnection>({
+      limits: http.sessions,
+      openSession: (caller, connection) => this.#openSession(caller, connection),
+      ended: (open, reason) => this.#noteEnd(open, reason),
+    });
+  }
+
+  /** Ends what only waits for changes; resolves when nobody is being served. */
+  async idle(): Promise<void> {
+    this.stateless.leave();
+    await this.stateless.idle();
+    for (const { session } of this.sessions.all()) await session.peer.idle();
+  }
+
+  /** Calls are interrupted and answered, then files are flushed, then what turns left running is ended. */
+  async close(): Promise<void> {
+    const open = await this.#agent.ifLoaded();
+    await this.sessions.close("the server is shutting down");
+    if (!open) return;
+    open.interruptAll();
+    await endsWithin(INTERRUPT_MS, Promise.all([open.settle(), this.stateless.settle()]));
+    // Whatever it does, it goes with us: its namespace ends with this process.
+    await endsWithin(CLEAN_UP_MS, open.close());
+  }
+
+  async #openAgent(): Promise<OpenAgent> {
+    const { context, codexHome, settings, reporting, metrics } = this.parts;
+    const { options, env, serverCwd, listen } = context;
+    const { openAgent } = await import("./agent.js");
+    const telemetry = await reporting.telemetry(metrics);
+    const report = (line: string) => reporting.report(line);
+    return openAgent({
+      ...options,
+      codexHome,
+      env,
+      serverCwd,
+      settings,
+      ceilings: listen,
+      secretFiles: secretFiles(listen, codexHome),
+      report,
+      telemetry,
+    });
+  }
+
+  async #actions(): Promise<OpenAgent["actions"]> {
+    return (await this.#agent.get()).actions;
+  }
+
+  #openSession(caller: SessionCaller, { transport, outbox }: HttpConnection): Session {
+    const { context, reporting, metrics } = this.parts;
+    const log = reporting.log.with({ session_id: caller.sessionId });
+    metrics.sessionOpened({ transport });
+    log.info("session opened", { transport, principal: caller.principal });
+    return new Session(outbox, {
+      caller,
+      dispatch: bothEras(async () => this.stateless),
+      engine: context.options.engine,
+      env: context.env,
+      tools: CATALOG,
+      actions: () => this.#actions(),
+      enterTurn: (signal) => this.turns.enter(caller, signal),
+      welcomed: () => this.#agent.warmUp(),
+      report: (line) => log.warn(line),
+    });
+  }
+
+  #noteEnd({ caller, connection, requests, openedAt }: HttpSession, reason: string): void {
+    const { log } = this.parts.reporting;
+    const { sessionId } = caller;
+    const { sent, dropped, disconnected } = connection.outbox.counts;
+    this.parts.metrics.sessionClosed({ transport: connection.transport, reason });
+    log.info("session ended", { session_id: sessionId, reason, ms: Date.now() - openedAt, requests, sent, dropped, disconnected });
+    // Its threads may be continued by the same principal from now on.
+    this.#agent.ifLoaded().then(
+      (open) => open?.access.sessionEnded(sessionId),
+      (error: unknown) => log.error(`a session's threads could not be released: ${describe(error)}`),
+    );
+  }
+}
+
+/** Files of the server that no command of a caller may read: its secrets, and the threads of other callers. */
+function secretFiles({ tokenFile, tls }: HttpContext["listen"], codexHome: string): string[] {
+  const threads = ["sessions", "archived_sessions", "mcp-server"].map((folder) => path.join(codexHome, folder));
+  return [tokenFile, tls?.key, ...threads].filter((file) => file !== undefined);
+}

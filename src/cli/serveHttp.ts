@@ -1,0 +1,132 @@
+import { Server as TlsServer } from "node:https";
+import type { HttpSettings } from "../config/httpSettings.js";
+import { endsWithin } from "../lib/endsWithin.js";
+import { CATALOG } from "../mcp/tools/catalog.js";
+import { type Metrics, NO_METRICS } from "../observability/metrics.js";
+import { openMetrics } from "../observability/openMetrics.js";
+import { openGate } from "../transports/http/access/gate.js";
+import { reachOf } from "../transports/http/access/hostName.js";
+import { loadTls, renewTls } from "../transports/http/access/tls.js";
+import { legacySseRoutes } from "../transports/http/legacySse.js";
+import { OpenVisits } from "../transports/http/openVisits.js";
+import { openHttpServer } from "../transports/http/server.js";
+import { argumentHeadersOf } from "../transports/http/statelessHeaders.js";
+import type { StatelessReply } from "../transports/http/statelessReply.js";
+import { OPEN_PATHS, statusRoutes } from "../transports/http/statusRoutes.js";
+import type { EndpointRules } from "../transports/http/visit.js";
+import { WebSocketDoor } from "../transports/http/websocket.js";
+import { checkCeilings } from "./ceilings.js";
+import { resolveSettings } from "./context.js";
+import type { HttpContext } from "./httpContext.js";
+import { Network } from "./network.js";
+import { Reporting } from "./reporting.js";
+import { untilSignalled } from "./shutdown.js";
+import { Upkeep } from "./upkeep.js";
+
+/** What an answered request leaves behind for a client that lost its last messages. */
+const ANSWERED_BYTES = 256 * 1024;
+/** What watches files and asks issuers has this long to end. */
+const CLEAN_UP_MS = 1_000;
+
+/** The server on a port, from the first connection to the last. Resolves when the process may end. */
+export async function serveHttp(context: HttpContext): Promise<void> {
+  const { options, env, listen, serverCwd } = context;
+  const { codexHome, settings } = resolveSettings(context);
+  const loopback = reachOf(listen.host) === "this machine";
+  checkCeilings(listen, { serverCwd, loopback });
+  const reporting = new Reporting({ env, codexHome, listening: true });
+  const { log, redactor } = reporting;
+  const report = (line: string) => reporting.report(line);
+  const keepSecret = (token: string) => redactor.learn(token);
+  listen.tokens.forEach(keepSecret);
+  for (const warning of settings.checkAtStart()) report(warning);
+  if (options.engine === "scripted") report("the model is scripted: answers come from the `!` lines of the prompt, not from a real model");
+
+  const http = settings.httpSettings();
+  const metrics = http.metrics ? await openMetrics() : NO_METRICS;
+  const network = new Network({ context, codexHome, settings, http, reporting, metrics });
+  const rules = endpointRules(network, { http, loopback, failed: (what, error) => reporting.failed(what, error) });
+  const gate = await openGate({ ...listen, openPaths: OPEN_PATHS, report, keepSecret });
+  const webSockets = new WebSocketDoor({ ...rules, maxMessageBytes: http.maxBodyBytes, lingerMs: http.webSocketLingerMs });
+  const visits = new OpenVisits();
+  let leaving = false;
+  const server = await openHttpServer({
+    host: listen.host,
+    ports: listen.ports,
+    ...(listen.tls ? { tls: loadTls(listen.tls, report) } : {}),
+    patience: { ...http.arrival, readingMs: http.streams.slowReaderMs },
+    gate,
+    rules,
+    visits,
+    routes: {
+      ...statusRoutes({ sessions: network.sessions, ready: () => !leaving, metrics: () => metrics.render() }),
+      ...(http.legacySse ? legacySseRoutes(rules) : {}),
+    },
+    upgrade: (request, socket, head, visit) => webSockets.upgrade(request, socket, { head, visit }),
+    served: (request) => metrics.httpRequestEnded(request),
+    failed: (what, error) => reporting.failed(what, error),
+  });
+  const renewal = listen.tls && server.server instanceof TlsServer ? renewTls(server.server, listen.tls, report) : undefined;
+  const upkeep = new Upkeep({
+    sessions: network.sessions,
+    statelessStreams: rules.stateless.streams,
+    webSockets,
+    metrics,
+    recheck: () => visits.recheck((request) => gate.admit(request)),
+    failed: (error) => reporting.failed("upkeep", error),
+  });
+  upkeep.every(http.streams.keepAliveMs);
+  sampleFor(metrics, { network, webSockets, reporting });
+  log.info(`listening on ${listen.tls ? "https" : "http"}://${urlHost(listen.host)}:${server.port}/mcp`);
+
+  await untilSignalled(context.exitAtOnce);
+  leaving = true;
+  log.info("shutting down", { sessions: network.sessions.size });
+  server.stopAccepting();
+  await endsWithin(http.shutdownGraceMs, network.idle());
+  await network.close();
+  upkeep.end();
+  renewal?.close();
+  webSockets.close();
+  await Promise.all([server.close(), endsWithin(CLEAN_UP_MS, gate.close())]);
+  await reporting.close();
+}
+
+function endpointRules(
+  { sessions, stateless }: Network,
+  { http, loopback, failed }: { http: HttpSettings; loopback: boolean; failed: (what: string, error: unknown) => void },
+): EndpointRules {
+  return {
+    sessions,
+    outbox: { ...http.streams, answeredBytes: ANSWERED_BYTES },
+    // Where strangers can reach the server, one of them could plant an id that somebody else then uses.
+    clientsChooseIds: http.clientsChooseIds ?? loopback,
+    maxBodyBytes: http.maxBodyBytes,
+    maxStreamsPerSession: http.streams.perSession,
+    stateless: {
+      door: stateless,
+      argumentHeaders: argumentHeadersOf(CATALOG),
+      streams: new Set<StatelessReply>(),
+      slowReaderMs: http.streams.slowReaderMs,
+      failed,
+    },
+  };
+}
+
+function sampleFor(
+  metrics: Metrics,
+  { network, webSockets, reporting }: { network: Network; webSockets: WebSocketDoor; reporting: Reporting },
+): void {
+  const outboxes = () => [...network.sessions.all()].map(({ connection }) => connection.outbox);
+  metrics.sample({
+    logLinesLost: reporting.linesLost,
+    callsWaiting: () => network.turns.waiting,
+    streamsOpen: () => outboxes().reduce((sum, { streamCount }) => sum + streamCount, 0) - webSockets.socketCount,
+    webSocketsOpen: () => webSockets.socketCount,
+    longestReaderQueue: () => outboxes().reduce((longest, { longestQueue }) => Math.max(longest, longestQueue), 0),
+  });
+}
+
+function urlHost(host: string): string {
+  return host.includes(":") ? `[${host}]` : host;
+}

@@ -1,0 +1,60 @@
+import { HTTP_DEFAULTS, LAG_POLICIES, type LagPolicy } from "./settings/http.js";
+import { LONGEST_TIMER_MS } from "./timers.js";
+import { type ConfigTree, flagAt, numberAt } from "./tree.js";
+
+/** How a listening server treats its clients. */
+export interface HttpSettings {
+  readonly sessions: { readonly idleMs: number; readonly sessions: number };
+  readonly turns: { readonly sessions: number; readonly perPrincipal: number; readonly perSession: number; readonly queue: number };
+  readonly streams: {
+    readonly queueLength: number;
+    readonly lagPolicy: LagPolicy;
+    readonly slowReaderMs: number;
+    readonly replayBytes: number;
+    readonly perSession: number;
+    readonly keepAliveMs: number;
+  };
+  readonly maxBodyBytes: number;
+  readonly arrival: { readonly headersMs: number; readonly requestMs: number };
+  readonly webSocketLingerMs: number;
+  readonly shutdownGraceMs: number;
+  /** Undefined: depends on who can reach the server. */
+  readonly clientsChooseIds: boolean | undefined;
+  readonly legacySse: boolean;
+  readonly metrics: boolean;
+}
+
+const MIB = 1024 * 1024;
+type NumberKey = { [K in keyof typeof HTTP_DEFAULTS]: (typeof HTTP_DEFAULTS)[K] extends number ? K : never }[keyof typeof HTTP_DEFAULTS];
+
+/** From the table `mcp_server.http`, which was checked. */
+export function readHttpSettings(http: ConfigTree): HttpSettings {
+  const number = (key: NumberKey) => numberAt(http, key) ?? HTTP_DEFAULTS[key];
+  const ms = (key: NumberKey, unit: number) => Math.min(number(key) * unit, LONGEST_TIMER_MS);
+  // To Node 0 would mean for ever.
+  const arrivalMs = (key: NumberKey) => Math.max(ms(key, 1_000), 1);
+  return {
+    sessions: { idleMs: ms("idle_session_minutes", 60_000), sessions: number("max_sessions") },
+    turns: {
+      sessions: number("max_running_sessions"),
+      perPrincipal: number("turns_per_principal"),
+      perSession: number("turns_per_session"),
+      queue: number("turn_queue"),
+    },
+    streams: {
+      queueLength: number("queue_length"),
+      lagPolicy: LAG_POLICIES.find((policy) => policy === http["when_behind"]) ?? HTTP_DEFAULTS.when_behind,
+      slowReaderMs: ms("slow_reader_seconds", 1_000),
+      replayBytes: number("replay_mib") * MIB,
+      perSession: number("streams_per_session"),
+      keepAliveMs: Math.max(ms("keep_alive_seconds", 1_000), 1_000),
+    },
+    maxBodyBytes: number("max_body_mib") * MIB,
+    arrival: { headersMs: arrivalMs("header_timeout_seconds"), requestMs: arrivalMs("request_timeout_seconds") },
+    webSocketLingerMs: ms("websocket_linger_seconds", 1_000),
+    shutdownGraceMs: ms("shutdown_grace_seconds", 1_000),
+    clientsChooseIds: flagAt(http, "clients_choose_ids"),
+    legacySse: flagAt(http, "legacy_sse") ?? false,
+    metrics: flagAt(http, "metrics") ?? true,
+  };
+}

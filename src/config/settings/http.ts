@@ -1,0 +1,68 @@
+import { active, choice, flag, float, integer, type Settings } from "../types.js";
+
+export const LAG_POLICIES = ["disconnect", "drop-oldest"] as const;
+export type LagPolicy = (typeof LAG_POLICIES)[number];
+
+export const HTTP_DEFAULTS = {
+  idle_session_minutes: 30,
+  max_sessions: 10_000,
+  max_running_sessions: 100,
+  turns_per_principal: 100,
+  turns_per_session: 16,
+  turn_queue: 128,
+  streams_per_session: 32,
+  queue_length: 128,
+  when_behind: "disconnect",
+  slow_reader_seconds: 10,
+  replay_mib: 8,
+  max_body_mib: 32,
+  header_timeout_seconds: 15,
+  request_timeout_seconds: 60,
+  keep_alive_seconds: 15,
+  websocket_linger_seconds: 60,
+  shutdown_grace_seconds: 10,
+} as const satisfies Readonly<Record<string, number | LagPolicy>>;
+
+const by = (key: keyof typeof HTTP_DEFAULTS) => `\`${HTTP_DEFAULTS[key]}\``;
+const count = integer("u64", { atLeast: 1 });
+const span = float({ atLeast: 0 });
+
+/** `[mcp_server.http]`: how a listening server treats its clients. */
+export const HTTP_SETTINGS: Settings = {
+  idle_session_minutes: active(
+    span,
+    "Minutes after which a session nobody uses ends. Never while a turn runs or a stream is open.",
+    by("idle_session_minutes"),
+  ),
+  max_sessions: active(count, "Sessions that may be open; more are refused with 503.", by("max_sessions")),
+  max_running_sessions: active(count, "Sessions that may have turns running at once; calls of others wait.", by("max_running_sessions")),
+  turns_per_principal: active(count, "Turns of one principal that may run at once.", by("turns_per_principal")),
+  turns_per_session: active(count, "Turns of one session that may run at once.", by("turns_per_session")),
+  turn_queue: active(count, "Calls that may wait for a turn to begin; more are refused with 429.", by("turn_queue")),
+  streams_per_session: active(count, "Streams one session may have open.", by("streams_per_session")),
+  queue_length: active(count, "Messages that may wait for one stream.", by("queue_length")),
+  when_behind: active(
+    choice(LAG_POLICIES),
+    "What happens to a stream with a full queue: `disconnect` it, so that its client comes back for the rest, or leave out the oldest deltas (`drop-oldest`). Answers, questions and state are never left out.",
+    by("when_behind"),
+  ),
+  slow_reader_seconds: active(span, "How long a stream may have a full queue before it is disconnected.", by("slow_reader_seconds")),
+  replay_mib: active(span, "What a session keeps for streams that are behind or come back.", by("replay_mib")),
+  max_body_mib: active(span, "The longest message taken.", by("max_body_mib")),
+  header_timeout_seconds: active(span, "How long the headers of a request may take to arrive.", by("header_timeout_seconds")),
+  request_timeout_seconds: active(
+    span,
+    "How long a whole request may take to arrive. Answers, streams among them, may take as long as they like.",
+    by("request_timeout_seconds"),
+  ),
+  keep_alive_seconds: active(span, "How often a silent stream gets a sign of life.", by("keep_alive_seconds")),
+  websocket_linger_seconds: active(span, "How long a session waits for its WebSocket to come back.", by("websocket_linger_seconds")),
+  shutdown_grace_seconds: active(span, "How long running turns may go on when the server is told to end.", by("shutdown_grace_seconds")),
+  clients_choose_ids: active(
+    flag,
+    "Clients may choose the id of a new session. Off by default where other machines reach the server.",
+    "on loopback `true`, else `false`",
+  ),
+  legacy_sse: active(flag, "Also serve the transport that MCP had before 2025-03-26, at `/sse` and `/messages`.", "`false`"),
+  metrics: active(flag, "Serve `/metrics` for Prometheus.", "`true`"),
+};

@@ -1,0 +1,164 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { RpcError } from "../../jsonrpc/errors.js";
+import type { RequestId } from "../../jsonrpc/message.js";
+import { type IncomingRequest, JsonRpcPeer } from "../../jsonrpc/peer.js";
+import { isFields, textOrNothing } from "../../lib/fields.js";
+import type { AppServerProcess } from "./appServerProcess.js";
+import { AppServerGone, AppServerSilent } from "./errors.js";
+import { THREADLESS } from "./translate/notifications.js";
+
+/** What one thread does with what Codex says about it. */
+export interface ThreadListener {
+  notified(method: string, params: unknown): void;
+  /** The result, or a thrown error, which becomes Codex's answer. */
+  asked(request: ThreadRequest): Promise<unknown>;
+  /** Nothing more will come. */
+  lost(reason: AppServerGone): void;
+}
+
+export interface ThreadRequest {
+  readonly id: RequestId;
+  readonly method: string;
+  readonly params: unknown;
+}
+
+export interface RequestOptions {
+  readonly timeoutMs?: number;
+}
+
+const REQUEST_MS = 30_000;
+/** Codex refuses what it cannot take at the moment and asks to come again. */
+const OVERLOADED = -32001;
+const OVERLOAD_WAITS_MS = [50, 150, 400, 1_000, 2_000];
+/** Longer than the slowest answer on a machine that is busy. */
+const SIGN_OF_LIFE_MS = 30_000;
+/** Notifications that came before whoever opened the thread could listen. */
+const MOST_UNCLAIMED = 200;
+
+/** What a running Codex is told and asked, and how its messages find their thread. */
+export class AppServer {
+  readonly #peer: JsonRpcPeer;
+  readonly #listeners = new Map<string, ThreadListener>();
+  #unclaimed: { readonly threadId: string; readonly method: string; readonly params: unknown }[] = [];
+  #state: { readonly at: "open" } | { readonly at: "gone"; readonly reason: AppServerGone } = { at: "open" };
+
+  constructor(
+    private readonly process: AppServerProcess,
+    private readonly report: (line: string) => void,
+  ) {
+    this.#peer = new JsonRpcPeer(process.wire, {
+      answer: (request) => this.#answer(request),
+      notified: (method, params) => this.#notified(method, params),
+      unreadable: (reason) => report(`codex: ignored a message: ${reason}`),
+      failed: (method, error) =>
+        report(`codex: ${method} failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`),
+    });
+  }
+
+  /** Reads until the process is gone. Never rejects. */
+  async run(): Promise<void> {
+    const reading = this.#peer.run(this.process.wire.incoming).catch((error: unknown) => this.report(`codex: ${String(error)}`));
+    const reason = await this.process.gone;
+    // What it said before it went still counts.
+    await Promise.race([reading, sleep(100)]);
+    this.#state = { at: "gone", reason };
+    this.#peer.close(reason);
+    for (const listener of this.#listeners.values()) listener.lost(reason);
+    this.#listeners.clear();
+  }
+
+  get pid(): number {
+    return this.process.pid;
+  }
+
+  get gone(): Promise<AppServerGone> {
+    return this.process.gone;
+  }
+
+  get isGone(): boolean {
+    return this.#state.at === "gone";
+  }
+
+  /** Throws `RpcError` with Codex's own words, `AppServerSilent` or `AppServerGone`. */
+  async request(method: string, params: unknown, { timeoutMs = REQUEST_MS }: RequestOptions = {}): Promise<unknown> {
+    const deadline = new AbortController();
+    const timer = setTimeout(
+      () => deadline.abort(new AppServerSilent(`Codex did not answer ${method} within ${Math.round(timeoutMs / 1_000)} s.`)),
+      timeoutMs,
+    );
+    try {
+      return await this.#requestUntilTaken(method, params, deadline.signal);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  notify(method: string): void {
+    this.#peer.notify(method, undefined);
+  }
+
+  /** From now on the thread's messages come here; whoever called ends it with `unlisten`. */
+  listen(threadId: string, listener: ThreadListener): void {
+    this.#listeners.set(threadId, listener);
+    for (const { method, params } of this.#unclaimed.filter((early) => early.threadId === threadId)) listener.notified(method, params);
+    this.#unclaimed = this.#unclaimed.filter((early) => early.threadId !== threadId);
+  }
+
+  unlisten(threadId: string): void {
+    this.#listeners.delete(threadId);
+  }
+
+  close(reason: string): Promise<void> {
+    return this.process.close(new AppServerGone(reason));
+  }
+
+  /** Ends a process that does not answer any more; harmless for one that does. */
+  async checkAlive(): Promise<void> {
+    try {
+      await this.request("thread/loaded/list", { limit: 1 }, { timeoutMs: SIGN_OF_LIFE_MS });
+    } catch (error) {
+      if (error instanceof AppServerSilent) await this.kill("The Codex process was ended because it did not answer any more.");
+    }
+  }
+
+  kill(reason: string): Promise<void> {
+    return this.process.kill(new AppServerGone(reason));
+  }
+
+  async #requestUntilTaken(method: string, params: unknown, signal: AbortSignal): Promise<unknown> {
+    for (const waitMs of OVERLOAD_WAITS_MS) {
+      try {
+        return await this.#peer.request(method, params, { signal });
+      } catch (error) {
+        if (!(error instanceof RpcError && error.code === OVERLOADED)) throw error;
+        await sleep(waitMs);
+      }
+    }
+    return this.#peer.request(method, params, { signal });
+  }
+
+  #notified(method: string, params: unknown): void {
+    const threadId = threadOf(params);
+    const listener = threadId === undefined ? undefined : this.#listeners.get(threadId);
+    if (listener) listener.notified(method, params);
+    else if (threadId !== undefined) this.#keepUnclaimed(threadId, method, params);
+    else if (THREADLESS.has(method)) for (const each of this.#listeners.values()) each.notified(method, params);
+  }
+
+  #keepUnclaimed(threadId: string, method: string, params: unknown): void {
+    this.#unclaimed.push({ threadId, method, params });
+    if (this.#unclaimed.length > MOST_UNCLAIMED) this.#unclaimed.shift();
+  }
+
+  async #answer({ id, method, params }: IncomingRequest): Promise<unknown> {
+    const listener = this.#listeners.get(threadOf(params) ?? "");
+    if (!listener) throw new RpcError(NOBODY, `no turn is running that could answer ${method}`);
+    return listener.asked({ id, method, params });
+  }
+}
+
+const NOBODY = -32000;
+
+function threadOf(params: unknown): string | undefined {
+  return isFields(params) ? textOrNothing(params["threadId"]) : undefined;
+}

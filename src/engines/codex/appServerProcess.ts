@@ -1,0 +1,117 @@
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { within } from "../../exec/deadline.js";
+import { withoutSecrets } from "../../exec/environment.js";
+import { endStragglers, killTree } from "../../exec/killTree.js";
+import type { Containment } from "../../exec/launch.js";
+import { launchPlainly } from "../../exec/sandbox/plain.js";
+import { StreamWire } from "../../jsonrpc/streamWire.js";
+import type { Wire } from "../../jsonrpc/wire.js";
+import { deferred } from "../../lib/deferred.js";
+import { describe } from "../../lib/errors.js";
+import { Redactor } from "../../observability/redact.js";
+import { AppServerGone, CodexUnusable } from "./errors.js";
+import { StderrReader } from "./stderrReader.js";
+
+export interface AppServerProgram {
+  readonly program: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly cwd: string;
+  /** Arguments of `-c` beside those that every process gets. */
+  readonly settings: readonly string[];
+  /** Gets what Codex writes on its stderr, a line at a time. */
+  readonly report: (line: string) => void;
+}
+
+/**
+ * Without the first, Codex asks the internet for a catalogue of plug-ins at its start. The second gives the model its plan tool back.
+ * The third is stated by every thread anyway; in config.toml, `untrusted` would keep Codex from starting.
+ */
+const SETTINGS = ["features.plugins=false", "tools.update_plan.enabled=true", 'approval_policy="on-request"'];
+
+/** Codex ends by itself, with all its commands, once its stdin is closed. */
+const FAREWELL_MS = 2_000;
+/** What it wrote just before it ended is still read. */
+const DRAIN_MS = 200;
+
+/** Starts `codex app-server` in a process group of its own. Throws `CodexUnusable` when the system does not let it start. */
+export function startAppServerProcess(options: AppServerProgram): Promise<AppServerProcess> {
+  const { program, cwd } = options;
+  const argv = [program, "app-server", ...[...SETTINGS, ...options.settings].flatMap((setting) => ["-c", setting])];
+  const launch = launchPlainly({ argv, cwd, env: withoutSecrets(options.env, []) });
+  return new Promise((resolve, reject) => {
+    const child = spawn(launch.program, launch.args, { cwd, env: launch.env, detached: true, stdio: "pipe" });
+    child.once("error", (error) => reject(new CodexUnusable(`${program} cannot be started: ${describe(error)}`, { cause: error })));
+    child.once("spawn", () => resolve(new AppServerProcess(child, launch.containment, options)));
+  });
+}
+
+/** One `codex app-server`, from its start until nothing of it lives any more. */
+export class AppServerProcess {
+  readonly wire: Wire;
+  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #stderr: StderrReader;
+  readonly #exitCode: Promise<number>;
+  readonly #outputEnded: Promise<void>;
+  readonly #gone = deferred<AppServerGone>();
+  readonly #life: Promise<void>;
+  #state: "running" | "leaving" = "running";
+
+  constructor(child: ChildProcessWithoutNullStreams, containment: Containment, { report, env }: Pick<AppServerProgram, "report" | "env">) {
+    this.#child = child;
+    for (const emitter of [child, child.stdin, child.stdout, child.stderr]) emitter.on("error", ITS_END_TELLS);
+    const redactor = Redactor.forEnvironment(env);
+    this.#stderr = new StderrReader(child.stderr, { report, mask: (line) => redactor.mask(line) });
+    this.#exitCode = new Promise((resolve) => child.once("exit", (code) => resolve(code ?? 1)));
+    this.#outputEnded = new Promise((resolve) => child.stdout.once("close", resolve));
+    this.wire = new StreamWire(child.stdout, { stream: child.stdin, write: (text, written) => child.stdin.write(text, written) });
+    this.#life = this.#untilNothingLives(containment);
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  /** Resolves with the reason as soon as nothing more can come from it. Never rejects. */
+  get gone(): Promise<AppServerGone> {
+    return this.#gone.promise;
+  }
+
+  /** Closes its stdin, and ends it if that is not enough. Resolves when nothing of it lives any more. */
+  async close(reason: AppServerGone): Promise<void> {
+    this.#leave(reason);
+    await this.#life;
+  }
+
+  /** For one that does not answer any more. */
+  async kill(reason: AppServerGone): Promise<void> {
+    this.#leave(reason);
+    this.#child.kill("SIGKILL");
+    await this.#life;
+  }
+
+  #leave(reason: AppServerGone): void {
+    this.#state = "leaving";
+    this.#gone.resolve(reason);
+  }
+
+  async #untilNothingLives(containment: Containment): Promise<void> {
+    await Promise.race([this.#exitCode, this.#outputEnded, this.#gone.promise]);
+    if (this.#state === "running") {
+      await within(DRAIN_MS, Promise.all([this.#exitCode, this.#outputEnded]), undefined);
+      this.#leave(new AppServerGone(`The Codex process ${howItEnded(this.#child)}${this.#stderr.lastWords}.`));
+    }
+    this.#child.stdin.end();
+    const tree = { pid: this.pid, containment, firstProcess: () => undefined, exitCode: this.#exitCode };
+    const left = this.#exitCode.then(() => true);
+    if (await within(FAREWELL_MS, left, false)) await endStragglers(tree);
+    else await killTree(tree);
+    for (const stream of [this.#child.stdin, this.#child.stdout, this.#child.stderr]) stream.destroy();
+  }
+}
+
+const ITS_END_TELLS = () => {};
+
+function howItEnded({ exitCode, signalCode }: ChildProcessWithoutNullStreams): string {
+  if (signalCode !== null) return `was ended by ${signalCode}`;
+  return exitCode === null ? "closed its output" : `exited with code ${exitCode}`;
+}

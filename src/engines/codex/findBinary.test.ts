@@ -1,0 +1,97 @@
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { CodexMissing, CodexUnusable } from "./errors.js";
+import { codexProgram } from "./findBinary.js";
+import { findCodex } from "./locate.js";
+
+const LINUX = { platform: "linux", arch: "x64" };
+const ELF_X64 = Buffer.concat([Buffer.from("7f454c4602010100", "hex"), Buffer.alloc(8), Buffer.from("02003e00", "hex")]);
+const MACH_O = Buffer.from("cffaedfe0c00000100000000", "hex");
+
+let folder: string;
+beforeEach(() => {
+  folder = realpathSync(mkdtempSync(path.join(tmpdir(), "find-codex-")));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function put(name: string, content: string | Buffer, mode = 0o755): string {
+  const file = path.join(folder, name);
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(file, content);
+  chmodSync(file, mode);
+  return file;
+}
+
+describe("a Codex is found", () => {
+  it("where --codex-bin says, then where CODEX_BIN says, then on PATH", () => {
+    const onPath = put("bin/codex", ELF_X64);
+    const env = { CODEX_BIN: "/elsewhere/codex", PATH: `${folder}/empty:${path.dirname(onPath)}` };
+    expect(findCodex({ codexBin: "/named/codex", env })).toEqual({ path: "/named/codex", namedBy: "--codex-bin" });
+    expect(findCodex({ env })).toEqual({ path: "/elsewhere/codex", namedBy: "CODEX_BIN" });
+    expect(findCodex({ env: { ...env, CODEX_BIN: "" } })).toEqual({ path: onPath, namedBy: "PATH" });
+  });
+
+  it("on PATH only if it could be started: no folder, no plain file, nothing relative", () => {
+    mkdirSync(path.join(folder, "a/codex"), { recursive: true });
+    put("b/codex", "text", 0o644);
+    expect(findCodex({ env: { PATH: `${folder}/a:${folder}/b:.:` } })).toBe(undefined);
+    expect(findCodex({ env: {} })).toBe(undefined);
+  });
+});
+
+describe("the program to start", () => {
+  it("is the native one behind the launcher of the npm package, wherever the launcher is linked", () => {
+    const modules = "lib/node_modules/@openai";
+    const launcher = put(`${modules}/codex/bin/codex.js`, "#!/usr/bin/env node\n");
+    put(`${modules}/codex-linux-x64/package.json`, "{}");
+    const native = put(`${modules}/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex`, ELF_X64);
+    mkdirSync(path.join(folder, "bin"));
+    symlinkSync(launcher, path.join(folder, "bin/codex"));
+    expect(codexProgram({ env: { PATH: path.join(folder, "bin") } }, LINUX)).toBe(native);
+  });
+
+  it("is the native one inside the package, as older packages hold it", () => {
+    const launcher = put("codex/bin/codex.js", "#!/usr/bin/env node\n");
+    const native = put("codex/vendor/x86_64-unknown-linux-musl/codex/codex", ELF_X64);
+    expect(codexProgram({ codexBin: launcher, env: {} }, LINUX)).toBe(native);
+  });
+
+  it("is what was found, when that is a program or some other script", () => {
+    const [program, script] = [put("codex", ELF_X64), put("wrapper", "#!/bin/sh\nexec codex\n")];
+    expect(codexProgram({ codexBin: program, env: {} }, LINUX)).toBe(program);
+    expect(codexProgram({ codexBin: script, env: {} }, LINUX)).toBe(script);
+  });
+});
+
+describe("what cannot be started is refused with the remedy", () => {
+  const refused = (codexBin: string | undefined, env: NodeJS.ProcessEnv = {}) => {
+    try {
+      return codexProgram({ ...(codexBin === undefined ? {} : { codexBin }), env }, LINUX);
+    } catch (error) {
+      return error;
+    }
+  };
+
+  it.each<[string, () => unknown, new (message: string) => Error, RegExp]>([
+    ["nothing on PATH", () => refused(undefined), CodexMissing, /npm install -g @openai\/codex.*--codex-bin.*--engine native/],
+    ["no such file", () => refused("/nowhere/codex"), CodexMissing, /\/nowhere\/codex \(--codex-bin\) does not exist/],
+    ["a file that CODEX_BIN misnames", () => refused(undefined, { CODEX_BIN: "/nowhere" }), CodexMissing, /Correct CODEX_BIN/],
+    ["a folder", () => refused(folder), CodexUnusable, /is not a file/],
+    ["a file that may not be executed", () => refused(put("codex", ELF_X64, 0o644)), CodexUnusable, /chmod \+x/],
+    ["a program for another system", () => refused(put("codex", MACH_O)), CodexUnusable, /is no program for linux x64/],
+    ["a program for another processor", () => refused(put("codex", otherProcessor())), CodexUnusable, /is no program for linux x64/],
+    ["an empty text", () => refused(put("codex", "hello there, I am a text")), CodexUnusable, /is no program/],
+  ])("%s", (_what, refusal, kind, words) => {
+    const error = refusal();
+    expect(error).toBeInstanceOf(kind);
+    expect(error).toMatchObject({ message: expect.stringMatching(words) });
+  });
+});
+
+function otherProcessor(): Buffer {
+  const bytes = Buffer.from(ELF_X64);
+  bytes.writeUInt16LE(0xb7, 18);
+  return bytes;
+}

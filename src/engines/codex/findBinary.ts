@@ -1,0 +1,65 @@
+import { closeSync, openSync, readSync, realpathSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
+import path from "node:path";
+import { CodexMissing, CodexUnusable } from "./errors.js";
+import { type CodexSearch, type FoundCodex, findCodex, isExecutableFile } from "./locate.js";
+import { type Machine, matchesMachine, nativeProgramIn, platformPackage } from "./platform.js";
+
+/** The program to start: behind the npm launcher the native one, otherwise what was found. Throws `CodexMissing` or `CodexUnusable`. */
+export function codexProgram(search: CodexSearch, machine: Machine = process): string {
+  const found = findCodex(search);
+  if (!found)
+    throw new CodexMissing(
+      "No Codex CLI was found on PATH: install it (npm install -g @openai/codex), or name it with --codex-bin or CODEX_BIN, or use --engine native.",
+    );
+  const file = checkedFile(found);
+  const beginning = readBeginning(file);
+  if (beginning.toString("latin1", 0, 2) === "#!") return nativeBehind(file, machine) ?? file;
+  if (matchesMachine(beginning, machine)) return file;
+  throw new CodexUnusable(
+    `${file} (${found.namedBy}) is no program for ${machine.platform} ${machine.arch}. Install the Codex CLI for this machine, or use --engine native.`,
+  );
+}
+
+function checkedFile({ path: file, namedBy }: FoundCodex): string {
+  const remedy = `Correct ${namedBy}, or use --engine native.`;
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (!stats) throw new CodexMissing(`${file} (${namedBy}) does not exist. ${remedy}`);
+  if (!stats.isFile()) throw new CodexUnusable(`${file} (${namedBy}) is not a file. ${remedy}`);
+  if (!isExecutableFile(file)) throw new CodexUnusable(`${file} (${namedBy}) may not be executed. Run chmod +x on it. ${remedy}`);
+  return realpathSync(file);
+}
+
+/** The launcher of the npm package finds its program by Node's rules; so do we. */
+function nativeBehind(launcher: string, machine: Machine): string | undefined {
+  const name = platformPackage(machine);
+  if (name === undefined) return undefined;
+  const folders: string[] = [];
+  try {
+    folders.push(path.dirname(createRequire(launcher).resolve(`${name}/package.json`)));
+  } catch {
+    // Some other script, or a package that holds the programs of all platforms itself.
+  }
+  folders.push(path.join(path.dirname(launcher), ".."));
+  return folders.flatMap((folder) => nativeProgramIn(folder, machine)).find(isExecutableFile);
+}
+
+/** Enough to tell what kind of program it is. */
+const BEGINNING_BYTES = 20;
+
+function readBeginning(file: string): Buffer {
+  const bytes = Buffer.alloc(BEGINNING_BYTES);
+  let descriptor: number;
+  try {
+    descriptor = openSync(file, "r");
+  } catch {
+    // Programs may be executable without being readable: what it is shows when it is started.
+    return bytes;
+  }
+  try {
+    readSync(descriptor, bytes, 0, BEGINNING_BYTES, 0);
+    return bytes;
+  } finally {
+    closeSync(descriptor);
+  }
+}

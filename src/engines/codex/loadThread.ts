@@ -1,0 +1,86 @@
+import { RpcError } from "../../jsonrpc/errors.js";
+import { type Fields, isFields, textOrNothing } from "../../lib/fields.js";
+import type { ThreadId } from "../../lib/ids.js";
+import { parseThreadId } from "../../lib/uuid.js";
+import type { KeptThread } from "../../threads/engine.js";
+import { ThreadBusyElsewhere, ThreadNotFound } from "../../threads/errors.js";
+import type { ThreadSettings } from "../../threads/model.js";
+import type { ThreadRecord, WriterLease } from "../../threads/store.js";
+import { CodexNotLoggedIn, CodexRefused } from "./errors.js";
+import type { RunningCodex } from "./supervisor.js";
+import { threadResumeParams, threadStartParams } from "./translate/settings.js";
+
+/** Codex starts the thread's MCP servers before it answers. */
+const LOAD_MS = 60_000;
+
+/** A new thread. Throws `CodexNotLoggedIn` or `CodexRefused`. */
+export async function startThread({ server, isExperimental }: RunningCodex, settings: ThreadSettings): Promise<KeptThread> {
+  await requireLogin(server, settings);
+  const params = threadStartParams(settings, { rawEvents: isExperimental });
+  try {
+    return keptThread(await server.request("thread/start", params, { timeoutMs: LOAD_MS }), settings);
+  } catch (error) {
+    throw error instanceof RpcError ? new CodexRefused(`Codex did not start a thread: ${error.message}`, { cause: error }) : error;
+  }
+}
+
+/** A thread that exists. Throws `ThreadNotFound`, `ThreadBusyElsewhere`, `CodexNotLoggedIn` or `CodexRefused`. */
+export async function resumeThread({ server }: RunningCodex, id: ThreadId, settings: ThreadSettings): Promise<KeptThread> {
+  await requireLogin(server, settings);
+  try {
+    return keptThread(await server.request("thread/resume", threadResumeParams(id, settings), { timeoutMs: LOAD_MS }), settings);
+  } catch (error) {
+    throw error instanceof RpcError ? whyNotResumed(error, id) : error;
+  }
+}
+
+// Codex has one code for nearly every refusal; only its words tell them apart.
+function whyNotResumed(error: RpcError, id: ThreadId): Error {
+  if (/no rollout found/i.test(error.message)) return new ThreadNotFound(id);
+  if (/active writer/i.test(error.message)) return new ThreadBusyElsewhere(id, "a Codex");
+  return new CodexRefused(`Codex did not resume thread ${id}: ${error.message}`, { cause: error });
+}
+
+async function requireLogin(server: RunningCodex["server"], { provider }: ThreadSettings): Promise<void> {
+  if (!provider.requiresOpenaiAuth) return;
+  const answer = await server.request("account/read", {}).catch((error: unknown) => {
+    // A Codex that does not tell is believed to be logged in: the turn will show.
+    if (!(error instanceof RpcError)) throw error;
+  });
+  if (isFields(answer) && answer["requiresOpenaiAuth"] === true && answer["account"] === null)
+    throw new CodexNotLoggedIn(
+      "Codex is not logged in: run `codex login` on the machine of this server, or use --engine native with an API key.",
+    );
+}
+
+function keptThread(answer: unknown, settings: ThreadSettings): KeptThread {
+  const { thread, ...effective } = isFields(answer) ? answer : {};
+  const { id, path } = isFields(thread) ? thread : {};
+  if (typeof id !== "string") throw new CodexRefused("Codex opened a thread without telling its id: it is newer than this server knows.");
+  return { id: parseThreadId(id), settings: inForce(settings, effective), record: recordOfCodex(textOrNothing(path) ?? "") };
+}
+
+const SANDBOX_WORDS = { readOnly: "read-only", workspaceWrite: "workspace-write", dangerFullAccess: "danger-full-access" } as const;
+
+/** What Codex filled in where nobody stated anything. A sandbox other than the one asked for is never taken silently. */
+function inForce(settings: ThreadSettings, { model, modelProvider, sandbox }: Fields): ThreadSettings {
+  const asked = settings.sandboxPolicy.type;
+  const { type } = isFields(sandbox) ? sandbox : {};
+  const given = Object.entries(SANDBOX_WORDS).find(([word]) => word === type)?.[1];
+  if (given !== undefined && given !== asked)
+    throw new CodexRefused(
+      `Codex would run this thread with the sandbox ${given} instead of ${asked}: its configuration does not allow the one asked for.`,
+    );
+  return {
+    ...settings,
+    model: textOrNothing(model) ?? settings.model,
+    provider: { ...settings.provider, id: textOrNothing(modelProvider) ?? settings.provider.id },
+  };
+}
+
+/** Codex writes the thread down itself, and lets nobody else do it while it has it open. */
+function recordOfCodex(path: string): ThreadRecord {
+  return { path, lease: async () => LEASE_OF_CODEX };
+}
+
+const LEASE_OF_CODEX: WriterLease = { changedElsewhere: false, append: () => {}, sync: async () => {}, release: () => {} };

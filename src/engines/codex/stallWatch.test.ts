@@ -1,0 +1,89 @@
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { StallWatch } from "./stallWatch.js";
+
+const LIMITS = { silenceMs: 10_000, repetitionMs: 4_000 };
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function watch({ isExcused = (): boolean => false } = {}) {
+  const told: string[] = [];
+  let waits = 0;
+  const roles = { isExcused, waiting: () => void waits++, stalled: (message: string) => void told.push(message) };
+  return { watch: new StallWatch(LIMITS, roles), told, waits: () => waits };
+}
+
+const complaint = (message: string) => ["error", { error: { message }, willRetry: true }] as const;
+
+it("a turn that says nothing at all has stalled, and is told so once", () => {
+  const { told } = watch();
+  vi.advanceTimersByTime(9_999);
+  expect(told).toEqual([]);
+  vi.advanceTimersByTime(60_000);
+  expect(told).toEqual(["Codex made no progress for 10 s, so the turn was ended."]);
+});
+
+it("whatever comes is progress", () => {
+  const { watch: stalls, told } = watch();
+  for (let round = 0; round < 5; round++) {
+    vi.advanceTimersByTime(9_000);
+    stalls.observe("item/agentMessage/delta", { delta: "x" });
+  }
+  expect(told).toEqual([]);
+});
+
+it("the same complaint again and again is none", () => {
+  const { watch: stalls, told } = watch();
+  for (let round = 0; round < 6 && told.length === 0; round++) {
+    stalls.observe(...complaint("waiting for network"));
+    vi.advanceTimersByTime(1_000);
+  }
+  expect(told).toEqual(["Codex made no progress for 4 s, so the turn was ended. It said last: waiting for network"]);
+});
+
+it("different complaints are, and so is anything between two of the same", () => {
+  const { watch: stalls, told } = watch();
+  for (let attempt = 1; attempt <= 5; attempt++) {
+    stalls.observe(...complaint(`Reconnecting ${attempt}/5`));
+    vi.advanceTimersByTime(5_000);
+  }
+  for (let round = 0; round < 3; round++) {
+    stalls.observe(...complaint("dropped"));
+    vi.advanceTimersByTime(3_000);
+    stalls.observe("item/started", { item: { type: "agentMessage", id: "m" } });
+    vi.advanceTimersByTime(3_000);
+  }
+  expect(told).toEqual([]);
+});
+
+it("a command may be silent for as long as it runs; somebody is told that it is waited for", () => {
+  const { watch: stalls, told, waits } = watch();
+  stalls.observe("item/started", { item: { type: "commandExecution", id: "c" } });
+  vi.advanceTimersByTime(35_000);
+  expect([told, waits()]).toEqual([[], 3]);
+  stalls.observe("item/completed", { item: { type: "commandExecution", id: "c" } });
+  vi.advanceTimersByTime(10_000);
+  expect(told).toHaveLength(1);
+});
+
+it("a turn that waits for somebody's decision has not stalled", () => {
+  let asking = true;
+  const { told } = watch({ isExcused: () => asking });
+  vi.advanceTimersByTime(100_000);
+  expect(told).toEqual([]);
+  asking = false;
+  vi.advanceTimersByTime(10_000);
+  expect(told).toHaveLength(1);
+});
+
+it("nothing is told, and no timer is left, once it was stopped", () => {
+  const { watch: stalls, told } = watch();
+  stalls.stop();
+  expect(vi.getTimerCount()).toBe(0);
+  vi.advanceTimersByTime(100_000);
+  expect(told).toEqual([]);
+});

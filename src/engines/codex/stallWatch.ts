@@ -1,0 +1,71 @@
+import { isFields } from "../../lib/fields.js";
+
+export interface StallLimits {
+  /** How long nothing may come while nothing is at work but the model. */
+  readonly silenceMs: number;
+  /** How long the same complaint may be repeated. */
+  readonly repetitionMs: number;
+}
+
+export interface StallRoles {
+  /** Somebody else is waited for. */
+  readonly isExcused: () => boolean;
+  /** Nothing came for long, and there is a reason for it. */
+  readonly waiting: () => void;
+  /** Gets a sentence that says what is wrong. */
+  readonly stalled: (message: string) => void;
+}
+
+/** Every other item takes as long as it takes: what it runs has limits of its own. */
+const MODEL_ITEMS = new Set(["userMessage", "agentMessage", "reasoning", "plan"]);
+
+/** Notices when a turn gets nowhere: Codex waits for a network for ever, and repeats itself meanwhile. */
+export class StallWatch {
+  readonly #atWork = new Set<unknown>();
+  #complaint: { readonly text: string; readonly since: number } | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly limits: StallLimits,
+    private readonly roles: StallRoles,
+  ) {
+    this.#restart();
+  }
+
+  observe(method: string, params: unknown): void {
+    const { item, error } = isFields(params) ? params : {};
+    if (method === "error" && isFields(error)) return this.#complained(String(error["message"]));
+    if (method === "item/started" && isFields(item) && !MODEL_ITEMS.has(String(item["type"]))) this.#atWork.add(item["id"]);
+    if (method === "item/completed" && isFields(item)) this.#atWork.delete(item["id"]);
+    this.#complaint = undefined;
+    this.#restart();
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #complained(text: string): void {
+    if (text !== this.#complaint?.text) {
+      this.#complaint = { text, since: Date.now() };
+      this.#restart();
+    } else if (Date.now() - this.#complaint.since >= this.limits.repetitionMs) this.#giveUp(this.limits.repetitionMs);
+  }
+
+  #restart(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#expire(), this.limits.silenceMs);
+  }
+
+  #expire(): void {
+    if (this.#atWork.size === 0 && !this.roles.isExcused()) return this.#giveUp(this.limits.silenceMs);
+    this.roles.waiting();
+    this.#restart();
+  }
+
+  #giveUp(afterMs: number): void {
+    this.stop();
+    const lastWords = this.#complaint ? ` It said last: ${this.#complaint.text}` : "";
+    this.roles.stalled(`Codex made no progress for ${Math.round(afterMs / 1_000)} s, so the turn was ended.${lastWords}`);
+  }
+}

@@ -1,0 +1,44 @@
+import { once } from "node:events";
+import { PassThrough } from "node:stream";
+import { expect, it } from "vitest";
+import { Redactor } from "../../observability/redact.js";
+import { StderrReader } from "./stderrReader.js";
+
+async function read(...chunks: string[]) {
+  const stream = new PassThrough();
+  const lines: string[] = [];
+  const redactor = new Redactor();
+  const reader = new StderrReader(stream, { report: (line) => lines.push(line), mask: (line) => redactor.mask(line) });
+  for (const chunk of chunks) stream.write(chunk);
+  stream.end();
+  await once(stream, "end");
+  return { lines, lastWords: reader.lastWords };
+}
+
+it("lines are passed on without colours, however they were cut; the last one is remembered", async () => {
+  expect(await read("\u001B[31mER", "ROR\u001B[0m first\n\n", "  second.")).toEqual({
+    lines: ["codex: ERROR first", "codex: second."],
+    lastWords: ": second",
+  });
+});
+
+it("secrets are in neither", async () => {
+  expect(await read("refused: Authorization: Bearer abc.def.ghi\n")).toEqual({
+    lines: [expect.not.stringContaining("abc.def")],
+    lastWords: expect.not.stringContaining("abc.def"),
+  });
+});
+
+it("a program that says nothing has no last words", async () => {
+  expect(await read("\n")).toEqual({ lines: [], lastWords: "" });
+});
+
+it("one that complains without end is heard for a while; its last words still count", async () => {
+  const { lines, lastWords } = await read(...Array.from({ length: 1_000 }, (_, at) => `line ${at}\n`));
+  expect([lines.length, lines.at(-1), lastWords]).toEqual([201, "codex: further lines of this process are not shown", ": line 999"]);
+});
+
+it("a line without end is not kept", async () => {
+  const { lines } = await read("x".repeat(100_000), "\nafter\n");
+  expect(lines).toEqual(["codex: a line of 100000 characters", "codex: after"]);
+});

@@ -1,0 +1,128 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { Tasks } from "../../lib/tasks.js";
+import { AppServer } from "./appServer.js";
+import { startAppServerProcess } from "./appServerProcess.js";
+import { AppServerGone, AppServerSilent, CodexUnusable } from "./errors.js";
+import { codexProgram } from "./findBinary.js";
+import { type CodexAbilities, shakeHands } from "./handshake.js";
+import type { CodexSearch } from "./locate.js";
+import { askVersion, requireSupported } from "./version.js";
+
+export interface SupervisorOptions extends CodexSearch {
+  /** Arguments of `-c`. */
+  readonly settings: readonly string[];
+  readonly cwd: string;
+  readonly report: (line: string) => void;
+}
+
+/** A Codex that runs and has told what it can do. */
+export interface RunningCodex extends CodexAbilities {
+  readonly server: AppServer;
+  readonly program: string;
+}
+
+/** After so many failures in a row, the next start waits so long. */
+const FIRST_WAIT_MS = 100;
+const LONGEST_WAIT_MS = 5_000;
+
+/** Keeps one Codex process for all threads: starts it when it is first needed, again after it is gone, and ends it with the last of them. */
+export class Supervisor {
+  readonly #options: SupervisorOptions;
+  readonly #tasks: Tasks;
+  #running: RunningCodex | undefined;
+  #starting: Promise<RunningCodex> | undefined;
+  /** The newest process, also while it is being started. */
+  #server: AppServer | undefined;
+  /** The process that went before is gone. */
+  #ended: Promise<void> = Promise.resolve();
+  #threads = 0;
+  #failuresInARow = 0;
+  #state: "open" | "closed" = "open";
+
+  constructor(options: SupervisorOptions) {
+    this.#options = options;
+    this.#tasks = new Tasks((name, error) => options.report(`${name}: ${String(error)}`));
+  }
+
+  /** The running Codex, started if need be. Throws `CodexMissing`, `CodexUnusable` or `AppServerGone`. */
+  async get(): Promise<RunningCodex> {
+    if (this.#state === "closed") throw SHUTTING_DOWN;
+    if (this.#running) return this.#running;
+    this.#starting ??= this.#start().finally(() => {
+      this.#starting = undefined;
+    });
+    return this.#starting;
+  }
+
+  /** A thread is open, or about to be. */
+  enter(): void {
+    this.#threads++;
+  }
+
+  /**
+   * A thread is closed. The last one takes the process with it: it holds much memory, and the right to write the threads that it has
+   * ever opened, which their owner may want to go on with elsewhere.
+   */
+  leave(): void {
+    if (--this.#threads > 0 || !this.#running) return;
+    const { server } = this.#running;
+    this.#running = undefined;
+    this.#ended = server.close("The Codex process was stopped because no thread is open any more.");
+    this.#tasks.start("end of codex app-server", () => this.#ended);
+  }
+
+  /** The running one did what it is for: what failed before it no longer counts. */
+  proved(): void {
+    this.#failuresInARow = 0;
+  }
+
+  /** Resolves when nothing of Codex lives any more. */
+  async close(): Promise<void> {
+    this.#state = "closed";
+    await this.#server?.close(SHUTTING_DOWN.message);
+    await this.#starting?.catch(() => undefined);
+    await this.#tasks.settle();
+  }
+
+  async #start(): Promise<RunningCodex> {
+    if (this.#failuresInARow > 0) await sleep(Math.min(FIRST_WAIT_MS * 2 ** (this.#failuresInARow - 1), LONGEST_WAIT_MS));
+    // Two processes cannot have the same thread.
+    await this.#ended;
+    const program = codexProgram(this.#options);
+    const server = new AppServer(await startAppServerProcess({ ...this.#options, program }), this.#options.report);
+    this.#server = server;
+    this.#tasks.start("codex app-server", () => this.#watch(server));
+    try {
+      if (this.#state === "closed") throw SHUTTING_DOWN;
+      const running = { server, program, ...(await shakeHands(server, program)) };
+      if (server.isGone) throw await server.gone;
+      this.#running = running;
+      this.#options.report(`engine codex: ${program}, version ${running.version}`);
+      return running;
+    } catch (error) {
+      this.#failuresInARow++;
+      await server.kill("The Codex process was ended because it did not start properly.");
+      throw await this.#explain(error, program);
+    }
+  }
+
+  async #watch(server: AppServer): Promise<void> {
+    await server.run();
+    if (this.#running?.server !== server) return;
+    this.#running = undefined;
+    this.#failuresInARow++;
+    if (this.#state === "open") this.#options.report((await server.gone).message);
+  }
+
+  /** One that ends or stays silent at its start is often too old to know `app-server`. */
+  async #explain(failure: unknown, program: string): Promise<unknown> {
+    if (this.#state === "closed" || !(failure instanceof AppServerGone || failure instanceof AppServerSilent)) return failure;
+    const version = await askVersion(program, this.#options.env).catch(() => undefined);
+    if (version !== undefined) requireSupported(version, program);
+    return new CodexUnusable(`Codex ${version ?? "of unknown version"} at ${program} did not start. ${failure.message}`, {
+      cause: failure,
+    });
+  }
+}
+
+const SHUTTING_DOWN = new AppServerGone("The server is shutting down.");

@@ -1,0 +1,179 @@
+import { RPC, RpcError } from "../../jsonrpc/errors.js";
+import { deferred } from "../../lib/deferred.js";
+import { describe } from "../../lib/errors.js";
+import type { ThreadId } from "../../lib/ids.js";
+import type { EngineThread, KeptThread, TurnContext } from "../../threads/engine.js";
+import { ThreadNotFound } from "../../threads/errors.js";
+import type { ThreadEvent, TurnInput } from "../../threads/model.js";
+import type { ThreadListener, ThreadRequest } from "./appServer.js";
+import type { AppServerGone } from "./errors.js";
+import { resumeThread, startThread } from "./loadThread.js";
+import type { RunningTurn } from "./runningTurn.js";
+import type { RunningCodex, Supervisor } from "./supervisor.js";
+import { settingsNotices } from "./translate/settings.js";
+import { ThreadMemory } from "./translate/threadMemory.js";
+import { TurnTranslator } from "./translate/turnTranslator.js";
+import { runCodexTurn } from "./turn.js";
+
+const CLEAN_TERMINALS = "thread/backgroundTerminals/clean";
+/** What a thread that leaves memory is given to end its commands in. */
+const FAREWELL_MS = 2_000;
+
+export interface OpenedThread {
+  readonly kept: KeptThread;
+  readonly isNew: boolean;
+  readonly codex: RunningCodex;
+}
+
+/** A thread of Codex, loaded into whichever process runs at the moment. */
+export class CodexThread implements EngineThread, ThreadListener {
+  readonly kept: KeptThread;
+  readonly opening: readonly ThreadEvent[];
+  readonly sandboxBackend: string;
+  readonly #memory = new ThreadMemory();
+  /** Differs from ours once a thread had to be started again because its process died before it wrote anything down. */
+  #codexId: ThreadId;
+  /** Where it is loaded; undefined once that process is gone. */
+  #loadedIn: RunningCodex | undefined;
+  #loading: Promise<RunningCodex> | undefined;
+  /** Codex has begun a turn on it, in this process or an earlier one. */
+  #hasRun: boolean;
+  #hasRunSinceLoaded = false;
+  /** The newest turn, also when it has ended: Codex may have more to say about it. */
+  #turn: RunningTurn | undefined;
+  /** What turns that were told as ended have still to do. Never rejects. */
+  #aftermath: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    { kept, isNew, codex }: OpenedThread,
+    private readonly supervisor: Supervisor,
+  ) {
+    this.kept = kept;
+    this.#hasRun = !isNew;
+    this.opening = settingsNotices(kept.settings).map((message) => ({ type: "warning", message }));
+    this.sandboxBackend = kept.settings.sandboxPolicy.type === "danger-full-access" ? "none" : "codex";
+    this.#codexId = kept.id;
+    this.#enter(codex, kept.id);
+  }
+
+  async *run(input: TurnInput, ctx: TurnContext): AsyncGenerator<readonly ThreadEvent[]> {
+    const { settings } = this.kept;
+    const translator = new TurnTranslator({ memory: this.#memory, settings, sandboxBackend: this.sandboxBackend });
+    let codex: RunningCodex | undefined;
+    try {
+      codex = await unlessAborted(this.#ready(), ctx.signal);
+    } catch (error) {
+      return yield translator.end({ kind: "failed", message: describe(error) });
+    }
+    if (!codex) return yield translator.end({ kind: "interrupted" });
+    yield* runCodexTurn(input, ctx, {
+      server: codex.server,
+      codexThreadId: this.#codexId,
+      settings,
+      translator,
+      canCleanTerminals: canCleanTerminals(codex),
+      isFirst: !this.#hasRunSinceLoaded,
+      attend: (turn) => {
+        this.#turn = turn;
+      },
+      afterwards: (work) => {
+        this.#aftermath = Promise.all([this.#aftermath, work]);
+      },
+    });
+    if (!codex.server.isGone) this.supervisor.proved();
+  }
+
+  /** Ends commands that turns left running, and lets Codex forget the thread. */
+  async close(): Promise<void> {
+    await this.#aftermath;
+    const codex = this.#loadedIn;
+    this.#leave();
+    try {
+      if (codex) await this.#sayFarewell(codex);
+    } finally {
+      this.supervisor.leave();
+    }
+  }
+
+  notified(method: string, params: unknown): void {
+    if (method === "turn/started") this.#hasRun = this.#hasRunSinceLoaded = true;
+    this.#turn?.notified(method, params);
+    if (!this.#turn?.isRunning) this.#memory.betweenTurns(method, params);
+    if (method === "thread/closed") this.#leave();
+  }
+
+  asked(request: ThreadRequest): Promise<unknown> {
+    if (this.#turn) return this.#turn.asked(request);
+    return Promise.reject(new RpcError(RPC.invalidRequest, "no turn is running"));
+  }
+
+  lost(reason: AppServerGone): void {
+    this.#loadedIn = undefined;
+    this.#turn?.lost(reason);
+  }
+
+  /** Codex with this thread loaded. Called again while it is being loaded, it waits for the same. */
+  #ready(): Promise<RunningCodex> {
+    this.#loading ??= this.#load().finally(() => {
+      this.#loading = undefined;
+    });
+    return this.#loading;
+  }
+
+  async #load(): Promise<RunningCodex> {
+    await this.#aftermath;
+    const codex = await this.supervisor.get();
+    if (this.#loadedIn !== codex) this.#enter(codex, await this.#loadInto(codex));
+    return codex;
+  }
+
+  async #loadInto(codex: RunningCodex): Promise<ThreadId> {
+    const { settings } = this.kept;
+    try {
+      return (await resumeThread(codex, this.#codexId, settings)).id;
+    } catch (error) {
+      // Codex writes nothing down before the first turn: a process that died until then took nothing with it.
+      if (error instanceof ThreadNotFound && !this.#hasRun) return (await startThread(codex, settings)).id;
+      throw error;
+    }
+  }
+
+  async #sayFarewell(codex: RunningCodex): Promise<void> {
+    const params = { threadId: this.#codexId };
+    const farewells = [...(canCleanTerminals(codex) ? [CLEAN_TERMINALS] : []), "thread/unsubscribe"];
+    for (const method of farewells) await codex.server.request(method, params, { timeoutMs: FAREWELL_MS }).catch(toleratingRefusal);
+  }
+
+  #enter(codex: RunningCodex, codexId: ThreadId): void {
+    this.#codexId = codexId;
+    this.#loadedIn = codex;
+    this.#hasRunSinceLoaded = false;
+    codex.server.listen(codexId, this);
+  }
+
+  #leave(): void {
+    this.#loadedIn?.server.unlisten(this.#codexId);
+    this.#loadedIn = undefined;
+  }
+}
+
+function canCleanTerminals({ methods }: RunningCodex): boolean {
+  return methods?.has(CLEAN_TERMINALS) ?? true;
+}
+
+function toleratingRefusal(error: unknown): void {
+  if (!(error instanceof RpcError)) throw error;
+}
+
+/** The work goes on when it is no longer waited for. */
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  const aborted = deferred<undefined>();
+  const abort = () => aborted.resolve(undefined);
+  if (signal.aborted) abort();
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    return await Promise.race([aborted.promise, work]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}

@@ -1,0 +1,82 @@
+import { describe, expect, it } from "vitest";
+import { endingOf, shownAs, type Told } from "../../../../test/support/translatedTurn.js";
+import { ThreadMemory } from "./threadMemory.js";
+
+const DROPPED = { responseStreamDisconnected: { httpStatusCode: null } };
+
+describe("an error", () => {
+  it("that is retried says which try comes next, and why", () => {
+    const error = { message: "Reconnecting... 1/5", codexErrorInfo: DROPPED, additionalDetails: "stream closed" };
+    expect(shownAs([["error", { error, willRetry: true }]])).toEqual([
+      { type: "modelRetry", attempt: 1, limit: 5, cause: "stream closed" },
+    ]);
+  });
+
+  it("that is retried without a count is told once in a turn", () => {
+    const memory = new ThreadMemory();
+    const told: Told = ["error", { error: { message: "waiting for network" }, willRetry: true }];
+    const warning = { type: "warning", message: "waiting for network" };
+    expect([shownAs([told, told], { memory }), shownAs([told], { memory })]).toEqual([[warning], [warning]]);
+  });
+
+  it("that ends the turn shows as its end, worded as 0.92.0 did", () => {
+    const error = { message: "We’re busy.", codexErrorInfo: "internalServerError" };
+    const told: Told = ["error", { error, willRetry: false }];
+    expect(shownAs([told])).toEqual([]);
+    expect(endingOf([told], { kind: "failed", message: "We're busy." })).toEqual([
+      { type: "turnFailed", message: "We're busy.", info: "internal_server_error" },
+    ]);
+  });
+
+  it("that the turn survived is a warning", () => {
+    expect(endingOf([["error", { error: { message: "odd" }, willRetry: false }]], { kind: "completed" })).toEqual([
+      { type: "warning", message: "odd" },
+      { type: "turnCompleted", lastMessage: null },
+    ]);
+  });
+});
+
+it("a warning that comes with every turn is told once on a thread", () => {
+  const memory = new ThreadMemory();
+  const told: Told = ["warning", { message: "unknown model" }];
+  expect([shownAs([told, told], { memory }), shownAs([told], { memory })]).toEqual([[{ type: "warning", message: "unknown model" }], []]);
+});
+
+const WARNINGS: readonly (readonly [Told, string])[] = [
+  [["guardianWarning", { message: "careful" }], "careful"],
+  [["configWarning", { summary: "1 key ignored.", details: "typo?", path: "/h/config.toml" }], "1 key ignored. typo? (/h/config.toml)"],
+  [["model/rerouted", { fromModel: "a", toModel: "b", reason: "policy" }], "The model a was replaced by b (policy)"],
+  [
+    ["windows/worldWritableWarning", { samplePaths: ["C:\\x", "C:\\y"] }],
+    "Folders that everybody may write to are not protected by the sandbox: C:\\x, C:\\y",
+  ],
+];
+
+it.each(WARNINGS)("is a warning: %j", (told, message) => {
+  expect(shownAs([told])).toEqual([{ type: "warning", message }]);
+});
+
+const NOTES: readonly (readonly [Told, string])[] = [
+  [["hook/completed", { run: { eventName: "stop", status: "failed", statusMessage: "exit 1" } }], "Hook stop: failed (exit 1)"],
+  [["modelProvider/authRecoveryStarted", { provider: "p", message: "renewing" }], "renewing"],
+  [["modelProvider/authRecoveryCompleted", { provider: "p" }], "Renewing the login at p"],
+  [["model/verification", { verifications: [] }], "The provider wants the account to be verified for this model"],
+  [["model/safetyBuffering/updated", { reasons: ["x", "y"] }], "The answer is held back for a safety check (x, y)"],
+  [["item/autoApprovalReview/started", {}], "A second model judges whether this may run"],
+  [["item/autoApprovalReview/completed", { review: { status: "approved" } }], "The second model's judgement: approved"],
+  [["autoApprovalReview/strictReviewRequired", {}], "Everything that runs from here on is judged by a second model"],
+  [["mcpServer/oauthLogin/completed", { name: "s", success: true }], "Logged in to the MCP server s"],
+  [["mcpServer/oauthLogin/completed", { name: "s", success: false, error: "denied" }], "No login to the MCP server s (denied)"],
+];
+
+it.each(NOTES)("is noted: %j", (told, message) => {
+  expect(shownAs([told])).toEqual([{ type: "backgroundNote", message }]);
+});
+
+it("what is deprecated is told once, with its details where there are some", () => {
+  const told: Told = ["deprecationNotice", { summary: "old key", details: "use the new one" }];
+  expect(shownAs([told, told, ["deprecationNotice", { summary: "other", details: null }]])).toEqual([
+    { type: "deprecation", summary: "old key", details: "use the new one" },
+    { type: "deprecation", summary: "other" },
+  ]);
+});

@@ -1,0 +1,89 @@
+import type { Fields } from "../../../lib/fields.js";
+import type { ThreadEvent } from "../../../threads/model.js";
+import { failureOf } from "./failures.js";
+import { fieldsOf, saidText, textOf, textsOf } from "./read.js";
+import type { ThreadMemory } from "./threadMemory.js";
+import type { Translation, TurnState } from "./turnState.js";
+
+const RETRY = /\b(\d+)\/(\d+)\s*$/;
+
+/** An error that is retried is announced; any other is expected to end the turn. */
+export const errorNotice: Translation = ({ error, willRetry }, turn) => {
+  const failure = failureOf(fieldsOf(error));
+  if (willRetry !== true) {
+    turn.failure = failure;
+    return [];
+  }
+  const cause = saidText(fieldsOf(error)["additionalDetails"]) ?? failure.message;
+  const [, attempt, limit] = RETRY.exec(failure.message) ?? [];
+  if (attempt === undefined) return failureOnce(failure.message, turn);
+  return [{ type: "modelRetry", attempt: Number(attempt), limit: Number(limit), cause }];
+};
+
+export const warning: Translation = ({ message }, { memory }) => warningOnce(saidText(message), memory);
+
+export const configWarning: Translation = ({ summary, details, path }, { memory }) => {
+  const place = saidText(path) === undefined ? undefined : `(${textOf(path)})`;
+  return warningOnce([summary, details, place].filter(saidText).join(" "), memory);
+};
+
+export const deprecation: Translation = ({ summary, details }, { memory }) => {
+  const text = saidText(summary);
+  if (text === undefined || !memory.isNew(text)) return [];
+  const more = saidText(details);
+  return [{ type: "deprecation", summary: text, ...(more === undefined ? {} : { details: more }) }];
+};
+
+export const modelRerouted: Translation = ({ fromModel, toModel, reason }, { memory }) =>
+  warningOnce(`The model ${textOf(fromModel)} was replaced by ${textOf(toModel)}${inBrackets(reason)}`, memory);
+
+export const worldWritable: Translation = ({ samplePaths }, { memory }) =>
+  warningOnce(`Folders that everybody may write to are not protected by the sandbox: ${textsOf(samplePaths).join(", ")}`, memory);
+
+export const authRecovery: Translation = ({ provider, message }) => note(saidText(message) ?? `Renewing the login at ${textOf(provider)}`);
+
+export const modelVerification: Translation = () => note("The provider wants the account to be verified for this model");
+
+export const safetyBuffering: Translation = ({ reasons }) =>
+  note(`The answer is held back for a safety check${inBrackets(textsOf(reasons).join(", "))}`);
+
+export const toolProgress: Translation = ({ message }) => noteIfSaid(message);
+
+export const hookCompleted: Translation = ({ run }) => {
+  const { eventName, status, statusMessage } = fieldsOf(run);
+  return note(`Hook ${textOf(eventName)}: ${textOf(status)}${inBrackets(statusMessage)}`);
+};
+
+export const autoReviewStarted: Translation = () => note("A second model judges whether this may run");
+
+export const autoReviewCompleted: Translation = ({ review }) => note(`The second model's judgement: ${textOf(fieldsOf(review)["status"])}`);
+
+export const strictReviewRequired: Translation = () => note("Everything that runs from here on is judged by a second model");
+
+export const oauthCompleted: Translation = ({ name, success, error }: Fields) =>
+  note(success === true ? `Logged in to the MCP server ${textOf(name)}` : `No login to the MCP server ${textOf(name)}${inBrackets(error)}`);
+
+/** Without a network the same is told again and again; a turn says it once in a row. */
+function failureOnce(message: string, turn: TurnState): ThreadEvent[] {
+  if (turn.lastRetry === message) return [];
+  turn.lastRetry = message;
+  return [{ type: "warning", message }];
+}
+
+function warningOnce(message: string | undefined, memory: ThreadMemory): ThreadEvent[] {
+  return message === undefined || message === "" || !memory.isNew(message) ? [] : [{ type: "warning", message }];
+}
+
+function note(message: string): ThreadEvent[] {
+  return [{ type: "backgroundNote", message }];
+}
+
+function noteIfSaid(message: unknown): ThreadEvent[] {
+  const said = saidText(message);
+  return said === undefined ? [] : note(said);
+}
+
+function inBrackets(text: unknown): string {
+  const said = saidText(text);
+  return said === undefined ? "" : ` (${said})`;
+}

@@ -1,0 +1,143 @@
+import { commandOutput, messageDelta, patchUpdated, rawReasoningDelta, summaryDelta, summaryPartAdded } from "./deltas.js";
+import { itemCompleted, itemStarted } from "./items.js";
+import {
+  authRecovery,
+  autoReviewCompleted,
+  autoReviewStarted,
+  configWarning,
+  deprecation,
+  errorNotice,
+  hookCompleted,
+  modelRerouted,
+  modelVerification,
+  oauthCompleted,
+  safetyBuffering,
+  strictReviewRequired,
+  toolProgress,
+  warning,
+  worldWritable,
+} from "./notices.js";
+import { rawItemCompleted } from "./rawItems.js";
+import { diffUpdated, mcpStartupUpdated, planUpdated, rateLimitsUpdated, turnCompleted, usageUpdated } from "./turnNews.js";
+import type { Translation } from "./turnState.js";
+
+interface Ignored {
+  readonly ignored: string;
+}
+
+const STORE = { ignored: "about the app-server's list of threads, not about what the agent does" };
+const OTHER_CALL = { ignored: "belongs to a call that the engine does not make" };
+const ACCOUNT = { ignored: "about the login, which no turn waits for" };
+const APP = { ignored: "about the app-server's own user interface" };
+const VOICE = { ignored: "voice is not offered" };
+
+/** Every notification of app-server 0.166.0: how it shows, or why it does not. */
+export const NOTIFICATIONS: ReadonlyMap<string, Translation | Ignored> = new Map<string, Translation | Ignored>([
+  ["turn/started", () => []],
+  ["turn/completed", turnCompleted],
+  ["turn/diff/updated", diffUpdated],
+  ["turn/plan/updated", planUpdated],
+  ["turn/moderationMetadata", APP],
+
+  ["item/started", itemStarted],
+  ["item/completed", itemCompleted],
+  ["item/agentMessage/delta", messageDelta],
+  ["item/reasoning/summaryPartAdded", summaryPartAdded],
+  ["item/reasoning/summaryTextDelta", summaryDelta],
+  ["item/reasoning/textDelta", rawReasoningDelta],
+  ["item/commandExecution/outputDelta", commandOutput],
+  ["item/commandExecution/terminalInteraction", { ignored: "what is typed into a terminal is in the model's raw calls" }],
+  ["item/fileChange/patchUpdated", patchUpdated],
+  ["item/fileChange/outputDelta", { ignored: "no longer sent; the output is rebuilt when the change completes" }],
+  ["item/plan/delta", { ignored: "the mode that proposes plans is never asked for" }],
+  ["item/mcpToolCall/progress", toolProgress],
+  ["item/autoApprovalReview/started", autoReviewStarted],
+  ["item/autoApprovalReview/completed", autoReviewCompleted],
+  ["autoApprovalReview/strictReviewRequired", strictReviewRequired],
+  ["rawResponseItem/completed", rawItemCompleted],
+  ["rawResponse/completed", { ignored: "the same usage comes as the thread's" }],
+  ["serverRequest/resolved", { ignored: "withdraws a question, which is the engine's to do" }],
+
+  ["error", errorNotice],
+  ["warning", warning],
+  ["guardianWarning", warning],
+  ["configWarning", configWarning],
+  ["deprecationNotice", deprecation],
+  ["windows/worldWritableWarning", worldWritable],
+  ["hook/started", { ignored: "its end is shown" }],
+  ["hook/completed", hookCompleted],
+  ["model/rerouted", modelRerouted],
+  ["model/verification", modelVerification],
+  ["model/safetyBuffering/updated", safetyBuffering],
+  ["modelProvider/authRecoveryStarted", authRecovery],
+  ["modelProvider/authRecoveryCompleted", authRecovery],
+  ["mcpServer/startupStatus/updated", mcpStartupUpdated],
+  ["mcpServer/oauthLogin/completed", oauthCompleted],
+  ["mcpServer/event/stream/notification", OTHER_CALL],
+
+  ["thread/tokenUsage/updated", usageUpdated],
+  ["account/rateLimits/updated", rateLimitsUpdated],
+  ["thread/compacted", { ignored: "an item tells the same" }],
+  ["thread/status/changed", { ignored: "the turn's own notifications say more" }],
+  ["thread/started", STORE],
+  ["thread/archived", STORE],
+  ["thread/unarchived", STORE],
+  ["thread/deleted", STORE],
+  ["thread/closed", STORE],
+  ["thread/reverted", STORE],
+  ["thread/name/updated", STORE],
+  ["thread/readState/changed", STORE],
+  ["thread/project/updated", STORE],
+  ["project/changed", STORE],
+  ["thread/settings/updated", { ignored: "the settings are ours, and sent with every turn" }],
+  ["thread/queue/changed", { ignored: "turns are queued here, not there" }],
+  ["thread/attachment/updated", APP],
+  ["thread/goal/updated", APP],
+  ["thread/goal/cleared", APP],
+  ["thread/prediction/updated", APP],
+  ["thread/environment/connected", APP],
+  ["thread/environment/disconnected", APP],
+  ["skills/changed", APP],
+  ["app/list/updated", APP],
+  ["remoteControl/status/changed", APP],
+  ["externalAgentConfig/import/progress", APP],
+  ["externalAgentConfig/import/completed", APP],
+  ["windowsSandbox/setupCompleted", APP],
+
+  ["account/updated", ACCOUNT],
+  ["account/login/completed", ACCOUNT],
+  ["account/gatewayOAuth/changed", ACCOUNT],
+
+  ["command/exec/outputDelta", OTHER_CALL],
+  ["process/outputDelta", OTHER_CALL],
+  ["process/exited", OTHER_CALL],
+  ["fs/changed", OTHER_CALL],
+  ["fuzzyFileSearch/sessionUpdated", OTHER_CALL],
+  ["fuzzyFileSearch/sessionCompleted", OTHER_CALL],
+
+  ["thread/realtime/started", VOICE],
+  ["thread/realtime/itemAdded", VOICE],
+  ["thread/realtime/item/started", VOICE],
+  ["thread/realtime/item/transcript/delta", VOICE],
+  ["thread/realtime/item/completed", VOICE],
+  ["thread/realtime/transcript/delta", VOICE],
+  ["thread/realtime/transcript/done", VOICE],
+  ["thread/realtime/outputAudio/delta", VOICE],
+  ["thread/realtime/sdp", VOICE],
+  ["thread/realtime/error", VOICE],
+  ["thread/realtime/closed", VOICE],
+]);
+
+/** Those that name no thread and concern all of them. */
+export const THREADLESS: ReadonlySet<string> = new Set([
+  "account/rateLimits/updated",
+  "configWarning",
+  "deprecationNotice",
+  "windows/worldWritableWarning",
+]);
+
+/** Undefined for what is not shown, known or not. */
+export function translationOf(method: string): Translation | undefined {
+  const known = NOTIFICATIONS.get(method);
+  return typeof known === "function" ? known : undefined;
+}

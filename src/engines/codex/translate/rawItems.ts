@@ -1,0 +1,73 @@
+import path from "node:path";
+import { isFields } from "../../../lib/fields.js";
+import type { CommandCall, RawItem, ThreadEvent } from "../../../threads/model.js";
+import type { OpenCall } from "./openCalls.js";
+import { saidText, textOf } from "./read.js";
+import type { Translation, TurnState } from "./turnState.js";
+
+/** The model's conversation as it went over the wire. A command that no item showed is shown with its output. */
+export const rawItemCompleted: Translation = ({ item }, turn) => {
+  const raw = rawItem(item);
+  if (!raw) return [];
+  const answered = turn.calls.takeAnswered(raw);
+  turn.calls.add(raw);
+  return [...(answered && !answered.isShown ? unseenCommand(answered, raw, turn) : []), { type: "rawItem", item: raw }];
+};
+
+/** Every call gets an output, or a model would refuse the history. */
+export function answerCalls(turn: TurnState): ThreadEvent[] {
+  return turn.calls.takeAll().map(({ callId, outputType }) => ({
+    type: "rawItem",
+    item: { type: outputType, call_id: callId, output: "aborted by user" },
+  }));
+}
+
+function rawItem(value: unknown): RawItem | undefined {
+  if (!isFields(value)) return undefined;
+  const { type, internal_chat_message_metadata_passthrough: _, ...rest } = value;
+  return typeof type === "string" ? { type, ...rest } : undefined;
+}
+
+const OUTPUT = /^Wall time: ([\d.]+) seconds\n(?:.*\n)*?Process exited with code (-?\d+)\n(?:.*\n)*?Output:\n/m;
+
+/**
+ * A sandboxed command that ends at once and looks as if the sandbox had stopped it has no item; only the model is told.
+ * Calls that ran nothing (a refused patch, a complaint) were not shown by 0.92.0 either.
+ */
+function unseenCommand({ callId, call }: OpenCall, output: RawItem, { settings }: TurnState): ThreadEvent[] {
+  const words = commandWords(call);
+  const text = textOf(output["output"]);
+  const [header, seconds, exitCode] = OUTPUT.exec(text) ?? [];
+  if (!words || header === undefined) return [];
+  const printed = text.slice(text.indexOf(header) + header.length);
+  const command: CommandCall = {
+    callId,
+    command: words.argv,
+    cwd: path.resolve(settings.cwd, words.workdir ?? ""),
+    parsed: [{ type: "unknown", cmd: words.argv.at(-1) ?? "" }],
+  };
+  const outcome = { stdout: printed, stderr: "", aggregatedOutput: printed, formattedOutput: printed };
+  return [
+    { type: "commandStarted", ...command },
+    ...(printed === "" ? [] : [{ type: "commandOutput" as const, callId, stream: "stdout" as const, bytes: Buffer.from(printed) }]),
+    { type: "commandEnded", ...command, ...outcome, exitCode: Number(exitCode), durationMs: Number(seconds) * 1000 },
+  ];
+}
+
+/** The command in a call of `exec_command`; undefined for any other call. */
+function commandWords(call: RawItem): { readonly argv: readonly string[]; readonly workdir: string | undefined } | undefined {
+  if (call["name"] !== "exec_command") return undefined;
+  const { cmd, shell, login, workdir } = argumentsOf(call);
+  const script = saidText(cmd);
+  if (script === undefined) return undefined;
+  return { argv: [saidText(shell) ?? "bash", login === false ? "-c" : "-lc", script], workdir: saidText(workdir) };
+}
+
+function argumentsOf(call: RawItem): Readonly<Record<string, unknown>> {
+  try {
+    const parsed: unknown = JSON.parse(textOf(call["arguments"]));
+    return isFields(parsed) ? parsed : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,127 @@
+import { describe, expect, it } from "vitest";
+import { settingsIn } from "../../../../test/support/rollouts.js";
+import { APPROVAL_POLICIES } from "../../../threads/model.js";
+import { settingsNotices, threadResumeParams, threadStartParams, turnStartParams } from "./settings.js";
+
+const WRITABLE = {
+  type: "workspace-write",
+  writable_roots: ["/more"],
+  network_access: true,
+  exclude_tmpdir_env_var: false,
+  exclude_slash_tmp: true,
+} as const;
+
+describe("a thread", () => {
+  it("starts with what was settled, and Codex's own config.toml for the rest", () => {
+    const settings = settingsIn("/ws", {
+      sandboxPolicy: WRITABLE,
+      baseInstructions: "be brief",
+      developerInstructions: "no tabs",
+      compactPrompt: "sum up",
+      stated: {
+        model: "m",
+        profile: "fast",
+        sandbox_mode: "read-only",
+        sandbox_workspace_write: { network_access: false },
+        model_verbosity: "low",
+        tools: { web_search: true },
+        features: { multi_agent: true },
+      },
+    });
+    expect(threadStartParams(settings, { rawEvents: true })).toEqual({
+      cwd: "/ws",
+      model: "gpt-5.2-codex",
+      modelProvider: "openai",
+      approvalPolicy: "on-request",
+      approvalsReviewer: "user",
+      sandbox: "workspace-write",
+      config: {
+        model_verbosity: "low",
+        tools: { web_search: true },
+        features: { goals: false, multi_agent: true },
+        compact_prompt: "sum up",
+        sandbox_workspace_write: {
+          writable_roots: ["/more"],
+          network_access: true,
+          exclude_tmpdir_env_var: false,
+          exclude_slash_tmp: true,
+        },
+      },
+      baseInstructions: "be brief",
+      developerInstructions: "no tabs",
+      experimentalRawEvents: true,
+    });
+  });
+
+  it("for which nobody chose a model gets Codex's own", () => {
+    expect(threadStartParams(settingsIn("/ws", { modelIsDefault: true }), { rawEvents: false })).toEqual({
+      cwd: "/ws",
+      modelProvider: "openai",
+      approvalPolicy: "on-request",
+      approvalsReviewer: "user",
+      sandbox: "read-only",
+      config: { features: { goals: false, multi_agent: false } },
+    });
+  });
+
+  it("is resumed with its confinement said again, and without its history", () => {
+    const settings = settingsIn("/ws", { approvalPolicy: "never", sandboxPolicy: { type: "danger-full-access" } });
+    expect(threadResumeParams("t1", settings)).toEqual({
+      threadId: "t1",
+      excludeTurns: true,
+      cwd: "/ws",
+      model: "gpt-5.2-codex",
+      modelProvider: "openai",
+      approvalPolicy: "never",
+      approvalsReviewer: "user",
+      sandbox: "danger-full-access",
+      config: { features: { goals: false, multi_agent: false } },
+    });
+  });
+});
+
+describe("a turn", () => {
+  it("says its confinement each time", () => {
+    const settings = settingsIn("/ws", { sandboxPolicy: WRITABLE, reasoningEffort: "low", reasoningSummary: "detailed" });
+    expect(turnStartParams("t1", { text: "go" }, settings)).toEqual({
+      threadId: "t1",
+      input: [{ type: "text", text: "go" }],
+      cwd: "/ws",
+      approvalPolicy: "on-request",
+      approvalsReviewer: "user",
+      sandboxPolicy: {
+        type: "workspaceWrite",
+        writableRoots: ["/more"],
+        networkAccess: true,
+        excludeTmpdirEnvVar: false,
+        excludeSlashTmp: true,
+      },
+      effort: "low",
+      summary: "detailed",
+    });
+  });
+
+  it.each([
+    [{ type: "read-only" } as const, { type: "readOnly", networkAccess: false }],
+    [{ type: "danger-full-access" } as const, { type: "dangerFullAccess" }],
+    [
+      { type: "workspace-write", network_access: false, exclude_tmpdir_env_var: true, exclude_slash_tmp: false } as const,
+      { type: "workspaceWrite", writableRoots: [], networkAccess: false, excludeTmpdirEnvVar: true, excludeSlashTmp: false },
+    ],
+  ])("is confined as Codex words it: %j", (sandboxPolicy, said) => {
+    expect(turnStartParams("t1", { text: "" }, settingsIn("/ws", { sandboxPolicy }))["sandboxPolicy"]).toEqual(said);
+  });
+});
+
+it("a policy that Codex dropped becomes one that asks at least as much, and that is said", () => {
+  const told = APPROVAL_POLICIES.map((approvalPolicy) => {
+    const settings = settingsIn("/ws", { approvalPolicy });
+    return [turnStartParams("t1", { text: "" }, settings)["approvalPolicy"], ...settingsNotices(settings)];
+  });
+  expect(told).toEqual([
+    ["untrusted"],
+    ["on-request", "approval policy on-failure: this Codex no longer has it; on-request is used, which asks at least as much"],
+    ["on-request"],
+    ["never"],
+  ]);
+});

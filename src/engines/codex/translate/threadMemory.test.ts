@@ -1,0 +1,24 @@
+import { expect, it } from "vitest";
+import { ThreadMemory } from "./threadMemory.js";
+
+it("keeps what came between turns until it is taken, the newest first to stay", () => {
+  const memory = new ThreadMemory();
+  for (let at = 0; at < 250; at++) memory.betweenTurns("warning", { message: String(at) });
+  memory.betweenTurns("item/started", {});
+  const kept = memory.takeKept();
+  expect([kept.length, kept[0], kept.at(-1)]).toEqual([
+    200,
+    { method: "warning", params: { message: "50" } },
+    { method: "warning", params: { message: "249" } },
+  ]);
+  expect(memory.takeKept()).toEqual([]);
+});
+
+it("forgets the oldest of what it told and of the turns that ended", () => {
+  const memory = new ThreadMemory();
+  const told = Array.from({ length: 201 }, (_, at) => memory.isNew(`text ${at}`));
+  expect(told.every(Boolean)).toBe(true);
+  expect([memory.isNew("text 200"), memory.isNew("text 0")]).toEqual([false, true]);
+  for (let at = 0; at < 101; at++) memory.finishTurn(`turn ${at}`);
+  expect(["turn 0", "turn 1", "turn 100", undefined].map((id) => memory.isFinished(id))).toEqual([false, true, true, false]);
+});

@@ -1,0 +1,71 @@
+import type { RateLimits } from "../../../threads/model.js";
+import { McpStartup } from "./mcpStartup.js";
+import { NO_RATE_LIMITS } from "./usage.js";
+
+/** Notifications that count when no turn runs. */
+const OUTSIDE_TURNS: ReadonlySet<string> = new Set([
+  "account/rateLimits/updated",
+  "configWarning",
+  "deprecationNotice",
+  "guardianWarning",
+  "mcpServer/startupStatus/updated",
+  "warning",
+  "windows/worldWritableWarning",
+]);
+
+/** What came between two turns and waits to be shown; beyond it the oldest is forgotten. */
+const MOST_KEPT = 200;
+/** Texts that were told and are not told again. */
+const MOST_TOLD = 200;
+/** Turns whose stragglers are still recognised. */
+const MOST_FINISHED = 100;
+
+interface Notification {
+  readonly method: string;
+  readonly params: unknown;
+}
+
+/** What one thread of the app-server has told beyond the running turn. One per thread, for as long as it is open. */
+export class ThreadMemory {
+  readonly mcp = new McpStartup();
+  contextWindow: number | null = null;
+  rateLimits: RateLimits = NO_RATE_LIMITS;
+  readonly #told = new Set<string>();
+  readonly #finishedTurns = new Set<string>();
+  #kept: Notification[] = [];
+
+  /** A notification that came while no turn runs; shown when the next one starts. */
+  betweenTurns(method: string, params: unknown): void {
+    if (!OUTSIDE_TURNS.has(method)) return;
+    this.#kept.push({ method, params });
+    if (this.#kept.length > MOST_KEPT) this.#kept.shift();
+  }
+
+  takeKept(): readonly Notification[] {
+    const kept = this.#kept;
+    this.#kept = [];
+    return kept;
+  }
+
+  /** False when the same text was told on this thread before: the app-server repeats some with every turn. */
+  isNew(text: string): boolean {
+    if (this.#told.has(text)) return false;
+    keep(this.#told, text, MOST_TOLD);
+    return true;
+  }
+
+  finishTurn(appServerTurnId: string): void {
+    keep(this.#finishedTurns, appServerTurnId, MOST_FINISHED);
+  }
+
+  /** Commands outlive an interrupted turn, and what becomes of them still carries its id. */
+  isFinished(appServerTurnId: unknown): boolean {
+    return typeof appServerTurnId === "string" && this.#finishedTurns.has(appServerTurnId);
+  }
+}
+
+function keep(texts: Set<string>, text: string, most: number): void {
+  texts.add(text);
+  const [oldest] = texts;
+  if (texts.size > most && oldest !== undefined) texts.delete(oldest);
+}

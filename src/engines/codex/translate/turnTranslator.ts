@@ -1,0 +1,90 @@
+import { isFields } from "../../../lib/fields.js";
+import type { ThreadEvent, ThreadSettings } from "../../../threads/model.js";
+import { patchStarted } from "./fileChangeItem.js";
+import { closeItems } from "./items.js";
+import { translationOf } from "./notifications.js";
+import type { OpenItems } from "./openItems.js";
+import { answerCalls } from "./rawItems.js";
+import { fieldsOf } from "./read.js";
+import { settingsInForce } from "./settings.js";
+import type { ThreadMemory } from "./threadMemory.js";
+import { type TurnEnding, turnEnd } from "./turnEnd.js";
+import { newTurnState, type TurnState } from "./turnState.js";
+
+/** More ids than any turn has: a review has two. */
+const MOST_IDS = 10;
+
+export interface TurnTranslatorOptions {
+  readonly memory: ThreadMemory;
+  readonly settings: ThreadSettings;
+  /** What confines the turn's commands. */
+  readonly sandboxBackend: string;
+}
+
+/** What the app-server tells of one turn → what happened, in the words and the order of Codex 0.92.0. One per turn. */
+export class TurnTranslator {
+  readonly #turn: TurnState;
+  /** The app-server's ids of this turn. */
+  readonly #ids = new Set<string>();
+  readonly #sandboxBackend: string;
+  #state: "new" | "running" | "ended" = "new";
+
+  constructor({ memory, settings, sandboxBackend }: TurnTranslatorOptions) {
+    this.#turn = newTurnState(settings, memory);
+    this.#sandboxBackend = sandboxBackend;
+  }
+
+  get openItems(): OpenItems {
+    return this.#turn.items;
+  }
+
+  /** What a notification shows as; nothing for unknown and misshapen ones, for those of earlier turns, and after the end. */
+  notification(method: string, params: unknown): readonly ThreadEvent[] {
+    const translate = translationOf(method);
+    if (this.#state === "ended" || !translate || !isFields(params) || this.#isOfEarlierTurn(params)) return [];
+    return [...this.#begin(), ...translate(params, this.#turn)];
+  }
+
+  /** What is shown before the question that a request of the app-server asks. */
+  asked(params: unknown): readonly ThreadEvent[] {
+    const open = this.#turn.items.find(fieldsOf(params)["itemId"]);
+    return this.#state !== "ended" && open?.item["type"] === "fileChange" ? patchStarted(open, { autoApproved: false }) : [];
+  }
+
+  /** Closes what is open, then the turn's only end. Nothing when it has ended before. */
+  end(ending: TurnEnding): readonly ThreadEvent[] {
+    if (this.#state === "ended") return [];
+    const start = this.#begin();
+    this.#state = "ended";
+    for (const id of this.#ids) this.#turn.memory.finishTurn(id);
+    const closed = [...closeItems(this.#turn, ending.kind), ...answerCalls(this.#turn)];
+    return [...start, ...closed, ...this.#survivedError(ending), turnEnd(ending, this.#turn)];
+  }
+
+  #begin(): readonly ThreadEvent[] {
+    if (this.#state !== "new") return [];
+    this.#state = "running";
+    const { memory, settings } = this.#turn;
+    const kept = memory.takeKept().flatMap(({ method, params }) => translationOf(method)?.(fieldsOf(params), this.#turn) ?? []);
+    const servers = memory.mcp.settle(settings.mcpServers.map(({ name }) => name));
+    return [
+      ...kept,
+      ...servers,
+      { type: "turnStarted", contextWindow: memory.contextWindow ?? settings.contextWindow ?? null },
+      { type: "turnContext", settings: settingsInForce(settings), sandboxBackend: this.#sandboxBackend },
+    ];
+  }
+
+  #isOfEarlierTurn(params: Readonly<Record<string, unknown>>): boolean {
+    const id = params["turnId"] ?? fieldsOf(params["turn"])["id"];
+    if (this.#turn.memory.isFinished(id)) return true;
+    if (typeof id === "string" && this.#ids.size < MOST_IDS) this.#ids.add(id);
+    return false;
+  }
+
+  /** An error that did not end the turn after all. */
+  #survivedError({ kind }: TurnEnding): readonly ThreadEvent[] {
+    const { failure } = this.#turn;
+    return kind === "completed" && failure ? [{ type: "warning", message: failure.message }] : [];
+  }
+}

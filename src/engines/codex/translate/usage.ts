@@ -1,0 +1,45 @@
+import type { Fields } from "../../../lib/fields.js";
+import type { RateLimits, RateLimitWindow, TokenUsage, TokenUsageInfo } from "../../../threads/model.js";
+import { fieldsOf, numberOf, saidText } from "./read.js";
+
+export const NO_RATE_LIMITS: RateLimits = { primary: null, secondary: null, credits: null, plan_type: null };
+
+export function tokenUsageInfo(usage: Fields): TokenUsageInfo {
+  return {
+    total_token_usage: tokenUsage(fieldsOf(usage["total"])),
+    last_token_usage: tokenUsage(fieldsOf(usage["last"])),
+    model_context_window: numberOf(usage["modelContextWindow"]),
+  };
+}
+
+export function rateLimitsOf(limits: Fields): RateLimits {
+  return {
+    primary: windowOf(limits["primary"]),
+    secondary: windowOf(limits["secondary"]),
+    credits: creditsOf(limits["credits"]),
+    plan_type: saidText(limits["planType"]) ?? null,
+  };
+}
+
+function tokenUsage(counts: Fields): TokenUsage {
+  const count = (key: string) => numberOf(counts[key]) ?? 0;
+  return {
+    input_tokens: count("inputTokens"),
+    cached_input_tokens: count("cachedInputTokens"),
+    output_tokens: count("outputTokens"),
+    reasoning_output_tokens: count("reasoningOutputTokens"),
+    total_tokens: count("totalTokens"),
+  };
+}
+
+function windowOf(value: unknown): RateLimitWindow | null {
+  const { usedPercent, windowDurationMins, resetsAt } = fieldsOf(value);
+  const used = numberOf(usedPercent);
+  return used === null ? null : { used_percent: used, window_minutes: numberOf(windowDurationMins), resets_at: numberOf(resetsAt) };
+}
+
+function creditsOf(value: unknown): RateLimits["credits"] {
+  const { hasCredits, unlimited, balance } = fieldsOf(value);
+  if (typeof hasCredits !== "boolean") return null;
+  return { has_credits: hasCredits, unlimited: unlimited === true, balance: saidText(balance) ?? null };
+}

@@ -1,0 +1,114 @@
+import type { Readable, Writable } from "node:stream";
+import { type Deferred, deferred } from "../lib/deferred.js";
+import { LineSplitter } from "./lines.js";
+import type { Frame, Wire } from "./wire.js";
+
+/** The longest line taken. A 5 MB prompt is ordinary; beyond this a sender is broken. */
+const MAX_LINE_LENGTH = 64 * 1024 * 1024;
+/** Unread output past which readers of turns wait: a client that stops reading costs about this much. */
+const CONGESTED_LENGTH = 1024 * 1024;
+/** Unread output past which input waits too. Higher, so that a client that reads slowly can still cancel. */
+const OVERFULL_LENGTH = 16 * CONGESTED_LENGTH;
+/** How long `close` waits for a client that does not read. */
+const FLUSH_MS = 500;
+
+interface Output {
+  readonly stream: Writable;
+  readonly write: (text: string, written: () => void) => void;
+}
+
+/** One message per line over a pair of streams. Everything sent in one turn of the event loop leaves in one write. */
+export class StreamWire implements Wire {
+  readonly incoming: AsyncIterable<Frame>;
+  #queued = "";
+  #flushScheduled = false;
+  #congestion: Deferred<void> | undefined;
+  readonly #emptied = deferred<void>();
+  #state: "open" | "closed" = "open";
+
+  constructor(
+    input: Readable,
+    private readonly output: Output,
+  ) {
+    this.incoming = this.#read(input);
+    // The reader is gone (EPIPE). Input ends too in that case, so nothing else needs to be told.
+    output.stream.on("error", () => {
+      this.#state = "closed";
+      this.#relieve();
+      this.#emptied.resolve();
+      input.destroy();
+    });
+  }
+
+  send(text: string): void {
+    if (this.#state === "closed") return;
+    this.#queued += `${text}\n`;
+    if (this.#flushScheduled) return;
+    this.#flushScheduled = true;
+    setImmediate(() => this.#flush());
+  }
+
+  congested(): Promise<void> | undefined {
+    return this.#waitBelow(CONGESTED_LENGTH);
+  }
+
+  async close(): Promise<void> {
+    if (this.#state === "closed") return;
+    this.#flush();
+    this.#state = "closed";
+    this.#relieve();
+    await this.#drained();
+  }
+
+  #waitBelow(length: number): Promise<void> | undefined {
+    if (this.#state === "closed" || this.output.stream.writableLength + this.#queued.length < length) return undefined;
+    this.#congestion ??= deferred<void>();
+    return this.#congestion.promise;
+  }
+
+  #flush(): void {
+    this.#flushScheduled = false;
+    const text = this.#queued;
+    this.#queued = "";
+    if (text !== "" && this.#state === "open") this.output.write(text, () => this.#written());
+    this.#relieveIfRead();
+  }
+
+  #written(): void {
+    this.#relieveIfRead();
+    if (this.#state === "closed" && this.output.stream.writableLength === 0) this.#emptied.resolve();
+  }
+
+  #relieveIfRead(): void {
+    if (this.output.stream.writableLength < CONGESTED_LENGTH) this.#relieve();
+  }
+
+  #relieve(): void {
+    this.#congestion?.resolve();
+    this.#congestion = undefined;
+  }
+
+  #drained(): Promise<void> {
+    const { stream } = this.output;
+    if (stream.writableLength === 0 || stream.destroyed) return Promise.resolve();
+    const timer = setTimeout(() => this.#emptied.resolve(), FLUSH_MS);
+    return this.#emptied.promise.finally(() => clearTimeout(timer));
+  }
+
+  async *#read(input: Readable): AsyncGenerator<Frame> {
+    const lines = new LineSplitter(MAX_LINE_LENGTH);
+    input.setEncoding("utf8");
+    try {
+      for await (const chunk of input) {
+        for (const frame of lines.push(String(chunk))) {
+          yield frame;
+          const overfull = this.#waitBelow(OVERFULL_LENGTH);
+          if (overfull) await overfull;
+        }
+      }
+    } catch {
+      // A broken pipe on our input is the end of it, like a closed one.
+    }
+    yield* lines.end();
+  }
+}

@@ -1,0 +1,17 @@
+import { expect, it } from "vitest";
+import { newTaskId, timeOfTaskId } from "./taskId.js";
+
+it("an id tells when it was made, and nothing else can be told from it", () => {
+  const now = Date.UTC(2026, 10, 15);
+  const ids = Array.from({ length: 100 }, () => newTaskId(now));
+  expect(new Set(ids).size).toBe(100);
+  expect(new Set(ids.map(timeOfTaskId))).toEqual(new Set([now]));
+});
+
+it("ids sort by age", () => {
+  expect(newTaskId(Date.UTC(2026, 0)) < newTaskId(Date.UTC(2058, 0))).toBe(true);
+});
+
+it.each(["", "x", "../../../etc/passwd", `${"1".repeat(8)}-${"a".repeat(31)}`, `12345678-${"a".repeat(32)}\n`])("%j is none", (id) => {
+  expect(timeOfTaskId(id)).toBeUndefined();
+});

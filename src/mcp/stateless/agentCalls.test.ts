@@ -1,0 +1,325 @@
+import { readdirSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { completed, interrupted, refused } from "../../../test/support/callResults.js";
+import { tempHome } from "../../../test/support/rollouts.js";
+import { valueAt } from "../../../test/support/scenario.js";
+import { type Answer, FORMS, resultIn, StatelessClient } from "../../../test/support/statelessClient.js";
+import { ApprovalDesk } from "../../approvals/desk.js";
+import { newThreadId, turnIdOf } from "../../lib/ids.js";
+import { VERSION } from "../../lib/version.js";
+import { Turn } from "../../threads/turn.js";
+import { EVENTS_EXTENSION } from "./claim.js";
+
+const SERVER = { "io.modelcontextprotocol/serverInfo": { name: "codex-mcp-server", title: "Codex", version: VERSION } };
+const APPROVED = { action: "accept", content: { decision: "approved" } };
+const ASKING = { prompt: "!shell touch made.txt", "approval-policy": "untrusted", sandbox: "workspace-write" };
+const ASKING_TWICE = { ...ASKING, prompt: "!both touch a.txt || touch b.txt\n!-\n!say finished" };
+
+function threadIn(answer: unknown): string {
+  return String(valueAt(answer, "result.structuredContent.threadId"));
+}
+
+/** The result as this era completes it. */
+function complete(result: unknown): unknown {
+  const { _meta, ...rest } = result as { _meta: object };
+  return { ...rest, resultType: "complete", _meta: { ..._meta, ...SERVER } };
+}
+
+async function asked(client: StatelessClient, args: Readonly<Record<string, unknown>>, principal?: string) {
+  const result = resultIn(await client.call(args, principal === undefined ? {} : { principal }));
+  expect(result["resultType"]).toBe("input_required");
+  return { requestState: result["requestState"], requests: result["inputRequests"] as Readonly<Record<string, unknown>> };
+}
+
+describe("a call", () => {
+  it("whose turn has no questions is answered with what became of it", async () => {
+    await using client = new StatelessClient();
+    const answer = await client.call({ prompt: "!say hello" });
+    expect(resultIn(answer)).toEqual(complete(completed(threadIn(answer), "hello")));
+    expect(client.told).toEqual([]);
+  });
+
+  it.each([
+    ["of a tool that does not exist", { name: "grep", arguments: {} }, -32602],
+    ["without a name", { arguments: {} }, -32602],
+    ["with answers that are no object", { name: "codex", arguments: {}, inputResponses: null }, -32602],
+  ])("%s is an error", async (_, params, code) => {
+    await using client = new StatelessClient();
+    expect(await client.ask("tools/call", params)).toMatchObject({ error: { code } });
+  });
+
+  it("with arguments that are wrong has a result that says so", async () => {
+    await using client = new StatelessClient();
+    const answer = await client.call({});
+    const why = "Failed to parse configuration for Codex tool: missing field `prompt`";
+    expect(resultIn(answer)).toEqual({ ...(refused(why) as object), resultType: "complete", _meta: SERVER });
+  });
+
+  it("shows progress with growing numbers to whoever asked for it, and nothing after the result", async () => {
+    await using client = new StatelessClient();
+    await client.call({ prompt: "!plan look|answer\n!slow 3 5" }, { meta: { progressToken: "p" } });
+    await client.agent.open.settle();
+    const progress = client.heard("notifications/progress");
+    expect(progress.map(({ progressToken, progress: count, message }) => [progressToken, count, message])).toEqual([
+      ["p", 1, "Thinking"],
+      ["p", 2, "Plan: look"],
+      ["p", 3, "Writing the answer"],
+    ]);
+    expect(client.told).toHaveLength(3);
+  });
+
+  it("gets log messages from the level on that it names itself", async () => {
+    await using client = new StatelessClient();
+    const level = (logLevel: string) => ({ meta: { "io.modelcontextprotocol/logLevel": logLevel } });
+    await client.call({ prompt: "!status 400 no" }, level("error"));
+    const failures = client.heard("notifications/message");
+    expect(failures.map((message) => message["level"])).toEqual(["error"]);
+    await client.call({ prompt: "!say hi" }, level("info"));
+    expect(client.heard("notifications/message").length).toBeGreaterThan(2);
+    expect(await client.call({ prompt: "!say hi" }, level("loud"))).toMatchObject({ error: { code: -32602 } });
+  });
+
+  it("is shown Codex's events only if its client knows them", async () => {
+    await using client = new StatelessClient();
+    await client.call({ prompt: "!say hi" }, { capabilities: { extensions: { [EVENTS_EXTENSION]: {} } } });
+    const types = client.heard("codex/event").map((event) => valueAt(event, "msg.type"));
+    expect(types.at(0)).toBe("session_configured");
+    expect(types.at(-1)).toBe("task_complete");
+  });
+
+  it("belongs to the trace that its client names", async () => {
+    const traces: unknown[] = [];
+    await using client = new StatelessClient({
+      action: async (_args, { trace }) => {
+        traces.push(trace);
+        return { content: [] };
+      },
+    });
+    const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    await client.call({}, { meta: { traceparent, tracestate: "a=1" } });
+    await client.call({}, { meta: { traceparent: "nonsense" } });
+    expect(traces).toEqual([{ traceparent, tracestate: "a=1" }, undefined]);
+  });
+});
+
+describe("a call with a question", () => {
+  it("is answered with it, and goes on in the same turn when it is repeated with the answer", async () => {
+    await using client = new StatelessClient();
+    const first = await client.call(ASKING, { id: 7 });
+    expect(resultIn(first)).toEqual({
+      resultType: "input_required",
+      inputRequests: {
+        "approval-1": {
+          method: "elicitation/create",
+          params: expect.objectContaining({
+            mode: "form",
+            message: expect.stringContaining("touch made.txt"),
+            requestedSchema: expect.objectContaining({ required: ["decision"] }),
+            codex_mcp_tool_call_id: "7",
+          }),
+        },
+      },
+      requestState: expect.stringMatching(/^v1\./),
+      _meta: SERVER,
+    });
+    const asking = valueAt(first, "result.inputRequests.approval-1.params.threadId");
+    const rest = { requestState: resultIn(first)["requestState"], inputResponses: { "approval-1": APPROVED } };
+    const second = await client.call(ASKING, { id: 8, rest });
+    expect(resultIn(second)).toMatchObject({
+      resultType: "complete",
+      structuredContent: { threadId: asking, content: "done" },
+    });
+    expect(made(client)).toEqual(["made.txt"]);
+  });
+
+  it("that is denied with a reason goes on without", async () => {
+    await using client = new StatelessClient();
+    const { requestState } = await asked(client, ASKING);
+    const inputResponses = { "approval-1": { action: "accept", content: { decision: "denied", reason: "not today" } } };
+    const answer = await client.call(ASKING, { rest: { requestState, inputResponses } });
+    expect(resultIn(answer)).toMatchObject({ resultType: "complete", structuredContent: { content: "done" } });
+    expect(made(client)).toEqual([]);
+  });
+
+  it("gets the same questions again when it is repeated without answers, or with answers to others", async () => {
+    await using client = new StatelessClient();
+    const first = await asked(client, ASKING);
+    for (const rest of [{}, { inputResponses: {} }, { inputResponses: { "approval-2": APPROVED, constructor: APPROVED } }]) {
+      const again = resultIn(await client.call(ASKING, { rest: { ...rest, requestState: first.requestState } }));
+      expect(again).toEqual({
+        resultType: "input_required",
+        inputRequests: first.requests,
+        requestState: first.requestState,
+        _meta: SERVER,
+      });
+    }
+  });
+
+  it("asks several at once, each under a key of its own, and takes answers one by one", async () => {
+    await using client = new StatelessClient();
+    const { requestState, requests } = await asked(client, ASKING_TWICE);
+    const keys = Object.keys(requests);
+    const rounds = [requests];
+    for (const key of keys.slice(0, -1)) {
+      const partly = await client.call(ASKING_TWICE, { rest: { requestState, inputResponses: { [key]: APPROVED } } });
+      rounds.push(resultIn(partly)["inputRequests"] as typeof requests);
+    }
+    const open = Object.keys(rounds.at(-1) ?? {});
+    const answer = await client.call(ASKING_TWICE, { rest: { requestState, inputResponses: { [String(open[0])]: APPROVED } } });
+    const last = "result" in answer && answer.result["resultType"] === "input_required" ? await finish(client, answer.result) : answer;
+    expect(resultIn(last)).toMatchObject({ structuredContent: { content: "finished" } });
+    expect(made(client)).toEqual(["a.txt", "b.txt"]);
+  });
+
+  it("is decided once: a repeated answer finds the turn, and changes nothing in it", async () => {
+    await using client = new StatelessClient();
+    const args = { ...ASKING, prompt: "!shell touch one.txt\n!shell touch two.txt" };
+    const { requestState } = await asked(client, args);
+    const rest = { requestState, inputResponses: { "approval-1": APPROVED } };
+    const second = resultIn(await client.call(args, { rest }));
+    expect(Object.keys(second["inputRequests"] as object)).toEqual(["approval-2"]);
+    const replayed = resultIn(await client.call(args, { rest }));
+    expect(Object.keys(replayed["inputRequests"] as object)).toEqual(["approval-2"]);
+    const denial = { "approval-2": { action: "decline" } };
+    const answer = await client.call(args, { rest: { requestState: replayed["requestState"], inputResponses: denial } });
+    expect(resultIn(answer)).toMatchObject({ resultType: "complete", structuredContent: { content: "done" } });
+    expect(made(client)).toEqual(["one.txt"]);
+    expect(await client.call(args, { rest })).toEqual({
+      error: { code: -32602, message: "the call that `requestState` belongs to is over" },
+    });
+  });
+
+  it.each([
+    ["another principal", { principal: "bob" }],
+    ["other arguments", { args: { ...ASKING, prompt: "!shell touch other.txt" } }],
+    ["another tool", { tool: "codex-reply" }],
+    ["a state that is none", { state: "v1.AAAAAAAAAAA.e30.AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA" }],
+    ["a state that is no text", { state: 5 }],
+  ])("is not answered by %s", async (_, { principal = "ada", args = ASKING, tool = "codex", state }: Attempt) => {
+    await using client = new StatelessClient();
+    const { requestState } = await asked(client, ASKING, "ada");
+    const rest = { requestState: state ?? requestState, inputResponses: { "approval-1": APPROVED } };
+    expect(await client.call(args, { principal, tool, rest })).toMatchObject({ error: { code: -32602 } });
+    const open = resultIn(await client.call(ASKING, { principal: "ada", rest: { requestState } }));
+    expect(Object.keys(open["inputRequests"] as object)).toEqual(["approval-1"]);
+  });
+
+  it("that nobody answers in time is denied, and its turn interrupted", async () => {
+    using home = tempHome();
+    writeFileSync(path.join(home.path, "config.toml"), "[mcp_server]\napproval_timeout_minutes = 0.005\n");
+    await using client = new StatelessClient({ codexHome: home.path });
+    const { requestState } = await asked(client, { ...ASKING, prompt: `${ASKING.prompt}\n!hang` });
+    await client.agent.open.settle();
+    const answer = await client.call({ ...ASKING, prompt: `${ASKING.prompt}\n!hang` }, { rest: { requestState } });
+    expect(answer).toMatchObject({ error: { code: -32602, message: expect.stringContaining("expired") } });
+  });
+
+  it("is not put to a client that cannot be asked: the strategy for those decides", async () => {
+    await using client = new StatelessClient();
+    const args = { prompt: "!escalate touch escaped.txt", "approval-policy": "on-request", sandbox: "read-only" };
+    expect(resultIn(await client.call(args, { capabilities: {} }))).toMatchObject({
+      resultType: "complete",
+      structuredContent: { content: "done" },
+    });
+    expect(made(client)).toEqual([]);
+  });
+
+  it("is decided without its client when that comes back unable to be asked", async () => {
+    await using client = new StatelessClient();
+    const { requestState } = await asked(client, ASKING);
+    const answer = await client.call(ASKING, { capabilities: {}, rest: { requestState } });
+    expect(resultIn(answer)).toMatchObject({ resultType: "complete", structuredContent: { content: "done" } });
+  });
+
+  it("of a client that takes only addresses is not put to it as a form", async () => {
+    await using client = new StatelessClient();
+    const answer = await client.call(ASKING, { capabilities: { elicitation: { url: {} } } });
+    expect(resultIn(answer)).toMatchObject({ resultType: "complete" });
+  });
+});
+
+describe("a client that goes away", () => {
+  it("before it was asked ends the turn", async () => {
+    await using client = new StatelessClient();
+    const abort = new AbortController();
+    const call = client.call({ prompt: "!hang" }, { signal: abort.signal, meta: { progressToken: 1 } });
+    await client.until(() => client.heard("notifications/progress")[0]);
+    abort.abort(new Error("gone"));
+    const answer = await call;
+    expect(resultIn(answer)).toEqual(complete(interrupted(threadIn(answer))));
+    await client.agent.open.settle();
+  });
+
+  it("after it was asked ends nothing, and neither does one that asks again and goes", async () => {
+    await using client = new StatelessClient();
+    const first = new AbortController();
+    const answer = await client.call(ASKING, { signal: first.signal });
+    first.abort(new Error("gone"));
+    const { requestState } = resultIn(answer);
+    const gone = AbortSignal.abort(new Error("gone"));
+    expect(await client.call(ASKING, { signal: gone, rest: { requestState } })).toMatchObject({
+      error: { message: "The call was cancelled" },
+    });
+    const rest = { requestState, inputResponses: { "approval-1": APPROVED } };
+    expect(resultIn(await client.call(ASKING, { rest }))).toMatchObject({ structuredContent: { content: "done" } });
+  });
+
+  it("after it has answered ends the turn", async () => {
+    await using client = new StatelessClient();
+    const args = { ...ASKING, prompt: `${ASKING.prompt}\n!hang` };
+    const { requestState } = await asked(client, args);
+    const abort = new AbortController();
+    const rest = { requestState, inputResponses: { "approval-1": APPROVED } };
+    const call = client.call(args, { signal: abort.signal, rest, meta: { progressToken: 2 } });
+    await client.until(() => client.heard("notifications/progress").find(({ progressToken }) => progressToken === 2));
+    abort.abort(new Error("gone"));
+    expect(resultIn(await call)).toMatchObject({ isError: true });
+    await client.agent.open.settle();
+  });
+});
+
+it("calls that are abandoned by the thousand are bounded, and what is past the limit leaves no turn behind", async () => {
+  const turns: Turn[] = [];
+  await using client = new StatelessClient({
+    action: async () => {
+      const turn = turnWithQuestion();
+      turns.push(turn);
+      return { turn, approvals: { desk: new ApprovalDesk(), fallback: "deny" }, observe: () => {}, answer: () => ({ content: [] }) };
+    },
+  });
+  const answers: Answer[] = [];
+  for (let round = 0; round < 10; round++) answers.push(...(await Promise.all(Array.from({ length: 1_000 }, () => client.call({})))));
+  const waiting = answers.filter((answer) => "result" in answer && answer.result["resultType"] === "input_required");
+  const busy = answers.filter((answer) => "error" in answer && answer.error.code === -32000);
+  expect([waiting.length, busy.length]).toEqual([1_024, 10_000 - 1_024]);
+  expect(turns.filter(({ ended }) => !ended)).toHaveLength(1_024);
+});
+
+/** A turn that has not begun, and waits for somebody already. */
+function turnWithQuestion(): Turn {
+  const turn = new Turn(newThreadId(), turnIdOf("0"), { text: "" });
+  const subject = { kind: "patch", callId: "1", changes: {}, staysInSandbox: true, needsPerson: false } as const;
+  const { request } = new ApprovalDesk().ask({ threadId: turn.threadId, turnId: turn.id, subject, signal: turn.signal });
+  turn.publish([{ type: "approvalRequested", request }]);
+  return turn;
+}
+
+function made({ agent }: StatelessClient): string[] {
+  return readdirSync(agent.folder)
+    .filter((name) => name.endsWith(".txt"))
+    .sort();
+}
+
+interface Attempt {
+  readonly principal?: string;
+  readonly args?: Readonly<Record<string, unknown>>;
+  readonly tool?: string;
+  readonly state?: unknown;
+}
+
+/** Says yes to whatever is still asked. */
+async function finish(client: StatelessClient, { requestState, inputRequests }: Readonly<Record<string, unknown>>) {
+  const inputResponses = Object.fromEntries(Object.keys(inputRequests as object).map((key) => [key, APPROVED]));
+  return client.call(ASKING_TWICE, { capabilities: FORMS, rest: { requestState, inputResponses } });
+}

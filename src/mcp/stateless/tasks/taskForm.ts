@@ -1,0 +1,64 @@
+import type { RpcError } from "../../../jsonrpc/errors.js";
+import type { Fields } from "../../../lib/fields.js";
+import { type FoundTask, type StoredTask, TASK_TTL_MS, type TaskEnd } from "../../../threads/taskStore.js";
+import type { WorkEnd, WorkState } from "../work.js";
+
+/** How often a client should ask, unless it is told. */
+const POLL_INTERVAL_MS = 1_000;
+
+export type TaskTimes = Pick<StoredTask, "id" | "createdAt" | "lastUpdatedAt">;
+
+/** A task as the extension writes it, with what belongs to its status. */
+export function taskForm(times: TaskTimes, state: WorkState): Fields {
+  switch (state.at) {
+    case "working":
+      return { ...basics(times, "working"), statusMessage: state.message };
+    case "asking":
+      return { ...basics(times, "input_required"), statusMessage: state.message, inputRequests: state.requests };
+    case "ended":
+      return endedForm(times, endOf(state.end));
+  }
+}
+
+/** The handle that a call is answered with. What belongs to a status is for `tasks/get` to tell. */
+export function taskHandle(times: TaskTimes, state: WorkState): Fields {
+  const { inputRequests: _requests, result: _result, error: _error, ...handle } = taskForm(times, state);
+  return { resultType: "task", ...handle };
+}
+
+/** One that is known from the disk: it has ended, or goes on in another process, or did until that died. */
+export function storedForm({ task, lost }: FoundTask): Fields {
+  if (task.end) return endedForm(task, task.end);
+  if (lost) return endedForm(task, { status: "completed", result: task.ifLost });
+  return { ...basics(task, "working"), statusMessage: "Running in another process of this server" };
+}
+
+export function endOf(end: WorkEnd): TaskEnd {
+  switch (end.how) {
+    case "answered":
+      return { status: "completed", result: end.result };
+    case "failed":
+      return { status: "failed", error: errorForm(end.error) };
+    case "cancelled":
+      return { status: "cancelled" };
+  }
+}
+
+function endedForm(times: TaskTimes, end: TaskEnd): Fields {
+  return { ...basics(times, end.status), ...end };
+}
+
+function basics({ id, createdAt, lastUpdatedAt }: TaskTimes, status: string): Fields {
+  return {
+    taskId: id,
+    status,
+    createdAt: new Date(createdAt).toISOString(),
+    lastUpdatedAt: new Date(lastUpdatedAt).toISOString(),
+    ttlMs: TASK_TTL_MS,
+    pollIntervalMs: POLL_INTERVAL_MS,
+  };
+}
+
+function errorForm({ code, message, extra }: RpcError): Fields {
+  return { code, message, ...(extra === undefined ? {} : { data: extra }) };
+}

@@ -1,0 +1,43 @@
+import { invalidParams } from "../../../jsonrpc/errors.js";
+import { type Fields, isFields } from "../../../lib/fields.js";
+import { type Claim, TASKS_EXTENSION } from "../claim.js";
+import { missingCapability } from "../errors.js";
+import type { StatelessMethod, StatelessRequest } from "../request.js";
+import type { TaskBoard } from "./taskBoard.js";
+
+/** What clients that declare the extension may ask of tasks. Its older forms, `tasks/result` and `tasks/list`, do not exist here. */
+export function taskMethods(board: TaskBoard): Readonly<Record<string, StatelessMethod>> {
+  return {
+    "tasks/get": (request) => board.form(taskIdOf(request), request.caller?.principal),
+    "tasks/update": async (request) => {
+      const id = taskIdOf(request);
+      const responses = inputResponsesOf(request);
+      const work = await board.work(id, request.caller?.principal);
+      work?.answer(responses);
+      return {};
+    },
+    "tasks/cancel": async (request) => {
+      const work = await board.work(taskIdOf(request), request.caller?.principal);
+      work?.cancel();
+      return {};
+    },
+  };
+}
+
+/** Throws `-32021` for a client that did not say that it knows tasks. */
+export function requireTasks({ extensions }: Claim): void {
+  if (TASKS_EXTENSION in extensions) return;
+  throw missingCapability("This needs a client with the tasks extension", { extensions: { [TASKS_EXTENSION]: {} } });
+}
+
+function taskIdOf({ method, params, claim }: StatelessRequest): string {
+  requireTasks(claim);
+  const { taskId } = params;
+  if (typeof taskId !== "string") throw invalidParams(`${method}: \`taskId\` must be a string`);
+  return taskId;
+}
+
+function inputResponsesOf({ method, params: { inputResponses } }: StatelessRequest): Fields {
+  if (isFields(inputResponses)) return inputResponses;
+  throw invalidParams(`${method}: \`inputResponses\` must be an object`);
+}

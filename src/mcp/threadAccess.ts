@@ -1,0 +1,114 @@
+import { AppError, describe } from "../lib/errors.js";
+import type { ThreadId } from "../lib/ids.js";
+import { ThreadNotFound } from "../threads/errors.js";
+import type { ThreadOwners } from "../threads/store.js";
+import type { Caller, SessionId } from "./caller.js";
+
+/** Threads one session may have; each costs a line of memory until the session is over. */
+const MAX_THREADS_PER_SESSION = 10_000;
+
+export class TooManyThreads extends AppError {
+  readonly code = "too_many_threads";
+  constructor() {
+    super(`This session has used ${MAX_THREADS_PER_SESSION} threads. Close it and go on in a new one.`);
+  }
+}
+
+export interface AccessOptions {
+  readonly owners: ThreadOwners;
+  /** Network callers may also use threads that nobody of them started. */
+  readonly sharesUnowned: () => boolean;
+  readonly report: (line: string) => void;
+}
+
+/** Who asks, and whether they still do. */
+export interface Asker {
+  readonly caller: Caller | undefined;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Whose threads are whose: the session's that used a thread last while that session lives, then the principal's that started it.
+ * Whoever else names it is told what one is told who names nothing. A caller without a session has what no session has of its
+ * principal's; a caller on stdio has the whole disk.
+ */
+export class ThreadAccess {
+  readonly #holders = new Map<ThreadId, SessionId>();
+  readonly #held = new Map<SessionId, Set<ThreadId>>();
+
+  constructor(private readonly options: AccessOptions) {}
+
+  /** Makes a new thread its caller's. Throws `StorageFailed` when that cannot be kept. */
+  async claim(id: ThreadId, { caller, signal }: Asker): Promise<void> {
+    if (!caller) return;
+    const { sessionId, principal } = caller;
+    this.#checkRoom(sessionId);
+    await this.options.owners.keep(id, principal);
+    this.#hold(id, sessionId, signal);
+  }
+
+  /**
+   * Runs `use` on a thread that the caller may use, and which is the session's from then on. Throws `ThreadNotFound` when
+   * nothing of the thread was looked at but its owner: how long that takes does not tell whether the thread exists.
+   */
+  async using<T>(id: ThreadId, { caller, signal }: Asker, use: () => Promise<T>): Promise<T> {
+    if (!caller) return use();
+    const { sessionId } = caller;
+    const mine = sessionId !== undefined && this.#holders.get(id) === sessionId;
+    if (!mine) {
+      const mayUse = await this.#belongsTo(id, caller.principal);
+      const holder = this.#holders.get(id) ?? sessionId;
+      if (!mayUse || holder !== sessionId) throw new ThreadNotFound(id);
+      this.#checkRoom(sessionId);
+      this.#hold(id, sessionId, signal);
+    }
+    try {
+      return await use();
+    } catch (error) {
+      // Nothing is held that is not there.
+      if (!mine && error instanceof ThreadNotFound) this.#release(id, sessionId);
+      throw error;
+    }
+  }
+
+  /** Its threads are their owners' again. To be called when the session's calls are aborted. */
+  sessionEnded(sessionId: SessionId): void {
+    for (const id of this.#held.get(sessionId) ?? []) this.#holders.delete(id);
+    this.#held.delete(sessionId);
+  }
+
+  /** Threads that belong to a session now. */
+  get heldCount(): number {
+    return this.#holders.size;
+  }
+
+  async #belongsTo(id: ThreadId, principal: string): Promise<boolean> {
+    try {
+      const owner = await this.options.owners.ownerOf(id);
+      return owner === undefined ? this.options.sharesUnowned() : owner === principal;
+    } catch (error) {
+      this.options.report(`nobody may use thread ${id}: ${describe(error)}`);
+      return false;
+    }
+  }
+
+  #checkRoom(sessionId: SessionId | undefined): void {
+    if (sessionId !== undefined && (this.#held.get(sessionId)?.size ?? 0) >= MAX_THREADS_PER_SESSION) throw new TooManyThreads();
+  }
+
+  /** A call that was aborted may have lost its session, and nobody would give the thread back. */
+  #hold(id: ThreadId, sessionId: SessionId | undefined, signal: AbortSignal): void {
+    if (sessionId === undefined || signal.aborted) return;
+    this.#holders.set(id, sessionId);
+    const held = this.#held.get(sessionId) ?? new Set();
+    this.#held.set(sessionId, held.add(id));
+  }
+
+  #release(id: ThreadId, sessionId: SessionId | undefined): void {
+    if (sessionId === undefined) return;
+    const held = this.#held.get(sessionId);
+    if (!held?.delete(id)) return;
+    this.#holders.delete(id);
+    if (held.size === 0) this.#held.delete(sessionId);
+  }
+}

@@ -1,0 +1,39 @@
+/** Keeps what becomes of calls that their clients follow by an id, beyond this process. `rollouts/` implements it on files. */
+export interface TaskStore {
+  /** Comes back when it is on the disk. Throws `StorageFailed`. */
+  keep(task: StoredTask): Promise<void>;
+  /** Undefined when nobody has it, or it has expired. Throws `StorageFailed` when it is there but unreadable. */
+  find(id: string): Promise<FoundTask | undefined>;
+  /** Gives up a task that goes on in this process: nobody was told of it. */
+  drop(id: string): Promise<void>;
+}
+
+export interface StoredTask {
+  /** Whoever knows it may ask for the task, so that it can be neither guessed nor chosen. */
+  readonly id: string;
+  /** The principal that made the call; null on stdio, where the client is the user's own. */
+  readonly owner: string | null;
+  /** In milliseconds since 1970, like all times here. */
+  readonly createdAt: number;
+  readonly lastUpdatedAt: number;
+  /** Absent while it goes on. */
+  readonly end?: TaskEnd;
+  /** The result it has should its process die before its end. */
+  readonly ifLost: TaskResult;
+}
+
+export type TaskResult = Readonly<Record<string, unknown>>;
+
+export type TaskEnd =
+  | { readonly status: "completed"; readonly result: TaskResult }
+  | { readonly status: "failed"; readonly error: TaskResult }
+  | { readonly status: "cancelled" };
+
+export interface FoundTask {
+  readonly task: StoredTask;
+  /** It has not ended, and the process it went on in is gone. */
+  readonly lost: boolean;
+}
+
+/** How long a task is kept after the call was made. A turn may take hours, and its client be away for the night. */
+export const TASK_TTL_MS = 24 * 3_600_000;

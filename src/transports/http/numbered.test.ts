@@ -1,0 +1,36 @@
+import { expect, it } from "vitest";
+import { numbered } from "./numbered.js";
+
+const KEY = "codex-mcpd/event";
+
+it.each<[string, unknown, unknown]>([
+  [
+    "an event of a turn",
+    { jsonrpc: "2.0", method: "codex/event", params: { _meta: { requestId: 1 }, id: "1", msg: {} } },
+    { jsonrpc: "2.0", method: "codex/event", params: { _meta: { [KEY]: 7, requestId: 1 }, id: "1", msg: {} } },
+  ],
+  [
+    "a question",
+    { id: 0, jsonrpc: "2.0", method: "elicitation/create", params: { message: "?" } },
+    { id: 0, jsonrpc: "2.0", method: "elicitation/create", params: { message: "?", _meta: { [KEY]: 7 } } },
+  ],
+  [
+    "an answer",
+    { id: 1, jsonrpc: "2.0", result: { content: [], _meta: { own: true } } },
+    { id: 1, jsonrpc: "2.0", result: { content: [], _meta: { own: true, [KEY]: 7 } } },
+  ],
+  [
+    "an error",
+    { id: 1, jsonrpc: "2.0", error: { code: -32601, message: "no" } },
+    { id: 1, jsonrpc: "2.0", error: { code: -32601, message: "no" } },
+  ],
+  ["a batch", [{ id: 1, jsonrpc: "2.0", result: {} }], [{ id: 1, jsonrpc: "2.0", result: {} }]],
+])("%s", (_, message, expected) => {
+  expect(JSON.parse(numbered(JSON.stringify(message), 7))).toEqual(expected);
+});
+
+it("the number is put into the text of an event without reading it", () => {
+  const text =
+    '{"jsonrpc":"2.0","method":"codex/event","params":{"_meta":{"requestId":1},"id":"1","msg":{"delta":"\\u00e9 \\"_meta\\":{"}}}';
+  expect(numbered(text, 12)).toEqual(text.replace('"_meta":{', `"_meta":{"${KEY}":12,`));
+});

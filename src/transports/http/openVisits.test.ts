@@ -1,0 +1,26 @@
+import { IncomingMessage } from "node:http";
+import { Socket } from "node:net";
+import { expect, it } from "vitest";
+import type { Admission } from "./access/admission.js";
+import { OpenVisits } from "./openVisits.js";
+
+function request(token: string): IncomingMessage {
+  const made = new IncomingMessage(new Socket());
+  made.headers.authorization = token;
+  return made;
+}
+
+it("connections whose token is no good any more are ended, the others and those that are over are not", async () => {
+  const visits = new OpenVisits();
+  const ended: string[] = [];
+  const begin = (token: string) => visits.begin({ request: request(token), end: () => ended.push(token) });
+  begin("good");
+  begin("withdrawn");
+  begin("withdrawn, but over")();
+  const admit = ({ headers }: IncomingMessage): Admission =>
+    headers.authorization?.startsWith("withdrawn")
+      ? { answer: { status: 401, headers: {}, body: "" } }
+      : { visitor: { principal: "ada" as never, operator: false }, headers: {} };
+  await visits.recheck(admit);
+  expect(ended).toEqual(["withdrawn"]);
+});

@@ -1,0 +1,36 @@
+/** What one turn of the event loop may spend on sending: nobody's request waits much longer than this for the streams of others. */
+const SHARE_MS = 2;
+
+/** Lets the senders of a process take turns, so that none of them, nor all of them together, keep the event loop for long. */
+export class Pacer {
+  /** Each sender is in here at most once. */
+  readonly #waiting = new Set<() => void>();
+  #state: "idle" | "working" = "idle";
+
+  /** Runs the work in one of the next turns of the event loop. Asking again before that changes nothing. */
+  soon(work: () => void): void {
+    this.#waiting.add(work);
+    if (this.#state === "working") return;
+    this.#state = "working";
+    setImmediate(() => this.#share());
+  }
+
+  #share(): void {
+    const until = performance.now() + SHARE_MS;
+    const takeTurn = () => {
+      const [next] = this.#waiting;
+      if (!next) {
+        this.#state = "idle";
+        return;
+      }
+      this.#waiting.delete(next);
+      try {
+        next();
+      } finally {
+        // After whoever waited for this work: what they go on to do counts as part of it.
+        queueMicrotask(() => (performance.now() < until ? takeTurn() : setImmediate(() => this.#share())));
+      }
+    };
+    takeTurn();
+  }
+}

@@ -1,0 +1,139 @@
+import { mkdirSync, symlinkSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { publishedCodex } from "../support/codexPeers.js";
+import { eventually } from "../support/eventually.js";
+import { MAIN, type McpServer, startServer } from "../support/mcpServer.js";
+import { mockProvider } from "../support/mockProvider.js";
+import { startResponsesServer } from "../support/responsesServer.js";
+import { allScenarios, type Condition } from "../support/scenario.js";
+import { playScenario } from "../support/scenarioPlayer.js";
+import { setStage } from "../support/stage.js";
+import { recordingOf, type Transcript } from "../support/transcript.js";
+
+const program = (await publishedCodex("0.166.0")) ?? "";
+const PATIENCE = { timeout: 90_000 };
+const UNCONFINED = { "approval-policy": "never", sandbox: "danger-full-access" };
+
+async function startWithCodex(modelUrl: string): Promise<McpServer> {
+  const server = await startServer({ args: ["--engine", "codex", "--codex-bin", program], config: mockProvider(modelUrl) });
+  await server.initialize();
+  return server;
+}
+
+function commandsOf(server: McpServer): string[] {
+  return server.started().flatMap(({ commandLine }) => (commandLine.includes("sleep 300") ? [commandLine] : []));
+}
+
+describe.skipIf(program === "")("the server with the real Codex", PATIENCE, () => {
+  it("takes the Codex on PATH by itself, says so in the handshake and in every answer", async () => {
+    await using model = await startResponsesServer();
+    await using stage = await setStage();
+    const bin = path.join(stage.root, "bin");
+    mkdirSync(bin);
+    symlinkSync(program, path.join(bin, "codex"));
+    const env = { PATH: `${bin}:${process.env["PATH"]}` };
+    await using server = await startServer({ stage, args: [], env, config: mockProvider(model.url) });
+    expect(await server.initialize()).toMatchObject({ _meta: { "codex-mcpd/engine": "codex" } });
+    expect(await server.call("codex", { prompt: "!say hello", model: "mine" }).result()).toMatchObject({
+      content: [{ type: "text", text: "hello" }],
+      _meta: {
+        "codex-mcpd/turn": { engine: "codex", status: "completed", model: "mine", sandbox: { policy: "read-only", enforcedBy: "codex" } },
+      },
+    });
+    expect(model.requests.at(-1)?.body["model"]).toBe("mine");
+  });
+
+  it("ends the command of a cancelled call, and the thread goes on", async () => {
+    await using model = await startResponsesServer();
+    await using server = await startWithCodex(model.url);
+    const call = server.call("codex", { prompt: "!shell sleep 300", ...UNCONFINED });
+    await call.event("exec_command_begin");
+    await eventually("the command", () => commandsOf(server)[0]);
+    server.cancel(call.id);
+    await call.event("turn_aborted");
+    await eventually("the end of the command", () => commandsOf(server).length === 0 || undefined);
+    const reply = server.call("codex-reply", { threadId: await call.threadId(), prompt: "!say next" });
+    expect(await reply.result()).toMatchObject({ content: [{ type: "text", text: "next" }] });
+  });
+
+  it.each<[string, (server: McpServer) => Promise<unknown>]>([
+    ["its client leaves", (server) => server.closeAndWait()],
+    ["it is told to end", async (server) => server.process.kill("SIGTERM")],
+    ["it is killed", async (server) => server.process.kill("SIGKILL")],
+  ])("leaves nothing running when %s while a command runs", async (_how, end) => {
+    await using model = await startResponsesServer();
+    await using server = await startWithCodex(model.url);
+    await server.call("codex", { prompt: "!shell sleep 300", ...UNCONFINED }).event("exec_command_begin");
+    await eventually("the command", () => commandsOf(server)[0]);
+    await end(server);
+    await server.exit();
+    expect(await server.leftBehind()).toEqual([]);
+  });
+
+  it("runs threads with another provider than the configured one, also one that only the call describes", async () => {
+    await using model = await startResponsesServer();
+    await using server = await startWithCodex("http://127.0.0.1:9/v1");
+    const config = { model_provider: "own", model_providers: { own: { name: "own", base_url: model.url, wire_api: "responses" } } };
+    const call = server.call("codex", { prompt: "!say hello", config });
+    expect(await call.result()).toMatchObject({ content: [{ type: "text", text: "hello" }] });
+  });
+});
+
+describe("the server without a Codex it could use", PATIENCE, () => {
+  it("answers the call with what to do, and goes on serving", async () => {
+    await using server = await startServer({ args: ["--engine", "codex", "--codex-bin", "/nowhere/codex"] });
+    expect(await server.initialize()).toMatchObject({ _meta: { "codex-mcpd/engine": "codex" } });
+    expect(await server.call("codex", { prompt: "!say hello" }).result()).toMatchObject({
+      isError: true,
+      content: [{ text: "/nowhere/codex (--codex-bin) does not exist. Correct --codex-bin, or use --engine native." }],
+    });
+    expect(await server.request("ping")).toEqual({});
+  });
+});
+
+/** Those in which the engine has a part. */
+const SCENARIOS = allScenarios().filter((scenario) => JSON.stringify(scenario).includes("tools/call"));
+
+describe.skipIf(program === "").concurrent("what was recorded of Codex 0.92.0, played with the Codex of today", PATIENCE, () => {
+  const command = [process.execPath, MAIN, "mcp-server", "--engine", "codex", "--codex-bin", program] as const;
+
+  it.for(SCENARIOS.map((scenario) => [`${scenario.name}: ${scenario.about}`, scenario] as const))(
+    "%s: every request is answered, and the server ends by itself",
+    async ([, scenario], context) => {
+      const transcript = await playScenario(scenario, { command, silences: silencesIn(recordingOf(scenario.name)) });
+      context
+        .expect({ unanswered: unanswered(transcript), signals: signalsThatEnded(transcript) })
+        .toEqual({ unanswered: [], signals: [null] });
+    },
+  );
+});
+
+function silencesIn(recording: Transcript): Condition[] {
+  return recording.flatMap((entry) => (entry.dir === "meta" && "noSuchMessage" in entry.meta ? [entry.meta.noSuchMessage] : []));
+}
+
+/** Requests that got no answer though one is due, which it is not once they are cancelled. */
+function unanswered(transcript: Transcript): unknown[] {
+  const said = transcript.flatMap((entry) => ("msg" in entry && isMessage(entry.msg) ? [{ dir: entry.dir, ...entry.msg }] : []));
+  const answered = new Set(said.filter(({ dir, method }) => dir === "out" && method === undefined).map(({ id }) => id));
+  const cancelled = new Set(said.flatMap(({ method, params }) => (method === "notifications/cancelled" ? [params?.["requestId"]] : [])));
+  return said
+    .filter(({ dir, id, method }) => dir === "in" && method !== undefined && (typeof id === "string" || Number.isInteger(id)))
+    .filter(({ id }) => !answered.has(id) && !cancelled.has(id));
+}
+
+interface Said {
+  readonly id?: unknown;
+  readonly method?: string;
+  readonly params?: Readonly<Record<string, unknown>>;
+}
+
+function isMessage(value: unknown): value is Said {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function signalsThatEnded(transcript: Transcript): unknown[] {
+  const ends = transcript.flatMap((entry) => (entry.dir === "meta" && "exit" in entry.meta ? [entry.meta.exit] : []));
+  return [...new Set(ends.map(({ signal }) => signal))];
+}

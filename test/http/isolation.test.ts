@@ -1,0 +1,210 @@
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { completed } from "../support/callResults.js";
+import { handshake, rpc, SPEC, SPEC_LATER, toolCall } from "../support/httpClient.js";
+import { type HttpServer, startHttpServer } from "../support/httpServer.js";
+import { openSocket } from "../support/httpSocketClient.js";
+import { startServer } from "../support/mcpServer.js";
+import { valueAt } from "../support/scenario.js";
+import { type Stage, setStage, workspaceFiles } from "../support/stage.js";
+
+const ALICE = { authorization: "Bearer alice-token-0123456789" };
+const BOB = { authorization: "Bearer bob-token-0123456789ab" };
+const OPERATOR = { authorization: "Bearer root-token-0123456789a" };
+type Headers = Readonly<Record<string, string>>;
+
+let stage: Stage;
+let server: HttpServer;
+beforeAll(async () => {
+  stage = await setStage();
+  const tokens = path.join(stage.root, "tokens");
+  await writeFile(tokens, "alice alice-token-0123456789\nbob bob-token-0123456789ab\nroot root-token-0123456789a operator\n", {
+    mode: 0o600,
+  });
+  server = await startHttpServer({ stage, args: ["--token-file", tokens] });
+});
+afterAll(async () => {
+  await server?.[Symbol.asyncDispose]();
+  await stage?.[Symbol.asyncDispose]();
+});
+
+/** A session whose client can be asked. */
+async function openSession(who: Headers): Promise<Headers> {
+  const { session = "" } = await server.ask({ headers: who, message: handshake(0, { capabilities: { elicitation: {} } }) });
+  return { ...who, "mcp-session-id": session };
+}
+
+async function call(headers: Headers, args: Readonly<Record<string, unknown>>, tool = "codex"): Promise<unknown> {
+  const { body } = await server.ask({ headers, message: toolCall("call", args, tool) });
+  return valueAt(body, "result");
+}
+
+async function newThread(headers: Headers): Promise<string> {
+  return String(valueAt(await call(headers, { prompt: "!say mine" }), "structuredContent.threadId"));
+}
+
+const noThread = (threadId: string) =>
+  expect.objectContaining({ isError: true, content: [{ type: "text", text: expect.stringContaining(threadId) }] });
+
+describe.concurrent("two sessions of one server", () => {
+  it.each([
+    ["the same principal", ALICE, ALICE],
+    ["two principals", ALICE, BOB],
+  ])("of %s do not see each other's events, answers and questions", async (_, first, second) => {
+    const one = await openSession(first);
+    const two = await openSession(second);
+    using streamOne = await server.stream({ headers: one });
+    using streamTwo = await server.stream({ headers: two });
+    const asking = { prompt: "!shell touch never.txt", "approval-policy": "untrusted", sandbox: "workspace-write" };
+    const pending = call(one, asking);
+    const question = await streamOne.question();
+    await call(two, { prompt: "!say two" });
+    await streamTwo.answerTo("call");
+    // The other session's answer to a question of the same number decides nothing here.
+    await server.ask({ headers: two, message: { jsonrpc: "2.0", id: question["id"], result: { decision: "approved" } } });
+    await server.ask({ headers: one, message: { jsonrpc: "2.0", id: question["id"], result: { decision: "denied" } } });
+    expect(await pending).toMatchObject({ structuredContent: { content: "done" } });
+    await streamOne.answerTo("call");
+    expect(await workspaceFiles(stage)).not.toHaveProperty("never.txt");
+    const threads = (stream: typeof streamOne) =>
+      new Set(
+        stream.messages
+          .map((message) => valueAt(message, "params._meta.threadId") ?? valueAt(message, "result.structuredContent.threadId"))
+          .filter((id) => id !== undefined),
+      );
+    expect(threads(streamOne).size).toBe(1);
+    expect(threads(streamTwo).size).toBe(1);
+    expect(threads(streamOne)).not.toEqual(threads(streamTwo));
+    expect(streamTwo.messages.filter(({ method }) => method === "elicitation/create")).toEqual([]);
+  });
+
+  it("may use the same request ids at the same time, and each gets its own answer", async () => {
+    const sessions = await Promise.all([ALICE, ALICE, BOB].map(openSession));
+    const answers = await Promise.all(sessions.map((headers, at) => call(headers, { prompt: `!delay 100\n!say answer ${at}` })));
+    expect(answers.map((answer) => valueAt(answer, "structuredContent.content"))).toEqual(["answer 0", "answer 1", "answer 2"]);
+  });
+
+  it("cancel only their own calls", async () => {
+    const one = await openSession(ALICE);
+    const two = await openSession(ALICE);
+    using streamOne = await server.stream({ headers: one });
+    const pending = call(one, { prompt: "!slow 20 20" });
+    await streamOne.step("agent_message_delta");
+    await server.ask({ headers: two, message: { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "call" } } });
+    expect(valueAt(await pending, "isError")).toBeUndefined();
+  });
+
+  it("keep their own log level and handshake", async () => {
+    const one = await openSession(ALICE);
+    const two = await openSession(ALICE);
+    await server.ask({ headers: one, message: rpc(1, "logging/setLevel", { level: "debug" }) });
+    using streamOne = await server.stream({ headers: one });
+    using streamTwo = await server.stream({ headers: two });
+    for (const headers of [one, two]) await call(headers, { prompt: "!plan look|answer" });
+    await streamOne.answerTo("call");
+    await streamTwo.answerTo("call");
+    const logs = (stream: typeof streamOne) => stream.messages.filter(({ method }) => method === "notifications/message").length;
+    expect([logs(streamOne) > 0, logs(streamTwo)]).toEqual([true, 0]);
+  });
+
+  it("run their commands where, and as freely as, each of them said", async () => {
+    const one = await openSession(ALICE);
+    const two = await openSession(ALICE);
+    const writing = (sandbox: string, name: string) => ({ prompt: `!shell touch ${name}`, sandbox, "approval-policy": "never" });
+    await Promise.all([call(one, writing("read-only", "from-one.txt")), call(two, writing("workspace-write", "from-two.txt"))]);
+    const files = await workspaceFiles(stage);
+    expect([files["from-one.txt"], files["from-two.txt"]]).toEqual([undefined, ""]);
+  });
+});
+
+describe.concurrent("a thread", () => {
+  it("is the session's that started it while that lives; any other is told that there is none", async () => {
+    const owner = await openSession(ALICE);
+    const threadId = await newThread(owner);
+    for (const other of [await openSession(ALICE), await openSession(BOB), await openSession(OPERATOR)])
+      expect(await call(other, { threadId, prompt: "!say stolen" }, "codex-reply")).toEqual(noThread(threadId));
+    expect(await call(owner, { threadId, prompt: "!say mine" }, "codex-reply")).toEqual(completed(threadId, "mine"));
+  });
+
+  it("whose session is over is continued by the same principal and by nobody else", async () => {
+    const owner = await openSession(ALICE);
+    const threadId = await newThread(owner);
+    await server.ask({ method: "DELETE", headers: owner });
+    expect(await call(await openSession(BOB), { threadId, prompt: "!say stolen" }, "codex-reply")).toEqual(noThread(threadId));
+    expect(await call(await openSession(ALICE), { threadId, prompt: "!say on" }, "codex-reply")).toEqual(completed(threadId, "on"));
+  });
+
+  it("of another principal looks like one that does not exist", async () => {
+    const threadId = await newThread(await openSession(ALICE));
+    const bob = await openSession(BOB);
+    const absent = "01234567-89ab-7def-8123-456789abcdef";
+    const told = async (id: string) =>
+      JSON.stringify(await call(bob, { threadId: id, prompt: "!say x" }, "codex-reply")).replaceAll(id, "ID");
+    expect(await told(threadId)).toBe(await told(absent));
+  });
+
+  it("that was started on stdio is not reachable over the network", async () => {
+    await using onStdio = await startServer({ stage });
+    const threadId = String(valueAt(await onStdio.call("codex", { prompt: "!say mine" }).result(), "structuredContent.threadId"));
+    expect(await call(await openSession(ALICE), { threadId, prompt: "!say stolen" }, "codex-reply")).toEqual(noThread(threadId));
+  });
+});
+
+describe.concurrent("the id of somebody else's session", () => {
+  it("is not found, whatever is done with it", async () => {
+    const alice = await openSession(ALICE);
+    const id = alice["mcp-session-id"] ?? "";
+    const asBob = { ...BOB, "mcp-session-id": id };
+    const notFound = { status: 404, body: { jsonrpc: "2.0", id: null, error: { code: -32001, message: "Session not found" } } };
+    expect(await server.ask({ headers: asBob, message: rpc(1, "ping") })).toMatchObject(notFound);
+    expect(await server.ask({ headers: { ...asBob, ...SPEC }, message: handshake(1) })).toMatchObject(notFound);
+    expect(await server.ask({ headers: asBob })).toMatchObject(notFound);
+    expect(await server.ask({ method: "DELETE", headers: asBob })).toMatchObject(notFound);
+    await expect(openSocket(server.origin, { headers: asBob })).rejects.toMatchObject({ status: 404 });
+    expect((await server.ask({ headers: alice, message: rpc(1, "ping") })).status).toBe(200);
+  });
+
+  it("of a WebSocket is not found either", async () => {
+    using socket = await openSocket(server.origin, { headers: ALICE });
+    const place = { "mcp-session-id": socket.session, "last-event-id": "0" };
+    await expect(openSocket(server.origin, { headers: { ...BOB, ...place } })).rejects.toMatchObject({ status: 404 });
+    socket.send(rpc(1, "ping"));
+    await socket.answerTo(1);
+  });
+});
+
+describe.concurrent("an event id", () => {
+  it("of another session is refused, and nothing of that session is told", async () => {
+    const one = await openSession(ALICE);
+    const two = await openSession(ALICE);
+    using streamOne = await server.stream({ headers: one });
+    await call(one, { prompt: "!say secret" });
+    await streamOne.answerTo("call");
+    const first = streamOne.events[0]?.id ?? "";
+    for (const headers of [two, { ...two, ...SPEC_LATER }])
+      expect(await server.ask({ headers: { ...headers, "last-event-id": first } })).toMatchObject({
+        status: 400,
+        body: { error: { code: -32000, message: "Last-Event-ID is not an id of this session" } },
+      });
+    for (const made of ["", "0", `${first}9999`, first.replace(/^.{8}/, "00000000"), "../../etc"])
+      expect((await server.ask({ headers: { ...one, "last-event-id": made } })).status).toBe(400);
+  });
+});
+
+describe.concurrent("/sessions and /metrics", () => {
+  it("need a token, and show a principal its own sessions only, an operator all", async () => {
+    const alice = await openSession(ALICE);
+    const bob = await openSession(BOB);
+    const ids = async (headers: Headers) => {
+      const { body } = await server.ask({ path: "/sessions", headers });
+      return (body as { sessions: { id: string }[] }).sessions.map(({ id }) => id);
+    };
+    const [a = "", b = ""] = [alice["mcp-session-id"], bob["mcp-session-id"]];
+    expect(await ids(ALICE)).toContain(a);
+    expect(await ids(ALICE)).not.toContain(b);
+    expect(await ids(OPERATOR)).toEqual(expect.arrayContaining([a, b]));
+    for (const page of ["/sessions", "/metrics"]) expect((await server.ask({ path: page })).status).toBe(401);
+    for (const page of ["/healthz", "/readyz"]) expect((await server.ask({ path: page })).status).toBe(200);
+  });
+});

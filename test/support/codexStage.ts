@@ -1,0 +1,93 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { ApprovalDesk } from "../../src/approvals/desk.js";
+import { createCodexEngine } from "../../src/engines/codex/engine.js";
+import type { ThreadSettings } from "../../src/threads/model.js";
+import { ThreadRegistry } from "../../src/threads/threadRegistry.js";
+import { killMarked, type MarkedProcess, processesMarked, RUN_MARK, stragglers } from "./markedProcesses.js";
+import { type ResponsesServer, startResponsesServer } from "./responsesServer.js";
+import { settingsIn, storeIn } from "./rollouts.js";
+
+/** A home and a workspace for a Codex whose model is the scripted one. */
+export interface CodexStage extends AsyncDisposable {
+  readonly codexHome: string;
+  readonly workspace: string;
+  readonly model: ResponsesServer;
+  readonly env: Readonly<Record<string, string>>;
+  readonly settings: ThreadSettings;
+  /** Everything that runs here. */
+  processes(): MarkedProcess[];
+  /** The Codex processes that run here. */
+  appServers(): MarkedProcess[];
+  /** What still runs here, commands included, once everything had time to leave. */
+  leftovers(): Promise<MarkedProcess[]>;
+}
+
+/** Not the usual folder for temporary files: Codex refuses that as its home, and lets commands write there. */
+const FOLDER = "/var/tmp";
+
+export async function setCodexStage(): Promise<CodexStage> {
+  const root = realpathSync(mkdtempSync(path.join(FOLDER, "codex-stage-")));
+  const [codexHome, workspace, home] = [path.join(root, "codex-home"), path.join(root, "ws"), path.join(root, "home")];
+  for (const folder of [codexHome, workspace, home]) mkdirSync(folder);
+  const model = await startResponsesServer();
+  writeFileSync(path.join(codexHome, "config.toml"), configToml(model.url));
+  const { provider, ...settings } = settingsIn(workspace, { model: "mock-model" });
+  return {
+    codexHome,
+    workspace,
+    model,
+    env: {
+      PATH: process.env["PATH"] ?? "",
+      HOME: home,
+      CODEX_HOME: codexHome,
+      SHELL: "/bin/bash",
+      LANG: "C.UTF-8",
+      HTTPS_PROXY: "http://127.0.0.1:9",
+      NO_PROXY: "127.0.0.1",
+      [RUN_MARK]: root,
+    },
+    settings: { ...settings, provider: { ...provider, id: "mock", baseUrl: model.url, streamIdleTimeoutMs: 60_000 } },
+    processes: () => processesMarked(root),
+    appServers: () => processesMarked(root).filter(({ commandLine }) => commandLine.includes("app-server")),
+    leftovers: () => stragglers(root, { graceMs: 3_000 }),
+    async [Symbol.asyncDispose]() {
+      killMarked(root);
+      await model.close();
+      rmSync(root, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}
+
+/** A registry whose threads are run by the Codex at `codexBin`, as the server has one. */
+export function openCodexThreads({ codexHome, workspace, env, settings }: CodexStage, codexBin: string) {
+  const reported: string[] = [];
+  const report = (line: string) => reported.push(line);
+  const desk = new ApprovalDesk();
+  const engine = createCodexEngine({ codexBin, env, cwd: workspace, report });
+  const settingsOf = () => settings;
+  const threads = new ThreadRegistry({ engine, store: storeIn(codexHome), desk, settingsOf, idleMs: 60_000, report });
+  return {
+    threads,
+    desk,
+    reported,
+    async [Symbol.asyncDispose]() {
+      threads.interruptAll();
+      await threads.settle();
+      await threads.close();
+      await engine.close?.();
+    },
+  };
+}
+
+function configToml(url: string): string {
+  return `model = "mock-model"
+model_provider = "mock"
+[model_providers.mock]
+name = "mock"
+base_url = "${url}"
+wire_api = "responses"
+request_max_retries = 0
+stream_max_retries = 0
+`;
+}

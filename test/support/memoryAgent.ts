@@ -1,0 +1,48 @@
+import { mkdirSync } from "node:fs";
+import path from "node:path";
+import { type AgentOptions, type OpenAgent, openAgent } from "../../src/cli/agent.js";
+import { createSettingsResolver } from "../../src/config/resolve.js";
+import { tempHome } from "./rollouts.js";
+
+export interface MemoryAgentOptions extends Partial<Pick<AgentOptions, "ceilings" | "sandboxBin">> {
+  /** Folder of an earlier agent, to go on where it ended. */
+  readonly codexHome?: string;
+}
+
+/** The real agent with the scripted model, started in a folder of its own, where it also keeps its rollouts. */
+export class MemoryAgent implements AsyncDisposable {
+  readonly codexHome: string;
+  readonly open: OpenAgent;
+  /** What the server told whoever looks at its own output. */
+  readonly reported: string[] = [];
+  readonly #home = tempHome();
+
+  constructor({ codexHome, ...options }: MemoryAgentOptions = {}) {
+    this.codexHome = codexHome ?? path.join(this.#home.path, ".codex");
+    mkdirSync(this.codexHome, { recursive: true });
+    const serverCwd = this.#home.path;
+    const sources = { codexHome: this.codexHome, cliOverrides: [], cliNamed: {}, strict: false, env: {}, serverCwd };
+    this.open = openAgent({
+      engine: "scripted",
+      approvalFallback: "auto-within-policy",
+      codexHome: this.codexHome,
+      env: { PATH: process.env["PATH"] },
+      serverCwd,
+      settings: createSettingsResolver(sources),
+      report: (line) => this.reported.push(line),
+      ...options,
+    });
+  }
+
+  /** Where threads work unless told otherwise. */
+  get folder(): string {
+    return this.#home.path;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.open.interruptAll();
+    await this.open.settle();
+    await this.open.close();
+    this.#home[Symbol.dispose]();
+  }
+}

@@ -1,0 +1,124 @@
+import { randomUUID } from "node:crypto";
+import { RpcError } from "../../src/jsonrpc/errors.js";
+import type { RequestId } from "../../src/jsonrpc/message.js";
+import type { Caller, Principal } from "../../src/mcp/caller.js";
+import { META, readClaim } from "../../src/mcp/stateless/claim.js";
+import type { StatelessDoor } from "../../src/mcp/stateless/door.js";
+import { openStatelessDoor } from "../../src/mcp/stateless/open.js";
+import { CATALOG } from "../../src/mcp/tools/catalog.js";
+import type { ToolAction } from "../../src/mcp/tools/tool.js";
+import { TaskFiles } from "../../src/rollouts/taskFiles.js";
+import { MemoryAgent, type MemoryAgentOptions } from "./memoryAgent.js";
+
+type Json = Readonly<Record<string, unknown>>;
+
+export interface AskOptions {
+  readonly capabilities?: Json;
+  /** Whose token it comes with; stdio otherwise. */
+  readonly principal?: string;
+  readonly signal?: AbortSignal;
+  readonly meta?: Json;
+  readonly id?: RequestId;
+}
+
+export interface Told {
+  readonly method: string;
+  readonly params: Json;
+}
+
+export interface ClientOptions extends MemoryAgentOptions {
+  /** In place of the agent's tools. */
+  readonly action?: ToolAction;
+  /** Where tasks are kept, if not with the threads. */
+  readonly tasksIn?: string;
+}
+
+export type Answer =
+  | { readonly result: Json }
+  | { readonly error: { readonly code: number; readonly message: string; readonly data?: unknown } };
+
+export const FORMS = { elicitation: { form: {} } } as const;
+export const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } } as const;
+
+/** What every request of this era carries. */
+export function claimMeta(capabilities: Json = FORMS): Json {
+  return { [META.protocolVersion]: "2026-07-28", [META.clientCapabilities]: capabilities };
+}
+
+/** A client of the era without sessions and the real door, joined without a transport: the scripted engine, files in a folder of their own. */
+export class StatelessClient implements AsyncDisposable {
+  readonly agent: MemoryAgent;
+  readonly door: StatelessDoor;
+  /** What was told before and besides results, in order. */
+  readonly told: Told[] = [];
+  readonly #watchers = new Set<() => void>();
+
+  constructor({ action, tasksIn, ...options }: ClientOptions = {}) {
+    this.agent = new MemoryAgent(options);
+    this.door = openStatelessDoor({
+      engine: "scripted",
+      tools: CATALOG,
+      actions: async () => (action ? new Map([["codex", action]]) : this.agent.open.actions),
+      taskStore: new TaskFiles(tasksIn ?? this.agent.codexHome),
+      report: (line) => this.agent.reported.push(line),
+    });
+  }
+
+  async ask(method: string, params: Json = {}, options: AskOptions = {}): Promise<Answer> {
+    const { capabilities, principal, signal = new AbortController().signal, meta = {}, id = randomUUID() } = options;
+    const sent = { ...params, _meta: { ...claimMeta(capabilities), ...meta } };
+    const caller: Caller | undefined = principal === undefined ? undefined : { principal: principal as Principal, operator: false };
+    const notify = (name: string, told: unknown) => this.#hear({ method: name, params: told as Json });
+    const notifyText = (text: string) => this.#hear(JSON.parse(text) as Told);
+    const peer = { notify, notifyText, congested: () => undefined };
+    try {
+      const result = await this.door.answer({ id, method, params: sent, claim: readClaim(sent), signal, caller, peer });
+      return { result: result as Json };
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error;
+      const { code, message, extra } = error;
+      return { error: { code, message, ...(extra === undefined ? {} : { data: extra }) } };
+    }
+  }
+
+  call(args: Json, options?: AskOptions & { readonly rest?: Json; readonly tool?: string }): Promise<Answer> {
+    return this.ask("tools/call", { name: options?.tool ?? "codex", arguments: args, ...options?.rest }, options);
+  }
+
+  /** The parameters of every notification of this method. */
+  heard(method: string): Json[] {
+    return this.told.filter((told) => told.method === method).map(({ params }) => params);
+  }
+
+  /** What `look` finds, looking again whenever something was told. */
+  until<T>(look: () => T | undefined): Promise<T> {
+    return new Promise((resolve) => {
+      const check = () => {
+        const found = look();
+        if (found === undefined) return;
+        this.#watchers.delete(check);
+        resolve(found);
+      };
+      this.#watchers.add(check);
+      check();
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.door.leave();
+    this.agent.open.interruptAll();
+    await this.door.settle();
+    await this.agent[Symbol.asyncDispose]();
+  }
+
+  #hear(told: Told): void {
+    this.told.push(told);
+    for (const check of this.#watchers) check();
+  }
+}
+
+/** The result of an answer that has one. */
+export function resultIn(answer: Answer): Json {
+  if ("result" in answer) return answer.result;
+  throw new Error(`an error was answered: ${JSON.stringify(answer.error)}`);
+}

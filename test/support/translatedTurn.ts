@@ -1,0 +1,48 @@
+import { ThreadMemory } from "../../src/engines/codex/translate/threadMemory.js";
+import type { TurnEnding } from "../../src/engines/codex/translate/turnEnd.js";
+import { TurnTranslator } from "../../src/engines/codex/translate/turnTranslator.js";
+import type { ThreadEvent, ThreadSettings } from "../../src/threads/model.js";
+import { settingsIn } from "./rollouts.js";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A notification of the app-server. */
+export type Told = readonly [method: string, params: Fields];
+
+export const WORKSPACE = "/ws";
+
+export function began(item: Fields): Told {
+  return ["item/started", { turnId: "turn-1", item }];
+}
+
+export function done(item: Fields): Told {
+  return ["item/completed", { turnId: "turn-1", item }];
+}
+
+export interface Telling {
+  readonly settings?: Partial<ThreadSettings>;
+  readonly memory?: ThreadMemory;
+}
+
+export function translatorFor({ settings = {}, memory = new ThreadMemory() }: Telling = {}): TurnTranslator {
+  return new TurnTranslator({ memory, settings: settingsIn(WORKSPACE, settings), sandboxBackend: "codex" });
+}
+
+/** The settings that a turn is said to run with. */
+export function contextOf(settings: Partial<ThreadSettings> = {}): ThreadEvent {
+  return { type: "turnContext", settings: settingsIn(WORKSPACE, settings), sandboxBackend: "codex" };
+}
+
+/** What these notifications show as, after the turn has begun. */
+export function shownAs(told: readonly Told[], telling: Telling = {}): ThreadEvent[] {
+  const translator = translatorFor(telling);
+  translator.notification("turn/started", {});
+  return told.flatMap(([method, params]) => translator.notification(method, params));
+}
+
+/** What a turn that ends with these notifications untold shows at its end. */
+export function endingOf(told: readonly Told[], ending: TurnEnding, telling: Telling = {}): readonly ThreadEvent[] {
+  const translator = translatorFor(telling);
+  for (const [method, params] of told) translator.notification(method, params);
+  return translator.end(ending);
+}
