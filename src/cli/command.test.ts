@@ -180,35 +180,11 @@ describe("a server that listens", () => {
   });
 
   it("takes all that is said about who may come in and how far they may go", () => {
-    const argv = [
-      ...[
-        "serve",
-        "--token",
-        "a",
-        "--token",
-        "b",
-        "--token-file",
-        "tokens",
-        "--allow-unauthenticated",
-        "--allow-host",
-        "h",
-        "--cors-origin",
-        "o",
-      ],
-      ...["--tls-cert", "c", "--tls-key", "k", "--oauth-issuer", "i", "--oauth-audience", "x", "--oauth-jwks", "j", "--oauth-scope", "s"],
-      ...[
-        "--oauth-operator-scope",
-        "op",
-        "--oauth-resource",
-        "r",
-        "--allow-root",
-        "/a",
-        "--max-sandbox",
-        "read-only",
-        "--allow-config",
-        "key",
-      ],
-    ];
+    const access =
+      "--token a --token b --token-file tokens --allow-unauthenticated --allow-host h --cors-origin o --tls-cert c --tls-key k";
+    const oauth = "--oauth-issuer i --oauth-audience x --oauth-jwks j --oauth-scope s --oauth-operator-scope op --oauth-resource r";
+    const ceilings = "--allow-root /a --max-sandbox read-only --allow-config key";
+    const argv = `serve ${access} ${oauth} ${ceilings}`.split(" ");
     const command = parseCommand(argv, { CODEX_MCP_TOKEN: "c" });
     expect(command.kind === "http" && command.listen).toEqual({
       ...LISTEN,

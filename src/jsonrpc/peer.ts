@@ -125,14 +125,14 @@ export class JsonRpcPeer {
     const served = this.#serving.get(id);
     if (!served) return false;
     served.silenced = this.outlet.answersCancelled !== true;
-    served.abort.abort(reason);
+    served.abort(reason);
     return true;
   }
 
   /** Aborts every request of the other side, also those still to come; each is answered with what it came to. */
   interrupt(reason: Error): void {
     this.#interrupted = reason;
-    for (const served of this.#serving.values()) served.abort.abort(reason);
+    for (const served of this.#serving.values()) served.abort(reason);
   }
 
   /** Resolves when no request of the other side is being worked on. */
@@ -148,7 +148,7 @@ export class JsonRpcPeer {
     this.#state = { at: "closed", reason };
     for (const waiting of this.#asked.values()) waiting.reject(reason);
     this.#asked.clear();
-    for (const served of this.#serving.values()) served.abort.abort(reason);
+    for (const served of this.#serving.values()) served.abort(reason);
   }
 
   #take(message: Message, respond: Respond): void {
@@ -198,10 +198,10 @@ export class JsonRpcPeer {
   #serve(request: RequestMessage, respond: Respond): void {
     const refusal = this.#refusal(request.id);
     if (refusal) return respond(errorText(request.id, refusal), { relatedTo: request.id, answer: answerKind(refusal) });
-    const served: ServedRequest = { abort: new AbortController(), silenced: false };
-    this.#serving.set(request.id, served);
-    if (this.#interrupted) served.abort.abort(this.#interrupted);
-    const { id, method, params } = request;
+    const { id, method } = request;
+    const served = new ServedRequest(request);
+    this.#serving.set(id, served);
+    if (this.#interrupted) served.abort(this.#interrupted);
     const finish = (text: string, answer: About["answer"]) => {
       this.#serving.delete(id);
       if (this.#serving.size === 0) this.#becomeIdle();
@@ -209,16 +209,7 @@ export class JsonRpcPeer {
       if (served.silenced) this.outlet.unanswered?.(id);
       respond(silent ? undefined : text, { relatedTo: id, answer });
     };
-    const incoming: IncomingRequest = {
-      id,
-      method,
-      params,
-      // Dear to make, and most requests are answered without it.
-      get signal() {
-        return served.abort.signal;
-      },
-    };
-    this.role.answer(incoming).then(
+    this.role.answer(served).then(
       (result) => finish(resultText(id, result), "given"),
       (error: unknown) => {
         const told = this.#toRpcError(method, error);
@@ -256,10 +247,29 @@ export class JsonRpcPeer {
 /** Takes one answer as text; undefined when there is none to give. */
 type Respond = (text: string | undefined, about?: About) => void;
 
-interface ServedRequest {
-  readonly abort: AbortController;
-  /** Nothing more may be said to this request: it was cancelled. */
-  silenced: boolean;
+/** A request of the other side while it is worked on. */
+class ServedRequest implements IncomingRequest {
+  readonly id: RequestId;
+  readonly method: string;
+  readonly params: unknown;
+  /** Nothing more may be said to it: it was cancelled. */
+  silenced = false;
+  readonly #abort = new AbortController();
+
+  constructor({ id, method, params }: RequestMessage) {
+    this.id = id;
+    this.method = method;
+    this.params = params;
+  }
+
+  /** Dear to make, and most requests are answered without it. */
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  abort(reason: Error): void {
+    this.#abort.abort(reason);
+  }
 }
 
 function answerKind({ code }: RpcError): NonNullable<About["answer"]> {

@@ -207,7 +207,7 @@ describe("a call with a question", () => {
 
   it("that nobody answers in time is denied, and its turn interrupted", async () => {
     using home = tempHome();
-    writeFileSync(path.join(home.path, "config.toml"), "[mcp_server]\napproval_timeout_minutes = 0.005\n");
+    writeFileSync(path.join(home.path, "config.toml"), "[mcp_server]\napproval_timeout_minutes = 0.02\n");
     await using client = new StatelessClient({ codexHome: home.path });
     const { requestState } = await asked(client, { ...ASKING, prompt: `${ASKING.prompt}\n!hang` });
     await client.agent.open.settle();

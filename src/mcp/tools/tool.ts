@@ -19,8 +19,8 @@ export interface TurnCall {
   /** How the turn's questions reach somebody. */
   readonly approvals: ApprovalDoor;
   /** To be told every event of the turn, once. */
-  observe(event: ThreadEvent): void;
-  answer(outcome: TurnOutcome, options: { readonly nameThreadInText: boolean }): CallToolResult;
+  readonly observe: (event: ThreadEvent) => void;
+  readonly answer: (outcome: TurnOutcome, options: { readonly nameThreadInText: boolean }) => CallToolResult;
 }
 
 /** What a tool does with a call. Whatever goes wrong is an `isError` result; a rejection is a defect. */

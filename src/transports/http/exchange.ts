@@ -47,7 +47,7 @@ const BECOMES_STREAM_AFTER_MS = 1_000;
 export class LazyExchange implements Exchange {
   readonly ids: readonly RequestId[];
   readonly #name: string;
-  readonly #timer: NodeJS.Timeout;
+  #timer: NodeJS.Timeout | undefined;
   #state: "waiting" | "streaming" | "answered" | "abandoned" = "waiting";
 
   constructor(
@@ -56,7 +56,8 @@ export class LazyExchange implements Exchange {
   ) {
     this.ids = options.ids;
     this.#name = options.outbox.newStreamName("own");
-    this.#timer = setTimeout(() => this.#openStream(), BECOMES_STREAM_AFTER_MS);
+    // Most requests are answered in the same turn of the event loop, and a timer for each would cost more than their answers.
+    setImmediate(() => this.#limitWaiting());
     response.on("close", () => {
       clearTimeout(this.#timer);
       // Without an event's id the client cannot come back for a stream of its own: what is left to say goes to the session's streams.
@@ -84,6 +85,10 @@ export class LazyExchange implements Exchange {
     if (this.#state !== "waiting") return;
     this.#state = "answered";
     sendSessionOver(this.response, this.options);
+  }
+
+  #limitWaiting(): void {
+    if (this.#state === "waiting") this.#timer = setTimeout(() => this.#openStream(), BECOMES_STREAM_AFTER_MS);
   }
 
   #openStream(): void {

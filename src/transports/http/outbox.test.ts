@@ -85,7 +85,7 @@ function post(ids: readonly RequestId[], stream?: string): Exchange & { readonly
   };
 }
 
-function outbox(changes: Partial<OutboxLimits> = {}): Outbox {
+function makeOutbox(changes: Partial<OutboxLimits> = {}): Outbox {
   return new Outbox({ ...LIMITS, ...changes }, { answersCancelled: true });
 }
 
@@ -94,7 +94,7 @@ const answer = (id: RequestId): About => ({ relatedTo: id, answer: "given" });
 
 describe("who gets what", () => {
   it("a stream for everything carries every message, answers included, from when it was opened", async () => {
-    const box = outbox();
+    const box = makeOutbox();
     box.send("before");
     const reader = new Reader(box, { kind: "everything" });
     box.expect(post([1]));
@@ -105,7 +105,7 @@ describe("who gets what", () => {
   });
 
   it("messages about a POST with a stream of its own go there only, and its answer ends it", async () => {
-    const box = outbox();
+    const box = makeOutbox();
     const own = new Reader(box, { kind: "own", name: "p7" });
     const shared = new Reader(box, { kind: "shared" });
     const exchange = post([1], "p7");
@@ -123,7 +123,7 @@ describe("who gets what", () => {
   });
 
   it("of several shared streams one gets a message, the newest", async () => {
-    const box = outbox();
+    const box = makeOutbox();
     const older = new Reader(box, { kind: "shared" });
     const newer = new Reader(box, { kind: "shared" });
     box.send("one");
@@ -132,7 +132,7 @@ describe("who gets what", () => {
   });
 
   it("the answer to a POST without a stream is its body, and never on a shared stream", async () => {
-    const box = outbox();
+    const box = makeOutbox();
     const shared = new Reader(box, { kind: "shared" });
     const exchange = post([1]);
     box.expect(exchange);
@@ -143,7 +143,7 @@ describe("who gets what", () => {
   });
 
   it("what nobody was there to take waits for the next shared stream", async () => {
-    const box = outbox();
+    const box = makeOutbox();
     box.send("early");
     const reader = new Reader(box, { kind: "shared" });
     await setImmediate();
@@ -151,7 +151,7 @@ describe("who gets what", () => {
   });
 
   it("what is said in one turn of the event loop leaves in one write", async () => {
-    const box = outbox();
+    const box = makeOutbox();
     const reader = new Reader(box, { kind: "everything" });
     const write = vi.spyOn(reader, "write");
     for (const text of ["a", "b", "c"]) box.send(text);
@@ -162,7 +162,7 @@ describe("who gets what", () => {
 
 describe("a client that comes back", () => {
   it("gets what its stream for everything missed, and nothing again", async () => {
-    const box = outbox();
+    const box = makeOutbox();
     const first = new Reader(box, { kind: "everything" });
     box.send("one");
     box.send("two");
@@ -177,7 +177,7 @@ describe("a client that comes back", () => {
   });
 
   it("finds the rest of a POST's stream, the answer included, under the id of its last event", async () => {
-    const box = outbox();
+    const box = makeOutbox();
     const first = new Reader(box, { kind: "own", name: box.newStreamName("own") });
     box.expect(post([1], first.stream.name));
     box.send("event", news(1));
@@ -199,7 +199,7 @@ describe("a client that comes back", () => {
   });
 
   it("takes the place of a connection of the same stream that is still open", async () => {
-    const box = outbox();
+    const box = makeOutbox();
     const first = new Reader(box, { kind: "shared" });
     box.send("one");
     await setImmediate();
@@ -210,7 +210,7 @@ describe("a client that comes back", () => {
   });
 
   it("is not given what another shared stream got", async () => {
-    const box = outbox();
+    const box = makeOutbox();
     const gone = new Reader(box, { kind: "shared" });
     box.send("its own");
     await setImmediate();
@@ -221,20 +221,20 @@ describe("a client that comes back", () => {
   });
 
   it.each(["", "nonsense", "00000000.a.1", "a.1"])("with an id that is not of this session has no place: %j", (id) => {
-    const box = outbox();
+    const box = makeOutbox();
     box.send("one");
     expect(box.placeOf(id)).toEqual(undefined);
   });
 
   it("cannot come from the future", () => {
-    const box = outbox();
+    const box = makeOutbox();
     expect(box.placeOf(box.eventId("a", 5))).toEqual(undefined);
   });
 });
 
 describe("a client that does not read", () => {
   it("holds up whoever wants to say more once its queue is full, until it reads", async () => {
-    const box = outbox();
+    const box = makeOutbox();
     const reader = new Reader(box, { kind: "everything", takes: 1 });
     box.send("first");
     await setImmediate();
@@ -249,7 +249,7 @@ describe("a client that does not read", () => {
   });
 
   it("is disconnected when it stays that way, and the others go on", async () => {
-    const box = outbox({ slowReaderMs: 1 });
+    const box = makeOutbox({ slowReaderMs: 1 });
     const stuck = new Reader(box, { kind: "everything", takes: 1 });
     const well = new Reader(box, { kind: "everything" });
     for (const text of ["a", "b", "c", "d", "e", "f"]) {
@@ -265,7 +265,7 @@ describe("a client that does not read", () => {
   });
 
   it("misses the oldest pieces of texts, and nothing else, where that is the policy", async () => {
-    const box = outbox({ lagPolicy: "drop-oldest" });
+    const box = makeOutbox({ lagPolicy: "drop-oldest" });
     const reader = new Reader(box, { kind: "everything", takes: 1 });
     box.send("first");
     await setImmediate();
@@ -280,7 +280,7 @@ describe("a client that does not read", () => {
 
 describe("what is kept", () => {
   it("is bounded: pieces of finished texts go first, answers and state never", async () => {
-    const box = outbox({ replayBytes: 20_000 });
+    const box = makeOutbox({ replayBytes: 20_000 });
     for (let at = 0; at < 200; at++) box.send(`piece ${at} `.padEnd(100, "."), { relatedTo: 1, pieceOf: "text" });
     box.send("state", news(1));
     box.send("the text", { relatedTo: 1, whole: "text" });
@@ -294,7 +294,7 @@ describe("what is kept", () => {
   });
 
   it("is let go of after a while, except what belongs to requests that still run or waits to be taken", async () => {
-    const box = outbox();
+    const box = makeOutbox();
     box.send("done", news(1));
     box.send("result", answer(1));
     box.send("running", news(2));
@@ -306,7 +306,7 @@ describe("what is kept", () => {
   });
 
   it("is not begun for an answer that was somebody's body", () => {
-    const box = outbox();
+    const box = makeOutbox();
     for (let id = 0; id < 100; id++) {
       box.expect(post([id]));
       box.send("pong", answer(id));
@@ -316,7 +316,7 @@ describe("what is kept", () => {
 });
 
 it("signs of life go to streams that can take them", async () => {
-  const box = outbox();
+  const box = makeOutbox();
   const reader = new Reader(box, { kind: "everything" });
   const stuck = new Reader(box, { kind: "everything", takes: 1 });
   box.send("one");
@@ -326,7 +326,7 @@ it("signs of life go to streams that can take them", async () => {
 });
 
 it("closing gives up waiting POSTs, ends streams after what was said, and sends nothing more", async () => {
-  const box = outbox();
+  const box = makeOutbox();
   const reader = new Reader(box, { kind: "everything" });
   const waiting = post([1]);
   box.expect(waiting);

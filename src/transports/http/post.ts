@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { RPC } from "../../jsonrpc/errors.js";
 import { type Message, parseMessage, type RequestId } from "../../jsonrpc/message.js";
 import { claimsVersion } from "../../mcp/stateless/claim.js";
-import { HttpRefusal, sendNothing } from "./answers.js";
+import { HttpRefusal, sendNothing, withHeaders } from "./answers.js";
 import { readBody } from "./body.js";
 import { askedPostStream, type ClientKind, clientKind } from "./clientKind.js";
 import { type ExchangeOptions, JsonExchange, LazyExchange, StreamExchange } from "./exchange.js";
@@ -23,7 +23,7 @@ export async function post(request: IncomingMessage, response: ServerResponse, v
   if (!initializes(said)) checkProtocolVersion(request);
   const kind = clientKind(request);
   const open = findOrOpenSession(namedSession(request), { visitor, kind, initializes: initializes(said) }, rules);
-  const headers = { ...visit.headers, "mcp-session-id": open.caller.sessionId };
+  const headers = withHeaders({ "mcp-session-id": open.caller.sessionId }, visit.headers);
   const ids = requestIds(said);
   refuseWhatCannotBeServed(said, ids, open, headers);
   open.requests += ids.length;
@@ -63,11 +63,12 @@ function exchangeFor(
   response: ServerResponse,
   { open, ids, headers, kind }: Pick<ExchangeOptions, "ids" | "headers"> & { open: HttpSession; kind: ClientKind },
 ): Exchange {
-  const options = { ids, outbox: open.connection.outbox, headers };
+  const { outbox } = open.connection;
+  const options = { ids, outbox, headers };
   const streams = askedPostStream(request);
   if (streams === true) return new StreamExchange(response, options);
   if (streams === false || kind === "plain") return new JsonExchange(response, options);
-  return new LazyExchange(response, { ...options, primed: open.session.profile?.revision === "2025-11-25" });
+  return new LazyExchange(response, { ids, outbox, headers, primed: open.session.profile?.revision === "2025-11-25" });
 }
 
 function readable(said: Said): Said {

@@ -146,16 +146,18 @@ async function serve(
     const { status, headers, body } = admission.answer;
     return void response.writeHead(status, headers).end(body);
   }
+  const { visitor, headers } = admission;
+  const { rules } = options;
   response.on("close", options.visits.begin({ request, end: () => response.destroy() }));
   try {
     const path = pathOf(request);
-    if (path === "/mcp" || path === "/") return await visitEndpoint(request, response, { ...admission, rules: options.rules });
+    if (path === "/mcp" || path === "/") return await visitEndpoint(request, response, { visitor, headers, rules });
     const route = Object.hasOwn(options.routes, path) ? options.routes[path] : undefined;
     if (!route) throw new HttpRefusal({ status: 404, code: HTTP_RPC.refused, message: `Nothing is served at ${path}; MCP is at /mcp` });
     await route(request, response, admission);
   } catch (error) {
     if (!(error instanceof HttpRefusal)) throw error;
-    if (!response.headersSent) sendRefusal(response, error, admission.headers);
+    if (!response.headersSent) sendRefusal(response, error, headers);
   }
 }
 

@@ -1,0 +1,94 @@
+import type { ServerResponse } from "node:http";
+import { MCP_DISPATCH } from "../../src/mcp/dispatch.js";
+import { type Dispatch, Session } from "../../src/mcp/session.js";
+import { SessionRegistry } from "../../src/mcp/sessionRegistry.js";
+import { openGate } from "../../src/transports/http/access/gate.js";
+import type { HttpConnection } from "../../src/transports/http/httpSession.js";
+import { OpenVisits } from "../../src/transports/http/openVisits.js";
+import { openHttpServer } from "../../src/transports/http/server.js";
+import { argumentHeadersOf } from "../../src/transports/http/statelessHeaders.js";
+import { tempHome } from "../support/rollouts.js";
+import { callFixture, FIXTURE_TOOLS } from "./fixtureTools.js";
+import { STATELESS_FIXTURE_TOOLS, StatelessFixtures } from "./statelessFixtures.js";
+
+const MIB = 1024 * 1024;
+const HOUR_MS = 3_600_000;
+
+export interface FixtureServer extends AsyncDisposable {
+  readonly url: string;
+}
+
+/** The server's own transport, sessions and methods, with the suite's tools in place of the agent. */
+export async function openFixtureServer(): Promise<FixtureServer> {
+  const streams = new Set<ServerResponse>();
+  const home = tempHome();
+  const stateless = new StatelessFixtures(home.path);
+  const sessions = new SessionRegistry<HttpConnection>({
+    limits: { idleMs: HOUR_MS, sessions: 1_000 },
+    openSession: (caller, connection) =>
+      new Session(connection.outbox, {
+        caller,
+        dispatch: withFixtures(() => endAll(streams)),
+        engine: "scripted",
+        env: {},
+        tools: FIXTURE_TOOLS,
+        actions: async () => new Map(),
+        welcomed: () => {},
+        report: () => {},
+      }),
+    ended: () => {},
+  });
+  const gate = await openGate({ host: "127.0.0.1", report: () => {} });
+  const http = await openHttpServer({
+    host: "127.0.0.1",
+    ports: [0],
+    patience: { headersMs: 10_000, requestMs: 20_000, readingMs: 10_000 },
+    gate,
+    rules: {
+      sessions,
+      outbox: { queueLength: 128, lagPolicy: "disconnect", slowReaderMs: 10_000, replayBytes: 8 * MIB, answeredBytes: MIB },
+      clientsChooseIds: true,
+      maxBodyBytes: MIB,
+      maxStreamsPerSession: 32,
+      stateless: {
+        door: stateless.door,
+        argumentHeaders: argumentHeadersOf(STATELESS_FIXTURE_TOOLS),
+        streams: new Set(),
+        slowReaderMs: 10_000,
+        failed,
+      },
+    },
+    routes: {},
+    visits: new OpenVisits(),
+    served: () => {},
+    failed,
+  });
+  http.server.prependListener("request", (_request, response) => {
+    streams.add(response);
+    response.once("close", () => streams.delete(response));
+  });
+  return {
+    url: `http://127.0.0.1:${http.port}/mcp`,
+    async [Symbol.asyncDispose]() {
+      stateless.door.leave();
+      await sessions.close("the test is over");
+      await Promise.all([http.close(), gate.close()]);
+      home[Symbol.dispose]();
+    },
+  };
+}
+
+function failed(what: string, error: unknown): void {
+  console.error(what, error);
+}
+
+function withFixtures(endStreams: () => void): Dispatch {
+  return {
+    answer: (session, request) => callFixture({ session, request, endStreams }) ?? MCP_DISPATCH.answer(session, request),
+    notified: (session, method, params) => MCP_DISPATCH.notified(session, method, params),
+  };
+}
+
+function endAll(responses: ReadonlySet<ServerResponse>): void {
+  for (const response of responses) if (response.headersSent) response.end();
+}

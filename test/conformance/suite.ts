@@ -1,0 +1,108 @@
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, readFile, rename, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { cacheFolder } from "../../bench/peers.js";
+import { errorCode } from "../../src/lib/errors.js";
+import { npm } from "../support/packedPackage.js";
+import { runToEnd } from "../support/runToEnd.js";
+
+/** MCP's own tests of servers, and the Node they run on: they need a newer one than the server does. */
+const SUITE = "@modelcontextprotocol/conformance";
+const SUITE_VERSION = "0.2.0-alpha.12";
+const NODE_VERSION = "24.21.0";
+
+const RUN_DEADLINE_MS = 90_000;
+const ALREADY_THERE = ["ENOTEMPTY", "EEXIST"];
+
+export interface Suite {
+  readonly node: string;
+  readonly program: string;
+}
+
+/** One thing a scenario looked at. */
+export interface Check {
+  readonly id: string;
+  readonly status: "SUCCESS" | "FAILURE" | "WARNING" | "SKIPPED" | "INFO";
+  readonly errorMessage?: string;
+}
+
+/** The suite. It does not count among the project's packages: it weighs 240 MB. */
+export async function installSuite(): Promise<Suite> {
+  const { node, modules } = await installOnNewerNode("conformance", `${SUITE}@${SUITE_VERSION}`);
+  return { node, program: path.join(modules, SUITE, "dist", "index.js") };
+}
+
+/** A package with a Node that is new enough for it, from the cache or else from the npm registry. */
+export async function installOnNewerNode(
+  name: string,
+  wanted: `${string}@${string}`,
+): Promise<{ readonly node: string; readonly modules: string }> {
+  const nodePackage = `node-${process.platform}-${process.arch}`;
+  const version = wanted.slice(wanted.lastIndexOf("@") + 1);
+  const folder = path.join(cacheFolder(), `${name}-${version}-node-${NODE_VERSION}`);
+  const modules = path.join(folder, "node_modules");
+  if (!existsSync(folder)) await installInto(folder, [wanted, `${nodePackage}@${NODE_VERSION}`]);
+  return { node: path.join(modules, nodePackage, "bin", "node"), modules };
+}
+
+/** The folder appears with everything in it or not at all; of several runs at once, the first to be ready provides it. */
+async function installInto(folder: string, packages: readonly string[]): Promise<void> {
+  await mkdir(path.dirname(folder), { recursive: true });
+  const draft = await mkdtemp(`${folder}.`);
+  try {
+    // The suite asks for a newer Node than npm runs on, which is no reason to stop.
+    const quietly = [
+      "--ignore-scripts",
+      "--engine-strict=false",
+      "--no-audit",
+      "--no-fund",
+      "--fetch-retries=1",
+      "--fetch-retry-mintimeout=1000",
+    ];
+    await npm(draft, ["install", "--prefix", draft, ...quietly, ...packages]);
+    await rename(draft, folder);
+  } catch (error) {
+    await rm(draft, { recursive: true, force: true });
+    if (!ALREADY_THERE.includes(errorCode(error) ?? "")) throw error;
+  }
+}
+
+/** Scenario → what it looked at. */
+export type Checks = ReadonlyMap<string, readonly Check[]>;
+
+/** The scenarios that a server must pass to conform to a revision, as the suite lists them. */
+export async function requiredScenarios({ program }: Suite, revision: string): Promise<readonly string[]> {
+  const list = await readFile(path.join(path.dirname(program), "..", "requirements", `${revision}.yaml`), "utf8");
+  const [, server = ""] = /^server:\n((?: {2}- .*\n)+)/m.exec(list) ?? [];
+  const scenarios = server.match(/[a-z0-9-]+$/gm) ?? [];
+  if (scenarios.length === 0) throw new Error(`the conformance suite requires nothing of a server for ${revision}`);
+  return scenarios;
+}
+
+/** What every scenario of a revision has to say about the server at this address. */
+export async function runSuite(
+  { node, program }: Suite,
+  { url, revision }: { readonly url: string; readonly revision: string },
+): Promise<Checks> {
+  const results = await mkdtemp(path.join(tmpdir(), "conformance-"));
+  try {
+    const argv = [node, program, "server", "--url", url, "--requirements", revision, "-o", results] as const;
+    const { stdout, stderr } = await runToEnd(argv, { timeoutMs: RUN_DEADLINE_MS });
+    const checks = await readChecks(results);
+    if (checks.size === 0) throw new Error(`the conformance suite left no results: ${stderr.trim() || stdout.trim()}`);
+    return checks;
+  } finally {
+    await rm(results, { recursive: true, force: true });
+  }
+}
+
+/** Scenario → its checks. A folder's name is the scenario between a fixed word and a time. */
+async function readChecks(results: string): Promise<Checks> {
+  const checks = new Map<string, readonly Check[]>();
+  for (const name of await readdir(results)) {
+    const scenario = /^server-(.+)-\d{4}-\d{2}-\d{2}T[-\d]+Z$/.exec(name)?.[1];
+    if (scenario !== undefined) checks.set(scenario, JSON.parse(await readFile(path.join(results, name, "checks.json"), "utf8")));
+  }
+  return checks;
+}
