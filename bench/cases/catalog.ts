@@ -2,10 +2,14 @@ import type { BenchCase } from "../benchCase.js";
 import { burstCase } from "./burst.js";
 import { commandCase } from "./command.js";
 import { deltasCase } from "./deltas.js";
+import { erasCase } from "./eras.js";
 import { growthCase, longCase } from "./growth.js";
+import { httpCase } from "./http.js";
 import { memoryCase } from "./memory.js";
 import { promptCase } from "./prompt.js";
+import { sessionsCase } from "./sessions.js";
 import { startCase } from "./start.js";
+import { streamsCase } from "./streams.js";
 import { turnsCase } from "./turns.js";
 
 /** In the order they run and are reported. */
@@ -19,4 +23,8 @@ export const CASES: readonly BenchCase[] = [
   growthCase,
   longCase,
   promptCase,
+  httpCase,
+  erasCase,
+  streamsCase,
+  sessionsCase,
 ];

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { StringDecoder } from "node:string_decoder";
 import { createParser } from "eventsource-parser";
 import { describe, errorCode } from "../../../lib/errors.js";
 import type { ModelProvider } from "../../../threads/model.js";
@@ -106,12 +107,13 @@ async function* readAnswer(response: IncomingMessage, idle: IdleLimit): AsyncGen
     },
   });
   let bytes = 0;
-  response.setEncoding("utf8");
+  // Not `setEncoding`: it decodes every piece of the wire for itself, and an answer comes in thousands.
+  const text = new StringDecoder("utf8");
   try {
     yield [{ type: "accepted", rateLimits: readRateLimits(response.headers) }];
-    for await (const chunk of response.iterator({ destroyOnReturn: false }) as AsyncIterable<string>) {
+    for await (const chunk of response.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       bytes += chunk.length;
-      parser.feed(chunk);
+      parser.feed(text.write(chunk));
       if (heard) idle.touch();
       heard = false;
       if (events.length > 0) yield events;

@@ -1,0 +1,13 @@
+// A short form of `npm run soak`: a small crowd that leaves the other tests room.
+import { expect, it } from "vitest";
+import { complaints } from "../bench/soak/complaints.js";
+import { soak } from "../bench/soak/soak.js";
+
+/** After so short a time the engine still compiles and its heaps still grow; ten minutes are held to a tenth. */
+const MEMORY_MARGIN = 1.6;
+
+it("clients that come, go, die and misbehave leave nothing behind, and the others get their answers", { timeout: 240_000 }, async () => {
+  const report = await soak({ warmUpSeconds: 20, seconds: 40, size: 4, restMs: 100 });
+  expect(complaints(report, { memoryMargin: MEMORY_MARGIN })).toEqual([]);
+  expect(Object.values(report.visits).reduce((sum, visits) => sum + visits, 0)).toBeGreaterThan(20);
+});
