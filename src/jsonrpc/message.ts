@@ -96,7 +96,17 @@ function readError(value: unknown): RpcError {
 // Key order is Codex 0.92.0's, so that even a byte-wise comparison of simple answers holds.
 
 export function resultText(id: RequestId, result: unknown): string {
-  return `{"id":${JSON.stringify(id)},"jsonrpc":"2.0","result":${JSON.stringify(result) ?? "null"}}`;
+  const text = result instanceof JsonText ? result.text : (JSON.stringify(result) ?? "null");
+  return `{"id":${JSON.stringify(id)},"jsonrpc":"2.0","result":${text}}`;
+}
+
+/** A result that is always the same, and put into JSON once. */
+export class JsonText {
+  readonly text: string;
+
+  constructor(value: unknown) {
+    this.text = JSON.stringify(value);
+  }
 }
 
 export function errorText(id: RequestId | null, { code, message, extra }: RpcError): string {

@@ -1,5 +1,5 @@
 import { invalidParams, methodNotFound, RPC, RpcError } from "../jsonrpc/errors.js";
-import { isRequestId } from "../jsonrpc/message.js";
+import { isRequestId, JsonText } from "../jsonrpc/message.js";
 import type { IncomingRequest } from "../jsonrpc/peer.js";
 import { isFields } from "../lib/fields.js";
 import { readTraceContext } from "../observability/traceContext.js";
@@ -8,6 +8,7 @@ import { type CallToolResult, refusal } from "./callResult.js";
 import { initializeResult, readClientProfile } from "./initialize.js";
 import { isLogLevel, LOG_LEVELS } from "./logMessage.js";
 import type { Dispatch, Session } from "./session.js";
+import type { ToolDeclaration } from "./tools/tool.js";
 
 type Method = (session: Session, request: IncomingRequest) => Promise<unknown>;
 
@@ -15,7 +16,7 @@ type Method = (session: Session, request: IncomingRequest) => Promise<unknown>;
 const METHODS: Readonly<Record<string, Method>> = {
   initialize,
   ping: async () => ({}),
-  "tools/list": async (session) => ({ tools: session.parts.tools }),
+  "tools/list": async (session) => listOf(session.parts.tools),
   "tools/call": callTool,
   "logging/setLevel": setLogLevel,
 };
@@ -33,6 +34,15 @@ export const MCP_DISPATCH: Dispatch = {
     if (isRequestId(requestId)) session.cancel(requestId);
   },
 };
+
+const lists = new WeakMap<readonly ToolDeclaration[], JsonText>();
+
+/** The list of a server's tools never changes, and is long. */
+function listOf(tools: readonly ToolDeclaration[]): JsonText {
+  const known = lists.get(tools) ?? new JsonText({ tools });
+  lists.set(tools, known);
+  return known;
+}
 
 async function initialize(session: Session, { params }: IncomingRequest): Promise<unknown> {
   const profile = readClientProfile(params);

@@ -1,7 +1,7 @@
-import { METHODS } from "node:http";
 import { BoundedLabel } from "./boundedLabel.js";
-import { type Instruments, LONG, SHORT } from "./instruments.js";
+import { type Instruments, LONG } from "./instruments.js";
 import type { Metrics, Samples } from "./metrics.js";
+import type { RequestTally } from "./requestTally.js";
 
 type SessionMetrics = Pick<Metrics, "sessionOpened" | "sessionClosed">;
 type CallMetrics = Pick<Metrics, "callRefused" | "callEnded">;
@@ -53,22 +53,11 @@ export function deliveryMetrics(make: Instruments): DeliveryMetrics {
   };
 }
 
-export function httpMetrics(make: Instruments): HttpMetrics {
-  const requests = make.counter("http_requests_total", "HTTP requests", ["route", "method", "status"]);
-  const duration = make.histogram("http_request_duration_seconds", "From a request's head to the end of its answer, streams included", {
-    buckets: SHORT,
-    labels: ["route"],
-  });
+export function httpMetrics(make: Instruments, tally: RequestTally): HttpMetrics {
   const refused = make.counter("http_requests_refused_total", "Requests turned away before their body was read", ["reason"]);
-  const routes = new BoundedLabel(64);
   const reasons = new BoundedLabel(MAX_REASONS);
-  const methods = new Set(METHODS);
   return {
-    httpRequestEnded({ route: pattern, method, status, ms }) {
-      const route = routes.of(pattern);
-      requests.inc({ route, method: methods.has(method) ? method : "other", status });
-      duration.observe({ route }, ms / 1_000);
-    },
+    httpRequestEnded: (request) => tally.note(request),
     httpRequestRefused: ({ reason }) => refused.inc({ reason: reasons.of(reason) }),
   };
 }
