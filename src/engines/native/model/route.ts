@@ -8,7 +8,7 @@ export interface Route {
 }
 
 // node:http costs a third of fetch per request and lets an idle limit be ours alone; docs/decisions/0005 has the numbers.
-const keepAlive = { keepAlive: true, maxFreeSockets: 64, highWaterMark: 65536 };
+const keepAlive = { keepAlive: true, maxFreeSockets: 64 };
 const agents = new Map<string, Promise<http.Agent>>();
 
 /** Through the proxy that the environment names for this address. `fresh`: on a connection that nobody used before. */
