@@ -1,9 +1,11 @@
 import type { Telemetry } from "../mcp/telemetry/telemetry.js";
 import type { Log } from "../observability/log.js";
+import { LOG_LEVELS, readLogFilter, thresholdOf } from "../observability/logFilter.js";
 import { type Metrics, NO_METRICS } from "../observability/metrics.js";
 import { logsContent, openLog } from "../observability/openLog.js";
 import { openTracing } from "../observability/openTracing.js";
 import type { Redactor } from "../observability/redact.js";
+import { stderrText } from "../observability/stderrText.js";
 import type { Tracing } from "../observability/tracing.js";
 
 export interface ReportingOptions {
@@ -19,6 +21,7 @@ export class Reporting {
   readonly linesLost: () => number;
   readonly #env: NodeJS.ProcessEnv;
   readonly #closeLog: () => Promise<void>;
+  readonly #showsInfo: boolean;
   #tracing: Tracing | undefined;
 
   constructor({ env, codexHome, listening }: ReportingOptions) {
@@ -28,11 +31,18 @@ export class Reporting {
     this.linesLost = opened.linesLost;
     this.#closeLog = () => opened.close();
     this.#env = env;
+    this.#showsInfo = listening && thresholdOf(readLogFilter(env, "info"), undefined) <= LOG_LEVELS.indexOf("info");
   }
 
   /** What somebody should know who looks at the server's own output. */
   report(line: string): void {
     this.log.warn(line);
+  }
+
+  /** What must be seen whatever the log's level is. */
+  announce(line: string): void {
+    this.log.info(line);
+    if (!this.#showsInfo) process.stderr.write(stderrText(line));
   }
 
   /** Something nobody foresaw. */

@@ -77,7 +77,7 @@ export async function serveHttp(context: HttpContext): Promise<void> {
   });
   upkeep.every(http.streams.keepAliveMs);
   sampleFor(metrics, { network, webSockets, reporting });
-  log.info(`listening on ${listen.tls ? "https" : "http"}://${urlHost(listen.host)}:${server.port}/mcp`);
+  reporting.announce(`listening on ${listen.tls ? "https" : "http"}://${urlHost(listen.host)}:${server.port}/mcp`);
 
   await untilSignalled(context.exitAtOnce);
   leaving = true;

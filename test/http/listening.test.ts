@@ -29,6 +29,12 @@ describe.concurrent("a server that listens", () => {
     expect((await server.ask({ message: rpc(1, "ping") })).status).toBe(200);
   });
 
+  it.for(["warn", "error", "off"])("says so once also when its log is told to say less: LOG_LEVEL=%s", async (level) => {
+    await using server = await startServer({ args: ["--engine", "scripted", "--port", "0"], env: { LOG_LEVEL: level } });
+    const origin = await addressOf(server);
+    expect(server.errorLines.filter((line) => line.includes("listening on"))).toEqual([`codex-mcp-server: listening on ${origin}/mcp`]);
+  });
+
   it("is asked for by `serve`, and takes 4096 or, when that is taken, any other port", async () => {
     await using first = await startServer({ args: ["serve", "--engine", "scripted"] });
     await using second = await startServer({ args: ["serve", "--engine", "scripted"] });
