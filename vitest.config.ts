@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { LongestFirst } from "./test/support/longestFirst.js";
 
 /** Tests that drive published versions of the Codex CLI, which are installed for them. They take minutes: `npm run test:codex`. */
 const WITH_REAL_CODEX = "test/codex/**";
@@ -14,5 +15,6 @@ export default defineConfig({
     hookTimeout: 60_000,
     pool: "forks",
     maxConcurrency: 4,
+    sequence: { sequencer: LongestFirst },
   },
 });

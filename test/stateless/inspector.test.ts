@@ -1,33 +1,62 @@
+import { randomUUID } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { installOnNewerNode } from "../conformance/suite.js";
+import { eventually } from "../support/eventually.js";
 import { startHttpServer } from "../support/httpServer.js";
+import { HAS_TERMINAL, InspectorConnections } from "../support/inspectorConnections.js";
+import { RUN_MARK } from "../support/markedProcesses.js";
 import { MAIN } from "../support/mcpServer.js";
+import { processesIn } from "../support/processesIn.js";
+import { linesIn } from "../support/rollouts.js";
 import { runToEnd } from "../support/runToEnd.js";
 import { valueAt } from "../support/scenario.js";
-import { type Stage, setStage, stageEnvironment } from "../support/stage.js";
+import { type Stage, setStage, stageEnvironment, workspaceFiles } from "../support/stage.js";
+import { rolloutFile, spokenOn, storyOf } from "../support/storedThread.js";
 
 const inspector = await findInspector();
 
 interface Surroundings extends AsyncDisposable {
-  /** The way to the server, as arguments of the inspector's command line. */
-  readonly target: readonly string[];
+  /** The way to the server, as arguments of the inspector's command lines. */
+  readonly server: readonly string[];
+  readonly options: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
   readonly stage: Stage;
+  /** Resolves when the server holds nothing for clients that left. */
+  forgetsClients(): Promise<unknown>;
 }
+
+/** The inspector leaves without ending its session, which keeps the session's threads until nobody used it for so long. */
+const HASTY = { http: "idle_session_minutes = 0.05\nkeep_alive_seconds = 1" };
 
 const TRANSPORTS: Readonly<Record<string, () => Promise<Surroundings>>> = {
   stdio: async () => {
     const stage = await setStage();
     const env = environment(stage);
-    const settings = ["CODEX_HOME", "HOME", "PATH"].flatMap((name) => ["-e", `${name}=${env[name]}`]);
-    const target = [process.execPath, MAIN, "--engine", "scripted", "--cwd", stage.workspace, ...settings];
-    return { target, stage, [Symbol.asyncDispose]: () => stage[Symbol.asyncDispose]() };
+    const settings = ["CODEX_HOME", "HOME", "PATH", RUN_MARK].flatMap((name) => ["-e", `${name}=${env[name]}`]);
+    const server = [process.execPath, MAIN, "--engine", "scripted"];
+    return {
+      server,
+      options: ["--cwd", stage.workspace, ...settings],
+      env,
+      stage,
+      forgetsClients: () => Promise.resolve(),
+      [Symbol.asyncDispose]: () => stage[Symbol.asyncDispose](),
+    };
   },
   HTTP: async () => {
-    const server = await startHttpServer();
-    const target = [server.url, "--transport", "http"];
-    return { target, stage: server.running.stage, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
+    const http = await startHttpServer(HASTY);
+    const { stage } = http.running;
+    const sessions = async () => (await http.ask({ method: "GET", path: "/sessions" })).body;
+    return {
+      server: [http.url],
+      options: ["--transport", "http"],
+      env: environment(stage),
+      stage,
+      forgetsClients: () => expect.poll(sessions, { timeout: 15_000 }).toMatchObject({ sessions: [] }),
+      [Symbol.asyncDispose]: () => http[Symbol.asyncDispose](),
+    };
   },
 };
 
@@ -40,11 +69,11 @@ describe.runIf(inspector).each(Object.entries(TRANSPORTS))("the inspector's comm
     "lists the tools and gets answers in the era %s, where %d of its calls becomes a task",
     async (era, tasks) => {
       await using surroundings = await surround();
-      const { target, stage } = surroundings;
+      const { server, options, env, stage } = surroundings;
       const inspect = async (...args: string[]): Promise<unknown> => {
-        const { node = "", program = "" } = inspector ?? {};
-        const argv = [node, program, "--cli", ...target, "--protocol-era", era, "--format", "json", "-q", ...args] as const;
-        const { code, stdout, stderr } = await runToEnd(argv, { env: environment(stage), timeoutMs: 40_000 });
+        const { node = "", once = "" } = inspector ?? {};
+        const argv = [node, once, "--cli", ...server, ...options, "--protocol-era", era, "--format", "json", "-q", ...args] as const;
+        const { code, stdout, stderr } = await runToEnd(argv, { env, timeoutMs: 40_000 });
         expect({ code, stderr }).toMatchObject({ code: 0 });
         return JSON.parse(stdout);
       };
@@ -59,19 +88,130 @@ describe.runIf(inspector).each(Object.entries(TRANSPORTS))("the inspector's comm
   );
 });
 
-function environment(stage: Stage): Record<string, string> {
-  return stageEnvironment(stage, { name: "", about: "", steps: [] }, {});
+const ASKING = { prompt: "!shell touch made.txt\n!say over", "approval-policy": "untrusted", sandbox: "workspace-write" };
+const LONG_COMMAND = { command: ["bash", "-c", "mkdir inner && cd inner && exec sleep 600"], timeout_ms: 600_000 };
+const LONG = { prompt: `!call shell ${JSON.stringify(LONG_COMMAND)}`, "approval-policy": "never", sandbox: "workspace-write" };
+
+describe
+  .runIf(inspector)
+  .each(Object.entries(TRANSPORTS).flatMap(([transport, surround]) => ["legacy", "modern"].map((era) => ({ transport, era, surround }))))(
+  "a connection that the inspector keeps over $transport in the era $era",
+  { timeout: 60_000 },
+  ({ era, surround }) => {
+    it("runs a command once it is approved", async () => {
+      await using surroundings = await surround();
+      await using connections = open(surroundings);
+      await connections.connect("first", { ...surroundings, era });
+      const question = await connections.callUntilAsked("first", "codex", ASKING);
+      expect(question.message).toContain("touch made.txt");
+      expect(await workspaceFiles(surroundings.stage)).toEqual({});
+      expect(await connections.answer(question, { decision: "approved" })).toMatchObject({ structuredContent: { content: "over" } });
+      expect(await workspaceFiles(surroundings.stage)).toEqual({ "made.txt": "" });
+    });
+
+    it("denies a command with a reason, which the model gets in place of the command's output", async () => {
+      await using surroundings = await surround();
+      await using connections = open(surroundings);
+      await connections.connect("first", { ...surroundings, era });
+      const question = await connections.callUntilAsked("first", "codex", ASKING);
+      const answer = await connections.answer(question, { decision: "denied", reason: "not before lunch" });
+      expect(answer).toMatchObject({ structuredContent: { content: "over" } });
+      expect(toolOutputs(surroundings.stage)).toEqual(["exec command rejected by user: not before lunch"]);
+      expect(await workspaceFiles(surroundings.stage)).toEqual({});
+    });
+
+    it("ends the turn by cancelling its question", async () => {
+      await using surroundings = await surround();
+      await using connections = open(surroundings);
+      await connections.connect("first", { ...surroundings, era });
+      const question = await connections.callUntilAsked("first", "codex", ASKING);
+      expect(await connections.answer(question, "--cancel")).toMatchObject({
+        isError: true,
+        _meta: { "codex-mcpd/turn": { status: "interrupted" } },
+      });
+      expect(storyOf(surroundings.stage)).toContain("turn_aborted");
+      expect(await workspaceFiles(surroundings.stage)).toEqual({});
+    });
+
+    it.runIf(HAS_TERMINAL)("ends the turn and its command when the call is cancelled", async () => {
+      await using surroundings = await surround();
+      await using connections = open(surroundings);
+      const { stage } = surroundings;
+      await connections.connect("first", { ...surroundings, era });
+      const begun = async () => {
+        await eventually("the command", () => runsIn(stage, "inner") || undefined);
+        if (era === "modern") await expect.poll(() => tasksIn(stage), { timeout: 10_000 }).toHaveLength(1);
+      };
+      expect(await connections.callBrokenOff("first", { tool: "codex", args: LONG, begun })).toContain("cancelled");
+      // Leaving a task is not cancelling it, and the inspector does not do that by itself.
+      if (era === "modern") {
+        const [taskId = ""] = await tasksIn(stage);
+        await connections.task("first", "cancel", taskId);
+        expect(await connections.task("first", "get", taskId)).toMatchObject({ task: { status: "cancelled" } });
+      }
+      await eventually("the turn's end", () => storyOf(stage).includes("turn_aborted") || undefined);
+      await eventually("the command's end", () => !runsIn(stage, "inner") || undefined);
+      expect(await connections.call("first", "codex", { prompt: "!say next" })).toMatchObject({ structuredContent: { content: "next" } });
+    });
+
+    it("goes on with a thread of an earlier connection", async () => {
+      await using surroundings = await surround();
+      await using connections = open(surroundings);
+      await connections.connect("first", { ...surroundings, era });
+      const threadId = String(valueAt(await connections.call("first", "codex", { prompt: "!say one" }), "structuredContent.threadId"));
+      await connections.disconnect("first");
+      await surroundings.forgetsClients();
+      await connections.connect("second", { ...surroundings, era });
+      const answer = await connections.call("second", "codex-reply", { threadId, prompt: "!say two" });
+      expect(answer["structuredContent"]).toEqual({ threadId, content: "two" });
+      expect(spokenOn(surroundings.stage, threadId)).toEqual(["user: !say one", "assistant: one", "user: !say two", "assistant: two"]);
+    });
+  },
+);
+
+function open({ env, stage }: Surroundings): InspectorConnections {
+  const { node = "", kept = "" } = inspector ?? {};
+  return new InspectorConnections({ node, program: kept, env, cwd: stage.home });
 }
 
-function tasksIn({ codexHome }: Stage): Promise<string[]> {
-  return readdir(path.join(codexHome, "mcp-server", "tasks")).catch(() => []);
+function environment(stage: Stage): Record<string, string> {
+  return {
+    ...stageEnvironment(stage, { name: "", about: "", steps: [] }, {}),
+    MCP_INSPECTOR_SECRET_STORE: "file",
+    [RUN_MARK]: randomUUID(),
+  };
+}
+
+async function tasksIn({ codexHome }: Stage): Promise<string[]> {
+  const names = await readdir(path.join(codexHome, "mcp-server", "tasks")).catch(() => []);
+  return names.filter((name) => name.endsWith(".json")).map((name) => path.basename(name, ".json"));
+}
+
+function runsIn({ workspace }: Stage, folder: string): boolean {
+  return processesIn(path.join(workspace, folder)).length > 0;
+}
+
+/** What the model was given for its calls of tools, on the only thread there is. */
+function toolOutputs(stage: Stage): unknown[] {
+  return linesIn(rolloutFile(stage))
+    .map(({ payload }) => payload)
+    .filter((payload) => valueAt(payload, "type") === "function_call_output")
+    .map((payload) => valueAt(payload, "output"));
+}
+
+interface Inspector {
+  readonly node: string;
+  /** Connects, does one thing, and leaves. */
+  readonly once: string;
+  /** Keeps its connections. */
+  readonly kept: string;
 }
 
 /** Where the registry cannot be reached these tests are shown as skipped; REQUIRE_CONFORMANCE=1 makes that a failure. */
-async function findInspector(): Promise<{ readonly node: string; readonly program: string } | undefined> {
+async function findInspector(): Promise<Inspector | undefined> {
   try {
     const { node, modules } = await installOnNewerNode("inspector", "@modelcontextprotocol/inspector@2.12.0");
-    return { node, program: path.join(modules, ".bin", "mcp-inspector") };
+    return { node, once: path.join(modules, ".bin", "mcp-inspector"), kept: path.join(modules, ".bin", "mcpdo") };
   } catch (error) {
     if (process.env["REQUIRE_CONFORMANCE"] === "1") throw error;
     console.warn(`Tests with the inspector are skipped: it cannot be installed. ${error instanceof Error ? error.message : String(error)}`);
