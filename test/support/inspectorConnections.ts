@@ -63,8 +63,8 @@ export class InspectorConnections implements AsyncDisposable {
     return { id, message: valueAt(printed, "elicitationPending.message") };
   }
 
-  /** What the waiting call came to after the answer: the fields of the form, or `--decline` or `--cancel`. */
-  answer({ id }: InspectorQuestion, answer: Json | "--decline" | "--cancel"): Promise<Json> {
+  /** What the waiting call came to after the answer: the fields of the form, or that there is none. */
+  answer({ id }: InspectorQuestion, answer: Json | "--cancel"): Promise<Json> {
     return this.#run(["elicitation/respond", id, typeof answer === "string" ? answer : JSON.stringify(answer)]);
   }
 
