@@ -29,6 +29,8 @@ export interface AgentOptions extends EngineOptions {
 export interface OpenAgent {
   readonly actions: ReadonlyMap<string, ToolAction>;
   readonly access: ThreadAccess;
+  /** Threads in memory. */
+  readonly threadsLoaded: number;
   interruptAll(): void;
   /** Resolves when no turn runs and what was written is on disk. */
   settle(): Promise<void>;
@@ -70,6 +72,9 @@ export function openAgent(options: AgentOptions): OpenAgent {
       ["codex-reply", trailed("codex-reply", codexReplyTool(agent), telemetry)],
     ]),
     access,
+    get threadsLoaded() {
+      return threads.loadedCount;
+    },
     interruptAll: () => threads.interruptAll(),
     async settle() {
       await threads.settle();

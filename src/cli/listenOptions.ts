@@ -1,4 +1,5 @@
 import { SANDBOX_MODES, type SandboxMode } from "../threads/model.js";
+import type { OAuthSettings } from "../transports/http/access/oauthSettings.js";
 import { choice, text, texts, UsageError, type Values } from "./flagValues.js";
 import { FLAGS, type FlagName, type FlagSpec } from "./options.js";
 
@@ -13,19 +14,10 @@ export interface ListenOptions {
   readonly tokens: readonly string[];
   readonly tokenFile?: string;
   readonly allowUnauthenticated: boolean;
-  readonly oauth?: OAuthFlags;
+  readonly oauth?: OAuthSettings;
   readonly maxSandbox?: SandboxMode;
   readonly allowRoots: readonly string[];
   readonly allowConfig: readonly string[];
-}
-
-export interface OAuthFlags {
-  readonly issuer: string;
-  readonly audiences: readonly string[];
-  readonly jwks?: string;
-  readonly requiredScopes: readonly string[];
-  readonly operatorScope?: string;
-  readonly resource?: string;
 }
 
 const DEFAULT_HOST = "127.0.0.1";
@@ -83,7 +75,7 @@ function tlsFlags(values: Values): ListenOptions["tls"] {
   return undefined;
 }
 
-function oauthFlags(values: Values): OAuthFlags | undefined {
+function oauthFlags(values: Values): OAuthSettings | undefined {
   const issuer = text(values["oauth-issuer"]);
   if (issuer === undefined) {
     const other = (Object.keys(values) as FlagName[]).find((name) => name.startsWith("oauth-"));

@@ -4,13 +4,13 @@ import type { SettingsResolver } from "../config/resolve.js";
 import { endsWithin } from "../lib/endsWithin.js";
 import { describe } from "../lib/errors.js";
 import { type Lazy, lazily } from "../lib/lazily.js";
-import type { SessionCaller } from "../mcp/caller.js";
+import type { Caller, SessionCaller } from "../mcp/caller.js";
 import { bothEras } from "../mcp/eras.js";
 import { Session } from "../mcp/session.js";
 import { SessionRegistry } from "../mcp/sessionRegistry.js";
 import type { StatelessDoor } from "../mcp/stateless/door.js";
 import { CATALOG } from "../mcp/tools/catalog.js";
-import { TurnGate } from "../mcp/turnGate.js";
+import { type Place, TurnGate } from "../mcp/turnGate.js";
 import type { Metrics } from "../observability/metrics.js";
 import type { HttpConnection, HttpSession, HttpSessions } from "../transports/http/httpSession.js";
 import type { OpenAgent } from "./agent.js";
@@ -47,7 +47,7 @@ export class Network {
       engine: context.options.engine,
       tools: CATALOG,
       actions: () => this.#actions(),
-      enterTurn: (caller, signal) => this.turns.enter(caller, signal),
+      enterTurn: (caller, signal) => this.#enterTurn(caller, signal),
       report: (line) => reporting.report(line),
     });
     this.sessions = new SessionRegistry<HttpConnection>({
@@ -75,13 +75,22 @@ export class Network {
     await endsWithin(CLEAN_UP_MS, open.close());
   }
 
+  async #enterTurn(caller: Caller, signal: AbortSignal): Promise<Place> {
+    try {
+      return await this.turns.enter(caller, signal);
+    } catch (error) {
+      this.parts.metrics.callRefused({ reason: "busy" });
+      throw error;
+    }
+  }
+
   async #openAgent(): Promise<OpenAgent> {
     const { context, codexHome, settings, reporting, metrics } = this.parts;
     const { options, env, serverCwd, listen } = context;
     const { openAgent } = await import("./agent.js");
     const telemetry = await reporting.telemetry(metrics);
     const report = (line: string) => reporting.report(line);
-    return openAgent({
+    const agent = openAgent({
       ...options,
       codexHome,
       env,
@@ -92,6 +101,8 @@ export class Network {
       report,
       telemetry,
     });
+    metrics.sample({ threadsLoaded: () => agent.threadsLoaded });
+    return agent;
   }
 
   async #actions(): Promise<OpenAgent["actions"]> {
@@ -110,7 +121,7 @@ export class Network {
       env: context.env,
       tools: CATALOG,
       actions: () => this.#actions(),
-      enterTurn: (signal) => this.turns.enter(caller, signal),
+      enterTurn: (signal) => this.#enterTurn(caller, signal),
       welcomed: () => this.#agent.warmUp(),
       report: (line) => log.warn(line),
     });

@@ -25,6 +25,15 @@ import { Upkeep } from "./upkeep.js";
 
 /** What an answered request leaves behind for a client that lost its last messages. */
 const ANSWERED_BYTES = 256 * 1024;
+/** What the gate's answers mean. */
+const REFUSALS: Readonly<Record<number, string>> = {
+  400: "malformed",
+  401: "token",
+  403: "host, origin or scope",
+  404: "no metadata",
+  429: "too many wrong tokens",
+  503: "issuer unreachable",
+};
 /** What watches files and asks issuers has this long to end. */
 const CLEAN_UP_MS = 1_000;
 
@@ -64,6 +73,7 @@ export async function serveHttp(context: HttpContext): Promise<void> {
     },
     upgrade: (request, socket, head, visit) => webSockets.upgrade(request, socket, { head, visit }),
     served: (request) => metrics.httpRequestEnded(request),
+    refused: (status) => metrics.httpRequestRefused({ reason: REFUSALS[status] ?? "other" }),
     failed: (what, error) => reporting.failed(what, error),
   });
   const renewal = listen.tls && server.server instanceof TlsServer ? renewTls(server.server, listen.tls, report) : undefined;
@@ -81,7 +91,9 @@ export async function serveHttp(context: HttpContext): Promise<void> {
 
   await untilSignalled(context.exitAtOnce);
   leaving = true;
-  log.info("shutting down", { sessions: network.sessions.size });
+  log.info(`shutting down: running turns have ${http.shutdownGraceMs / 1_000} s, a second signal ends them at once`, {
+    sessions: network.sessions.size,
+  });
   server.stopAccepting();
   await endsWithin(http.shutdownGraceMs, network.idle());
   await network.close();

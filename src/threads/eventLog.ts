@@ -1,4 +1,5 @@
 import { deferred } from "../lib/deferred.js";
+import { indexAfter } from "../lib/indexAfter.js";
 
 export interface Entry<T> {
   readonly seq: number;
@@ -54,7 +55,7 @@ export class EventLog<T> {
     this.#readers.add(reader);
     try {
       while (!signal?.aborted) {
-        const batch = this.#entries.slice(this.#indexAfter(reader.cursor));
+        const batch = this.#entries.slice(indexAfter(this.#entries, reader.cursor));
         const last = batch.at(-1);
         if (last) {
           reader.cursor = last.seq;
@@ -81,17 +82,5 @@ export class EventLog<T> {
     this.#weight = this.#entries.reduce((sum, { value }) => sum + this.options.weigh(value), 0);
     // What cannot be shortened is kept; trying again on every append would cost more than it saves.
     this.#condenseAt = Math.max(this.options.limit, this.#weight * 2);
-  }
-
-  /** Binary search: numbers have gaps once the log was condensed. */
-  #indexAfter(seq: number): number {
-    let low = 0;
-    let high = this.#entries.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((this.#entries[middle]?.seq ?? 0) <= seq) low = middle + 1;
-      else high = middle;
-    }
-    return low;
   }
 }

@@ -61,6 +61,7 @@ export async function openFixtureServer(): Promise<FixtureServer> {
     routes: {},
     visits: new OpenVisits(),
     served: () => {},
+    refused: () => {},
     failed,
   });
   http.server.prependListener("request", (_request, response) => {

@@ -11,6 +11,23 @@ const FROM_HEADER = { traceparent: `00-${TRACE}-b7ad6b7169203331-01` };
 const FROM_META = { traceparent: `00-${TRACE}-00f067aa0ba902b7-01` };
 const SECRET = "sk-proj-do-not-tell-anybody";
 
+it("what is turned away is counted by why, and threads in memory are told", async () => {
+  await using server = await startHttpServer({ config: "[mcp_server.http]\nturns_per_session = 1\nturn_queue = 1\n" });
+  expect((await server.ask({ headers: { origin: "http://elsewhere.example" }, message: rpc(1, "ping") })).status).toBe(403);
+  const { session } = await server.ask({ message: rpc(2, "ping") });
+  const own = { "mcp-session-id": session ?? "" };
+  const calls = [3, 4, 5].map((id) => server.ask({ headers: own, message: toolCall(id, { prompt: "!slow 20 50\n!say done" }) }));
+  expect((await Promise.all(calls)).map(({ status }) => status).sort()).toEqual([200, 200, 429]);
+  const metrics = (await (await fetch(`${server.origin}/metrics`)).text()).split("\n");
+  expect(metrics).toEqual(
+    expect.arrayContaining([
+      'codex_mcp_http_requests_refused_total{reason="host, origin or scope"} 1',
+      'codex_mcp_calls_refused_total{reason="busy"} 1',
+      "codex_mcp_threads_loaded 2",
+    ]),
+  );
+});
+
 it("a call leaves its trail in the log, in /metrics and in a trace, and no secret in any of them", async () => {
   await using collector = await OtlpCollector.open();
   await using server = await startHttpServer({ env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, RUST_LOG: "debug" } });

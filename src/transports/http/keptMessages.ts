@@ -1,4 +1,5 @@
 import type { RequestId } from "../../jsonrpc/message.js";
+import { indexAfter } from "../../lib/indexAfter.js";
 
 /** A message of a session, numbered, as long as somebody may still want it. */
 export interface Kept {
@@ -53,7 +54,7 @@ export class KeptMessages {
 
   /** From the first message after this number on. */
   *after(seq: number): Generator<Kept> {
-    for (let at = this.#indexAfter(seq); at < this.#entries.length; at++) {
+    for (let at = indexAfter(this.#entries, seq); at < this.#entries.length; at++) {
       const entry = this.#entries[at];
       if (entry) yield entry;
     }
@@ -128,18 +129,6 @@ export class KeptMessages {
     if (this.#entries.length > 0) return;
     this.#wholes.clear();
     this.#answered.clear();
-  }
-
-  /** Binary search: numbers have gaps once something was left out. */
-  #indexAfter(seq: number): number {
-    let low = 0;
-    let high = this.#entries.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((this.#entries[middle]?.seq ?? 0) <= seq) low = middle + 1;
-      else high = middle;
-    }
-    return low;
   }
 }
 

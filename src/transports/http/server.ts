@@ -45,6 +45,8 @@ export interface HttpServerOptions {
   readonly visits: OpenVisits;
   /** Told about every request when it is over. */
   readonly served: (request: { readonly method: string; readonly route: string; readonly status: number; readonly ms: number }) => void;
+  /** Told about every request that the gate did not let in, with the status it got. */
+  readonly refused: (status: number) => void;
   /** Something nobody foresaw. */
   readonly failed: (what: string, error: unknown) => void;
 }
@@ -144,6 +146,7 @@ async function serve(
 ): Promise<void> {
   if ("answer" in admission) {
     const { status, headers, body } = admission.answer;
+    if (status >= 400) options.refused(status);
     return void response.writeHead(status, headers).end(body);
   }
   const { visitor, headers } = admission;
