@@ -17,7 +17,7 @@ it("what is turned away is counted by why, and threads in memory are told", asyn
   const { session } = await server.ask({ message: rpc(2, "ping") });
   const own = { "mcp-session-id": session ?? "" };
   const calls = [3, 4, 5].map((id) => server.ask({ headers: own, message: toolCall(id, { prompt: "!slow 20 50\n!say done" }) }));
-  expect((await Promise.all(calls)).map(({ status }) => status).sort()).toEqual([200, 200, 429]);
+  expect((await Promise.all(calls)).map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 200, 429]);
   const metrics = (await (await fetch(`${server.origin}/metrics`)).text()).split("\n");
   expect(metrics).toEqual(
     expect.arrayContaining([
