@@ -16,6 +16,7 @@ const APPEND = constants.O_RDWR | constants.O_APPEND;
 /** A rollout open for appending whole lines. */
 export class RolloutFile {
   #wasWritten = false;
+  #flushed: { readonly size: number; readonly done: Promise<void> } | undefined;
 
   private constructor(
     readonly path: string,
@@ -81,8 +82,13 @@ export class RolloutFile {
     this.#wasWritten = true;
   }
 
-  /** Resolves when what was written would survive a power failure. */
-  async flush(): Promise<void> {
+  /** Resolves when what was written would survive a power failure. Nothing new since the last time is no work. */
+  flush(): Promise<void> {
+    if (this.#flushed?.size !== this.size) this.#flushed = { size: this.size, done: this.#flush() };
+    return this.#flushed.done;
+  }
+
+  async #flush(): Promise<void> {
     try {
       await promisify(fdatasync)(this.fd);
     } catch (error) {

@@ -4,6 +4,7 @@ import { type ThreadId, type TurnId, turnIdOf } from "../lib/ids.js";
 import type { EngineThread } from "./engine.js";
 import { TooManyQueuedTurns } from "./errors.js";
 import type { ThreadEvent, ThreadSettings } from "./model.js";
+import { outputTypeOf } from "./pairToolCalls.js";
 import { questionsOf } from "./questions.js";
 import type { ThreadRecord, WriterLease } from "./store.js";
 import { Turn, type TurnRequest } from "./turn.js";
@@ -147,8 +148,15 @@ export class Thread {
       const { id: turnId, threadId, signal } = turn;
       const ask = questionsOf(turn, this.#desk, tell);
       const context = { threadId, turnId, signal, confined: limits?.confinement !== undefined, ask };
+      let called = false;
       for await (const batch of engineThread.run(turn.input, context)) {
         tell(batch);
+        called ||= batch.some(isToolCall);
+        if (called && batch.some(endsAnswer)) {
+          called = false;
+          // The disk works while the call is examined; a failure shows where it is waited for.
+          lease.sync().catch(() => undefined);
+        }
         if (!batch.some(precedesSideEffects)) continue;
         // What is about to change the world is on record before it does: the engine waits for this loop.
         await lease.sync();
@@ -161,6 +169,15 @@ export class Thread {
     }
     return "broken";
   }
+}
+
+function isToolCall(event: ThreadEvent): boolean {
+  return event.type === "rawItem" && outputTypeOf(event.item) !== undefined;
+}
+
+/** The model has said all of this answer, and how much it took. */
+function endsAnswer({ type }: ThreadEvent): boolean {
+  return type === "tokenCount";
 }
 
 function precedesSideEffects({ type }: ThreadEvent): boolean {

@@ -1,5 +1,5 @@
 import type { ApprovalPolicy, SandboxPolicy } from "../../threads/model.js";
-import type { BashParser } from "./bash.js";
+import type { BashReader } from "./bashReader.js";
 import { examine, type Findings } from "./findings.js";
 import type { PrefixRule } from "./prefixRule.js";
 import type { RuleMatch } from "./rules.js";
@@ -22,7 +22,7 @@ export interface ProposedCommand {
   readonly sandboxEnforced: boolean;
   /** Rules may let it run without a question, but not outside the sandbox. */
   readonly confined?: boolean;
-  readonly parser: BashParser;
+  readonly parser: BashReader;
 }
 
 export type Verdict =

@@ -1,14 +1,21 @@
 import type { Node, Parser, Tree } from "web-tree-sitter";
+import type { BashReader } from "./bashReader.js";
 import { readWasm } from "./bashWasm.js";
 import { mentionedCommands } from "./mentionedCommands.js";
 import { type HeredocPatch, patchHeredoc } from "./patchHeredoc.js";
 import { type PlainCommand, plainCommands } from "./plainScript.js";
+import { areUnmistakable, UNMISTAKABLE_SCRIPTS } from "./unmistakable.js";
 
 /** Longer scripts are unreadable: no question about them is answered "harmless". */
 const MAX_SCRIPT_CHARS = 1_000_000;
 
 /** Error recovery can be slow on hostile text; a script that takes longer is unreadable. */
 const PARSE_BUDGET_MS = 500;
+
+/** For the scripts in this call; most calls are so plain that they need no grammar. */
+export async function openBashReader(argv: readonly string[]): Promise<BashReader> {
+  return areUnmistakable(argv) ? UNMISTAKABLE_SCRIPTS : await openBashParser();
+}
 
 let opened: Promise<BashParser> | undefined;
 
@@ -28,29 +35,25 @@ async function loadGrammar(): Promise<BashParser> {
   return new BashParser(new Parser().setLanguage(grammar));
 }
 
-/** Reads bash scripts without running them. Lives as long as the process. */
-export class BashParser {
+/** Lives as long as the process. */
+export class BashParser implements BashReader {
   /** Several questions are asked about one script: its tree is kept until another one comes. No tree is the memory of a failure. */
   #last: { readonly script: string; readonly tree: Tree | null } | undefined;
 
   constructor(private readonly grammar: Parser) {}
 
-  /** Neither too long nor too slow to be looked into; it may well be wrong bash. */
   canRead(script: string): boolean {
     return this.#read(script, () => true) ?? false;
   }
 
-  /** The commands of a script that is nothing but commands in sequence; undefined for every other script. */
   plainCommands(script: string): PlainCommand[] | undefined {
     return this.#read(script, (root) => plainCommands(root, script));
   }
 
-  /** Every command the script names anywhere, as far as its words can be told: for finding trouble, never for ruling it out. */
   mentionedCommands(script: string): string[][] {
     return this.#read(script, mentionedCommands) ?? [];
   }
 
-  /** The patch of a script that does nothing but hand one to `apply_patch`, perhaps after a `cd`. */
   patchHeredoc(script: string): HeredocPatch | undefined {
     return this.#read(script, (root) => patchHeredoc(root, script));
   }

@@ -1,4 +1,4 @@
-import type { BashParser } from "./bash.js";
+import type { BashReader } from "./bashReader.js";
 import { anyShellScript, programName } from "./program.js";
 
 interface Wrapper {
@@ -38,7 +38,7 @@ const MAX_NESTING = 5;
 /** The command itself and every command it names and would run, in order; what `except` picks is left out with all inside it. */
 export function* commandsWithin(
   argv: readonly string[],
-  parser: BashParser,
+  parser: BashReader,
   except: (words: readonly string[]) => boolean = () => false,
 ): Generator<readonly string[]> {
   yield* within(argv, 0);
@@ -51,7 +51,7 @@ export function* commandsWithin(
 }
 
 /** A shell's script, what stands behind `sudo`, `find -exec` and the like. */
-function innerCommands(argv: readonly string[], parser: BashParser): string[][] {
+function innerCommands(argv: readonly string[], parser: BashReader): string[][] {
   const [program = "", ...args] = argv;
   const script = anyShellScript(argv);
   if (script !== undefined) return parser.mentionedCommands(script);

@@ -1,4 +1,4 @@
-import type { BashParser } from "./bash.js";
+import type { BashReader } from "./bashReader.js";
 import { commandsWithin } from "./commandsWithin.js";
 import { isDestructiveGit } from "./dangerousGit.js";
 import { hasLong, hasShort } from "./options.js";
@@ -19,12 +19,12 @@ import { anyShellScript, programName } from "./program.js";
  * | in a script with expansions, redirections, subshells or loops; behind `bash -ec` | plain sequences, `-c` and `-lc` |
  * | a script too long or too tangled to be read | – |
  */
-export function isDangerous(argv: readonly string[], parser: BashParser, isAllowed?: (words: readonly string[]) => boolean): boolean {
+export function isDangerous(argv: readonly string[], parser: BashReader, isAllowed?: (words: readonly string[]) => boolean): boolean {
   for (const words of commandsWithin(argv, parser, isAllowed)) if (isDestructive(words) || hidesItsScript(words, parser)) return true;
   return false;
 }
 
-function hidesItsScript(words: readonly string[], parser: BashParser): boolean {
+function hidesItsScript(words: readonly string[], parser: BashReader): boolean {
   const script = anyShellScript(words);
   return script !== undefined && !parser.canRead(script);
 }

@@ -1,4 +1,4 @@
-import type { BashParser } from "./bash.js";
+import type { BashReader } from "./bashReader.js";
 import { partsOf } from "./commandParts.js";
 import { commandsWithin } from "./commandsWithin.js";
 import { isDangerous } from "./dangerous.js";
@@ -10,7 +10,7 @@ import { matchRules, type RuleMatch, strictest } from "./rules.js";
 interface ExaminedCommand {
   readonly argv: readonly string[];
   readonly rules: readonly PrefixRule[];
-  readonly parser: BashParser;
+  readonly parser: BashReader;
 }
 
 /** What is to be said about a command before any policy is looked at. */

@@ -1,4 +1,4 @@
-import type { BashParser } from "./bash.js";
+import type { BashReader } from "./bashReader.js";
 import { partsOf } from "./commandParts.js";
 import { isReadOnlyGit } from "./knownSafeGit.js";
 import { hasLong, hasShort, operands } from "./options.js";
@@ -20,7 +20,7 @@ import { isSystemProgram, programName } from "./program.js";
  * | `find *`, `git diff *`, `rg x *`, … unquoted | a file may be called `-delete` or `--pre=…` |
  * | `find . -d\elete`, `{-delete,-print}` | words are read as bash reads them |
  */
-export function isKnownSafe(argv: readonly string[], parser: BashParser, platform: NodeJS.Platform = process.platform): boolean {
+export function isKnownSafe(argv: readonly string[], parser: BashReader, platform: NodeJS.Platform = process.platform): boolean {
   return partsOf(argv, parser).every((part) => isSafePart(part, platform));
 }
 

@@ -1,6 +1,6 @@
 import path from "node:path";
 import type { ParsedCommand } from "../../approvals/model.js";
-import type { BashParser } from "./bash.js";
+import type { BashReader } from "./bashReader.js";
 import { classify } from "./classify.js";
 import { isFormatter } from "./formatters.js";
 import { operands } from "./options.js";
@@ -10,7 +10,7 @@ import { shellQuote } from "./shellQuote.js";
 type Words = readonly string[];
 
 /** What a command does, for display: its reads, searches and listings, with the noise around them left out. */
-export function parsedCommand(argv: Words, parser: BashParser): ParsedCommand[] {
+export function parsedCommand(argv: Words, parser: BashReader): ParsedCommand[] {
   const script = shellScript(argv);
   if (script === undefined) return [classify(argv, { cmd: shellQuote(argv), cwd: "" })];
   const commands = parser.plainCommands(script)?.map((command) => command.words) ?? [];

@@ -1,5 +1,5 @@
 import path from "node:path";
-import type { BashParser } from "./bash.js";
+import type { BashReader } from "./bashReader.js";
 import { type HeredocPatch, PATCH_PROGRAMS } from "./patchHeredoc.js";
 import { shellScript } from "./program.js";
 
@@ -9,7 +9,7 @@ export type PatchCall =
   | { readonly kind: "bare" };
 
 /** A shell call that is really a patch, to be applied in this process instead. */
-export function patchCall(argv: readonly string[], parser: BashParser): PatchCall | undefined {
+export function patchCall(argv: readonly string[], parser: BashReader): PatchCall | undefined {
   const [program = "", text, ...more] = argv;
   if (text === undefined) return looksLikePatch(program) ? { kind: "bare" } : undefined;
   if (PATCH_PROGRAMS.includes(program) && more.length === 0) return { kind: "patch", patch: text };

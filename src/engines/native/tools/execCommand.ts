@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import path from "node:path";
 import * as z from "zod/mini";
 import { formattedOutput, sessionAnswer } from "../../../exec/modelOutput.js";
-import { openBashParser } from "../../../exec/safety/bash.js";
+import { openBashReader } from "../../../exec/safety/bash.js";
 import { patchCall } from "../../../exec/safety/patchCall.js";
 import type { SessionReport } from "../../../exec/session.js";
 import { onTerminal } from "../../../exec/terminal.js";
@@ -68,7 +68,7 @@ async function* execCommand(args: string, desk: Desk): ToolRun {
     escalated: read.value.sandbox_permissions === "require_escalated",
     justification: justification ?? undefined,
   };
-  const patch = patchCall(request.argv, await openBashParser());
+  const patch = patchCall(request.argv, await openBashReader(request.argv));
   if (patch) return yield* patchThroughShell(patch, request, bench, ctx);
   const judged = yield* judge(request, bench, ctx);
   if ("refusal" in judged) return judged.refusal;

@@ -1,6 +1,6 @@
 import type { ApprovalSubject } from "../../../approvals/model.js";
 import { assessCommand, type Verdict } from "../../../exec/safety/assess.js";
-import { openBashParser } from "../../../exec/safety/bash.js";
+import { openBashReader } from "../../../exec/safety/bash.js";
 import { parsedCommand } from "../../../exec/safety/parsedCommand.js";
 import { shellQuote } from "../../../exec/safety/shellQuote.js";
 import type { CommandCall, ThreadEvent } from "../../../threads/model.js";
@@ -38,7 +38,7 @@ export async function* judge(
   bench: Workbench,
   ctx: ToolContext,
 ): AsyncGenerator<readonly ThreadEvent[], { readonly refusal: ToolResult } | { readonly work: Work; readonly permission: Permission }> {
-  const parser = await openBashParser();
+  const parser = await openBashReader(call.argv);
   const verdict = assessCommand({
     argv: call.argv,
     escalated: call.escalated,

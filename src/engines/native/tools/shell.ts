@@ -1,7 +1,7 @@
 import path from "node:path";
 import * as z from "zod/mini";
 import { shellAnswer, shellCommandAnswer } from "../../../exec/modelOutput.js";
-import { openBashParser } from "../../../exec/safety/bash.js";
+import { openBashReader } from "../../../exec/safety/bash.js";
 import { patchCall } from "../../../exec/safety/patchCall.js";
 import { patchThroughShell } from "./applyPatch.js";
 import { readArguments } from "./arguments.js";
@@ -54,7 +54,7 @@ async function* runScript(args: string, bench: Workbench, ctx: ToolContext): Too
 
 /** A shell call that is really a patch is applied in this process instead. */
 async function* run(call: ShellCall, bench: Workbench, ctx: ToolContext): ToolRun {
-  const patch = patchCall(call.argv, await openBashParser());
+  const patch = patchCall(call.argv, await openBashReader(call.argv));
   return yield* patch ? patchThroughShell(patch, { cwd: call.cwd, tool: call.tool }, bench, ctx) : runShell(call, bench, ctx);
 }
 
