@@ -33,6 +33,8 @@ export function progressText(event: ThreadEvent): string | undefined {
       return `Asking the model again (${event.attempt} of ${event.limit})`;
     case "historyCompacted":
       return "Summarised the earlier conversation";
+    case "reviewStarted":
+      return `Reviewing ${event.hint}`;
     case "warning":
     case "backgroundNote":
       return event.message;

@@ -31,6 +31,8 @@ function linesOf(event: ThreadEvent, stamp: { readonly threadId: ThreadId; reado
     }
     case "itemCompleted":
     case "tokenCount":
+    case "reviewStarted":
+    case "reviewEnded":
     case "turnAborted":
       return eventLines(event, stamp);
     case "threadConfigured":
@@ -74,6 +76,8 @@ const KEPT_EVENTS = new Set([
   "agent_reasoning_raw_content",
   "token_count",
   "context_compacted",
+  "entered_review_mode",
+  "exited_review_mode",
   "turn_aborted",
 ]);
 

@@ -1,6 +1,7 @@
 import type { ApprovalDecision, ApprovalSubject } from "../approvals/model.js";
 import type { ThreadId, TurnId } from "../lib/ids.js";
 import type { ThreadEvent, ThreadSettings, TurnInput } from "./model.js";
+import type { EngineOffers } from "./offers.js";
 import type { ThreadHistory, ThreadRecord } from "./store.js";
 
 export type EngineName = "native" | "scripted" | "codex";
@@ -12,6 +13,7 @@ export type EngineName = "native" | "scripted" | "codex";
 export interface Engine {
   readonly name: EngineName;
   openThread(opening: ThreadOpening): Promise<EngineThread>;
+  readonly offers?: EngineOffers;
   /** Ends what threads share. No thread is open any more. */
   close?(): Promise<void>;
 }
@@ -35,6 +37,11 @@ export interface EngineThread {
    * that end is `turnAborted` and everything the turn had started is gone by then. Never called while a turn runs.
    */
   run(input: TurnInput, ctx: TurnContext): AsyncIterable<readonly ThreadEvent[]>;
+  /**
+   * Gives the running turn more to consider; it is told as a user message of that turn. False when the turn takes nothing any
+   * more: it is ending, or it is a review or a summary.
+   */
+  steer?(text: string): Promise<boolean>;
   /** Ends what outlives turns: commands left running, servers. Called once, when the thread leaves memory. */
   close?(): Promise<void>;
 }

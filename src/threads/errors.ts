@@ -28,6 +28,27 @@ export class TooManyQueuedTurns extends AppError {
   }
 }
 
+export class NothingToSteer extends AppError {
+  readonly code = "nothing_to_steer";
+  constructor(threadId: ThreadId) {
+    super(`No turn of thread ${threadId} takes more instructions now. Send them as a reply instead.`);
+  }
+}
+
+export class ThreadInUse extends AppError {
+  readonly code = "thread_in_use";
+  constructor(threadId: ThreadId) {
+    super(`A turn runs or waits on thread ${threadId}. Wait for its answer or cancel it, then ask again.`);
+  }
+}
+
+export class InvalidCursor extends AppError {
+  readonly code = "invalid_cursor";
+  constructor() {
+    super("This is no cursor of the list of threads. Ask for the first page without one.");
+  }
+}
+
 /** The thread's file could not be written or read. */
 export class StorageFailed extends AppError {
   readonly code = "storage_failed";

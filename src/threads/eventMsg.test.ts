@@ -309,6 +309,21 @@ const PINS: { readonly [Type in ThreadEvent["type"]]: readonly Pin<Type>[] } = {
     },
   ],
   historyCompacted: [{ event: { type: "historyCompacted", message: "summary", replacement: [] }, msgs: ['{"type":"context_compacted"}'] }],
+  reviewStarted: [
+    {
+      event: { type: "reviewStarted", target: { type: "baseBranch", branch: "main" }, hint: "changes against main" },
+      msgs: ['{"type":"entered_review_mode","target":{"type":"baseBranch","branch":"main"},"user_facing_hint":"changes against main"}'],
+    },
+  ],
+  reviewEnded: [
+    {
+      event: { type: "reviewEnded", text: "Looks fine." },
+      msgs: [
+        '{"type":"exited_review_mode","review_output":{"findings":[],"overall_correctness":"","overall_explanation":"Looks fine.","overall_confidence_score":0}}',
+      ],
+    },
+    { event: { type: "reviewEnded", text: null }, msgs: ['{"type":"exited_review_mode","review_output":null}'] },
+  ],
   warning: [{ event: { type: "warning", message: "careful" }, msgs: ['{"type":"warning","message":"careful"}'] }],
   backgroundNote: [
     { event: { type: "backgroundNote", message: "by the way" }, msgs: ['{"type":"background_event","message":"by the way"}'] },

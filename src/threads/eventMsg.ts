@@ -118,6 +118,10 @@ export function eventMsgs(event: ThreadEvent, where: Where): EventMsg[] {
       return [{ type: "plan_update", explanation: event.explanation, plan: event.plan }];
     case "historyCompacted":
       return [{ type: "context_compacted" }];
+    case "reviewStarted":
+      return [{ type: "entered_review_mode", target: event.target, user_facing_hint: event.hint }];
+    case "reviewEnded":
+      return [{ type: "exited_review_mode", review_output: event.text === null ? null : reviewOutput(event.text) }];
     case "warning":
       return [{ type: "warning", message: event.message }];
     case "backgroundNote":
@@ -140,6 +144,11 @@ export function eventMsgs(event: ThreadEvent, where: Where): EventMsg[] {
     default:
       return assertNever(event);
   }
+}
+
+/** Reviewers answer in prose: there are no findings to list one by one. */
+function reviewOutput(text: string): Record<string, unknown> {
+  return { findings: [], overall_correctness: "", overall_explanation: text, overall_confidence_score: 0 };
 }
 
 function sessionConfigured({ threadId, settings, recordPath }: Extract<ThreadEvent, { type: "threadConfigured" }>): EventMsg {

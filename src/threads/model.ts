@@ -127,7 +127,19 @@ export interface ThreadSettings {
 
 export interface TurnInput {
   readonly text: string;
+  /** What the turn is, when it is not an answer to the text; the text is empty then. */
+  readonly work?: TurnWork | undefined;
 }
+
+export type TurnWork =
+  /** Replaces the thread's past by a summary of it. */
+  { readonly kind: "compact" } | { readonly kind: "review"; readonly target: ReviewTarget };
+
+export type ReviewTarget =
+  | { readonly type: "uncommittedChanges" }
+  | { readonly type: "baseBranch"; readonly branch: string }
+  | { readonly type: "commit"; readonly sha: string; readonly title?: string }
+  | { readonly type: "custom"; readonly instructions: string };
 
 /** An item of the model's conversation exactly as it went over the wire (`type` decides the rest). */
 export type RawItem = { readonly type: string } & Readonly<Record<string, unknown>>;
@@ -295,6 +307,9 @@ export type ThreadEvent =
   | { readonly type: "planUpdated"; readonly explanation: string | null; readonly plan: readonly PlanStep[] }
   /** The history was replaced by a summary; `replacement` is the new history. */
   | { readonly type: "historyCompacted"; readonly message: string; readonly replacement: readonly RawItem[] }
+  | { readonly type: "reviewStarted"; readonly target: ReviewTarget; readonly hint: string }
+  /** The verdict as text; null when the review was cut short. */
+  | { readonly type: "reviewEnded"; readonly text: string | null }
   | { readonly type: "warning"; readonly message: string }
   /** Something worth a line in a log, of no consequence to the turn. */
   | { readonly type: "backgroundNote"; readonly message: string }

@@ -2,7 +2,7 @@ import type { ApprovalDesk } from "../approvals/desk.js";
 import { AppError, describe } from "../lib/errors.js";
 import { type ThreadId, type TurnId, turnIdOf } from "../lib/ids.js";
 import type { EngineThread } from "./engine.js";
-import { TooManyQueuedTurns } from "./errors.js";
+import { NothingToSteer, TooManyQueuedTurns } from "./errors.js";
 import type { ThreadEvent, ThreadSettings } from "./model.js";
 import { outputTypeOf } from "./pairToolCalls.js";
 import { questionsOf } from "./questions.js";
@@ -74,6 +74,12 @@ export class Thread {
   reply(input: TurnRequest): Turn {
     if (this.#queue.length > MAX_QUEUED_TURNS) throw new TooManyQueuedTurns(this.id, MAX_QUEUED_TURNS);
     return this.#enqueue(new Turn(this.id, turnIdOf(String(this.#replies++)), input));
+  }
+
+  /** Gives the running turn more to consider. Throws `NothingToSteer`. */
+  async steer(text: string): Promise<void> {
+    const taken = this.#playing && (await this.#engineThread?.steer?.(text));
+    if (!taken) throw new NothingToSteer(this.id);
   }
 
   interrupt(): void {

@@ -3,7 +3,7 @@ import { describe } from "../lib/errors.js";
 import { newThreadId, type ThreadId, type TurnId } from "../lib/ids.js";
 import { Tasks } from "../lib/tasks.js";
 import type { Engine, EngineThread } from "./engine.js";
-import { ThreadNotFound } from "./errors.js";
+import { NothingToSteer, ThreadInUse, ThreadNotFound } from "./errors.js";
 import type { TurnLimits } from "./limits.js";
 import type { ThreadSettings } from "./model.js";
 import type { StoredSettings, StoredThread, ThreadStore } from "./store.js";
@@ -67,6 +67,23 @@ export class ThreadRegistry {
     const thread = this.#loaded.get(id) ?? (await this.#load(id, input.limits));
     input.limits?.check(thread.settings);
     return thread.reply(input);
+  }
+
+  /** Gives a running turn more to consider. Throws `NothingToSteer`. */
+  async steer(id: ThreadId, text: string): Promise<void> {
+    const thread = this.#loaded.get(id);
+    if (!thread) throw new NothingToSteer(id);
+    await thread.steer(text);
+  }
+
+  /** Takes a thread out of memory, so that its file may be moved. Throws `ThreadInUse` while a turn runs or waits. */
+  async putAway(id: ThreadId): Promise<void> {
+    if (this.#loading.has(id)) throw new ThreadInUse(id);
+    const thread = this.#loaded.get(id);
+    if (!thread) return;
+    if (thread.idleSince === undefined) throw new ThreadInUse(id);
+    this.#unload(id);
+    await this.#retired.settle();
   }
 
   /** Takes threads out of memory whose last turn is long past. */

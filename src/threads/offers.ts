@@ -1,0 +1,93 @@
+import type { ThreadId } from "../lib/ids.js";
+import type { ReasoningEffort, SandboxPolicy } from "./model.js";
+
+/** What an engine can do besides running turns. Whatever it cannot do rejects with an `AppError` that says what to do instead. */
+export interface EngineOffers {
+  readonly threads: ThreadCatalog;
+  readonly account: Account;
+  /** The models a call may name, the default one first. Asked anew each time. */
+  models(signal: AbortSignal): Promise<readonly ModelOffer[]>;
+  /** The settings in force in a folder, as config.toml would say them; keys, tokens and headers are masked. */
+  config(cwd: string): Promise<Readonly<Record<string, unknown>>>;
+  /** Runs one command in the sandbox it names, outside any thread, and ends with everything it started. */
+  runOnce(command: OneOffCommand, signal: AbortSignal): Promise<OneOffResult>;
+}
+
+/** The threads that are kept, loaded or not, newest first. */
+export interface ThreadCatalog {
+  /** Pages lose nothing and repeat nothing, however many threads began in one second. */
+  list(query: ThreadQuery): Promise<ThreadPage>;
+  /** A thread of its own with the same past; the other stays as it is. Throws `ThreadNotFound`. */
+  fork(id: ThreadId): Promise<ThreadId>;
+  /** Out of the list, and back when it is taken out again. Nothing is deleted. No turn runs on it. Throws `ThreadNotFound`. */
+  archive(id: ThreadId): Promise<void>;
+  unarchive(id: ThreadId): Promise<void>;
+}
+
+export interface ThreadQuery {
+  readonly limit: number;
+  /** `nextCursor` of the page before. Throws `InvalidCursor` for anything else. */
+  readonly cursor?: string | undefined;
+  readonly archived?: boolean | undefined;
+  /** Only threads that work in this folder. */
+  readonly cwd?: string | undefined;
+  /** Only threads whose beginning holds this text, in any case of letters. */
+  readonly search?: string | undefined;
+}
+
+export interface ThreadPage {
+  readonly threads: readonly ThreadSummary[];
+  /** Absent on the last page. */
+  readonly nextCursor?: string;
+}
+
+export interface ThreadSummary {
+  readonly id: ThreadId;
+  /** How the user began it, cut to a line. */
+  readonly preview: string;
+  readonly cwd: string;
+  /** ISO 8601. */
+  readonly startedAt: string;
+  readonly lastUsedAt: string;
+  readonly name?: string;
+}
+
+export interface ModelOffer {
+  readonly model: string;
+  readonly displayName: string;
+  readonly isDefault: boolean;
+  readonly reasoningEfforts: readonly ReasoningEffort[];
+}
+
+/** Who pays for the model. Keys and tokens are taken, never given out. */
+export interface Account {
+  state(): Promise<AccountState>;
+  loginWithKey(apiKey: string): Promise<void>;
+  /** The user opens the address, types the code there, and `state` tells when it is done. A second one ends the first. */
+  loginWithDeviceCode(): Promise<DeviceCode>;
+  logout(): Promise<void>;
+}
+
+export type AccountState =
+  | { readonly kind: "none"; readonly isNeeded: boolean; readonly remedy?: string }
+  | { readonly kind: "apiKey"; readonly source: string }
+  | { readonly kind: "chatgpt"; readonly email?: string; readonly plan?: string };
+
+export interface DeviceCode {
+  readonly url: string;
+  readonly code: string;
+}
+
+export interface OneOffCommand {
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  readonly sandboxPolicy: SandboxPolicy;
+  readonly timeoutMs: number;
+}
+
+export interface OneOffResult {
+  /** 124 after a time-out. */
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
