@@ -16,8 +16,11 @@ import type { About, Frame, Outlet } from "./wire.js";
 
 /** What the owner of a peer does with what comes in. */
 export interface PeerRole {
-  /** The result, or a thrown RpcError. The signal aborts when the request is cancelled or the peer closes. */
-  answer(request: IncomingRequest): Promise<unknown>;
+  /**
+   * The result, at once or as a promise of it, or a thrown RpcError. The signal aborts when the request is cancelled or the peer
+   * closes.
+   */
+  answer(request: IncomingRequest): unknown;
   notified(method: string, params: unknown): void;
   /** Something came that is no message; `reason` is for the log. */
   unreadable(reason: string): void;
@@ -209,13 +212,18 @@ export class JsonRpcPeer {
       if (served.silenced) this.outlet.unanswered?.(id);
       respond(silent ? undefined : text, { relatedTo: id, answer });
     };
-    this.role.answer(served).then(
-      (result) => finish(resultText(id, result), "given"),
-      (error: unknown) => {
-        const told = this.#toRpcError(method, error);
-        finish(errorText(id, told), answerKind(told));
-      },
-    );
+    const give = (result: unknown) => finish(resultText(id, result), "given");
+    const refuse = (error: unknown) => {
+      const told = this.#toRpcError(method, error);
+      finish(errorText(id, told), answerKind(told));
+    };
+    try {
+      const result = this.role.answer(served);
+      if (result instanceof Promise) result.then(give, refuse);
+      else give(result);
+    } catch (error) {
+      refuse(error);
+    }
   }
 
   #becomeIdle(): void {
@@ -254,7 +262,7 @@ class ServedRequest implements IncomingRequest {
   readonly params: unknown;
   /** Nothing more may be said to it: it was cancelled. */
   silenced = false;
-  readonly #abort = new AbortController();
+  #abort: AbortController | undefined;
 
   constructor({ id, method, params }: RequestMessage) {
     this.id = id;
@@ -264,10 +272,12 @@ class ServedRequest implements IncomingRequest {
 
   /** Dear to make, and most requests are answered without it. */
   get signal(): AbortSignal {
+    this.#abort ??= new AbortController();
     return this.#abort.signal;
   }
 
   abort(reason: Error): void {
+    this.#abort ??= new AbortController();
     this.#abort.abort(reason);
   }
 }

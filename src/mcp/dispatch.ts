@@ -10,13 +10,15 @@ import { isLogLevel, LOG_LEVELS } from "./logMessage.js";
 import type { Dispatch, Session } from "./session.js";
 import type { ToolDeclaration } from "./tools/tool.js";
 
-type Method = (session: Session, request: IncomingRequest) => Promise<unknown>;
+type Method = (session: Session, request: IncomingRequest) => unknown;
+
+const NOTHING = new JsonText({});
 
 /** What a client may ask. */
 const METHODS: Readonly<Record<string, Method>> = {
   initialize,
-  ping: async () => ({}),
-  "tools/list": async (session) => listOf(session.parts.tools),
+  ping: () => NOTHING,
+  "tools/list": (session) => listOf(session.parts.tools),
   "tools/call": callTool,
   "logging/setLevel": setLogLevel,
 };
@@ -24,7 +26,8 @@ const METHODS: Readonly<Record<string, Method>> = {
 export const MCP_DISPATCH: Dispatch = {
   answer(session, request) {
     const method = Object.hasOwn(METHODS, request.method) ? METHODS[request.method] : undefined;
-    return method ? method(session, request) : Promise.reject(methodNotFound(request.method));
+    if (!method) throw methodNotFound(request.method);
+    return method(session, request);
   },
 
   /** Notifications we do not know are ignored, as the protocol asks. */

@@ -10,7 +10,7 @@ import type { Place } from "./turnGate.js";
 
 /** What is done with what a client says; the table of methods is in dispatch.ts. */
 export interface Dispatch {
-  answer(session: Session, request: IncomingRequest): Promise<unknown>;
+  answer(session: Session, request: IncomingRequest): unknown;
   notified(session: Session, method: string, params: unknown): void;
   /** The channel is gone, though its session may come back on another. */
   left?(session: Session): void;

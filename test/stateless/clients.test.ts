@@ -44,7 +44,7 @@ describe.each(Object.entries(TRANSPORTS))("over %s", (_, surround) => {
         const approved = await client.call("codex", { ...ASKING, prompt: "!shell touch approved.txt" }, { onprogress });
         expect(approved).toMatchObject({ structuredContent: { content: "done" } });
         expect(client.questions).toEqual([expect.stringContaining("touch approved.txt")]);
-        expect(progress.length).toBeGreaterThan(2);
+        expect(progress.length).toBeGreaterThan(1);
         threadId = String(valueAt(approved, "structuredContent.threadId"));
 
         const abort = new AbortController();

@@ -12,6 +12,11 @@ export function sendJson(response: ServerResponse, text: string, { status, heade
   response.writeHead(status, withHeaders(own, headers)).end(text);
 }
 
+/** There is nobody to send anything to any more. */
+export function isGone({ destroyed, closed }: ServerResponse): boolean {
+  return destroyed || closed;
+}
+
 /** For every answer there is. A spread would be slower by more than all else that is done with headers. */
 export function withHeaders<T extends object>(own: T, also: Readonly<Record<string, string>>): T {
   return Object.assign(own, also);

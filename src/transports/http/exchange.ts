@@ -1,7 +1,9 @@
 import type { ServerResponse } from "node:http";
 import type { RequestId } from "../../jsonrpc/message.js";
 import type { About } from "../../jsonrpc/wire.js";
-import { HttpRefusal, SESSION_OVER, sendJson, sendRefusal } from "./answers.js";
+import { HttpRefusal, isGone, SESSION_OVER, sendJson, sendRefusal } from "./answers.js";
+import { answersTogether } from "./answersTogether.js";
+import { LateAnswers, Waiting } from "./lateAnswers.js";
 import type { Exchange, Outbox } from "./outbox.js";
 import { openSse } from "./sse.js";
 
@@ -39,63 +41,72 @@ export class JsonExchange implements Exchange {
 
 /** After this long without an answer a POST becomes a stream, so that nobody on the way takes it for dead. */
 const BECOMES_STREAM_AFTER_MS = 1_000;
+const lateAnswers = new LateAnswers(BECOMES_STREAM_AFTER_MS);
 
 /**
  * A POST of a client that follows the specification: one JSON body if the answer is there before anything else had to be said,
  * else a stream of everything about its request, the answer last.
  */
-export class LazyExchange implements Exchange {
+export class LazyExchange extends Waiting implements Exchange {
   readonly ids: readonly RequestId[];
-  readonly #name: string;
-  #timer: NodeJS.Timeout | undefined;
+  #name: string | undefined;
   #state: "waiting" | "streaming" | "answered" | "abandoned" = "waiting";
 
   constructor(
     private readonly response: ServerResponse,
     private readonly options: ExchangeOptions & { readonly primed: boolean },
   ) {
+    super();
     this.ids = options.ids;
-    this.#name = options.outbox.newStreamName("own");
-    // Most requests are answered in the same turn of the event loop, and a timer for each would cost more than their answers.
-    setImmediate(() => this.#limitWaiting());
-    response.on("close", () => {
-      clearTimeout(this.#timer);
-      // Without an event's id the client cannot come back for a stream of its own: what is left to say goes to the session's streams.
-      if (this.#state === "waiting") this.#state = "abandoned";
-    });
+    lateAnswers.begin(this);
   }
 
   get stream(): string | undefined {
-    return this.#state === "abandoned" ? undefined : this.#name;
+    this.#noticeDeparture();
+    return this.#state === "abandoned" ? undefined : this.#ownName;
   }
 
   spoken(): void {
-    if (this.#state === "waiting") this.#openStream();
+    this.#becomeStream();
+  }
+
+  waitedLong(): void {
+    this.#becomeStream();
   }
 
   answered(text: string, about: About): boolean {
-    clearTimeout(this.#timer);
     if (this.#state !== "waiting") return false;
-    this.#state = "answered";
+    this.#stopWaiting("answered");
     return sendAnswer(this.response, text, { about, headers: this.options.headers });
   }
 
   givenUp(): void {
-    clearTimeout(this.#timer);
     if (this.#state !== "waiting") return;
-    this.#state = "answered";
+    this.#stopWaiting("answered");
     sendSessionOver(this.response, this.options);
   }
 
-  #limitWaiting(): void {
-    if (this.#state === "waiting") this.#timer = setTimeout(() => this.#openStream(), BECOMES_STREAM_AFTER_MS);
+  get #ownName(): string {
+    this.#name ??= this.options.outbox.newStreamName("own");
+    return this.#name;
   }
 
-  #openStream(): void {
-    clearTimeout(this.#timer);
-    this.#state = "streaming";
+  /** Without an event's id a client cannot come back for a stream of its own: what is left to say goes to the session's streams. */
+  #noticeDeparture(): void {
+    if (this.#state === "waiting" && isGone(this.response)) this.#stopWaiting("abandoned");
+  }
+
+  #becomeStream(): void {
+    this.#noticeDeparture();
+    if (this.#state !== "waiting") return;
+    this.#stopWaiting("streaming");
     const { outbox, headers, primed } = this.options;
-    openSse(this.response, outbox, { kind: "own", name: this.#name, headers, primed });
+    openSse(this.response, outbox, { kind: "own", name: this.#ownName, headers, primed });
+  }
+
+  #stopWaiting(state: "streaming" | "answered" | "abandoned"): void {
+    lateAnswers.end(this);
+    this.#state = state;
   }
 }
 
@@ -125,17 +136,17 @@ export class StreamExchange implements Exchange {
 }
 
 function sendSessionOver(response: ServerResponse, { ids, headers }: ExchangeOptions): void {
-  if (response.destroyed || response.closed) return;
+  if (isGone(response)) return;
   const [id] = ids;
   sendRefusal(response, new HttpRefusal({ ...SESSION_OVER, ...(id === undefined ? {} : { id }) }), headers);
 }
 
 /** False when there is nobody to send it to any more. */
 function sendAnswer(response: ServerResponse, text: string, options: { about: About; headers: Readonly<Record<string, string>> }): boolean {
-  if (response.destroyed || response.closed) return false;
+  if (isGone(response)) return false;
   const { about, headers } = options;
   if (about.answer === "refused as busy")
     sendJson(response, text, { status: 429, headers: { ...headers, "retry-after": BUSY_RETRY_AFTER_SECONDS } });
-  else sendJson(response, text, { status: 200, headers });
+  else answersTogether.send(response, text, { status: 200, headers });
   return true;
 }

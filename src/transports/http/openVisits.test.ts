@@ -2,7 +2,7 @@ import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import { expect, it } from "vitest";
 import type { Admission } from "./access/admission.js";
-import { OpenVisits } from "./openVisits.js";
+import { OpenVisit, OpenVisits } from "./openVisits.js";
 
 function request(token: string): IncomingMessage {
   const made = new IncomingMessage(new Socket());
@@ -13,10 +13,14 @@ function request(token: string): IncomingMessage {
 it("connections whose token is no good any more are ended, the others and those that are over are not", async () => {
   const visits = new OpenVisits();
   const ended: string[] = [];
-  const begin = (token: string) => visits.begin({ request: request(token), end: () => ended.push(token) });
+  const begin = (token: string) => {
+    const visit = new OpenVisit(request(token), { destroy: () => ended.push(token) });
+    visits.begin(visit);
+    return visit;
+  };
   begin("good");
   begin("withdrawn");
-  begin("withdrawn, but over")();
+  visits.end(begin("withdrawn, but over"));
   const admit = ({ headers }: IncomingMessage): Admission =>
     headers.authorization?.startsWith("withdrawn")
       ? { answer: { status: 401, headers: {}, body: "" } }

@@ -36,9 +36,12 @@ type Said = Message | readonly Message[];
 
 /** By what is said itself; the header alone is of somebody who forgot to. */
 function isStateless(said: Said, request: IncomingMessage): boolean {
-  const messages = isBatch(said) ? said : [said];
-  const claims = messages.some((message) => "params" in message && claimsVersion(message.params));
+  const claims = isBatch(said) ? said.some(namesItsVersion) : namesItsVersion(said);
   return claims || (namesStatelessVersion(request) && !initializes(said));
+}
+
+function namesItsVersion(message: Message): boolean {
+  return "params" in message && claimsVersion(message.params);
 }
 
 function postWithoutSession(

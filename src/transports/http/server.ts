@@ -7,7 +7,7 @@ import type { Gate } from "./access/gate.js";
 import { HTTP_RPC, HttpRefusal, sendJson, sendRefusal } from "./answers.js";
 import { Connections } from "./connections.js";
 import { visitEndpoint } from "./endpoint.js";
-import type { OpenVisits } from "./openVisits.js";
+import { OpenVisit, type OpenVisits } from "./openVisits.js";
 import type { EndpointRules, Visit } from "./visit.js";
 
 const KEEP_ALIVE_MS = 65_000;
@@ -122,46 +122,64 @@ function reasonOf(error: unknown): string {
 
 function receive(request: IncomingMessage, response: ServerResponse, options: HttpServerOptions): void {
   const began = performance.now();
+  const visit = new OpenVisit(request, response);
   // `on`, here and wherever every request comes by: what happens once anyway need not be watched over by `once`.
-  response.on("close", () =>
+  response.on("close", () => {
+    options.visits.end(visit);
     options.served({
       method: request.method ?? "",
       route: routeOf(request, options),
       status: response.statusCode,
       ms: performance.now() - began,
-    }),
-  );
+    });
+  });
   const admission = options.gate.admit(request);
   if (admission instanceof Promise)
     admission
-      .then((decided) => serve(request, response, { admission: decided, options }))
+      .then((decided) => attend(request, response, { admission: decided, visit, options }))
       .catch((error: unknown) => fail(response, error, options));
-  else serve(request, response, { admission, options }).catch((error: unknown) => fail(response, error, options));
+  else attend(request, response, { admission, visit, options });
 }
 
-async function serve(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { admission, options }: { admission: Admission; options: HttpServerOptions },
-): Promise<void> {
+interface Attendance {
+  readonly admission: Admission;
+  readonly visit: OpenVisit;
+  readonly options: HttpServerOptions;
+}
+
+/** Most of what is served is there at once; what takes longer fails in the same way. */
+function attend(request: IncomingMessage, response: ServerResponse, { admission, visit, options }: Attendance): void {
   if ("answer" in admission) {
     const { status, headers, body } = admission.answer;
     if (status >= 400) options.refused(status);
-    return void response.writeHead(status, headers).end(body);
+    response.writeHead(status, headers).end(body);
+    return;
   }
-  const { visitor, headers } = admission;
-  const { rules } = options;
-  response.on("close", options.visits.begin({ request, end: () => response.destroy() }));
+  const failed = (error: unknown) => {
+    if (!(error instanceof HttpRefusal)) fail(response, error, options);
+    else if (!response.headersSent) sendRefusal(response, error, admission.headers);
+  };
+  options.visits.begin(visit);
   try {
-    const path = pathOf(request);
-    if (path === "/mcp" || path === "/") return await visitEndpoint(request, response, { visitor, headers, rules });
-    const route = Object.hasOwn(options.routes, path) ? options.routes[path] : undefined;
-    if (!route) throw new HttpRefusal({ status: 404, code: HTTP_RPC.refused, message: `Nothing is served at ${path}; MCP is at /mcp` });
-    await route(request, response, admission);
+    serve(request, response, { admitted: admission, options })?.catch(failed);
   } catch (error) {
-    if (!(error instanceof HttpRefusal)) throw error;
-    if (!response.headersSent) sendRefusal(response, error, headers);
+    failed(error);
   }
+}
+
+function serve(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { admitted, options }: { admitted: Visit; options: HttpServerOptions },
+): void | Promise<void> {
+  const path = pathOf(request);
+  if (path === "/mcp" || path === "/") {
+    const { visitor, headers } = admitted;
+    return visitEndpoint(request, response, { visitor, headers, rules: options.rules });
+  }
+  const route = Object.hasOwn(options.routes, path) ? options.routes[path] : undefined;
+  if (!route) throw new HttpRefusal({ status: 404, code: HTTP_RPC.refused, message: `Nothing is served at ${path}; MCP is at /mcp` });
+  return route(request, response, admitted);
 }
 
 /** The paths that are served; any other is the client's own invention. */
@@ -184,7 +202,9 @@ function upgrade(request: IncomingMessage, { socket, head, options }: { socket: 
     const path = pathOf(request);
     if (!options.upgrade || (path !== "/mcp" && path !== "/"))
       return refuseUpgrade(socket, { status: 404, headers: {}, body: "WebSocket is served at /mcp\n" });
-    socket.once("close", options.visits.begin({ request, end: () => socket.destroy() }));
+    const visit = new OpenVisit(request, socket);
+    options.visits.begin(visit);
+    socket.once("close", () => options.visits.end(visit));
     options.upgrade(request, socket, head, admission);
   };
   const fallen = (error: unknown) => {

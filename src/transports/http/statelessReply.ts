@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { deferred } from "../../lib/deferred.js";
-import { sendJson } from "./answers.js";
+import { answersTogether } from "./answersTogether.js";
 import { BUSY_RETRY_AFTER_SECONDS } from "./exchange.js";
 import { EVENT_STREAM_HEADERS } from "./sse.js";
 
@@ -75,7 +75,7 @@ export class StatelessReply {
     this.options.streams.delete(this);
     if (streaming) return void this.response.end(frame(text));
     const { headers } = this.options;
-    sendJson(this.response, text, {
+    answersTogether.send(this.response, text, {
       status,
       headers: status === 429 ? { ...headers, "retry-after": BUSY_RETRY_AFTER_SECONDS } : headers,
     });

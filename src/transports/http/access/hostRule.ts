@@ -17,6 +17,8 @@ export interface HostSettings {
 export class HostRule {
   readonly #named: ReadonlySet<HostName>;
   readonly #reach: Reach;
+  /** The header that was found fine last: nearly all requests have the same. */
+  #fine: string | undefined;
 
   constructor({ host, allowedHosts }: HostSettings) {
     this.#reach = reachOf(host);
@@ -29,9 +31,12 @@ export class HostRule {
     const { host: header } = request.headers;
     if (header === undefined) return "The request has no Host header.";
     if (isRepeated(request, "host")) return "The request has more than one Host header.";
+    if (header === this.#fine) return undefined;
     const host = hostOfAuthority(header);
     if (host === undefined) return "The Host header is not a host with an optional port.";
-    return this.#allows(host) ? undefined : `The host ${host} is not one this server answers to. --allow-host ${host} would add it.`;
+    if (!this.#allows(host)) return `The host ${host} is not one this server answers to. --allow-host ${host} would add it.`;
+    this.#fine = header;
+    return undefined;
   }
 
   #allows(host: HostName): boolean {
