@@ -37,6 +37,8 @@ export interface EngineThread {
    * that end is `turnAborted` and everything the turn had started is gone by then. Never called while a turn runs.
    */
   run(input: TurnInput, ctx: TurnContext): AsyncIterable<readonly ThreadEvent[]>;
+  /** Commands outlive the turns that began them, and would end with the thread. */
+  readonly keepsRunning?: boolean;
   /**
    * Gives the running turn more to consider; it is told as a user message of that turn. False when the turn takes nothing any
    * more: it is ending, or it is a review or a summary.

@@ -55,6 +55,16 @@ export class Thread {
     return this.#playing ? undefined : this.#lastUsed;
   }
 
+  /** A turn runs or waits. One that has ended may still be tidied up after. */
+  get isInUse(): boolean {
+    return this.#queue.some(({ ended }) => !ended);
+  }
+
+  /** Something outlives its turns that would end with it. */
+  get keepsRunning(): boolean {
+    return this.#engineThread?.keepsRunning ?? false;
+  }
+
   /** The first turn, which also shows how the thread opened. */
   begin(input: TurnRequest, turnId: TurnId): Turn {
     this.#untold = [

@@ -4,7 +4,7 @@ import { settingsIn } from "../../test/support/rollouts.js";
 import { historyOf } from "../../test/support/turns.js";
 import { ApprovalDesk } from "../approvals/desk.js";
 import { newThreadId, turnIdOf } from "../lib/ids.js";
-import { ThreadNotFound } from "./errors.js";
+import { ThreadInUse, ThreadNotFound } from "./errors.js";
 import type { ThreadSettings } from "./model.js";
 import type { StoredSettings } from "./store.js";
 import { ThreadRegistry } from "./threadRegistry.js";
@@ -157,6 +157,36 @@ describe("an idle thread", () => {
     expect(scene.threads.loadedCount).toBe(0);
     const reply = await scene.threads.reply(threadId, { text: "two" });
     expect([await reply.outcome, scene.store.sought, scene.threads.loadedCount]).toEqual([completed("two"), [threadId], 1]);
+  });
+
+  it("leaves memory when 128 are there and another comes, unless a turn or a command runs on it", async () => {
+    await using scene = new Scene();
+    const { threads, store } = scene;
+    const ended = async (turn: Turn) => {
+      await turn.outcome;
+      await threads.settle();
+      return turn.threadId;
+    };
+    const first = await ended(await scene.start("one"));
+    const used = await ended(await scene.start("one that is used again"));
+    const keeping = await ended(await scene.start("leaves a command running"));
+    for (let n = 0; n < 125; n++) await ended(await scene.start(`thread ${n}`));
+    await ended(await threads.reply(used, { text: "again" }));
+    expect(threads.loadedCount).toBe(128);
+    await ended(await scene.start("one more"));
+    for (const id of [used, keeping, first]) await ended(await threads.reply(id, { text: "still there?" }));
+    expect(store.sought).toEqual([first]);
+  });
+
+  it("can be put away, once its turn has ended and not before", async () => {
+    await using scene = new Scene();
+    const turn = await scene.start("hold");
+    await begun(turn);
+    await expect(scene.threads.putAway(turn.threadId)).rejects.toThrow(ThreadInUse);
+    scene.engine.letGo();
+    await turn.outcome;
+    await scene.threads.putAway(turn.threadId);
+    expect(scene.threads.loadedCount).toBe(0);
   });
 
   it("is none while a turn runs, however long", async () => {

@@ -13,6 +13,9 @@ import type { Turn, TurnRequest } from "./turn.js";
 /** How often idle threads are looked for: about as often as they may be found, within reason. */
 const SWEEP_MS = { least: 1_000, most: 60_000 };
 
+/** Beyond this many, threads that nobody uses are read from their files again when they are named. */
+const MOST_IN_MEMORY = 128;
+
 export interface RegistryOptions {
   readonly engine: Engine;
   readonly store: ThreadStore;
@@ -33,6 +36,7 @@ export interface FirstTurnRequest extends TurnRequest {
 
 /** The threads this process has loaded. One that is not loaded comes back from the store when it is named. */
 export class ThreadRegistry {
+  /** The one that was used last is the last. */
   readonly #loaded = new Map<ThreadId, Thread>();
   readonly #loading = new Map<ThreadId, Promise<Thread>>();
   /** Threads of the engine that are being ended. */
@@ -66,7 +70,10 @@ export class ThreadRegistry {
   async reply(id: ThreadId, input: TurnRequest): Promise<Turn> {
     const thread = this.#loaded.get(id) ?? (await this.#load(id, input.limits));
     input.limits?.check(thread.settings);
-    return thread.reply(input);
+    const turn = thread.reply(input);
+    this.#loaded.delete(id);
+    this.#loaded.set(id, thread);
+    return turn;
   }
 
   /** Gives a running turn more to consider. Throws `NothingToSteer`. */
@@ -81,7 +88,8 @@ export class ThreadRegistry {
     if (this.#loading.has(id)) throw new ThreadInUse(id);
     const thread = this.#loaded.get(id);
     if (!thread) return;
-    if (thread.idleSince === undefined) throw new ThreadInUse(id);
+    if (thread.isInUse) throw new ThreadInUse(id);
+    await thread.settle();
     this.#unload(id);
     await this.#retired.settle();
   }
@@ -111,6 +119,14 @@ export class ThreadRegistry {
     await this.#retired.settle();
   }
 
+  /** However many threads are used in a day, those that wait to be used again take a bounded share of memory. */
+  #makeRoom(): void {
+    for (const [id, thread] of this.#loaded) {
+      if (this.#loaded.size < MOST_IN_MEMORY) return;
+      if (thread.idleSince !== undefined && !thread.keepsRunning) this.#unload(id);
+    }
+  }
+
   #unload(id: ThreadId): void {
     this.#loaded.get(id)?.close();
     this.#loaded.delete(id);
@@ -120,6 +136,7 @@ export class ThreadRegistry {
     const retire = (engineThread: EngineThread) => this.#retire(engineThread);
     const reload = () => this.#reopen(parts.id, parts.settings);
     const thread = new Thread({ ...parts, desk: this.options.desk, retire, reload });
+    this.#makeRoom();
     this.#loaded.set(parts.id, thread);
     return thread;
   }

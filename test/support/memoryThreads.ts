@@ -86,7 +86,7 @@ export class MemoryRecord implements ThreadRecord {
 
 /**
  * An engine in memory that does what its input says: `hold` waits to be let go, `hang` waits to be interrupted, `ignore` does not
- * even heed that, `throw` throws, `vanish` stops without an end; anything else is answered.
+ * even heed that, `throw` throws, `vanish` stops without an end, `leaves a command running` does that; anything else is answered.
  */
 export class ObedientEngine implements Engine {
   readonly name = "scripted";
@@ -97,7 +97,15 @@ export class ObedientEngine implements Engine {
 
   async openThread(opening: ThreadOpening): Promise<EngineThread> {
     this.opened.push(opening);
-    return { opening: [{ type: "contextItem", item: message("developer", "context") }], run: (input, ctx) => this.#run(input, ctx) };
+    const thread = {
+      opening: [{ type: "contextItem" as const, item: message("developer", "context") }],
+      keepsRunning: false,
+      run: (input: TurnInput, ctx: TurnContext) => {
+        thread.keepsRunning = input.text === "leaves a command running";
+        return this.#run(input, ctx);
+      },
+    };
+    return thread;
   }
 
   /** Lets the turn that has held longest go on. */

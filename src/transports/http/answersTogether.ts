@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { type AnswerOptions, isGone, sendJson } from "./answers.js";
+import { pacer } from "./pacer.js";
 
 interface Ready {
   readonly response: ServerResponse;
@@ -15,7 +16,9 @@ class AnswersTogether {
   #ready: Ready[] = [];
 
   send(response: ServerResponse, text: string, options: AnswerOptions): void {
-    if (this.#ready.push({ response, text, options }) === 1) setImmediate(() => this.#sendAll());
+    // Streams that are being served would have their turns first, and an answer is not to wait for those.
+    if (pacer.isBusy) sendJson(response, text, options);
+    else if (this.#ready.push({ response, text, options }) === 1) setImmediate(() => this.#sendAll());
   }
 
   #sendAll(): void {

@@ -3,7 +3,7 @@ import type { RequestId } from "../../jsonrpc/message.js";
 import type { About, Outlet } from "../../jsonrpc/wire.js";
 import { type Deferred, deferred } from "../../lib/deferred.js";
 import { type Kept, KeptMessages } from "./keptMessages.js";
-import { Pacer } from "./pacer.js";
+import { pacer } from "./pacer.js";
 import { type Carrier, Stream, type StreamKind } from "./stream.js";
 
 /** What a message may weigh in one write: enough to be fast, little enough to notice soon that a client does not read. */
@@ -11,11 +11,8 @@ const WRITE_LENGTH = 64 * 1024;
 
 /** What a session may say before it lets others have their turn. */
 const TURN_LENGTH = 16 * 1024;
-/** For all sessions: there is one event loop. */
-const pacer = new Pacer();
 
 /** What happens to a stream that is behind by more than its queue. */
-
 export type LagPolicy = "disconnect" | "drop-oldest";
 
 export interface OutboxLimits {

@@ -7,6 +7,11 @@ export class Pacer {
   readonly #waiting = new Set<() => void>();
   #state: "idle" | "working" = "idle";
 
+  /** Somebody waits for a turn, or has it. */
+  get isBusy(): boolean {
+    return this.#state === "working";
+  }
+
   /** Runs the work in one of the next turns of the event loop. Asking again before that changes nothing. */
   soon(work: () => void): void {
     this.#waiting.add(work);
@@ -34,3 +39,6 @@ export class Pacer {
     takeTurn();
   }
 }
+
+/** For all sessions: there is one event loop. */
+export const pacer: Pacer = new Pacer();
