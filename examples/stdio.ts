@@ -29,7 +29,11 @@ try {
   const { tools } = await client.listTools();
   assert.deepEqual(
     tools.map(({ name }) => name),
-    ["codex", "codex-reply"],
+    [
+      "codex",
+      "codex-reply",
+      ...["review", "steer", "compact", "threads", "exec", "models", "account", "config"].map((name) => `codex-${name}`),
+    ],
   );
 
   const progress: (string | undefined)[] = [];

@@ -1,7 +1,20 @@
 // Writes src/mcp/tools/schemas.generated.json from the declarations in schemas.ts; with --check only says whether it is up to date.
 import { readFileSync, writeFileSync } from "node:fs";
 import * as z from "zod/mini";
-import { CodexArguments, CodexReplyArguments, ThreadAnswer } from "../src/mcp/tools/schemas.js";
+import {
+  AccountArguments,
+  CodexArguments,
+  CodexReplyArguments,
+  CompactArguments,
+  ConfigArguments,
+  ExecAnswer,
+  ExecArguments,
+  ModelsArguments,
+  ReviewArguments,
+  SteerArguments,
+  ThreadAnswer,
+  ThreadsArguments,
+} from "../src/mcp/tools/schemas.js";
 
 const file = "src/mcp/tools/schemas.generated.json";
 
@@ -18,7 +31,22 @@ function withoutExtras(properties: Record<string, unknown> | undefined): unknown
   });
 }
 
-const text = `${JSON.stringify({ codexInput: jsonSchema(CodexArguments), codexReplyInput: jsonSchema(CodexReplyArguments), answer: jsonSchema(ThreadAnswer) }, null, 2)}\n`;
+const schemas = {
+  codexInput: CodexArguments,
+  codexReplyInput: CodexReplyArguments,
+  answer: ThreadAnswer,
+  reviewInput: ReviewArguments,
+  steerInput: SteerArguments,
+  compactInput: CompactArguments,
+  threadsInput: ThreadsArguments,
+  execInput: ExecArguments,
+  execAnswer: ExecAnswer,
+  modelsInput: ModelsArguments,
+  accountInput: AccountArguments,
+  configInput: ConfigArguments,
+};
+const generated = Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, jsonSchema(schema)]));
+const text = `${JSON.stringify(generated, null, 2)}\n`;
 if (!process.argv.includes("--check")) writeFileSync(file, text);
 else if (readFileSync(file, "utf8") !== text) {
   console.error(`${file} is out of date: node scripts/run-ts.mjs scripts/generate-tool-schemas.ts`);

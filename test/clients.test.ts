@@ -7,6 +7,7 @@ import { installPacked, type PackedPackage } from "./support/packedPackage.js";
 import { runToEnd } from "./support/runToEnd.js";
 import { valueAt } from "./support/scenario.js";
 import { type Stage, setStage, stageEnvironment } from "./support/stage.js";
+import { TOOL_NAMES } from "./support/toolPins.js";
 
 const INSTALL_TIMEOUT_MS = 180_000;
 
@@ -28,7 +29,7 @@ describe.concurrent.each(Object.entries(OFFICIAL_CLIENTS))("the packed server wi
     expect(connection.client.getServerVersion()).toMatchObject({ name: "codex-mcp-server", title: "Codex" });
     expect(connection.client.getServerCapabilities()).toEqual({ logging: {}, tools: { listChanged: true } });
     const { tools } = await connection.client.listTools();
-    expect(tools.map(({ name }) => name)).toEqual(["codex", "codex-reply"]);
+    expect(tools.map(({ name }) => name)).toEqual(TOOL_NAMES);
     expect(await connection.client.ping()).toEqual({});
   });
 
@@ -99,7 +100,7 @@ describe("the packed server with the inspector's command line", { timeout: INSTA
   }
 
   it("lists its tools", async () => {
-    expect(await inspect("--method", "tools/list")).toMatchObject({ tools: [{ name: "codex" }, { name: "codex-reply" }] });
+    expect(await inspect("--method", "tools/list")).toMatchObject({ tools: TOOL_NAMES.map((name) => ({ name })) });
   });
 
   it("answers a call", async () => {

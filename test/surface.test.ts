@@ -2,46 +2,15 @@ import os from "node:os";
 import { describe, expect, it } from "vitest";
 import manifest from "../package.json" with { type: "json" };
 import { RPC } from "../src/jsonrpc/errors.js";
+import { TOOL_SETS } from "../src/mcp/tools/catalog.js";
 import { MAIN } from "./support/mcpServer.js";
 import { MemorySession } from "./support/memorySession.js";
 import { runToEnd } from "./support/runToEnd.js";
 import { isRecord, valueAt } from "./support/scenario.js";
 import { type Stage, setStage } from "./support/stage.js";
+import { CODEX_TOOLS, OWN_TOOLS } from "./support/toolPins.js";
 
 // What clients and scripts rely on, written out: a change here is a change for them, and belongs into the changelog.
-
-const TEXT = { type: "string" };
-const ANSWER = { properties: { threadId: TEXT, content: TEXT }, required: ["threadId", "content"], type: "object" };
-
-const TOOLS = [
-  {
-    inputSchema: {
-      properties: {
-        "approval-policy": { type: "string", enum: ["untrusted", "on-failure", "on-request", "never"] },
-        "base-instructions": TEXT,
-        "compact-prompt": TEXT,
-        config: { type: "object", additionalProperties: true },
-        cwd: TEXT,
-        "developer-instructions": TEXT,
-        model: TEXT,
-        profile: TEXT,
-        prompt: TEXT,
-        sandbox: { type: "string", enum: ["read-only", "workspace-write", "danger-full-access"] },
-      },
-      required: ["prompt"],
-      type: "object",
-    },
-    name: "codex",
-    outputSchema: ANSWER,
-    title: "Codex",
-  },
-  {
-    inputSchema: { properties: { conversationId: TEXT, prompt: TEXT, threadId: TEXT }, required: ["prompt"], type: "object" },
-    name: "codex-reply",
-    outputSchema: ANSWER,
-    title: "Codex Reply",
-  },
-];
 
 function withoutDescriptions(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutDescriptions);
@@ -51,10 +20,13 @@ function withoutDescriptions(value: unknown): unknown {
 }
 
 describe("the wire", () => {
-  it("tools: names, order, schemas", async () => {
-    await using client = new MemorySession();
+  it.each([
+    ["codex", [...CODEX_TOOLS, ...OWN_TOOLS]],
+    ["codex-original", CODEX_TOOLS],
+  ] as const)("tools of the set %s: names, order, schemas", async (set, pinned) => {
+    await using client = new MemorySession({ parts: { tools: TOOL_SETS[set] } });
     const { result } = await client.request("tools/list");
-    expect(JSON.stringify(withoutDescriptions(result))).toBe(JSON.stringify({ tools: TOOLS }));
+    expect(JSON.stringify(withoutDescriptions(result))).toBe(JSON.stringify({ tools: pinned }));
   });
 
   it("the answer to initialize", async () => {

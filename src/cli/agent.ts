@@ -6,9 +6,8 @@ import { trailed } from "../mcp/telemetry/callTrail.js";
 import { NO_TELEMETRY, type Telemetry } from "../mcp/telemetry/telemetry.js";
 import { ThreadAccess } from "../mcp/threadAccess.js";
 import type { Agent, AskedSettings } from "../mcp/tools/agent.js";
-import { codexTool } from "../mcp/tools/codex.js";
-import { codexReplyTool } from "../mcp/tools/codexReply.js";
 import type { ToolAction } from "../mcp/tools/tool.js";
+import { toolActions } from "../mcp/tools/toolActions.js";
 import { OwnerFiles } from "../rollouts/owners.js";
 import { RolloutStore } from "../rollouts/store.js";
 import type { ThreadSettings } from "../threads/model.js";
@@ -55,6 +54,7 @@ export function openAgent(options: AgentOptions): OpenAgent {
   });
   const agent: Agent = {
     engineName: engine.name,
+    offers: engine.offers,
     threads,
     approvals: { desk, fallback: options.approvalFallback, emptyForms },
     access,
@@ -67,10 +67,7 @@ export function openAgent(options: AgentOptions): OpenAgent {
     },
   };
   return {
-    actions: new Map([
-      ["codex", trailed("codex", codexTool(agent), telemetry)],
-      ["codex-reply", trailed("codex-reply", codexReplyTool(agent), telemetry)],
-    ]),
+    actions: new Map([...toolActions(agent)].map(([name, action]) => [name, trailed(name, action, telemetry)])),
     access,
     get threadsLoaded() {
       return threads.loadedCount;

@@ -1,5 +1,9 @@
-import { createNativeEngine } from "../engines/native/engine.js";
+import type { SettingsResolver } from "../config/resolve.js";
+import { lazyCatalog, lazyOffers } from "../engines/lazyOffers.js";
+import { createNativeEngine, type NativeEngineOptions } from "../engines/native/engine.js";
 import { lazily } from "../lib/lazily.js";
+import { VERSION } from "../lib/version.js";
+import { NotOffered } from "../mcp/tools/own/errors.js";
 import { userAgent } from "../mcp/userAgent.js";
 import type { Engine, EngineName } from "../threads/engine.js";
 
@@ -10,6 +14,7 @@ export interface EngineOptions {
   readonly serverCwd: string;
   readonly sandboxBin?: string;
   readonly codexBin?: string;
+  readonly settings: Pick<SettingsResolver, "forNewThread" | "stated">;
   /** Files of the server that no command may read. */
   readonly secretFiles?: readonly string[];
   readonly report: (line: string) => void;
@@ -21,14 +26,15 @@ export function openEngine(options: EngineOptions): Engine {
     case "codex":
       return loadedWithFirstThread("codex", async () => {
         const { createCodexEngine } = await import("../engines/codex/engine.js");
-        return createCodexEngine({ ...options, cwd: options.serverCwd });
+        const { settings, serverCwd: cwd } = options;
+        return createCodexEngine({ ...options, cwd, defaults: () => ({ ...settings.forNewThread({}), stated: settings.stated({}) }) });
       });
     case "native":
-      return createNativeEngine({ ...options, userAgent: userAgent(options.env) });
+      return createNativeEngine({ ...options, userAgent: userAgent(options.env), offers: offerSources(options) });
     case "scripted":
       return loadedWithFirstThread("scripted", async () => {
         const { createScriptedEngine } = await import("../engines/native/scriptedEngine.js");
-        return createScriptedEngine(options);
+        return createScriptedEngine({ ...options, offers: offerSources(options) });
       });
   }
 }
@@ -39,6 +45,22 @@ function loadedWithFirstThread(name: EngineName, load: () => Promise<Engine>): E
   return {
     name,
     openThread: async (opening) => (await engine.get()).openThread(opening),
+    offers: lazyOffers(async () => {
+      const { offers } = await engine.get();
+      if (!offers) throw new NotOffered(name);
+      return offers;
+    }),
     close: async () => (await engine.ifLoaded())?.close?.(),
+  };
+}
+
+/** What engines that keep no threads of their own offer of ours. */
+function offerSources({ codexHome, env, settings }: EngineOptions): NonNullable<NativeEngineOptions["offers"]> {
+  return {
+    catalog: lazyCatalog(async () => {
+      const { RolloutCatalog } = await import("../rollouts/catalog.js");
+      return new RolloutCatalog({ codexHome, env, version: VERSION });
+    }),
+    settingsIn: (cwd) => settings.forNewThread(cwd === undefined ? {} : { cwd }),
   };
 }

@@ -9,7 +9,8 @@ import { bothEras } from "../mcp/eras.js";
 import { Session } from "../mcp/session.js";
 import { SessionRegistry } from "../mcp/sessionRegistry.js";
 import type { StatelessDoor } from "../mcp/stateless/door.js";
-import { CATALOG } from "../mcp/tools/catalog.js";
+import { TOOL_SETS } from "../mcp/tools/catalog.js";
+import type { ToolDeclaration } from "../mcp/tools/tool.js";
 import { type Place, TurnGate } from "../mcp/turnGate.js";
 import type { Metrics } from "../observability/metrics.js";
 import type { HttpConnection, HttpSession, HttpSessions } from "../transports/http/httpSession.js";
@@ -33,6 +34,7 @@ export interface NetworkParts {
 
 /** What is behind the port: the sessions of clients, the era without sessions, and the one agent that serves them all. */
 export class Network {
+  readonly tools: readonly ToolDeclaration[];
   readonly sessions: HttpSessions;
   readonly stateless: StatelessDoor;
   readonly turns: TurnGate;
@@ -40,12 +42,13 @@ export class Network {
 
   constructor(private readonly parts: NetworkParts) {
     const { context, http, codexHome, reporting } = parts;
+    this.tools = TOOL_SETS[context.options.tools];
     this.turns = new TurnGate(http.turns);
     this.#agent = lazily(() => this.#openAgent());
     this.stateless = openStateless({
       codexHome,
       engine: context.options.engine,
-      tools: CATALOG,
+      tools: this.tools,
       actions: () => this.#actions(),
       enterTurn: (caller, signal) => this.#enterTurn(caller, signal),
       report: (line) => reporting.report(line),
@@ -119,7 +122,7 @@ export class Network {
       dispatch: bothEras(async () => this.stateless),
       engine: context.options.engine,
       env: context.env,
-      tools: CATALOG,
+      tools: this.tools,
       actions: () => this.#actions(),
       enterTurn: (signal) => this.#enterTurn(caller, signal),
       welcomed: () => this.#agent.warmUp(),

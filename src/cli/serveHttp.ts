@@ -1,7 +1,6 @@
 import { Server as TlsServer } from "node:https";
 import type { HttpSettings } from "../config/httpSettings.js";
 import { endsWithin } from "../lib/endsWithin.js";
-import { CATALOG } from "../mcp/tools/catalog.js";
 import { type Metrics, NO_METRICS } from "../observability/metrics.js";
 import { openMetrics } from "../observability/openMetrics.js";
 import { openGate } from "../transports/http/access/gate.js";
@@ -105,7 +104,7 @@ export async function serveHttp(context: HttpContext): Promise<void> {
 }
 
 function endpointRules(
-  { sessions, stateless }: Network,
+  { sessions, stateless, tools }: Network,
   { http, loopback, failed }: { http: HttpSettings; loopback: boolean; failed: (what: string, error: unknown) => void },
 ): EndpointRules {
   return {
@@ -117,7 +116,7 @@ function endpointRules(
     maxStreamsPerSession: http.streams.perSession,
     stateless: {
       door: stateless,
-      argumentHeaders: argumentHeadersOf(CATALOG),
+      argumentHeaders: argumentHeadersOf(tools),
       streams: new Set<StatelessReply>(),
       slowReaderMs: http.streams.slowReaderMs,
       failed,

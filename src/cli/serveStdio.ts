@@ -3,7 +3,7 @@ import { type Lazy, lazily } from "../lib/lazily.js";
 import { bothEras } from "../mcp/eras.js";
 import { Session } from "../mcp/session.js";
 import type { StatelessDoor } from "../mcp/stateless/door.js";
-import { CATALOG } from "../mcp/tools/catalog.js";
+import { TOOL_SETS } from "../mcp/tools/catalog.js";
 import { openStdio } from "../transports/stdio.js";
 import type { OpenAgent } from "./agent.js";
 import { resolveSettings, type ServerContext } from "./context.js";
@@ -23,6 +23,7 @@ export async function serveStdio(context: ServerContext): Promise<void> {
   for (const warning of settings.checkAtStart()) report(warning);
   if (options.engine === "scripted") report("the model is scripted: answers come from the `!` lines of the prompt, not from a real model");
 
+  const tools = TOOL_SETS[options.tools];
   const agent = lazily(async () => {
     const { openAgent } = await import("./agent.js");
     const telemetry = await reporting.telemetry();
@@ -30,14 +31,14 @@ export async function serveStdio(context: ServerContext): Promise<void> {
   });
   const stateless = lazily(async () => {
     const { openStateless } = await import("./statelessDoor.js");
-    return openStateless({ codexHome, engine: options.engine, tools: CATALOG, actions: async () => (await agent.get()).actions, report });
+    return openStateless({ codexHome, engine: options.engine, tools, actions: async () => (await agent.get()).actions, report });
   });
   const wire = openStdio();
   const session = new Session(wire, {
     dispatch: bothEras(() => stateless.get()),
     engine: options.engine,
     env,
-    tools: CATALOG,
+    tools,
     actions: async () => (await agent.get()).actions,
     welcomed: () => agent.warmUp(),
     report,

@@ -4,7 +4,7 @@ import type { TurnOutcome } from "../threads/model.js";
 export interface CallToolResult {
   readonly content: readonly { readonly text: string; readonly type: "text" }[];
   readonly isError?: true;
-  readonly structuredContent?: { readonly threadId: string; readonly content: string };
+  readonly structuredContent?: Readonly<Record<string, unknown>>;
   readonly _meta?: Readonly<Record<string, unknown>>;
 }
 

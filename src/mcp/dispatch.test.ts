@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { MemorySession } from "../../test/support/memorySession.js";
-import { CATALOG } from "./tools/catalog.js";
+import { TOOL_SETS } from "./tools/catalog.js";
 
 function errorOf(answer: Readonly<Record<string, unknown>>): unknown {
   return answer["error"];
@@ -17,8 +17,8 @@ describe("methods", () => {
 
   it("tools/list names the tools, whatever the cursor", async () => {
     await using client = new MemorySession();
-    expect((await client.request("tools/list"))["result"]).toEqual({ tools: CATALOG });
-    expect((await client.request("tools/list", { cursor: "x" }))["result"]).toEqual({ tools: CATALOG });
+    expect((await client.request("tools/list"))["result"]).toEqual({ tools: TOOL_SETS.codex });
+    expect((await client.request("tools/list", { cursor: "x" }))["result"]).toEqual({ tools: TOOL_SETS.codex });
   });
 
   it.for([

@@ -8,6 +8,7 @@ import { type CallToolResult, refusal } from "./callResult.js";
 import { initializeResult, readClientProfile } from "./initialize.js";
 import { isLogLevel, LOG_LEVELS } from "./logMessage.js";
 import type { Dispatch, Session } from "./session.js";
+import { takesPlace } from "./tools/catalog.js";
 import type { ToolDeclaration } from "./tools/tool.js";
 
 type Method = (session: Session, request: IncomingRequest) => unknown;
@@ -60,7 +61,7 @@ async function callTool(session: Session, { id, params, signal }: IncomingReques
   if (!session.parts.tools.some((tool) => tool.name === name)) return refusal(`Unknown tool '${name}'`);
   const action = (await session.parts.actions()).get(name);
   if (!action) throw new Error(`the tool ${name} is listed but does nothing`);
-  const leave = await session.parts.enterTurn?.(signal);
+  const leave = takesPlace(name) ? await session.parts.enterTurn?.(signal) : undefined;
   if (leave === "not wanted any more") return refusal("The call was cancelled before its turn began.");
   try {
     const call: Call = {

@@ -53,6 +53,15 @@ describe("a thread that a session started", () => {
     expect([await tryOut(id, BOB), await tryOut(id, ALICE_AGAIN), await tryOut(id, ALICE)]).toEqual(["not found", "used", "not found"]);
   });
 
+  it("is shown to whoever could use it, and stays whose it is", async () => {
+    const id = await claimed(ALICE);
+    const openTo = () => Promise.all([STDIO, ALICE, ALICE_AGAIN, BOB].map(({ caller }) => access.isOpenTo(id, caller)));
+    expect(await openTo()).toEqual([true, true, false, false]);
+    access.sessionEnded(ALICE.caller.sessionId);
+    expect(await openTo()).toEqual([true, true, true, false]);
+    expect(access.heldCount).toBe(0);
+  });
+
   it("goes to one of two sessions that continue it at once", async () => {
     const id = await claimed(ALICE);
     access.sessionEnded(ALICE.caller.sessionId);

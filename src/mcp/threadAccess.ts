@@ -54,11 +54,11 @@ export class ThreadAccess {
   async using<T>(id: ThreadId, { caller, signal }: Asker, use: () => Promise<T>): Promise<T> {
     if (!caller) return use();
     const { sessionId } = caller;
-    const mine = sessionId !== undefined && this.#holders.get(id) === sessionId;
+    const mine = this.#isHeldBy(id, sessionId);
     if (!mine) {
       const mayUse = await this.#belongsTo(id, caller.principal);
-      const holder = this.#holders.get(id) ?? sessionId;
-      if (!mayUse || holder !== sessionId) throw new ThreadNotFound(id);
+      // In one step with taking hold of it: another session may be about to do the same.
+      if (!mayUse || this.#isHeldByOther(id, sessionId)) throw new ThreadNotFound(id);
       this.#checkRoom(sessionId);
       this.#hold(id, sessionId, signal);
     }
@@ -71,6 +71,13 @@ export class ThreadAccess {
     }
   }
 
+  /** Whether the caller could use a thread now. It stays whose it is. */
+  async isOpenTo(id: ThreadId, caller: Caller | undefined): Promise<boolean> {
+    if (!caller || this.#isHeldBy(id, caller.sessionId)) return true;
+    const mayUse = await this.#belongsTo(id, caller.principal);
+    return mayUse && !this.#isHeldByOther(id, caller.sessionId);
+  }
+
   /** Its threads are their owners' again. To be called when the session's calls are aborted. */
   sessionEnded(sessionId: SessionId): void {
     for (const id of this.#held.get(sessionId) ?? []) this.#holders.delete(id);
@@ -80,6 +87,15 @@ export class ThreadAccess {
   /** Threads that belong to a session now. */
   get heldCount(): number {
     return this.#holders.size;
+  }
+
+  #isHeldBy(id: ThreadId, sessionId: SessionId | undefined): boolean {
+    return sessionId !== undefined && this.#holders.get(id) === sessionId;
+  }
+
+  #isHeldByOther(id: ThreadId, sessionId: SessionId | undefined): boolean {
+    const holder = this.#holders.get(id);
+    return holder !== undefined && holder !== sessionId;
   }
 
   async #belongsTo(id: ThreadId, principal: string): Promise<boolean> {

@@ -34,3 +34,9 @@ function reasonOf(error: unknown): string {
   const known = typeof errno === "number" ? getSystemErrorMap().get(errno) : undefined;
   return known?.[1] ?? describe(error);
 }
+
+/** Nothing is wrong with the file or folder: to go on without it would lose what it holds. */
+export function isOutOfFiles(error: unknown): boolean {
+  const code = errorCode(error instanceof StorageFailed ? error.cause : error);
+  return code === "EMFILE" || code === "ENFILE";
+}

@@ -51,7 +51,7 @@ function rolloutIn(folder: string, entries: readonly Dirent[], id: ThreadId): st
   return found && path.join(folder, found.name);
 }
 
-async function entriesOf(folder: string): Promise<readonly Dirent[]> {
+export async function entriesOf(folder: string): Promise<readonly Dirent[]> {
   try {
     // By way of node:fs, which loads this half of itself when it is first used: a new thread does not need it.
     return await promises.readdir(folder, { withFileTypes: true });

@@ -1,4 +1,4 @@
-import { mkdirSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { message, tempHome } from "../../test/support/rollouts.js";
@@ -41,7 +41,7 @@ async function read(...lines: string[]) {
   using home = tempHome();
   const file = path.join(home.path, "rollout.jsonl");
   writeFileSync(file, lines.join(""));
-  return await readRollout(file);
+  return await readRollout(file, home.path);
 }
 
 async function itemsOf(...lines: string[]): Promise<readonly RawItem[]> {
@@ -77,7 +77,7 @@ it("a thread of the real Codex is read with its items, settings and usage", asyn
     ].join(""),
   );
   const { ino: inode, size } = statSync(file);
-  expect(await readRollout(file)).toEqual({
+  expect(await readRollout(file, home.path)).toEqual({
     threadId: ID,
     readAs: { inode, size },
     history: {
@@ -230,6 +230,14 @@ it("turns that were taken back are gone, context stays", async () => {
   expect(await itemsOf(...turns, rolledBack(9))).toEqual([ENVIRONMENT]);
 });
 
+it("newer versions of Codex tell what the user said as an item", async () => {
+  const spoken = (text: string) =>
+    item(message("user", text)) + event("item_completed", { item: { type: "UserMessage", content: [{ type: "text", text }] } });
+  const turns = [item(ENVIRONMENT), spoken("1"), said("one"), spoken("2"), said("two")];
+  const first = [ENVIRONMENT, message("user", "1"), message("assistant", "one")];
+  expect(await itemsOf(...turns, event("thread_rolled_back", { num_turns: 1 }))).toEqual(first);
+});
+
 it("a tool call whose process died before the output is answered with aborted", async () => {
   const call = { type: "function_call", name: "shell", arguments: "{}", call_id: "call_1" };
   expect(await itemsOf(asked("go"), item(call))).toEqual([
@@ -252,7 +260,7 @@ it.each([
   using home = tempHome();
   const file = path.join(home.path, "rollout.jsonl");
   writeFileSync(file, content);
-  await expect(readRollout(file)).rejects.toMatchObject({
+  await expect(readRollout(file, home.path)).rejects.toMatchObject({
     code: "storage_failed",
     message: `Cannot read the thread's file ${file}: ${reason}. Restore the file, or start a new thread.`,
   });
@@ -262,8 +270,32 @@ it("what the system says about an unreadable file is passed on", async () => {
   using home = tempHome();
   const folder = path.join(home.path, "rollout.jsonl");
   mkdirSync(folder);
-  await expect(readRollout(folder)).rejects.toMatchObject({
+  await expect(readRollout(folder, home.path)).rejects.toMatchObject({
     code: "storage_failed",
     message: `Cannot read the thread's file ${folder}: illegal operation on a directory.`,
+  });
+});
+
+it("a fork that only refers to its past is read with it, as far as it reaches", async () => {
+  using home = tempHome();
+  const sessions = path.join(home.path, "sessions/2026/01/27");
+  mkdirSync(sessions, { recursive: true });
+  const fileOf = (id: string) => path.join(sessions, `rollout-2026-01-27T10-32-31-${id}.jsonl`);
+  const past = meta + asked("Begin") + said("begun");
+  writeFileSync(fileOf(ID), past + asked("Never heard by the fork"));
+  const forked = ID.replace(/1$/, "2");
+  const history_base = { thread_id: ID, end_ordinal_exclusive: 5, end_byte_offset: past.length };
+  writeFileSync(fileOf(forked), line("session_meta", { ...META, id: forked, cwd: "/fork", history_base }) + asked("Go on"));
+  expect(await readRollout(fileOf(forked), home.path)).toMatchObject({
+    threadId: forked,
+    history: {
+      items: [message("user", "Begin"), message("assistant", "begun"), message("user", "Go on")],
+      settings: { cwd: "/fork" },
+    },
+  });
+  rmSync(fileOf(ID));
+  await expect(readRollout(fileOf(forked), home.path)).rejects.toMatchObject({
+    code: "storage_failed",
+    message: expect.stringContaining(ID),
   });
 });

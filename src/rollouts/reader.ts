@@ -1,15 +1,17 @@
 import { promises } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import { type Fields, isFields } from "../lib/fields.js";
+import type { Fields } from "../lib/fields.js";
 import { StorageFailed } from "../threads/errors.js";
 import type { TokenUsageInfo } from "../threads/model.js";
 import { pairToolCalls } from "../threads/pairToolCalls.js";
 import type { ThreadHistory } from "../threads/store.js";
 import { storageFailure } from "./failure.js";
-import { completeLines } from "./lineReader.js";
+import { wordsIn } from "./firstWords.js";
+import { parseLine } from "./parseLine.js";
 import { Replay } from "./replay.js";
 import type { FileMark } from "./rolloutFile.js";
 import { parseSessionMeta, parseTurnContext, parseUsage, type SessionStart, type TurnSettings } from "./storedSettings.js";
+import { threadLines } from "./threadLines.js";
 
 interface ReadRollout {
   readonly threadId: string;
@@ -21,12 +23,12 @@ interface ReadRollout {
  * A thread as its rollout tells it, whichever version of Codex wrote it: lines that cannot be understood are passed over.
  * Throws `StorageFailed` when the file cannot be read or does not say which thread it is.
  */
-export async function readRollout(path: string): Promise<ReadRollout> {
+export async function readRollout(path: string, codexHome: string): Promise<ReadRollout> {
   try {
     await using file = await promises.open(path, "r");
     const { ino: inode, size } = await file.stat();
     if (size === 0) throw unusable(path, "empty session file");
-    const { start, turn, usage, replay } = await tellStory(file);
+    const { start, turn, usage, replay } = await tellStory(file, codexHome);
     if (!start) throw unusable(path, "failed to parse thread ID from rollout file (it has no valid session_meta line)");
     const { threadId, ...session } = start;
     return {
@@ -50,22 +52,13 @@ interface Story {
   usage: TokenUsageInfo | null;
 }
 
-async function tellStory(file: FileHandle): Promise<Story> {
+async function tellStory(file: FileHandle, codexHome: string): Promise<Story> {
   const story: Story = { replay: new Replay(), start: undefined, turn: undefined, usage: null };
-  for await (const bytes of completeLines(file)) {
+  for await (const bytes of threadLines(file, codexHome)) {
     const line = parseLine(bytes);
-    if (line && isFields(line["payload"])) follow(story, line["type"], line["payload"]);
+    if (line) follow(story, line.type, line.payload);
   }
   return story;
-}
-
-function parseLine(bytes: Buffer): Fields | undefined {
-  try {
-    const value: unknown = JSON.parse(bytes.toString("utf8"));
-    return isFields(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 function follow(story: Story, type: unknown, payload: Fields): void {
@@ -92,6 +85,9 @@ function followEvent(story: Story, event: Fields): void {
   switch (event["type"]) {
     case "user_message":
       story.replay.userSpoke(event);
+      break;
+    case "item_completed":
+      if (wordsIn(event) !== undefined) story.replay.userSpoke(event);
       break;
     case "thread_rolled_back":
       story.replay.rolledBack(event);

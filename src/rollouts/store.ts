@@ -41,7 +41,7 @@ export class RolloutStore implements ThreadStore {
   async find(id: ThreadId): Promise<StoredThread | undefined> {
     const path = await findRollout(this.#options.codexHome, id);
     if (path === undefined) return undefined;
-    const { threadId, history, readAs } = await readRollout(path);
+    const { threadId, history, readAs } = await readRollout(path, this.#options.codexHome);
     if (threadId !== id) throw new StorageFailed(`The file ${path} holds thread ${threadId}, not ${id}. Give it the name of its thread.`);
     return { history, record: this.#record({ threadId: id, path, readAs, firstLine: undefined }) };
   }

@@ -2,51 +2,24 @@ import { existsSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import type { ApprovalDecision } from "../../src/approvals/model.js";
-import { createCodexEngine } from "../../src/engines/codex/engine.js";
-import { deferred } from "../../src/lib/deferred.js";
 import { newThreadId, turnIdOf } from "../../src/lib/ids.js";
 import { ThreadBusyElsewhere, ThreadNotFound } from "../../src/threads/errors.js";
 import type { ThreadEvent, ThreadSettings } from "../../src/threads/model.js";
 import type { Turn } from "../../src/threads/turn.js";
-import { type EngineUnderTest, engineContract } from "../contracts/engine.js";
 import { publishedCodex } from "../support/codexPeers.js";
 import { type CodexStage, openCodexThreads, setCodexStage } from "../support/codexStage.js";
 import { eventually } from "../support/eventually.js";
-import { playTurn } from "../support/turns.js";
+import { codexEngineContract, LONGEST_PROMPT } from "./versionContract.js";
 
 const VERSIONS = ["0.166.0", "0.152.1"] as const;
 const PROGRAMS = await Promise.all(VERSIONS.map(async (version) => ({ version, program: await publishedCodex(version) })));
 const AVAILABLE = PROGRAMS.flatMap(({ version, program }) => (program === undefined ? [] : [{ version, program }]));
 
-/** Codex takes no more characters than that in one turn. */
-const LONGEST_PROMPT = 1_048_576;
 const PATIENCE = { timeout: 120_000 };
 /** Commands run as they are, so that nothing but the engine ends them. */
 const UNCONFINED = { approvalPolicy: "never", sandboxPolicy: { type: "danger-full-access" } } as const;
 
-interface StagedEngine extends EngineUnderTest {
-  readonly stage: CodexStage;
-}
-
-for (const { version, program } of AVAILABLE.slice(0, 1)) {
-  const makeEngine = async (before?: EngineUnderTest): Promise<StagedEngine> => {
-    const inherited = before && "stage" in before ? (before as StagedEngine).stage : undefined;
-    const stage = inherited ?? (await setCodexStage());
-    const { env, workspace, settings } = stage;
-    const engine = createCodexEngine({ codexBin: program, env, cwd: workspace, report: () => {} });
-    return {
-      stage,
-      engine,
-      settings,
-      longestPrompt: LONGEST_PROMPT,
-      async [Symbol.asyncDispose]() {
-        await engine.close?.();
-        if (!inherited) await stage[Symbol.asyncDispose]();
-      },
-    };
-  };
-  engineContract(`codex (${version})`, { makeEngine, timeoutMs: PATIENCE.timeout });
-}
+for (const codex of AVAILABLE.slice(0, 1)) codexEngineContract(codex, { timeoutMs: PATIENCE.timeout });
 
 describe.each(AVAILABLE)("threads run by Codex $version", PATIENCE, ({ program }) => {
   it("keep the id that Codex gave them, and are written down by Codex alone", async () => {
@@ -161,59 +134,6 @@ describe.each(AVAILABLE)("threads run by Codex $version", PATIENCE, ({ program }
     expect(await reply.outcome).toEqual({ status: "completed", lastMessage: "next" });
   });
 });
-
-describe.each(AVAILABLE.slice(0, 1))("when Codex $version is killed", PATIENCE, ({ program }) => {
-  it("between turns, the next turn works", async () => {
-    await using stage = await setCodexStage();
-    await using codex = openCodexThreads(stage, program);
-    const turn = await codex.threads.start(stage.settings, { text: "!say alpha" }, turnIdOf("1"));
-    await turn.outcome;
-    kill(stage);
-    await eventually("the news of its end", () => codex.reported.find((line) => line.includes("was ended by SIGKILL")));
-    const reply = await codex.threads.reply(turn.threadId, { text: "go on" });
-    expect(await reply.outcome).toEqual({ status: "completed", lastMessage: "alpha" });
-  });
-
-  it.each<[string, string, ThreadEvent["type"], Partial<ThreadSettings>]>([
-    ["before the model says anything", "!hang", "itemCompleted", {}],
-    ["while the model speaks", "!slow 1000 20", "messageDelta", {}],
-    ["while a command runs", "!shell sleep 300", "commandStarted", UNCONFINED],
-    ["while somebody is asked", "!shell touch made.txt", "approvalRequested", { approvalPolicy: "untrusted" }],
-  ])("%s, five times over, the turn says so, nothing is left, and the thread goes on", async (_when, prompt, stop, changes) => {
-    await using stage = await setCodexStage();
-    await using codex = openCodexThreads(stage, program);
-    const first = await codex.threads.start({ ...stage.settings, ...changes }, { text: "!say hello" }, turnIdOf("1"));
-    await first.outcome;
-    for (let round = 1; round <= 5; round++) {
-      const turn = await codex.threads.reply(first.threadId, { text: prompt });
-      await until(turn, ({ type }) => type === stop);
-      kill(stage);
-      expect(await turn.outcome).toEqual({ status: "failed", message: expect.stringMatching(/^The Codex process was ended by SIGKILL/) });
-      expect(codex.desk.pending()).toEqual([]);
-      await eventually("the end of everything", () => (stage.appServers().length === 0 && commandsIn(stage).length === 0) || undefined);
-      const reply = await codex.threads.reply(first.threadId, { text: `!say again ${round}` });
-      expect(await reply.outcome).toEqual({ status: "completed", lastMessage: `again ${round}` });
-    }
-  });
-
-  it("before it wrote anything down, the thread begins again", async () => {
-    await using stage = await setCodexStage();
-    const { env, workspace, settings } = stage;
-    const gone = deferred<void>();
-    const report = (line: string) => line.includes("was ended by SIGKILL") && gone.resolve();
-    const engine = createCodexEngine({ codexBin: program, env, cwd: workspace, report });
-    const thread = await engine.openThread({ id: newThreadId(), settings });
-    kill(stage);
-    await gone.promise;
-    const ends = [await playTurn(thread, "!say alpha"), await playTurn(thread, "go on")].map((events) => events.at(-1));
-    await engine.close?.();
-    expect(ends.at(-1)).toEqual({ type: "turnCompleted", lastMessage: "alpha" });
-  });
-});
-
-function kill(stage: CodexStage): void {
-  for (const { pid } of stage.appServers()) process.kill(pid, "SIGKILL");
-}
 
 function commandsIn(stage: CodexStage): string[] {
   return stage.processes().flatMap(({ commandLine }) => (commandLine.includes("sleep 300") ? [commandLine] : []));

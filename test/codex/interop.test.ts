@@ -46,6 +46,41 @@ describe.each(VERSIONS)("with the real Codex %s", (version) => {
     expect(beforeThird).toEqual([...(beforeCodex ?? []), "second, Codex", "!say third, ours"]);
     expect(beforeFourth).toEqual(["!say begun by Codex", "begun by Codex", "!say continued by us"]);
   });
+
+  it("each continues the forks that the other made of anybody's thread", { timeout: 240_000 }, async ({ skip }) => {
+    const program = (await publishedCodex(version)) ?? skip("it cannot be installed");
+    await using model = await startResponsesServer();
+    const place = makePlace(model.url);
+
+    const codex = await startAppServer(program, place);
+    const theirs = await codex.startThread(place.ws);
+    await codex.turn(theirs, "!say theirs");
+    const forkedByThem = await codex.fork(theirs);
+    await codex.stop();
+
+    const ours = startOurs(place);
+    const fork = async (threadId: string) => (await ours.call("codex-threads", { action: "fork", threadId })).threadId;
+    const { threadId: own } = await ours.call("codex", { prompt: "!say ours", cwd: place.ws });
+    const forkedByUs = [await fork(own), await fork(theirs), await fork(forkedByThem)];
+    await ours.call("codex-reply", { threadId: forkedByThem, prompt: "!say continued by us" });
+    await ours.stop();
+
+    const again = await startAppServer(program, place);
+    for (const threadId of forkedByUs) {
+      await again.request("thread/resume", { threadId });
+      await again.turn(threadId, "!say continued by Codex");
+    }
+    await again.stop();
+    rmSync(place.root, { recursive: true, force: true });
+
+    const heard = model.requests.slice(-4).map(({ body }) => said(body.input));
+    expect(heard).toEqual([
+      ["!say theirs", "theirs", "!say continued by us"],
+      ["!say ours", "ours", "!say continued by Codex"],
+      ["!say theirs", "theirs", "!say continued by Codex"],
+      ["!say theirs", "theirs", "!say continued by Codex"],
+    ]);
+  });
 });
 
 interface Place {
@@ -111,6 +146,10 @@ async function startAppServer(program: string, place: Place) {
     request: (method: string, params: unknown) => peer.request(method, params),
     async startThread(cwd: string): Promise<string> {
       const { thread } = (await peer.request("thread/start", { cwd })) as { thread: { id: string } };
+      return thread.id;
+    },
+    async fork(threadId: string): Promise<string> {
+      const { thread } = (await peer.request("thread/fork", { threadId })) as { thread: { id: string } };
       return thread.id;
     },
     async turn(threadId: string, prompt: string): Promise<string> {

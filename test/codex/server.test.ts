@@ -3,13 +3,10 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { publishedCodex } from "../support/codexPeers.js";
 import { eventually } from "../support/eventually.js";
-import { MAIN, type McpServer, startServer } from "../support/mcpServer.js";
+import { type McpServer, startServer } from "../support/mcpServer.js";
 import { mockProvider } from "../support/mockProvider.js";
 import { startResponsesServer } from "../support/responsesServer.js";
-import { allScenarios, type Condition } from "../support/scenario.js";
-import { playScenario } from "../support/scenarioPlayer.js";
 import { setStage } from "../support/stage.js";
-import { recordingOf, type Transcript } from "../support/transcript.js";
 
 const program = (await publishedCodex("0.166.0")) ?? "";
 const PATIENCE = { timeout: 90_000 };
@@ -91,49 +88,3 @@ describe("the server without a Codex it could use", PATIENCE, () => {
     expect(await server.request("ping")).toEqual({});
   });
 });
-
-/** Those in which the engine has a part. */
-const SCENARIOS = allScenarios().filter((scenario) => JSON.stringify(scenario).includes("tools/call"));
-
-describe.skipIf(program === "").concurrent("what was recorded of Codex 0.92.0, played with the Codex of today", PATIENCE, () => {
-  const command = [process.execPath, MAIN, "mcp-server", "--engine", "codex", "--codex-bin", program] as const;
-
-  it.for(SCENARIOS.map((scenario) => [`${scenario.name}: ${scenario.about}`, scenario] as const))(
-    "%s: every request is answered, and the server ends by itself",
-    async ([, scenario], context) => {
-      const transcript = await playScenario(scenario, { command, silences: silencesIn(recordingOf(scenario.name)) });
-      context
-        .expect({ unanswered: unanswered(transcript), signals: signalsThatEnded(transcript) })
-        .toEqual({ unanswered: [], signals: [null] });
-    },
-  );
-});
-
-function silencesIn(recording: Transcript): Condition[] {
-  return recording.flatMap((entry) => (entry.dir === "meta" && "noSuchMessage" in entry.meta ? [entry.meta.noSuchMessage] : []));
-}
-
-/** Requests that got no answer though one is due, which it is not once they are cancelled. */
-function unanswered(transcript: Transcript): unknown[] {
-  const said = transcript.flatMap((entry) => ("msg" in entry && isMessage(entry.msg) ? [{ dir: entry.dir, ...entry.msg }] : []));
-  const answered = new Set(said.filter(({ dir, method }) => dir === "out" && method === undefined).map(({ id }) => id));
-  const cancelled = new Set(said.flatMap(({ method, params }) => (method === "notifications/cancelled" ? [params?.["requestId"]] : [])));
-  return said
-    .filter(({ dir, id, method }) => dir === "in" && method !== undefined && (typeof id === "string" || Number.isInteger(id)))
-    .filter(({ id }) => !answered.has(id) && !cancelled.has(id));
-}
-
-interface Said {
-  readonly id?: unknown;
-  readonly method?: string;
-  readonly params?: Readonly<Record<string, unknown>>;
-}
-
-function isMessage(value: unknown): value is Said {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function signalsThatEnded(transcript: Transcript): unknown[] {
-  const ends = transcript.flatMap((entry) => (entry.dir === "meta" && "exit" in entry.meta ? [entry.meta.exit] : []));
-  return [...new Set(ends.map(({ signal }) => signal))];
-}

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { newThreadId } from "../../src/lib/ids.js";
 import type { Engine, EngineThread } from "../../src/threads/engine.js";
-import { type Item, isTurnEnd, type ThreadEvent, type ThreadSettings } from "../../src/threads/model.js";
+import { type Item, isTurnEnd, type ThreadEvent, type ThreadSettings, type TurnInput } from "../../src/threads/model.js";
 import { pairToolCalls } from "../../src/threads/pairToolCalls.js";
 import { historyOf, lastMessageOf, playTurn } from "../support/turns.js";
 
@@ -205,7 +205,7 @@ export function engineContract(name: string, { makeEngine, timeoutMs = 20_000 }:
   });
 }
 
-function openThread({ engine, settings }: EngineUnderTest): Promise<EngineThread> {
+export function openThread({ engine, settings }: EngineUnderTest): Promise<EngineThread> {
   return engine.openThread({ id: newThreadId(), settings });
 }
 
@@ -216,12 +216,12 @@ interface Interrupted {
   readonly graceMs: number;
 }
 
-async function interruptAfter(thread: EngineThread, prompt: string, count: number): Promise<Interrupted> {
+export async function interruptAfter(thread: EngineThread, asked: string | TurnInput, count: number): Promise<Interrupted> {
   const abort = new AbortController();
   let seen = 0;
   let interruptedAt: number | undefined;
   let tooLate = true;
-  const events = await playTurn(thread, prompt, {
+  const events = await playTurn(thread, asked, {
     signal: abort.signal,
     onBatch(batch) {
       seen += batch.length;
@@ -235,13 +235,13 @@ async function interruptAfter(thread: EngineThread, prompt: string, count: numbe
 }
 
 /** The ends among the events; something that is no end stands last when something followed the end. */
-function endsOf(events: readonly ThreadEvent[]): string[] {
+export function endsOf(events: readonly ThreadEvent[]): string[] {
   const ends = events.filter(isTurnEnd).map(({ type }) => type);
   const last = events.at(-1);
   return last && !isTurnEnd(last) ? [...ends, `then ${last.type}`] : ends;
 }
 
-function openItems(events: readonly ThreadEvent[]): string[] {
+export function openItems(events: readonly ThreadEvent[]): string[] {
   const open = new Map<string, string>();
   for (const event of events) {
     if (event.type === "itemStarted") open.set(event.item.id, `${event.item.kind} never completed`);

@@ -6,13 +6,24 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ScriptedModel } from "../../src/engines/native/model/script.js";
 import type { Faults } from "../support/appServerDouble.js";
+import { offersOfDouble } from "../support/appServerDoubleOffers.js";
 
 type Json = Readonly<Record<string, unknown>>;
 
 const faults = JSON.parse(process.env["APP_SERVER_FAULTS"] ?? "{}") as Faults;
 const version = faults.version ?? "0.166.0";
 const methods = ["initialize", "thread/start", "thread/resume", "turn/start", "turn/interrupt", "thread/backgroundTerminals/clean"];
-const known = new Set([...methods.filter((method) => method !== faults.lacks), "thread/unsubscribe", "thread/loaded/list", "account/read"]);
+const others = [
+  "thread/unsubscribe",
+  "thread/loaded/list",
+  "account/read",
+  "thread/settings/update",
+  "thread/compact/start",
+  "review/start",
+  "turn/steer",
+];
+const known = new Set([...methods, ...others].filter((method) => method !== faults.lacks));
+const offers = offersOfDouble(faults, notify);
 const model = new ScriptedModel();
 const histories = new Map<string, Json[]>();
 const running = new Map<string, { turnId: string; abort: AbortController }>();
@@ -46,9 +57,10 @@ function receive({ id, method, params }: { id: number; method?: string; params?:
     overloads--;
     return send({ id, error: { code: -32001, message: "Server overloaded; retry later." } });
   }
-  const answer = answerTo(method, params ?? {});
-  if ("error" in answer) send({ id, ...answer });
-  else send({ id, result: answer });
+  const reply = (answer: Json) => send("error" in answer ? { id, ...answer } : { id, result: answer });
+  const offered = method === faults.lacks ? undefined : offers(method, params ?? {});
+  if (offered instanceof Promise) void offered.then(reply);
+  else reply(offered ?? answerTo(method, params ?? {}));
 }
 
 function answerTo(method: string, params: Json): Json {
@@ -65,11 +77,21 @@ function answerTo(method: string, params: Json): Json {
       return existsSync(fileOf(threadId)) ? opened(threadId, params) : refusal(`no rollout found for thread id ${threadId}`);
     case "turn/start":
       return startTurn(threadId, params);
+    case "thread/compact/start":
+      return startWork(threadId, [{ type: "contextCompaction", id: randomUUID() }]);
+    case "review/start":
+      return startWork(threadId, [
+        { type: "enteredReviewMode", id: randomUUID(), review: "what was asked for" },
+        { type: "exitedReviewMode", id: randomUUID(), review: "fine" },
+      ]);
+    case "turn/steer":
+      return steer(threadId, params);
     case "turn/interrupt":
       if (!faults.ignoresInterrupts) running.get(threadId)?.abort.abort();
       return {};
     case "thread/backgroundTerminals/clean":
     case "thread/unsubscribe":
+    case "thread/settings/update":
     case "thread/loaded/list":
       return {};
     default:
@@ -104,23 +126,58 @@ function startTurn(threadId: string, { input }: Json): Json {
   if (faults.dies === "before the turn") process.kill(process.pid, "SIGKILL");
   const turn = { turnId: randomUUID(), abort: new AbortController() };
   running.set(threadId, turn);
-  const [{ text }] = input as [{ text: string }];
-  setImmediate(() => void play(threadId, turn, text));
+  setImmediate(() => void play(threadId, turn, textsIn(input)));
   return faults.changedShapes ? { turn: 7 } : { turn: { id: turn.turnId, status: "inProgress", items: [] } };
 }
 
-async function play(threadId: string, { turnId, abort }: { turnId: string; abort: AbortController }, text: string): Promise<void> {
+function textsIn(input: unknown): string[] {
+  return (input as { text: string }[]).map(({ text }) => text);
+}
+
+/** Takes what the user says, and ends the turn without asking the model about it. */
+function steer(threadId: string, { input, expectedTurnId }: Json): Json {
+  const turn = running.get(threadId);
+  if (!turn || turn.turnId !== expectedTurnId) return refusal("no active turn to steer");
+  running.delete(threadId);
+  for (const text of textsIn(input)) hear(threadId, turn.turnId, text);
+  turn.abort.abort();
+  return { turnId: turn.turnId };
+}
+
+function hear(threadId: string, turnId: string, text: string): void {
+  const item = { type: "userMessage", id: randomUUID(), content: [{ type: "text", text }] };
+  for (const method of ["item/started", "item/completed"]) notify(method, { threadId, turnId, item });
+  remember(threadId, { type: "message", role: "user", content: [{ type: "input_text", text }] });
+}
+
+/** A turn without a model. */
+function startWork(threadId: string, items: readonly Json[]): Json {
+  const turnId = randomUUID();
+  setImmediate(() => {
+    notify("turn/started", { threadId, turn: { id: turnId, status: "inProgress" } });
+    for (const item of items) {
+      notify("item/started", { threadId, turnId, item });
+      if (faults.dies === "in the turn") process.kill(process.pid, "SIGKILL");
+      notify("item/completed", { threadId, turnId, item });
+    }
+    notify("turn/completed", { threadId, turn: { id: turnId, items: [], error: null, status: "completed" } });
+  });
+  return {};
+}
+
+async function play(threadId: string, turn: { turnId: string; abort: AbortController }, texts: readonly string[]): Promise<void> {
+  const { turnId, abort } = turn;
   const tell = (method: string, params: Json) => notify(method, { threadId, turnId, ...params });
   notify("turn/started", { threadId, turn: { id: turnId, status: "inProgress" } });
-  const message = { type: "userMessage", id: randomUUID(), content: [{ type: "text", text }] };
-  for (const method of ["item/started", "item/completed"]) tell(method, { item: message });
-  remember(threadId, { type: "message", role: "user", content: [{ type: "input_text", text }] });
+  for (const text of texts) hear(threadId, turnId, text);
   if (faults.flood)
     for (let at = 0; at < faults.flood; at++) tell("item/commandExecution/outputDelta", { itemId: "x", delta: "y".repeat(1000) });
   if (faults.changedShapes)
     for (const params of [{}, { item: 7 }, { item: { type: "new" } }, { delta: {} }]) tell("item/completed", params);
   if (faults.dies === "in the turn") process.kill(process.pid, "SIGKILL");
-  const ending = await answers(threadId, tell, abort.signal).catch(() => ({ status: "interrupted" }));
+  const ending = await answers(threadId, tell, abort.signal).catch(() => ({
+    status: running.get(threadId) === turn ? "interrupted" : "completed",
+  }));
   running.delete(threadId);
   notify("turn/completed", { threadId, turn: { id: turnId, items: [], error: null, ...ending } });
 }

@@ -14,6 +14,7 @@ import { runToEnd } from "../support/runToEnd.js";
 import { valueAt } from "../support/scenario.js";
 import { type Stage, setStage, stageEnvironment, workspaceFiles } from "../support/stage.js";
 import { rolloutFile, spokenOn, storyOf } from "../support/storedThread.js";
+import { TOOL_NAMES } from "../support/toolPins.js";
 
 const inspector = await findInspector();
 
@@ -78,7 +79,9 @@ describe.runIf(inspector).each(Object.entries(TRANSPORTS))("the inspector's comm
         return JSON.parse(stdout);
       };
       const call = (prompt: string) => inspect("--method", "tools/call", "--tool-name", "codex", "--tool-arg", `prompt=${prompt}`);
-      expect(await inspect("--method", "tools/list")).toMatchObject({ result: { tools: [{ name: "codex" }, { name: "codex-reply" }] } });
+      expect(await inspect("--method", "tools/list")).toMatchObject({
+        result: { tools: TOOL_NAMES.map((name) => ({ name })) },
+      });
       expect(valueAt(await call("!say hi"), "result.structuredContent.content")).toBe("hi");
       expect(valueAt(await call("!delay 1500\n!say later"), "result.structuredContent.content")).toBe("later");
       expect((await tasksIn(stage)).length).toBeGreaterThanOrEqual(tasks);

@@ -18,6 +18,8 @@ export interface Faults {
   readonly flood?: number;
   readonly changedShapes?: boolean;
   readonly ignoresInterrupts?: boolean;
+  /** Does not end commands when it is told to. */
+  readonly keepsCommands?: boolean;
   /** The sandbox it gives, whatever was asked for. */
   readonly sandbox?: string;
 }

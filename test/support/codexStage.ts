@@ -64,10 +64,11 @@ export function openCodexThreads({ codexHome, workspace, env, settings }: CodexS
   const reported: string[] = [];
   const report = (line: string) => reported.push(line);
   const desk = new ApprovalDesk();
-  const engine = createCodexEngine({ codexBin, env, cwd: workspace, report });
+  const engine = createCodexEngine({ codexBin, env, cwd: workspace, report, defaults: () => settings });
   const settingsOf = () => settings;
   const threads = new ThreadRegistry({ engine, store: storeIn(codexHome), desk, settingsOf, idleMs: 60_000, report });
   return {
+    engine,
     threads,
     desk,
     reported,

@@ -90,7 +90,7 @@ export class McpServer implements AsyncDisposable {
     return "error" in answer ? { error: answer["error"] } : answer["result"];
   }
 
-  call(tool: "codex" | "codex-reply", args: Json, options: { readonly id?: number | string; readonly meta?: Json } = {}): ToolCall {
+  call(tool: string, args: Json, options: { readonly id?: number | string; readonly meta?: Json } = {}): ToolCall {
     const id = options.id ?? ++this.#lastId;
     const params = { name: tool, arguments: args, ...(options.meta ? { _meta: options.meta } : {}) };
     this.send({ jsonrpc: "2.0", id, method: "tools/call", params });

@@ -3,7 +3,7 @@ import type { RequestId } from "../../src/jsonrpc/message.js";
 import type { Wire } from "../../src/jsonrpc/wire.js";
 import { MCP_DISPATCH } from "../../src/mcp/dispatch.js";
 import { Session, type SessionParts } from "../../src/mcp/session.js";
-import { CATALOG } from "../../src/mcp/tools/catalog.js";
+import { TOOL_SETS } from "../../src/mcp/tools/catalog.js";
 import { MemoryAgent } from "./memoryAgent.js";
 import { isRecord, valueAt } from "./scenario.js";
 
@@ -38,7 +38,7 @@ export class MemorySession implements AsyncDisposable {
       dispatch: MCP_DISPATCH,
       engine: "scripted",
       env: { TERM: "xterm" },
-      tools: CATALOG,
+      tools: TOOL_SETS.codex,
       actions: async () => this.agent.open.actions,
       welcomed: () => {},
       report: (line) => this.agent.reported.push(line),

@@ -5,7 +5,7 @@ import type { Caller, Principal } from "../../src/mcp/caller.js";
 import { META, readClaim } from "../../src/mcp/stateless/claim.js";
 import type { StatelessDoor } from "../../src/mcp/stateless/door.js";
 import { openStatelessDoor } from "../../src/mcp/stateless/open.js";
-import { CATALOG } from "../../src/mcp/tools/catalog.js";
+import { TOOL_SETS } from "../../src/mcp/tools/catalog.js";
 import type { ToolAction } from "../../src/mcp/tools/tool.js";
 import { TaskFiles } from "../../src/rollouts/taskFiles.js";
 import { MemoryAgent, type MemoryAgentOptions } from "./memoryAgent.js";
@@ -57,7 +57,7 @@ export class StatelessClient implements AsyncDisposable {
     this.agent = new MemoryAgent(options);
     this.door = openStatelessDoor({
       engine: "scripted",
-      tools: CATALOG,
+      tools: TOOL_SETS.codex,
       actions: async () => (action ? new Map([["codex", action]]) : this.agent.open.actions),
       taskStore: new TaskFiles(tasksIn ?? this.agent.codexHome),
       report: (line) => this.agent.reported.push(line),

@@ -1,7 +1,7 @@
 import { ThreadMemory } from "../../src/engines/codex/translate/threadMemory.js";
 import type { TurnEnding } from "../../src/engines/codex/translate/turnEnd.js";
 import { TurnTranslator } from "../../src/engines/codex/translate/turnTranslator.js";
-import type { ThreadEvent, ThreadSettings } from "../../src/threads/model.js";
+import type { ReviewTarget, ThreadEvent, ThreadSettings } from "../../src/threads/model.js";
 import { settingsIn } from "./rollouts.js";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -22,10 +22,11 @@ export function done(item: Fields): Told {
 export interface Telling {
   readonly settings?: Partial<ThreadSettings>;
   readonly memory?: ThreadMemory;
+  readonly reviewTarget?: ReviewTarget;
 }
 
-export function translatorFor({ settings = {}, memory = new ThreadMemory() }: Telling = {}): TurnTranslator {
-  return new TurnTranslator({ memory, settings: settingsIn(WORKSPACE, settings), sandboxBackend: "codex" });
+export function translatorFor({ settings = {}, memory = new ThreadMemory(), reviewTarget }: Telling = {}): TurnTranslator {
+  return new TurnTranslator({ memory, settings: settingsIn(WORKSPACE, settings), reviewTarget, sandboxBackend: "codex" });
 }
 
 /** The settings that a turn is said to run with. */

@@ -1,7 +1,7 @@
 import { ApprovalDesk } from "../../src/approvals/desk.js";
 import { newThreadId, turnIdOf } from "../../src/lib/ids.js";
 import type { EngineThread, TurnContext } from "../../src/threads/engine.js";
-import type { RawItem, ThreadEvent } from "../../src/threads/model.js";
+import type { RawItem, ThreadEvent, TurnInput } from "../../src/threads/model.js";
 import type { ThreadHistory } from "../../src/threads/store.js";
 
 export interface PlayOptions {
@@ -37,11 +37,12 @@ export function turnContext(
 }
 
 /** Runs one turn to its end and gives all its events. */
-export async function playTurn(thread: EngineThread, text: string, options: PlayOptions = {}): Promise<ThreadEvent[]> {
+export async function playTurn(thread: EngineThread, asked: string | TurnInput, options: PlayOptions = {}): Promise<ThreadEvent[]> {
   const signal = options.signal ?? new AbortController().signal;
+  const input = typeof asked === "string" ? { text: asked } : asked;
   const events: ThreadEvent[] = [];
   let index = 0;
-  for await (const batch of thread.run({ text }, turnContext(signal))) {
+  for await (const batch of thread.run(input, turnContext(signal))) {
     events.push(...batch);
     options.onBatch?.(batch, index++);
   }

@@ -24,7 +24,11 @@ export interface ThreadRequest {
 
 export interface RequestOptions {
   readonly timeoutMs?: number;
+  /** Stops waiting; what was asked for may happen all the same. */
+  readonly signal?: AbortSignal | undefined;
 }
+
+export type Bystander = (method: string, params: unknown) => void;
 
 const REQUEST_MS = 30_000;
 /** Codex refuses what it cannot take at the moment and asks to come again. */
@@ -34,11 +38,14 @@ const OVERLOAD_WAITS_MS = [50, 150, 400, 1_000, 2_000];
 const SIGN_OF_LIFE_MS = 30_000;
 /** Notifications that came before whoever opened the thread could listen. */
 const MOST_UNCLAIMED = 200;
+/** After these a thread is no longer loaded: nothing that was said of it concerns whoever opens it next. */
+const UNLOADING: ReadonlySet<string> = new Set(["thread/closed", "thread/archived"]);
 
 /** What a running Codex is told and asked, and how its messages find their thread. */
 export class AppServer {
   readonly #peer: JsonRpcPeer;
   readonly #listeners = new Map<string, ThreadListener>();
+  readonly #bystanders = new Set<Bystander>();
   #unclaimed: { readonly threadId: string; readonly method: string; readonly params: unknown }[] = [];
   #state: { readonly at: "open" } | { readonly at: "gone"; readonly reason: AppServerGone } = { at: "open" };
 
@@ -80,14 +87,14 @@ export class AppServer {
   }
 
   /** Throws `RpcError` with Codex's own words, `AppServerSilent` or `AppServerGone`. */
-  async request(method: string, params: unknown, { timeoutMs = REQUEST_MS }: RequestOptions = {}): Promise<unknown> {
+  async request(method: string, params: unknown, { timeoutMs = REQUEST_MS, signal }: RequestOptions = {}): Promise<unknown> {
     const deadline = new AbortController();
     const timer = setTimeout(
       () => deadline.abort(new AppServerSilent(`Codex did not answer ${method} within ${Math.round(timeoutMs / 1_000)} s.`)),
       timeoutMs,
     );
     try {
-      return await this.#requestUntilTaken(method, params, deadline.signal);
+      return await this.#requestUntilTaken(method, params, signal ? AbortSignal.any([deadline.signal, signal]) : deadline.signal);
     } finally {
       clearTimeout(timer);
     }
@@ -106,6 +113,12 @@ export class AppServer {
 
   unlisten(threadId: string): void {
     this.#listeners.delete(threadId);
+  }
+
+  /** Gets what concerns no thread. Whoever called ends it with what is returned. */
+  overhear(bystander: Bystander): () => void {
+    this.#bystanders.add(bystander);
+    return () => this.#bystanders.delete(bystander);
   }
 
   close(reason: string): Promise<void> {
@@ -142,11 +155,17 @@ export class AppServer {
     const listener = threadId === undefined ? undefined : this.#listeners.get(threadId);
     if (listener) listener.notified(method, params);
     else if (threadId !== undefined) this.#keepUnclaimed(threadId, method, params);
-    else if (THREADLESS.has(method)) for (const each of this.#listeners.values()) each.notified(method, params);
+    else this.#notifyAll(method, params);
+  }
+
+  #notifyAll(method: string, params: unknown): void {
+    for (const bystander of this.#bystanders) bystander(method, params);
+    if (THREADLESS.has(method)) for (const listener of this.#listeners.values()) listener.notified(method, params);
   }
 
   #keepUnclaimed(threadId: string, method: string, params: unknown): void {
-    this.#unclaimed.push({ threadId, method, params });
+    if (UNLOADING.has(method)) this.#unclaimed = this.#unclaimed.filter((early) => early.threadId !== threadId);
+    else this.#unclaimed.push({ threadId, method, params });
     if (this.#unclaimed.length > MOST_UNCLAIMED) this.#unclaimed.shift();
   }
 

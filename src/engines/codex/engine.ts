@@ -1,14 +1,16 @@
 import type { Engine } from "../../threads/engine.js";
-import { AppServers } from "./appServers.js";
+import { AppServers, type AppServersOptions } from "./appServers.js";
 import { resumeThread, startThread } from "./loadThread.js";
-import type { SupervisorOptions } from "./supervisor.js";
+import { CodexOffers } from "./offers/offers.js";
 import { CodexThread } from "./thread.js";
 
 /** The Codex CLI of this machine, with its login, models, rules and MCP servers, driven through `codex app-server`. */
-export function createCodexEngine(options: Omit<SupervisorOptions, "settings">): Engine {
+export function createCodexEngine(options: AppServersOptions): Engine {
   const servers = new AppServers(options);
+  const offers = new CodexOffers(servers);
   return {
     name: "codex",
+    offers,
     async openThread({ id, settings, history }) {
       const supervisor = servers.for(settings);
       supervisor.enter();
@@ -21,6 +23,9 @@ export function createCodexEngine(options: Omit<SupervisorOptions, "settings">):
         throw error;
       }
     },
-    close: () => servers.close(),
+    async close() {
+      await offers.close();
+      await servers.close();
+    },
   };
 }

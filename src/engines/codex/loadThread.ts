@@ -3,10 +3,10 @@ import { type Fields, isFields, textOrNothing } from "../../lib/fields.js";
 import type { ThreadId } from "../../lib/ids.js";
 import { parseThreadId } from "../../lib/uuid.js";
 import type { KeptThread } from "../../threads/engine.js";
-import { ThreadBusyElsewhere, ThreadNotFound } from "../../threads/errors.js";
 import type { ThreadSettings } from "../../threads/model.js";
 import type { ThreadRecord, WriterLease } from "../../threads/store.js";
 import { CodexNotLoggedIn, CodexRefused } from "./errors.js";
+import { refusal, threadRefusal } from "./refusals.js";
 import type { RunningCodex } from "./supervisor.js";
 import { threadResumeParams, threadStartParams } from "./translate/settings.js";
 
@@ -20,7 +20,7 @@ export async function startThread({ server, isExperimental }: RunningCodex, sett
   try {
     return keptThread(await server.request("thread/start", params, { timeoutMs: LOAD_MS }), settings);
   } catch (error) {
-    throw error instanceof RpcError ? new CodexRefused(`Codex did not start a thread: ${error.message}`, { cause: error }) : error;
+    throw refusal(error, "start a thread");
   }
 }
 
@@ -30,15 +30,8 @@ export async function resumeThread({ server }: RunningCodex, id: ThreadId, setti
   try {
     return keptThread(await server.request("thread/resume", threadResumeParams(id, settings), { timeoutMs: LOAD_MS }), settings);
   } catch (error) {
-    throw error instanceof RpcError ? whyNotResumed(error, id) : error;
+    throw threadRefusal(error, id, "resume");
   }
-}
-
-// Codex has one code for nearly every refusal; only its words tell them apart.
-function whyNotResumed(error: RpcError, id: ThreadId): Error {
-  if (/no rollout found/i.test(error.message)) return new ThreadNotFound(id);
-  if (/active writer/i.test(error.message)) return new ThreadBusyElsewhere(id, "a Codex");
-  return new CodexRefused(`Codex did not resume thread ${id}: ${error.message}`, { cause: error });
 }
 
 async function requireLogin(server: RunningCodex["server"], { provider }: ThreadSettings): Promise<void> {

@@ -32,6 +32,8 @@ export interface TurnRoles {
   readonly ctx: TurnContext;
   /** Sees every message first. */
   readonly observe: (method: string, params: unknown) => void;
+  /** False when Codex takes nothing into the turn any more. */
+  readonly steer: (text: string) => Promise<boolean>;
   /** Codex says that the turn is over. */
   readonly completed: (ending: TurnEnding) => void;
 }
@@ -80,6 +82,10 @@ export class RunningTurn implements ThreadListener {
     } finally {
       this.#questions.delete(request.id);
     }
+  }
+
+  async steer(text: string): Promise<boolean> {
+    return this.#state === "running" && this.roles.steer(text);
   }
 
   lost(reason: AppServerGone): void {

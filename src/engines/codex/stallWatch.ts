@@ -17,7 +17,15 @@ export interface StallRoles {
 }
 
 /** Every other item takes as long as it takes: what it runs has limits of its own. */
-const MODEL_ITEMS = new Set(["userMessage", "agentMessage", "reasoning", "plan"]);
+const MODEL_ITEMS = new Set([
+  "userMessage",
+  "agentMessage",
+  "reasoning",
+  "plan",
+  "contextCompaction",
+  "enteredReviewMode",
+  "exitedReviewMode",
+]);
 
 /** Notices when a turn gets nowhere: Codex waits for a network for ever, and repeats itself meanwhile. */
 export class StallWatch {

@@ -35,7 +35,7 @@ export class Supervisor {
   #server: AppServer | undefined;
   /** The process that went before is gone. */
   #ended: Promise<void> = Promise.resolve();
-  #threads = 0;
+  #users = 0;
   #failuresInARow = 0;
   #state: "open" | "closed" = "open";
 
@@ -54,21 +54,43 @@ export class Supervisor {
     return this.#starting;
   }
 
-  /** A thread is open, or about to be. */
+  /** Somebody needs the process: a thread that is open or about to be, or work that is no thread's. */
   enter(): void {
-    this.#threads++;
+    this.#users++;
   }
 
   /**
-   * A thread is closed. The last one takes the process with it: it holds much memory, and the right to write the threads that it has
+   * Whoever entered is done. The last one takes the process with it: it holds much memory, and the right to write the threads that it has
    * ever opened, which their owner may want to go on with elsewhere.
    */
   leave(): void {
-    if (--this.#threads > 0 || !this.#running) return;
+    if (--this.#users > 0 || !this.#running) return;
     const { server } = this.#running;
     this.#running = undefined;
     this.#ended = server.close("The Codex process was stopped because no thread is open any more.");
     this.#tasks.start("end of codex app-server", () => this.#ended);
+  }
+
+  /** Lends the running Codex to work that has no thread of its own. */
+  async lend<T>(work: (codex: RunningCodex) => Promise<T>): Promise<T> {
+    this.enter();
+    try {
+      const result = await work(await this.get());
+      this.proved();
+      return result;
+    } finally {
+      this.leave();
+    }
+  }
+
+  /** Keeps the running Codex until this work, which never rejects, is done. */
+  keepFor(name: string, work: () => Promise<void>): void {
+    this.enter();
+    this.#tasks.start(name, () => work().finally(() => this.leave()));
+  }
+
+  get isRunning(): boolean {
+    return this.#running !== undefined;
   }
 
   /** The running one did what it is for: what failed before it no longer counts. */

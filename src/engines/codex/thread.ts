@@ -58,7 +58,8 @@ export class CodexThread implements EngineThread, ThreadListener {
 
   async *run(input: TurnInput, ctx: TurnContext): AsyncGenerator<readonly ThreadEvent[]> {
     const { settings } = this.kept;
-    const translator = new TurnTranslator({ memory: this.#memory, settings, sandboxBackend: this.sandboxBackend });
+    const reviewTarget = input.work?.kind === "review" ? input.work.target : undefined;
+    const translator = new TurnTranslator({ memory: this.#memory, settings, reviewTarget, sandboxBackend: this.sandboxBackend });
     let codex: RunningCodex | undefined;
     try {
       codex = await unlessAborted(this.#ready(), ctx.signal);
@@ -81,6 +82,10 @@ export class CodexThread implements EngineThread, ThreadListener {
       },
     });
     if (!codex.server.isGone) this.supervisor.proved();
+  }
+
+  async steer(text: string): Promise<boolean> {
+    return (await this.#turn?.steer(text)) ?? false;
   }
 
   /** Ends commands that turns left running, and lets Codex forget the thread. */

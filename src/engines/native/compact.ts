@@ -27,6 +27,11 @@ export function needsCompaction(conversation: Conversation): boolean {
   return conversation.size >= compactionLimit(conversation.settings);
 }
 
+/** Whether there is anything to summarise. */
+export function hasPast({ history }: Conversation): boolean {
+  return history.items().some((item) => userText(item) !== "");
+}
+
 /** Replaces the history by its beginning, the user's latest messages and a summary that the model writes. Throws `ModelFailure`. */
 export async function* compact(conversation: Conversation, signal: AbortSignal): AsyncGenerator<readonly ThreadEvent[]> {
   const summary = yield* summarise(conversation, signal);
@@ -42,8 +47,7 @@ export async function* compact(conversation: Conversation, signal: AbortSignal):
     { type: "historyCompacted", message: summary, replacement },
     {
       type: "warning",
-      message:
-        "This thread has become long, and its earlier parts were summarised. Details may be lost: prefer a new thread for a new task.",
+      message: "The earlier parts of this thread were summarised. Details may be lost: prefer a new thread for a new task.",
     },
   ];
 }
@@ -88,18 +92,24 @@ function keptTokens({ settings }: Conversation): number {
   return Math.min(KEPT_USER_TOKENS, Math.floor(compactionLimit(settings) * KEPT_USER_SHARE));
 }
 
-/** What the user said, without what the server put in their name; the newest, up to a limit, the oldest of them cut. */
+/** What the user said; the newest, up to a limit, the oldest of them cut. */
 function keptUserMessages(items: readonly RawItem[], characters: number): RawItem[] {
   const kept: RawItem[] = [];
   let room = characters;
   for (const item of [...items].reverse()) {
-    const text = item.type === "message" && item["role"] === "user" ? textsOf(item["content"], "input_text").join("\n") : "";
-    if (text === "" || isSynthetic(text)) continue;
+    const text = userText(item);
+    if (text === "") continue;
     kept.unshift(message("user", startOf(text, room)));
     room -= text.length;
     if (room <= 0) break;
   }
   return kept;
+}
+
+/** What the user said in this item; empty when it is something else, or the server put it in their name. */
+function userText(item: RawItem): string {
+  const text = item.type === "message" && item["role"] === "user" ? textsOf(item["content"], "input_text").join("\n") : "";
+  return isSynthetic(text) ? "" : text;
 }
 
 /** The first characters, without half of a surrogate pair at the end. */

@@ -1,10 +1,12 @@
+import { randomUUID } from "node:crypto";
 import type { ThreadId } from "../../lib/ids.js";
-import type { RateLimits, RawItem, ThreadEvent, ThreadSettings, TokenUsage, TokenUsageInfo } from "../../threads/model.js";
-import type { History } from "./history.js";
+import type { Item, RateLimits, RawItem, ThreadEvent, ThreadSettings, TokenUsage, TokenUsageInfo } from "../../threads/model.js";
+import { History, message } from "./history.js";
 import type { ModelClient } from "./model/client.js";
 import { NO_RATE_LIMITS } from "./model/rateLimits.js";
 import { usableWindow } from "./models.js";
 import { RequestTemplate } from "./request.js";
+import { Steering } from "./steering.js";
 import type { Declaration } from "./tools/tool.js";
 import type { Toolbox } from "./tools/toolbox.js";
 
@@ -26,6 +28,7 @@ export interface ConversationParts {
 /** What one native thread knows between model requests: its history, and what it has cost so far. */
 export class Conversation {
   readonly contextWindow: number | null;
+  readonly steering = new Steering();
   #template: { readonly tools: readonly Declaration[]; readonly made: RequestTemplate } | undefined;
   #usage: TokenUsageInfo | null;
   #rateLimits: RateLimits = NO_RATE_LIMITS;
@@ -56,6 +59,31 @@ export class Conversation {
     return { type: "rawItem", item };
   }
 
+  /** The user says something. */
+  hear(text: string): ThreadEvent[] {
+    const item: Item = { kind: "userMessage", id: randomUUID(), text };
+    return [this.remember(message("user", text)), { type: "itemStarted", item }, { type: "itemCompleted", item }];
+  }
+
+  turnStarted(): ThreadEvent {
+    return { type: "turnStarted", contextWindow: this.contextWindow };
+  }
+
+  /** A conversation beside this one, which knows nothing of it but how it began; `addCostOf` brings home what it cost. */
+  aside(question: string): Conversation {
+    const { initialContext } = this.parts;
+    const history = new History([...initialContext, message("user", question)]);
+    const usage = this.#usage && { ...this.#usage, last_token_usage: NO_USAGE };
+    const aside = new Conversation({ ...this.parts, history, usage });
+    aside.#rateLimits = this.#rateLimits;
+    return aside;
+  }
+
+  addCostOf(aside: Conversation): void {
+    if (aside.#usage) this.#setUsage(aside.#usage.total_token_usage, this.#usage?.last_token_usage ?? NO_USAGE);
+    this.#rateLimits = aside.#rateLimits;
+  }
+
   /** How large the conversation was at the last answer, in tokens. */
   get size(): number {
     return this.#usage?.last_token_usage.total_tokens ?? 0;
@@ -74,7 +102,12 @@ export class Conversation {
     this.#setUsage(addUsage(this.#usage?.total_token_usage ?? NO_USAGE, last), last);
   }
 
-  /** The size is known by other means than an answer: after a summary, or when the model said that nothing fits any more. */
+  /** Nothing fits any more: counting the window as full makes the next request wait for a summary. */
+  noteFull(): void {
+    if (this.contextWindow !== null) this.noteSize(this.contextWindow);
+  }
+
+  /** The size is known by other means than an answer. */
   noteSize(totalTokens: number): void {
     this.#setUsage(this.#usage?.total_token_usage ?? NO_USAGE, { ...NO_USAGE, total_tokens: totalTokens });
   }

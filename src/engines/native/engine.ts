@@ -1,31 +1,37 @@
 import type { ThreadId } from "../../lib/ids.js";
 import type { Engine, EngineThread, ThreadOpening } from "../../threads/engine.js";
 import type { ThreadEvent, ThreadSettings } from "../../threads/model.js";
+import { lazyOffers } from "../lazyOffers.js";
 import { findUserInstructions } from "./agentsMd.js";
 import { Conversation } from "./conversation.js";
 import { History } from "./history.js";
-import { runTurn } from "./loop.js";
 import type { ModelClient } from "./model/client.js";
 import { ResponsesClient } from "./model/responses.js";
+import type { OfferSources } from "./offers/sources.js";
 import { initialContext } from "./prompt.js";
-import { Machine } from "./tools/machine.js";
+import { Machine, type MachineOptions } from "./tools/machine.js";
 import { openToolbox } from "./tools/toolbox.js";
+import { runTurn } from "./turn.js";
 
-export interface NativeEngineOptions {
-  readonly codexHome: string;
-  readonly env: NodeJS.ProcessEnv;
-  readonly serverCwd: string;
+export interface NativeEngineOptions extends MachineOptions {
   readonly userAgent: string;
-  /** A bubblewrap to use instead of the one that is found. */
-  readonly sandboxBin?: string;
+  /** Absent: the engine runs turns and offers nothing else. */
+  readonly offers?: OfferSources;
 }
 
 /** The agent loop in this process, on the Responses API of any configured provider. */
 export function createNativeEngine(options: NativeEngineOptions): Engine {
-  const { codexHome, env, userAgent } = options;
+  const { codexHome, env, userAgent, offers } = options;
   const machine = new Machine(options);
   const clientFor: ClientFactory = ({ provider }, threadId) => new ResponsesClient({ provider, codexHome, env, userAgent, threadId });
-  return { name: "native", openThread: (opening) => openNativeThread(opening, machine, clientFor), close: () => machine.close() };
+  return {
+    name: "native",
+    openThread: (opening) => openNativeThread(opening, machine, clientFor),
+    ...(offers && {
+      offers: lazyOffers(async () => (await import("./offers/nativeOffers.js")).nativeOffers(offers, machine, { userAgent })),
+    }),
+    close: () => machine.close(),
+  };
 }
 
 export type ClientFactory = (settings: ThreadSettings, threadId: ThreadId) => ModelClient;
@@ -58,6 +64,10 @@ export async function openNativeThread(
     opening,
     sandboxBackend,
     run: (input, ctx) => runTurn(conversation, input, ctx),
+    get keepsRunning() {
+      return toolbox.keepsRunning;
+    },
+    steer: async (text) => conversation.steering.offer(text),
     close: () => toolbox.close(),
   };
 }

@@ -28,6 +28,7 @@ export async function* sample(conversation: Conversation, signal: AbortSignal): 
     } catch (error) {
       if (!(error instanceof ModelFailure)) throw error;
       conversation.noteRateLimits(error.rateLimits);
+      if (error.info === "context_window_exceeded") conversation.noteFull();
       // Calls that arrived whole can be carried out; the next request then goes on from their results.
       if (reader.answer.calls.length > 0) return reader.answer;
       yield* waitForRetry(budget, error, signal);

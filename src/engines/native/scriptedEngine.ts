@@ -1,4 +1,5 @@
 import type { Engine } from "../../threads/engine.js";
+import { lazyOffers } from "../lazyOffers.js";
 import { type ClientFactory, type NativeEngineOptions, openNativeThread } from "./engine.js";
 import { ScriptedModel } from "./model/script.js";
 import { ScriptedClient } from "./model/scripted.js";
@@ -9,5 +10,11 @@ export function createScriptedEngine(options: Omit<NativeEngineOptions, "userAge
   const machine = new Machine(options);
   const model = new ScriptedModel();
   const clientFor: ClientFactory = ({ provider }) => new ScriptedClient(model, provider.streamIdleTimeoutMs);
-  return { name: "scripted", openThread: (opening) => openNativeThread(opening, machine, clientFor), close: () => machine.close() };
+  const { offers } = options;
+  return {
+    name: "scripted",
+    openThread: (opening) => openNativeThread(opening, machine, clientFor),
+    ...(offers && { offers: lazyOffers(async () => (await import("./offers/nativeOffers.js")).scriptedOffers(offers, machine)) }),
+    close: () => machine.close(),
+  };
 }

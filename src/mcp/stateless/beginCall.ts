@@ -3,6 +3,7 @@ import type { Fields } from "../../lib/fields.js";
 import { readTraceContext } from "../../observability/traceContext.js";
 import type { Call } from "../call.js";
 import type { Caller } from "../caller.js";
+import { takesPlace } from "../tools/catalog.js";
 import type { ToolAction, ToolDeclaration, TurnCall } from "../tools/tool.js";
 import type { Place } from "../turnGate.js";
 import { takesForms } from "./claim.js";
@@ -23,7 +24,7 @@ export async function beginCall(tool: string, request: StatelessRequest, parts: 
   const action = (await parts.actions()).get(tool);
   if (!action) throw new Error(`the tool ${tool} is listed but does nothing`);
   const { caller, signal } = request;
-  const leave = caller && (await parts.enterTurn?.(caller, signal));
+  const leave = caller && takesPlace(tool) ? await parts.enterTurn?.(caller, signal) : undefined;
   if (leave === "not wanted any more") throw cancelled();
   try {
     const outcome = await action(request.params["arguments"], callFrom(request));

@@ -1,5 +1,6 @@
 import type { TurnLimits } from "../../threads/limits.js";
 import type { ThreadSettings } from "../../threads/model.js";
+import type { EngineOffers } from "../../threads/offers.js";
 import type { ThreadRegistry } from "../../threads/threadRegistry.js";
 import type { Turn } from "../../threads/turn.js";
 import type { ApprovalDoor } from "../approvalDoor.js";
@@ -12,6 +13,8 @@ import type { TurnCall } from "./tool.js";
 /** What the agent tools work with. */
 export interface Agent {
   readonly engineName: string;
+  /** What the engine can do besides running turns. */
+  readonly offers: EngineOffers | undefined;
   readonly threads: ThreadRegistry;
   readonly approvals: ApprovalDoor;
   readonly access: ThreadAccess;
@@ -34,15 +37,15 @@ export interface AskedSettings {
   readonly compactPrompt?: string | undefined;
 }
 
-/** The call whose answer is what becomes of this turn. */
-export function answeredBy(turn: Turn, agent: Agent): TurnCall {
+/** The call whose answer is what becomes of this turn; `ifSilent` when it completes without a word. */
+export function answeredBy(turn: Turn, agent: Agent, { ifSilent }: { readonly ifSilent?: string | undefined } = {}): TurnCall {
   const summary = new TurnSummary();
   return {
     turn,
     approvals: agent.approvals,
     observe: (event) => summary.observe(event),
     answer: (outcome, { nameThreadInText }) =>
-      resultOf(outcome, {
+      resultOf(outcome.status === "completed" ? { ...outcome, lastMessage: outcome.lastMessage ?? ifSilent ?? null } : outcome, {
         threadId: turn.threadId,
         nameThreadInText,
         meta: { "codex-mcpd/turn": { engine: agent.engineName, status: outcome.status, ...summary.told() } },

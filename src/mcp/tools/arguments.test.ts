@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { InvalidArguments, parseArguments, type ToolStruct } from "./arguments.js";
 import schemas from "./schemas.generated.json" with { type: "json" };
-import type { CodexArguments, CodexReplyArguments } from "./schemas.js";
+import type { CodexArguments, CodexReplyArguments, ExecArguments, ThreadsArguments } from "./schemas.js";
 
 const CODEX: ToolStruct<CodexArguments> = { schema: schemas.codexInput, structName: "CodexToolCallParam", absent: "no arguments" };
 const REPLY: ToolStruct<CodexReplyArguments> = {
@@ -102,6 +102,36 @@ describe("bad arguments are refused in Codex's words", () => {
     [[], "invalid length 0, expected struct CodexToolCallReplyParam with 3 elements"],
   ] as const)("of a reply, %j: %s", ([args, complaint]) => {
     expect(complaintOf(() => parseArguments(args, REPLY))).toBe(PREFIX + complaint);
+  });
+});
+
+describe("arguments of our own tools", () => {
+  const EXEC: ToolStruct<ExecArguments> = { schema: schemas.execInput, structName: "codex-exec", absent: "no arguments" };
+  const THREADS: ToolStruct<ThreadsArguments> = { schema: schemas.threadsInput, structName: "codex-threads", absent: "no arguments" };
+
+  it("may be lists, whole numbers, and yes or no", () => {
+    const exec = { command: ["ls", "-l"], timeoutMs: 3_600_000 };
+    const threads = { action: "list", limit: 1, archived: false };
+    expect([parseArguments(exec, EXEC), parseArguments(threads, THREADS)]).toEqual([exec, threads]);
+  });
+
+  it.for([
+    [{ command: "ls" }, 'invalid type: string "ls", expected a sequence of strings'],
+    [{ command: [1] }, "invalid type: sequence, expected a sequence of strings"],
+    [{ command: [], timeoutMs: "1" }, 'invalid type: string "1", expected a whole number'],
+    [{ command: [], timeoutMs: 0.5 }, "invalid type: floating point `0.5`, expected a whole number"],
+    [{ command: [], timeoutMs: 0 }, "invalid value: integer `0`, expected a whole number from 1 to 3600000"],
+    [{ command: [], timeoutMs: 3_600_001 }, "invalid value: integer `3600001`, expected a whole number from 1 to 3600000"],
+  ] as const)("%j: %s", ([args, complaint]) => {
+    expect(complaintOf(() => parseArguments(args, EXEC))).toBe(PREFIX + complaint);
+  });
+
+  it("a yes or no is neither a word nor a number", () => {
+    const complaints = ["yes", 1].map((archived) => complaintOf(() => parseArguments({ action: "list", archived }, THREADS)));
+    expect(complaints).toEqual([
+      `${PREFIX}invalid type: string "yes", expected a boolean`,
+      `${PREFIX}invalid type: integer \`1\`, expected a boolean`,
+    ]);
   });
 });
 

@@ -1,12 +1,11 @@
 import { AppError } from "../../lib/errors.js";
-import { type ThreadId, turnIdOf } from "../../lib/ids.js";
 import type { ThreadSettings } from "../../threads/model.js";
-import type { Turn } from "../../threads/turn.js";
 import type { Caller } from "../caller.js";
 import { refusal } from "../callResult.js";
 import { AboveCeiling } from "../ceilings/errors.js";
-import { type Agent, answeredBy } from "./agent.js";
+import type { Agent } from "./agent.js";
 import { InvalidArguments, parseArguments, type ToolStruct } from "./arguments.js";
+import { beginThread } from "./beginTurn.js";
 import schemas from "./schemas.generated.json" with { type: "json" };
 import type { CodexArguments } from "./schemas.js";
 import type { ToolAction } from "./tool.js";
@@ -29,16 +28,7 @@ export function codexTool(agent: Agent): ToolAction {
       if (error instanceof AppError) return refusal(`Failed to load Codex configuration from overrides: ${error.message}`);
       throw error;
     }
-    let turn: Turn;
-    try {
-      const opened = (id: ThreadId) => agent.access.claim(id, call);
-      const first = { text: prompt, limits: agent.limitsOf(call.caller), watch: call.watchTurn, opened };
-      turn = await agent.threads.start(settings, first, turnIdOf(String(call.requestId)));
-    } catch (error) {
-      if (error instanceof AppError) return refusal(error.message);
-      throw error;
-    }
-    return answeredBy(turn, agent);
+    return beginThread(agent, call, { settings, input: { text: prompt } });
   };
 }
 

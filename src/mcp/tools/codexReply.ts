@@ -1,10 +1,9 @@
-import { AppError } from "../../lib/errors.js";
 import type { ThreadId } from "../../lib/ids.js";
 import { InvalidUuid, parseThreadId } from "../../lib/uuid.js";
-import type { Turn } from "../../threads/turn.js";
-import { failureOn, refusal } from "../callResult.js";
-import { type Agent, answeredBy } from "./agent.js";
+import { refusal } from "../callResult.js";
+import type { Agent } from "./agent.js";
 import { InvalidArguments, parseArguments, type ToolStruct } from "./arguments.js";
+import { continueThread } from "./beginTurn.js";
 import schemas from "./schemas.generated.json" with { type: "json" };
 import type { CodexReplyArguments } from "./schemas.js";
 import type { ToolAction } from "./tool.js";
@@ -27,15 +26,7 @@ export function codexReplyTool(agent: Agent): ToolAction {
       if (error instanceof InvalidArguments) return refusal(error.message);
       throw error;
     }
-    let turn: Turn;
-    try {
-      const request = { text: prompt, limits: agent.limitsOf(call.caller), watch: call.watchTurn };
-      turn = await agent.access.using(threadId, call, () => agent.threads.reply(threadId, request));
-    } catch (error) {
-      if (error instanceof AppError) return failureOn(threadId, error.message);
-      throw error;
-    }
-    return answeredBy(turn, agent);
+    return continueThread(agent, call, { threadId, input: { text: prompt } });
   };
 }
 

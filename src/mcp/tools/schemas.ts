@@ -36,3 +36,67 @@ export const CodexReplyArguments = z.object({
 export type CodexReplyArguments = z.infer<typeof CodexReplyArguments>;
 
 export const ThreadAnswer = z.object({ threadId: z.string(), content: z.string() });
+
+const Named = told(z.string(), "The thread, as an answer named it.");
+const Whole = (least: number, most: number) => z.int().check(z.gte(least), z.lte(most));
+
+export const REVIEW_TARGETS = ["uncommitted", "branch", "commit", "custom"] as const;
+
+export const ReviewArguments = z.object({
+  branch: z.optional(told(z.string(), "For `branch`: what to compare with.")),
+  commit: z.optional(told(z.string(), "For `commit`: its hash.")),
+  cwd: z.optional(told(z.string(), "Working directory of a new thread.")),
+  instructions: z.optional(told(z.string(), "For `custom`: what to review.")),
+  model: z.optional(told(z.string(), "The model of a new thread.")),
+  sandbox: z.optional(told(z.enum(SANDBOX_MODES), "The sandbox of a new thread.")),
+  target: told(z.enum(REVIEW_TARGETS), "Uncommitted changes, all since a branch, one commit, or custom instructions."),
+  threadId: z.optional(told(z.string(), "Review on this thread instead of a new one.")),
+});
+
+export type ReviewArguments = z.infer<typeof ReviewArguments>;
+
+export const SteerArguments = z.object({ prompt: told(z.string(), "What the agent should consider."), threadId: Named });
+
+export type SteerArguments = z.infer<typeof SteerArguments>;
+
+export const CompactArguments = z.object({ threadId: Named });
+
+export type CompactArguments = z.infer<typeof CompactArguments>;
+
+export const ThreadsArguments = z.object({
+  action: told(z.enum(["list", "fork", "archive", "unarchive"]), "What to do; all but `list` need `threadId`."),
+  archived: z.optional(told(z.boolean(), "List archived threads instead.")),
+  cursor: z.optional(told(z.string(), "`nextCursor` of the page before.")),
+  cwd: z.optional(told(z.string(), "List threads of this directory only.")),
+  limit: z.optional(told(Whole(1, 100), "Threads per page (25).")),
+  search: z.optional(told(z.string(), "List threads that begin with a message holding this text.")),
+  threadId: z.optional(Named),
+});
+
+export type ThreadsArguments = z.infer<typeof ThreadsArguments>;
+
+export const ExecArguments = z.object({
+  command: told(z.array(z.string()), "Program and arguments; no shell."),
+  cwd: z.optional(told(z.string(), "Working directory.")),
+  sandbox: z.optional(told(z.enum(SANDBOX_MODES), "What it may touch; as for a new thread unless given.")),
+  timeoutMs: z.optional(told(Whole(1, 3_600_000), "Milliseconds it may take (60000).")),
+});
+
+export type ExecArguments = z.infer<typeof ExecArguments>;
+
+export const ModelsArguments = z.object({});
+
+export type ModelsArguments = z.infer<typeof ModelsArguments>;
+
+export const AccountArguments = z.object({
+  action: told(z.enum(["state", "login", "device-login", "logout"]), "What to do."),
+  apiKey: z.optional(told(z.string(), "For `login`.")),
+});
+
+export type AccountArguments = z.infer<typeof AccountArguments>;
+
+export const ConfigArguments = z.object({ cwd: z.optional(told(z.string(), "The directory the settings are for.")) });
+
+export type ConfigArguments = z.infer<typeof ConfigArguments>;
+
+export const ExecAnswer = z.object({ exitCode: z.number(), stdout: z.string(), stderr: z.string() });

@@ -10,7 +10,14 @@ export interface ToolDeclaration {
   readonly title: string;
   readonly description: string;
   readonly inputSchema: unknown;
-  readonly outputSchema: unknown;
+  readonly outputSchema?: unknown;
+  readonly annotations?: ToolAnnotations;
+}
+
+/** What a client may want to know before it lets a model call a tool. */
+interface ToolAnnotations {
+  readonly readOnlyHint?: boolean;
+  readonly destructiveHint?: boolean;
 }
 
 /** A call whose answer is what becomes of a turn. Whoever serves the call attaches to the turn, each era of MCP in its own way. */

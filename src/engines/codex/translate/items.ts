@@ -6,7 +6,8 @@ import type { Ending, ItemKind } from "./itemKind.js";
 import { agentMessage, reasoning, userMessage, webSearch } from "./messageItems.js";
 import { type OpenItem, openItem } from "./openItems.js";
 import { fieldsOf, textOf } from "./read.js";
-import { contextCompaction, enteredReviewMode, exitedReviewMode, imageView, mcpToolCall, notedAs } from "./toolItems.js";
+import { enteredReviewMode, exitedReviewMode } from "./reviewItems.js";
+import { contextCompaction, imageView, mcpToolCall, notedAs } from "./toolItems.js";
 import type { Translation, TurnState } from "./turnState.js";
 
 interface Ignored {
@@ -42,7 +43,7 @@ export const itemStarted: Translation = (params, turn) => {
   const open = kind && turn.items.add(item);
   if (!open) return [];
   turn.calls.markShown(open.id);
-  return kind.start(open, turn);
+  return [...(kind === userMessage ? cutShort(turn) : []), ...kind.start(open, turn)];
 };
 
 /** What completes without having begun, or as something else than it began as, is shown to begin. */
@@ -63,7 +64,13 @@ export const itemCompleted: Translation = (params, turn) => {
 
 /** The app-server leaves items open when a turn is interrupted; a reader sees each one end. */
 export function closeItems(turn: TurnState, ending: Ending): ThreadEvent[] {
-  return turn.items.takeAll().flatMap((open) => closeItem(open, turn, ending));
+  return turn.items.takeWhere(() => true).flatMap((open) => closeItem(open, turn, ending));
+}
+
+/** When the user is heard, the model begins a new answer and leaves the one before as it is. */
+function cutShort(turn: TurnState): ThreadEvent[] {
+  const isAnswer = ({ item }: OpenItem) => kindOf(item) === agentMessage || kindOf(item) === reasoning;
+  return turn.items.takeWhere(isAnswer).flatMap((open) => closeItem(open, turn, "completed"));
 }
 
 function closeItem(open: OpenItem, turn: TurnState, ending: Ending): readonly ThreadEvent[] {

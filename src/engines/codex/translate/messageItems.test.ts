@@ -42,22 +42,24 @@ describe("a message of the agent", () => {
   });
 });
 
-it("what a reviewer says to itself is not shown; the review's result is", () => {
+it("an answer that the user cuts short with another message ends before that message, as far as it had come", () => {
+  const more = { type: "userMessage", id: "u2", content: [{ type: "text", text: "rather this" }] };
   const shown = shownAs([
-    began({ type: "enteredReviewMode", id: "e1", review: "current changes" }),
-    done({ type: "enteredReviewMode", id: "e1", review: "current changes" }),
     began(MESSAGE),
-    ["item/agentMessage/delta", { itemId: "m1", delta: "{" }],
-    began({ type: "exitedReviewMode", id: "e2", review: "fine" }),
-    done({ type: "exitedReviewMode", id: "e2", review: "fine" }),
-    began({ ...MESSAGE, id: "m2", text: "fine" }),
-    done({ ...MESSAGE, id: "m2", text: "fine" }),
+    ["item/agentMessage/delta", { itemId: "m1", delta: "I would" }],
+    began(more),
+    done(more),
+    done({ ...MESSAGE, id: "m2", text: "this" }),
   ]);
   expect(shown).toEqual([
-    { type: "backgroundNote", message: "Reviewing current changes" },
+    { type: "itemStarted", item: { kind: "agentMessage", id: "m1", texts: [] } },
+    { type: "messageDelta", itemId: "m1", delta: "I would" },
+    { type: "itemCompleted", item: { kind: "agentMessage", id: "m1", texts: ["I would"] } },
+    { type: "itemStarted", item: { kind: "userMessage", id: "u2", text: "rather this" } },
+    { type: "itemCompleted", item: { kind: "userMessage", id: "u2", text: "rather this" } },
     { type: "itemStarted", item: { kind: "agentMessage", id: "m2", texts: [] } },
-    { type: "messageDelta", itemId: "m2", delta: "fine" },
-    { type: "itemCompleted", item: { kind: "agentMessage", id: "m2", texts: ["fine"] } },
+    { type: "messageDelta", itemId: "m2", delta: "this" },
+    { type: "itemCompleted", item: { kind: "agentMessage", id: "m2", texts: ["this"] } },
   ]);
 });
 

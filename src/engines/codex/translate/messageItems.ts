@@ -12,10 +12,10 @@ export const userMessage: ItemKind = shownAs(({ id, item }) => ({
     .join(""),
 }));
 
-/** What a reviewer says to itself stays open for ever and is told again as the review's result: it is not shown. */
+/** Not shown in a review: the reviewer's own messages stay open for ever, and what it came to is told as the review's result. */
 export const agentMessage: ItemKind = {
-  start(open, { isReviewing }) {
-    if (isReviewing) return [];
+  start(open, { review }) {
+    if (review) return [];
     open.isShown = true;
     return [{ type: "itemStarted", item: { kind: "agentMessage", id: open.id, texts: [] } }];
   },
@@ -26,7 +26,7 @@ export const agentMessage: ItemKind = {
     const item: Item = { kind: "agentMessage", id: open.id, texts: text === "" ? [] : [text] };
     return [...unstreamed(open, text), { type: "itemCompleted", item }];
   },
-  unfinished: ({ item, text }) => ({ ...item, text: text === "" ? item["text"] : text }),
+  unfinished: ({ item, text, isShown }) => (isShown ? { ...item, text: text === "" ? item["text"] : text } : undefined),
 };
 
 export const reasoning: ItemKind = {

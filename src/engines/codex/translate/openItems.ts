@@ -42,11 +42,10 @@ export class OpenItems {
     return open;
   }
 
-  /** Empties it. */
-  takeAll(): readonly OpenItem[] {
-    const all = [...this.#items.values()];
-    this.#items.clear();
-    return all;
+  takeWhere(isWanted: (open: OpenItem) => boolean): readonly OpenItem[] {
+    const wanted = [...this.#items.values()].filter(isWanted);
+    for (const { id } of wanted) this.#items.delete(id);
+    return wanted;
   }
 }
 

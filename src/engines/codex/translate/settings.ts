@@ -18,14 +18,19 @@ export function nextTurnParams(threadId: string, { text }: TurnInput): Params {
   return { threadId, input: [{ type: "text", text }] };
 }
 
-/** `turn/start` of the first turn since the thread was loaded. What confines it is said again: a thread that was loaded already ignores what its resume said. */
+/** `turn/start` of the first turn since the thread was loaded. */
 export function turnStartParams(threadId: string, input: TurnInput, settings: ThreadSettings): Params {
+  return { ...nextTurnParams(threadId, input), ...settingsUpdateParams(threadId, settings) };
+}
+
+/** `thread/settings/update`. What confines a thread is said again: one that was loaded already ignores what its resume said. */
+export function settingsUpdateParams(threadId: string, settings: ThreadSettings): Params {
   return {
-    ...nextTurnParams(threadId, input),
+    threadId,
     cwd: settings.cwd,
     approvalPolicy: POLICIES[settings.approvalPolicy],
     approvalsReviewer: "user",
-    sandboxPolicy: sandboxPolicy(settings.sandboxPolicy),
+    sandboxPolicy: sandboxPolicyParams(settings.sandboxPolicy),
     ...(settings.reasoningEffort === undefined ? {} : { effort: settings.reasoningEffort }),
     ...(settings.reasoningSummary === "auto" ? {} : { summary: settings.reasoningSummary }),
   };
@@ -104,7 +109,8 @@ function configOf({ stated = {}, sandboxPolicy: sandbox, compactPrompt }: Thread
   };
 }
 
-function sandboxPolicy(policy: SandboxPolicy): Params {
+/** The policy as an object, which turns and single commands are given. */
+export function sandboxPolicyParams(policy: SandboxPolicy): Params {
   switch (policy.type) {
     case "danger-full-access":
       return { type: "dangerFullAccess" };

@@ -30,25 +30,6 @@ export const contextCompaction: ItemKind = {
   unfinished: () => undefined,
 };
 
-export const enteredReviewMode: ItemKind = {
-  start(open, turn) {
-    turn.isReviewing = true;
-    return [{ type: "backgroundNote", message: `Reviewing ${textOf(open.item["review"])}` }];
-  },
-  complete: () => [],
-  unfinished: () => undefined,
-};
-
-/** What the review came to follows as the agent's message. */
-export const exitedReviewMode: ItemKind = {
-  start(_open, turn) {
-    turn.isReviewing = false;
-    return [];
-  },
-  complete: () => [],
-  unfinished: () => undefined,
-};
-
 /** For kinds that 0.92.0 had no event for. */
 export function notedAs(words: (item: Fields) => string): ItemKind {
   return {

@@ -1,5 +1,5 @@
 import type { Fields } from "../../../lib/fields.js";
-import type { CodexErrorInfo, ThreadEvent, ThreadSettings } from "../../../threads/model.js";
+import type { CodexErrorInfo, ReviewTarget, ThreadEvent, ThreadSettings } from "../../../threads/model.js";
 import { OpenCalls } from "./openCalls.js";
 import { OpenItems } from "./openItems.js";
 import type { ThreadMemory } from "./threadMemory.js";
@@ -9,10 +9,22 @@ export interface Failure {
   readonly info: CodexErrorInfo;
 }
 
-/** What is known of the running turn, for those who translate its notifications. */
-export interface TurnState {
+/** A review from its beginning to the turn's end, which alone tells whether what it came to counts. */
+export interface Review {
+  /** Undefined until it is told. */
+  result: string | undefined;
+}
+
+/** What a turn is run with. */
+export interface TurnGround {
   readonly settings: ThreadSettings;
   readonly memory: ThreadMemory;
+  /** What the turn was asked to review. */
+  readonly reviewTarget?: ReviewTarget | undefined;
+}
+
+/** What is known of the running turn, for those who translate its notifications. */
+export interface TurnState extends TurnGround {
   readonly items: OpenItems;
   readonly calls: OpenCalls;
   /** What the agent said last. */
@@ -21,22 +33,21 @@ export interface TurnState {
   failure: Failure | undefined;
   /** What was last said about a retry that is not counted. */
   lastRetry: string | undefined;
-  /** A reviewer is at work: what it says to itself is not the agent's answer. */
-  isReviewing: boolean;
+  /** Until the end of a turn in which a reviewer is at work. */
+  review: Review | undefined;
 }
 
 /** How one kind of notification shows. */
 export type Translation = (params: Fields, turn: TurnState) => readonly ThreadEvent[];
 
-export function newTurnState(settings: ThreadSettings, memory: ThreadMemory): TurnState {
+export function newTurnState(ground: TurnGround): TurnState {
   return {
-    settings,
-    memory,
+    ...ground,
     items: new OpenItems(),
     calls: new OpenCalls(),
     lastMessage: null,
     failure: undefined,
     lastRetry: undefined,
-    isReviewing: false,
+    review: undefined,
   };
 }

@@ -1,22 +1,20 @@
 import { isFields } from "../../../lib/fields.js";
-import type { ThreadEvent, ThreadSettings } from "../../../threads/model.js";
+import type { ThreadEvent } from "../../../threads/model.js";
 import { patchStarted } from "./fileChangeItem.js";
 import { closeItems } from "./items.js";
 import { translationOf } from "./notifications.js";
 import type { OpenItems } from "./openItems.js";
 import { answerCalls } from "./rawItems.js";
 import { fieldsOf } from "./read.js";
+import { endReview } from "./reviewItems.js";
 import { settingsInForce } from "./settings.js";
-import type { ThreadMemory } from "./threadMemory.js";
 import { type TurnEnding, turnEnd } from "./turnEnd.js";
-import { newTurnState, type TurnState } from "./turnState.js";
+import { newTurnState, type TurnGround, type TurnState } from "./turnState.js";
 
 /** More ids than any turn has: a review has two. */
 const MOST_IDS = 10;
 
-export interface TurnTranslatorOptions {
-  readonly memory: ThreadMemory;
-  readonly settings: ThreadSettings;
+export interface TurnTranslatorOptions extends TurnGround {
   /** What confines the turn's commands. */
   readonly sandboxBackend: string;
 }
@@ -29,8 +27,8 @@ export class TurnTranslator {
   readonly #sandboxBackend: string;
   #state: "new" | "running" | "ended" = "new";
 
-  constructor({ memory, settings, sandboxBackend }: TurnTranslatorOptions) {
-    this.#turn = newTurnState(settings, memory);
+  constructor({ sandboxBackend, ...ground }: TurnTranslatorOptions) {
+    this.#turn = newTurnState(ground);
     this.#sandboxBackend = sandboxBackend;
   }
 
@@ -57,7 +55,7 @@ export class TurnTranslator {
     const start = this.#begin();
     this.#state = "ended";
     for (const id of this.#ids) this.#turn.memory.finishTurn(id);
-    const closed = [...closeItems(this.#turn, ending.kind), ...answerCalls(this.#turn)];
+    const closed = [...closeItems(this.#turn, ending.kind), ...answerCalls(this.#turn), ...endReview(this.#turn, ending.kind)];
     return [...start, ...closed, ...this.#survivedError(ending), turnEnd(ending, this.#turn)];
   }
 

@@ -9,20 +9,34 @@ export interface CredentialSources {
   readonly codexHome: string;
 }
 
-/** The bearer token for a provider; undefined when it needs none. Throws `ModelFailure` naming what to set. */
-export function findBearerToken(provider: ModelProvider, { env, codexHome }: CredentialSources): string | undefined {
-  if (provider.envKey !== undefined) return fromVariable(provider.envKey, provider, env);
-  if (provider.bearerToken !== undefined) return provider.bearerToken;
-  // A key for OpenAI is never sent to a provider that did not ask for it.
-  if (!provider.requiresOpenaiAuth) return undefined;
-  const given = filled(env["CODEX_API_KEY"]);
-  if (given !== undefined) return given;
-  const login = readLogin(codexHome);
-  const key = login.apiKey ?? filled(env["OPENAI_API_KEY"]);
-  if (key === undefined) throw new ModelFailure(login.hasChatGptTokens ? CHATGPT_ONLY : NO_KEY, { retry: "never", info: "unauthorized" });
-  return key;
+/** A key, and where it was found. */
+export interface Credential {
+  readonly token: string;
+  /** For people: names the place, never the key. */
+  readonly source: string;
 }
 
+/** The bearer token for a provider; undefined when it needs none. Throws `ModelFailure` naming what to set. */
+export function findBearerToken(provider: ModelProvider, sources: CredentialSources): string | undefined {
+  return findCredential(provider, sources)?.token;
+}
+
+/** What a provider is asked with; undefined when it needs nothing. Throws `ModelFailure` naming what to set. */
+export function findCredential(provider: ModelProvider, { env, codexHome }: CredentialSources): Credential | undefined {
+  if (provider.envKey !== undefined) return requiredVariable(provider.envKey, provider, env);
+  if (provider.bearerToken !== undefined)
+    return { token: provider.bearerToken, source: `experimental_bearer_token of provider ${provider.id} in config.toml` };
+  // A key for OpenAI is never sent to a provider that did not ask for it.
+  if (!provider.requiresOpenaiAuth) return undefined;
+  const given = fromVariable("CODEX_API_KEY", env);
+  if (given) return given;
+  const { apiKey, hasChatGptTokens } = readLogin(codexHome);
+  const found = apiKey === undefined ? fromVariable("OPENAI_API_KEY", env) : { token: apiKey, source: AUTH_JSON };
+  if (!found) throw new ModelFailure(hasChatGptTokens ? CHATGPT_ONLY : NO_KEY, { retry: "never", info: "unauthorized" });
+  return found;
+}
+
+const AUTH_JSON = "auth.json in CODEX_HOME";
 const NO_KEY =
   "No API key for the OpenAI provider: set OPENAI_API_KEY (or CODEX_API_KEY) in this server's environment, put a key into auth.json in CODEX_HOME, " +
   "or choose another provider with model_provider in config.toml.";
@@ -30,9 +44,14 @@ const CHATGPT_ONLY =
   "auth.json holds a ChatGPT login, which only the Codex CLI itself may use. Set OPENAI_API_KEY (or CODEX_API_KEY) in this server's environment, " +
   "or choose another provider with model_provider in config.toml.";
 
-function fromVariable(name: string, provider: ModelProvider, env: NodeJS.ProcessEnv): string {
-  const value = filled(env[name]);
-  if (value !== undefined) return value;
+function fromVariable(name: string, env: NodeJS.ProcessEnv): Credential | undefined {
+  const token = filled(env[name]);
+  return token === undefined ? undefined : { token, source: `environment variable ${name}` };
+}
+
+function requiredVariable(name: string, provider: ModelProvider, env: NodeJS.ProcessEnv): Credential {
+  const found = fromVariable(name, env);
+  if (found) return found;
   const remedy = provider.envKeyInstructions === undefined ? "" : ` ${provider.envKeyInstructions}`;
   throw new ModelFailure(`Missing environment variable: \`${name}\`.${remedy}`, { retry: "never" });
 }

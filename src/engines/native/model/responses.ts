@@ -12,6 +12,7 @@ import { IdleLimit } from "./idleLimit.js";
 import { maskSent } from "./mask.js";
 import { endpoint, providerHeaders, shownUrl } from "./provider.js";
 import { readRateLimits } from "./rateLimits.js";
+import { readStart } from "./readStart.js";
 
 /** Error bodies are shown to people; more than this helps nobody. */
 const MAX_ERROR_BODY = 64 * 1024;
@@ -147,20 +148,6 @@ function letGo(response: IncomingMessage, complete: boolean): void {
   const linger = setTimeout(() => response.destroy(), LINGER_MS);
   response.once("close", () => clearTimeout(linger));
   response.resume();
-}
-
-async function readStart(response: IncomingMessage, limit: number): Promise<string> {
-  let text = "";
-  response.setEncoding("utf8");
-  try {
-    for await (const chunk of response as AsyncIterable<string>) {
-      text += chunk;
-      if (text.length >= limit) break;
-    }
-  } catch (error) {
-    text += ` (the rest of the answer could not be read: ${describe(error)})`;
-  }
-  return text.slice(0, limit);
 }
 
 // Garbage between events is skipped, as Codex does: if it mattered, the answer does not complete, and that is the error.

@@ -19,6 +19,7 @@ import type { Workbench } from "./workbench.js";
 const PatchArguments = z.object({ input: z.string() });
 
 const REJECTED = "patch rejected by user";
+const REVIEWING = "patch rejected: a review changes no files; report what should change instead";
 const OUTSIDE = "patch rejected: writing outside of the project; rejected by user approval settings";
 
 /** `apply_patch` as free text held to a grammar. */
@@ -60,6 +61,7 @@ interface Where {
 }
 
 async function* applyPatch(text: string, { cwd, warning }: Where, bench: Workbench, ctx: ToolContext): ToolRun {
+  if (!bench.takesPatches) return { output: REVIEWING };
   let plan: PatchPlan;
   try {
     plan = await planPatch(parsePatch(text), { cwd });

@@ -3,7 +3,7 @@ import { conversationWith, drain } from "../../../../test/support/conversations.
 import { call, calls, PlannedModel, says } from "../../../../test/support/modelDouble.js";
 import { turnContext } from "../../../../test/support/turns.js";
 import type { ThreadEvent } from "../../../threads/model.js";
-import { runTurn } from "../loop.js";
+import { runTurn } from "../turn.js";
 
 /** What a call with these arguments shows to readers, and what the model gets for it. */
 async function update(args: string): Promise<{ shown: ThreadEvent[]; output: unknown }> {

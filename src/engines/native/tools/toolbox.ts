@@ -10,7 +10,7 @@ import { offeredTools } from "./offer.js";
 import type { OwnTools } from "./ownTools.js";
 import { serverQuestions } from "./serverQuestions.js";
 import type { Declaration, DeclaredTool, Tool } from "./tool.js";
-import type { TurnSlot } from "./turnSlot.js";
+import type { TurnPurpose, TurnSlot } from "./turnSlot.js";
 
 interface Waiting {
   readonly signal: AbortSignal;
@@ -23,7 +23,7 @@ export interface Toolbox {
   find(name: string, waiting: Waiting): Promise<Tool | undefined>;
   /** What happened to the servers since it was last asked. */
   news(): readonly ThreadEvent[];
-  beginTurn(turn: TurnContext): void;
+  beginTurn(turn: TurnContext, purpose: TurnPurpose): void;
   endTurn(): void;
   /** Everything the running turn's patches changed so far. */
   turnDiff(): string | undefined;
@@ -82,8 +82,8 @@ export class ThreadToolbox implements Toolbox {
     return (await this.#ownTools()).bench.ruleWarnings();
   }
 
-  beginTurn(turn: TurnContext): void {
-    this.#parts.turns.running = turn;
+  beginTurn({ ask, confined }: TurnContext, purpose: TurnPurpose): void {
+    this.#parts.turns.running = { ask, confined, ...purpose };
     this.#own?.bench.beginTurn();
   }
 
@@ -93,6 +93,11 @@ export class ThreadToolbox implements Toolbox {
 
   turnDiff(): string | undefined {
     return this.#own?.bench.turnDiff.text();
+  }
+
+  /** Commands that were left running. */
+  get keepsRunning(): boolean {
+    return (this.#own?.bench.sessions.size ?? 0) > 0;
   }
 
   async close(): Promise<void> {

@@ -8,9 +8,10 @@ import { ThreadRules } from "../../../exec/safety/threadRules.js";
 import { enforceableRoots } from "../../../exec/sandbox/enforceableRoots.js";
 import { allowsNetwork, mayWrite, writableRoots } from "../../../exec/sandbox/policy.js";
 import { ExecSessions } from "../../../exec/session.js";
-import type { ModelProvider, SandboxPolicy, ThreadSettings } from "../../../threads/model.js";
+import type { SandboxPolicy, ThreadSettings } from "../../../threads/model.js";
 import { truncationOf } from "../models.js";
 import type { Machine } from "./machine.js";
+import { secretVariables } from "./secretVariables.js";
 import type { TurnSlot } from "./turnSlot.js";
 
 const FULL_ACCESS: SandboxPolicy = { type: "danger-full-access" };
@@ -47,6 +48,11 @@ export class Workbench {
   /** The running turn may not leave the sandbox. */
   get confined(): boolean {
     return this.turns.running?.confined ?? false;
+  }
+
+  /** The running turn may change files by patches. */
+  get takesPatches(): boolean {
+    return this.turns.running?.changesFiles ?? true;
   }
 
   get rules(): ThreadRules {
@@ -128,11 +134,6 @@ export interface LaunchOptions {
   readonly cwd: string;
   readonly sandboxed: boolean;
   readonly plainOutput?: boolean;
-}
-
-/** The keys of the provider in use are ours, not the commands'. */
-function secretVariables({ envKey, envHttpHeaders }: ModelProvider): string[] {
-  return ["OPENAI_API_KEY", "CODEX_API_KEY", ...(envKey === undefined ? [] : [envKey]), ...Object.values(envHttpHeaders)];
 }
 
 function isLoginShell(argv: readonly string[]): argv is readonly [string, "-lc", string] {

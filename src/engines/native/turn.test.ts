@@ -17,9 +17,9 @@ import { turnContext, typesOf } from "../../../test/support/turns.js";
 import { isTurnEnd, type RawItem, type ThreadEvent } from "../../threads/model.js";
 import type { Conversation } from "./conversation.js";
 import { message } from "./history.js";
-import { runTurn } from "./loop.js";
 import { ModelFailure } from "./model/client.js";
 import type { DeclaredTool } from "./tools/tool.js";
+import { runTurn } from "./turn.js";
 
 const ABORTED = message("user", expect.stringMatching(/^<turn_aborted>\n.*\n<\/turn_aborted>$/s));
 const PLAN = JSON.stringify({ plan: [{ step: "look", status: "in_progress" }] });
@@ -319,5 +319,49 @@ describe("a turn that is stopped", () => {
     const events = await playUntil(conversation, ({ type }) => type === "tokenCount");
     expect(typesOf(events)).toEqual(["tokenCount", "unseenItem", "turnAborted"]);
     expect(conversation.history.items()).toEqual([...before, ABORTED]);
+  });
+});
+
+describe("a turn that is asked for a summary", () => {
+  const COMPACT = { text: "", work: { kind: "compact" } } as const;
+
+  async function summarise(conversation: Conversation): Promise<ThreadEvent[]> {
+    const events: ThreadEvent[] = [];
+    for await (const batch of runTurn(conversation, COMPACT, turnContext())) events.push(...batch);
+    return events;
+  }
+
+  it("replaces the past by it, whatever the size, and has no answer of its own", async () => {
+    const conversation = conversationWith(new PlannedModel(says("hello"), says("the gist")));
+    await play(conversation, "hi");
+    const events = await summarise(conversation);
+    expect(typesOf(events)).toEqual([
+      "turnStarted",
+      "tokenCount",
+      "tokenCount",
+      "tokenCount",
+      "historyCompacted",
+      "warning",
+      "turnCompleted",
+    ]);
+    expect(events.at(-1)).toEqual({ type: "turnCompleted", lastMessage: null });
+    expect(added(conversation)).toEqual([message("user", "hi"), message("user", expect.stringMatching(/\nthe gist$/))]);
+  });
+
+  it("says so when nobody has said anything yet, and asks nobody", async () => {
+    const conversation = conversationWith(new PlannedModel());
+    expect(await summarise(conversation)).toEqual([
+      { type: "turnStarted", contextWindow: null },
+      { type: "turnCompleted", lastMessage: "There is nothing to summarise: nobody has said anything on this thread yet." },
+    ]);
+    expect(conversation.history.items()).toEqual(CONTEXT);
+  });
+
+  it("leaves the past as it was when it fails", async () => {
+    const conversation = conversationWith(new PlannedModel(says("hello"), [new ModelFailure("down", { retry: "never" })]));
+    await play(conversation, "hi");
+    const before = conversation.history.items();
+    expect((await summarise(conversation)).at(-1)).toEqual({ type: "turnFailed", message: "down", info: "other" });
+    expect(conversation.history.items()).toEqual(before);
   });
 });

@@ -1,0 +1,103 @@
+import type { Account, AccountState, DeviceCode } from "../../../threads/offers.js";
+import { CodexRefused } from "../errors.js";
+import { refusal } from "../refusals.js";
+import type { Supervisor } from "../supervisor.js";
+import { fieldsOf, saidText } from "../translate/read.js";
+import { PendingLogin } from "./pendingLogin.js";
+
+/** The login that Codex keeps in its home, shared with everybody who uses Codex there. */
+export class CodexAccount implements Account {
+  #pending: PendingLogin | undefined;
+  /** What changes the login happens one after the other. Never rejects. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(private readonly supervisor: () => Supervisor) {}
+
+  async state(): Promise<AccountState> {
+    try {
+      return accountState(await this.#ask("account/read", { refreshToken: false }));
+    } catch (error) {
+      throw refusal(error, "tell who is logged in");
+    }
+  }
+
+  loginWithKey(apiKey: string): Promise<void> {
+    return this.#inTurn(async () => {
+      try {
+        await this.#ask("account/login/start", { type: "apiKey", apiKey });
+      } catch (error) {
+        throw refusal(error, "take the API key");
+      }
+    });
+  }
+
+  loginWithDeviceCode(): Promise<DeviceCode> {
+    return this.#inTurn(() => this.#beginDeviceLogin(this.supervisor()));
+  }
+
+  logout(): Promise<void> {
+    return this.#inTurn(async () => {
+      try {
+        await this.#ask("account/logout", undefined);
+      } catch (error) {
+        throw refusal(error, "log out");
+      }
+    });
+  }
+
+  /** Ends a login that nobody has completed. */
+  async close(): Promise<void> {
+    await this.#pending?.cancel();
+  }
+
+  #ask(method: string, params: unknown): Promise<unknown> {
+    return this.supervisor().lend(({ server }) => server.request(method, params));
+  }
+
+  /** Each step ends a login that is still waiting: there is one account. */
+  #inTurn<T>(step: () => Promise<T>): Promise<T> {
+    const done = this.#last.then(async () => {
+      await this.#pending?.cancel();
+      this.#pending = undefined;
+      return step();
+    });
+    this.#last = done.catch(() => undefined);
+    return done;
+  }
+
+  async #beginDeviceLogin(supervisor: Supervisor): Promise<DeviceCode> {
+    return supervisor.lend(async ({ server }) => {
+      const answer = await server.request("account/login/start", { type: "chatgptDeviceCode" }).catch(noCode);
+      const { loginId, verificationUrl, userCode } = fieldsOf(answer);
+      const [id, url, code] = [saidText(loginId), saidText(verificationUrl), saidText(userCode)];
+      if (id === undefined || url === undefined || code === undefined)
+        throw new CodexRefused("Codex began a login without a code: it is newer than this server knows. Run `codex login` on its machine.");
+      const pending = new PendingLogin(server, id);
+      this.#pending = pending;
+      supervisor.keepFor("login", () => pending.settled());
+      return { url, code };
+    });
+  }
+}
+
+function noCode(error: unknown): never {
+  const remedy = "Check that the machine of this server reaches auth.openai.com, or log in with an API key.";
+  throw refusal(error, "get a code for the login", remedy);
+}
+
+function accountState(answer: unknown): AccountState {
+  const { account, requiresOpenaiAuth } = fieldsOf(answer);
+  const { type, email, planType } = fieldsOf(account);
+  const kind = saidText(type);
+  if (kind === undefined) return requiresOpenaiAuth === true ? NOT_LOGGED_IN : { kind: "none", isNeeded: false };
+  // Clouds have logins of their own, which are keys of a kind.
+  if (kind !== "chatgpt") return { kind: "apiKey", source: kind === "apiKey" ? "the login of Codex" : kind };
+  const [address, plan] = [saidText(email), saidText(planType)];
+  return { kind, ...(address === undefined ? {} : { email: address }), ...(plan === undefined ? {} : { plan }) };
+}
+
+const NOT_LOGGED_IN: AccountState = {
+  kind: "none",
+  isNeeded: true,
+  remedy: "Log in with a device code or an API key, or run `codex login` on the machine of this server.",
+};

@@ -1,0 +1,96 @@
+import { RpcError } from "../../../jsonrpc/errors.js";
+import type { ThreadId } from "../../../lib/ids.js";
+import { parseThreadId } from "../../../lib/uuid.js";
+import { InvalidCursor } from "../../../threads/errors.js";
+import type { ThreadCatalog, ThreadPage, ThreadQuery, ThreadSummary } from "../../../threads/offers.js";
+import type { AppServer } from "../appServer.js";
+import type { AppServers } from "../appServers.js";
+import { CodexRefused } from "../errors.js";
+import { isHeldElsewhere, refusal, threadRefusal } from "../refusals.js";
+import { fieldsOf, listOf, saidText } from "../translate/read.js";
+import { type ListedThread, listedThread } from "./threadSummary.js";
+
+/** Everything that somebody began; what agents began for themselves is left out. */
+const SOURCES = ["cli", "vscode", "exec", "appServer", "unknown"];
+/** Requests for one page of a search. A page that finds less than it was asked for still says where the next one goes on. */
+const MOST_REQUESTS = 40;
+/** Codex starts the fork's MCP servers before it answers. */
+const FORK_MS = 60_000;
+
+/** The threads that Codex keeps in its home, whoever began them. */
+export class CodexCatalog implements ThreadCatalog {
+  constructor(private readonly servers: AppServers) {}
+
+  async list(query: ThreadQuery): Promise<ThreadPage> {
+    return this.servers.usual().lend(({ server }) => page(server, query));
+  }
+
+  async fork(id: ThreadId): Promise<ThreadId> {
+    try {
+      return await this.servers.usual().lend(({ server }) => fork(server, id));
+    } catch (error) {
+      throw threadRefusal(error, id, "fork");
+    }
+  }
+
+  archive(id: ThreadId): Promise<void> {
+    return this.#move(id, "archive");
+  }
+
+  unarchive(id: ThreadId): Promise<void> {
+    return this.#move(id, "unarchive");
+  }
+
+  async #move(id: ThreadId, how: "archive" | "unarchive"): Promise<void> {
+    let held: unknown;
+    for (const holder of this.servers.holders()) {
+      try {
+        await holder.lend(({ server }) => server.request(`thread/${how}`, { threadId: id }));
+        return;
+      } catch (error) {
+        if (!isHeldElsewhere(error)) throw threadRefusal(error, id, how);
+        held = error;
+      }
+    }
+    throw threadRefusal(held, id, how);
+  }
+}
+
+/** Codex searches with regard to capital letters, so that the search is ours. */
+async function page(server: AppServer, query: ThreadQuery): Promise<ThreadPage> {
+  const search = query.search?.toLowerCase();
+  const isWanted = ({ beginning }: ListedThread) => search === undefined || beginning.toLowerCase().includes(search);
+  const threads: ThreadSummary[] = [];
+  let { cursor } = query;
+  for (let request = 0; request < MOST_REQUESTS && threads.length < query.limit; request++) {
+    const { data, nextCursor } = await listThreads(server, { ...query, cursor, limit: query.limit - threads.length });
+    const found = listOf(data).flatMap((entry) => listedThread(entry) ?? []);
+    threads.push(...found.filter(isWanted).map(({ summary }) => summary));
+    cursor = saidText(nextCursor);
+    if (cursor === undefined) return { threads };
+  }
+  return { threads, ...(cursor === undefined ? {} : { nextCursor: cursor }) };
+}
+
+/** Any other order than by `recency_at` loses threads between pages. */
+async function listThreads(server: AppServer, { limit, cursor, archived = false, cwd }: ThreadQuery) {
+  const order = { sortKey: "recency_at", sortDirection: "desc" };
+  const filter = { archived, sourceKinds: SOURCES, modelProviders: [], ...(cwd === undefined ? {} : { cwd }) };
+  try {
+    return fieldsOf(await server.request("thread/list", { limit, ...order, ...filter, ...(cursor === undefined ? {} : { cursor }) }));
+  } catch (error) {
+    throw error instanceof RpcError && /invalid cursor/i.test(error.message) ? new InvalidCursor() : refusal(error, "list its threads");
+  }
+}
+
+/**
+ * The fork is put away and taken out again, because only so Codex unloads it at once: whoever opens it next, in whichever process, finds
+ * it as a thread like any other.
+ */
+async function fork(server: AppServer, source: ThreadId): Promise<ThreadId> {
+  const answer = await server.request("thread/fork", { threadId: source, excludeTurns: true }, { timeoutMs: FORK_MS });
+  const threadId = saidText(fieldsOf(fieldsOf(answer)["thread"])["id"]);
+  if (threadId === undefined) throw new CodexRefused("Codex forked a thread without telling its id: it is newer than this server knows.");
+  for (const method of ["thread/archive", "thread/unarchive"]) await server.request(method, { threadId });
+  return parseThreadId(threadId);
+}

@@ -1,0 +1,98 @@
+import { randomUUID } from "node:crypto";
+import { statSync } from "node:fs";
+import path from "node:path";
+import { within } from "../../../exec/deadline.js";
+import { ProgramNotStarted, WorkingFolderMissing } from "../../../exec/errors.js";
+import { RpcError } from "../../../jsonrpc/errors.js";
+import type { SandboxPolicy } from "../../../threads/model.js";
+import type { OneOffCommand, OneOffResult } from "../../../threads/offers.js";
+import type { AppServer } from "../appServer.js";
+import type { AppServers } from "../appServers.js";
+import { refusal } from "../refusals.js";
+import type { RunningCodex } from "../supervisor.js";
+import { fieldsOf, numberOf, textOf } from "../translate/read.js";
+import { sandboxPolicyParams } from "../translate/settings.js";
+
+/** What is kept of each stream. */
+const OUTPUT_BYTES = 1_048_576;
+/** Codex ends a command that takes too long; when it has not by then, we do. */
+const MARGIN_MS = 5_000;
+/** What a command that was told to end is given. */
+const TERMINATION_MS = 5_000;
+const TIMED_OUT = 124;
+const UNKNOWN = -1;
+
+/** Runs a command in Codex's sandbox. When the signal aborts, it rejects with the reason once the command is gone. */
+export async function runOnce(command: OneOffCommand, servers: AppServers, signal: AbortSignal): Promise<OneOffResult> {
+  const { cwd, sandboxPolicy } = command;
+  if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) throw new WorkingFolderMissing(cwd);
+  const run = (codex: RunningCodex) => runIn(codex, command, signal);
+  // Codex lets a command that may write its workspace write the folder of Codex's own process too.
+  return sandboxPolicy.type === "workspace-write" ? servers.lendIn(cwd, run) : servers.usual().lend(run);
+}
+
+async function runIn({ server }: RunningCodex, command: OneOffCommand, signal: AbortSignal): Promise<OneOffResult> {
+  const { argv, cwd, timeoutMs } = command;
+  signal.throwIfAborted();
+  const processId = randomUUID();
+  const params = { processId, command: argv, cwd, timeoutMs, outputBytesCap: OUTPUT_BYTES, sandboxPolicy: policyOf(command) };
+  const running = server.request("command/exec", params, { timeoutMs: timeoutMs + MARGIN_MS + 2 * TERMINATION_MS });
+  const overdue = AbortSignal.timeout(timeoutMs + MARGIN_MS);
+  const stop = AbortSignal.any([signal, overdue]);
+  let stopping: Promise<void> | undefined;
+  const end = () => {
+    stopping = endCommand(server, processId, running);
+  };
+  stop.addEventListener("abort", end, { once: true });
+  try {
+    const result = resultOf(await running, argv);
+    return overdue.aborted ? { ...result, exitCode: TIMED_OUT } : result;
+  } catch (error) {
+    throw whyNotRun(error, argv);
+  } finally {
+    stop.removeEventListener("abort", end);
+    await stopping;
+    signal.throwIfAborted();
+  }
+}
+
+/** Codex is killed when it does not obey, and takes the command with it. Never rejects. */
+async function endCommand(server: AppServer, processId: string, running: Promise<unknown>): Promise<void> {
+  const over = running.then(
+    () => true,
+    () => true,
+  );
+  const telling = server.request("command/exec/terminate", { processId }, { timeoutMs: TERMINATION_MS }).catch(() => undefined);
+  const [isOver] = await Promise.all([within(TERMINATION_MS, over, false), telling]);
+  if (!isOver) await server.kill("The Codex process was ended because it did not end a command when it was told to.");
+}
+
+/** For a single command Codex does not count the folder it runs in as its workspace. */
+function policyOf({ cwd, sandboxPolicy: policy }: OneOffCommand): unknown {
+  return sandboxPolicyParams(policy.type === "workspace-write" ? withRoot(policy, cwd) : policy);
+}
+
+function withRoot(policy: Extract<SandboxPolicy, { type: "workspace-write" }>, cwd: string): SandboxPolicy {
+  return { ...policy, writable_roots: [...(policy.writable_roots ?? []), cwd].map((root) => path.resolve(cwd, root)) };
+}
+
+/** How Codex's sandbox dies when the program is not there or may not be executed. */
+const SANDBOX_PANIC = /^\s*thread 'main' \(?.*panicked at .*linux-sandbox.*\nFailed to execvp [^\n]*: ([^\n:]+)/;
+const SPAWN_FAILED = /^failed to spawn command: (.+)$/;
+const ERROR_NUMBER = / \(os error \d+\)$/;
+
+function resultOf(answer: unknown, argv: readonly string[]): OneOffResult {
+  const { exitCode, stdout, stderr } = fieldsOf(answer);
+  const [, reason] = exitCode === 101 ? (SANDBOX_PANIC.exec(textOf(stderr)) ?? []) : [];
+  if (reason !== undefined) throw notStarted(argv, reason);
+  return { exitCode: numberOf(exitCode) ?? UNKNOWN, stdout: textOf(stdout), stderr: textOf(stderr) };
+}
+
+function whyNotRun(error: unknown, argv: readonly string[]): unknown {
+  const [, reason] = error instanceof RpcError ? (SPAWN_FAILED.exec(error.message) ?? []) : [];
+  return reason === undefined ? refusal(error, "run the command") : notStarted(argv, reason);
+}
+
+function notStarted([program = ""]: readonly string[], reason: string): ProgramNotStarted {
+  return new ProgramNotStarted(program, reason.replace(ERROR_NUMBER, ""));
+}

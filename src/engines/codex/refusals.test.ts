@@ -1,0 +1,39 @@
+import { describe, expect, it } from "vitest";
+import { RpcError } from "../../jsonrpc/errors.js";
+import { newThreadId } from "../../lib/ids.js";
+import { ThreadBusyElsewhere, ThreadNotFound } from "../../threads/errors.js";
+import { AppServerGone, CodexRefused } from "./errors.js";
+import { refusal, threadRefusal } from "./refusals.js";
+
+function refused(message: string): RpcError {
+  return new RpcError(-32600, message);
+}
+
+describe("what Codex refused", () => {
+  const id = newThreadId();
+
+  it.each([
+    [`no rollout found for thread id ${id}`, new ThreadNotFound(id)],
+    [`no archived rollout found for thread id ${id}`, new ThreadNotFound(id)],
+    [`thread not found: ${id}`, new ThreadNotFound(id)],
+    [`thread ${id} already has an active writer`, new ThreadBusyElsewhere(id, "a Codex")],
+    [`session ${id} is archived. Run it first.`, new CodexRefused(`Thread ${id} is archived. Unarchive it first.`)],
+    ["something else", new CodexRefused(`Codex did not fork thread ${id}: something else`)],
+  ])("of a thread is told by what its words mean: %s", (message, told) => {
+    expect(threadRefusal(refused(message), id, "fork")).toEqual(told);
+  });
+
+  it("says what to do about it", () => {
+    expect(refusal(refused("unknown variant `x`"), "list its models")).toEqual(
+      new CodexRefused("This Codex cannot list its models. Update it (npm install -g @openai/codex)."),
+    );
+    expect(refusal(refused("no network."), "get a code", "Try later.")).toEqual(
+      new CodexRefused("Codex did not get a code: no network. Try later."),
+    );
+  });
+
+  it("is told apart from what else can go wrong", () => {
+    const gone = new AppServerGone("gone");
+    expect([refusal(gone, "x"), threadRefusal(gone, id, "x")]).toEqual([gone, gone]);
+  });
+});

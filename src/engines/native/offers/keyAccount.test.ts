@@ -1,0 +1,162 @@
+import { lstatSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { settingsIn, tempHome } from "../../../../test/support/rollouts.js";
+import type { ModelProvider } from "../../../threads/model.js";
+import type { Account } from "../../../threads/offers.js";
+import { ApiKeyInvalid, LoginNotKept, LoginNotPossible } from "./errors.js";
+import { keyAccount } from "./keyAccount.js";
+
+const KEY = "sk-0123456789";
+const TOKENS = { access_token: "secret-token" };
+
+interface Opened extends Disposable {
+  readonly account: Account;
+  readonly codexHome: string;
+  authJson(): unknown;
+}
+
+interface Situation {
+  readonly provider?: Partial<ModelProvider>;
+  readonly env?: NodeJS.ProcessEnv;
+  readonly authJson?: unknown;
+  /** CODEX_HOME below the temporary folder. */
+  readonly below?: string;
+}
+
+function open({ provider = { requiresOpenaiAuth: true }, env = {}, authJson, below = "" }: Situation = {}): Opened {
+  const home = tempHome();
+  const codexHome = path.join(home.path, below);
+  const file = path.join(codexHome, "auth.json");
+  if (authJson !== undefined) writeFileSync(file, typeof authJson === "string" ? authJson : JSON.stringify(authJson));
+  return {
+    account: keyAccount(() => ({ ...settingsIn("/").provider, ...provider }), { env, codexHome }),
+    codexHome,
+    authJson: () => JSON.parse(readFileSync(file, "utf8")),
+    [Symbol.dispose]: () => home[Symbol.dispose](),
+  };
+}
+
+describe("the state of an account", () => {
+  it.each<[string, Situation, unknown]>([
+    ["a variable of the provider", { provider: { envKey: "MY_KEY" }, env: { MY_KEY: KEY } }, "environment variable MY_KEY"],
+    ["a key written down", { provider: { id: "mine", bearerToken: KEY } }, "experimental_bearer_token of provider mine in config.toml"],
+    ["CODEX_API_KEY", { env: { CODEX_API_KEY: KEY }, authJson: { OPENAI_API_KEY: KEY } }, "environment variable CODEX_API_KEY"],
+    ["auth.json", { env: { OPENAI_API_KEY: KEY }, authJson: { OPENAI_API_KEY: KEY } }, "auth.json in CODEX_HOME"],
+    ["OPENAI_API_KEY", { env: { OPENAI_API_KEY: KEY } }, "environment variable OPENAI_API_KEY"],
+    [
+      "a login that is of no use",
+      { provider: { id: "local" }, authJson: { OPENAI_API_KEY: KEY } },
+      "auth.json in CODEX_HOME, which provider local does not need",
+    ],
+  ])("names where the key comes from: %s", async (_what, situation, source) => {
+    using opened = open(situation);
+    expect(await opened.account.state()).toEqual({ kind: "apiKey", source });
+  });
+
+  it.each<[string, Situation, RegExp]>([
+    ["no key anywhere", {}, /set OPENAI_API_KEY/],
+    ["an empty variable", { provider: { envKey: "MY_KEY", envKeyInstructions: "Ask Ann." } }, /`MY_KEY`. Ask Ann\.$/],
+    ["a login that only Codex may use", { authJson: { OPENAI_API_KEY: null, tokens: TOKENS } }, /ChatGPT login/],
+    ["a broken auth.json", { authJson: "{" }, /not valid JSON/],
+  ])("says what to do when there is none: %s", async (_what, situation, remedy) => {
+    using opened = open(situation);
+    expect(await opened.account.state()).toEqual({ kind: "none", isNeeded: true, remedy: expect.stringMatching(remedy) });
+  });
+
+  it.each<[string, unknown]>([
+    ["nothing", undefined],
+    ["a broken auth.json", "{"],
+  ])("is none when the provider needs none: %s", async (_what, authJson) => {
+    using opened = open({ provider: {}, authJson });
+    expect(await opened.account.state()).toEqual({ kind: "none", isNeeded: false });
+  });
+});
+
+describe("a login with a key", () => {
+  it("is written for its owner alone, in one step, into a folder that need not be there", async () => {
+    using opened = open({ below: "new/home" });
+    await opened.account.loginWithKey(` ${KEY}\n`);
+    expect(opened.authJson()).toEqual({ OPENAI_API_KEY: KEY });
+    expect(statSync(path.join(opened.codexHome, "auth.json")).mode & 0o777).toBe(0o600);
+    expect(readdirSync(opened.codexHome)).toEqual(["auth.json"]);
+    expect(await opened.account.state()).toEqual({ kind: "apiKey", source: "auth.json in CODEX_HOME" });
+  });
+
+  it("keeps what else is in the file, and takes the place of an old key", async () => {
+    using opened = open({ authJson: { OPENAI_API_KEY: "old", tokens: TOKENS, last_refresh: "then" } });
+    await opened.account.loginWithKey(KEY);
+    expect(opened.authJson()).toEqual({ OPENAI_API_KEY: KEY, tokens: TOKENS, last_refresh: "then" });
+  });
+
+  it("mends a broken file", async () => {
+    using opened = open({ authJson: "{" });
+    await opened.account.loginWithKey(KEY);
+    expect(opened.authJson()).toEqual({ OPENAI_API_KEY: KEY });
+  });
+
+  it("follows a link instead of replacing it", async () => {
+    using opened = open();
+    const [link, file] = [path.join(opened.codexHome, "auth.json"), path.join(opened.codexHome, "elsewhere.json")];
+    writeFileSync(file, "{}");
+    symlinkSync(file, link);
+    await opened.account.loginWithKey(KEY);
+    expect(lstatSync(link).isSymbolicLink()).toBe(true);
+    expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({ OPENAI_API_KEY: KEY });
+  });
+
+  it("that comes many times at once leaves one whole file", async () => {
+    using opened = open();
+    const keys = Array.from({ length: 20 }, (_, at) => `${KEY}-${at}`);
+    await Promise.all(keys.map((key) => opened.account.loginWithKey(key)));
+    expect(keys.map((key) => ({ OPENAI_API_KEY: key }))).toContainEqual(opened.authJson());
+    expect(readdirSync(opened.codexHome)).toEqual(["auth.json"]);
+  });
+
+  it.each(["", "  ", "two words", "line\nbreak", "schlüssel", "x".repeat(5000)])("is refused when that is no key: %j", async (key) => {
+    using opened = open();
+    await expect(opened.account.loginWithKey(key)).rejects.toThrow(ApiKeyInvalid);
+    expect(readdirSync(opened.codexHome)).toEqual([]);
+  });
+
+  it("says so when it cannot be kept, without the key", async () => {
+    using opened = open();
+    const file = path.join(opened.codexHome, "file");
+    writeFileSync(file, "");
+    const account = keyAccount(() => settingsIn("/").provider, { env: {}, codexHome: path.join(file, "home") });
+    const refusal: unknown = await account.loginWithKey(KEY).catch((error: unknown) => error);
+    expect(refusal).toBeInstanceOf(LoginNotKept);
+    expect(String(refusal)).not.toContain(KEY);
+  });
+});
+
+describe("a logout", () => {
+  it("takes the key out of auth.json, and the file away when nothing else is in it", async () => {
+    using opened = open({ authJson: { auth_mode: "apikey", OPENAI_API_KEY: KEY } });
+    await opened.account.logout();
+    expect(readdirSync(opened.codexHome)).toEqual([]);
+    await opened.account.logout();
+  });
+
+  it("leaves the ChatGPT login of Codex beside the key, and says so when there is nothing else", async () => {
+    using opened = open({ authJson: { OPENAI_API_KEY: KEY, tokens: TOKENS } });
+    await opened.account.logout();
+    expect(opened.authJson()).toEqual({ OPENAI_API_KEY: null, tokens: TOKENS });
+    await expect(opened.account.logout()).rejects.toThrow(/belongs to the Codex CLI and was left alone/);
+    expect(opened.authJson()).toEqual({ OPENAI_API_KEY: null, tokens: TOKENS });
+  });
+
+  it("says where the key is when it is none of ours to remove", async () => {
+    using opened = open({ env: { OPENAI_API_KEY: KEY } });
+    await expect(opened.account.logout()).rejects.toThrow(/comes from environment variable OPENAI_API_KEY/);
+  });
+});
+
+describe("a login with a device code", () => {
+  it("is left to Codex", async () => {
+    using opened = open();
+    const refusal: unknown = await opened.account.loginWithDeviceCode().catch((error: unknown) => error);
+    expect(refusal).toBeInstanceOf(LoginNotPossible);
+    expect(String(refusal)).toMatch(/--engine codex.*`codex login`/);
+  });
+});

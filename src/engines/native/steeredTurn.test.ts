@@ -1,0 +1,83 @@
+import { describe, expect, it } from "vitest";
+import { CONTEXT, conversationWith } from "../../../test/support/conversations.js";
+import { accepted, assistant, call, calls, completed, done, PlannedModel, says } from "../../../test/support/modelDouble.js";
+import { turnContext, typesOf } from "../../../test/support/turns.js";
+import type { RawItem, ThreadEvent } from "../../threads/model.js";
+import type { Conversation } from "./conversation.js";
+import { message } from "./history.js";
+import { ModelFailure } from "./model/client.js";
+import { runTurn } from "./turn.js";
+
+const PLAN = JSON.stringify({ plan: [{ step: "look", status: "in_progress" }] });
+
+/** A turn that is told something as soon as an event is the one to speak at; `taken` says whether it took it. */
+async function speakAt(conversation: Conversation, at: (event: ThreadEvent) => boolean, ...texts: readonly string[]) {
+  const events: ThreadEvent[] = [];
+  let taken: boolean[] | undefined;
+  for await (const batch of runTurn(conversation, { text: "go" }, turnContext())) {
+    events.push(...batch);
+    if (batch.some(at)) taken ??= texts.map((text) => conversation.steering.offer(text));
+  }
+  return { events, taken };
+}
+
+function said(conversation: Conversation): RawItem[] {
+  return conversation.history.items().slice(CONTEXT.length);
+}
+
+const isUserMessage = (event: ThreadEvent) => event.type === "itemCompleted" && event.item.kind === "userMessage";
+
+describe("what the user says while the model works", () => {
+  it("is told with the next request, each as a message of this turn", async () => {
+    const model = new PlannedModel(calls(call("update_plan", PLAN, "c1")), says("as you wish"));
+    const conversation = conversationWith(model);
+    const { events, taken } = await speakAt(conversation, ({ type }) => type === "turnStarted", "rather this", "and that");
+    expect(taken).toEqual([true, true]);
+    expect(model.requests[0]?.input.slice(CONTEXT.length)).toEqual([
+      message("user", "go"),
+      message("user", "rather this"),
+      message("user", "and that"),
+    ]);
+    expect(events.filter(isUserMessage)).toEqual(
+      ["go", "rather this", "and that"].map((text) => ({
+        type: "itemCompleted",
+        item: { kind: "userMessage", id: expect.any(String), text },
+      })),
+    );
+    expect(events.at(-1)).toEqual({ type: "turnCompleted", lastMessage: "as you wish" });
+  });
+
+  it("comes after the results of the calls that the model has just made", async () => {
+    const model = new PlannedModel(calls(call("update_plan", PLAN, "c1")), says("as you wish"));
+    await speakAt(conversationWith(model), ({ type }) => type === "tokenCount", "rather this");
+    expect(model.requests[1]?.input.slice(-2)).toEqual([
+      { type: "function_call_output", call_id: "c1", output: "Plan updated" },
+      message("user", "rather this"),
+    ]);
+  });
+
+  it("makes the turn go on when the model had said all it wanted", async () => {
+    const model = new PlannedModel(says("done"), says("as you wish"));
+    const conversation = conversationWith(model);
+    const isLastCount = (event: ThreadEvent) => event.type === "tokenCount" && event.usage !== null;
+    const { events } = await speakAt(conversation, isLastCount, "one thing more");
+    expect(events.at(-1)).toEqual({ type: "turnCompleted", lastMessage: "as you wish" });
+    expect(said(conversation).map((item) => item["role"])).toEqual(["user", "assistant", "user", "assistant"]);
+    expect(typesOf(events).filter((type) => type === "turnContext")).toHaveLength(2);
+  });
+
+  it("leaves the answer before as the last one when the model has nothing to add", async () => {
+    const model = new PlannedModel(says("done"), [accepted, completed()]);
+    const { events } = await speakAt(conversationWith(model), ({ type }) => type === "tokenCount", "thanks");
+    expect(events.at(-1)).toEqual({ type: "turnCompleted", lastMessage: "done" });
+  });
+
+  it("is refused once the turn is over, whichever way", async () => {
+    const model = new PlannedModel([accepted, done(assistant("half")), new ModelFailure("cut", { retry: "never" })], says("fine"));
+    const conversation = conversationWith(model);
+    const { events, taken } = await speakAt(conversation, ({ type }) => type === "turnFailed", "too late");
+    expect([events.at(-1)?.type, taken]).toEqual(["turnFailed", [false]]);
+    expect((await speakAt(conversation, ({ type }) => type === "turnCompleted", "too late")).taken).toEqual([false]);
+    expect(conversation.steering.offer("too late")).toBe(false);
+  });
+});

@@ -1,0 +1,132 @@
+import { abortedAnswer } from "../../exec/modelOutput.js";
+import type { TurnContext } from "../../threads/engine.js";
+import type { RawItem, ReviewTarget, ThreadEvent, TurnInput } from "../../threads/model.js";
+import { compact, hasPast, needsCompaction } from "./compact.js";
+import type { Conversation } from "./conversation.js";
+import { type ToolCall, toolOutput, unansweredCalls } from "./items.js";
+import { ModelFailure } from "./model/client.js";
+import { TURN_ABORTED } from "./prompt.js";
+import { sample } from "./sample.js";
+import type { ToolResult } from "./tools/tool.js";
+
+/** One turn, whatever is asked of it. The last event is the turn's end. */
+export async function* runTurn(conversation: Conversation, input: TurnInput, ctx: TurnContext): AsyncGenerator<readonly ThreadEvent[]> {
+  const { signal } = ctx;
+  const { toolbox } = conversation.parts;
+  toolbox.beginTurn(ctx, { changesFiles: input.work?.kind !== "review" });
+  try {
+    const lastMessage = yield* work(conversation, input, ctx);
+    signal.throwIfAborted();
+    yield [{ type: "turnCompleted", lastMessage }];
+  } catch (error) {
+    if (signal.aborted || error instanceof TurnStopped) yield aborted(conversation);
+    else if (error instanceof ModelFailure) yield failed(conversation, error);
+    else throw error;
+  } finally {
+    toolbox.endTurn();
+  }
+}
+
+/** A turn up to its end, with the message it ends with. */
+type Work = AsyncGenerator<readonly ThreadEvent[], string | null>;
+
+function work(conversation: Conversation, { text, work: asked }: TurnInput, ctx: TurnContext): Work {
+  switch (asked?.kind) {
+    case undefined:
+      return answerTo(text, conversation, ctx);
+    case "compact":
+      return summarise(conversation, ctx);
+    case "review":
+      return reviewWith(conversation, asked.target, ctx);
+  }
+}
+
+async function* answerTo(text: string, conversation: Conversation, ctx: TurnContext): Work {
+  conversation.steering.open(ctx.signal);
+  try {
+    if (needsCompaction(conversation)) yield* compact(conversation, ctx.signal);
+    yield [conversation.turnStarted(), ...conversation.hear(text)];
+    return yield* answerUntilDone(conversation, ctx);
+  } finally {
+    conversation.steering.close();
+  }
+}
+
+const NOTHING_YET = "There is nothing to summarise: nobody has said anything on this thread yet.";
+
+async function* summarise(conversation: Conversation, { signal }: TurnContext): Work {
+  yield [conversation.turnStarted()];
+  if (!hasPast(conversation)) return NOTHING_YET;
+  yield* compact(conversation, signal);
+  return null;
+}
+
+async function* reviewWith(conversation: Conversation, target: ReviewTarget, ctx: TurnContext): Work {
+  const { review } = await import("./review.js");
+  return yield* review(conversation, target, { signal: ctx.signal, run: (reviewer) => answerUntilDone(reviewer, ctx) });
+}
+
+/**
+ * The model answers and calls tools until it has nothing more to call and nobody had more to say; its last message is the result.
+ * Throws `ModelFailure`, `TurnStopped`, or the signal's reason.
+ */
+async function* answerUntilDone(conversation: Conversation, ctx: TurnContext): Work {
+  const { steering, settings, parts } = conversation;
+  let lastMessage: string | null = null;
+  for (;;) {
+    for (const text of steering.take()) yield conversation.hear(text);
+    yield [{ type: "turnContext", settings, sandboxBackend: parts.sandboxBackend }];
+    const answer = yield* sample(conversation, ctx.signal);
+    lastMessage = answer.lastMessage ?? lastMessage;
+    for (const call of answer.calls) yield* carryOut(conversation, call, ctx);
+    yield turnDiff(conversation);
+    if (answer.calls.length === 0 && steering.closeIfNothingWaits()) return lastMessage;
+    if (needsCompaction(conversation)) yield* compact(conversation, ctx.signal);
+  }
+}
+
+/** Somebody who was asked decided that the turn ends here. */
+class TurnStopped extends Error {}
+
+async function* carryOut(conversation: Conversation, call: ToolCall, { signal, ask }: TurnContext): AsyncGenerator<readonly ThreadEvent[]> {
+  signal.throwIfAborted();
+  const tool = await conversation.parts.toolbox.find(call.name, { signal });
+  const remember = (item: RawItem) => conversation.remember(item);
+  const startedAt = performance.now();
+  let result: ToolResult;
+  try {
+    result = tool ? yield* tool.run(call.args, { callId: call.callId, signal, ask, remember }) : { output: unsupported(call) };
+  } catch (error) {
+    if (signal.aborted) yield [remember(toolOutput(call, abortedAnswer(performance.now() - startedAt)))];
+    throw error;
+  }
+  yield [remember(toolOutput(call, result.output)), ...(result.after ?? []).map(remember)];
+  if (result.endsTurn) throw new TurnStopped();
+}
+
+/** After each answer of a turn that changed files, everything it changed so far. */
+function turnDiff(conversation: Conversation): ThreadEvent[] {
+  const unifiedDiff = conversation.parts.toolbox.turnDiff();
+  return unifiedDiff === undefined ? [] : [{ type: "turnDiff", unifiedDiff }];
+}
+
+function unsupported(call: ToolCall): string {
+  return call.outputType === "custom_tool_call_output" ? `unsupported custom tool call: ${call.name}` : `unsupported call: ${call.name}`;
+}
+
+/** Every call gets an output, or the next request would be refused; and the model learns that it was stopped. */
+function aborted(conversation: Conversation): ThreadEvent[] {
+  const outputs = unansweredCalls(conversation.history.items()).map((call) => conversation.remember(toolOutput(call, "aborted by user")));
+  return [...outputs, unseen(conversation, TURN_ABORTED), { type: "turnAborted", reason: "interrupted" }];
+}
+
+function unseen(conversation: Conversation, item: RawItem): ThreadEvent {
+  conversation.history.append([item]);
+  return { type: "unseenItem", item };
+}
+
+function failed(conversation: Conversation, { message, info }: ModelFailure): ThreadEvent[] {
+  const end: ThreadEvent = { type: "turnFailed", message, info };
+  const tellsUsage = info === "usage_limit_exceeded" || info === "context_window_exceeded";
+  return tellsUsage ? [conversation.tokenCount(), end] : [end];
+}

@@ -1,0 +1,37 @@
+import { AppError } from "../../../lib/errors.js";
+import type { EngineOffers } from "../../../threads/offers.js";
+import type { Caller } from "../../caller.js";
+import { type CallToolResult, refusal } from "../../callResult.js";
+import type { Agent } from "../agent.js";
+import type { ToolAction } from "../tool.js";
+import { NotOffered, OperatorOnly } from "./errors.js";
+
+/** What the engine answers by itself, it answers within this time. */
+export const PROMPTLY = { ms: 60_000 };
+
+/** An answer for people and models, and the same for programs. */
+export function answer(text: string, structuredContent?: Readonly<Record<string, unknown>>): CallToolResult {
+  return { content: [{ text, type: "text" }], ...(structuredContent && { structuredContent }) };
+}
+
+/** The same tool; what goes wrong in a way that was foreseen is its answer. */
+export function refusing(action: ToolAction): ToolAction {
+  return async (args, call) => {
+    try {
+      return await action(args, call);
+    } catch (error) {
+      if (call.signal.aborted) return refusal("The call was cancelled.");
+      if (error instanceof AppError) return refusal(error.message);
+      throw error;
+    }
+  };
+}
+
+export function offersOf({ offers, engineName }: Agent): EngineOffers {
+  if (!offers) throw new NotOffered(engineName);
+  return offers;
+}
+
+export function checkOperator(caller: Caller | undefined): void {
+  if (caller && !caller.operator) throw new OperatorOnly();
+}

@@ -1,0 +1,20 @@
+import type { Agent } from "../agent.js";
+import { parseArguments, type ToolStruct } from "../arguments.js";
+import schemas from "../schemas.generated.json" with { type: "json" };
+import type { ConfigArguments } from "../schemas.js";
+import type { ToolAction } from "../tool.js";
+import { answer, checkOperator, offersOf, PROMPTLY, refusing } from "./answers.js";
+import { within } from "./within.js";
+
+const ARGUMENTS: ToolStruct<ConfigArguments> = { schema: schemas.configInput, structName: "codex-config" };
+
+/** `codex-config`: the settings in force in a folder. */
+export function configTool(agent: Agent): ToolAction {
+  return refusing(async (args, call) => {
+    const { cwd } = parseArguments(args, ARGUMENTS);
+    checkOperator(call.caller);
+    const folder = agent.settingsFor({ cwd }, call.caller).cwd;
+    const config = await within(PROMPTLY, call, () => offersOf(agent).config(folder));
+    return answer(JSON.stringify(config, null, 2), { config });
+  });
+}

@@ -1,0 +1,81 @@
+import type { ThreadId } from "../../../lib/ids.js";
+import { parseThreadId } from "../../../lib/uuid.js";
+import type { ThreadPage, ThreadQuery } from "../../../threads/offers.js";
+import type { Call } from "../../call.js";
+import type { Caller } from "../../caller.js";
+import type { CallToolResult } from "../../callResult.js";
+import type { Agent } from "../agent.js";
+import { InvalidArguments, parseArguments, type ToolStruct } from "../arguments.js";
+import schemas from "../schemas.generated.json" with { type: "json" };
+import type { ThreadsArguments } from "../schemas.js";
+import type { ToolAction } from "../tool.js";
+import { answer, offersOf, PROMPTLY, refusing } from "./answers.js";
+import { SealedCursors } from "./sealedCursors.js";
+import { type PageReader, visibleThreads } from "./visibleThreads.js";
+import { within } from "./within.js";
+
+const ARGUMENTS: ToolStruct<ThreadsArguments> = { schema: schemas.threadsInput, structName: "codex-threads" };
+const DEFAULT_LIMIT = 25;
+
+/** `codex-threads`: the threads that are kept, those of other processes and of the Codex CLI included. */
+export function threadsTool(agent: Agent): ToolAction {
+  const cursors = new SealedCursors();
+  return refusing((args, call) => {
+    const asked = parseArguments(args, ARGUMENTS);
+    return within(PROMPTLY, call, async (signal) => {
+      switch (asked.action) {
+        case "list":
+          return toldPage(await list(agent, queryOf(asked, agent, call), { caller: call.caller, cursors, signal }));
+        case "fork":
+          return fork(agent, idIn(asked), call);
+        case "archive":
+          return archive(agent, idIn(asked), call);
+        case "unarchive":
+          return unarchive(agent, idIn(asked), call);
+      }
+    });
+  });
+}
+
+function queryOf({ cwd, cursor, archived, search, limit = DEFAULT_LIMIT }: ThreadsArguments, agent: Agent, { caller }: Call): ThreadQuery {
+  return { limit, cursor, archived, search, ...(cwd !== undefined && { cwd: agent.settingsFor({ cwd }, caller).cwd }) };
+}
+
+function idIn({ action, threadId }: ThreadsArguments): ThreadId {
+  if (threadId === undefined) throw new InvalidArguments(`\`${action}\` needs \`threadId\`.`);
+  return parseThreadId(threadId);
+}
+
+async function list(
+  agent: Agent,
+  query: ThreadQuery,
+  { caller, ...reader }: Omit<PageReader, "caller"> & { readonly caller: Caller | undefined },
+): Promise<ThreadPage> {
+  return caller ? visibleThreads(agent, query, { caller, ...reader }) : offersOf(agent).threads.list(query);
+}
+
+async function fork(agent: Agent, id: ThreadId, call: Call): Promise<CallToolResult> {
+  const threadId = await agent.access.using(id, call, () => offersOf(agent).threads.fork(id));
+  await agent.access.claim(threadId, call);
+  return answer(`Forked into thread ${threadId}. Go on there with codex-reply.`, { threadId });
+}
+
+async function archive(agent: Agent, threadId: ThreadId, call: Call): Promise<CallToolResult> {
+  await agent.access.using(threadId, call, async () => {
+    await agent.threads.putAway(threadId);
+    await offersOf(agent).threads.archive(threadId);
+  });
+  return answer(`Archived thread ${threadId}.`, { threadId });
+}
+
+async function unarchive(agent: Agent, threadId: ThreadId, call: Call): Promise<CallToolResult> {
+  await agent.access.using(threadId, call, () => offersOf(agent).threads.unarchive(threadId));
+  return answer(`Thread ${threadId} is back in the list.`, { threadId });
+}
+
+function toldPage({ threads, nextCursor }: ThreadPage): CallToolResult {
+  const lines = threads.map(({ id, lastUsedAt, cwd, name, preview }) => `${id}  ${lastUsedAt}  ${cwd}  ${name ?? preview}`);
+  const more = nextCursor === undefined ? [] : [`There are more: cursor ${nextCursor}`];
+  const text = [...lines, ...more].join("\n") || "No threads.";
+  return answer(text, { threads, ...(nextCursor !== undefined && { nextCursor }) });
+}

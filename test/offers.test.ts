@@ -1,0 +1,143 @@
+import { describe, expect, it } from "vitest";
+import { ApprovalDesk } from "../src/approvals/desk.js";
+import { createNativeEngine } from "../src/engines/native/engine.js";
+import type { ScriptInputItem } from "../src/engines/native/model/scriptLines.js";
+import { isFields } from "../src/lib/fields.js";
+import { turnIdOf } from "../src/lib/ids.js";
+import { RolloutCatalog } from "../src/rollouts/catalog.js";
+import { NothingToSteer } from "../src/threads/errors.js";
+import { ThreadRegistry } from "../src/threads/threadRegistry.js";
+import { type OffersUnderTest, offersContract } from "./contracts/offers.js";
+import { type WorkUnderTest, workContract } from "./contracts/work.js";
+import { isMissing } from "./sandbox/available.js";
+import { type ResponsesServer, startResponsesServer } from "./support/responsesServer.js";
+import { settingsIn, storeIn, tempHome } from "./support/rollouts.js";
+import { setStage, stageEnvironment } from "./support/stage.js";
+
+workContract("native", { makeEngine: nativeWork });
+offersContract("native", { openEngine: nativeOffers, withoutSandbox: isMissing });
+
+describe("what a native thread leaves on the disk", () => {
+  const reviewed = { type: "custom", instructions: "!say one\\ntwo" } as const;
+
+  it("after a review that began it: the request, by which it is listed, and the verdict, which a later process knows", async () => {
+    await using under = await nativeOffers();
+    const turn = await under.threads.start(under.settings, { text: "", work: { kind: "review", target: reviewed } }, turnIdOf("1"));
+    expect(await turn.outcome).toEqual({ status: "completed", lastMessage: "one\ntwo" });
+    const listed = await under.engine.offers?.threads.list({ limit: 5 });
+    expect(listed).toEqual({ threads: [expect.objectContaining({ id: turn.threadId, preview: "Review: !say one\\ntwo" })] });
+    const later = under.laterThreads();
+    expect(await (await later.reply(turn.threadId, { text: "!say noted" })).outcome).toMatchObject({ lastMessage: "noted" });
+    await later.settle();
+    expect(spokenIn(under.model.requests.at(-1)?.body.input)).toEqual(["Review: !say one\\ntwo", "one\ntwo", "!say noted"]);
+  });
+
+  it("after a summary: what takes the place of the past", async () => {
+    await using under = await nativeOffers();
+    const { threadId, outcome } = await under.threads.start(under.settings, { text: "!say alpha" }, turnIdOf("1"));
+    await outcome;
+    expect(await (await under.threads.reply(threadId, { text: "", work: { kind: "compact" } })).outcome).toEqual({
+      status: "completed",
+      lastMessage: null,
+    });
+    const later = under.laterThreads();
+    expect(await (await later.reply(threadId, { text: "go on" })).outcome).toMatchObject({ lastMessage: "alpha" });
+    await later.settle();
+    expect(spokenIn(under.model.requests.at(-1)?.body.input)).toEqual(["!say alpha", expect.stringMatching(/summary.*\nalpha$/), "go on"]);
+  });
+
+  it("after a turn that was given more to consider: that too, where it was said", async () => {
+    await using under = await nativeOffers();
+    const turn = await under.threads.start(under.settings, { text: "!slow 40 20" }, turnIdOf("1"));
+    for await (const batch of turn.log.read()) if (batch.some(({ value }) => value.type === "messageDelta")) break;
+    await under.threads.steer(turn.threadId, "!say after all");
+    expect(await turn.outcome).toEqual({ status: "completed", lastMessage: "after all" });
+    await expect(under.threads.steer(turn.threadId, "!say too late")).rejects.toThrow(NothingToSteer);
+    const later = under.laterThreads();
+    expect(await (await later.reply(turn.threadId, { text: "go on" })).outcome).toMatchObject({ lastMessage: "after all" });
+    await later.settle();
+    expect(spokenIn(under.model.requests.at(-1)?.body.input)).toEqual([
+      "!slow 40 20",
+      expect.stringMatching(/^w0 /),
+      "!say after all",
+      "after all",
+      "go on",
+    ]);
+  });
+});
+
+/** What was said in a conversation, without what it begins with. */
+function spokenIn(input: readonly ScriptInputItem[] = []): string[] {
+  return input.flatMap(({ role, content }) => {
+    const [part]: readonly unknown[] = Array.isArray(content) ? content : [];
+    const text = isFields(part) ? String(part["text"]) : "";
+    return role === "developer" || text.startsWith("<environment_context>") ? [] : [text];
+  });
+}
+
+async function nativeWork(): Promise<WorkUnderTest> {
+  const home = tempHome();
+  const model = await startResponsesServer();
+  const settings = settingsIn(home.path, { model: "mock-model" });
+  const engine = createNativeEngine({ codexHome: home.path, env: process.env, serverCwd: home.path, userAgent: "test/1" });
+  return {
+    engine,
+    model,
+    settings: { ...settings, provider: { ...settings.provider, baseUrl: model.url, streamIdleTimeoutMs: 60_000 } },
+    async [Symbol.asyncDispose]() {
+      await engine.close?.();
+      await model.close();
+      home[Symbol.dispose]();
+    },
+  };
+}
+
+interface NativeOffers extends OffersUnderTest {
+  readonly model: ResponsesServer;
+  /** The threads as a later process finds them. */
+  laterThreads(): ThreadRegistry;
+}
+
+async function nativeOffers(): Promise<NativeOffers> {
+  const stage = await setStage();
+  const { codexHome, workspace } = stage;
+  const model = await startResponsesServer();
+  const secret = "a-header-nobody-may-see";
+  const { provider, ...others } = settingsIn(workspace, { model: "mock-model" });
+  const settings = { ...others, provider: { ...provider, id: "mock", baseUrl: model.url, httpHeaders: { "x-extra": secret } } };
+  const env = stageEnvironment(stage, { name: "", about: "", steps: [] }, {});
+  const catalog = new RolloutCatalog({ codexHome, version: "1.2.3", env });
+  const settingsOf = (cwd: string = workspace) => ({ ...settings, cwd });
+  const engine = createNativeEngine({
+    codexHome,
+    env,
+    serverCwd: workspace,
+    userAgent: "test/1",
+    offers: { catalog, settingsIn: settingsOf },
+  });
+  const registries: ThreadRegistry[] = [];
+  const openThreads = () => {
+    const store = storeIn(codexHome);
+    const threads = new ThreadRegistry({ engine, store, desk: new ApprovalDesk(), settingsOf: () => settings, idleMs: 60_000 });
+    registries.push(threads);
+    return threads;
+  };
+  return {
+    engine,
+    threads: openThreads(),
+    settings,
+    workspace,
+    secret,
+    model,
+    laterThreads: openThreads,
+    async [Symbol.asyncDispose]() {
+      for (const threads of registries) {
+        await threads.settle();
+        await threads.close();
+      }
+      await engine.close?.();
+      await model.close();
+      await stage[Symbol.asyncDispose]();
+    },
+  };
+}

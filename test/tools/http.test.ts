@@ -1,0 +1,163 @@
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { completed, refused } from "../support/callResults.js";
+import { handshake, notice, toolCall } from "../support/httpClient.js";
+import { type HttpServer, startHttpServer } from "../support/httpServer.js";
+import { startServer } from "../support/mcpServer.js";
+import { valueAt } from "../support/scenario.js";
+import { type Stage, setStage, workspaceFiles } from "../support/stage.js";
+import { stateless } from "../support/statelessHttp.js";
+
+const ALICE = { authorization: "Bearer alice-token-0123456789" };
+const BOB = { authorization: "Bearer bob-token-0123456789ab" };
+const OPERATOR = { authorization: "Bearer root-token-0123456789a" };
+type Headers = Readonly<Record<string, string>>;
+
+let stage: Stage;
+let server: HttpServer;
+beforeAll(async () => {
+  stage = await setStage();
+  const tokens = path.join(stage.root, "tokens");
+  await writeFile(tokens, "alice alice-token-0123456789\nbob bob-token-0123456789ab\nroot root-token-0123456789a operator\n", {
+    mode: 0o600,
+  });
+  server = await startHttpServer({ stage, args: ["--token-file", tokens], http: "turns_per_session = 1" });
+});
+afterAll(async () => {
+  await server?.[Symbol.asyncDispose]();
+  await stage?.[Symbol.asyncDispose]();
+});
+
+async function openSession(who: Headers): Promise<Headers> {
+  const { session = "" } = await server.ask({ headers: who, message: handshake(0) });
+  return { ...who, "mcp-session-id": session };
+}
+
+let lastId = 0;
+async function call(headers: Headers, tool: string, args: Readonly<Record<string, unknown>>): Promise<unknown> {
+  const { body } = await server.ask({ headers, message: toolCall(++lastId, args, tool) });
+  return valueAt(body, "result");
+}
+
+async function newThread(headers: Headers): Promise<string> {
+  return String(valueAt(await call(headers, "codex", { prompt: "!say mine" }), "structuredContent.threadId"));
+}
+
+async function listed(headers: Headers, query: object = {}): Promise<unknown[]> {
+  const page = await call(headers, "codex-threads", { action: "list", limit: 100, ...query });
+  return (valueAt(page, "structuredContent.threads") as { id: string }[]).map(({ id }) => id);
+}
+
+const noThread = (threadId: string) => refused(`Session not found for thread_id: ${threadId}`);
+const FOR_OPERATORS = refused(expect.stringContaining("operator"));
+
+describe.concurrent("threads of a network caller", () => {
+  it("are listed to whoever may use them, and to nobody else", async () => {
+    await using onStdio = await startServer({ stage });
+    await onStdio.call("codex", { prompt: "!say of the user's own" }).result();
+    const [alice, another, bob, root] = (await Promise.all([ALICE, ALICE, BOB, OPERATOR].map(openSession))) as [
+      Headers,
+      Headers,
+      Headers,
+      Headers,
+    ];
+    const [hers, his] = [await newThread(alice), await newThread(bob)];
+    expect(await listed(alice)).toEqual([hers]);
+    expect(await listed(bob)).toEqual([his]);
+    expect([await listed(another), await listed(root)]).toEqual([[], []]);
+    await server.ask({ method: "DELETE", headers: alice });
+    expect(await listed(another)).toContain(hers);
+  });
+
+  it("are forked and archived by whoever may use them; the fork is theirs", async () => {
+    const [alice, bob] = [await openSession(ALICE), await openSession(BOB)];
+    const threadId = await newThread(alice);
+    for (const action of ["fork", "archive", "unarchive"])
+      expect(await call(bob, "codex-threads", { action, threadId })).toEqual(noThread(threadId));
+    const fork = String(valueAt(await call(alice, "codex-threads", { action: "fork", threadId }), "structuredContent.threadId"));
+    expect(await call(bob, "codex-reply", { threadId: fork, prompt: "!say stolen" })).toMatchObject({ isError: true });
+    expect(await call(alice, "codex-reply", { threadId: fork, prompt: "!say on" })).toEqual(completed(fork, "on"));
+    await call(alice, "codex-threads", { action: "archive", threadId });
+    expect([await listed(alice, { archived: true }), await listed(bob, { archived: true })]).toEqual([[threadId], []]);
+  });
+
+  it("are steered, summarised and reviewed on by whoever may use them", async () => {
+    const [alice, bob] = [await openSession(ALICE), await openSession(BOB)];
+    const threadId = await newThread(alice);
+    expect(await call(bob, "codex-steer", { threadId, prompt: "!say stolen" })).toEqual(noThread(threadId));
+    expect(await call(bob, "codex-compact", { threadId })).toMatchObject(noThread(threadId) as object);
+    expect(await call(bob, "codex-review", { target: "uncommitted", threadId })).toMatchObject(noThread(threadId) as object);
+    expect(await call(alice, "codex-compact", { threadId })).toMatchObject({ structuredContent: { threadId } });
+  });
+
+  it("are steered although no further turn may begin", async () => {
+    const alice = await openSession(ALICE);
+    using stream = await server.stream({ headers: alice });
+    const running = server.ask({ headers: alice, message: toolCall("running", { prompt: "!hang" }) });
+    const threadId = valueAt(await stream.step("session_configured"), "params.msg.session_id");
+    await stream.step("user_message");
+    expect(await call(alice, "codex-steer", { threadId, prompt: "!say steered" })).toMatchObject({
+      content: [{ text: "Taken into the running turn." }],
+    });
+    await server.ask({ headers: alice, message: notice("notifications/cancelled", { requestId: "running" }) });
+    expect(valueAt((await running).body, "result.isError")).toBe(true);
+  });
+});
+
+describe.concurrent("a network caller's command", () => {
+  it.each([
+    ["a sandbox above the ceiling", { sandbox: "danger-full-access" }, "--max-sandbox"],
+    ["a folder outside the allowed ones", { cwd: ".." }, "--allow-root"],
+  ])("with %s is refused, naming what would allow it", async (_, args, named) => {
+    const alice = await openSession(ALICE);
+    expect(await call(alice, "codex-exec", { command: ["touch", "never.txt"], ...args })).toEqual(refused(expect.stringContaining(named)));
+    expect(await workspaceFiles(stage)).not.toHaveProperty("never.txt");
+  });
+
+  it("below it runs", async () => {
+    const alice = await openSession(ALICE);
+    expect(await call(alice, "codex-exec", { command: ["echo", "hi"] })).toMatchObject({
+      structuredContent: { exitCode: 0, stdout: "hi\n" },
+    });
+  });
+
+  it("and a review have the same ceilings", async () => {
+    const alice = await openSession(ALICE);
+    for (const args of [{ sandbox: "danger-full-access" }, { cwd: "/" }])
+      expect(await call(alice, "codex-review", { target: "uncommitted", ...args })).toEqual(
+        refused(expect.stringMatching(/--(max-sandbox|allow-root)/)),
+      );
+  });
+});
+
+describe.concurrent("what counts for everybody on the server", () => {
+  it("is for operators: the login and the settings", async () => {
+    const alice = await openSession(ALICE);
+    for (const action of ["login", "device-login", "logout"])
+      expect(await call(alice, "codex-account", { action, apiKey: "sk-0" })).toEqual(FOR_OPERATORS);
+    expect(await call(alice, "codex-config", {})).toEqual(FOR_OPERATORS);
+    const root = await openSession(OPERATOR);
+    expect(await call(root, "codex-config", {})).toMatchObject({ structuredContent: { config: {} } });
+    expect(await call(root, "codex-account", { action: "logout" })).toEqual(refused(expect.stringContaining("needs no login")));
+  });
+
+  it("the state of the login and the models are told to every caller", async () => {
+    const alice = await openSession(ALICE);
+    expect(await call(alice, "codex-account", { action: "state" })).toMatchObject({ structuredContent: { kind: "none" } });
+    expect(await call(alice, "codex-models", {})).toMatchObject({ structuredContent: { models: [{ isDefault: true }] } });
+  });
+});
+
+it("in the era without sessions the rules are the same", async () => {
+  const ask = async (who: Headers, name: string, args: object) => {
+    const { body } = await server.ask(stateless({ method: "tools/call", params: { name, arguments: args }, headers: who }));
+    return valueAt(body, "result");
+  };
+  const threadId = String(valueAt(await ask(ALICE, "codex", { prompt: "!say mine" }), "structuredContent.threadId"));
+  const ids = valueAt(await ask(ALICE, "codex-threads", { action: "list", limit: 100 }), "structuredContent.threads") as { id: string }[];
+  expect(ids.map(({ id }) => id)).toContain(threadId);
+  expect(await ask(BOB, "codex-threads", { action: "fork", threadId })).toMatchObject(noThread(threadId) as object);
+  expect(await ask(ALICE, "codex-compact", { threadId })).toMatchObject({ structuredContent: { threadId } });
+  expect(await ask(ALICE, "codex-config", {})).toMatchObject(FOR_OPERATORS as object);
+});

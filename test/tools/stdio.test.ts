@@ -1,0 +1,212 @@
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { sandbox } from "../sandbox/available.js";
+import { completed, refused } from "../support/callResults.js";
+import { eventually } from "../support/eventually.js";
+import { type McpServer, type ServerStart, startServer } from "../support/mcpServer.js";
+import { mockProvider } from "../support/mockProvider.js";
+import { processesIn } from "../support/processesIn.js";
+import { type ResponsesServer, startResponsesServer } from "../support/responsesServer.js";
+import { valueAt } from "../support/scenario.js";
+import { workspaceFiles } from "../support/stage.js";
+import { claimMeta } from "../support/statelessClient.js";
+import { spokenOn, storyOf } from "../support/storedThread.js";
+import { CODEX_TOOLS } from "../support/toolPins.js";
+
+interface Pair extends AsyncDisposable {
+  readonly server: McpServer;
+  readonly model: ResponsesServer;
+}
+
+/** The built server with the engine native, on a model that plays scripts. */
+async function startNative({ args = [], config = "", ...start }: ServerStart = {}): Promise<Pair> {
+  const model = await startResponsesServer();
+  const server = await startServer({ ...start, args: ["--engine", "native", ...args], config: mockProvider(model.url) + config });
+  return {
+    server,
+    model,
+    async [Symbol.asyncDispose]() {
+      await server[Symbol.asyncDispose]();
+      await model.close();
+    },
+  };
+}
+
+async function call(server: McpServer, tool: string, args: Readonly<Record<string, unknown>>): Promise<unknown> {
+  return server.call(tool, args).result();
+}
+
+async function begin(server: McpServer, prompt: string): Promise<string> {
+  return String(valueAt(await call(server, "codex", { prompt }), "structuredContent.threadId"));
+}
+
+async function listed(server: McpServer, query: Readonly<Record<string, unknown>> = {}): Promise<unknown> {
+  const page = valueAt(await call(server, "codex-threads", { action: "list", ...query }), "structuredContent.threads");
+  return (page as { id: string }[]).map(({ id }) => id);
+}
+
+describe.concurrent("threads", () => {
+  it("are listed, forked and archived, and every one of them goes on", async () => {
+    await using pair = await startNative();
+    const { server } = pair;
+    const first = await begin(server, "!say one");
+    const second = await begin(server, "!say two");
+    expect(await listed(server)).toEqual([second, first]);
+    const fork = String(valueAt(await call(server, "codex-threads", { action: "fork", threadId: first }), "structuredContent.threadId"));
+    expect(await call(server, "codex-reply", { threadId: fork, prompt: "!say three" })).toEqual(completed(fork, "three", "native"));
+    expect(await call(server, "codex-reply", { threadId: first, prompt: "!say four" })).toEqual(completed(first, "four", "native"));
+    expect(spokenOn(server.stage, fork)).toEqual(["user: !say one", "assistant: one", "user: !say three", "assistant: three"]);
+    expect(spokenOn(server.stage, first)).toEqual(["user: !say one", "assistant: one", "user: !say four", "assistant: four"]);
+
+    await call(server, "codex-threads", { action: "archive", threadId: first });
+    expect([await listed(server), await listed(server, { archived: true })]).toEqual([[fork, second], [first]]);
+    expect(await call(server, "codex-reply", { threadId: first, prompt: "!say five" })).toEqual(completed(first, "five", "native"));
+    await call(server, "codex-threads", { action: "unarchive", threadId: first });
+    expect(await listed(server, { search: "SAY ONE" })).toEqual([fork, first]);
+  });
+
+  it("of a turn that runs are not archived", async () => {
+    await using pair = await startNative();
+    const { server } = pair;
+    const running = server.call("codex", { prompt: "!hang" });
+    const threadId = await running.threadId();
+    await running.event("task_started");
+    const why = `A turn runs or waits on thread ${threadId}. Wait for its answer or cancel it, then ask again.`;
+    for (const action of ["archive", "fork"]) expect(await call(server, "codex-threads", { action, threadId })).toEqual(refused(why));
+  });
+
+  it("outlive the server that began them", async () => {
+    await using pair = await startNative();
+    const { server, model } = pair;
+    const threadId = await begin(server, "!say one");
+    await server.closeAndWait();
+    await using after = await startServer({ stage: server.stage, args: ["--engine", "native"], config: mockProvider(model.url) });
+    const fork = valueAt(await call(after, "codex-threads", { action: "fork", threadId }), "structuredContent.threadId");
+    expect(await listed(after)).toEqual([fork, threadId]);
+  });
+});
+
+describe.concurrent("a turn", () => {
+  it("that runs takes more to consider, and its call is answered with what comes of it", async () => {
+    await using pair = await startNative();
+    const { server } = pair;
+    const untilTold = "!shell until test -e go; do sleep 0.05; done\n!say alone";
+    const running = server.call("codex", { prompt: untilTold, sandbox: "danger-full-access", "approval-policy": "never" });
+    await running.event("exec_command_begin");
+    const threadId = await running.threadId();
+    expect(await call(server, "codex-steer", { threadId, prompt: "!say steered" })).toEqual({
+      content: [{ text: "Taken into the running turn.", type: "text" }],
+    });
+    writeFileSync(path.join(server.stage.workspace, "go"), "");
+    expect(valueAt(await running.result(), "structuredContent")).toEqual({ threadId, content: "steered" });
+    expect(await call(server, "codex-steer", { threadId, prompt: "!say late" })).toEqual(
+      refused(`No turn of thread ${threadId} takes more instructions now. Send them as a reply instead.`),
+    );
+  });
+
+  it("puts a summary in the place of the past", async () => {
+    await using pair = await startNative();
+    const { server } = pair;
+    const threadId = await begin(server, "!say alpha");
+    const compacting = server.call("codex-compact", { threadId });
+    expect(await compacting.result()).toEqual(
+      completed(threadId, "The thread was summarised: a summary has taken the place of its past.", "native"),
+    );
+    await compacting.event("context_compacted");
+    expect(await call(server, "codex-reply", { threadId, prompt: "!say on" })).toEqual(completed(threadId, "on", "native"));
+  });
+
+  it("reviews changes, and the thread can be asked about them", async () => {
+    await using pair = await startNative();
+    const { server, model } = pair;
+    const { workspace } = server.stage;
+    execFileSync("git", ["init", "-q", workspace]);
+    writeFileSync(path.join(workspace, "new.txt"), "new\n");
+    const review = server.call("codex-review", { target: "custom", instructions: "!say looks fine" });
+    const result = await review.result();
+    const threadId = await review.threadId();
+    expect(result).toEqual(completed(threadId, "looks fine", "native"));
+    await review.event("entered_review_mode");
+    await review.event("exited_review_mode");
+    expect(await call(server, "codex-reply", { threadId, prompt: "!say why" })).toEqual(completed(threadId, "why", "native"));
+    expect(await call(server, "codex-review", { target: "uncommitted", threadId })).toMatchObject({ structuredContent: { threadId } });
+    expect(JSON.stringify(model.requests.at(-1)?.body.input)).toMatch(/git (diff|status)/);
+    expect(storyOf(server.stage, threadId)).toContain("exited_review_mode");
+  });
+});
+
+describe.runIf(sandbox.backend !== "none").concurrent("a command", () => {
+  it("runs in the sandbox it names, and its exit code is no error of the call", async () => {
+    await using pair = await startNative();
+    const { server } = pair;
+    expect(await call(server, "codex-exec", { command: ["sh", "-c", "pwd; echo no >&2; exit 3"] })).toEqual({
+      content: [{ text: `${server.stage.workspace}\nno\n(exit code 3)`, type: "text" }],
+      structuredContent: { exitCode: 3, stdout: `${server.stage.workspace}\n`, stderr: "no\n" },
+    });
+    expect(valueAt(await call(server, "codex-exec", { command: ["touch", "a.txt"] }), "structuredContent.exitCode")).toBe(1);
+    await call(server, "codex-exec", { command: ["touch", "b.txt"], sandbox: "workspace-write" });
+    expect(Object.keys(await workspaceFiles(server.stage))).toEqual(["b.txt"]);
+    expect(await call(server, "codex-exec", { command: ["no-such-program"] })).toMatchObject({ isError: true });
+    const slow = { command: ["sleep", "30"], timeoutMs: 200 };
+    expect(valueAt(await call(server, "codex-exec", slow), "structuredContent.exitCode")).toBe(124);
+  });
+
+  it("is gone with its call", async () => {
+    await using pair = await startNative();
+    const { server } = pair;
+    const running = server.call("codex-exec", { command: ["sleep", "300"] });
+    const others = () => processesIn(server.stage.workspace).filter((pid) => pid !== server.process.pid);
+    await eventually("a command at work", () => (others().length > 0 ? true : undefined));
+    server.cancel(running.id);
+    await eventually("the command's end", () => (others().length === 0 ? true : undefined));
+    expect(await server.request("ping")).toEqual({});
+    expect(server.answersTo(running.id)).toEqual([]);
+  });
+});
+
+describe.concurrent("the rest", () => {
+  it("models and settings are told, secrets masked", async () => {
+    await using pair = await startNative({ config: 'experimental_bearer_token = "tok-secret-0123456789"\n' });
+    const { server } = pair;
+    expect(await call(server, "codex-models", {})).toMatchObject({ structuredContent: { models: [{ isDefault: true }] } });
+    const config = await call(server, "codex-config", {});
+    expect(valueAt(config, "structuredContent.config.model")).toBe("mock-model");
+    expect(JSON.stringify(config)).not.toContain("tok-secret");
+  });
+
+  it("a key that is given for a login is kept, and told to nobody", async () => {
+    const key = "sk-secret-0123456789";
+    await using pair = await startNative({ env: { LOG_LEVEL: "trace", CODEX_MCP_LOG_PROMPTS: "1" } });
+    const { server } = pair;
+    await server.initialize();
+    await server.request("logging/setLevel", { level: "debug" });
+    expect(await call(server, "codex-account", { action: "login", apiKey: key })).toMatchObject({ content: [{ type: "text" }] });
+    const state = await call(server, "codex-account", { action: "state" });
+    await server.closeAndWait();
+    const { codexHome } = server.stage;
+    expect(JSON.parse(readFileSync(path.join(codexHome, "auth.json"), "utf8"))).toMatchObject({ OPENAI_API_KEY: key });
+    const logs = readdirSync(path.join(codexHome, "log")).map((name) => readFileSync(path.join(codexHome, "log", name), "utf8"));
+    expect(logs.join("")).toContain("codex-account");
+    expect([...logs, ...server.errorLines, JSON.stringify([state, server.notifications])].join("\n")).not.toContain(key);
+  });
+
+  it("a server for strict clients has Codex's two tools alone", async () => {
+    await using pair = await startNative({ args: ["--tools", "codex-original"] });
+    const { server } = pair;
+    const names = valueAt(await server.request("tools/list"), "tools") as { name: string }[];
+    expect(names.map(({ name }) => name)).toEqual(CODEX_TOOLS.map(({ name }) => name));
+    expect(await call(server, "codex-models", {})).toEqual(refused("Unknown tool 'codex-models'"));
+  });
+
+  it("clients of the era without sessions have the same tools", async () => {
+    await using pair = await startNative();
+    const { server } = pair;
+    const ask = (name: string, args: object) => server.request("tools/call", { name, arguments: args, _meta: claimMeta({}) });
+    const threadId = valueAt(await ask("codex", { prompt: "!say one" }), "structuredContent.threadId");
+    expect(await ask("codex-threads", { action: "list" })).toMatchObject({ structuredContent: { threads: [{ id: threadId }] } });
+    expect(await ask("codex-compact", { threadId })).toMatchObject({ content: [{ text: expect.stringContaining("summarised") }] });
+    expect(await ask("codex-threads", { action: "fork" })).toMatchObject(refused("`fork` needs `threadId`.") as object);
+  });
+});
