@@ -15,6 +15,8 @@ export interface CaseRun {
   readonly target: Target;
   /** In a home that was used before, as a user's is, unless told otherwise. */
   start(home?: "used" | "unused"): Promise<StartedServer>;
+  /** The program that the target drives, spoken to directly, in a home of its own. */
+  startDriven(): Promise<StartedServer>;
   /** On a port, for cases over HTTP. */
   listen(): Promise<ListeningServer>;
   /** A NaN is what this system cannot tell, and is left out. */

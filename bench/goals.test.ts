@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { LAYER } from "./cases/layer.js";
 import { START } from "./cases/start.js";
 import { TURNS } from "./cases/turns.js";
 import { judge } from "./goals.js";
@@ -47,5 +48,22 @@ describe("judge", () => {
       verdict: "missed",
       beyondNoise: true,
     });
+  });
+
+  it("holds our layer around the real Codex to what it may add", () => {
+    const samples = samplesOf([
+      ["layer", "ours-codex", LAYER.overhead, [2, 4, 90]],
+      ["layer", "ours-codex", LAYER.allowedOverhead, [5, 5, 5]],
+    ]);
+    expect(judge(samples).filter(({ verdict }) => verdict !== "not measured")).toEqual([
+      {
+        what: LAYER.overhead,
+        against: `ours-codex, ${LAYER.allowedOverhead}`,
+        limit: "≤ 1",
+        ratio: 0.8,
+        verdict: "met",
+        beyondNoise: false,
+      },
+    ]);
   });
 });

@@ -5,6 +5,7 @@ import { DELTAS, deltasCase } from "./cases/deltas.js";
 import { ERAS, erasCase } from "./cases/eras.js";
 import { GROWTH, growthCase, LONG, longCase } from "./cases/growth.js";
 import { HTTP, httpCase, PING, TOOLS_LIST } from "./cases/http.js";
+import { LAYER, layerCase } from "./cases/layer.js";
 import { MEMORY, memoryCase } from "./cases/memory.js";
 import { SESSIONS, sessionsCase } from "./cases/sessions.js";
 import { START, startCase } from "./cases/start.js";
@@ -23,6 +24,8 @@ interface Goal {
 interface MeasuredBy {
   readonly by: BenchCase;
   readonly metric: string;
+  /** Which of our servers; the usual one unless it says otherwise. */
+  readonly of?: "ours-codex";
 }
 
 export interface Verdict {
@@ -53,6 +56,10 @@ const turn50 = { by: growthCase, metric: GROWTH.turn(50) };
 const turn200 = { by: growthCase, metric: GROWTH.turn(200) };
 const firstThousand = { by: longCase, metric: LONG.firstHalf };
 const secondThousand = { by: longCase, metric: LONG.secondHalf };
+const layerOverhead = { by: layerCase, metric: LAYER.overhead, of: "ours-codex" } as const;
+const allowedOverhead = { by: layerCase, metric: LAYER.allowedOverhead };
+const layerPerThread = { by: layerCase, metric: LAYER.perThread, of: "ours-codex" } as const;
+const allowedPerThread = { by: layerCase, metric: LAYER.allowedPerThread };
 
 const perSecond = (method: string) => ({ by: httpCase, metric: HTTP.perSecond(method) });
 const callWithSession = { by: erasCase, metric: ERAS.withSessions };
@@ -81,6 +88,8 @@ const GOALS: readonly Goal[] = [
   goal(turn200, { atMost: 1.3 }, "ours", turn50),
   // Each request carries the history, so the second thousand sends three times what the first did.
   goal(secondThousand, { atMost: 3 }, "ours", firstThousand),
+  goal(layerOverhead, { atMost: 1 }, "ours-codex", allowedOverhead),
+  goal(layerPerThread, { atMost: 1 }, "ours-codex", allowedPerThread),
   ...[PING, TOOLS_LIST].flatMap((method) => [
     goal(perSecond(method), { atLeast: 0.7 }, "bare-http"),
     goal(perSecond(method), { atLeast: 4 }, "sdk-1"),
@@ -95,7 +104,7 @@ const GOALS: readonly Goal[] = [
 export function judge(samples: Samples): Verdict[] {
   return GOALS.map(({ figure, against, limit }) => {
     const ratio = divide(
-      samples.median({ ...located(figure), target: "ours" }),
+      samples.median({ ...located(figure), target: figure.of ?? "ours" }),
       samples.median({ ...located(against), target: against.target }),
     );
     const shortfall = ratio === undefined ? 0 : "atMost" in limit ? ratio / limit.atMost : limit.atLeast / ratio;

@@ -29,6 +29,11 @@ export class Launcher {
     return this.#start(target, target.name);
   }
 
+  async startDriven({ name, drives }: Target): Promise<StartedServer> {
+    if (!drives) throw new Error(`${name} drives no other program`);
+    return this.startInUsedHome(drives);
+  }
+
   /** In a home of its own, since what the cases over HTTP leave behind is of no use to others. */
   async startListening({ name, listenCommand }: Target): Promise<ListeningServer> {
     if (!listenCommand) throw new Error(`${name} cannot listen`);

@@ -33,6 +33,7 @@ async function measureOnce(benchCase: BenchCase, target: Target, launcher: Launc
     benchCase.run({
       target,
       start: (home) => (home === "unused" ? launcher.startInUnusedHome(target) : launcher.startInUsedHome(target)),
+      startDriven: () => launcher.startDriven(target),
       listen: () => launcher.startListening(target),
       put: (metric, value) => {
         if (!Number.isNaN(value)) values.set(metric, [...(values.get(metric) ?? []), value]);

@@ -15,8 +15,18 @@ export function treeCpuMs(pid: number): number {
   return sumOverTree(pid, cpuMs);
 }
 
+/** Of this process alone. */
+export function ownCpuMs(pid: number): number {
+  return process.platform === "linux" ? cpuMs(pid) : Number.NaN;
+}
+
 export function treeRssMiB(pid: number): number {
-  return sumOverTree(pid, (one) => kibOf(`/proc/${one}/smaps_rollup`, "Rss") / KIB_PER_MIB);
+  return sumOverTree(pid, residentMiB);
+}
+
+/** Of this process alone. */
+export function ownRssMiB(pid: number): number {
+  return process.platform === "linux" ? residentMiB(pid) : Number.NaN;
 }
 
 /** The highest each process of the tree ever was, summed. */
@@ -72,6 +82,10 @@ function statOf(pid: number): { parent: number; ownTicks: number; reapedTicks: n
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
   const field = (number: number) => Number(fields[number - 3]);
   return { parent: field(4), ownTicks: field(14) + field(15), reapedTicks: field(16) + field(17) };
+}
+
+function residentMiB(pid: number): number {
+  return kibOf(`/proc/${pid}/smaps_rollup`, "Rss") / KIB_PER_MIB;
 }
 
 function kibOf(file: string, name: string): number {

@@ -44,7 +44,7 @@ export async function measureAll(plan: Plan): Promise<Outcome> {
     for (const text of measurement.notes) remarks.push({ ...where, text });
     if (measurement.failure === undefined) continue;
     remarks.push({ ...where, text: `failed: ${measurement.failure}` });
-    oursFailed ||= target.name === "ours";
+    oursFailed ||= target.name === "ours" || target.name === "ours-codex";
   }
   return { samples, remarks, oursFailed };
 }

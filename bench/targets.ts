@@ -12,6 +12,8 @@ export interface Target {
   readonly command?: Command;
   /** How it is started on a port; absent where it cannot be. */
   readonly listenCommand?: Command;
+  /** The server that it drives in its turn. */
+  readonly drives?: Target;
   /** Left out of cases that say nothing new about it (a launcher adds nothing to a turn) or take minutes. */
   readonly skips: readonly string[];
 }
@@ -20,6 +22,7 @@ type Command = readonly [file: string, ...args: string[]];
 
 export type TargetName =
   | "ours"
+  | "ours-codex"
   | "bare-http"
   | "sdk-1"
   | "sdk-2"
@@ -29,12 +32,21 @@ export type TargetName =
   | "codex-0.152"
   | "app-server-0.166";
 
-interface Candidate extends Omit<Target, "command"> {
+interface Candidate extends Omit<Target, "command" | "drives"> {
   /** May take its time to install the program, until the signal. Absent where there is none for stdio. */
   readonly locate?: (signal: AbortSignal) => Promise<Command>;
+  readonly drives?: Candidate;
 }
 
 const OURS = "dist/main.js";
+
+const APP_SERVER: Candidate = {
+  name: "app-server-0.166",
+  speaks: "app-server",
+  skips: ["long"],
+  // Plugins come from outside, which is refused here: without them it is at its best.
+  locate: async (signal) => [await newestCodex(signal), "app-server", "-c", "features.plugins=false"],
+};
 
 const CANDIDATES: readonly Candidate[] = [
   {
@@ -43,6 +55,13 @@ const CANDIDATES: readonly Candidate[] = [
     skips: [],
     locate: async () => [process.execPath, built(OURS), "mcp-server", "--engine", "native"],
     listenCommand: [process.execPath, ...PROBED, path.resolve(OURS), "--engine", "scripted", "--port", "0"],
+  },
+  {
+    name: "ours-codex",
+    speaks: "mcp",
+    skips: ["burst", "growth", "long", "prompt"],
+    locate: async (signal) => [process.execPath, built(OURS), "mcp-server", "--engine", "codex", "--codex-bin", await newestCodex(signal)],
+    drives: APP_SERVER,
   },
   rival("bare-http", "bare"),
   rival("sdk-1", "sdk-1"),
@@ -71,19 +90,12 @@ const CANDIDATES: readonly Candidate[] = [
     skips: ["long"],
     locate: async (signal) => [await codexProgram({ version: "0.152.1", start: "native", signal }), "mcp-server"],
   },
-  {
-    name: "app-server-0.166",
-    speaks: "app-server",
-    skips: ["long"],
-    // Plugins come from outside, which is refused here: without them it is at its best.
-    locate: async (signal) => [
-      await codexProgram({ version: "0.166.0", start: "native", signal }),
-      "app-server",
-      "-c",
-      "features.plugins=false",
-    ],
-  },
+  APP_SERVER,
 ];
+
+function newestCodex(signal: AbortSignal): Promise<string> {
+  return codexProgram({ version: "0.166.0", start: "native", signal });
+}
 
 /** Servers for the cases over HTTP only. */
 function rival(name: "bare-http" | "sdk-1" | "sdk-2", kind: string): Candidate {
@@ -101,14 +113,22 @@ export async function findTargets(options: {
   onMissing(name: TargetName, reason: string): void;
 }): Promise<Target[]> {
   const found: Target[] = [];
-  for (const { locate, ...candidate } of CANDIDATES.filter(({ name }) => options.names.includes(name))) {
+  for (const candidate of CANDIDATES.filter(({ name }) => options.names.includes(name))) {
     try {
-      found.push({ ...candidate, ...(locate ? { command: await locate(options.signal) } : {}) });
+      found.push(await located(candidate, options.signal));
     } catch (error) {
       options.onMissing(candidate.name, describe(error));
     }
   }
   return found;
+}
+
+async function located({ locate, drives, ...candidate }: Candidate, signal: AbortSignal): Promise<Target> {
+  return {
+    ...candidate,
+    ...(locate ? { command: await locate(signal) } : {}),
+    ...(drives ? { drives: await located(drives, signal) } : {}),
+  };
 }
 
 function built(file: string): string {

@@ -5,6 +5,7 @@ import { deltasCase } from "./deltas.js";
 import { erasCase } from "./eras.js";
 import { growthCase, longCase } from "./growth.js";
 import { httpCase } from "./http.js";
+import { layerCase } from "./layer.js";
 import { memoryCase } from "./memory.js";
 import { promptCase } from "./prompt.js";
 import { sessionsCase } from "./sessions.js";
@@ -23,6 +24,7 @@ export const CASES: readonly BenchCase[] = [
   growthCase,
   longCase,
   promptCase,
+  layerCase,
   httpCase,
   erasCase,
   streamsCase,

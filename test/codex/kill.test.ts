@@ -1,0 +1,125 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { createCodexEngine } from "../../src/engines/codex/engine.js";
+import { deferred } from "../../src/lib/deferred.js";
+import { newThreadId } from "../../src/lib/ids.js";
+import { publishedCodex } from "../support/codexPeers.js";
+import { setCodexStage } from "../support/codexStage.js";
+import { eventually } from "../support/eventually.js";
+import type { MarkedProcess } from "../support/markedProcesses.js";
+import { type McpServer, startServer, type ToolCall } from "../support/mcpServer.js";
+import { mockProvider } from "../support/mockProvider.js";
+import { startResponsesServer } from "../support/responsesServer.js";
+import { playTurn } from "../support/turns.js";
+
+const program = (await publishedCodex("0.166.0")) ?? "";
+const TIMES = 20;
+/** How long a call may take to end once its Codex is gone. */
+const DEADLINE_MS = 2_000;
+const UNCONFINED = { "approval-policy": "never", sandbox: "danger-full-access" };
+const ASKING = { "approval-policy": "untrusted", sandbox: "read-only" };
+
+interface Stage {
+  readonly when: string;
+  readonly prompt: string;
+  readonly thread: Readonly<Record<string, string>>;
+  /** Resolves when the turn is there. */
+  reached(server: McpServer, call: ToolCall): Promise<unknown>;
+}
+
+const STAGES: readonly Stage[] = [
+  { when: "before the model says anything", prompt: "!hang", thread: UNCONFINED, reached: (_, call) => call.event("user_message") },
+  { when: "while the model speaks", prompt: "!slow 1000 20", thread: UNCONFINED, reached: (_, call) => call.event("agent_message_delta") },
+  {
+    when: "while a command runs",
+    prompt: "!shell sleep 300",
+    thread: UNCONFINED,
+    reached: async (server, call) => {
+      await call.event("exec_command_begin");
+      await eventually("the command", () => server.started().find(isCommand));
+    },
+  },
+  { when: "after a command", prompt: "!shell true\n!hang", thread: UNCONFINED, reached: (_, call) => call.event("exec_command_end") },
+  {
+    when: "while somebody is asked",
+    prompt: "!shell touch made.txt",
+    thread: ASKING,
+    reached: (_, call) => call.event("exec_approval_request"),
+  },
+];
+
+describe.skipIf(program === "").concurrent("when Codex is killed in a turn", { timeout: 180_000 }, () => {
+  it.for(STAGES)(
+    `$when, ${TIMES} times over: the call says so in time, nothing is left, and the thread goes on`,
+    async (stage, context) => {
+      await using model = await startResponsesServer();
+      await using server = await startServer({ args: ["--engine", "codex", "--codex-bin", program], config: mockProvider(model.url) });
+      await server.initialize("2025-11-25", { elicitation: {} });
+      const first = server.call("codex", { prompt: "!say hello", ...stage.thread });
+      const threadId = await first.threadId();
+      await first.result();
+      for (let round = 1; round <= TIMES; round++) {
+        const call = server.call("codex-reply", { threadId, prompt: stage.prompt });
+        await stage.reached(server, call);
+        for (const { pid } of server.started().filter(isAppServer)) process.kill(pid, "SIGKILL");
+        context.expect(await Promise.race([call.result(), sleep(DEADLINE_MS, "no answer in time")])).toMatchObject({
+          isError: true,
+          content: [{ type: "text", text: expect.stringMatching(/^The Codex process was ended by SIGKILL/) }],
+        });
+        await eventually("the end of everything", () => server.started().length === 0 || undefined);
+        const reply = server.call("codex-reply", { threadId, prompt: `!say again ${round}` });
+        context.expect(await reply.result()).toMatchObject({ content: [{ type: "text", text: `again ${round}` }] });
+      }
+    },
+  );
+});
+
+describe.skipIf(program === "")("when Codex is killed outside of a turn", { timeout: 60_000 }, () => {
+  it("while it starts, the call says so, and the next one works", async () => {
+    await using model = await startResponsesServer();
+    await using server = await startServer({ args: ["--engine", "codex", "--codex-bin", program], config: mockProvider(model.url) });
+    await server.initialize();
+    const call = server.call("codex", { prompt: "!say hello" });
+    const { pid } = await eventually("the process", () => server.started().find(isAppServer));
+    process.kill(pid, "SIGKILL");
+    expect(await call.result()).toMatchObject({
+      isError: true,
+      content: [{ type: "text", text: expect.stringContaining("The Codex process was ended by SIGKILL") }],
+    });
+    expect(await server.call("codex", { prompt: "!say hello" }).result()).toMatchObject({ content: [{ type: "text", text: "hello" }] });
+  });
+
+  it("between turns, the next turn works", async () => {
+    await using model = await startResponsesServer();
+    await using server = await startServer({ args: ["--engine", "codex", "--codex-bin", program], config: mockProvider(model.url) });
+    await server.initialize();
+    const first = server.call("codex", { prompt: "!say alpha" });
+    await first.result();
+    for (const { pid } of server.started().filter(isAppServer)) process.kill(pid, "SIGKILL");
+    await eventually("the news of its end", () => server.errorLines.find((line) => line.includes("was ended by SIGKILL")));
+    const reply = server.call("codex-reply", { threadId: await first.threadId(), prompt: "go on" });
+    expect(await reply.result()).toMatchObject({ content: [{ type: "text", text: "alpha" }] });
+  });
+
+  it("before it wrote anything down, the thread begins again", async () => {
+    await using stage = await setCodexStage();
+    const { env, workspace, settings } = stage;
+    const gone = deferred<void>();
+    const report = (line: string) => line.includes("was ended by SIGKILL") && gone.resolve();
+    const engine = createCodexEngine({ codexBin: program, env, cwd: workspace, report });
+    const thread = await engine.openThread({ id: newThreadId(), settings });
+    for (const { pid } of stage.appServers()) process.kill(pid, "SIGKILL");
+    await gone.promise;
+    const ends = [await playTurn(thread, "!say alpha"), await playTurn(thread, "go on")].map((events) => events.at(-1));
+    await engine.close?.();
+    expect(ends.at(-1)).toEqual({ type: "turnCompleted", lastMessage: "alpha" });
+  });
+});
+
+function isAppServer({ commandLine }: MarkedProcess): boolean {
+  return commandLine.includes("app-server");
+}
+
+function isCommand({ commandLine }: MarkedProcess): boolean {
+  return commandLine === "sleep 300";
+}

@@ -1,0 +1,56 @@
+import { type Aspect, compareTranscripts, type Difference } from "../support/compareTranscripts.js";
+import { type OwnSide, ownSide } from "../support/declaredDifferences/ownSide.js";
+import { DECLARED_DIFFERENCES } from "../support/declaredDifferences.js";
+import { MAIN } from "../support/mcpServer.js";
+import type { Condition, Scenario } from "../support/scenario.js";
+import { playScenario } from "../support/scenarioPlayer.js";
+import { recordingOf, type Transcript } from "../support/transcript.js";
+import { AS_NATIVE, OF_CODEX, OUTCOMES_OF_CODEX, placeOf } from "./scenarioDifferences.js";
+import { HABITS, type Habit } from "./scenarioHabits.js";
+
+export function playWithCodex(scenario: Scenario, program: string): Promise<Transcript> {
+  const command = [process.execPath, MAIN, "mcp-server", "--engine", "codex", "--codex-bin", program] as const;
+  return playScenario(scenario, { command, silences: silencesIn(recordingOf(scenario.name)) });
+}
+
+/** Where the scenario went another way than recorded, once the habits of the newer Codex are taken out of both. */
+export function differencesIn(scenario: string, played: Transcript, habits: readonly Habit[] = HABITS): Difference[] {
+  return compareTranscripts(
+    habits.reduce((transcript, habit) => habit.ofRecorded(transcript), recordingOf(scenario)),
+    habits.reduce((transcript, habit) => habit.ofPlayed(transcript), played),
+  );
+}
+
+/** What the client gets and what is left behind; held to the letter. Everything else is how it was told. */
+const OUTCOME: readonly Aspect[] = ["answers", "questions", "notifications", "ending"];
+
+export interface Findings {
+  readonly undeclared: readonly string[];
+  readonly gone: readonly string[];
+  readonly outcome: OwnSide;
+}
+
+export function findings(scenario: string, differences: readonly Difference[]): Findings {
+  const declared = [...AS_NATIVE, ...OF_CODEX].filter(({ scenarios }) => scenarios.includes(scenario));
+  const possible = new Set(declared.flatMap(({ differs }) => differs));
+  const certain = new Set(declared.flatMap(({ differs, varies }) => (varies ? [] : differs)));
+  const found = new Set(differences.map(placeOf));
+  return {
+    undeclared: [...found].filter((place) => !possible.has(place)),
+    gone: [...certain].filter((place) => !found.has(place)),
+    outcome: ownSide(differences.filter(({ aspect }) => OUTCOME.includes(aspect))),
+  };
+}
+
+/** What is declared: every difference is found, and nobody gets anything else than with the engine native unless that is declared, too. */
+export function expectedFindings(scenario: string): Findings {
+  return { undeclared: [], gone: [], outcome: OUTCOMES_OF_CODEX[scenario] ?? outcomeIn(DECLARED_DIFFERENCES[scenario]?.ours ?? {}) };
+}
+
+function outcomeIn(side: OwnSide): OwnSide {
+  return Object.fromEntries(OUTCOME.flatMap((aspect) => (side[aspect] ? [[aspect, side[aspect]]] : [])));
+}
+
+function silencesIn(recording: Transcript): Condition[] {
+  return recording.flatMap((entry) => (entry.dir === "meta" && "noSuchMessage" in entry.meta ? [entry.meta.noSuchMessage] : []));
+}

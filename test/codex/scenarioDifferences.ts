@@ -1,0 +1,233 @@
+import type { Difference } from "../support/compareTranscripts.js";
+import type { OwnSide } from "../support/declaredDifferences/ownSide.js";
+import { CLEAN_EXIT, files, interrupted } from "../support/declaredDifferences/phrases.js";
+
+/** Where scenarios played with the engine codex leave the recordings, apart from the habits that show everywhere. */
+export interface ScenarioDifference {
+  /** Aspects of the comparison; a type of event stands for what its events carry. */
+  readonly differs: readonly string[];
+  readonly scenarios: readonly string[];
+  /** True when it shows in some runs only. */
+  readonly varies?: true;
+}
+
+export interface CodexDifference extends ScenarioDifference {
+  readonly why: string;
+}
+
+/** How a difference is named in the lists below. */
+export function placeOf({ aspect, about }: Difference): string {
+  const [type = ""] = about.split(" of call ");
+  if (aspect === "contents") return type;
+  return aspect === "fields" ? `fields of ${type}` : aspect;
+}
+
+/** The server's own doing: the reasons are those declared for the engine native. */
+export const AS_NATIVE: readonly ScenarioDifference[] = [
+  {
+    differs: ["answers"],
+    scenarios: [
+      "batch-array",
+      "before-init",
+      "init-empty-params",
+      "init-no-initialized",
+      "init-no-params",
+      "init-twice",
+      "init-unknown-version",
+      "malformed-json",
+      "optional-methods",
+      "ping-during-turn",
+      "tools-list",
+      "unknown-method",
+    ],
+  },
+  { differs: ["notifications"], scenarios: ["turn-progress-token"] },
+  { differs: ["session_configured"], scenarios: ["cli-flags"] },
+  { differs: ["ending"], scenarios: ["bad-config-toml", "cancel-hang", "cancel-mid-shell", "cancel-mid-stream"] },
+  { differs: ["notifications", "ending"], scenarios: ["cancel-during-approval", "escalate-cancel", "exec-no-answer-then-cancel"] },
+  {
+    differs: ["answers", "events"],
+    scenarios: ["eof-during-stream", "escalate-action-cancel", "exec-action-cancel", "reply-after-failed-turn", "reply-after-restart"],
+  },
+  { differs: ["answers", "ending"], scenarios: ["escalate-decision-abort", "exec-decision-abort", "patch-ro-abort"] },
+  {
+    differs: ["answers", "events", "ending"],
+    scenarios: [
+      "eof-during-hang",
+      "eof-during-shell",
+      "escalate-rpc-error",
+      "exec-rpc-error",
+      "patch-rpc-error",
+      "reply-after-cancel",
+      "sigterm-during-shell",
+      "two-on-one-thread",
+    ],
+  },
+  {
+    differs: ["answers", "notifications", "events", "ending"],
+    scenarios: ["eof-during-approval", "escalate-answer-as-string-id", "exec-answer-as-string-id"],
+  },
+  {
+    differs: ["exec_command_end", "ending"],
+    scenarios: [
+      "escalate-action-accept",
+      "escalate-action-accept-content",
+      "exec-action-accept",
+      "exec-action-accept-content",
+      "exec-decision-accept",
+    ],
+  },
+  { differs: ["events", "patch_apply_end", "ending"], scenarios: ["patch-action-accept", "patch-ro-action-accept"] },
+  { differs: ["questions", "events", "patch_apply_end", "ending"], scenarios: ["patch-ro-no-capability"] },
+  {
+    differs: ["item_completed", "agent_message", "agent_message_delta", "raw_response_item", "token_count", "task_complete"],
+    scenarios: ["two-on-one-thread"],
+  },
+  { differs: ["exec_command_output_delta"], scenarios: ["patch-ro-approved", "patch-ro-session", "patch-ro-tool-approved"] },
+  { differs: ["exec_command_output_delta", "exec_command_end"], scenarios: ["exec-on-request-read-only", "shell-never-read-only"] },
+];
+
+/** What comes of the newer Codex, or of what it lets us see. */
+export const OF_CODEX: readonly CodexDifference[] = [
+  {
+    why: "What Codex asks its model is its own business",
+    differs: ["requests"],
+    scenarios: ["args-all", "args-empty-prompt", "reply-thread-id", "turn-agents-md", "turn-known-model"],
+  },
+  {
+    why: "Instructions of the caller or the project share a message with Codex's own, so one `raw_response_item` less",
+    differs: ["events"],
+    scenarios: ["args-all", "turn-agents-md"],
+  },
+  { why: "Settings that Codex does not know are named in a `warning`", differs: ["events"], scenarios: ["args-bad-config"] },
+  {
+    why: "Another setting is warned of than recorded, before or after `task_started`",
+    differs: ["warning", "events"],
+    scenarios: ["patch-tool-approved"],
+    varies: true,
+  },
+  { why: "The approval policy `on-failure` becomes `on-request`, with a `warning`", differs: ["events"], scenarios: ["args-policies"] },
+  {
+    why: "As `on-failure` becomes `on-request`, a command that the sandbox stopped is not asked about",
+    differs: ["questions", "events", "exec_command_output_delta", "exec_command_end", "ending"],
+    scenarios: ["exec-on-failure"],
+  },
+  {
+    why: "A client that cannot be asked: the command is denied, since Codex may repeat an approved one outside its sandbox",
+    differs: ["questions", "exec_command_end", "ending"],
+    scenarios: ["exec-no-capability"],
+  },
+  {
+    why: "A client that cannot be asked: the patch is denied",
+    differs: ["questions", "events", "patch_apply_end", "ending"],
+    scenarios: ["patch-no-capability"],
+  },
+  {
+    why: "A command that is given up, running or asked about, has an `exec_command_end`",
+    differs: ["events"],
+    scenarios: ["cancel-during-approval", "cancel-mid-shell", "escalate-cancel"],
+  },
+  {
+    why: "`parsed_cmd` holds the command line in one piece",
+    differs: ["exec_command_begin"],
+    scenarios: ["cancel-mid-shell", "eof-during-shell", "sigterm-during-shell"],
+  },
+  { why: "The command was interrupted, not waited for", differs: ["exec_command_end"], scenarios: ["eof-during-shell"] },
+  {
+    why: "A message open at an interrupt is completed with the text so far",
+    differs: ["events"],
+    scenarios: ["cancel-mid-stream"],
+  },
+  {
+    why: "The message is completed with the text so far, since the turn is not waited for",
+    differs: ["item_completed", "agent_message"],
+    scenarios: ["eof-during-stream"],
+  },
+  {
+    why: "A patch given up says `patch interrupted`, and ends after the model's item",
+    differs: ["events", "patch_apply_end"],
+    scenarios: ["patch-ro-abort"],
+  },
+  {
+    why: "A folder that does not exist is told in Codex's words, as output of the command",
+    differs: ["events", "exec_command_end"],
+    scenarios: ["args-cwd-missing-dir"],
+  },
+  {
+    why: "The diff of a moved file ends with a line of Codex's that says where to",
+    differs: ["patch_apply_begin", "patch_apply_end"],
+    scenarios: ["patch-edit-approved", "patch-edit-never"],
+  },
+  {
+    why: "The question shows that diff, too",
+    differs: ["questions", "apply_patch_approval_request"],
+    scenarios: ["patch-edit-approved"],
+  },
+  {
+    why: "Errors of the model's server in the words of the newer Codex",
+    differs: ["answers", "error"],
+    scenarios: ["model-401", "model-404", "model-503", "model-incomplete", "model-usage-limit"],
+  },
+  { why: "A full context is counted as such", differs: ["token_count"], scenarios: ["model-failed-context"] },
+  {
+    why: "Codex waits for a network and says so; the call ends with the client, or after two minutes",
+    differs: ["answers", "events"],
+    scenarios: ["model-unreachable"],
+  },
+  { why: "Codex tries a server that cannot be started once more", differs: ["mcp_startup_update"], scenarios: ["mcp-server-fails"] },
+  { why: "The scripted model calls the server's tool by the name it had for 0.92.0", differs: ["events"], scenarios: ["mcp-tool-call"] },
+  { why: "The scenario's picture is none that the newer Codex takes", differs: ["events"], scenarios: ["turn-view-image"] },
+  {
+    why: "Which of two streams is heard first is left to chance",
+    differs: ["exec_command_output_delta", "exec_command_end"],
+    scenarios: ["shell-exit-code"],
+    varies: true,
+  },
+  {
+    why: "`formatted_output` is not cut; where two streams meet is left to chance",
+    differs: ["exec_command_output_delta", "exec_command_end"],
+    scenarios: ["shell-big-output"],
+  },
+];
+
+const PATCH_QUESTION = {
+  method: "elicitation/create",
+  params: {
+    message: "Allow Codex to apply proposed code changes?",
+    threadId: "<id 1 of 2>",
+    codex_elicitation: "patch-approval",
+    codex_mcp_tool_call_id: "2",
+    codex_event_id: "2",
+    codex_call_id: "<call 1 of 2>",
+    codex_changes: {
+      "<WS>/a.txt": { type: "update", unified_diff: "@@ -1 +1 @@\n-old\n+new\n", move_path: null },
+      "<WS>/b.txt": { type: "delete", content: "bye\n" },
+      "<WS>/c.txt": {
+        type: "update",
+        unified_diff: "@@ -1 +1 @@\n-see\n+sea\n\n\nMoved to: <WS>/d.txt",
+        move_path: "<WS>/d.txt",
+      },
+    },
+  },
+};
+
+/** Answers, questions, notifications and endings that are not those of the engine native either. */
+export const OUTCOMES_OF_CODEX: Readonly<Record<string, OwnSide>> = {
+  "exec-on-failure": { questions: { "": [] }, ending: { "": [files({}), ...CLEAN_EXIT] } },
+  "exec-no-capability": { questions: { "": [] }, ending: { "": [files({}), ...CLEAN_EXIT] } },
+  "patch-no-capability": { questions: { "": [] }, ending: { "": [files({}), ...CLEAN_EXIT] } },
+  "model-401": failed("unexpected status 401 Unauthorized: scripted status 401, url: <MODEL_URL>/responses"),
+  "model-404": failed("unexpected status 404 Not Found: scripted status 404, url: <MODEL_URL>/responses"),
+  "model-503": failed("unexpected status 503 Service Unavailable: scripted status 503, url: <MODEL_URL>/responses"),
+  "model-incomplete": failed("Incomplete response returned, reason: max_output_tokens"),
+  "model-usage-limit": failed(
+    "You've hit your usage limit. Upgrade to Pro (https://chatgpt.com/explore/pro), visit https://chatgpt.com/settings/usage to purchase more credits or try again at Jan 1st, 2100 12:00 AM.",
+  ),
+  "patch-edit-approved": { questions: { "": [PATCH_QUESTION] } },
+  "model-unreachable": { answers: { 2: interrupted() } },
+};
+
+function failed(content: string): OwnSide {
+  const answer = { content: [{ text: content, type: "text" }], structuredContent: { threadId: "<id 1 of 2>", content }, isError: true };
+  return { answers: { 2: [answer] } };
+}

@@ -1,0 +1,49 @@
+import { describe, it } from "vitest";
+import { publishedCodex } from "../support/codexPeers.js";
+import { describeDifference } from "../support/compareTranscripts.js";
+import { allScenarios } from "../support/scenario.js";
+import { differencesIn, expectedFindings, findings, playWithCodex } from "./scenarioComparison.js";
+import { codexEngineContract } from "./versionContract.js";
+
+/** A start, replies, approvals, patches, cancelling, and coming back after a restart. */
+const HANDFUL = [
+  "cancel-mid-shell",
+  "cancel-mid-stream",
+  "escalate-decision-approved",
+  "exec-action-cancel",
+  "exec-decision-approved",
+  "exec-on-request-denied",
+  "exec-session",
+  "patch-approved",
+  "patch-ro-approved",
+  "patch-ro-denied",
+  "reply-after-cancel",
+  "reply-after-restart",
+  "reply-conversation-id",
+  "turn-simple",
+  "two-calls",
+  "two-on-one-thread",
+];
+const TIMEOUT_MS = 120_000;
+
+/** Holds an older Codex to what the newest is held to: the engine contract, and scenarios with no other differences. A file for each, so that they run side by side. */
+export async function versionSuite(version: string): Promise<void> {
+  const program = await publishedCodex(version);
+  describe.skipIf(program === undefined)(`Codex ${version}`, () => {
+    if (program === undefined) return;
+    codexEngineContract({ version, program }, { timeoutMs: TIMEOUT_MS });
+
+    describe.concurrent("plays what was recorded of 0.92.0 as the newest does", { timeout: TIMEOUT_MS }, () => {
+      const scenarios = allScenarios().filter(({ name }) => HANDFUL.includes(name));
+      it.for(scenarios.map((scenario) => [`${scenario.name}: ${scenario.about}`, scenario] as const))(
+        "%s",
+        async ([, scenario], context) => {
+          const differences = differencesIn(scenario.name, await playWithCodex(scenario, program));
+          context
+            .expect(findings(scenario.name, differences), differences.map(describeDifference).join("\n"))
+            .toEqual(expectedFindings(scenario.name));
+        },
+      );
+    });
+  });
+}
