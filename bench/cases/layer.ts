@@ -9,8 +9,7 @@ export const LAYER = {
   overhead: "what our layer adds to a reply (p50), ms",
   allowedOverhead: "allowed, ms",
   cpu: "CPU of our process alone per reply, ms",
-  perThread: "RSS of our process alone per idle thread, 11th to 60th, KiB",
-  perLaterThread: "the same, 61st to 110th, KiB",
+  perThread: "RSS of our process alone per idle thread, 11th to 100th, KiB",
   allowedPerThread: "allowed, KiB",
 } as const;
 
@@ -19,8 +18,7 @@ const ALLOWED_KIB = 200;
 const WARM_UPS = 10;
 const REPLIES = 40;
 const FEW = 10;
-const MANY = 60;
-const MORE = 110;
+const MANY = 100;
 const SETTLE_MS = 1_000;
 /** Codex writes things down after it has answered. */
 const AFTERMATH_MS = 60;
@@ -77,9 +75,7 @@ async function measureMemory(run: CaseRun): Promise<void> {
   };
   const few = await kibWith(FEW);
   const many = await kibWith(MANY);
-  const more = await kibWith(MORE);
   run.put(LAYER.perThread, (many - few) / (MANY - FEW));
-  run.put(LAYER.perLaterThread, (more - many) / (MORE - MANY));
   run.put(LAYER.allowedPerThread, ALLOWED_KIB);
 }
 

@@ -154,16 +154,6 @@ export const OF_CODEX: readonly CodexDifference[] = [
     scenarios: ["args-cwd-missing-dir"],
   },
   {
-    why: "The diff of a moved file ends with a line of Codex's that says where to",
-    differs: ["patch_apply_begin", "patch_apply_end"],
-    scenarios: ["patch-edit-approved", "patch-edit-never"],
-  },
-  {
-    why: "The question shows that diff, too",
-    differs: ["questions", "apply_patch_approval_request"],
-    scenarios: ["patch-edit-approved"],
-  },
-  {
     why: "Errors of the model's server in the words of the newer Codex",
     differs: ["answers", "error"],
     scenarios: ["model-401", "model-404", "model-503", "model-incomplete", "model-usage-limit"],
@@ -190,27 +180,6 @@ export const OF_CODEX: readonly CodexDifference[] = [
   },
 ];
 
-const PATCH_QUESTION = {
-  method: "elicitation/create",
-  params: {
-    message: "Allow Codex to apply proposed code changes?",
-    threadId: "<id 1 of 2>",
-    codex_elicitation: "patch-approval",
-    codex_mcp_tool_call_id: "2",
-    codex_event_id: "2",
-    codex_call_id: "<call 1 of 2>",
-    codex_changes: {
-      "<WS>/a.txt": { type: "update", unified_diff: "@@ -1 +1 @@\n-old\n+new\n", move_path: null },
-      "<WS>/b.txt": { type: "delete", content: "bye\n" },
-      "<WS>/c.txt": {
-        type: "update",
-        unified_diff: "@@ -1 +1 @@\n-see\n+sea\n\n\nMoved to: <WS>/d.txt",
-        move_path: "<WS>/d.txt",
-      },
-    },
-  },
-};
-
 /** Answers, questions, notifications and endings that are not those of the engine native either. */
 export const OUTCOMES_OF_CODEX: Readonly<Record<string, OwnSide>> = {
   "exec-on-failure": { questions: { "": [] }, ending: { "": [files({}), ...CLEAN_EXIT] } },
@@ -223,7 +192,6 @@ export const OUTCOMES_OF_CODEX: Readonly<Record<string, OwnSide>> = {
   "model-usage-limit": failed(
     "You've hit your usage limit. Upgrade to Pro (https://chatgpt.com/explore/pro), visit https://chatgpt.com/settings/usage to purchase more credits or try again at Jan 1st, 2100 12:00 AM.",
   ),
-  "patch-edit-approved": { questions: { "": [PATCH_QUESTION] } },
   "model-unreachable": { answers: { 2: interrupted() } },
 };
 

@@ -44,8 +44,15 @@ function changeOf(change: Fields): FileChange {
     case "delete":
       return { type: kind["type"], content: text };
     default:
-      return { type: "update", unified_diff: text, move_path: saidText(kind["move_path"]) ?? null };
+      return updateOf(text, saidText(kind["move_path"]));
   }
+}
+
+/** Where a file moved to stands a second time behind its diff, in words. */
+function updateOf(diff: string, movedTo: string | undefined): FileChange {
+  if (movedTo === undefined) return { type: "update", unified_diff: diff, move_path: null };
+  const remark = `\n\nMoved to: ${movedTo}`;
+  return { type: "update", unified_diff: diff.endsWith(remark) ? diff.slice(0, -remark.length) : diff, move_path: movedTo };
 }
 
 function ending({ id, item }: OpenItem, changes: FileChanges, cwd: string): ThreadEvent[] {
