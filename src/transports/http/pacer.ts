@@ -1,8 +1,8 @@
 /**
  * What one turn of the event loop may spend on sending. A request that arrives waits for the rest of a share, and for the work that
- * others are woken up to: shares of 2 ms made the slowest hundredth of them wait twice as long, and sent 5 % more.
+ * others are woken up to: shares of 2 ms made the slowest hundredth of them wait three times as long, and sent a fifth more.
  */
-const SHARE_MS = 0.25;
+const SHARE_MS = 0.1;
 
 /** Lets the senders of a process take turns, so that none of them, nor all of them together, keep the event loop for long. */
 export class Pacer {
