@@ -2,6 +2,9 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { Pacer } from "./pacer.js";
 
+/** More than anything here takes. */
+const AMPLE_MS = 10_000;
+
 function keepBusy(ms: number): void {
   const until = performance.now() + ms;
   while (performance.now() < until);
@@ -9,7 +12,7 @@ function keepBusy(ms: number): void {
 
 describe("Pacer", () => {
   it("lets senders take turns in the order they asked, each once", async () => {
-    const pacer = new Pacer();
+    const pacer = new Pacer(AMPLE_MS);
     const heard: string[] = [];
     const [first, second] = [() => void heard.push("first"), () => void heard.push("second")];
     for (const sender of [first, second, first]) pacer.soon(sender);
@@ -19,7 +22,7 @@ describe("Pacer", () => {
   });
 
   it("goes on in a later turn of the event loop when the senders have had their share of this one", async () => {
-    const pacer = new Pacer();
+    const pacer = new Pacer(1);
     const heard: string[] = [];
     const slow = (name: string) => () => {
       keepBusy(20);
@@ -35,7 +38,7 @@ describe("Pacer", () => {
   });
 
   it("counts what a sender's work sets free as part of its turn", async () => {
-    const pacer = new Pacer();
+    const pacer = new Pacer(AMPLE_MS);
     const order: string[] = [];
     pacer.soon(() => void Promise.resolve().then(() => order.push("freed by the first")));
     pacer.soon(() => void order.push("second"));
@@ -44,7 +47,7 @@ describe("Pacer", () => {
   });
 
   it("takes a sender again that asks during its own turn", async () => {
-    const pacer = new Pacer();
+    const pacer = new Pacer(AMPLE_MS);
     let turns = 0;
     const sender = () => {
       if (++turns < 3) pacer.soon(sender);

@@ -10,6 +10,8 @@ export class Pacer {
   readonly #waiting = new Set<() => void>();
   #state: "idle" | "working" = "idle";
 
+  constructor(private readonly shareMs = SHARE_MS) {}
+
   /** Somebody waits for a turn, or has it. */
   get isBusy(): boolean {
     return this.#state === "working";
@@ -24,7 +26,7 @@ export class Pacer {
   }
 
   #share(): void {
-    const until = performance.now() + SHARE_MS;
+    const until = performance.now() + this.shareMs;
     const takeTurn = () => {
       const [next] = this.#waiting;
       if (!next) {
