@@ -37,6 +37,7 @@ export class Supervisor {
   #ended: Promise<void> = Promise.resolve();
   #users = 0;
   #failuresInARow = 0;
+  #introduction: string | undefined;
   #state: "open" | "closed" = "open";
 
   constructor(options: SupervisorOptions) {
@@ -119,13 +120,20 @@ export class Supervisor {
       const running = { server, program, ...(await shakeHands(server, program)) };
       if (server.isGone) throw await server.gone;
       this.#running = running;
-      this.#options.report(`engine codex: ${program}, version ${running.version}`);
+      this.#introduce(running);
       return running;
     } catch (error) {
       this.#failuresInARow++;
       await server.kill("The Codex process was ended because it did not start properly.");
       throw await this.#explain(error, program);
     }
+  }
+
+  /** Once, and again when it was replaced: the process comes and goes with what it is needed for. */
+  #introduce({ program, version }: RunningCodex): void {
+    const introduction = `engine codex: ${program}, version ${version}`;
+    if (introduction !== this.#introduction) this.#options.report(introduction);
+    this.#introduction = introduction;
   }
 
   async #watch(server: AppServer): Promise<void> {
