@@ -28,7 +28,7 @@ export function trailed(tool: string, action: ToolAction, telemetry: Telemetry):
 }
 
 function beginTrail(tool: string, call: Call, telemetry: Telemetry) {
-  // On stdio there is one session, and it has no id; a call of the era without sessions has none. callers of the era without sessions have none.
+  // On stdio there is one session, and it has no id; a call of the era without sessions has none.
   const sessionId = call.caller ? call.caller.sessionId : "stdio";
   const requestId = String(call.requestId).slice(0, MAX_ID_LENGTH);
   const log = telemetry.log.with({ session_id: sessionId, request_id: requestId });
