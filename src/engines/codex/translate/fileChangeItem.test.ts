@@ -7,7 +7,11 @@ const BEGUN = {
   status: "inProgress",
   changes: [
     { path: "/ws/gone.txt", kind: { type: "delete" }, diff: "old\n" },
-    { path: "/ws/a.txt", kind: { type: "update", move_path: "/elsewhere/b.txt" }, diff: "@@ -1 +1 @@\n-a\n+b\n\n\nMoved to: /elsewhere/b.txt" },
+    {
+      path: "/ws/a.txt",
+      kind: { type: "update", move_path: "/elsewhere/b.txt" },
+      diff: "@@ -1 +1 @@\n-a\n+b\n\n\nMoved to: /elsewhere/b.txt",
+    },
     { path: "/ws/new/n.txt", kind: { type: "add" }, diff: "hello\n" },
   ],
 };
