@@ -34,8 +34,11 @@ export async function killTree(tree: ProcessTree): Promise<void> {
   await endStragglers(tree);
 }
 
-/** What stays of a command after its own end: nothing in a namespace, and nothing in a group either once this has run. */
-export async function endStragglers({ pid, containment, firstProcess }: Omit<ProcessTree, "exitCode">): Promise<void> {
+/**
+ * What stays of a command after its own end: nothing in a namespace, and nothing in a group either once this has run. False when
+ * something lives on all the same.
+ */
+export async function endStragglers({ pid, containment, firstProcess }: Omit<ProcessTree, "exitCode">): Promise<boolean> {
   const remaining = () => (containment.kind === "namespace" ? livingOf(firstProcess()) : stragglersOf(pid, containment.mark));
   const until = performance.now() + GONE_AFTER_MS;
   let looks = 0;
@@ -43,6 +46,7 @@ export async function endStragglers({ pid, containment, firstProcess }: Omit<Pro
     for (const straggler of living) signal(straggler, "SIGKILL");
     await (looks++ < QUICK_LOOKS ? nextTurn() : sleep(LOOK_EVERY_MS));
   }
+  return remaining().length === 0;
 }
 
 function signalMembers({ pid, containment }: ProcessTree, name: "SIGTERM" | "SIGKILL"): void {

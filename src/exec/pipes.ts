@@ -1,10 +1,9 @@
 import { execFile } from "node:child_process";
-import { closeSync, constants, existsSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from "node:fs";
+import { closeSync, constants, existsSync, mkdtempSync, openSync, readSync, rmSync } from "node:fs";
 import { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
-import { errorCode } from "../lib/errors.js";
 
 /** One end is for the program, the other is ours. */
 export interface ProgramPipe {
@@ -15,9 +14,6 @@ export interface ProgramPipe {
   /** Gives the pipe back; only one that is empty and that nobody else can have open may be used again. */
   finish(options: { reusable: boolean }): void;
 }
-
-/** A pipe from which a program reads what was put into it before. */
-export type FilledPipe = Omit<ProgramPipe, "ourEnd">;
 
 const MADE_AT_ONCE = 8;
 const KEPT_AT_MOST = 32;
@@ -34,7 +30,13 @@ class PipePool {
 
   /** Undefined where pipes cannot be had that way; sockets do then. */
   async take(direction: "to the program" | "from the program"): Promise<ProgramPipe | undefined> {
-    const kept = await this.#next();
+    while (this.#kept.length === 0) {
+      this.#making ??= this.#make().finally(() => {
+        this.#making = undefined;
+      });
+      if (!(await this.#making)) return undefined;
+    }
+    const kept = this.#kept.pop();
     if (kept === undefined) return undefined;
     const [ourEnd, programEnd] = direction === "to the program" ? openForWriting(kept) : openForReading(kept);
     return {
@@ -43,44 +45,10 @@ class PipePool {
       handedOver: () => closeSync(programEnd),
       finish: ({ reusable }) => {
         ourEnd.destroy();
-        this.#giveBack(kept, reusable);
+        if (reusable && this.#kept.length < KEPT_AT_MOST && isUnused(kept)) this.#kept.push(kept);
+        else closeSync(kept);
       },
     };
-  }
-
-  /** Undefined also when the bytes do not fit into a pipe. */
-  async filled(bytes: Uint8Array): Promise<FilledPipe | undefined> {
-    const kept = await this.#next();
-    if (kept === undefined) return undefined;
-    const programEnd = fill(kept, bytes);
-    if (programEnd === undefined) {
-      empty(kept);
-      this.#giveBack(kept, true);
-      return undefined;
-    }
-    return {
-      programEnd,
-      handedOver: () => closeSync(programEnd),
-      finish: ({ reusable }) => {
-        empty(kept);
-        this.#giveBack(kept, reusable);
-      },
-    };
-  }
-
-  async #next(): Promise<number | undefined> {
-    while (this.#kept.length === 0) {
-      this.#making ??= this.#make().finally(() => {
-        this.#making = undefined;
-      });
-      if (!(await this.#making)) return undefined;
-    }
-    return this.#kept.pop();
-  }
-
-  #giveBack(kept: number, reusable: boolean): void {
-    if (reusable && this.#kept.length < KEPT_AT_MOST) this.#kept.push(kept);
-    else closeSync(kept);
   }
 
   async #make(): Promise<boolean> {
@@ -105,24 +73,13 @@ function openForWriting(kept: number): [Socket, number] {
   return [new Socket({ fd, readable: false, writable: true }), openSync(`/proc/self/fd/${kept}`, constants.O_RDONLY)];
 }
 
-/** The end to read from; undefined when the bytes do not fit. Reading ends after them, since nobody else can write. */
-function fill(kept: number, bytes: Uint8Array): number | undefined {
-  const writing = openSync(`/proc/self/fd/${kept}`, constants.O_WRONLY | constants.O_NONBLOCK);
+/** Empty, and nobody could write: a command may say something between the end of our reading and its own. */
+function isUnused(kept: number): boolean {
   try {
-    if (writeSync(writing, bytes) < bytes.length) return undefined;
-    return openSync(`/proc/self/fd/${kept}`, constants.O_RDONLY);
-  } catch (error) {
-    if (errorCode(error) === "EAGAIN") return undefined;
-    throw error;
-  } finally {
-    closeSync(writing);
+    return readSync(kept, Buffer.allocUnsafe(1)) === 0;
+  } catch {
+    return false;
   }
-}
-
-/** What is left in a pipe that nobody writes to any more. */
-function empty(kept: number): void {
-  const dust = Buffer.allocUnsafe(64 * 1024);
-  while (readSync(kept, dust) > 0);
 }
 
 async function namelessPipes(): Promise<number[]> {
@@ -142,4 +99,4 @@ function outOfReach(): string {
 }
 
 /** One for the process: pipes cost a program start to make, and none to use again. */
-export const pipes: Pick<PipePool, "take" | "filled"> = new PipePool();
+export const pipes: Pick<PipePool, "take"> = new PipePool();

@@ -90,8 +90,7 @@ async function untilGone(program: StartedProgram): Promise<boolean> {
     return false;
   }
   const drained = await within(DRAIN_MS, program.drained, false);
-  await endStragglers(program);
-  return drained;
+  return (await endStragglers(program)) && drained;
 }
 
 const NEVER_BEGUN: CommandResult = {

@@ -3,7 +3,6 @@ import { constants } from "node:os";
 import type { Readable } from "node:stream";
 import { deferred } from "../lib/deferred.js";
 import { describe, errorCode } from "../lib/errors.js";
-import { openDescriptors } from "./descriptors.js";
 import { ProgramNotStarted, SandboxFailed } from "./errors.js";
 import type { ProcessTree } from "./killTree.js";
 import type { Launch, SandboxStatus } from "./launch.js";
@@ -30,26 +29,17 @@ export interface StartOptions {
 /** Undefined when it was cancelled before it began. */
 export async function startProgram(launch: Launch, { stdin, signal }: StartOptions): Promise<StartedProgram | undefined> {
   const standard = await openStandardStreams({ stdin });
-  const extra = await openDescriptors(launch.descriptors);
-  const handedOver = () => {
-    standard.handedOver();
-    extra.handedOver();
-  };
-  const finish = (options: { reusable: boolean }) => {
-    standard.finish(options);
-    extra.finish(options);
-  };
   if (signal.aborted) {
-    handedOver();
-    finish({ reusable: true });
+    standard.handedOver();
+    standard.finish({ reusable: true });
     return undefined;
   }
-  const child = spawnWith(launch, { ends: [...standard.ends, ...extra.ends], handedOver, finish });
+  const child = spawnWith(launch, standard);
   const exitCode = exitOf(child);
-  extra.feed(child);
+  feed(launch, child);
   const streams = standard.of(child);
   if (child.pid === undefined || !streams) {
-    finish({ reusable: false });
+    standard.finish({ reusable: false });
     await exitCode.catch((error: unknown) => Promise.reject(notStarted(launch, error)));
     throw new ProgramNotStarted(launch.program, "it could not be started");
   }
@@ -66,31 +56,43 @@ export async function startProgram(launch: Launch, { stdin, signal }: StartOptio
     drained,
     close: ({ everythingIsGone }) => {
       for (const stream of [stdout, stderr, streams.stdin]) stream?.destroy();
-      finish({ reusable: everythingIsGone });
+      standard.finish({ reusable: everythingIsGone });
     },
   };
 }
 
-function spawnWith(launch: Launch, { ends, handedOver, finish }: Pick<StandardStreams, "ends" | "handedOver" | "finish">): ChildProcess {
+function spawnWith(launch: Launch, standard: StandardStreams): ChildProcess {
   try {
     return spawn(launch.program, launch.args, {
       cwd: launch.cwd,
       env: launch.env,
       // A group and a session of its own: no terminal, and signals reach all of it.
       detached: true,
-      stdio: withoutStrays(ends),
+      stdio: withoutStrays([
+        ...standard.ends,
+        ...launch.descriptors.map((descriptor) => (descriptor.kind === "open" ? descriptor.fd : "pipe")),
+      ]),
     });
   } catch (error) {
-    finish({ reusable: false });
+    standard.finish({ reusable: false });
     throw notStarted(launch, error);
   } finally {
-    handedOver();
+    standard.handedOver();
   }
 }
 
 function withoutStrays(ends: readonly End[]): End[] {
   const last = Math.max(ends.length - 1, ...strayDescriptors().keys());
   return Array.from({ length: last + 1 }, (_, fd) => ends[fd] ?? strayDescriptors().get(fd) ?? "ignore");
+}
+
+function feed({ descriptors }: Launch, child: ChildProcess): void {
+  for (const [at, descriptor] of descriptors.entries()) {
+    const stream = child.stdio[3 + at];
+    // A program that has ended takes nothing any more; its exit code tells.
+    stream?.on("error", () => {});
+    if (descriptor.kind === "bytes" && stream && "write" in stream) stream.end(descriptor.bytes);
+  }
 }
 
 interface Report {

@@ -1,7 +1,7 @@
 import { constants, promises } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { type Fields, isFields, textOrNothing } from "../lib/fields.js";
-import { isOutOfFiles } from "./failure.js";
+import { isOutOfFiles, storageFailure } from "./failure.js";
 import { wordsIn } from "./firstWords.js";
 import { parseLine } from "./parseLine.js";
 import { threadLines } from "./threadLines.js";
@@ -31,7 +31,7 @@ export async function readThreadHead(path: string, codexHome: string): Promise<T
     const found = await file.stat();
     return found.isFile() ? await headIn(file, { codexHome, lastUsedAt: found.mtime }) : undefined;
   } catch (error) {
-    if (isOutOfFiles(error)) throw error;
+    if (isOutOfFiles(error)) throw storageFailure("read the thread's file", path, error);
     return undefined;
   }
 }

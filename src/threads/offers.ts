@@ -83,6 +83,8 @@ export interface OneOffCommand {
   readonly cwd: string;
   readonly sandboxPolicy: SandboxPolicy;
   readonly timeoutMs: number;
+  /** Called right before it runs: a link on the way to its folder may lead elsewhere by then. Throws when it must not run. */
+  readonly check?: (() => void) | undefined;
 }
 
 export interface OneOffResult {

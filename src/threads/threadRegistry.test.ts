@@ -178,15 +178,20 @@ describe("an idle thread", () => {
     expect(store.sought).toEqual([first]);
   });
 
-  it("can be put away, once its turn has ended and not before", async () => {
+  it("can be put away, once its turn has ended and not before, and nobody uses it meanwhile", async () => {
     await using scene = new Scene();
-    const turn = await scene.start("hold");
-    await begun(turn);
-    await expect(scene.threads.putAway(turn.threadId)).rejects.toThrow(ThreadInUse);
+    const { threads } = scene;
+    const { threadId, outcome, log } = await scene.start("hold");
+    for await (const _ of log.read()) break;
+    await expect(threads.putAway(threadId, async () => {})).rejects.toThrow(ThreadInUse);
     scene.engine.letGo();
-    await turn.outcome;
-    await scene.threads.putAway(turn.threadId);
-    expect(scene.threads.loadedCount).toBe(0);
+    await outcome;
+    await threads.putAway(threadId, async () => {
+      expect(threads.loadedCount).toBe(0);
+      await expect(threads.reply(threadId, { text: "meanwhile" })).rejects.toThrow(ThreadInUse);
+      await expect(threads.putAway(threadId, async () => {})).rejects.toThrow(ThreadInUse);
+    });
+    expect(await (await threads.reply(threadId, { text: "after" })).outcome).toEqual(completed("after"));
   });
 
   it("is none while a turn runs, however long", async () => {

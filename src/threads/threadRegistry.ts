@@ -39,6 +39,8 @@ export class ThreadRegistry {
   /** The one that was used last is the last. */
   readonly #loaded = new Map<ThreadId, Thread>();
   readonly #loading = new Map<ThreadId, Promise<Thread>>();
+  /** Threads that are put away at the moment. */
+  readonly #leaving = new Set<ThreadId>();
   /** Threads of the engine that are being ended. */
   readonly #retired = new Tasks((name, error) => this.options.report?.(`${name}: ${describe(error)}`));
   readonly #sweep: NodeJS.Timeout;
@@ -68,7 +70,9 @@ export class ThreadRegistry {
 
   /** A further turn on a thread, loaded or stored. Throws `ThreadNotFound`. */
   async reply(id: ThreadId, input: TurnRequest): Promise<Turn> {
+    if (this.#leaving.has(id)) throw new ThreadInUse(id);
     const thread = this.#loaded.get(id) ?? (await this.#load(id, input.limits));
+    if (this.#leaving.has(id)) throw new ThreadInUse(id);
     input.limits?.check(thread.settings);
     const turn = thread.reply(input);
     this.#loaded.delete(id);
@@ -83,15 +87,25 @@ export class ThreadRegistry {
     await thread.steer(text);
   }
 
-  /** Takes a thread out of memory, so that its file may be moved. Throws `ThreadInUse` while a turn runs or waits. */
-  async putAway(id: ThreadId): Promise<void> {
-    if (this.#loading.has(id)) throw new ThreadInUse(id);
+  /** Does something to a stored thread that nobody uses meanwhile: it is out of memory. Throws `ThreadInUse` while a turn runs or waits. */
+  async putAway(id: ThreadId, work: () => Promise<void>): Promise<void> {
     const thread = this.#loaded.get(id);
-    if (!thread) return;
-    if (thread.isInUse) throw new ThreadInUse(id);
-    await thread.settle();
-    this.#unload(id);
-    await this.#retired.settle();
+    if (this.#loading.has(id) || this.#leaving.has(id) || thread?.isInUse) throw new ThreadInUse(id);
+    this.#leaving.add(id);
+    try {
+      await thread?.settle();
+      if (thread) this.#unload(id);
+      await this.#retired.settle();
+      await work();
+    } finally {
+      this.#leaving.delete(id);
+    }
+  }
+
+  /** Throws when a stored thread goes further than these limits allow. */
+  async check(id: ThreadId, limits: TurnLimits): Promise<void> {
+    const settings = this.#loaded.get(id)?.settings ?? this.options.settingsOf((await this.#stored(id)).history.settings);
+    limits.check(settings);
   }
 
   /** Takes threads out of memory whose last turn is long past. */

@@ -77,8 +77,7 @@ describe.skipIf(program === "")("threads that Codex keeps", { timeout: 120_000 }
     };
     await using codex = opened(stage);
     const [one, two] = [await played(codex.threads, settings, "!say alpha"), await played(codex.threads, settings, "!say beta")];
-    await codex.threads.putAway(one);
-    await codex.offers.threads.archive(one);
+    await codex.threads.putAway(one, () => codex.offers.threads.archive(one));
     const { threads } = await codex.offers.threads.list({ limit: 10 });
     expect(threads.map(({ id }) => id)).toEqual([two]);
   });
@@ -95,8 +94,7 @@ describe.skipIf(program === "")("threads that Codex keeps", { timeout: 120_000 }
     await using stage = await setCodexStage();
     await using codex = opened(stage);
     const id = await played(codex.threads, stage.settings, "!say alpha");
-    await codex.threads.putAway(id);
-    await codex.offers.threads.archive(id);
+    await codex.threads.putAway(id, () => codex.offers.threads.archive(id));
     await expect(codex.offers.threads.fork(id)).rejects.toThrow(`Thread ${id} is archived. Unarchive it first.`);
   });
 
@@ -106,8 +104,7 @@ describe.skipIf(program === "")("threads that Codex keeps", { timeout: 120_000 }
     await played(codex.threads, stage.settings, "!say stays open");
     const source = await played(codex.threads, stage.settings, "!say alpha");
     const fork = await codex.offers.threads.fork(source);
-    await codex.threads.putAway(source);
-    await codex.offers.threads.archive(source);
+    await codex.threads.putAway(source, () => codex.offers.threads.archive(source));
     const turn = await codex.threads.reply(fork, { text: "go on" });
     expect(await turn.outcome).toEqual({ status: "completed", lastMessage: "alpha" });
   });

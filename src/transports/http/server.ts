@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { AppError, errorCode } from "../../lib/errors.js";
 import type { Admission } from "./access/admission.js";
 import type { Gate } from "./access/gate.js";
-import { HTTP_RPC, HttpRefusal, sendJson, sendRefusal } from "./answers.js";
+import { HTTP_RPC, HttpRefusal, isGone, sendJson, sendRefusal } from "./answers.js";
 import { Connections } from "./connections.js";
 import { visitEndpoint } from "./endpoint.js";
 import { OpenVisit, type OpenVisits } from "./openVisits.js";
@@ -149,6 +149,8 @@ interface Attendance {
 
 /** Most of what is served is there at once; what takes longer fails in the same way. */
 function attend(request: IncomingMessage, response: ServerResponse, { admission, visit, options }: Attendance): void {
+  // Whoever left while it was looked into is over already, and would never be over again.
+  if (isGone(response)) return;
   if ("answer" in admission) {
     const { status, headers, body } = admission.answer;
     if (status >= 400) options.refused(status);
@@ -198,6 +200,7 @@ function fail(response: ServerResponse, error: unknown, options: HttpServerOptio
 function upgrade(request: IncomingMessage, { socket, head, options }: { socket: Socket; head: Buffer; options: HttpServerOptions }): void {
   socket.on("error", () => socket.destroy());
   const decide = (admission: Admission) => {
+    if (socket.destroyed) return;
     if ("answer" in admission) return refuseUpgrade(socket, admission.answer);
     const path = pathOf(request);
     if (!options.upgrade || (path !== "/mcp" && path !== "/"))

@@ -32,8 +32,9 @@ export async function runOnce(command: OneOffCommand, servers: AppServers, signa
 }
 
 async function runIn({ server }: RunningCodex, command: OneOffCommand, signal: AbortSignal): Promise<OneOffResult> {
-  const { argv, cwd, timeoutMs } = command;
+  const { argv, cwd, timeoutMs, check } = command;
   signal.throwIfAborted();
+  check?.();
   const processId = randomUUID();
   const params = { processId, command: argv, cwd, timeoutMs, outputBytesCap: OUTPUT_BYTES, sandboxPolicy: policyOf(command) };
   const running = server.request("command/exec", params, { timeoutMs: timeoutMs + MARGIN_MS + 2 * TERMINATION_MS });

@@ -17,11 +17,12 @@ interface Situation {
   readonly env?: NodeJS.ProcessEnv;
   readonly sandboxPolicy?: SandboxPolicy;
   readonly sandboxBin?: string;
+  readonly check?: () => void;
 }
 
 async function run(
   script: string,
-  { settings = {}, env = {}, sandboxPolicy = FULL_ACCESS, sandboxBin }: Situation = {},
+  { settings = {}, env = {}, sandboxPolicy = FULL_ACCESS, sandboxBin, check }: Situation = {},
 ): Promise<OneOffResult> {
   await using stage = await setStage();
   writeFileSync(path.join(stage.codexHome, "auth.json"), '{"OPENAI_API_KEY":"sk-0123456789"}');
@@ -31,7 +32,7 @@ async function run(
     serverCwd: stage.workspace,
     ...(sandboxBin === undefined ? {} : { sandboxBin }),
   });
-  const command = { argv: ["bash", "-c", script], cwd: stage.workspace, sandboxPolicy, timeoutMs: 15_000 };
+  const command = { argv: ["bash", "-c", script], cwd: stage.workspace, sandboxPolicy, timeoutMs: 15_000, check };
   try {
     return await runOnce(command, { machine, settings: settingsIn(stage.workspace, settings) }, new AbortController().signal);
   } finally {
@@ -53,6 +54,13 @@ describe("a command that belongs to no thread", () => {
     const { stdout } = await run("env", { settings: { provider, shellEnvironment }, env });
     const names = stdout.split("\n").flatMap((line) => line.split("=", 1));
     expect(names.filter((name) => name in env || name === "GIVEN").sort()).toEqual(["GIVEN", "SHOWN"]);
+  });
+
+  it("does not run when it may not at the last moment", async () => {
+    const check = () => {
+      throw new Error("the folder leads elsewhere by now");
+    };
+    await expect(run("true", { check })).rejects.toThrow("elsewhere by now");
   });
 
   it("does not run when its sandbox cannot be enforced", async () => {

@@ -14,7 +14,7 @@ export interface OneOffPlace {
 
 /** Nobody is asked: the command runs in the sandbox it names, or not at all. Rejects with the signal's reason once nothing of it lives any more. */
 export async function runOnce(
-  { argv, cwd, sandboxPolicy: policy, timeoutMs }: OneOffCommand,
+  { argv, cwd, sandboxPolicy: policy, timeoutMs, check }: OneOffCommand,
   { machine, settings }: OneOffPlace,
   signal: AbortSignal,
 ): Promise<OneOffResult> {
@@ -25,6 +25,7 @@ export async function runOnce(
     network: allowsNetwork(policy),
     sandbox: sandbox.backend,
   });
+  check?.();
   const result = await runCommand(sandbox.wrap(argv, { policy, workspace: cwd, cwd, env }), { timeoutMs, signal }).result;
   if (result.ended === "cancelled") throw signal.reason;
   return { exitCode: result.exitCode, stdout: result.stdout, stderr: withOmission(result) };

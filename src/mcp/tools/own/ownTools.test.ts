@@ -129,7 +129,9 @@ describe("a command", () => {
     expect(await stage.call("codex-exec", { command: ["ls", "-l"], cwd: "/repo/a", timeoutMs: 5 })).toEqual(
       told("out\nerr\n(exit code 3)", stage.offers.result),
     );
-    expect(stage.offers.ran).toEqual([{ argv: ["ls", "-l"], cwd: "/repo/a", sandboxPolicy: { type: "read-only" }, timeoutMs: 5 }]);
+    expect(stage.offers.ran).toEqual([
+      { argv: ["ls", "-l"], cwd: "/repo/a", sandboxPolicy: { type: "read-only" }, timeoutMs: 5, check: expect.any(Function) },
+    ]);
   });
 
   it.for([

@@ -55,16 +55,18 @@ async function list(
 }
 
 async function fork(agent: Agent, id: ThreadId, call: Call): Promise<CallToolResult> {
-  const threadId = await agent.access.using(id, call, () => offersOf(agent).threads.fork(id));
+  const limits = agent.limitsOf(call.caller);
+  const threadId = await agent.access.using(id, call, async () => {
+    // An engine may open the thread for it, in its folder and with its servers.
+    if (limits) await agent.threads.check(id, limits);
+    return offersOf(agent).threads.fork(id);
+  });
   await agent.access.claim(threadId, call);
   return answer(`Forked into thread ${threadId}. Go on there with codex-reply.`, { threadId });
 }
 
 async function archive(agent: Agent, threadId: ThreadId, call: Call): Promise<CallToolResult> {
-  await agent.access.using(threadId, call, async () => {
-    await agent.threads.putAway(threadId);
-    await offersOf(agent).threads.archive(threadId);
-  });
+  await agent.access.using(threadId, call, () => agent.threads.putAway(threadId, () => offersOf(agent).threads.archive(threadId)));
   return answer(`Archived thread ${threadId}.`, { threadId });
 }
 
