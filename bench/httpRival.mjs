@@ -1,4 +1,4 @@
-// What our HTTP server is measured against, with the same two tools to list: `bare`, a node:http server with nothing around the
+// What our HTTP server is measured against, with Codex's two tools to list (ours lists its own as well): `bare`, a node:http server with nothing around the
 // answers, and the official SDK's own transport, as `sdk-1` and `sdk-2`, in its faster mode of one JSON body per request.
 //   node httpRival.mjs bare|sdk-1|sdk-2
 import { randomUUID } from "node:crypto";

@@ -1,5 +1,3 @@
-import { writeFile } from "node:fs/promises";
-import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { completed } from "../support/callResults.js";
 import { handshake, rpc, SPEC, SPEC_LATER, toolCall } from "../support/httpClient.js";
@@ -8,21 +6,13 @@ import { openSocket } from "../support/httpSocketClient.js";
 import { startServer } from "../support/mcpServer.js";
 import { valueAt } from "../support/scenario.js";
 import { type Stage, setStage, workspaceFiles } from "../support/stage.js";
-
-const ALICE = { authorization: "Bearer alice-token-0123456789" };
-const BOB = { authorization: "Bearer bob-token-0123456789ab" };
-const OPERATOR = { authorization: "Bearer root-token-0123456789a" };
-type Headers = Readonly<Record<string, string>>;
+import { ALICE, BOB, type Headers, OPERATOR, threePrincipals } from "../support/threePrincipals.js";
 
 let stage: Stage;
 let server: HttpServer;
 beforeAll(async () => {
   stage = await setStage();
-  const tokens = path.join(stage.root, "tokens");
-  await writeFile(tokens, "alice alice-token-0123456789\nbob bob-token-0123456789ab\nroot root-token-0123456789a operator\n", {
-    mode: 0o600,
-  });
-  server = await startHttpServer({ stage, args: ["--token-file", tokens] });
+  server = await startHttpServer({ stage, args: await threePrincipals(stage) });
 });
 afterAll(async () => {
   await server?.[Symbol.asyncDispose]();

@@ -106,8 +106,8 @@ describe("bad arguments are refused in Codex's words", () => {
 });
 
 describe("arguments of our own tools", () => {
-  const EXEC: ToolStruct<ExecArguments> = { schema: schemas.execInput, structName: "codex-exec", absent: "no arguments" };
-  const THREADS: ToolStruct<ThreadsArguments> = { schema: schemas.threadsInput, structName: "codex-threads", absent: "no arguments" };
+  const EXEC: ToolStruct<ExecArguments> = { schema: schemas.execInput, tool: "codex-exec" };
+  const THREADS: ToolStruct<ThreadsArguments> = { schema: schemas.threadsInput, tool: "codex-threads" };
 
   it("may be lists, whole numbers, and yes or no", () => {
     const exec = { command: ["ls", "-l"], timeoutMs: 3_600_000 };
@@ -116,21 +116,23 @@ describe("arguments of our own tools", () => {
   });
 
   it.for([
-    [{ command: "ls" }, 'invalid type: string "ls", expected a sequence of strings'],
-    [{ command: [1] }, "invalid type: sequence, expected a sequence of strings"],
-    [{ command: [], timeoutMs: "1" }, 'invalid type: string "1", expected a whole number'],
-    [{ command: [], timeoutMs: 0.5 }, "invalid type: floating point `0.5`, expected a whole number"],
-    [{ command: [], timeoutMs: 0 }, "invalid value: integer `0`, expected a whole number from 1 to 3600000"],
-    [{ command: [], timeoutMs: 3_600_001 }, "invalid value: integer `3600001`, expected a whole number from 1 to 3600000"],
-  ] as const)("%j: %s", ([args, complaint]) => {
-    expect(complaintOf(() => parseArguments(args, EXEC))).toBe(PREFIX + complaint);
+    [undefined, "missing field `command`"],
+    [["ls"], "invalid type: sequence, expected a map"],
+    [{ command: "ls" }, '`command`: invalid type: string "ls", expected a sequence of strings'],
+    [{ command: [1] }, "`command`: invalid type: sequence, expected a sequence of strings"],
+    [{ command: [], timeoutMs: "1" }, '`timeoutMs`: invalid type: string "1", expected a whole number'],
+    [{ command: [], timeoutMs: 0.5 }, "`timeoutMs`: invalid type: floating point `0.5`, expected a whole number"],
+    [{ command: [], timeoutMs: 0 }, "`timeoutMs`: invalid value: integer `0`, expected a whole number from 1 to 3600000"],
+    [{ command: [], timeoutMs: 3_600_001 }, "`timeoutMs`: invalid value: integer `3600001`, expected a whole number from 1 to 3600000"],
+  ] as const)("%j is complained about with the tool and the argument: %s", ([args, complaint]) => {
+    expect(complaintOf(() => parseArguments(args, EXEC))).toBe(`codex-exec: ${complaint}`);
   });
 
   it("a yes or no is neither a word nor a number", () => {
     const complaints = ["yes", 1].map((archived) => complaintOf(() => parseArguments({ action: "list", archived }, THREADS)));
     expect(complaints).toEqual([
-      `${PREFIX}invalid type: string "yes", expected a boolean`,
-      `${PREFIX}invalid type: integer \`1\`, expected a boolean`,
+      'codex-threads: `archived`: invalid type: string "yes", expected a boolean',
+      "codex-threads: `archived`: invalid type: integer `1`, expected a boolean",
     ]);
   });
 });

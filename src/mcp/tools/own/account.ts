@@ -10,7 +10,7 @@ import type { ToolAction } from "../tool.js";
 import { answer, checkOperator, offersOf, PROMPTLY, refusing } from "./answers.js";
 import { within } from "./within.js";
 
-const ARGUMENTS: ToolStruct<AccountArguments> = { schema: schemas.accountInput, structName: "codex-account" };
+const ARGUMENTS: ToolStruct<AccountArguments> = { schema: schemas.accountInput, tool: "codex-account" };
 
 /** `codex-account`: who pays for the model, and changing that, which changes it for everybody on this server. */
 export function accountTool(agent: Agent): ToolAction {

@@ -7,7 +7,7 @@ import type { CompactArguments } from "../schemas.js";
 import type { ToolAction } from "../tool.js";
 import { refusing } from "./answers.js";
 
-const ARGUMENTS: ToolStruct<CompactArguments> = { schema: schemas.compactInput, structName: "codex-compact" };
+const ARGUMENTS: ToolStruct<CompactArguments> = { schema: schemas.compactInput, tool: "codex-compact" };
 
 /** `codex-compact`: a turn that puts a summary in the place of a thread's past. */
 export function compactTool(agent: Agent): ToolAction {

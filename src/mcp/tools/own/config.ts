@@ -6,7 +6,7 @@ import type { ToolAction } from "../tool.js";
 import { answer, checkOperator, offersOf, PROMPTLY, refusing } from "./answers.js";
 import { within } from "./within.js";
 
-const ARGUMENTS: ToolStruct<ConfigArguments> = { schema: schemas.configInput, structName: "codex-config" };
+const ARGUMENTS: ToolStruct<ConfigArguments> = { schema: schemas.configInput, tool: "codex-config" };
 
 /** `codex-config`: the settings in force in a folder. */
 export function configTool(agent: Agent): ToolAction {

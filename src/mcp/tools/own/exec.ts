@@ -7,7 +7,7 @@ import type { ToolAction } from "../tool.js";
 import { answer, offersOf, refusing } from "./answers.js";
 import { within } from "./within.js";
 
-const ARGUMENTS: ToolStruct<ExecArguments> = { schema: schemas.execInput, structName: "codex-exec" };
+const ARGUMENTS: ToolStruct<ExecArguments> = { schema: schemas.execInput, tool: "codex-exec" };
 const DEFAULT_TIMEOUT_MS = 60_000;
 /** Beyond its own time a command has this long to begin and to end. */
 const AROUND_MS = 30_000;

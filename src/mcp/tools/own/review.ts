@@ -8,7 +8,7 @@ import type { ReviewArguments } from "../schemas.js";
 import type { ToolAction } from "../tool.js";
 import { refusing } from "./answers.js";
 
-const ARGUMENTS: ToolStruct<ReviewArguments> = { schema: schemas.reviewInput, structName: "codex-review" };
+const ARGUMENTS: ToolStruct<ReviewArguments> = { schema: schemas.reviewInput, tool: "codex-review" };
 
 /** `codex-review`: a turn that looks at changes, on a thread of its own or an older one. */
 export function reviewTool(agent: Agent): ToolAction {

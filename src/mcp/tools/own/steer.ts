@@ -7,7 +7,7 @@ import type { ToolAction } from "../tool.js";
 import { answer, PROMPTLY, refusing } from "./answers.js";
 import { within } from "./within.js";
 
-const ARGUMENTS: ToolStruct<SteerArguments> = { schema: schemas.steerInput, structName: "codex-steer" };
+const ARGUMENTS: ToolStruct<SteerArguments> = { schema: schemas.steerInput, tool: "codex-steer" };
 
 /** `codex-steer`: more for a turn that runs. Its answer goes to the call that began the turn. */
 export function steerTool({ access, threads }: Agent): ToolAction {

@@ -14,7 +14,7 @@ import { SealedCursors } from "./sealedCursors.js";
 import { type PageReader, visibleThreads } from "./visibleThreads.js";
 import { within } from "./within.js";
 
-const ARGUMENTS: ToolStruct<ThreadsArguments> = { schema: schemas.threadsInput, structName: "codex-threads" };
+const ARGUMENTS: ToolStruct<ThreadsArguments> = { schema: schemas.threadsInput, tool: "codex-threads" };
 const DEFAULT_LIMIT = 25;
 
 /** `codex-threads`: the threads that are kept, those of other processes and of the Codex CLI included. */
