@@ -41,6 +41,7 @@ export function conversationWith(client: ModelClient, options: ConversationOptio
       beginTurn: () => {},
       endTurn: () => {},
       turnDiff: () => undefined,
+      keepsRunning: false,
       close: async () => {},
     },
     sandboxBackend: "none",

@@ -87,7 +87,7 @@ export class LazyExchange extends Waiting implements Exchange {
   }
 
   get #ownName(): string {
-    this.#name ??= this.options.outbox.newStreamName("own");
+    this.#name ??= this.options.outbox.names.next("own");
     return this.#name;
   }
 
@@ -120,7 +120,7 @@ export class StreamExchange implements Exchange {
     const [until] = ids;
     openSse(response, outbox, {
       kind: "everything",
-      name: outbox.newStreamName("everything"),
+      name: outbox.names.next("everything"),
       headers,
       ...(until === undefined ? {} : { until }),
     });

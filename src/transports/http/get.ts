@@ -30,7 +30,7 @@ export function get(request: IncomingMessage, response: ServerResponse, visit: E
 }
 
 function newPlace(outbox: Outbox, kind: "everything" | "shared"): Pick<SseOptions, "kind" | "name"> {
-  return { kind, name: outbox.newStreamName(kind) };
+  return { kind, name: outbox.names.next(kind) };
 }
 
 function placeLeft(outbox: Outbox, eventId: string, headers: Visit["headers"]): Pick<SseOptions, "kind" | "name" | "after"> {

@@ -33,7 +33,7 @@ class Reader implements Carrier {
   ) {
     this.takes = takes;
     this.stream = outbox.attach({
-      name: name ?? outbox.newStreamName(kind),
+      name: name ?? outbox.names.next(kind),
       kind,
       carrier: this,
       ...(after === undefined ? {} : { after }),
@@ -45,7 +45,7 @@ class Reader implements Carrier {
 
   write(messages: readonly Kept[], streamName: string): boolean {
     this.got.push(...messages.map(({ text }) => text));
-    this.ids.push(...messages.map(({ seq }) => this.outbox.eventId(streamName, seq)));
+    this.ids.push(...messages.map(({ seq }) => this.outbox.names.eventId(streamName, seq)));
     return --this.takes > 0;
   }
 
@@ -178,7 +178,7 @@ describe("a client that comes back", () => {
 
   it("finds the rest of a POST's stream, the answer included, under the id of its last event", async () => {
     const box = makeOutbox();
-    const first = new Reader(box, { kind: "own", name: box.newStreamName("own") });
+    const first = new Reader(box, { kind: "own", name: box.names.next("own") });
     box.expect(post([1], first.stream.name));
     box.send("event", news(1));
     await setImmediate();
@@ -228,7 +228,7 @@ describe("a client that comes back", () => {
 
   it("cannot come from the future", () => {
     const box = makeOutbox();
-    expect(box.placeOf(box.eventId("a", 5))).toEqual(undefined);
+    expect(box.placeOf(box.names.eventId("a", 5))).toEqual(undefined);
   });
 });
 

@@ -1,10 +1,10 @@
-import { randomBytes } from "node:crypto";
 import type { RequestId } from "../../jsonrpc/message.js";
 import type { About, Outlet } from "../../jsonrpc/wire.js";
 import { type Deferred, deferred } from "../../lib/deferred.js";
 import { type Kept, KeptMessages } from "./keptMessages.js";
 import { pacer } from "./pacer.js";
 import { type Carrier, Stream, type StreamKind } from "./stream.js";
+import { StreamNames, type StreamPlace } from "./streamNames.js";
 
 /** What a message may weigh in one write: enough to be fast, little enough to notice soon that a client does not read. */
 const WRITE_LENGTH = 64 * 1024;
@@ -52,14 +52,12 @@ export interface OutboxCounts {
 export class Outbox implements Outlet {
   readonly answersCancelled: boolean;
   readonly counts: OutboxCounts = { sent: 0, dropped: 0, disconnected: 0 };
-  /** Tells this session's event ids from those of any other. */
-  readonly #tag = randomBytes(4).toString("hex");
+  readonly names = new StreamNames();
   readonly #kept: KeptMessages;
   /** Newest last. */
   readonly #streams: Stream[] = [];
   readonly #exchanges = new Map<RequestId, Exchange>();
   #lastSeq = 0;
-  #lastName = 0;
   readonly #takeTurn = () => this.#carry();
   /** What was said since the streams last had their turn. */
   #unsent = 0;
@@ -143,11 +141,6 @@ export class Outbox implements Outlet {
     return this.#exchanges.has(id);
   }
 
-  /** The name of a stream to be. */
-  newStreamName(kind: StreamKind): string {
-    return kind === "everything" ? "a" : `${kind === "own" ? "p" : "g"}${++this.#lastName}`;
-  }
-
   /** Opens a stream. One of the same name that is still open is the same client's, and given up. */
   attach(options: {
     readonly name: string;
@@ -189,15 +182,10 @@ export class Outbox implements Outlet {
     return Number.isSafeInteger(seq) && seq >= 0 && seq <= this.#lastSeq;
   }
 
-  eventId(streamName: string, seq: number): string {
-    return `${this.#tag}.${streamName}.${seq}`;
-  }
-
-  /** Where a client left; undefined when the id is not one of this session's. */
-  placeOf(eventId: string): { readonly name: string; readonly kind: StreamKind; readonly seq: number } | undefined {
-    const [, tag, name = "", letter, seq] = /^([0-9a-f]{8})\.(([apg])\d*)\.(\d{1,15})$/.exec(eventId) ?? [];
-    if (tag !== this.#tag || !this.hasSaid(Number(seq))) return undefined;
-    return { name, kind: letter === "a" ? "everything" : letter === "p" ? "own" : "shared", seq: Number(seq) };
+  /** Where a client left; undefined when the id is not one that this session has given out. */
+  placeOf(eventId: string): StreamPlace | undefined {
+    const place = this.names.placeOf(eventId);
+    return place && this.hasSaid(place.seq) ? place : undefined;
   }
 
   /** True while messages about a POST may still come or wait to be fetched. */

@@ -36,7 +36,7 @@ export function openSse(response: ServerResponse, outbox: Outbox, options: SseOp
     ...(options.after === undefined ? {} : { after: options.after }),
     ...(options.until === undefined ? {} : { until: options.until }),
   });
-  if (primed) response.write(`id: ${outbox.eventId(name, stream.cursor)}\ndata:\n\n`);
+  if (primed) response.write(`id: ${outbox.names.eventId(name, stream.cursor)}\ndata:\n\n`);
   else response.flushHeaders();
   response.on("drain", () => outbox.drained(stream));
   response.once("close", () => outbox.detach(stream, { now: Date.now(), comesBackWithinMs: COMES_BACK_WITHIN_MS }));
@@ -50,7 +50,7 @@ class SseCarrier implements Carrier {
 
   write(messages: readonly Kept[], streamName: string): boolean {
     let frames = "";
-    for (const { seq, text } of messages) frames += `id: ${this.outbox.eventId(streamName, seq)}\nevent: message\ndata: ${text}\n\n`;
+    for (const { seq, text } of messages) frames += `id: ${this.outbox.names.eventId(streamName, seq)}\nevent: message\ndata: ${text}\n\n`;
     return this.response.write(frames);
   }
 

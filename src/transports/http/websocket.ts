@@ -86,7 +86,7 @@ export class WebSocketDoor {
     // A client has one socket; an older one is a connection that it has given up.
     outbox.endStreams();
     const stream = outbox.attach({
-      name: outbox.newStreamName("everything"),
+      name: outbox.names.next("everything"),
       kind: "everything",
       carrier: new SocketCarrier(socket, () => outbox.drained(stream)),
       ...(after === undefined ? {} : { after }),

@@ -27,6 +27,8 @@ export interface Toolbox {
   endTurn(): void;
   /** Everything the running turn's patches changed so far. */
   turnDiff(): string | undefined;
+  /** Commands that were left running. */
+  readonly keepsRunning: boolean;
   close(): Promise<void>;
 }
 
@@ -95,7 +97,6 @@ export class ThreadToolbox implements Toolbox {
     return this.#own?.bench.turnDiff.text();
   }
 
-  /** Commands that were left running. */
   get keepsRunning(): boolean {
     return (this.#own?.bench.sessions.size ?? 0) > 0;
   }
