@@ -10,6 +10,7 @@ const FILES = [
   { file: "log-file.js", sources: ["src/observability/logFile.ts"], after: "main.js" },
   { file: "metrics.js", sources: ["src/observability/promMetrics.ts"], after: "main.js" },
   { file: "traces.js", sources: ["src/observability/otel.ts"], after: "main.js" },
+  { file: "compiler.js", sources: ["src/cli/compiler.ts"], after: "main.js" },
   { file: "agent.js", sources: ["src/cli/agent.ts", "src/mcp/callTurn.ts"], after: "main.js" },
   { file: "own-tools.js", sources: ["src/mcp/tools/own/ownTools.ts", "src/rollouts/catalog.ts"], after: "agent.js" },
   { file: "stateless.js", sources: ["src/cli/statelessDoor.ts"], after: "agent.js" },
@@ -51,14 +52,20 @@ const OPTIONS = {
   logLevel: "warning",
 };
 const HASHBANG = "#!/usr/bin/env node";
+/** Making an address takes a moment, so that only the files have it that ask for `import.meta.url`. */
 const URL_OF_BUNDLE = 'const bundleUrl = require("node:url").pathToFileURL(__filename).href;';
+const WITH_URL = ["tools.js", "web-tree-sitter.js"];
 
 const results = await bundle({
   files: FILES,
   libraries: LIBRARIES,
   options: OPTIONS,
-  bannerOf: (file) => (file === "main.js" ? `${HASHBANG}\n${URL_OF_BUNDLE}` : URL_OF_BUNDLE),
+  bannerOf: (file) => (file === "main.js" ? HASHBANG : WITH_URL.includes(file) ? URL_OF_BUNDLE : ""),
 });
+
+for (const file of readdirSync("dist").filter((name) => name.endsWith(".js") && !WITH_URL.includes(name)))
+  if (readFileSync(path.join("dist", file), "utf8").includes("bundleUrl"))
+    throw new Error(`${file} asks for import.meta.url: name it in WITH_URL`);
 
 chmodSync("dist/main.js", 0o755);
 // The project's own files are ES modules; CommonJS starts some milliseconds faster.

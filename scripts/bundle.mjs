@@ -17,7 +17,7 @@ export async function bundle({ files, libraries, options, bannerOf }) {
       stdin: { contents: exposing(sources, plan.get(file).asked), resolveDir: "." },
       outfile: `dist/${file}`,
       banner: { js: bannerOf(file) },
-      plugins: [elsewhere({ files, libraries, after, plan, names })],
+      plugins: [elsewhere({ files, libraries, after, plan, names }), builtins],
     }),
   );
   const theirs = libraries.map(({ file, source }) =>
@@ -102,3 +102,23 @@ function elsewhere({ files, libraries, after, plan, names }) {
     },
   };
 }
+
+/**
+ * Modules of Node as ES modules, of which only what is used stays: otherwise esbuild copies all that they have for each file that imports them whole.
+ * Not `node:fs`, which loads its promises when they are looked at; nobody imports it whole.
+ */
+const builtins = {
+  name: "builtins",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^node:/ }, ({ path: name, kind }) =>
+      kind === "import-statement" && name !== "node:fs" ? { path: name, namespace: "builtin" } : undefined,
+    );
+    onLoad({ filter: /./, namespace: "builtin" }, async ({ path: name }) => {
+      const names = Object.keys(await import(name)).filter((key) => key !== "default" && key !== "module.exports");
+      const picks = names.map((key) => `export const ${key} = /* @__PURE__ */ pick("${key}");`);
+      return {
+        contents: `const builtin = require("${name}");\nconst pick = (name) => builtin[name];\nexport default builtin;\n${picks.join("\n")}`,
+      };
+    });
+  },
+};

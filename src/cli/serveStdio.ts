@@ -27,12 +27,16 @@ export async function serveStdio(context: ServerContext): Promise<void> {
   const agent = lazily(async () => {
     const { openAgent } = await import("./agent.js");
     const telemetry = await reporting.telemetry();
+    setImmediate(whenAnswered);
     return openAgent({ ...options, codexHome, env, serverCwd: context.serverCwd, settings, report, telemetry });
   });
   const stateless = lazily(async () => {
     const { openStateless } = await import("./statelessDoor.js");
     return openStateless({ codexHome, engine: options.engine, tools, actions: async () => (await agent.get()).actions, report });
   });
+  const compiler = lazily(async () => (await import("./compiler.js")).optimiseLater());
+  // Of use to later calls only: the first one, which may wait for the agent already, goes before.
+  const whenAnswered = () => void session.peer.idle().then(() => compiler.warmUp());
   const wire = openStdio();
   const session = new Session(wire, {
     dispatch: bothEras(() => stateless.get()),

@@ -1,11 +1,11 @@
 import type { IncomingMessage } from "node:http";
 import { StringDecoder } from "node:string_decoder";
-import { createParser } from "eventsource-parser";
 import { describe, errorCode } from "../../../lib/errors.js";
 import type { ModelProvider } from "../../../threads/model.js";
 import { type ModelClient, type ModelEvent, ModelFailure, type ModelRequest } from "./client.js";
 import type { CredentialSources } from "./credentials.js";
-import { decodeEvent } from "./decode.js";
+import { EventReader } from "./eventReader.js";
+import { EventStreamReader } from "./eventStream.js";
 import { failureOfStatus } from "./failures.js";
 import { sendRequest } from "./http.js";
 import { IdleLimit } from "./idleLimit.js";
@@ -94,18 +94,17 @@ async function* readAnswer(response: IncomingMessage, idle: IdleLimit): AsyncGen
   let failure: unknown;
   let done = false;
   let heard = false;
-  const parser = createParser({
-    onEvent({ data }) {
-      heard = true;
-      if (done || failure !== undefined) return;
-      try {
-        const event = data === "[DONE]" ? undefined : decodeEvent(parseJson(data));
-        if (event) events.push(event);
-        done = event?.type === "completed";
-      } catch (error) {
-        failure = error;
-      }
-    },
+  const reader = new EventReader();
+  const stream = new EventStreamReader((data) => {
+    heard = true;
+    if (done || failure !== undefined) return;
+    try {
+      const event = reader.read(data);
+      if (event) events.push(event);
+      done = event?.type === "completed";
+    } catch (error) {
+      failure = error;
+    }
   });
   let bytes = 0;
   // Not `setEncoding`: it decodes every piece of the wire for itself, and an answer comes in thousands.
@@ -114,7 +113,7 @@ async function* readAnswer(response: IncomingMessage, idle: IdleLimit): AsyncGen
     yield [{ type: "accepted", rateLimits: readRateLimits(response.headers) }];
     for await (const chunk of response.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       bytes += chunk.length;
-      parser.feed(text.write(chunk));
+      stream.feed(text.write(chunk));
       if (heard) idle.touch();
       heard = false;
       if (events.length > 0) yield events;
@@ -148,15 +147,6 @@ function letGo(response: IncomingMessage, complete: boolean): void {
   const linger = setTimeout(() => response.destroy(), LINGER_MS);
   response.once("close", () => clearTimeout(linger));
   response.resume();
-}
-
-// Garbage between events is skipped, as Codex does: if it mattered, the answer does not complete, and that is the error.
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function unsendableHeader(provider: ModelProvider, cause: unknown): ModelFailure {
