@@ -1,4 +1,4 @@
-import fs from "node:fs";
+import { realpathSync, statSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { describe } from "../lib/errors.js";
@@ -17,13 +17,13 @@ export function userHome(env: Environment): string {
 
 function namedFolder(named: string): string {
   const found = realFolder(named);
-  if (fs.statSync(found).isDirectory()) return found;
+  if (statSync(found).isDirectory()) return found;
   throw new CodexHomeMissing(`CODEX_HOME is set to ${named}, which is not a folder. Name a folder, or unset CODEX_HOME to use ~/.codex.`);
 }
 
 function realFolder(named: string): string {
   try {
-    return fs.realpathSync(named);
+    return realpathSync(named);
   } catch (error) {
     throw new CodexHomeMissing(
       `CODEX_HOME is set to ${named}, which cannot be opened (${describe(error)}). Create that folder, or unset CODEX_HOME to use ~/.codex.`,

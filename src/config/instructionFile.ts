@@ -1,4 +1,4 @@
-import fs from "node:fs";
+import { readFileSync } from "node:fs";
 import { describe, errorCode } from "../lib/errors.js";
 import { ConfigInvalid } from "./errors.js";
 
@@ -11,7 +11,7 @@ export function readInstructionFile(file: string, purpose: string): string {
 
 function readText(file: string, purpose: string): string {
   try {
-    return fs.readFileSync(file, "utf8");
+    return readFileSync(file, "utf8");
   } catch (error) {
     throw new ConfigInvalid(`failed to read ${purpose} ${file}: ${errorCode(error) ?? describe(error)}`, { cause: error });
   }

@@ -1,4 +1,4 @@
-import fs from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import { parse, TomlError } from "smol-toml";
 import { describe, errorCode } from "../lib/errors.js";
@@ -44,14 +44,14 @@ export class ConfigFile {
   }
 
   #version(): string | undefined {
-    const stat = this.#reading(() => fs.statSync(this.#path, { throwIfNoEntry: false }));
+    const stat = this.#reading(() => statSync(this.#path, { throwIfNoEntry: false }));
     return stat && `${stat.ino} ${stat.size} ${stat.mtimeMs} ${stat.ctimeMs}`;
   }
 
   #load(): ConfigTree {
     const tree = parseToml(
       this.#path,
-      this.#reading(() => fs.readFileSync(this.#path, "utf8")),
+      this.#reading(() => readFileSync(this.#path, "utf8")),
     );
     return anchorPaths(this.#checked(tree), { folder: path.dirname(this.#path), home: this.#home });
   }

@@ -1,4 +1,4 @@
-import fs from "node:fs";
+import { readFileSync, type Stats, statSync } from "node:fs";
 import path from "node:path";
 import { TRUST_LEVELS } from "./settings/safety.js";
 import { type ConfigTree, choiceAt, tableAt } from "./tree.js";
@@ -37,9 +37,9 @@ function mainCheckout(dotGitFile: string): string | undefined {
 }
 
 // A thread's folder need not exist, and what cannot be looked at earns no trust.
-function statOrUndefined(file: string): fs.Stats | undefined {
+function statOrUndefined(file: string): Stats | undefined {
   try {
-    return fs.statSync(file, { throwIfNoEntry: false });
+    return statSync(file, { throwIfNoEntry: false });
   } catch {
     return undefined;
   }
@@ -47,7 +47,7 @@ function statOrUndefined(file: string): fs.Stats | undefined {
 
 function readOrUndefined(file: string): string | undefined {
   try {
-    return fs.readFileSync(file, "utf8");
+    return readFileSync(file, "utf8");
   } catch {
     return undefined;
   }

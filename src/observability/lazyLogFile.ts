@@ -7,6 +7,8 @@ import type { LogFilter } from "./logFilter.js";
 
 /** How long lines are gathered before they are written. */
 const GATHER_MS = 50;
+/** Lines that wait to be put into words, off the path of whoever wrote them. */
+const MAX_FRESH = 16;
 /** Lines that wait for the disk; more are lost, and counted. */
 const MAX_WAITING_BYTES = 1024 * 1024;
 /** How long a disk that refused is left alone. */
@@ -26,6 +28,7 @@ export class LazyLogFile implements LogSink {
   readonly filter: LogFilter;
   readonly #path: string;
   readonly #complain: (text: string) => void;
+  #fresh: (() => LogLine)[] = [];
   #waiting: string[] = [];
   #waitingBytes = 0;
   #lost = 0;
@@ -47,12 +50,13 @@ export class LazyLogFile implements LogSink {
     return this.#lost;
   }
 
-  write(line: LogLine): void {
+  write(line: () => LogLine): void {
     if (this.#state.at === "closed") return;
     if (this.#waitingBytes > MAX_WAITING_BYTES) {
       this.#lost++;
       this.#lostUntold++;
-    } else this.#keep(line);
+    } else this.#fresh.push(line);
+    if (this.#fresh.length >= MAX_FRESH) this.#keepFresh();
     if (this.#state.at === "refused" && performance.now() < this.#state.retryAt) return;
     this.#begin();
   }
@@ -63,6 +67,11 @@ export class LazyLogFile implements LogSink {
     const last = (this.#writing ?? Promise.resolve()).then(() => this.#writeAll()).then(() => this.#file?.close());
     this.#state = { at: "closed" };
     await endsWithin(CLOSE_MS, last).catch(() => undefined);
+  }
+
+  #keepFresh(): void {
+    for (const line of this.#fresh) this.#keep(line());
+    this.#fresh = [];
   }
 
   #keep(line: LogLine): void {
@@ -85,7 +94,7 @@ export class LazyLogFile implements LogSink {
   /** Never rejects. */
   async #writeAll(): Promise<void> {
     try {
-      while (this.#waiting.length > 0) await this.#writeBatch(this.#waiting.length);
+      for (this.#keepFresh(); this.#waiting.length > 0; this.#keepFresh()) await this.#writeBatch(this.#waiting.length);
     } catch (error) {
       this.#refused(error);
     }

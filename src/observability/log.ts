@@ -26,8 +26,8 @@ export interface LogLine {
 
 export interface LogSink {
   readonly filter: LogFilter;
-  /** Takes a line and comes back at once, whatever state the sink is in. */
-  write(line: LogLine): void;
+  /** Takes a line and comes back at once, whatever state the sink is in. The line is made when it is first asked for, which may be later. */
+  write(line: () => LogLine): void;
 }
 
 export interface LogParts {
@@ -88,7 +88,12 @@ class FilteredLog implements Log {
     const severity = LOG_LEVELS.indexOf(level);
     if (severity < this.#lowest) return;
     const { sinks, mask } = this.#parts;
-    const line = mask({ time: new Date(), level, target: this.#target, message, fields: { ...this.#fields, ...fields } });
+    const plain = { time: new Date(), level, target: this.#target, message, fields: { ...this.#fields, ...fields } };
+    let masked: LogLine | undefined;
+    const line = () => {
+      masked ??= mask(plain);
+      return masked;
+    };
     for (const [at, sink] of sinks.entries()) if (severity >= (this.#thresholds[at] ?? 0)) sink.write(line);
   }
 }

@@ -29,7 +29,7 @@ export function openLog({ env, codexHome, listening, stderr }: LogOptions): Open
   const file = new LazyLogFile({ codexHome, filter: readLogFilter(env, "info"), complain: (text) => stderr(stderrText(text)) });
   const log = createLog({
     sinks: [
-      { filter: readLogFilter(env, listening ? "info" : "warn"), write: ({ message, fields }) => stderr(stderrText(message, fields)) },
+      { filter: readLogFilter(env, listening ? "info" : "warn"), write: (line) => stderr(stderrText(line().message, line().fields)) },
       file,
     ],
     mask: (line) => redactor.maskLine(line),

@@ -72,7 +72,7 @@ it("a collector that refuses disturbs nobody: it is said once, and closing comes
   await using collector = await OtlpCollector.open();
   collector.status = 400;
   const lines: LogLine[] = [];
-  const log = createLog({ sinks: [{ filter: readLogFilter({}, "info"), write: (line) => lines.push(line) }], mask: (line) => line });
+  const log = createLog({ sinks: [{ filter: readLogFilter({}, "info"), write: (line) => lines.push(line()) }], mask: (line) => line });
   const tracing = await tracingTo(collector.url, log);
   // More than one batch holds.
   for (let count = 0; count < 1_100; count++) tracing.startSpan("turn").end();

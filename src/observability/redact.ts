@@ -12,13 +12,15 @@ const MAX_KEPT = 16 * 1024;
 /** Takes secrets out of texts: those it was told, in every spelling they may appear in, and those that look like one. */
 export class Redactor {
   readonly #secrets = new Set<string>();
+  /** Read when the first text comes. */
+  #env: NodeJS.ProcessEnv | undefined;
   /** Made when the next text comes. */
   #known: RegExp | undefined;
 
   /** One that knows the values of variables whose names say that they are secret. */
   static forEnvironment(env: NodeJS.ProcessEnv): Redactor {
     const redactor = new Redactor();
-    for (const [name, value] of Object.entries(env)) if (value !== undefined && isSecretName(name)) redactor.learn(value);
+    redactor.#env = env;
     return redactor;
   }
 
@@ -55,9 +57,16 @@ export class Redactor {
   }
 
   #maskKnown(text: string): string {
+    this.#learnEnvironment();
     if (this.#secrets.size === 0) return text;
     this.#known ??= patternOf(this.#secrets);
     return text.replace(this.#known, MASK);
+  }
+
+  #learnEnvironment(): void {
+    const env = this.#env ?? {};
+    this.#env = undefined;
+    for (const [name, value] of Object.entries(env)) if (value !== undefined && isSecretName(name)) this.learn(value);
   }
 }
 

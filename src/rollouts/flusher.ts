@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { Tasks } from "../lib/tasks.js";
 import type { RolloutFile } from "./rolloutFile.js";
 
@@ -37,6 +38,8 @@ export class Flusher {
 
   async #flush(file: RolloutFile): Promise<void> {
     try {
+      // The answer that is being written now leaves first.
+      await setImmediate();
       await file.flushAndClose();
     } finally {
       this.#running--;

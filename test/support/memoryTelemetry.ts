@@ -21,7 +21,7 @@ export class MemoryTelemetry implements Telemetry {
   readonly metrics: Metrics = createPrometheusMetrics();
   readonly logsContent: boolean;
   readonly log = createLog({
-    sinks: [{ filter: readLogFilter({}, "debug"), write: (line) => this.lines.push(shown(line)) }],
+    sinks: [{ filter: readLogFilter({}, "debug"), write: (line) => this.lines.push(shown(line())) }],
     mask: (line) => line,
   });
 
