@@ -1,17 +1,17 @@
-// Bundles the server into dist/. main.js holds what a handshake needs; what comes later is in files of its own, because a start should not even have
-// to skim them. Everything it needs is inside, so that the package has no dependencies of its own.
+// Bundles the server into dist/. main.js starts the program, server.js holds what a handshake needs; what comes later is in files of its own, because a
+// start should not even have to skim them. Everything it needs is inside, so that the package has no dependencies of its own.
 import { chmodSync, copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { bundle } from "./bundle.mjs";
 
 /** Our own code, in the order in which it is needed. What is imported with `import()` is a source of a later file. */
 const FILES = [
-  { file: "main.js", sources: ["src/main.ts"] },
-  { file: "log-file.js", sources: ["src/observability/logFile.ts"], after: "main.js" },
-  { file: "metrics.js", sources: ["src/observability/promMetrics.ts"], after: "main.js" },
-  { file: "traces.js", sources: ["src/observability/otel.ts"], after: "main.js" },
-  { file: "compiler.js", sources: ["src/cli/compiler.ts"], after: "main.js" },
-  { file: "agent.js", sources: ["src/cli/agent.ts", "src/mcp/callTurn.ts"], after: "main.js" },
+  { file: "main.js", sources: ["src/start/start.ts"] },
+  { file: "server.js", sources: ["src/main.ts"], after: "main.js" },
+  { file: "log-file.js", sources: ["src/observability/logFile.ts"], after: "server.js" },
+  { file: "metrics.js", sources: ["src/observability/promMetrics.ts"], after: "server.js" },
+  { file: "traces.js", sources: ["src/observability/otel.ts"], after: "server.js" },
+  { file: "agent.js", sources: ["src/cli/agent.ts", "src/mcp/callTurn.ts"], after: "server.js" },
   { file: "own-tools.js", sources: ["src/mcp/tools/own/ownTools.ts", "src/rollouts/catalog.ts"], after: "agent.js" },
   { file: "stateless.js", sources: ["src/cli/statelessDoor.ts"], after: "agent.js" },
   { file: "http.js", sources: ["src/cli/serveHttp.ts"], after: "stateless.js" },
@@ -23,7 +23,7 @@ const FILES = [
   { file: "tools.js", sources: ["src/engines/native/tools/ownTools.ts", "src/exec/loginEnvironment.ts"], after: "sandbox.js" },
   { file: "native-offers.js", sources: ["src/engines/native/offers/nativeOffers.ts"], after: "tools.js" },
   { file: "mcp-servers.js", sources: ["src/engines/native/mcpServers/open.ts"], after: "tools.js" },
-  { file: "mcp-client.js", sources: ["src/engines/native/mcpServers/sdk.ts"], after: "main.js" },
+  { file: "mcp-client.js", sources: ["src/engines/native/mcpServers/sdk.ts"], after: "server.js" },
   // A process has one engine: this one runs no tools of ours.
   {
     file: "codex.js",
@@ -31,7 +31,7 @@ const FILES = [
     after: "agent.js",
     apartFrom: ["review.js", "scripted.js", "sandbox.js", "tools.js", "native-offers.js", "mcp-servers.js"],
   },
-  { file: "doctor.js", sources: ["src/cli/doctor.ts"], after: "main.js", apartFrom: "all" },
+  { file: "doctor.js", sources: ["src/cli/doctor.ts"], after: "server.js", apartFrom: "all" },
 ];
 const LIBRARIES = [{ file: "web-tree-sitter.js", source: "node_modules/web-tree-sitter/web-tree-sitter.js" }];
 /** The bash grammar that judges commands, read when the first one comes. */

@@ -1,6 +1,7 @@
 import { ApprovalDesk } from "../approvals/desk.js";
 import type { ApprovalFallback } from "../approvals/fallback.js";
 import type { SettingsResolver } from "../config/resolve.js";
+import { tuneCompiler } from "../lib/compiler.js";
 import { VERSION } from "../lib/version.js";
 import { trailed } from "../mcp/telemetry/callTrail.js";
 import { NO_TELEMETRY, type Telemetry } from "../mcp/telemetry/telemetry.js";
@@ -38,6 +39,7 @@ export interface OpenAgent {
 }
 
 export function openAgent(options: AgentOptions): OpenAgent {
+  tuneCompiler();
   const { codexHome, env, settings, report, telemetry = NO_TELEMETRY } = options;
   const engine = openEngine(options);
   const stated = (asked: AskedSettings) => (engine.name === "codex" ? statedSettings(settings.stated(asked)) : {});

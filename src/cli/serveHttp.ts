@@ -38,8 +38,6 @@ const CLEAN_UP_MS = 1_000;
 
 /** The server on a port, from the first connection to the last. Resolves when the process may end. */
 export async function serveHttp(context: HttpContext): Promise<void> {
-  const { optimiseLater } = await import("./compiler.js");
-  optimiseLater();
   const { options, env, listen, serverCwd } = context;
   const { codexHome, settings } = resolveSettings(context);
   const loopback = reachOf(listen.host) === "this machine";

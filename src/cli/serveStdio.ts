@@ -7,6 +7,7 @@ import { TOOL_SETS } from "../mcp/tools/catalog.js";
 import { openStdio } from "../transports/stdio.js";
 import type { OpenAgent } from "./agent.js";
 import { resolveSettings, type ServerContext } from "./context.js";
+import { FirstCall } from "./firstCall.js";
 import { Reporting } from "./reporting.js";
 import { untilSignalled } from "./shutdown.js";
 
@@ -14,8 +15,13 @@ import { untilSignalled } from "./shutdown.js";
 const INTERRUPT_MS = 2_500;
 const CLEAN_UP_MS = 400;
 
+export interface StdioContext extends ServerContext {
+  /** Makes the next start faster. A client starts this server for itself, and waits for it. */
+  readonly keepCompiled: () => void;
+}
+
 /** The server on stdin and stdout, from first line to last. Resolves when the process may end. */
-export async function serveStdio(context: ServerContext): Promise<void> {
+export async function serveStdio(context: StdioContext): Promise<void> {
   const { options, env } = context;
   const { codexHome, settings } = resolveSettings(context);
   const reporting = new Reporting({ env, codexHome, listening: false });
@@ -27,23 +33,23 @@ export async function serveStdio(context: ServerContext): Promise<void> {
   const agent = lazily(async () => {
     const { openAgent } = await import("./agent.js");
     const telemetry = await reporting.telemetry();
-    setImmediate(whenAnswered);
     return openAgent({ ...options, codexHome, env, serverCwd: context.serverCwd, settings, report, telemetry });
   });
   const stateless = lazily(async () => {
     const { openStateless } = await import("./statelessDoor.js");
     return openStateless({ codexHome, engine: options.engine, tools, actions: async () => (await agent.get()).actions, report });
   });
-  const compiler = lazily(async () => (await import("./compiler.js")).optimiseLater());
-  // Of use to later calls only: the first one, which may wait for the agent already, goes before.
-  const whenAnswered = () => void session.peer.idle().then(() => compiler.warmUp());
+  const served = new FirstCall(context.keepCompiled);
   const wire = openStdio();
   const session = new Session(wire, {
     dispatch: bothEras(() => stateless.get()),
     engine: options.engine,
     env,
     tools,
-    actions: async () => (await agent.get()).actions,
+    actions: async () => {
+      served.begin(() => session.peer.idle());
+      return (await agent.get()).actions;
+    },
     welcomed: () => agent.warmUp(),
     report,
   });
@@ -55,6 +61,7 @@ export async function serveStdio(context: ServerContext): Promise<void> {
   await endSession(parts, { interrupt: !finished });
   await wire.close();
   await reporting.close();
+  served.end();
 }
 
 interface Running {

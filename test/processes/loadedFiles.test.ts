@@ -19,18 +19,20 @@ function turn(prompt: string): Promise<string | undefined> {
 
 describe("a start waits for no code that it does not need", () => {
   it("an answer without tools needs the agent, the engine that was asked for, and the log that says so", async () => {
-    expect(await turn("!say hi")).toBe("loaded: agent log-file main scripted");
+    expect(await turn("!say hi")).toBe("loaded: agent log-file main scripted server");
   });
 
   it("with the first command come the tools and the sandbox, with the first that is not plain the reader of bash", async () => {
-    expect(await turn("!shell true\n!say hi")).toBe("loaded: agent log-file main sandbox scripted tools");
-    expect(await turn("!shell true && [ -n x ]\n!say hi")).toBe("loaded: agent log-file main sandbox scripted tools web-tree-sitter");
+    expect(await turn("!shell true\n!say hi")).toBe("loaded: agent log-file main sandbox scripted server tools");
+    expect(await turn("!shell true && [ -n x ]\n!say hi")).toBe(
+      "loaded: agent log-file main sandbox scripted server tools web-tree-sitter",
+    );
   });
 
   it("what the server does besides turns comes with the first call of it", async () => {
-    expect(await filesNeeded("codex-steer", {})).toBe("loaded: agent log-file main own-tools");
+    expect(await filesNeeded("codex-steer", {})).toBe("loaded: agent log-file main own-tools server");
     expect(await filesNeeded("codex-review", { target: "uncommitted", sandbox: "danger-full-access" })).toBe(
-      "loaded: agent log-file main own-tools review scripted",
+      "loaded: agent log-file main own-tools review scripted server",
     );
   });
 });

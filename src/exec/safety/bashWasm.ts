@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
-import { setFlagsFromString } from "node:v8";
+import { tuneCompiler } from "../../lib/compiler.js";
 
 /** The package that brings each file, for a run from the source tree. The build puts copies of both beside the bundle. */
 const PACKAGE_OF = {
@@ -10,8 +10,8 @@ const PACKAGE_OF = {
   "tree-sitter-bash.wasm": "tree-sitter-bash",
 } as const;
 
-// The grammar is run a few times per command: optimising it in the background costs half a second of CPU, and a process waits for it at its end.
-setFlagsFromString("--liftoff-only");
+// In a server that has been done; not where this is used by itself.
+tuneCompiler();
 
 export function readWasm(name: keyof typeof PACKAGE_OF): Promise<Buffer> {
   return readFile(besideTheBundle(name) ?? createRequire(import.meta.url).resolve(`${PACKAGE_OF[name]}/${name}`));

@@ -1,0 +1,132 @@
+import { mkdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { Script } from "node:vm";
+import { isTuned, untuned } from "../lib/compiler.js";
+
+const PARAMETERS = "(function (exports, require, module, __filename, __dirname) { ";
+/** Lengths of the source and of what it was compiled to. */
+const HEADER_BYTES = 8;
+
+type Body = (exports: unknown, require: (id: string) => unknown, module: LoadedModule, file: string, folder: string) => void;
+
+interface LoadedModule {
+  exports: unknown;
+}
+
+/** A file that this process had to compile. */
+interface Fresh {
+  readonly source: Buffer;
+  readonly script: Script;
+  readonly tuned: boolean;
+}
+
+/**
+ * The program's own files, taken as an earlier process compiled them. What that was is kept beside them, where nobody can write who could not
+ * as well write the program. V8 trusts it blindly, so it counts only with the very source it was made of, and when two copies are the same.
+ */
+export class CompiledFiles {
+  readonly #folder: string;
+  readonly #require: (id: string) => unknown;
+  readonly #modules = new Map<string, LoadedModule>();
+  readonly #fresh = new Map<string, Fresh>();
+
+  constructor(folder: string, require: (id: string) => unknown) {
+    this.#folder = folder;
+    this.#require = require;
+  }
+
+  load(name: string): unknown {
+    const known = this.#modules.get(name);
+    if (known) return known.exports;
+    const file = path.join(this.#folder, name);
+    const source = readFileSync(file);
+    // Only Node's own loader can do that.
+    if (source.includes("import(")) return this.#require(`./${name}`);
+    const module: LoadedModule = { exports: {} };
+    this.#modules.set(name, module);
+    try {
+      this.#bodyOf(name, file, source)(module.exports, (id) => this.#required(id), module, file, this.#folder);
+    } catch (error) {
+      this.#modules.delete(name);
+      throw error;
+    }
+    return module.exports;
+  }
+
+  /** Keeps, for the next process, what V8 has compiled of the files that were not kept yet. Best called when the program has done its work once. */
+  keep(): void {
+    for (const [name, fresh] of this.#fresh) {
+      this.#fresh.delete(name);
+      // V8 takes it only with the flags it was made with: those that the file is loaded with.
+      const compiled = fresh.tuned ? fresh.script.createCachedData() : untuned(() => fresh.script.createCachedData());
+      this.#write(name, [lengths(fresh.source, compiled), fresh.source, compiled, compiled]);
+    }
+  }
+
+  #required(id: string): unknown {
+    return /^\.\/(?!main\.js$)[\w-]+\.js$/.test(id) ? this.load(id.slice(2)) : this.#require(id);
+  }
+
+  #bodyOf(name: string, file: string, source: Buffer): Body {
+    const compiled = this.#read(name, source);
+    const script = new Script(`${PARAMETERS}${source.toString()}\n})`, {
+      filename: file,
+      columnOffset: -PARAMETERS.length,
+      ...(compiled ? { cachedData: compiled } : {}),
+    });
+    if (!compiled || script.cachedDataRejected === true) this.#fresh.set(name, { source, script, tuned: isTuned() });
+    return script.runInThisContext() as Body;
+  }
+
+  #read(name: string, source: Buffer): Buffer | undefined {
+    if (isSwitchedOff()) return undefined;
+    try {
+      const kept = readFileSync(this.#pathOf(name));
+      const [sourceLength, length] = [kept.readUInt32LE(0), kept.readUInt32LE(4)];
+      const compiledAt = HEADER_BYTES + sourceLength;
+      const first = kept.subarray(compiledAt, compiledAt + length);
+      const second = kept.subarray(compiledAt + length);
+      return source.equals(kept.subarray(HEADER_BYTES, compiledAt)) && first.equals(second) ? first : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Where the folder may not be written, the next start is as this one was. */
+  #write(name: string, parts: readonly Buffer[]): void {
+    if (isSwitchedOff()) return;
+    const target = this.#pathOf(name);
+    const draft = `${target}.${process.pid}`;
+    try {
+      mkdirSync(path.dirname(target), { recursive: true });
+      writeFileSync(draft, Buffer.concat(parts));
+      renameSync(draft, target);
+    } catch {
+      remove(draft);
+    }
+  }
+
+  #pathOf(name: string): string {
+    return path.join(this.#folder, "compiled", `${name}.${process.version}-${process.arch}`);
+  }
+}
+
+function lengths(source: Buffer, compiled: Buffer): Buffer {
+  const header = Buffer.alloc(HEADER_BYTES);
+  header.writeUInt32LE(source.length, 0);
+  header.writeUInt32LE(compiled.length, 4);
+  return header;
+}
+
+function remove(file: string): void {
+  try {
+    unlinkSync(file);
+  } catch {
+    // It was not there, or cannot be removed any more than written.
+  }
+}
+
+/** By the name that Node has for it. */
+function isSwitchedOff(): boolean {
+  return (process.env["NODE_DISABLE_COMPILE_CACHE"] ?? "") !== "";
+}
