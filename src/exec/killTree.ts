@@ -42,11 +42,12 @@ export async function endStragglers({ pid, containment, firstProcess }: Omit<Pro
   const remaining = () => (containment.kind === "namespace" ? livingOf(firstProcess()) : stragglersOf(pid, containment.mark));
   const until = performance.now() + GONE_AFTER_MS;
   let looks = 0;
-  for (let living = remaining(); living.length > 0 && performance.now() < until; living = remaining()) {
+  let living = remaining();
+  for (; living.length > 0 && performance.now() < until; living = remaining()) {
     for (const straggler of living) signal(straggler, "SIGKILL");
     await (looks++ < QUICK_LOOKS ? nextTurn() : sleep(LOOK_EVERY_MS));
   }
-  return remaining().length === 0;
+  return living.length === 0;
 }
 
 function signalMembers({ pid, containment }: ProcessTree, name: "SIGTERM" | "SIGKILL"): void {

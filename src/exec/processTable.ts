@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 
 /** The kernel's table of processes. Empty where there is no `/proc`. */
 export interface ProcessEntry {
@@ -24,8 +24,10 @@ function processIds(): number[] {
 
 /** A living process, or undefined. */
 export function livingProcess(pid: number): ProcessEntry | undefined {
+  // Mostly asked of a process that is gone, for which an error would be made.
+  if (!existsSync(`/proc/${pid}`)) return undefined;
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
     // The second field is the program's name in parentheses and may itself hold spaces and parentheses.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     if (GONE_STATES.has(fields[0] ?? "X")) return undefined;
