@@ -35,21 +35,22 @@ export async function serveStdio(context: StdioContext): Promise<void> {
     const telemetry = await reporting.telemetry();
     return openAgent({ ...options, codexHome, env, serverCwd: context.serverCwd, settings, report, telemetry });
   });
+  const served = new FirstCall(context.keepCompiled);
+  const actions = async () => {
+    served.begin(() => session.peer.idle());
+    return (await agent.get()).actions;
+  };
   const stateless = lazily(async () => {
     const { openStateless } = await import("./statelessDoor.js");
-    return openStateless({ codexHome, engine: options.engine, tools, actions: async () => (await agent.get()).actions, report });
+    return openStateless({ codexHome, engine: options.engine, tools, actions, report });
   });
-  const served = new FirstCall(context.keepCompiled);
   const wire = openStdio();
   const session = new Session(wire, {
     dispatch: bothEras(() => stateless.get()),
     engine: options.engine,
     env,
     tools,
-    actions: async () => {
-      served.begin(() => session.peer.idle());
-      return (await agent.get()).actions;
-    },
+    actions,
     welcomed: () => agent.warmUp(),
     report,
   });

@@ -10,20 +10,23 @@ const OF_ALL_VERSIONS: readonly Setting[] = [
 /**
  * Types are remembered from a function's first run on, which makes a server's second call faster, and code is optimised when it has run eight
  * times as often as usual: for what an answer of some thousand pieces runs, that takes longer than the answer, from cores that others need.
- * By the first number of V8's version. Later ones have a cheaper compiler for such code; and V8 complains on stderr of flags it does not know.
+ * By V8's version: those of Node 20 and 22. Later ones have a cheaper compiler for such code; and V8 complains on stderr of flags it does not
+ * know.
  */
 const OF_VERSION: Readonly<Record<string, readonly Setting[]>> = {
-  "11": [
+  "11.3": [
     ["--no-lazy-feedback-allocation", "--lazy-feedback-allocation"],
     ["--ticks-before-optimization=24", "--ticks-before-optimization=3"],
     ["--max-bytecode-size-for-early-opt=0", "--max-bytecode-size-for-early-opt=81"],
   ],
-  "12": [
+  "12.4": [
     ["--no-lazy-feedback-allocation", "--lazy-feedback-allocation"],
     ["--invocation-count-for-turbofan=24000", "--invocation-count-for-turbofan=3000"],
   ],
 };
 
+/** V8's own name for its version and flags: code that it compiled under one is not taken under another. */
+let tagBefore: number | undefined;
 let tuned = false;
 
 /**
@@ -33,29 +36,31 @@ let tuned = false;
 export function tuneCompiler(): void {
   if (tuned) return;
   tuned = true;
-  for (const [ours] of settings()) setFlag(ours);
+  tagBefore = v8()?.cachedDataVersionTag();
+  for (const [ours] of settings()) v8()?.setFlagsFromString(ours);
 }
 
 export function isTuned(): boolean {
   return tuned;
 }
 
-/** Does something as if V8 had not been tuned. */
-export function untuned<T>(work: () => T): T {
+/** Does something as if V8 had not been tuned. Undefined, and nothing is done, when that cannot be undone. */
+export function untuned<T>(work: () => T): T | undefined {
   if (!tuned) return work();
-  for (const [, theirs] of settings()) setFlag(theirs);
+  for (const [, theirs] of settings()) v8()?.setFlagsFromString(theirs);
   try {
-    return work();
+    return v8()?.cachedDataVersionTag() === tagBefore ? work() : undefined;
   } finally {
-    for (const [ours] of settings()) setFlag(ours);
+    for (const [ours] of settings()) v8()?.setFlagsFromString(ours);
   }
 }
 
 function settings(): readonly Setting[] {
-  return [...OF_ALL_VERSIONS, ...(OF_VERSION[process.versions.v8.split(".", 1)[0] ?? ""] ?? [])];
+  const version = process.versions.v8.split(".", 2).join(".");
+  return [...OF_ALL_VERSIONS, ...(OF_VERSION[version] ?? [])];
 }
 
-// Not imported, as a start does not need it.
-function setFlag(flag: string): void {
-  process.getBuiltinModule("node:v8").setFlagsFromString(flag);
+// Not imported, as a start does not need it. Some versions of Node, 22.2 for one, have no other way to get at it later.
+function v8(): typeof import("node:v8") | undefined {
+  return process.getBuiltinModule?.("node:v8");
 }

@@ -45,18 +45,16 @@ export class LazyLogFile implements LogSink {
     this.#complain = complain;
   }
 
-  /** How many lines did not fit into what may wait. */
+  /** How many lines did not fit into what may wait, or could not be put into words. */
   get lost(): number {
     return this.#lost;
   }
 
   write(line: () => LogLine): void {
     if (this.#state.at === "closed") return;
-    if (this.#waitingBytes > MAX_WAITING_BYTES) {
-      this.#lost++;
-      this.#lostUntold++;
-    } else this.#fresh.push(line);
-    if (this.#fresh.length >= MAX_FRESH) this.#keepFresh();
+    if (this.#waitingBytes > MAX_WAITING_BYTES) this.#lose();
+    else this.#fresh.push(line);
+    if (this.#fresh.length >= MAX_FRESH || this.#state.at === "refused") this.#keepFresh();
     if (this.#state.at === "refused" && performance.now() < this.#state.retryAt) return;
     this.#begin();
   }
@@ -70,8 +68,21 @@ export class LazyLogFile implements LogSink {
   }
 
   #keepFresh(): void {
-    for (const line of this.#fresh) this.#keep(line());
+    const fresh = this.#fresh;
     this.#fresh = [];
+    for (const line of fresh) {
+      try {
+        this.#keep(line());
+      } catch {
+        // What a line may not show, its failure may not show either.
+        this.#lose();
+      }
+    }
+  }
+
+  #lose(): void {
+    this.#lost++;
+    this.#lostUntold++;
   }
 
   #keep(line: LogLine): void {

@@ -70,7 +70,10 @@ describe("a secret it was told", () => {
   it.for(Object.keys(spellings))("appears nowhere, %s", (name) => {
     const random = new SeededRandom(20_260_801);
     for (let round = 0; round < 200; round++) {
-      const middle = Array.from({ length: 4 + random.below(20) }, () => ALPHABET[random.below(ALPHABET.length)]).join("");
+      const middle = Array.from(
+        { length: 4 + random.below(round % 4 === 0 ? 200 : 20) },
+        () => ALPHABET[random.below(ALPHABET.length)],
+      ).join("");
       const secret = `q${middle}Q`;
       const redactor = new Redactor();
       redactor.learn(secret);
@@ -90,6 +93,17 @@ describe("a secret it was told", () => {
       DB_PASSWORD: " trimmed ",
     });
     expect(redactor.mask("hello-world in /home/me, about trimmed")).toBe("**** in /home/me, about ****");
+  });
+
+  it("may be of any length, and there may be many", () => {
+    const random = new SeededRandom(20_261_115);
+    const long = (length: number) => Array.from({ length }, () => "abcdefghijklmnopqrstuvwxyz0123456789"[random.below(36)]).join("");
+    const secrets = [long(60_000), ...Array.from({ length: 500 }, () => long(5_000))];
+    const redactor = new Redactor();
+    for (const secret of secrets) redactor.learn(secret);
+    for (const secret of [secrets[0], secrets[1], secrets[500]]) expect(redactor.mask(`a ${secret} b`)).toBe("a **** b");
+    const almost = `${secrets[1]?.slice(0, -1)}-`;
+    expect(redactor.mask(almost)).toBe(almost);
   });
 
   it("may be the beginning of another", () => {

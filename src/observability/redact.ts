@@ -1,4 +1,5 @@
 import type { LogFields, LogLine } from "./log.js";
+import { Secret, startPattern } from "./secret.js";
 import { isSecretName, MASK, maskBySight } from "./secretPatterns.js";
 
 /** Shorter ones would take ordinary words out of every line. */
@@ -11,11 +12,11 @@ const MAX_KEPT = 16 * 1024;
 
 /** Takes secrets out of texts: those it was told, in every spelling they may appear in, and those that look like one. */
 export class Redactor {
-  readonly #secrets = new Set<string>();
+  readonly #secrets = new Map<string, Secret>();
   /** Read when the first text comes. */
   #env: NodeJS.ProcessEnv | undefined;
-  /** Made when the next text comes. */
-  #known: RegExp | undefined;
+  /** How those that are known begin. Made when the next text comes. */
+  #starts: RegExp | undefined;
 
   /** One that knows the values of variables whose names say that they are secret. */
   static forEnvironment(env: NodeJS.ProcessEnv): Redactor {
@@ -28,10 +29,10 @@ export class Redactor {
   learn(secret: string): void {
     const text = secret.trim();
     if (text.length < MIN_SECRET_LENGTH || this.#secrets.has(text)) return;
-    const [oldest] = this.#secrets;
+    const [oldest] = this.#secrets.keys();
     if (this.#secrets.size >= MAX_SECRETS && oldest !== undefined) this.#secrets.delete(oldest);
-    this.#secrets.add(text);
-    this.#known = undefined;
+    this.#secrets.set(text, new Secret(text));
+    this.#starts = undefined;
   }
 
   mask(text: string): string {
@@ -59,8 +60,26 @@ export class Redactor {
   #maskKnown(text: string): string {
     this.#learnEnvironment();
     if (this.#secrets.size === 0) return text;
-    this.#known ??= patternOf(this.#secrets);
-    return text.replace(this.#known, MASK);
+    this.#starts ??= startPattern(this.#secrets.values());
+    const starts = this.#starts;
+    starts.lastIndex = 0;
+    let masked = "";
+    let from = 0;
+    for (let found = starts.exec(text); found; found = starts.exec(text)) {
+      const end = this.#endOfSecret(text, found.index);
+      starts.lastIndex = end ?? found.index + 1;
+      if (end === undefined) continue;
+      masked += text.slice(from, found.index) + MASK;
+      from = end;
+    }
+    return masked + text.slice(from);
+  }
+
+  /** One secret may be the beginning of another. */
+  #endOfSecret(text: string, start: number): number | undefined {
+    const ends = [...this.#secrets.values()].map((secret) => secret.endIn(text, start) ?? -1);
+    const end = Math.max(...ends);
+    return end === -1 ? undefined : end;
   }
 
   #learnEnvironment(): void {
@@ -68,23 +87,6 @@ export class Redactor {
     this.#env = undefined;
     for (const [name, value] of Object.entries(env)) if (value !== undefined && isSecretName(name)) this.learn(value);
   }
-}
-
-/** Longest first: one secret may be the beginning of another. */
-function patternOf(secrets: ReadonlySet<string>): RegExp {
-  const longestFirst = [...secrets].sort((a, b) => b.length - a.length);
-  return new RegExp(longestFirst.map(spellings).join("|"), "giu");
-}
-
-/** Line breaks, also escaped ones, may have got between any two characters; each may be percent-encoded or stand behind a backslash. */
-function spellings(secret: string): string {
-  return [...secret].map(spellingsOf).join(String.raw`(?:[\r\n]|\\+[rn])*`);
-}
-
-function spellingsOf(character: string): string {
-  const encoded = [...Buffer.from(character)].map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
-  const literal = character.replace(/[\\^$.*+?()[\]{}|/]/, String.raw`\$&`);
-  return /[A-Za-z0-9]/.test(character) ? `(?:${literal}|${encoded})` : String.raw`(?:\\*${literal}|${encoded})`;
 }
 
 /** What was not looked at may continue a secret that the cut has made unrecognisable; such a beginning is taken away too. */

@@ -1,9 +1,10 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { Script } from "node:vm";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { tuneCompiler } from "../lib/compiler.js";
 import { CompiledFiles } from "./compiledFiles.js";
 
 const NAME = "one.js";
@@ -31,8 +32,10 @@ class Program {
     return new CompiledFiles(this.folder, createRequire(path.join(this.folder, "main.js")));
   }
 
+  /** The only file that is kept. */
   get kept(): string {
-    return path.join(this.folder, "compiled", `${NAME}.${process.version}-${process.arch}`);
+    const [name = "none"] = readdirSync(path.join(this.folder, "compiled"));
+    return path.join(this.folder, "compiled", name);
   }
 
   /** Keeps of one source what V8 made of another. */
@@ -153,6 +156,20 @@ describe("what V8 made of a file", () => {
       },
     ],
     [
+      "others may write it",
+      (program, right, wrong) => {
+        program.forge({ of: right, from: wrong });
+        chmodSync(program.kept, 0o664);
+      },
+    ],
+    [
+      "others may write its folder",
+      (program, right, wrong) => {
+        program.forge({ of: right, from: wrong });
+        chmodSync(path.dirname(program.kept), 0o757);
+      },
+    ],
+    [
       "the user does not want it",
       (program, right, wrong) => {
         program.forge({ of: right, from: wrong });
@@ -163,6 +180,28 @@ describe("what V8 made of a file", () => {
     using program = new Program();
     const { right, wrong } = sources();
     prepare(program, right, wrong);
+    expect(program.files().load(NAME)).toEqual({ said: "right" });
+  });
+
+  it("is kept so that nobody else can write it, whatever this process would allow", () => {
+    using program = new Program();
+    program.write(NAME, sources().right);
+    const mask = process.umask(0);
+    try {
+      const files = program.files();
+      files.load(NAME);
+      files.keep();
+    } finally {
+      process.umask(mask);
+    }
+    expect([path.dirname(program.kept), program.kept].map((file) => statSync(file).mode & 0o777)).toEqual([0o755, 0o644]);
+  });
+
+  it("has a name of its own when V8 has been tuned", () => {
+    using program = new Program();
+    const { right, wrong } = sources();
+    program.forge({ of: right, from: wrong });
+    tuneCompiler();
     expect(program.files().load(NAME)).toEqual({ said: "right" });
   });
 

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, statSync, unlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { Script } from "node:vm";
 import { isTuned, untuned } from "../lib/compiler.js";
@@ -6,6 +6,7 @@ import { isTuned, untuned } from "../lib/compiler.js";
 const PARAMETERS = "(function (exports, require, module, __filename, __dirname) { ";
 /** Lengths of the source and of what it was compiled to. */
 const HEADER_BYTES = 8;
+const WRITABLE_BY_OTHERS = 0o022;
 
 type Body = (exports: unknown, require: (id: string) => unknown, module: LoadedModule, file: string, folder: string) => void;
 
@@ -40,7 +41,7 @@ export class CompiledFiles {
     if (known) return known.exports;
     const file = path.join(this.#folder, name);
     const source = readFileSync(file);
-    // Only Node's own loader can do that.
+    // Only Node's own loader can do that. The build sees to it that no file of ours needs it.
     if (source.includes("import(")) return this.#require(`./${name}`);
     const module: LoadedModule = { exports: {} };
     this.#modules.set(name, module);
@@ -53,13 +54,21 @@ export class CompiledFiles {
     return module.exports;
   }
 
-  /** Keeps, for the next process, what V8 has compiled of the files that were not kept yet. Best called when the program has done its work once. */
+  /**
+   * Keeps, for the next process, what V8 has compiled of the files that were not kept yet. Best called when the program has done its work once.
+   * Where that is not possible, the next start is as this one was.
+   */
   keep(): void {
-    for (const [name, fresh] of this.#fresh) {
+    for (const [name, { source, script, tuned }] of this.#fresh) {
       this.#fresh.delete(name);
-      // V8 takes it only with the flags it was made with: those that the file is loaded with.
-      const compiled = fresh.tuned ? fresh.script.createCachedData() : untuned(() => fresh.script.createCachedData());
-      this.#write(name, [lengths(fresh.source, compiled), fresh.source, compiled, compiled]);
+      try {
+        if (isSwitchedOff() || !isOwn(this.#folder)) return;
+        // V8 takes it only with the flags it was made with: those that the file is loaded with.
+        const compiled = tuned ? script.createCachedData() : untuned(() => script.createCachedData());
+        if (compiled) write(this.#pathOf(name, tuned), [lengths(source, compiled), source, compiled, compiled]);
+      } catch {
+        // A faster start is not worth a word.
+      }
     }
   }
 
@@ -81,7 +90,9 @@ export class CompiledFiles {
   #read(name: string, source: Buffer): Buffer | undefined {
     if (isSwitchedOff()) return undefined;
     try {
-      const kept = readFileSync(this.#pathOf(name));
+      const file = this.#pathOf(name, isTuned());
+      if (!isAsSafeAs(this.#folder, [path.dirname(file), file])) return undefined;
+      const kept = readFileSync(file);
       const [sourceLength, length] = [kept.readUInt32LE(0), kept.readUInt32LE(4)];
       const compiledAt = HEADER_BYTES + sourceLength;
       const first = kept.subarray(compiledAt, compiledAt + length);
@@ -92,22 +103,37 @@ export class CompiledFiles {
     }
   }
 
-  /** Where the folder may not be written, the next start is as this one was. */
-  #write(name: string, parts: readonly Buffer[]): void {
-    if (isSwitchedOff()) return;
-    const target = this.#pathOf(name);
-    const draft = `${target}.${process.pid}`;
-    try {
-      mkdirSync(path.dirname(target), { recursive: true });
-      writeFileSync(draft, Buffer.concat(parts));
-      renameSync(draft, target);
-    } catch {
-      remove(draft);
-    }
+  #pathOf(name: string, tuned: boolean): string {
+    return path.join(this.#folder, "compiled", `${name}.${thisNode()}${tuned ? "-tuned" : ""}`);
   }
+}
 
-  #pathOf(name: string): string {
-    return path.join(this.#folder, "compiled", `${name}.${process.version}-${process.arch}`);
+/** Several builds of one version may share an installation, that of a container for one. */
+function thisNode(): string {
+  return `${process.version}-${process.arch}-${statSync(process.execPath).size}`;
+}
+
+/** By whoever the program belongs to, and by nobody else. */
+function isAsSafeAs(folder: string, others: readonly string[]): boolean {
+  if (process.platform === "win32") return true;
+  const { uid } = statSync(folder);
+  return others.map((other) => statSync(other)).every((other) => other.uid === uid && (other.mode & WRITABLE_BY_OTHERS) === 0);
+}
+
+/** Somebody else's installation would be left with files that its owner cannot remove. */
+function isOwn(folder: string): boolean {
+  return process.getuid === undefined || process.getuid() === statSync(folder).uid;
+}
+
+function write(target: string, parts: readonly Buffer[]): void {
+  const draft = `${target}.${process.pid}`;
+  mkdirSync(path.dirname(target), { recursive: true, mode: 0o755 });
+  try {
+    writeFileSync(draft, Buffer.concat(parts), { mode: 0o644 });
+    renameSync(draft, target);
+  } catch (error) {
+    unlinkSync(draft);
+    throw error;
   }
 }
 
@@ -116,14 +142,6 @@ function lengths(source: Buffer, compiled: Buffer): Buffer {
   header.writeUInt32LE(source.length, 0);
   header.writeUInt32LE(compiled.length, 4);
   return header;
-}
-
-function remove(file: string): void {
-  try {
-    unlinkSync(file);
-  } catch {
-    // It was not there, or cannot be removed any more than written.
-  }
 }
 
 /** By the name that Node has for it. */

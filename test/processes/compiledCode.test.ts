@@ -2,6 +2,7 @@ import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, sta
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
+import { eventually } from "../support/eventually.js";
 import { MAIN, startServer } from "../support/mcpServer.js";
 import { valueAt } from "../support/scenario.js";
 
@@ -18,9 +19,13 @@ class Installation {
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
+  get command(): [string, string] {
+    return [process.execPath, path.join(this.#folder, "main.js")];
+  }
+
   /** What a client is answered by a server that is started, asked and ended. */
   async answer(prompt?: string): Promise<unknown> {
-    await using server = await startServer({ command: [process.execPath, path.join(this.#folder, "main.js")] });
+    await using server = await startServer({ command: this.command });
     await server.initialize();
     const result =
       prompt === undefined
@@ -70,7 +75,21 @@ describe.concurrent("compiled code is kept for the next start", () => {
     await installation.answer("!say one");
     installation.change("server", (bytes) => bytes.fill(0, bytes.length - 5_000));
     installation.change("agent", (bytes) => bytes.subarray(0, bytes.length / 2));
+    const damaged = installation.kept;
     expect(await installation.answer("!say two")).toBe("two");
+    const mended = installation.kept;
+    expect(Object.keys(mended).filter((name) => mended[name] !== damaged[name])).toEqual(["agent", "server"]);
     expect(await installation.answer("!say three")).toBe("three");
+    expect(installation.kept).toEqual(mended);
+  });
+
+  it("while the server goes on serving", async () => {
+    using installation = new Installation();
+    await using server = await startServer({ command: installation.command });
+    await server.initialize();
+    const prompt = { prompt: "!say one" };
+    expect(valueAt(await server.call("codex", prompt).result(), "structuredContent.content")).toBe("one");
+    await eventually("kept code", () => installation.kept["agent"]);
+    expect(valueAt(await server.call("codex", prompt).result(), "structuredContent.content")).toBe("one");
   });
 });

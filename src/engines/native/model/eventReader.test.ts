@@ -55,6 +55,26 @@ describe("a piece of text that follows another", () => {
     expect(readAfterFirst(json)).toBeUndefined();
   });
 
+  it.each([
+    `{"type":"${TYPE}","item_id":"msg_1","delta":"a","delta":"b"}`,
+    `{"type":"${TYPE}","item_id":"msg_1","delta":"a","delta":7}`,
+    `{"type":"${TYPE}","item_id":"msg_1","delta":"a","delta" : "b"}`,
+    `{"type":"${TYPE}","item_id":"msg_1","delta":"a","item_id":"msg_2"}`,
+    `{"type":"${TYPE}","item_id":"msg_1","delta":"a","type":"response.done"}`,
+    `{"type":"${TYPE}","item_id":"msg_1","delta":"delta"}`,
+    `{"type":"${TYPE}","item_id":"msg_1","delta":"type"}`,
+    `{"type":"${TYPE}","item_id":"msg_1","delta":"a"} more}`,
+    `{"type":"${TYPE}","delta":"a"}`,
+  ])("%s is read as if it were parsed, too", (json) => {
+    let parsed: unknown;
+    try {
+      parsed = decodeEvent(JSON.parse(json));
+    } catch {
+      parsed = undefined;
+    }
+    expect(readAfterFirst(json)).toEqual(parsed);
+  });
+
   it("belongs to the item it names, when items take turns", () => {
     const reader = new EventReader();
     const read = (item_id: string, delta: string) => reader.read(JSON.stringify({ type: TYPE, item_id, delta }));

@@ -2,7 +2,7 @@ import type { ModelEvent } from "./client.js";
 import { decodeEvent } from "./decode.js";
 
 const DELTA_START = '{"type":"response.output_text.delta",';
-const DELTA_KEY = '"delta":"';
+const DELTA_FIELD = '"delta":"';
 /** V8 makes a slice of this length a view of the text it was cut from, which then lives as long as the slice: a log keeps its deltas. */
 const VIEW_LENGTH = 13;
 
@@ -26,14 +26,17 @@ export class EventReader {
     return event;
   }
 
-  // Where no backslash is, every quote begins or ends a string; where no second brace is, every key is the event's own.
+  // Where no backslash is, every quote begins or ends a string; where no second pair of braces is, every key is the event's own.
   #deltaOfSameItem(json: string): string | undefined {
-    if (this.#idField === undefined || !json.startsWith(DELTA_START) || !json.includes(this.#idField)) return undefined;
-    if (json.includes("\\") || json.lastIndexOf("{") !== 0 || !json.endsWith("}")) return undefined;
-    const at = json.indexOf(DELTA_KEY);
-    const from = at + DELTA_KEY.length;
+    if (this.#idField === undefined || !json.startsWith(DELTA_START)) return undefined;
+    if (json.includes("\\") || json.lastIndexOf("{") !== 0 || json.indexOf("}") !== json.length - 1) return undefined;
+    const idAt = json.indexOf(this.#idField);
+    const at = json.indexOf(DELTA_FIELD);
+    // Of a key that comes twice the last would count.
+    if (json.lastIndexOf('"type"') !== 1 || json.lastIndexOf('"item_id"') !== idAt || json.lastIndexOf('"delta"') !== at) return undefined;
+    const from = at + DELTA_FIELD.length;
     const end = json.indexOf('"', from);
-    return at === -1 || end === -1 || end - from >= VIEW_LENGTH ? undefined : json.slice(from, end);
+    return idAt === -1 || at === -1 || end === -1 || end - from >= VIEW_LENGTH ? undefined : json.slice(from, end);
   }
 }
 
