@@ -1,11 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync } from "node:fs";
 import { constants } from "node:os";
 import type { Readable } from "node:stream";
 import { deferred } from "../lib/deferred.js";
 import { describe, errorCode } from "../lib/errors.js";
 import { ProgramNotStarted, SandboxFailed } from "./errors.js";
 import type { ProcessTree } from "./killTree.js";
-import type { Launch, SandboxStatus } from "./launch.js";
+import type { Descriptor, Launch, SandboxStatus } from "./launch.js";
+import { openNamelessFile } from "./namelessFile.js";
 import { type End, type OurSide, openStandardStreams, type StandardStreams } from "./standardStreams.js";
 import { strayDescriptors } from "./strayDescriptors.js";
 
@@ -62,6 +64,7 @@ export async function startProgram(launch: Launch, { stdin, signal }: StartOptio
 }
 
 function spawnWith(launch: Launch, standard: StandardStreams): ChildProcess {
+  const files = new Map(launch.descriptors.map((descriptor) => [descriptor, fileOf(descriptor)]));
   try {
     return spawn(launch.program, launch.args, {
       cwd: launch.cwd,
@@ -70,7 +73,7 @@ function spawnWith(launch: Launch, standard: StandardStreams): ChildProcess {
       detached: true,
       stdio: withoutStrays([
         ...standard.ends,
-        ...launch.descriptors.map((descriptor) => (descriptor.kind === "open" ? descriptor.fd : "pipe")),
+        ...launch.descriptors.map((descriptor) => (descriptor.kind === "open" ? descriptor.fd : (files.get(descriptor) ?? "pipe"))),
       ]),
     });
   } catch (error) {
@@ -78,7 +81,13 @@ function spawnWith(launch: Launch, standard: StandardStreams): ChildProcess {
     throw notStarted(launch, error);
   } finally {
     standard.handedOver();
+    for (const file of files.values()) if (file !== undefined) closeSync(file);
   }
+}
+
+/** What a program is given to read. Each gets its own, so that nothing is left in it for the next. */
+function fileOf(descriptor: Descriptor): number | undefined {
+  return descriptor.kind === "bytes" ? openNamelessFile(descriptor.bytes) : undefined;
 }
 
 function withoutStrays(ends: readonly End[]): End[] {
