@@ -13,7 +13,7 @@ export function openNamelessFile(bytes: Buffer): number | undefined {
   let fd: number | undefined;
   try {
     // Exclusive: nobody can give it a name later.
-    fd = openSync(FOLDER, NAMELESS | constants.O_RDWR | constants.O_EXCL, 0o600);
+    fd = openSync(FOLDER, NAMELESS | constants.O_RDWR | constants.O_EXCL, 0o400);
     for (let written = 0; written < bytes.length; ) written += writeSync(fd, bytes, written);
     // From the start again, and not for writing.
     return openSync(`/proc/self/fd/${fd}`, constants.O_RDONLY);

@@ -64,7 +64,7 @@ export async function startProgram(launch: Launch, { stdin, signal }: StartOptio
 }
 
 function spawnWith(launch: Launch, standard: StandardStreams): ChildProcess {
-  const files = new Map(launch.descriptors.map((descriptor) => [descriptor, fileOf(descriptor)]));
+  const files = launch.descriptors.map(fileOf);
   try {
     return spawn(launch.program, launch.args, {
       cwd: launch.cwd,
@@ -73,7 +73,7 @@ function spawnWith(launch: Launch, standard: StandardStreams): ChildProcess {
       detached: true,
       stdio: withoutStrays([
         ...standard.ends,
-        ...launch.descriptors.map((descriptor) => (descriptor.kind === "open" ? descriptor.fd : (files.get(descriptor) ?? "pipe"))),
+        ...launch.descriptors.map((descriptor, at) => (descriptor.kind === "open" ? descriptor.fd : (files[at] ?? "pipe"))),
       ]),
     });
   } catch (error) {
@@ -81,7 +81,7 @@ function spawnWith(launch: Launch, standard: StandardStreams): ChildProcess {
     throw notStarted(launch, error);
   } finally {
     standard.handedOver();
-    for (const file of files.values()) if (file !== undefined) closeSync(file);
+    for (const file of files) if (file !== undefined) closeSync(file);
   }
 }
 

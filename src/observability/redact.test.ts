@@ -97,14 +97,27 @@ describe("a secret it was told", () => {
 
   it("may be of any length, and there may be many", () => {
     const random = new SeededRandom(20_261_115);
-    const long = (length: number) => Array.from({ length }, () => "abcdefghijklmnopqrstuvwxyz0123456789"[random.below(36)]).join("");
-    const secrets = [long(60_000), ...Array.from({ length: 500 }, () => long(5_000))];
+    const long = (length: number) => Array.from({ length }, () => 'abcdefghijklmnopqrstuvwxyz0123456789\n"%/'[random.below(40)]).join("");
+    const secrets = [...Array.from({ length: 500 }, () => `<${long(5_000)}>`), `<${long(15_000)}>`, `<${long(2_000)}>`, `<${long(30)}>`];
     const redactor = new Redactor();
     for (const secret of secrets) redactor.learn(secret);
-    for (const secret of [secrets[0], secrets[1], secrets[500]]) expect(redactor.mask(`a ${secret} b`)).toBe("a **** b");
-    const almost = `${secrets[1]?.slice(0, -1)}-`;
-    expect(redactor.mask(almost)).toBe(almost);
+    for (const secret of [secrets[0], secrets[499], secrets[500], secrets[501], secrets[502]])
+      for (const text of [secret, JSON.stringify({ secret }), JSON.stringify(JSON.stringify(secret)), encodeURIComponent(secret ?? "")]) {
+        const masked = redactor.mask(text ?? "");
+        expect(masked).toContain("****");
+        expect(masked.replaceAll("*", "").length, masked).toBeLessThan(40);
+      }
   });
+
+  it.for(["🔑abcdefghijklmnopqrstuvwxyz0123456789", "abcdefghijklmn%252Fopqrstuvwxyz", `${"-".repeat(63)}\\\\abc`])(
+    "%j is found, and its beginning alone disturbs nothing",
+    (secret) => {
+      const redactor = new Redactor();
+      redactor.learn(secret);
+      expect(redactor.mask(`a ${secret} b`)).toBe("a **** b");
+      expect(redactor.mask(`a ${secret.slice(0, 18)} b`)).toBe(`a ${secret.slice(0, 18)} b`);
+    },
+  );
 
   it("may be the beginning of another", () => {
     const redactor = new Redactor();

@@ -1,22 +1,25 @@
 import type { LogFields, LogLine } from "./log.js";
-import { Secret, startPattern } from "./secret.js";
 import { isSecretName, MASK, maskBySight } from "./secretPatterns.js";
 
 /** Shorter ones would take ordinary words out of every line. */
 const MIN_SECRET_LENGTH = 6;
 /** The oldest are forgotten beyond this; tokens may be replaced while the server runs. */
 const MAX_SECRETS = 512;
+/** How much of the secrets is looked for in every spelling. More is too much for V8 to compile in time; the rest is looked for in the usual ones. */
+const MAX_SPELT_OUT = 4_096;
+/** Of one secret, pieces of this length are looked for. */
+const MAX_PIECE = 512;
 /** What of one text is looked at, and what of it is kept. */
 const MAX_SEEN = 64 * 1024;
 const MAX_KEPT = 16 * 1024;
 
 /** Takes secrets out of texts: those it was told, in every spelling they may appear in, and those that look like one. */
 export class Redactor {
-  readonly #secrets = new Map<string, Secret>();
+  readonly #secrets = new Set<string>();
   /** Read when the first text comes. */
   #env: NodeJS.ProcessEnv | undefined;
-  /** How those that are known begin. Made when the next text comes. */
-  #starts: RegExp | undefined;
+  /** Made when the next text comes. */
+  #known: { readonly spelt: RegExp | undefined; readonly literal: readonly string[] } | undefined;
 
   /** One that knows the values of variables whose names say that they are secret. */
   static forEnvironment(env: NodeJS.ProcessEnv): Redactor {
@@ -29,10 +32,10 @@ export class Redactor {
   learn(secret: string): void {
     const text = secret.trim();
     if (text.length < MIN_SECRET_LENGTH || this.#secrets.has(text)) return;
-    const [oldest] = this.#secrets.keys();
+    const [oldest] = this.#secrets;
     if (this.#secrets.size >= MAX_SECRETS && oldest !== undefined) this.#secrets.delete(oldest);
-    this.#secrets.set(text, new Secret(text));
-    this.#starts = undefined;
+    this.#secrets.add(text);
+    this.#known = undefined;
   }
 
   mask(text: string): string {
@@ -60,26 +63,10 @@ export class Redactor {
   #maskKnown(text: string): string {
     this.#learnEnvironment();
     if (this.#secrets.size === 0) return text;
-    this.#starts ??= startPattern(this.#secrets.values());
-    const starts = this.#starts;
-    starts.lastIndex = 0;
-    let masked = "";
-    let from = 0;
-    for (let found = starts.exec(text); found; found = starts.exec(text)) {
-      const end = this.#endOfSecret(text, found.index);
-      starts.lastIndex = end ?? found.index + 1;
-      if (end === undefined) continue;
-      masked += text.slice(from, found.index) + MASK;
-      from = end;
-    }
-    return masked + text.slice(from);
-  }
-
-  /** One secret may be the beginning of another. */
-  #endOfSecret(text: string, start: number): number | undefined {
-    const ends = [...this.#secrets.values()].map((secret) => secret.endIn(text, start) ?? -1);
-    const end = Math.max(...ends);
-    return end === -1 ? undefined : end;
+    this.#known ??= known(this.#secrets);
+    const { spelt, literal } = this.#known;
+    const masked = literal.reduce((rest, form) => rest.replaceAll(form, MASK), text);
+    return spelt ? masked.replace(spelt, MASK) : masked;
   }
 
   #learnEnvironment(): void {
@@ -87,6 +74,59 @@ export class Redactor {
     this.#env = undefined;
     for (const [name, value] of Object.entries(env)) if (value !== undefined && isSecretName(name)) this.learn(value);
   }
+}
+
+/** The shortest are spelt out first, so that most are. */
+function known(secrets: ReadonlySet<string>): { readonly spelt: RegExp | undefined; readonly literal: readonly string[] } {
+  const spelt: string[] = [];
+  const literal: string[] = [];
+  let room = MAX_SPELT_OUT;
+  for (const secret of [...secrets].sort((a, b) => a.length - b.length)) {
+    room -= secret.length;
+    if (room >= 0) spelt.push(...pieces(secret));
+    else literal.push(...usualForms(secret));
+  }
+  return { spelt: spelt.length === 0 ? undefined : patternOf(spelt), literal: literal.sort((a, b) => b.length - a.length) };
+}
+
+/** Longest first: one secret may be the beginning of another. */
+function patternOf(secrets: readonly string[]): RegExp {
+  const longestFirst = [...secrets].sort((a, b) => b.length - a.length);
+  return new RegExp(longestFirst.map(spellings).join("|"), "giu");
+}
+
+/** Of about the same length, so that none is an ordinary word. */
+function pieces(secret: string): string[] {
+  const count = Math.ceil(secret.length / MAX_PIECE);
+  const length = Math.ceil(secret.length / count);
+  return Array.from({ length: count }, (_, at) => secret.slice(at * length, (at + 1) * length));
+}
+
+/** As it is, in JSON, in JSON within JSON, in an address. */
+function usualForms(secret: string): string[] {
+  const inJson = (text: string) => JSON.stringify(text).slice(1, -1);
+  const forms = pieces(secret).flatMap((piece) => [piece, inJson(piece), inJson(inJson(piece)), inAddress(piece)]);
+  return [...new Set(forms)];
+}
+
+/** A piece may have been cut within a character. */
+function inAddress(text: string): string {
+  try {
+    return encodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Line breaks, also escaped ones, may have got between any two characters or be its own; each may be percent-encoded or stand behind a backslash. */
+function spellings(secret: string): string {
+  return [...secret.replaceAll(/[\r\n]/g, "")].map(spellingsOf).join(String.raw`(?:[\r\n]|\\+[rn]|%0[ad])*`);
+}
+
+function spellingsOf(character: string): string {
+  const encoded = [...Buffer.from(character)].map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
+  const literal = character.replace(/[\\^$.*+?()[\]{}|/]/, String.raw`\$&`);
+  return /[A-Za-z0-9]/.test(character) ? `(?:${literal}|${encoded})` : String.raw`(?:\\*${literal}|${encoded})`;
 }
 
 /** What was not looked at may continue a secret that the cut has made unrecognisable; such a beginning is taken away too. */

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -195,6 +195,17 @@ describe("what V8 made of a file", () => {
       process.umask(mask);
     }
     expect([path.dirname(program.kept), program.kept].map((file) => statSync(file).mode & 0o777)).toEqual([0o755, 0o644]);
+  });
+
+  it("is kept in a folder that others could write before, which they cannot after", () => {
+    using program = new Program();
+    program.write(NAME, sources().right);
+    mkdirSync(path.join(program.folder, "compiled"));
+    chmodSync(path.join(program.folder, "compiled"), 0o777);
+    const files = program.files();
+    files.load(NAME);
+    files.keep();
+    expect(statSync(path.dirname(program.kept)).mode & 0o777).toBe(0o755);
   });
 
   it("has a name of its own when V8 has been tuned", () => {

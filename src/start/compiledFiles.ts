@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, renameSync, statSync, unlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, renameSync, statSync, unlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { Script } from "node:vm";
 import { isTuned, untuned } from "../lib/compiler.js";
@@ -59,10 +59,11 @@ export class CompiledFiles {
    * Where that is not possible, the next start is as this one was.
    */
   keep(): void {
-    for (const [name, { source, script, tuned }] of this.#fresh) {
-      this.#fresh.delete(name);
+    const fresh = [...this.#fresh];
+    this.#fresh.clear();
+    for (const [name, { source, script, tuned }] of fresh) {
       try {
-        if (isSwitchedOff() || !isOwn(this.#folder)) return;
+        if (isSwitchedOff() || !isOwn(this.#folder) || !this.#hasSafePlace()) return;
         // V8 takes it only with the flags it was made with: those that the file is loaded with.
         const compiled = tuned ? script.createCachedData() : untuned(() => script.createCachedData());
         if (compiled) write(this.#pathOf(name, tuned), [lengths(source, compiled), source, compiled, compiled]);
@@ -70,6 +71,14 @@ export class CompiledFiles {
         // A faster start is not worth a word.
       }
     }
+  }
+
+  /** It may be older, or in a file system that makes everything everybody's. */
+  #hasSafePlace(): boolean {
+    const place = path.join(this.#folder, "compiled");
+    mkdirSync(place, { recursive: true });
+    chmodSync(place, 0o755);
+    return isAsSafeAs(this.#folder, [place]);
   }
 
   #required(id: string): unknown {
@@ -127,7 +136,6 @@ function isOwn(folder: string): boolean {
 
 function write(target: string, parts: readonly Buffer[]): void {
   const draft = `${target}.${process.pid}`;
-  mkdirSync(path.dirname(target), { recursive: true, mode: 0o755 });
   try {
     writeFileSync(draft, Buffer.concat(parts), { mode: 0o644 });
     renameSync(draft, target);
