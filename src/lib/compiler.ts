@@ -60,7 +60,7 @@ function settings(): readonly Setting[] {
   return [...OF_ALL_VERSIONS, ...(OF_VERSION[version] ?? [])];
 }
 
-// Not imported, as a start does not need it. Some versions of Node, 22.2 for one, have no other way to get at it later.
+// Not imported, as a start does not need it. A few versions of Node, 22.2 for one, cannot do that, and are not tuned.
 function v8(): typeof import("node:v8") | undefined {
   return process.getBuiltinModule?.("node:v8");
 }

@@ -119,6 +119,12 @@ describe("a secret it was told", () => {
     },
   );
 
+  it("is not an ordinary word with line breaks in it", () => {
+    const redactor = new Redactor();
+    redactor.learn("on\n\n\n\n\nce");
+    expect(redactor.mask("at once")).toBe("at once");
+  });
+
   it("may be the beginning of another", () => {
     const redactor = new Redactor();
     redactor.learn("abcdef");

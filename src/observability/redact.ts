@@ -31,7 +31,7 @@ export class Redactor {
   /** From now on this text appears nowhere. */
   learn(secret: string): void {
     const text = secret.trim();
-    if (text.length < MIN_SECRET_LENGTH || this.#secrets.has(text)) return;
+    if (withoutBreaks(text).length < MIN_SECRET_LENGTH || this.#secrets.has(text)) return;
     const [oldest] = this.#secrets;
     if (this.#secrets.size >= MAX_SECRETS && oldest !== undefined) this.#secrets.delete(oldest);
     this.#secrets.add(text);
@@ -83,7 +83,7 @@ function known(secrets: ReadonlySet<string>): { readonly spelt: RegExp | undefin
   let room = MAX_SPELT_OUT;
   for (const secret of [...secrets].sort((a, b) => a.length - b.length)) {
     room -= secret.length;
-    if (room >= 0) spelt.push(...pieces(secret));
+    if (room >= 0) spelt.push(...pieces(withoutBreaks(secret)));
     else literal.push(...usualForms(secret));
   }
   return { spelt: spelt.length === 0 ? undefined : patternOf(spelt), literal: literal.sort((a, b) => b.length - a.length) };
@@ -97,9 +97,14 @@ function patternOf(secrets: readonly string[]): RegExp {
 
 /** Of about the same length, so that none is an ordinary word. */
 function pieces(secret: string): string[] {
-  const count = Math.ceil(secret.length / MAX_PIECE);
-  const length = Math.ceil(secret.length / count);
-  return Array.from({ length: count }, (_, at) => secret.slice(at * length, (at + 1) * length));
+  const characters = [...secret];
+  const count = Math.ceil(characters.length / MAX_PIECE);
+  const length = Math.ceil(characters.length / count);
+  return Array.from({ length: count }, (_, at) => characters.slice(at * length, (at + 1) * length).join(""));
+}
+
+function withoutBreaks(text: string): string {
+  return text.replaceAll(/[\r\n]/g, "");
 }
 
 /** As it is, in JSON, in JSON within JSON, in an address. */
@@ -109,7 +114,7 @@ function usualForms(secret: string): string[] {
   return [...new Set(forms)];
 }
 
-/** A piece may have been cut within a character. */
+/** Half of a character has no address. */
 function inAddress(text: string): string {
   try {
     return encodeURIComponent(text);
@@ -118,9 +123,9 @@ function inAddress(text: string): string {
   }
 }
 
-/** Line breaks, also escaped ones, may have got between any two characters or be its own; each may be percent-encoded or stand behind a backslash. */
+/** Line breaks, its own and others, also escaped ones, may be between any two characters; each may be percent-encoded or stand behind a backslash. */
 function spellings(secret: string): string {
-  return [...secret.replaceAll(/[\r\n]/g, "")].map(spellingsOf).join(String.raw`(?:[\r\n]|\\+[rn]|%0[ad])*`);
+  return [...secret].map(spellingsOf).join(String.raw`(?:[\r\n]|\\+[rn]|%0[ad])*`);
 }
 
 function spellingsOf(character: string): string {

@@ -61,15 +61,15 @@ export class CompiledFiles {
   keep(): void {
     const fresh = [...this.#fresh];
     this.#fresh.clear();
-    for (const [name, { source, script, tuned }] of fresh) {
-      try {
-        if (isSwitchedOff() || !isOwn(this.#folder) || !this.#hasSafePlace()) return;
+    try {
+      if (fresh.length === 0 || isSwitchedOff() || !isOwn(this.#folder) || !this.#hasSafePlace()) return;
+      for (const [name, { source, script, tuned }] of fresh) {
         // V8 takes it only with the flags it was made with: those that the file is loaded with.
         const compiled = tuned ? script.createCachedData() : untuned(() => script.createCachedData());
         if (compiled) write(this.#pathOf(name, tuned), [lengths(source, compiled), source, compiled, compiled]);
-      } catch {
-        // A faster start is not worth a word.
       }
+    } catch {
+      // A faster start is not worth a word.
     }
   }
 
