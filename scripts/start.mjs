@@ -8,10 +8,12 @@ import { createInterface } from "node:readline";
 const home = mkdtempSync(path.join(tmpdir(), "codex-mcpd-start-"));
 const server = spawn(process.execPath, ["dist/main.js", "serve", "--engine", "scripted", ...process.argv.slice(2)], {
   env: { ...process.env, CODEX_HOME: home },
+  // Ctrl-C goes to a whole group of processes: the server would get it twice, and end running turns at once.
+  detached: true,
   stdio: ["ignore", "inherit", "pipe"],
 });
 
-for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => server.kill(signal));
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => server.kill(signal));
 server.on("exit", (code) => {
   rmSync(home, { recursive: true, force: true });
   process.exit(code ?? 1);
