@@ -1,5 +1,6 @@
 import type { ApprovalDecision, ApprovalSubject } from "../approvals/model.js";
 import type { ThreadId, TurnId } from "../lib/ids.js";
+import type { Reach } from "./limits.js";
 import type { ThreadEvent, ThreadSettings, TurnInput } from "./model.js";
 import type { EngineOffers } from "./offers.js";
 import type { ThreadHistory, ThreadRecord } from "./store.js";
@@ -23,6 +24,8 @@ export interface ThreadOpening {
   readonly settings: ThreadSettings;
   /** What the thread already holds, when it is continued. */
   readonly history?: ThreadHistory;
+  /** For whom it is opened; absent for the server's own user. */
+  readonly reach?: Reach | undefined;
 }
 
 export interface EngineThread {
@@ -61,6 +64,8 @@ export interface TurnContext {
   readonly signal: AbortSignal;
   /** Nothing of this turn may leave the sandbox, whatever was approved on the thread before and whatever a rule allows. */
   readonly confined: boolean;
+  /** What the turn may have read for it; absent for the server's own user. */
+  readonly reach?: Reach | undefined;
   /** The one question an engine may ask upward. Readers see it and how it was decided. Rejects when the turn is interrupted or the question withdrawn meanwhile. */
   readonly ask: (subject: ApprovalSubject, withdrawn?: AbortSignal) => Promise<ApprovalDecision>;
 }

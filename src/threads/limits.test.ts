@@ -16,6 +16,7 @@ class TooMuch extends AppError {
 /** Limits that count how often they were asked, and say no from the given time on. */
 class CountingLimits implements TurnLimits {
   readonly confinement = undefined;
+  readonly reach = { folders: undefined };
   readonly checked: ThreadSettings[] = [];
 
   constructor(private readonly refusesFrom = Number.POSITIVE_INFINITY) {}

@@ -6,6 +6,13 @@ export interface TurnLimits {
   check(settings: ThreadSettings): void;
   /** Undefined when an approval may take the turn's commands and patches anywhere. */
   readonly confinement: Confinement | undefined;
+  readonly reach: Reach;
+}
+
+/** What may be read for a caller over the network, by commands and by the server itself. Whoever has none is the server's own user. */
+export interface Reach {
+  /** Real paths of the folders of the caller and of the server's read roots. Undefined: whatever the server's user may read, less what is hidden. */
+  readonly folders: readonly string[] | undefined;
 }
 
 /** How far commands and patches of a turn get, whoever approves them. */

@@ -22,7 +22,10 @@ const FORM: ApprovalSubject = { ...BASE, kind: "form", server: "s", message: "m"
 async function ask(subject: ApprovalSubject, confinement: Confinement | undefined, answer: ApprovalDecision = { kind: "approved" }) {
   const desk = new ApprovalDesk();
   const shown: ThreadEvent[] = [];
-  const turn = new Turn(newThreadId(), turnIdOf("0"), { text: "go", limits: { check: () => {}, confinement } });
+  const turn = new Turn(newThreadId(), turnIdOf("0"), {
+    text: "go",
+    limits: { check: () => {}, confinement, reach: { folders: undefined } },
+  });
   const put = questionsOf(turn, desk, (events) => {
     shown.push(...events);
     for (const event of events) if (event.type === "approvalRequested") desk.answer(event.request.id, answer);

@@ -3,6 +3,7 @@ import { AppError, describe } from "../lib/errors.js";
 import { type ThreadId, type TurnId, turnIdOf } from "../lib/ids.js";
 import type { EngineThread } from "./engine.js";
 import { NothingToSteer, TooManyQueuedTurns } from "./errors.js";
+import type { Reach } from "./limits.js";
 import type { ThreadEvent, ThreadSettings } from "./model.js";
 import { outputTypeOf } from "./pairToolCalls.js";
 import { questionsOf } from "./questions.js";
@@ -21,7 +22,7 @@ export interface ThreadParts {
   /** Ends an engine's thread that is no longer used. */
   readonly retire: (engineThread: EngineThread) => void;
   /** Reads the thread from its record again, when somebody else has written to it or we lost track. */
-  readonly reload: () => Promise<EngineThread>;
+  readonly reload: (reach: Reach | undefined) => Promise<EngineThread>;
 }
 
 /** A conversation: settings, a record on disk, and at most one running turn; later turns wait in order. */
@@ -30,7 +31,7 @@ export class Thread {
   readonly settings: ThreadSettings;
   readonly #record: ThreadRecord;
   readonly #desk: ApprovalDesk;
-  readonly #reload: () => Promise<EngineThread>;
+  readonly #reload: ThreadParts["reload"];
   readonly #retire: (engineThread: EngineThread) => void;
   #engineThread: EngineThread | undefined;
   /** How the thread opened, until a turn has come far enough to tell it. */
@@ -152,7 +153,7 @@ export class Thread {
     try {
       // A link on the way to its folder may lead elsewhere by now.
       limits?.check(this.settings);
-      engineThread = this.#engineThread ??= await this.#reload();
+      engineThread = this.#engineThread ??= await this.#reload(limits?.reach);
       if (this.#untold.length > 0) tell(this.#untold);
       this.#untold = [];
     } catch (error) {
@@ -163,7 +164,7 @@ export class Thread {
     try {
       const { id: turnId, threadId, signal } = turn;
       const ask = questionsOf(turn, this.#desk, tell);
-      const context = { threadId, turnId, signal, confined: limits?.confinement !== undefined, ask };
+      const context = { threadId, turnId, signal, confined: limits?.confinement !== undefined, reach: limits?.reach, ask };
       let called = false;
       for await (const batch of engineThread.run(turn.input, context)) {
         tell(batch);

@@ -4,7 +4,7 @@ import { newThreadId, type ThreadId, type TurnId } from "../lib/ids.js";
 import { Tasks } from "../lib/tasks.js";
 import type { Engine, EngineThread } from "./engine.js";
 import { NothingToSteer, ThreadInUse, ThreadNotFound } from "./errors.js";
-import type { TurnLimits } from "./limits.js";
+import type { Reach, TurnLimits } from "./limits.js";
 import type { ThreadSettings } from "./model.js";
 import type { StoredSettings, StoredThread, ThreadStore } from "./store.js";
 import { Thread, type ThreadParts } from "./thread.js";
@@ -56,7 +56,7 @@ export class ThreadRegistry {
     const opening = { id: newThreadId(), settings };
     // Opening alone already reads files of the thread's folder and starts servers in it.
     input.limits?.check(settings);
-    const engineThread = await engine.openThread(opening);
+    const engineThread = await engine.openThread({ ...opening, reach: input.limits?.reach });
     const kept = engineThread.kept ?? { ...opening, record: store.create({ ...opening, engine: engine.name }) };
     try {
       input.limits?.check(kept.settings);
@@ -148,7 +148,7 @@ export class ThreadRegistry {
 
   #keep(parts: Pick<ThreadParts, "id" | "settings" | "record" | "engineThread">): Thread {
     const retire = (engineThread: EngineThread) => this.#retire(engineThread);
-    const reload = () => this.#reopen(parts.id, parts.settings);
+    const reload = (reach: Reach | undefined) => this.#reopen(parts.id, parts.settings, reach);
     const thread = new Thread({ ...parts, desk: this.options.desk, retire, reload });
     this.#makeRoom();
     this.#loaded.set(parts.id, thread);
@@ -177,13 +177,13 @@ export class ThreadRegistry {
     const { record, history } = await this.#stored(id);
     const settings = this.options.settingsOf(history.settings);
     limits?.check(settings);
-    const engineThread = await this.options.engine.openThread({ id, settings, history });
+    const engineThread = await this.options.engine.openThread({ id, settings, history, reach: limits?.reach });
     return this.#keep({ id, settings, record, ...engineThread.kept, engineThread });
   }
 
-  async #reopen(id: ThreadId, settings: ThreadSettings): Promise<EngineThread> {
+  async #reopen(id: ThreadId, settings: ThreadSettings, reach: Reach | undefined): Promise<EngineThread> {
     const { history } = await this.#stored(id);
-    return this.options.engine.openThread({ id, settings, history });
+    return this.options.engine.openThread({ id, settings, history, reach });
   }
 
   async #stored(id: ThreadId): Promise<StoredThread> {

@@ -28,6 +28,7 @@ export function turnLimits(ceilings: Ceilings): TurnLimits {
       checkKeepsOff(cwd, ceilings);
       if (sandboxPolicy.type === "workspace-write") checkExtras(sandboxPolicy, ceilings);
     },
+    reach: { folders: undefined },
     confinement: maxSandbox === "danger-full-access" ? undefined : { sandbox: maxSandbox, reason: noFurtherThan(maxSandbox) },
   };
 }

@@ -84,8 +84,8 @@ export class ThreadToolbox implements Toolbox {
     return (await this.#ownTools()).bench.ruleWarnings();
   }
 
-  beginTurn({ ask, confined }: TurnContext, purpose: TurnPurpose): void {
-    this.#parts.turns.running = { ask, confined, ...purpose };
+  beginTurn({ ask, confined, reach }: TurnContext, purpose: TurnPurpose): void {
+    this.#parts.turns.running = { ask, confined, reach, ...purpose };
     this.#own?.bench.beginTurn();
   }
 

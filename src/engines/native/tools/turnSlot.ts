@@ -8,5 +8,5 @@ export interface TurnPurpose {
 
 /** The turn that runs on a thread now, for what outlives its turns. */
 export interface TurnSlot {
-  running: (Pick<TurnContext, "ask" | "confined"> & TurnPurpose) | undefined;
+  running: (Pick<TurnContext, "ask" | "confined" | "reach"> & TurnPurpose) | undefined;
 }

@@ -148,7 +148,9 @@ describe("a command", () => {
     const check = () => {
       throw new AboveCeiling("Too far.");
     };
-    await using stage = new OwnToolsStage({ limitsOf: (caller) => caller && { check, confinement: undefined } });
+    await using stage = new OwnToolsStage({
+      limitsOf: (caller) => caller && { check, confinement: undefined, reach: { folders: undefined } },
+    });
     expect(await stage.call("codex-exec", { command: ["x"] }, ALICE)).toEqual(refused("Too far."));
     expect(stage.offers.ran).toEqual([]);
   });
