@@ -1,5 +1,6 @@
 import { createNativeEngine } from "../src/engines/native/engine.js";
 import { createScriptedEngine } from "../src/engines/native/scriptedEngine.js";
+import { WritablePlaces } from "../src/exec/outside/writablePlaces.js";
 import { type EngineUnderTest, engineContract } from "./contracts/engine.js";
 import { startResponsesServer } from "./support/responsesServer.js";
 import { settingsIn, tempHome } from "./support/rollouts.js";
@@ -13,7 +14,7 @@ async function scripted(): Promise<EngineUnderTest> {
   const home = tempHome();
   const settings = settingsIn(home.path, { model: "mock-model" });
   return {
-    engine: createScriptedEngine({ codexHome: home.path, env: process.env, serverCwd: home.path }),
+    engine: createScriptedEngine({ codexHome: home.path, env: process.env, serverCwd: home.path, writable: new WritablePlaces([]) }),
     settings: { ...settings, provider: { ...settings.provider, ...PATIENT } },
     [Symbol.asyncDispose]: async () => home[Symbol.dispose](),
   };
@@ -24,7 +25,13 @@ async function native(): Promise<EngineUnderTest> {
   const server = await startResponsesServer({ keepRequests: false });
   const settings = settingsIn(home.path, { model: "mock-model" });
   return {
-    engine: createNativeEngine({ codexHome: home.path, env: process.env, serverCwd: home.path, userAgent: "test/1" }),
+    engine: createNativeEngine({
+      codexHome: home.path,
+      env: process.env,
+      serverCwd: home.path,
+      writable: new WritablePlaces([]),
+      userAgent: "test/1",
+    }),
     settings: { ...settings, provider: { ...settings.provider, ...PATIENT, baseUrl: server.url } },
     async [Symbol.asyncDispose]() {
       await server.close();

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ApprovalDesk } from "../src/approvals/desk.js";
 import { createNativeEngine } from "../src/engines/native/engine.js";
 import type { ScriptInputItem } from "../src/engines/native/model/scriptLines.js";
+import { WritablePlaces } from "../src/exec/outside/writablePlaces.js";
 import { isFields } from "../src/lib/fields.js";
 import { turnIdOf } from "../src/lib/ids.js";
 import { RolloutCatalog } from "../src/rollouts/catalog.js";
@@ -79,7 +80,13 @@ async function nativeWork(): Promise<WorkUnderTest> {
   const home = tempHome();
   const model = await startResponsesServer();
   const settings = settingsIn(home.path, { model: "mock-model" });
-  const engine = createNativeEngine({ codexHome: home.path, env: process.env, serverCwd: home.path, userAgent: "test/1" });
+  const engine = createNativeEngine({
+    codexHome: home.path,
+    env: process.env,
+    serverCwd: home.path,
+    writable: new WritablePlaces([]),
+    userAgent: "test/1",
+  });
   return {
     engine,
     model,
@@ -112,6 +119,7 @@ async function nativeOffers(): Promise<NativeOffers> {
     codexHome,
     env,
     serverCwd: workspace,
+    writable: new WritablePlaces([]),
     userAgent: "test/1",
     offers: { catalog, settingsIn: settingsOf },
   });

@@ -1,6 +1,7 @@
 import { ApprovalDesk } from "../approvals/desk.js";
 import type { ApprovalFallback } from "../approvals/fallback.js";
 import type { SettingsResolver } from "../config/resolve.js";
+import { writableRoots } from "../exec/sandbox/policy.js";
 import { tuneCompiler } from "../lib/compiler.js";
 import { VERSION } from "../lib/version.js";
 import { trailed } from "../mcp/telemetry/callTrail.js";
@@ -16,8 +17,9 @@ import type { StoredSettings } from "../threads/store.js";
 import { ThreadRegistry } from "../threads/threadRegistry.js";
 import { type CeilingFlags, openCeilings } from "./ceilings.js";
 import { type EngineOptions, openEngine } from "./engine.js";
+import { writablePlaces } from "./writablePlaces.js";
 
-export interface AgentOptions extends EngineOptions {
+export interface AgentOptions extends Omit<EngineOptions, "writable"> {
   readonly approvalFallback: ApprovalFallback;
   readonly settings: SettingsResolver;
   /** For network callers; those that are not given have their strict defaults. */
@@ -41,12 +43,17 @@ export interface OpenAgent {
 export function openAgent(options: AgentOptions): OpenAgent {
   tuneCompiler();
   const { codexHome, env, settings, report, telemetry = NO_TELEMETRY } = options;
-  const engine = openEngine(options);
+  const writable = writablePlaces({ ...options, allowRoots: options.ceilings?.allowRoots });
+  const engine = openEngine({ ...options, writable });
+  const noted = (resolved: ThreadSettings) => {
+    for (const { root } of writableRoots(resolved.sandboxPolicy, { workspace: resolved.cwd, env })) writable.open(root);
+    return resolved;
+  };
   const stated = (asked: AskedSettings) => (engine.name === "codex" ? statedSettings(settings.stated(asked)) : {});
   const store = new RolloutStore({ codexHome, version: VERSION, env });
   const { idleThreadMs, approvalTimeoutMs, emptyApprovalForms: emptyForms } = settings.serverSettings();
   const desk = new ApprovalDesk(approvalTimeoutMs);
-  const settingsOf = (stored: StoredSettings) => ({ ...settings.forStoredThread(stored), ...stated({}) });
+  const settingsOf = (stored: StoredSettings) => noted({ ...settings.forStoredThread(stored), ...stated({}) });
   const threads = new ThreadRegistry({ engine, store, desk, settingsOf, idleMs: idleThreadMs, report });
   const ceilings = onFirstUse(() => openCeilings(options.ceilings ?? {}, options));
   const access = new ThreadAccess({
@@ -63,7 +70,7 @@ export function openAgent(options: AgentOptions): OpenAgent {
     limitsOf: (caller) => caller && ceilings().limits,
     settingsFor(asked, caller) {
       if (caller) ceilings().checkConfig(asked.config ?? {});
-      const resolved = { ...settings.forNewThread(asked), ...stated(asked) };
+      const resolved = noted({ ...settings.forNewThread(asked), ...stated(asked) });
       for (const notice of resolved.notices) report(notice);
       return resolved;
     },

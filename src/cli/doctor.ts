@@ -10,6 +10,7 @@ import type { ModelProvider, ThreadSettings } from "../threads/model.js";
 import { resolveSettings, type ServerContext } from "./context.js";
 import { codexFinding } from "./doctorCodex.js";
 import type { Finding } from "./finding.js";
+import { writablePlaces } from "./writablePlaces.js";
 
 const PROBE_MS = 5_000;
 
@@ -80,7 +81,7 @@ function notInUse(finding: Finding): Finding {
 async function sandboxFinding({ options, env, serverCwd }: DoctorContext): Promise<Finding> {
   const sandbox = await openSandbox({
     env,
-    workspace: serverCwd,
+    writable: writablePlaces({ serverCwd, env, cwd: options.cwd }),
     ...(options.sandboxBin === undefined ? {} : { bin: options.sandboxBin }),
   });
   if (sandbox.backend !== "none")

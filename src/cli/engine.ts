@@ -1,6 +1,7 @@
 import type { SettingsResolver } from "../config/resolve.js";
 import { lazyCatalog, lazyOffers } from "../engines/lazyOffers.js";
 import { createNativeEngine, type NativeEngineOptions } from "../engines/native/engine.js";
+import type { WritablePlaces } from "../exec/outside/writablePlaces.js";
 import { lazily } from "../lib/lazily.js";
 import { VERSION } from "../lib/version.js";
 import { NotOffered } from "../mcp/tools/own/errors.js";
@@ -12,6 +13,8 @@ export interface EngineOptions {
   readonly codexHome: string;
   readonly env: NodeJS.ProcessEnv;
   readonly serverCwd: string;
+  /** Nothing in there decides what runs outside the sandbox. */
+  readonly writable: WritablePlaces;
   readonly sandboxBin?: string;
   readonly codexBin?: string;
   readonly settings: Pick<SettingsResolver, "forNewThread" | "stated">;

@@ -4,6 +4,8 @@ import { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
+import { ProgramNotStarted } from "./errors.js";
+import { systemProgram } from "./outside/systemPrograms.js";
 
 /** One end is for the program, the other is ours. */
 export interface ProgramPipe {
@@ -16,6 +18,7 @@ export interface ProgramPipe {
 }
 
 const MADE_AT_ONCE = 8;
+const MAKING_MS = 5_000;
 const KEPT_AT_MOST = 32;
 
 /**
@@ -83,10 +86,12 @@ function isUnused(kept: number): boolean {
 }
 
 async function namelessPipes(): Promise<number[]> {
+  const mkfifo = systemProgram("mkfifo");
+  if (mkfifo === undefined) throw new ProgramNotStarted("mkfifo", "it is not in a folder of the system");
   const folder = mkdtempSync(path.join(outOfReach(), "codex-mcpd-"));
   const names = Array.from({ length: MADE_AT_ONCE }, (_, at) => path.join(folder, String(at)));
   try {
-    await promisify(execFile)("mkfifo", ["-m", "600", ...names]);
+    await promisify(execFile)(mkfifo, ["-m", "600", ...names], { env: {}, timeout: MAKING_MS, killSignal: "SIGKILL" });
     return names.map((name) => openSync(name, constants.O_RDONLY | constants.O_NONBLOCK));
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -84,7 +84,7 @@ describe("a command that goes on", () => {
   });
 
   it("can have a terminal of its own", async () => {
-    const argv = onTerminal(["bash", "-c", 'tty -s && echo a terminal; read -r line; echo "it\'s $line"; exit 7'], process.env);
+    const argv = onTerminal(["bash", "-c", 'tty -s && echo a terminal; read -r line; echo "it\'s $line"; exit 7']);
     const { report } = await sessions.start(launch(...argv), { ...SOON, stdin: "pipe" });
     const rest = await sessions.write(report.sessionId ?? 0, "typed\n", IN_TIME);
     expect([report.output, rest.output, rest.exitCode]).toEqual(["a terminal\r\n", "typed\r\nit's typed\r\n", 7]);

@@ -2,6 +2,7 @@
 //   escapeAttempts.mjs FOLDER SETUID_SHELL STRAY_DESCRIPTOR
 
 import { commandEnvironment, DEFAULT_ENVIRONMENT_POLICY } from "../../src/exec/environment.js";
+import { WritablePlaces } from "../../src/exec/outside/writablePlaces.js";
 import { runCommand } from "../../src/exec/run.js";
 import { openSandbox, type Sandbox } from "../../src/exec/sandbox/backend.js";
 import type { SandboxPolicy } from "../../src/threads/model.js";
@@ -50,7 +51,7 @@ function isRealForMe({ worksFor, script }: Attempt): boolean {
 
 process.env["CODEX_MCP_TOKEN"] = "top-secret";
 process.env["PROVIDER_KEY"] = "top-secret";
-const where = { env: process.env, workspace: folder };
+const where = { env: process.env, writable: new WritablePlaces([folder]) };
 const confining = await openSandbox({ ...where, hidden: hiddenIn(homeFolderIn(folder)) });
 const containing = await openSandbox(where);
 const nothing = await openSandbox({ ...where, containFullAccess: false });

@@ -1,7 +1,8 @@
+import { WritablePlaces } from "../../src/exec/outside/writablePlaces.js";
 import { openSandbox } from "../../src/exec/sandbox/backend.js";
 
 /** The sandbox of this machine. Without one, tests that need it are shown as skipped; REQUIRE_SANDBOX=1 makes that a failure. */
-export const sandbox = await openSandbox({ env: process.env, workspace: process.cwd() });
+export const sandbox = await openSandbox({ env: process.env, writable: new WritablePlaces([]) });
 
 export const isMissing = sandbox.backend === "none";
 

@@ -20,6 +20,7 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ProgramNotStarted, RootRefused, SandboxFailed, WorkingFolderMissing } from "../../src/exec/errors.js";
+import { WritablePlaces } from "../../src/exec/outside/writablePlaces.js";
 import { type CommandResult, runCommand } from "../../src/exec/run.js";
 import { openSandbox, type Sandbox, type WrapOptions } from "../../src/exec/sandbox/backend.js";
 import type { SandboxPolicy } from "../../src/threads/model.js";
@@ -131,7 +132,7 @@ describe.skipIf(isMissing)("a folder that commands must not make", () => {
       }),
       { stdin: "pipe" },
     );
-    const another = await openSandbox({ env: process.env, workspace });
+    const another = await openSandbox({ env: process.env, writable: new WritablePlaces([]) });
     await Promise.all([bash("true"), bash("true"), bash("true", {}, another)]);
     await long.write("go on\n");
     const { stderr } = await long.result;
@@ -214,7 +215,7 @@ describe.skipIf(isMissing)("a command that never runs", () => {
     const bin = path.join(folder, "bwrap");
     copyFileSync(sandbox.detail, bin);
     chmodSync(bin, 0o755);
-    const own = await openSandbox({ env: process.env, workspace, bin });
+    const own = await openSandbox({ env: process.env, writable: new WritablePlaces([]), bin });
     await bash("touch first", {}, own);
     rmSync(bin);
     const failure = new SandboxFailed(`${bin}: No such file or directory`);
@@ -230,7 +231,7 @@ describe.skipIf(isMissing)("a command that never runs", () => {
       `#!/bin/sh\n[ -e ${folder}/broken ] && { echo "bwrap: No permissions to create a new namespace" >&2; exit 1; }\nexec ${sandbox.detail} "$@"\n`,
       { mode: 0o755 },
     );
-    const own = await openSandbox({ env: process.env, workspace, bin });
+    const own = await openSandbox({ env: process.env, writable: new WritablePlaces([]), bin });
     await bash("touch first", {}, own);
     writeFileSync(path.join(folder, "broken"), "");
     await expect(bash("touch second", {}, own)).rejects.toEqual(new SandboxFailed("No permissions to create a new namespace"));
@@ -272,7 +273,7 @@ describe.skipIf(isMissing)("where no sandbox works", () => {
 
   it("a named program that is no sandbox is not replaced by another", async () => {
     const bin = path.join(folder, "missing-bwrap");
-    const own = await openSandbox({ env: process.env, workspace, bin });
+    const own = await openSandbox({ env: process.env, writable: new WritablePlaces([]), bin });
     expect([own.backend, own.detail, own.fullAccess]).toEqual([
       "none",
       expect.stringContaining(bin),

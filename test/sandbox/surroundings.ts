@@ -1,4 +1,5 @@
 import type { Launch } from "../../src/exec/launch.js";
+import { WritablePlaces } from "../../src/exec/outside/writablePlaces.js";
 import { openSandbox } from "../../src/exec/sandbox/backend.js";
 import type { ConfinedCommand } from "../../src/exec/sandbox/confinement.js";
 import { launchUnshared } from "../../src/exec/sandbox/unshare.js";
@@ -17,7 +18,7 @@ const WORKSPACE_WRITE: SandboxPolicy = {
 
 export async function launcherFor(surroundings: Surroundings): Promise<(command: ConfinedCommand) => Launch> {
   if (surroundings === "a PID namespace without bubblewrap") return launchUnshared;
-  const sandbox = await openSandbox({ env: process.env, workspace: process.cwd(), containFullAccess: surroundings !== "nothing" });
+  const sandbox = await openSandbox({ env: process.env, writable: new WritablePlaces([]), containFullAccess: surroundings !== "nothing" });
   const policy: SandboxPolicy = surroundings === "a sandbox" ? WORKSPACE_WRITE : { type: "danger-full-access" };
   return ({ argv, ...command }) => sandbox.wrap(argv, { ...command, policy, workspace: command.cwd });
 }

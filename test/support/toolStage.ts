@@ -7,6 +7,7 @@ import { History } from "../../src/engines/native/history.js";
 import { Machine } from "../../src/engines/native/tools/machine.js";
 import { openToolbox, type Toolbox } from "../../src/engines/native/tools/toolbox.js";
 import { runTurn } from "../../src/engines/native/turn.js";
+import { WritablePlaces } from "../../src/exec/outside/writablePlaces.js";
 import { newThreadId } from "../../src/lib/ids.js";
 import type { RawItem, SandboxMode, SandboxPolicy, ThreadEvent, ThreadSettings } from "../../src/threads/model.js";
 import { CONTEXT } from "./conversations.js";
@@ -63,6 +64,7 @@ export async function openToolStage(options: ToolStageOptions = {}): Promise<Too
     codexHome: stage.codexHome,
     env: { ...stageEnvironment(stage, { name: "", about: "", steps: [] }, {}), ...options.env },
     serverCwd: stage.workspace,
+    writable: new WritablePlaces([]),
     ...(options.sandboxBin === undefined ? {} : { sandboxBin: options.sandboxBin }),
   });
   const sandboxBackend = await machine.sandboxBackend(settings.sandboxPolicy);

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { type ResponsesServer, type ResponsesServerOptions, startResponsesServer } from "../../../test/support/responsesServer.js";
 import { settingsIn, tempHome } from "../../../test/support/rollouts.js";
 import { lastMessageOf, playTurn, typesOf } from "../../../test/support/turns.js";
+import { WritablePlaces } from "../../exec/outside/writablePlaces.js";
 import { newThreadId } from "../../lib/ids.js";
 import type { EngineThread } from "../../threads/engine.js";
 import type { ModelProvider, RawItem, ThreadSettings } from "../../threads/model.js";
@@ -36,7 +37,13 @@ async function withNativeThread(situation: Situation, check: (opened: Opened) =>
   const cwd = path.join(home.path, "repo");
   const base = settingsIn(cwd, { model: "mock-model", ...situation.settings });
   const settings = { ...base, provider: { ...base.provider, baseUrl: server.url, streamIdleTimeoutMs: 10_000, ...situation.provider } };
-  const engine = createNativeEngine({ codexHome: path.join(home.path, "home"), env: {}, serverCwd: home.path, userAgent: "test/1" });
+  const engine = createNativeEngine({
+    codexHome: path.join(home.path, "home"),
+    env: {},
+    serverCwd: home.path,
+    writable: new WritablePlaces([]),
+    userAgent: "test/1",
+  });
   const threadId = newThreadId();
   const history = situation.history && { usage: null, settings: { cwd }, ...situation.history };
   await check({ thread: await engine.openThread({ id: threadId, settings, ...(history ? { history } : {}) }), threadId, server, cwd });
@@ -186,7 +193,7 @@ it("a broken rules file is told to whoever opens the thread, because it turns al
   using home = tempHome();
   mkdirSync(path.join(home.path, "rules"));
   writeFileSync(path.join(home.path, "rules", "default.rules"), "prefix_rule(pattern=");
-  const engine = createScriptedEngine({ codexHome: home.path, env: {}, serverCwd: home.path });
+  const engine = createScriptedEngine({ codexHome: home.path, env: {}, serverCwd: home.path, writable: new WritablePlaces([]) });
   const { opening } = await engine.openThread({ id: newThreadId(), settings: settingsIn(home.path) });
   expect(opening.at(-1)).toEqual({ type: "warning", message: expect.stringContaining("default.rules") });
 });

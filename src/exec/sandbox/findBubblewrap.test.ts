@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { WritablePlaces } from "../outside/writablePlaces.js";
 import { bubblewrapCandidates } from "./findBubblewrap.js";
 
 let home: string;
@@ -18,7 +19,7 @@ function program(...steps: string[]): string {
 }
 
 function candidates(folders: readonly string[], options: { bin?: string; codexBin?: string } = {}): string[] {
-  return bubblewrapCandidates({ env: { PATH: folders.join(":") }, workspace: path.join(home, "work"), ...options });
+  return bubblewrapCandidates({ env: { PATH: folders.join(":") }, writable: new WritablePlaces([path.join(home, "work")]), ...options });
 }
 
 it("a named program is the only one", () => {

@@ -1,6 +1,8 @@
-import { accessSync, constants, readdirSync, realpathSync, statSync } from "node:fs";
+import { readdirSync, realpathSync } from "node:fs";
 import path from "node:path";
-import { isInside } from "./paths.js";
+import { OutsidePrograms } from "../outside/outsidePrograms.js";
+import { isExecutableFile } from "../outside/systemPrograms.js";
+import type { WritablePlaces } from "../outside/writablePlaces.js";
 
 export interface WhereToLook {
   /** Named by the user: then nothing else is tried. */
@@ -8,24 +10,21 @@ export interface WhereToLook {
   /** The Codex program, which may have a bubblewrap in its package. */
   readonly codexBin?: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Nothing in here is trusted but the system's own folders: commands may write it, and package runners put such folders on the PATH. */
-  readonly workspace: string;
+  /** Nothing in here is trusted but the system's own folders. */
+  readonly writable: WritablePlaces;
 }
 
 /** Programs that may be bubblewrap, best first. */
-export function bubblewrapCandidates({ bin, codexBin, env, workspace }: WhereToLook): string[] {
+export function bubblewrapCandidates({ bin, codexBin, env, writable }: WhereToLook): string[] {
   if (bin !== undefined) return [path.resolve(bin)];
-  const folders = (env["PATH"] ?? "").split(path.delimiter).filter((folder) => isTrusted(folder, workspace));
-  const onPath = folders.map((folder) => path.join(folder, "bwrap")).filter(isExecutable);
-  const codex = codexBin ?? folders.map((folder) => path.join(folder, "codex")).find(isExecutable);
-  return [...new Set([...onPath, ...(codex === undefined ? [] : bundledWith(codex))])];
-}
-
-const SYSTEM_FOLDERS = new Set(["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"]);
-
-function isTrusted(folder: string, workspace: string): boolean {
-  if (SYSTEM_FOLDERS.has(folder)) return true;
-  return path.isAbsolute(folder) && !isInside(path.normalize(folder), workspace) && !folder.includes("node_modules");
+  const programs = new OutsidePrograms({ env, writable });
+  if (codexBin !== undefined) return [...new Set([...programs.all("bwrap"), ...bundledWith(codexBin)])];
+  const bundled = programs
+    .all("codex")
+    .slice(0, 1)
+    .flatMap(bundledWith)
+    .filter((file) => programs.trusts(file));
+  return [...new Set([...programs.all("bwrap"), ...bundled])];
 }
 
 /** Codex's launcher is in one package and the programs for each platform in another, beside it or below it. */
@@ -37,7 +36,7 @@ function bundledWith(codex: string): string[] {
     .flatMap((scope) => foldersIn(scope).filter((folder) => path.basename(folder).startsWith("codex-linux-")))
     .flatMap((platform) => foldersIn(path.join(platform, "vendor")))
     .map((vendor) => path.join(vendor, "codex-resources/bwrap"))
-    .filter(isExecutable);
+    .filter(isExecutableFile);
 }
 
 function foldersIn(folder: string): string[] {
@@ -53,14 +52,5 @@ function realPath(file: string): string | undefined {
     return realpathSync.native(file);
   } catch {
     return undefined;
-  }
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return statSync(file).isFile();
-  } catch {
-    return false;
   }
 }

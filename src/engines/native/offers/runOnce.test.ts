@@ -5,6 +5,7 @@ import { isMissing } from "../../../../test/sandbox/available.js";
 import { settingsIn } from "../../../../test/support/rollouts.js";
 import { setStage } from "../../../../test/support/stage.js";
 import { SandboxUnavailable } from "../../../exec/errors.js";
+import { WritablePlaces } from "../../../exec/outside/writablePlaces.js";
 import type { SandboxPolicy, ThreadSettings } from "../../../threads/model.js";
 import type { OneOffResult } from "../../../threads/offers.js";
 import { Machine } from "../tools/machine.js";
@@ -30,6 +31,7 @@ async function run(
     codexHome: stage.codexHome,
     env: { PATH: process.env["PATH"], ...env },
     serverCwd: stage.workspace,
+    writable: new WritablePlaces([]),
     ...(sandboxBin === undefined ? {} : { sandboxBin }),
   });
   const command = { argv: ["bash", "-c", script], cwd: stage.workspace, sandboxPolicy, timeoutMs: 15_000, check };

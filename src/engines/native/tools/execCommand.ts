@@ -79,7 +79,7 @@ async function* start(args: z.infer<typeof ExecArguments>, work: Desk & { comman
   const { bench, ctx, command, running } = work;
   const output = new Mailbox<ThreadEvent>();
   try {
-    const argv = args.tty ? onTerminal(command.command, bench.machine.env) : command.command;
+    const argv = args.tty ? onTerminal(command.command) : command.command;
     const launch = await bench.launch(argv, { cwd: command.cwd, sandboxed: work.sandboxed, plainOutput: true });
     const started = bench.sessions
       .start(launch, {

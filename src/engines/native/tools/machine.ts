@@ -1,13 +1,15 @@
 import path from "node:path";
 import type { LoginEnvironments } from "../../../exec/loginEnvironment.js";
+import type { WritablePlaces } from "../../../exec/outside/writablePlaces.js";
 import type { Sandbox } from "../../../exec/sandbox/backend.js";
 import type { SandboxPolicy } from "../../../threads/model.js";
 
 export interface MachineOptions {
   readonly codexHome: string;
   readonly env: NodeJS.ProcessEnv;
-  /** Where the server was started: programs in there are not trusted to be a sandbox. */
   readonly serverCwd: string;
+  /** Programs in there are not trusted to be a sandbox. */
+  readonly writable: WritablePlaces;
   /** A bubblewrap to use instead of the one that is found. */
   readonly sandboxBin?: string;
   /** Files of the server that no command may read. */
@@ -51,11 +53,11 @@ export class Machine {
   }
 
   async #openSandbox(): Promise<Sandbox> {
-    const { codexHome, env, serverCwd, sandboxBin, secretFiles = [] } = this.#options;
+    const { codexHome, env, serverCwd, writable, sandboxBin, secretFiles = [] } = this.#options;
     const { openSandbox } = await import("../../../exec/sandbox/backend.js");
     return openSandbox({
       env,
-      workspace: serverCwd,
+      writable,
       hidden: [path.join(codexHome, "auth.json"), path.join(codexHome, "log"), ...secretFiles.map((file) => path.resolve(serverCwd, file))],
       ...(sandboxBin === undefined ? {} : { bin: sandboxBin }),
     });

@@ -1,11 +1,15 @@
 import { expect, it } from "vitest";
 import { settingsIn } from "../../../../test/support/rollouts.js";
+import { WritablePlaces } from "../../../exec/outside/writablePlaces.js";
 import type { ThreadSettings } from "../../../threads/model.js";
 import { Machine } from "./machine.js";
 import { openToolbox } from "./toolbox.js";
 
 async function offered(changes: Partial<ThreadSettings>): Promise<unknown[]> {
-  const toolbox = await openToolbox(settingsIn("/", changes), new Machine({ codexHome: "/nowhere", env: {}, serverCwd: "/" }));
+  const toolbox = await openToolbox(
+    settingsIn("/", changes),
+    new Machine({ codexHome: "/nowhere", env: {}, serverCwd: "/", writable: new WritablePlaces([]) }),
+  );
   const declarations = await toolbox.declarations({ signal: new AbortController().signal });
   return declarations.map(({ type, name, external_web_access: live }) => name ?? `${String(type)} ${String(live)}`);
 }
