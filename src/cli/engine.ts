@@ -1,7 +1,9 @@
+import path from "node:path";
 import type { SettingsResolver } from "../config/resolve.js";
 import { lazyCatalog, lazyOffers } from "../engines/lazyOffers.js";
 import { createNativeEngine, type NativeEngineOptions } from "../engines/native/engine.js";
 import type { WritablePlaces } from "../exec/outside/writablePlaces.js";
+import { isThere, resolvedAsFarAsPossible } from "../exec/sandbox/realPath.js";
 import { lazily } from "../lib/lazily.js";
 import { VERSION } from "../lib/version.js";
 import { NotOffered } from "../mcp/tools/own/errors.js";
@@ -33,13 +35,25 @@ export function openEngine(options: EngineOptions): Engine {
         return createCodexEngine({ ...options, cwd, defaults: () => ({ ...settings.forNewThread({}), stated: settings.stated({}) }) });
       });
     case "native":
-      return createNativeEngine({ ...options, userAgent: userAgent(options.env), offers: offerSources(options) });
+      return createNativeEngine({
+        ...options,
+        ownPrograms: ownPrograms(options),
+        userAgent: userAgent(options.env),
+        offers: offerSources(options),
+      });
     case "scripted":
       return loadedWithFirstThread("scripted", async () => {
         const { createScriptedEngine } = await import("../engines/native/scriptedEngine.js");
-        return createScriptedEngine({ ...options, offers: offerSources(options) });
+        return createScriptedEngine({ ...options, ownPrograms: ownPrograms(options), offers: offerSources(options) });
       });
   }
+}
+
+/** What runs outside the sandbox because of us: our own files, which are loaded when first needed, Node, and what the user named. */
+function ownPrograms({ serverCwd, sandboxBin, codexBin }: EngineOptions): string[] {
+  const named = [sandboxBin, codexBin].filter((file) => file !== undefined).map((file) => path.resolve(serverCwd, file));
+  const entry = process.argv[1] === undefined ? [] : [path.dirname(resolvedAsFarAsPossible(process.argv[1]))];
+  return [...entry, ...[process.execPath, ...named].map(resolvedAsFarAsPossible)].filter(isThere);
 }
 
 /** The code of one engine is of no use to the others, and would make their first answer later. */

@@ -1,4 +1,3 @@
-import path from "node:path";
 import type { HttpSettings } from "../config/httpSettings.js";
 import type { SettingsResolver } from "../config/resolve.js";
 import { endsWithin } from "../lib/endsWithin.js";
@@ -100,7 +99,7 @@ export class Network {
       serverCwd,
       settings,
       ceilings: listen,
-      secretFiles: secretFiles(listen, codexHome),
+      secretFiles: secretFiles(listen),
       report,
       telemetry,
     });
@@ -144,8 +143,7 @@ export class Network {
   }
 }
 
-/** Files of the server that no command of a caller may read: its secrets, and the threads of other callers. */
-function secretFiles({ tokenFile, tls }: HttpContext["listen"], codexHome: string): string[] {
-  const threads = ["sessions", "archived_sessions", "mcp-server"].map((folder) => path.join(codexHome, folder));
-  return [tokenFile, tls?.key, ...threads].filter((file) => file !== undefined);
+/** Files that no command of a caller may read. */
+function secretFiles({ tokenFile, tls }: HttpContext["listen"]): string[] {
+  return [tokenFile, tls?.key].filter((file) => file !== undefined);
 }

@@ -20,7 +20,7 @@ function profile(line: string): void {
 
 function login({ shell = "/bin/bash", ...more }: Record<string, string> = {}) {
   const env = { PATH: process.env["PATH"] ?? "", HOME: home, ...more };
-  return logins.of({ shell, env, wrap: (argv, given) => launchPlainly({ argv, cwd: home, env: given }) });
+  return logins.of({ shell, env, seenBy: "the user", wrap: (argv, given) => launchPlainly({ argv, cwd: home, env: given }) });
 }
 
 function timesRead(): number {

@@ -8,6 +8,8 @@ export interface LoginShell {
   readonly shell: string;
   /** What a login starts from. */
   readonly env: Environment;
+  /** Whoever sees other files may have another profile. */
+  readonly seenBy: string;
   /** A profile is a program: where a sandboxed command may have written it, it must not run outside the sandbox. */
   readonly wrap: (argv: readonly string[], env: Environment) => Launch;
 }
@@ -27,7 +29,7 @@ export class LoginEnvironments {
 
   /** Undefined when it cannot be learned; then the command must run in a login shell itself. */
   of(login: LoginShell): Promise<Environment | undefined> {
-    const key = JSON.stringify([login.shell, login.env]);
+    const key = JSON.stringify([login.shell, login.seenBy, login.env]);
     const known = this.#known.get(key) ?? ask(login);
     this.#known.delete(key);
     this.#known.set(key, known);

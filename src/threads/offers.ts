@@ -1,4 +1,5 @@
 import type { ThreadId } from "../lib/ids.js";
+import type { Reach } from "./limits.js";
 import type { ReasoningEffort, SandboxPolicy } from "./model.js";
 
 /** What an engine can do besides running turns. Whatever it cannot do rejects with an `AppError` that says what to do instead. */
@@ -85,6 +86,8 @@ export interface OneOffCommand {
   readonly timeoutMs: number;
   /** Called right before it runs: a link on the way to its folder may lead elsewhere by then. Throws when it must not run. */
   readonly check?: (() => void) | undefined;
+  /** What may be read for whoever asks; absent for the server's own user. */
+  readonly reach?: Reach | undefined;
 }
 
 export interface OneOffResult {

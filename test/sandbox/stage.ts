@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import path from "node:path";
+import type { HiddenPlace } from "../../src/exec/sandbox/hiddenPlaces.js";
 
 /** Everything a command could try to get at, and the means to see whether it did. */
 export interface Stage extends AsyncDisposable {
@@ -22,8 +23,8 @@ export function homeFolderIn(parent: string): string {
   return path.join(parent, "home");
 }
 
-export function hiddenIn(homeFolder: string): string[] {
-  return ["auth.json", "log", "not-there.json"].map((name) => path.join(homeFolder, "codex-home", name));
+export function hiddenIn(homeFolder: string): HiddenPlace[] {
+  return [{ folder: path.join(homeFolder, "codex-home") }];
 }
 
 export async function openStage(parent: string): Promise<Stage> {

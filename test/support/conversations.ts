@@ -39,6 +39,7 @@ export function conversationWith(client: ModelClient, options: ConversationOptio
       find: async (name) => tools.find((tool) => tool.name === name),
       news: () => [],
       beginTurn: () => {},
+      leftBehind: async () => [],
       endTurn: () => {},
       turnDiff: () => undefined,
       keepsRunning: false,

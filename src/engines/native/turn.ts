@@ -17,9 +17,11 @@ export async function* runTurn(conversation: Conversation, input: TurnInput, ctx
   try {
     const lastMessage = yield* work(conversation, input, ctx);
     signal.throwIfAborted();
+    const leftBehind = await toolbox.leftBehind();
+    if (leftBehind.length > 0) yield leftBehind;
     yield [{ type: "turnCompleted", lastMessage }];
   } catch (error) {
-    if (signal.aborted || error instanceof TurnStopped) yield aborted(conversation);
+    if (signal.aborted || error instanceof TurnStopped) yield [...(await toolbox.leftBehind()), ...aborted(conversation)];
     else if (error instanceof ModelFailure) yield failed(conversation, error);
     else throw error;
   } finally {

@@ -3,8 +3,9 @@ import type { SandboxPolicy } from "../../threads/model.js";
 import { ProgramNotStarted, SandboxUnavailable, WorkingFolderMissing } from "../errors.js";
 import type { Launch } from "../launch.js";
 import { confine, contain } from "./bubblewrap.js";
-import type { ConfinedCommand } from "./confinement.js";
+import type { CallerView, ConfinedCommand } from "./confinement.js";
 import type { WhereToLook } from "./findBubblewrap.js";
+import type { HiddenPlace } from "./hiddenPlaces.js";
 import { Placeholders } from "./placeholders.js";
 import { launchPlainly, sweepLeftovers } from "./plain.js";
 import { type ProbedContainment, type ProbedSandbox, probeContainment, probeSandbox } from "./probe.js";
@@ -12,8 +13,10 @@ import { launchSeatbelt } from "./seatbelt.js";
 import { launchUnshared } from "./unshare.js";
 
 export interface SandboxOptions extends WhereToLook {
-  /** Files and folders that sandboxed commands must not even read: credentials, tokens, our log. */
-  readonly hidden?: readonly string[];
+  /** What sandboxed commands must not even read: credentials, tokens, the threads of others. */
+  readonly hidden?: readonly HiddenPlace[];
+  /** Real paths of what this server runs; they stay read-only in every root. */
+  readonly ownPrograms?: readonly string[];
   /** Off: commands with full access are plain child processes (`sudo` works then, and a crash of the server leaves them running). */
   readonly containFullAccess?: boolean;
 }
@@ -22,6 +25,8 @@ export interface WrapOptions extends Omit<ConfinedCommand, "argv"> {
   readonly policy: SandboxPolicy;
   /** The thread's folder, which `workspace-write` opens. The command itself may start elsewhere. */
   readonly workspace: string;
+  readonly guarded?: readonly string[];
+  readonly caller?: CallerView | undefined;
 }
 
 /** What stands between commands and the machine, and proved that it works here. */
@@ -45,9 +50,9 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   const placeholders = new Placeholders();
   const tidyUp = () => placeholders.close();
   process.once("exit", tidyUp);
-  const hidden = options.hidden ?? [];
-  const launchConfined = (command: ConfinedCommand, { policy, workspace }: WrapOptions): Launch => {
-    const confinement = { policy, workspace, hidden, serverEnv: options.env };
+  const { hidden = [], ownPrograms = [], env: serverEnv } = options;
+  const launchConfined = (command: ConfinedCommand, { policy, workspace, guarded = [], caller }: WrapOptions): Launch => {
+    const confinement = { policy, workspace, hidden, ownPrograms, guarded, caller, serverEnv };
     switch (probed.backend) {
       case "bubblewrap":
         return confine(probed.bubblewrap, command, { ...confinement, placeholders });

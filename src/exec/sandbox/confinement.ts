@@ -1,4 +1,5 @@
 import type { SandboxPolicy } from "../../threads/model.js";
+import type { HiddenPlace } from "./hiddenPlaces.js";
 
 /** A command as it sees itself, whatever is around it. */
 export interface ConfinedCommand {
@@ -16,6 +17,22 @@ export interface Confinement {
   readonly workspace: string;
   /** The server's own environment decides where `$TMPDIR` is. */
   readonly serverEnv: Readonly<Record<string, string | undefined>>;
-  /** Files and folders that the command must not even read. */
-  readonly hidden: readonly string[];
+  /** What no command may even read. */
+  readonly hidden: readonly HiddenPlace[];
+  /** Real paths that no command may write, whichever root contains them: what the server itself runs. */
+  readonly ownPrograms: readonly string[];
+  /** Real paths in the thread's folder that stay read-only, because other programs run what they say. */
+  readonly guarded: readonly string[];
+  /** The narrower view of a caller over the network; absent for the server's own user. */
+  readonly caller?: CallerView | undefined;
+}
+
+/** What a caller over the network sees differently. */
+export interface CallerView {
+  /** What is hidden from this caller beside what is hidden from all. */
+  readonly hidden: readonly HiddenPlace[];
+  /** What shows through: the caller's folders, and what programs need. */
+  readonly shown: readonly string[];
+  /** The folder that is /tmp for the thread. */
+  readonly tmp: string;
 }

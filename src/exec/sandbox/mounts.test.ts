@@ -1,42 +1,66 @@
 import { expect, it } from "vitest";
 import { planMounts } from "./mounts.js";
+import type { WritableRoot } from "./policy.js";
 
 function root(folder: string, protectedPaths: readonly string[] = [`${folder}/.git`]) {
-  return { given: folder, root: folder, links: [], protectedPaths, temporary: false };
+  return { given: folder, root: folder, links: [], protectedPaths, kept: [], temporary: false };
 }
 
-function plan(...args: Parameters<typeof planMounts>): string[] {
-  return planMounts(...args).map(({ path, access }) => `${access} ${path}`);
+function plan(roots: readonly WritableRoot[], hidden: readonly string[] = [], shown: readonly string[] = []): string[] {
+  const view = { roots, hidden: hidden.map((folder) => ({ folder })), shown: [...shown, ...roots.map(({ root: folder }) => folder)] };
+  return planMounts(view).map(({ path, access }) => `${access} ${path}`);
 }
 
 it("a root is writable, and what is protected in it is mounted on top", () => {
-  expect(plan([root("/w")], [])).toEqual(["write /w", "read /w/.git"]);
+  expect(plan([root("/w")])).toEqual(["write /w", "protected /w/.git"]);
 });
 
 it("a root inside a root is held in place by mounts on every folder between", () => {
-  expect(plan([root("/t"), root("/t/a/b/w")], [])).toEqual([
+  expect(plan([root("/t"), root("/t/a/b/w")])).toEqual([
     "write /t",
-    "read /t/.git",
+    "protected /t/.git",
     "write /t/a",
     "write /t/a/b",
     "write /t/a/b/w",
-    "read /t/a/b/w/.git",
+    "protected /t/a/b/w/.git",
   ]);
 });
 
 it("a root inside a protected folder is opened again", () => {
-  expect(plan([root("/w"), root("/w/.git/lfs", [])], [])).toEqual(["write /w", "read /w/.git", "write /w/.git/lfs"]);
+  expect(plan([root("/w"), root("/w/.git/lfs", [])])).toEqual(["write /w", "protected /w/.git", "write /w/.git/lfs"]);
 });
 
 it("a protected path outside all roots needs nothing", () => {
-  expect(plan([root("/w", ["/w/.git", "/main/.git"])], [])).toEqual(["write /w", "read /w/.git"]);
+  expect(plan([root("/w", ["/w/.git", "/main/.git"])])).toEqual(["write /w", "protected /w/.git"]);
 });
 
-it("hidden files are hidden wherever they are, and held in place where commands may write", () => {
-  expect(plan([root("/w", [])], ["/home/auth.json", "/w/codex/auth.json"])).toEqual([
+it("hidden folders are hidden wherever they are, and held in place where commands may write", () => {
+  expect(plan([root("/w", [])], ["/home/codex", "/w/codex/home"])).toEqual([
     "write /w",
-    "hidden /home/auth.json",
+    "hidden /home/codex",
     "write /w/codex",
-    "hidden /w/codex/auth.json",
+    "hidden /w/codex/home",
+  ]);
+});
+
+it("what exists and stays read-only in a root is mounted on top, and held in place", () => {
+  const kept = ["/w/a/.vscode", "/w/.git/hooks"];
+  expect(plan([{ ...root("/w"), kept }])).toEqual(["write /w", "protected /w/.git", "write /w/a", "shown /w/a/.vscode"]);
+});
+
+it("a root inside a hidden folder shows through, with what is protected in it", () => {
+  expect(plan([root("/home/codex/trees/w")], ["/home/codex"])).toEqual([
+    "hidden /home/codex",
+    "write /home/codex/trees/w",
+    "protected /home/codex/trees/w/.git",
+  ]);
+});
+
+it("in a hidden folder only what is shown is seen, less what is hidden in there again", () => {
+  expect(plan([], ["/home", "/home/.codex", "/home/work/secrets"], ["/home/work", "/home/.nvm"])).toEqual([
+    "hidden /home",
+    "shown /home/.nvm",
+    "shown /home/work",
+    "hidden /home/work/secrets",
   ]);
 });

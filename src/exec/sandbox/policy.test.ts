@@ -29,7 +29,9 @@ const protectedIn = (root: string) => [".git", ".codex", ".agents"].map((name) =
 
 describe("the roots of workspace-write", () => {
   it("are the thread's folder with three names protected, whether they exist or not", () => {
-    expect(rootsOf()).toEqual([{ given: workspace, root: workspace, links: [], protectedPaths: protectedIn(workspace), temporary: false }]);
+    expect(rootsOf()).toEqual([
+      { given: workspace, root: workspace, links: [], protectedPaths: protectedIn(workspace), kept: [], temporary: false },
+    ]);
   });
 
   it("are also the configured ones, by real path, relative ones from the thread's folder, missing ones left out", () => {

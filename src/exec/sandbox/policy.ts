@@ -1,7 +1,7 @@
 import { lstatSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import type { SandboxPolicy } from "../../threads/model.js";
-import { isInside } from "./paths.js";
+import { isBelow, isInside } from "./paths.js";
 import { followLinks, isThere, resolvedAsFarAsPossible } from "./realPath.js";
 
 /** Names that a command must not change in any folder it may write: they decide what runs outside the sandbox later. */
@@ -15,6 +15,8 @@ export interface WritableRoot {
   readonly links: readonly string[];
   /** Real paths that stay read-only, whether they exist or not. Those of a worktree may lie outside the root. */
   readonly protectedPaths: readonly string[];
+  /** More of the same, which exist. */
+  readonly kept: readonly string[];
   /** `/tmp` and `$TMPDIR` are given for convenience; the others were asked for. */
   readonly temporary: boolean;
 }
@@ -23,21 +25,25 @@ export interface Place {
   /** The thread's folder. Not the folder a command starts in: the model chooses that one. */
   readonly workspace: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Real paths that stay read-only wherever a root contains them. They exist, and none is a link. */
+  readonly kept?: readonly string[];
+  /** False: the thread has a /tmp of its own, which is none of the machine's folders. */
+  readonly sharesTmp?: boolean;
 }
 
 /** The folders a policy lets commands write, by real path, each once. A configured folder that does not exist is left out. */
-export function writableRoots(policy: SandboxPolicy, { workspace, env }: Place): WritableRoot[] {
+export function writableRoots(policy: SandboxPolicy, { workspace, env, kept = [], sharesTmp = true }: Place): WritableRoot[] {
   switch (policy.type) {
     case "read-only":
       return [];
     case "danger-full-access":
-      return [{ given: "/", root: "/", links: [], protectedPaths: [], temporary: false }];
+      return [{ given: "/", root: "/", links: [], protectedPaths: [], kept: [], temporary: false }];
     case "workspace-write": {
       const asked = [...(policy.writable_roots ?? []).map((root) => path.resolve(workspace, root)), path.resolve(workspace)];
-      const convenient = temporaryFolders(policy, env);
+      const convenient = sharesTmp ? temporaryFolders(policy, env) : [];
       return unique([
-        ...asked.flatMap((given) => resolveRoot(given, { temporary: false })),
-        ...convenient.flatMap((given) => resolveRoot(given, { temporary: true })),
+        ...asked.flatMap((given) => resolveRoot(given, { temporary: false, kept })),
+        ...convenient.flatMap((given) => resolveRoot(given, { temporary: true, kept })),
       ]);
     }
   }
@@ -51,7 +57,7 @@ export function mayWrite(roots: readonly WritableRoot[], realPath: string): bool
   );
   const forbidden = longestAround(
     realPath,
-    roots.flatMap(({ protectedPaths }) => protectedPaths),
+    roots.flatMap(({ protectedPaths, kept }) => [...protectedPaths, ...kept]),
   );
   return allowed !== undefined && (forbidden === undefined || allowed.length >= forbidden.length);
 }
@@ -68,10 +74,11 @@ function temporaryFolders(policy: Extract<SandboxPolicy, { type: "workspace-writ
   ];
 }
 
-function resolveRoot(given: string, { temporary }: { temporary: boolean }): WritableRoot[] {
+function resolveRoot(given: string, { temporary, kept }: { temporary: boolean; kept: readonly string[] }): WritableRoot[] {
   const found = followLinks(given);
   if (!found || !isFolder(found.real)) return [];
-  return [{ given, root: found.real, links: found.links, protectedPaths: protectedPathsIn(found.real), temporary }];
+  const keptInside = kept.filter((file) => isBelow(file, found.real));
+  return [{ given, root: found.real, links: found.links, protectedPaths: protectedPathsIn(found.real), kept: keptInside, temporary }];
 }
 
 function protectedPathsIn(root: string): string[] {

@@ -95,7 +95,7 @@ const SCRATCH_POLICY: SandboxPolicy = {
 };
 
 function scratch(workspace: string) {
-  return { policy: SCRATCH_POLICY, workspace, serverEnv: {}, hidden: [], placeholders: new Placeholders() };
+  return { policy: SCRATCH_POLICY, workspace, serverEnv: {}, hidden: [], ownPrograms: [], guarded: [], placeholders: new Placeholders() };
 }
 
 function reasonOf(complaints: readonly string[]): string {

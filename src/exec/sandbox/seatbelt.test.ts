@@ -36,13 +36,13 @@ it("read-only allows no write but to devices, and no network", () => {
 it("roots are opened, and what is special in them comes after them, because the last rule counts", () => {
   const mounts = [
     { path: "/Users/me/work", access: "write" },
-    { path: "/Users/me/work/.git", access: "read" },
-    { path: "/Users/me/.codex/auth.json", access: "hidden" },
+    { path: "/Users/me/work/.git", access: "protected" },
+    { path: "/Users/me/.codex", access: "hidden", hasMountsBelow: false },
   ] as const;
-  expect(seatbeltProfile({ mounts, network: true })).toBe(`${BASE}(allow file-write* (subpath "/Users/me/work"))
+  expect(seatbeltProfile({ mounts, network: true })).toBe(`${BASE}(allow file-read* file-write* (subpath "/Users/me/work"))
 (deny file-write-unlink (literal "/Users/me/work"))
 (deny file-write* (subpath "/Users/me/work/.git"))
-(deny file-read* file-write* (subpath "/Users/me/.codex/auth.json"))
+(deny file-read* file-write* (subpath "/Users/me/.codex"))
 ; network
 (allow network-outbound)
 (allow network-inbound)
@@ -52,5 +52,5 @@ it("roots are opened, and what is special in them comes after them, because the 
 
 it("a folder's name cannot end its rule", () => {
   const profile = seatbeltProfile({ mounts: [{ path: '/a") (allow default) ("\\', access: "write" }], network: false });
-  expect(profile).toContain('(allow file-write* (subpath "/a\\") (allow default) (\\"\\\\"))');
+  expect(profile).toContain('(allow file-read* file-write* (subpath "/a\\") (allow default) (\\"\\\\"))');
 });

@@ -1,18 +1,18 @@
+import { join } from "node:path";
 import { SandboxFailed } from "../errors.js";
 import type { Launch } from "../launch.js";
 import type { ConfinedCommand, Confinement } from "./confinement.js";
+import { fileView } from "./fileView.js";
 import { type Mount, planMounts } from "./mounts.js";
 import { launchPlainly } from "./plain.js";
-import { allowsNetwork, writableRoots } from "./policy.js";
-import { resolvedAsFarAsPossible } from "./realPath.js";
+import { allowsNetwork } from "./policy.js";
 
 /** Never looked up: it is part of macOS. */
 const SANDBOX_EXEC = "/usr/bin/sandbox-exec";
 
 /** The command inside a generated profile. Not proven: no part of this has run on a Mac. */
-export function launchSeatbelt(command: ConfinedCommand, { policy, workspace, serverEnv, hidden }: Confinement): Launch {
-  const mounts = planMounts(writableRoots(policy, { workspace, env: serverEnv }), hidden.map(resolvedAsFarAsPossible));
-  const profile = seatbeltProfile({ mounts, network: allowsNetwork(policy) });
+export function launchSeatbelt(command: ConfinedCommand, confinement: Confinement): Launch {
+  const profile = seatbeltProfile({ mounts: planMounts(fileView(confinement)), network: allowsNetwork(confinement.policy) });
   return {
     ...launchPlainly({ ...command, argv: [SANDBOX_EXEC, "-p", profile, "--", ...command.argv] }),
     sandbox: {
@@ -69,15 +69,20 @@ const SYSTEM_NAMES = [
 const DEVICES = ["/dev/null", "/dev/zero", "/dev/tty", "/dev/dtracehelper"] as const;
 const TERMINALS = ["^/dev/fd/[0-9]+$", "^/dev/ttys[0-9]+$"] as const;
 
-function rulesOf({ path, access }: Mount): string[] {
+function rulesOf(mount: Mount): string[] {
+  const { path } = mount;
   const place = `(subpath ${quoted(path)})`;
-  switch (access) {
+  switch (mount.access) {
     case "write":
-      return [`(allow file-write* ${place})`, `(deny file-write-unlink (literal ${quoted(path)}))`];
-    case "read":
+      return [`(allow file-read* file-write* ${place})`, `(deny file-write-unlink (literal ${quoted(path)}))`];
+    case "protected":
       return [`(deny file-write* ${place})`];
+    case "shown":
+      return [`(allow file-read* ${place})`, `(deny file-write* ${place})`];
     case "hidden":
       return [`(deny file-read* file-write* ${place})`];
+    case "screened":
+      return mount.without.map((name) => `(deny file-read* file-write* (subpath ${quoted(join(mount.path, name))}))`);
   }
 }
 

@@ -1,12 +1,12 @@
-import { closeSync, constants, lstatSync, openSync, readlinkSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readdirSync, readlinkSync } from "node:fs";
 import path from "node:path";
+import type { SandboxPolicy } from "../../threads/model.js";
 import { RootRefused } from "../errors.js";
 import type { Confinement } from "./confinement.js";
-import { enforceableRoots } from "./enforceableRoots.js";
+import { fileView } from "./fileView.js";
 import { type Mount, planMounts } from "./mounts.js";
 import { O_PATH, type Placeholders, pathOf } from "./placeholders.js";
-import { writableRoots } from "./policy.js";
-import { isThere, resolvedAsFarAsPossible } from "./realPath.js";
+import { isThere } from "./realPath.js";
 
 /** Mounts need something to lie on. */
 export interface MountedConfinement extends Confinement {
@@ -27,21 +27,20 @@ const SYSTEM_FILES = ["--ro-bind", "/sys", "/sys"];
 /** Capabilities or not, root may write sysctls wherever /proc is writable. */
 const OWN_DEVICES_AND_PROCESSES = ["--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc"];
 
-export function openTree(
-  { policy, workspace, serverEnv, hidden, placeholders }: MountedConfinement,
-  { firstDescriptor }: { firstDescriptor: number },
-): OpenTree {
-  const roots = enforceableRoots(writableRoots(policy, { workspace, env: serverEnv }));
-  const mounts = planMounts(roots, hidden.map(resolvedAsFarAsPossible).filter(isThere));
-  const temporary = new Set(roots.filter((root) => root.temporary).map(({ root }) => root));
-  const folders = new OpenFolders();
+export function openTree(confinement: MountedConfinement, { firstDescriptor }: { firstDescriptor: number }): OpenTree {
+  const { placeholders, caller, policy } = confinement;
+  const view = fileView(confinement);
+  const mounts = planMounts(view).filter(({ path: place, access }) => access === "protected" || isThere(place));
+  const temporary = new Set(view.roots.filter((root) => root.temporary).map(({ root }) => root));
+  const held = new HeldPaths();
   const undo: (() => void)[] = [];
   const release = () => {
     for (const step of undo.splice(0)) step();
-    folders.close();
+    held.close();
   };
+  const number = (index: number) => String(firstDescriptor + index);
   const protect = (file: string) => {
-    const folder = folders.find(path.dirname(file));
+    const folder = held.find(path.dirname(file));
     if (folder === undefined) return isThere(file) ? ["--ro-bind", file, file] : [];
     const place = { folder, name: path.basename(file) };
     const giveUp = placeholders.hold(place, { lingerMs: temporary.has(path.dirname(file)) ? LINGER_MS : 0 });
@@ -50,23 +49,42 @@ export function openTree(
     if (giveUp) throw new RootRefused(`The command was not run: ${file} could not be protected, because something removes it. Try again.`);
     return [];
   };
-  const flagsOf = (mount: Mount) => {
-    if (mount.access === "write") return ["--bind-fd", String(firstDescriptor + folders.open(mount.path)), mount.path];
-    return mount.access === "read" ? protect(mount.path) : hidingFlags(mount.path);
+  const flagsOf = (mount: Mount): string[] => {
+    switch (mount.access) {
+      case "write":
+        return ["--bind-fd", number(held.openFolder(mount.path)), mount.path];
+      case "protected":
+        return protect(mount.path);
+      case "shown":
+        return held.openIfReal(mount.path, (index) => ["--ro-bind-fd", number(index), mount.path]);
+      case "hidden":
+        if (caller && mount.path === "/tmp") return ["--bind-fd", number(held.openFolder(caller.tmp)), "/tmp"];
+        return ["--perms", mount.hasMountsBelow ? "0755" : "0000", "--tmpfs", mount.path];
+      case "screened":
+        return ["--perms", "0755", "--tmpfs", mount.path, ...entriesBesides(mount.without, mount.path)];
+    }
   };
   try {
-    const everything = roots.some(({ root }) => root === "/");
+    const everything = view.roots.some(({ root }) => root === "/");
     const special = mounts.flatMap(flagsOf);
-    const flags = ["--ro-bind", "/", "/", ...special, ...(everything ? SYSTEM_FILES : []), ...OWN_DEVICES_AND_PROCESSES];
-    return { flags, descriptors: folders.descriptors, release };
+    // Mounts below them have to be made first.
+    const sealed = [
+      ...mounts.filter(({ access }) => access === "hidden" || access === "screened").map(({ path: folder }) => folder),
+    ].flatMap((folder) => (caller && folder === "/tmp" && opensTmp(policy) ? [] : ["--remount-ro", folder]));
+    const flags = ["--ro-bind", "/", "/", ...special, ...sealed, ...(everything ? SYSTEM_FILES : []), ...OWN_DEVICES_AND_PROCESSES];
+    return { flags, descriptors: held.descriptors, release };
   } catch (error) {
     release();
     throw error;
   }
 }
 
-/** Folders held open by descriptor, so that a link swapped in before the mount is made does not change what is mounted. */
-class OpenFolders {
+function opensTmp(policy: SandboxPolicy): boolean {
+  return policy.type === "workspace-write" && !policy.exclude_slash_tmp;
+}
+
+/** Folders and files held open by descriptor, so that a link swapped in before the mount is made does not change what is mounted. */
+class HeldPaths {
   readonly #byPath = new Map<string, number>();
 
   get descriptors(): number[] {
@@ -78,15 +96,38 @@ class OpenFolders {
   }
 
   /** Returns which of the descriptors it is. */
-  open(folder: string): number {
-    this.#byPath.set(folder, openFolder(folder));
-    return this.#byPath.size - 1;
+  openFolder(folder: string): number {
+    return this.#hold(folder, openFolder(folder));
+  }
+
+  /** What has gone, or has become a link, needs no mount: there is nothing left in its place that somebody relies on. */
+  openIfReal(file: string, mount: (index: number) => string[]): string[] {
+    const fd = openReal(file);
+    return fd === undefined ? [] : mount(this.#hold(file, fd));
   }
 
   close(): void {
     for (const fd of this.#byPath.values()) closeSync(fd);
     this.#byPath.clear();
   }
+
+  #hold(file: string, fd: number): number {
+    const index = this.#byPath.size;
+    this.#byPath.set(file, fd);
+    return index;
+  }
+}
+
+function openReal(file: string): number | undefined {
+  let fd: number;
+  try {
+    fd = openSync(file, O_PATH | constants.O_NOFOLLOW);
+  } catch {
+    return undefined;
+  }
+  if (!fstatSync(fd).isSymbolicLink() && readlinkSync(`/proc/self/fd/${fd}`) === file) return fd;
+  closeSync(fd);
+  return undefined;
 }
 
 function openFolder(folder: string): number {
@@ -102,8 +143,12 @@ function openFolder(folder: string): number {
   throw new RootRefused(moved);
 }
 
-/** A device on a mount without devices cannot be opened, and neither can a folder without permissions. */
-function hidingFlags(file: string): string[] {
-  const folder = lstatSync(file, { throwIfNoEntry: false })?.isDirectory();
-  return folder ? ["--perms", "0000", "--tmpfs", file, "--remount-ro", file] : ["--ro-bind", "/dev/null", file];
+/** The other entries of a folder, put back. No command can write the folder, so that nobody swaps them meanwhile. */
+function entriesBesides(without: readonly string[], folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true })
+    .filter(({ name }) => !without.includes(name))
+    .flatMap((entry) => {
+      const file = path.join(folder, entry.name);
+      return entry.isSymbolicLink() ? ["--symlink", readlinkSync(file), file] : ["--ro-bind-try", file, file];
+    });
 }

@@ -1,10 +1,12 @@
 import { commandEnvironment } from "../../../exec/environment.js";
-import { type CommandResult, runCommand } from "../../../exec/run.js";
+import type { Launch } from "../../../exec/launch.js";
+import { type CommandResult, type RunOptions, runCommand } from "../../../exec/run.js";
 import { allowsNetwork } from "../../../exec/sandbox/policy.js";
 import type { ThreadSettings } from "../../../threads/model.js";
 import type { OneOffCommand, OneOffResult } from "../../../threads/offers.js";
 import type { Machine } from "../tools/machine.js";
 import { secretVariables } from "../tools/secretVariables.js";
+import { OWN_TMP, ThreadFiles } from "../tools/threadFiles.js";
 
 /** Where a command runs that belongs to no thread. */
 export interface OneOffPlace {
@@ -14,21 +16,30 @@ export interface OneOffPlace {
 
 /** Nobody is asked: the command runs in the sandbox it names, or not at all. Rejects with the signal's reason once nothing of it lives any more. */
 export async function runOnce(
-  { argv, cwd, sandboxPolicy: policy, timeoutMs, check }: OneOffCommand,
+  { argv, cwd, sandboxPolicy: policy, timeoutMs, check, reach }: OneOffCommand,
   { machine, settings }: OneOffPlace,
   signal: AbortSignal,
 ): Promise<OneOffResult> {
   const sandbox = await machine.sandbox();
   signal.throwIfAborted();
-  const env = commandEnvironment(settings.shellEnvironment, machine.env, {
+  const files = new ThreadFiles({ cwd, sandboxPolicy: policy }, machine, { running: { reach } });
+  await files.lookAround();
+  const environment = commandEnvironment(settings.shellEnvironment, machine.env, {
     secrets: secretVariables(settings.provider),
     network: allowsNetwork(policy),
     sandbox: sandbox.backend,
   });
   check?.();
-  const result = await runCommand(sandbox.wrap(argv, { policy, workspace: cwd, cwd, env }), { timeoutMs, signal }).result;
+  const { guarded, caller } = files.confinement(policy);
+  const env = caller ? { ...environment, ...OWN_TMP } : environment;
+  const launch = () => sandbox.wrap(argv, { policy, workspace: cwd, cwd, env, guarded, caller });
+  const result = await runWith(launch, { timeoutMs, signal }).finally(() => files.close());
   if (result.ended === "cancelled") throw signal.reason;
   return { exitCode: result.exitCode, stdout: result.stdout, stderr: withOmission(result) };
+}
+
+async function runWith(launch: () => Launch, options: RunOptions): Promise<CommandResult> {
+  return await runCommand(launch(), options).result;
 }
 
 /** Output is kept up to a size, its beginning and its end. */

@@ -62,6 +62,7 @@ interface Where {
 
 async function* applyPatch(text: string, { cwd, warning }: Where, bench: Workbench, ctx: ToolContext): ToolRun {
   if (!bench.takesPatches) return { output: REVIEWING };
+  await bench.files.lookAround();
   let plan: PatchPlan;
   try {
     plan = await planPatch(parsePatch(text), { cwd });
@@ -107,7 +108,7 @@ async function* applyPlanned(plan: PatchPlan, bench: Workbench, ctx: ToolContext
 function assess(paths: readonly string[], bench: Workbench): "run" | "ask" | "reject" {
   const { approvalPolicy } = bench.settings;
   if (approvalPolicy === "untrusted") return paths.every((file) => bench.approved.has(file)) ? "run" : "ask";
-  if (approvalPolicy === "on-failure" || paths.every(bench.mayWrite)) return "run";
+  if (approvalPolicy === "on-failure" || paths.every(bench.files.mayWrite)) return "run";
   if (approvalPolicy === "never") return "reject";
   return paths.every((file) => bench.approved.has(file)) ? "run" : "ask";
 }
@@ -129,8 +130,8 @@ async function question(
     kind: "patch",
     callId: ctx.callId,
     changes,
-    staysInSandbox: paths.every(bench.mayWrite),
-    staysInWorkspace: paths.every(bench.isInWorkspace),
+    staysInSandbox: paths.every(bench.files.mayWrite),
+    staysInWorkspace: paths.every(bench.files.isInWorkspace),
     needsPerson: false,
     ...(reason === undefined ? {} : { reason }),
   });
@@ -158,7 +159,7 @@ async function* write(
   ctx: ToolContext,
 ): AsyncGenerator<readonly ThreadEvent[], PatchFailed | undefined> {
   ctx.signal.throwIfAborted();
-  const mayWrite = (file: string) => bench.mayWrite(file) || bench.approved.has(file) || approvedNow.includes(file);
+  const mayWrite = (file: string) => bench.files.mayWrite(file) || bench.approved.has(file) || approvedNow.includes(file);
   try {
     await applyPlan(plan, { mayWrite });
   } catch (error) {

@@ -1,8 +1,13 @@
+import { mkdirSync } from "node:fs";
 import path from "node:path";
 import type { LoginEnvironments } from "../../../exec/loginEnvironment.js";
 import type { WritablePlaces } from "../../../exec/outside/writablePlaces.js";
 import type { Sandbox } from "../../../exec/sandbox/backend.js";
+import type { HiddenPlace } from "../../../exec/sandbox/hiddenPlaces.js";
+import { resolvedAsFarAsPossible } from "../../../exec/sandbox/realPath.js";
+import { secretPlaces } from "../../../exec/sandbox/secretPlaces.js";
 import type { SandboxPolicy } from "../../../threads/model.js";
+import { TemporaryFolders } from "./temporaryFolders.js";
 
 export interface MachineOptions {
   readonly codexHome: string;
@@ -14,13 +19,18 @@ export interface MachineOptions {
   readonly sandboxBin?: string;
   /** Files of the server that no command may read. */
   readonly secretFiles?: readonly string[];
+  /** Real paths of what the server itself runs, which no command may write. */
+  readonly ownPrograms?: readonly string[];
 }
 
 /** What all threads of a process share to run commands: the sandbox that works here, and login environments. Each is loaded when first needed. */
 export class Machine {
   readonly env: NodeJS.ProcessEnv;
   readonly codexHome: string;
+  readonly ownPrograms: readonly string[];
   readonly #options: MachineOptions;
+  readonly #temporaryFolders: TemporaryFolders;
+  #hidden: readonly HiddenPlace[] | undefined;
   #sandbox: Promise<Sandbox> | undefined;
   #logins: LoginEnvironments | undefined;
 
@@ -28,6 +38,22 @@ export class Machine {
     this.#options = options;
     this.env = options.env;
     this.codexHome = options.codexHome;
+    this.ownPrograms = options.ownPrograms ?? [];
+    this.#temporaryFolders = new TemporaryFolders(options.codexHome);
+  }
+
+  /** What no command may read: CODEX_HOME, with credentials and everybody's threads, and where tokens and keys are. */
+  get hidden(): readonly HiddenPlace[] {
+    this.#hidden ??= this.#findHidden();
+    return this.#hidden;
+  }
+
+  makeTemporaryFolder(): string {
+    return this.#temporaryFolders.make();
+  }
+
+  removeTemporaryFolder(folder: string): void {
+    this.#temporaryFolders.remove(folder);
   }
 
   /** Tried out once, when first needed. */
@@ -53,13 +79,22 @@ export class Machine {
   }
 
   async #openSandbox(): Promise<Sandbox> {
-    const { codexHome, env, serverCwd, writable, sandboxBin, secretFiles = [] } = this.#options;
+    const { env, writable, sandboxBin } = this.#options;
     const { openSandbox } = await import("../../../exec/sandbox/backend.js");
     return openSandbox({
       env,
       writable,
-      hidden: [path.join(codexHome, "auth.json"), path.join(codexHome, "log"), ...secretFiles.map((file) => path.resolve(serverCwd, file))],
+      hidden: this.hidden,
+      ownPrograms: this.ownPrograms,
       ...(sandboxBin === undefined ? {} : { bin: sandboxBin }),
     });
+  }
+
+  /** A folder that is not there could not be hidden, and a command could make it. */
+  #findHidden(): HiddenPlace[] {
+    const { codexHome, env, serverCwd, secretFiles = [] } = this.#options;
+    mkdirSync(codexHome, { recursive: true, mode: 0o700 });
+    const secrets = secretFiles.flatMap((file) => secretPlaces(path.resolve(serverCwd, file), env));
+    return [{ folder: resolvedAsFarAsPossible(codexHome) }, ...secrets];
   }
 }

@@ -24,6 +24,8 @@ export interface Toolbox {
   /** What happened to the servers since it was last asked. */
   news(): readonly ThreadEvent[];
   beginTurn(turn: TurnContext, purpose: TurnPurpose): void;
+  /** What the user should know of what the turn made; asked at its end. */
+  leftBehind(): Promise<readonly ThreadEvent[]>;
   endTurn(): void;
   /** Everything the running turn's patches changed so far. */
   turnDiff(): string | undefined;
@@ -93,6 +95,11 @@ export class ThreadToolbox implements Toolbox {
     this.#parts.turns.running = undefined;
   }
 
+  async leftBehind(): Promise<readonly ThreadEvent[]> {
+    const names = (await this.#own?.bench.files.newNames()) ?? [];
+    return names.length === 0 ? [] : [{ type: "warning", message: reportOf(names) }];
+  }
+
   turnDiff(): string | undefined {
     return this.#own?.bench.turnDiff.text();
   }
@@ -102,7 +109,7 @@ export class ThreadToolbox implements Toolbox {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#own?.bench.sessions.endAll(), this.#parts.servers.close()]);
+    await Promise.all([this.#own?.bench.close(), this.#parts.servers.close()]);
   }
 
   async #ownTools(): Promise<OwnTools> {
@@ -111,6 +118,14 @@ export class ThreadToolbox implements Toolbox {
     this.#own ??= openOwnTools(settings, machine, turns);
     return this.#own;
   }
+}
+
+const MOST_NAMED = 10;
+
+function reportOf(names: readonly string[]): string {
+  const named = names.slice(0, MOST_NAMED).join(", ");
+  const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : "";
+  return `This turn created ${named}${more}: other programs (editors, shells, git) may run what is in there. Look at it before you use them in this folder.`;
 }
 
 function declarationsOf(tools: readonly DeclaredTool[]): Declaration[] {

@@ -1,26 +1,19 @@
 import { commandEnvironment, type Environment, withoutSecrets } from "../../../exec/environment.js";
-import { RootRefused } from "../../../exec/errors.js";
 import type { Launch } from "../../../exec/launch.js";
 import type { TruncationPolicy } from "../../../exec/modelOutput.js";
 import { TurnDiff } from "../../../exec/patch/turnDiff.js";
 import { loadRules } from "../../../exec/safety/rules.js";
 import { ThreadRules } from "../../../exec/safety/threadRules.js";
-import { enforceableRoots } from "../../../exec/sandbox/enforceableRoots.js";
-import { allowsNetwork, mayWrite, writableRoots } from "../../../exec/sandbox/policy.js";
+import { allowsNetwork } from "../../../exec/sandbox/policy.js";
 import { ExecSessions } from "../../../exec/session.js";
 import type { SandboxPolicy, ThreadSettings } from "../../../threads/model.js";
 import { truncationOf } from "../models.js";
 import type { Machine } from "./machine.js";
 import { secretVariables } from "./secretVariables.js";
+import { OWN_TMP, ThreadFiles } from "./threadFiles.js";
 import type { TurnSlot } from "./turnSlot.js";
 
 const FULL_ACCESS: SandboxPolicy = { type: "danger-full-access" };
-const WORKSPACE_ONLY: SandboxPolicy = {
-  type: "workspace-write",
-  network_access: false,
-  exclude_tmpdir_env_var: true,
-  exclude_slash_tmp: true,
-};
 
 /** What was allowed for the rest of a thread. */
 interface Allowances {
@@ -32,6 +25,7 @@ interface Allowances {
 /** Where one thread's tools work: its settings, what was allowed on it, and what its turn has changed so far. */
 export class Workbench {
   readonly sessions = new ExecSessions();
+  readonly files: ThreadFiles;
   readonly #allowances: Readonly<Record<"confined" | "free", Allowances>>;
   #turnDiff = new TurnDiff();
 
@@ -40,6 +34,7 @@ export class Workbench {
     readonly machine: Machine,
     private readonly turns: TurnSlot,
   ) {
+    this.files = new ThreadFiles(settings, machine, turns);
     const userRules = () => (settings.features["exec_policy"] === false ? [] : loadRules(machine.codexHome).rules);
     const nothingYet = (): Allowances => ({ rules: new ThreadRules(userRules), approved: new Set() });
     this.#allowances = { confined: nothingYet(), free: nothingYet() };
@@ -75,6 +70,12 @@ export class Workbench {
 
   beginTurn(): void {
     this.#turnDiff = new TurnDiff();
+    this.files.beginTurn();
+  }
+
+  async close(): Promise<void> {
+    await this.sessions.endAll();
+    this.files.close();
   }
 
   ruleWarnings(): readonly string[] {
@@ -85,22 +86,6 @@ export class Workbench {
     return truncationOf(this.settings);
   }
 
-  /** Whether a patch may write there, by the rules that hold for commands. Asked about real paths. */
-  readonly mayWrite = (realPath: string): boolean => this.#opens(this.settings.sandboxPolicy, realPath);
-
-  /** Whether a patch may write there in a thread whose sandbox opens its folder and nothing else. */
-  readonly isInWorkspace = (realPath: string): boolean => this.#opens(WORKSPACE_ONLY, realPath);
-
-  #opens(policy: SandboxPolicy, realPath: string): boolean {
-    try {
-      return mayWrite(enforceableRoots(writableRoots(policy, { workspace: this.settings.cwd, env: this.machine.env })), realPath);
-    } catch (error) {
-      // Where no command would run, nothing may be written without a question either.
-      if (error instanceof RootRefused) return false;
-      throw error;
-    }
-  }
-
   async isSandboxEnforced(): Promise<boolean> {
     return (await this.machine.sandbox()).backend !== "none";
   }
@@ -108,12 +93,16 @@ export class Workbench {
   /** A command ready to start, inside the thread's sandbox or, once that was decided, outside. */
   async launch(argv: readonly string[], { cwd, sandboxed, plainOutput = false }: LaunchOptions): Promise<Launch> {
     const sandbox = await this.machine.sandbox();
-    const { sandboxPolicy, cwd: workspace } = this.settings;
+    await this.files.lookAround();
+    const { sandboxPolicy } = this.settings;
     // Whatever was decided before, and by whom: this is the last door.
     const policy = sandboxed || this.confined ? sandboxPolicy : FULL_ACCESS;
-    const env = this.#environment(sandbox.backend, plainOutput);
-    const wrap = (words: readonly string[], environment: Environment) => sandbox.wrap(words, { policy, workspace, cwd, env: environment });
-    const login = isLoginShell(argv) ? await (await this.machine.logins()).of({ shell: argv[0], env, wrap }) : undefined;
+    const { workspace, guarded, caller } = this.files.confinement(policy);
+    const env = { ...this.#environment(sandbox.backend, plainOutput), ...(caller ? OWN_TMP : {}) };
+    const wrap = (words: readonly string[], environment: Environment) =>
+      sandbox.wrap(words, { policy, workspace, cwd, env: environment, guarded, caller });
+    const seenBy = caller ? "a caller" : "the user";
+    const login = isLoginShell(argv) ? await (await this.machine.logins()).of({ shell: argv[0], env, seenBy, wrap }) : undefined;
     if (login === undefined) return wrap(argv, env);
     // A profile may export the very keys that were kept from it.
     return wrap([argv[0] ?? "", "-c", ...argv.slice(2)], withoutSecrets(login, secretVariables(this.settings.provider)));

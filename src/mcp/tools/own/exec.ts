@@ -20,9 +20,10 @@ export function execTool(agent: Agent): ToolAction {
     const { command, cwd, sandbox, timeoutMs = DEFAULT_TIMEOUT_MS } = parseArguments(args, ARGUMENTS);
     if (!command[0]) throw new InvalidArguments("`command` must begin with a program.");
     const settings = agent.settingsFor({ cwd, sandbox }, call.caller);
-    const check = () => agent.limitsOf(call.caller)?.check(settings);
+    const limits = agent.limitsOf(call.caller);
+    const check = () => limits?.check(settings);
     check();
-    const asked = { argv: command, cwd: settings.cwd, sandboxPolicy: settings.sandboxPolicy, timeoutMs, check };
+    const asked = { argv: command, cwd: settings.cwd, sandboxPolicy: settings.sandboxPolicy, timeoutMs, check, reach: limits?.reach };
     const patience = { ms: timeoutMs + AROUND_MS, stopMs: STOP_MS };
     const result = await within(patience, call, (signal) => offersOf(agent).runOnce(asked, signal));
     return answer(toRead(result), { ...result });

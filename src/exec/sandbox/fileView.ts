@@ -1,0 +1,79 @@
+import { RootRefused } from "../errors.js";
+import { SYSTEM_FOLDERS } from "../outside/systemPrograms.js";
+import type { Confinement } from "./confinement.js";
+import { enforceableRoots } from "./enforceableRoots.js";
+import { type HiddenPlace, isVisible, type VisibleFiles } from "./hiddenPlaces.js";
+import { isInside } from "./paths.js";
+import { mayWrite, type WritableRoot, writableRoots } from "./policy.js";
+import { isThere, resolvedAsFarAsPossible } from "./realPath.js";
+
+/** One policy for all that touches files for a thread: its commands, its patches, and what the server reads for it. */
+export interface FileView extends VisibleFiles {
+  readonly roots: readonly WritableRoot[];
+}
+
+/** Throws `RootRefused` where mounts cannot enforce the policy. */
+export function fileView(confinement: Confinement): FileView {
+  const { guarded, ownPrograms } = confinement;
+  const roots = rootsOf(confinement, [...systemFolders(), ...ownPrograms, ...guarded]);
+  const open = enforceableRoots(roots).filter((root) => isOpenable(root, confinement));
+  return { roots: open, ...visibleFiles(confinement, open) };
+}
+
+/** Whether a file may be read for the thread, by its real path. Answers also where no command could run. */
+export function mayReadFor(confinement: Confinement): (realPath: string) => boolean {
+  const files = visibleFiles(confinement, rootsOf(confinement, []));
+  return (realPath) => isVisible(files, realPath);
+}
+
+/** Whether a patch may write a file, by its real path. */
+export function mayWriteFor(confinement: Confinement): (realPath: string) => boolean {
+  try {
+    const view = fileView(confinement);
+    return (realPath) => mayWrite(view.roots, realPath) && isVisible(view, realPath);
+  } catch (error) {
+    // Where no command would run, nothing may be written without a question either.
+    if (error instanceof RootRefused) return () => false;
+    throw error;
+  }
+}
+
+function rootsOf({ policy, workspace, serverEnv, caller }: Confinement, kept: readonly string[]): WritableRoot[] {
+  return writableRoots(policy, { workspace, env: serverEnv, kept, sharesTmp: caller === undefined });
+}
+
+function visibleFiles({ policy, workspace, hidden, caller }: Confinement, roots: readonly WritableRoot[]): VisibleFiles {
+  if (policy.type === "danger-full-access") return { hidden: [], shown: [] };
+  const asked = roots.filter(({ temporary }) => !temporary).map(({ root }) => root);
+  const writable = roots.map(({ root }) => root);
+  return {
+    hidden: [...hidden, ...(caller?.hidden ?? [])].map((place) => wholeIfWritable(place, writable)),
+    shown: [resolvedAsFarAsPossible(workspace), ...asked, ...(caller?.shown ?? [])],
+  };
+}
+
+/** Whoever may write the folder around a secret could swap what is put back beside it. */
+function wholeIfWritable(place: HiddenPlace, writable: readonly string[]): HiddenPlace {
+  return place.names !== undefined && writable.some((root) => isInside(place.folder, root)) ? { folder: place.folder } : place;
+}
+
+/** Folders of the server and the system are never opened: a temporary one is left out, for one that was asked for nothing runs. */
+function isOpenable({ root, given, temporary }: WritableRoot, { policy, hidden, ownPrograms }: Confinement): boolean {
+  if (policy.type === "danger-full-access") return true;
+  const owned =
+    hidden.find(({ folder }) => folder === root)?.folder ?? [...ownPrograms, ...systemFolders()].find((place) => isInside(root, place));
+  if (owned === undefined) return true;
+  if (temporary) return false;
+  throw new RootRefused(
+    `The command was not run: ${given} cannot be opened to commands, because ${owned} belongs to this server or to the system. ` +
+      "Use another folder, or danger-full-access.",
+  );
+}
+
+let known: readonly string[] | undefined;
+
+/** By their real paths: on most machines some are links to others. */
+function systemFolders(): readonly string[] {
+  known ??= [...new Set(SYSTEM_FOLDERS.filter(isThere).map(resolvedAsFarAsPossible))];
+  return known;
+}

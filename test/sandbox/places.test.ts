@@ -1,0 +1,252 @@
+import { randomUUID } from "node:crypto";
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { RootRefused } from "../../src/exec/errors.js";
+import { WritablePlaces } from "../../src/exec/outside/writablePlaces.js";
+import { runCommand } from "../../src/exec/run.js";
+import { openSandbox, type SandboxOptions, type WrapOptions } from "../../src/exec/sandbox/backend.js";
+import { callerView } from "../../src/exec/sandbox/callerView.js";
+import { findGuardedNames } from "../../src/exec/sandbox/guardedNames.js";
+import { secretPlaces } from "../../src/exec/sandbox/secretPlaces.js";
+import type { SandboxPolicy } from "../../src/threads/model.js";
+import { sandbox as found } from "./available.js";
+
+const NOTHING_ELSE = { type: "workspace-write", network_access: false, exclude_slash_tmp: true, exclude_tmpdir_env_var: true } as const;
+const WITH_TMP: SandboxPolicy = { type: "workspace-write", network_access: false, exclude_slash_tmp: false, exclude_tmpdir_env_var: false };
+const FULL: SandboxPolicy = { type: "danger-full-access" };
+const SECRET = "top-secret";
+
+let home: string;
+let workspace: string;
+beforeEach(() => {
+  home = realpathSync(mkdtempSync(path.join(tmpdir(), "places-")));
+  workspace = folder("work");
+});
+afterEach(() => rmSync(home, { recursive: true, force: true }));
+
+function folder(...steps: string[]): string {
+  const made = path.join(home, ...steps);
+  mkdirSync(made, { recursive: true });
+  return made;
+}
+
+function file(text: string, ...steps: string[]): string {
+  const made = path.join(home, ...steps);
+  mkdirSync(path.dirname(made), { recursive: true });
+  writeFileSync(made, text);
+  return made;
+}
+
+interface Situation extends Partial<Omit<WrapOptions, "env" | "cwd">>, Pick<SandboxOptions, "hidden" | "ownPrograms"> {
+  readonly env?: Record<string, string>;
+}
+
+/** What a script prints, inside the sandbox and without one: an attempt that fails in both shows nothing. */
+async function play(script: string, situation: Situation = {}): Promise<string> {
+  const { hidden = [], ownPrograms = [], policy = NOTHING_ELSE, env = {}, ...rest } = situation;
+  const sandbox = await openSandbox({ env: { ...process.env, ...env }, writable: new WritablePlaces([]), hidden, ownPrograms });
+  const place = { policy, workspace, cwd: rest.workspace ?? workspace, env: { PATH: process.env["PATH"] ?? "", HOME: home }, ...rest };
+  try {
+    const { stdout } = await runCommand(sandbox.wrap(["bash", "-c", script], place), { timeoutMs: 20_000 }).result;
+    return stdout.trim();
+  } finally {
+    sandbox.close();
+  }
+}
+
+async function bothWays(script: string, situation: Situation = {}): Promise<{ readonly confined: string; readonly free: string }> {
+  return { confined: await play(script, situation), free: await play(script, { policy: FULL }) };
+}
+
+const HELD = { confined: "", free: "ESCAPED" };
+
+describe.skipIf(found.backend !== "bubblewrap")("places that no command reaches", () => {
+  it.each([
+    ["in the shared temporary folder", () => folder("codex-home"), {}],
+    ["in $TMPDIR", () => folder("tmpdir/codex-home"), { TMPDIR: "tmpdir" }],
+    ["in the workspace, whatever its name", () => folder("work/deep/settings"), {}],
+  ])("a folder of the server %s is neither read nor written", async (_, make, env) => {
+    const codexHome = make();
+    file(SECRET, path.relative(home, codexHome), "auth.json");
+    const situation = {
+      policy: WITH_TMP,
+      hidden: [{ folder: codexHome }],
+      env: Object.fromEntries(Object.entries(env).map(([name, value]) => [name, path.join(home, value)])),
+    };
+    expect(await bothWays(`cat ${codexHome}/auth.json >/dev/null && echo ESCAPED`, situation)).toEqual(HELD);
+    const write = `echo '[mcp_servers.x]' > ${codexHome}/config.toml && echo ESCAPED`;
+    expect(await play(write, situation)).toBe("");
+    expect(await play(`mv ${path.dirname(codexHome)} ${home}/moved && echo ESCAPED`, situation)).toBe("");
+    expect(existsSync(path.join(codexHome, "config.toml"))).toBe(false);
+  });
+
+  it("what comes to be in a hidden folder while a command runs is not seen by it", async () => {
+    const codexHome = folder("codex-home");
+    const script = `touch started; until [ -e go ]; do sleep 0.01; done; cat ${codexHome}/auth.json ${codexHome}/archived_sessions/x 2>/dev/null; echo looked`;
+    const running = play(script, { hidden: [{ folder: codexHome }] });
+    await until(() => existsSync(path.join(workspace, "started")));
+    file(SECRET, "codex-home/auth.json");
+    file(SECRET, "codex-home/archived_sessions/x");
+    file("", "work/go");
+    expect(await running).toBe("looked");
+  });
+
+  it.each([
+    ["a folder of its own", "tokens.d/tokens", {}],
+    ["a folder that people and programs use", "tokens", {}],
+    ["a folder that links to what is swapped", "k8s/tokens", { linked: true }],
+  ])("a token file in %s stays hidden when it is replaced", async (_, name, { linked = false }: { linked?: boolean }) => {
+    if (linked) {
+      file(SECRET, "k8s/..old/tokens");
+      symlinkSync("..old", path.join(home, "k8s/..data"));
+      symlinkSync("..data/tokens", path.join(home, name));
+    } else file(SECRET, name);
+    file("for everybody", "beside");
+    const tokens = path.join(home, name);
+    const script = `cat ${tokens} 2>/dev/null; touch started; until [ -e go ]; do sleep 0.01; done; cat ${tokens} 2>/dev/null; cat ../beside`;
+    const running = play(script, { hidden: secretPlaces(tokens, { HOME: home, PATH: "" }) });
+    await until(() => existsSync(path.join(workspace, "started")));
+    if (linked) {
+      file(SECRET, "k8s/..new/tokens");
+      symlinkSync("..new", path.join(home, "k8s/..data.new"));
+      renameSync(path.join(home, "k8s/..data.new"), path.join(home, "k8s/..data"));
+    } else renameSync(file(SECRET, `${name}.new`), tokens);
+    file("", "work/go");
+    expect(await running).toBe("for everybody");
+  });
+
+  it("programs of the server stay as they are, though they lie in the workspace", async () => {
+    const program = file("the program", "work/node_modules/codex-mcpd/dist/main.js");
+    const node = file("the runtime", "work/tools/node");
+    const situation = { ownPrograms: [path.dirname(program), node] };
+    const attempts = [
+      `echo x > ${program}`,
+      `echo x > ${node}`,
+      `touch ${path.dirname(program)}/new.js`,
+      "mv node_modules other",
+      "rm -f tools/node",
+    ];
+    for (const attempt of attempts) expect(await play(`${attempt} && echo ESCAPED`, situation), attempt).toBe("");
+    expect(await play(`cat ${program} ${node}; echo x > node_modules/codex-mcpd/other && echo written`, situation)).toBe(
+      "the programthe runtimewritten",
+    );
+  });
+
+  it("a workspace in a hidden folder works, and the rest of it stays hidden", async () => {
+    const codexHome = folder("codex-home");
+    file(SECRET, "codex-home/auth.json");
+    const inside = folder("codex-home/worktrees/w");
+    const situation = { workspace: inside, hidden: [{ folder: codexHome }] };
+    expect(await play(`echo x > made && cat made ../../auth.json 2>/dev/null; ls ..`, situation)).toBe("x\nw");
+    expect(await play(`cat made ../../auth.json 2>/dev/null`, { ...situation, policy: { type: "read-only" } })).toBe("x");
+  });
+
+  it("the server's own folder is never the workspace", async () => {
+    await expect(play("true", { hidden: [{ folder: workspace }] })).rejects.toThrow(RootRefused);
+    await expect(play("true", { workspace: "/usr/bin" })).rejects.toThrow(RootRefused);
+  });
+
+  it("with everything opened, folders of the system stay as they are", async () => {
+    const name = `planted-${randomUUID()}`;
+    expect(await play(`echo x > /usr/bin/${name} && echo ESCAPED; echo x > ${workspace}/made && echo written`, { workspace: "/" })).toBe(
+      "written",
+    );
+  });
+});
+
+describe.skipIf(found.backend !== "bubblewrap")("names that other programs run", () => {
+  it("are read-only where they exist, nested ones too, and can be made where they do not", async () => {
+    file("{}", "work/.mcp.json");
+    file("{}", "work/packages/a/.vscode/tasks.json");
+    file("[core]", "work/vendor/lib/.git/config");
+    file("ref: refs/heads/main", "work/vendor/lib/.git/HEAD");
+    folder("work/vendor/lib/.git/hooks");
+    file("[core]", "work/.git/config");
+    const guarded = await findGuardedNames(workspace);
+    expect(guarded.map((name) => path.relative(workspace, name)).sort()).toEqual([
+      ".mcp.json",
+      "packages/a/.vscode",
+      "vendor/lib/.git/config",
+      "vendor/lib/.git/hooks",
+    ]);
+    const attempts = [
+      "echo x > .mcp.json",
+      "rm -f .mcp.json",
+      "mv packages/a/.vscode x",
+      "mv packages other",
+      "echo x > packages/a/.vscode/tasks.json",
+      "echo x > vendor/lib/.git/config",
+      "echo x > vendor/lib/.git/hooks/pre-commit",
+      "mv vendor/lib/.git x",
+      "mv vendor/lib x",
+    ];
+    for (const attempt of attempts) expect(await play(`${attempt} && echo ESCAPED`, { guarded }), attempt).toBe("");
+    expect(await play("mkdir .vscode && echo x > .vscode/tasks.json && echo x > vendor/lib/.git/index && echo made", { guarded })).toBe(
+      "made",
+    );
+  });
+
+  it("are found within bounds, and never through links", async () => {
+    for (let at = 0; at < 80; at++) file("x", `work/p${at}/.envrc`);
+    file("x", "elsewhere/.envrc");
+    symlinkSync(path.join(home, "elsewhere"), path.join(workspace, "a-link"));
+    symlinkSync(path.join(home, "elsewhere/.envrc"), path.join(workspace, ".envrc"));
+    file("x", "work/node_modules/pkg/.envrc");
+    const guarded = await findGuardedNames(workspace);
+    expect([guarded.length, guarded.filter((name) => !/\/work\/p\d+\/\.envrc$/.test(name))]).toEqual([64, []]);
+  });
+
+  it("that became a link meanwhile open nothing that is hidden", async () => {
+    const codexHome = folder("codex-home");
+    file(SECRET, "codex-home/auth.json");
+    symlinkSync(codexHome, path.join(workspace, ".vscode"));
+    const situation = { guarded: [path.join(workspace, ".vscode")], hidden: [{ folder: codexHome }] };
+    expect(await play("cat .vscode/auth.json 2>/dev/null; echo looked", situation)).toBe("looked");
+  });
+});
+
+describe.skipIf(found.backend !== "bubblewrap")("a caller over the network", () => {
+  function asCaller(folders: readonly string[], foreign: readonly string[] = []): Situation {
+    const env = { HOME: path.join(home, "user"), PATH: `${home}/user/.cargo/bin:/usr/bin:/bin` };
+    return { policy: WITH_TMP, env, caller: callerView({ folders, foreign, env, tmp: folder("own-tmp") }) };
+  }
+
+  it("sees of the home folder only its own folders, tools on the path and git's configuration", async () => {
+    const mine = folder("user/projects/mine");
+    for (const name of [".ssh/id", ".cargo/credentials.toml", "projects/other/x", ".netrc"]) file(SECRET, "user", name);
+    file("tool", "user/.cargo/bin/tool");
+    file("[user]", "user/.gitconfig");
+    const look = `cd ${home}/user; cat .ssh/id .cargo/credentials.toml projects/other/x .netrc 2>/dev/null; cat .cargo/bin/tool .gitconfig; ls -A . projects`;
+    const situation = { ...asCaller([mine]), workspace: mine };
+    expect(await play(`echo x > made; ${look}`, situation)).toBe("tool[user].:\n.cargo\n.gitconfig\nprojects\n\nprojects:\nmine");
+    expect(await play("cat made; touch no || echo read-only", { ...situation, policy: { type: "read-only" } })).toBe("x\nread-only");
+  });
+
+  it("does not see the folders of other callers", async () => {
+    const [mine, other] = [folder("roots/mine"), folder("roots/other")];
+    file(SECRET, "roots/other/x");
+    expect(await play(`cat ${other}/x 2>/dev/null; echo looked`, { ...asCaller([mine], [other]), workspace: mine })).toBe("looked");
+  });
+
+  it("has a /tmp of its own, which its next command finds again", async () => {
+    const secret = path.join(tmpdir(), `places-${randomUUID()}`);
+    writeFileSync(secret, SECRET);
+    try {
+      const situation = { ...asCaller([workspace]) };
+      expect(await play(`cat ${secret} 2>/dev/null; echo mine > /tmp/note; pwd; echo x > made`, situation)).toBe(workspace);
+      expect(await play("cat /tmp/note made", situation)).toBe("mine\nx");
+      expect(
+        await play("cat /tmp/note; echo x > /tmp/note 2>/dev/null || echo read-only", { ...situation, policy: { type: "read-only" } }),
+      ).toBe("mine\nread-only");
+      expect(existsSync("/tmp/note")).toBe(false);
+    } finally {
+      rmSync(secret);
+    }
+  });
+});
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));
+}
