@@ -1,0 +1,114 @@
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { WritablePlaces } from "../../../exec/outside/writablePlaces.js";
+import type { Reach } from "../../../threads/limits.js";
+import type { SandboxPolicy } from "../../../threads/model.js";
+import { Machine } from "./machine.js";
+import { ThreadFiles } from "./threadFiles.js";
+
+const WORKSPACE_WRITE: SandboxPolicy = {
+  type: "workspace-write",
+  network_access: false,
+  exclude_slash_tmp: true,
+  exclude_tmpdir_env_var: true,
+};
+
+let home: string;
+let workspace: string;
+beforeEach(() => {
+  home = realpathSync(mkdtempSync(path.join(tmpdir(), "thread-files-")));
+  workspace = path.join(home, "work");
+  mkdirSync(workspace);
+});
+afterEach(() => rmSync(home, { recursive: true, force: true }));
+
+function make(...steps: string[]): string {
+  const file = path.join(home, ...steps);
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(file, "");
+  return file;
+}
+
+function filesOf({ policy = WORKSPACE_WRITE, reach }: { policy?: SandboxPolicy; reach?: Reach } = {}): ThreadFiles {
+  const codexHome = path.join(home, "codex-home");
+  const machine = new Machine({
+    codexHome,
+    env: { HOME: path.join(home, "user"), PATH: "/usr/bin" },
+    serverCwd: workspace,
+    writable: new WritablePlaces([]),
+    secretFiles: [path.join(home, "tokens.d/tokens")],
+    ownPrograms: [path.join(workspace, "node_modules/codex-mcpd/dist")],
+  });
+  return new ThreadFiles({ cwd: workspace, sandboxPolicy: policy }, machine, { running: { reach } });
+}
+
+it("a patch may write what commands may, and nothing that is hidden, protected or run by other programs", async () => {
+  const existing = [
+    make("work/.vscode/tasks.json"),
+    make("work/sub/.git/hooks/pre-commit"),
+    make("work/node_modules/codex-mcpd/dist/main.js"),
+  ];
+  const files = filesOf();
+  await files.lookAround();
+  const forbidden = [...existing, path.join(workspace, ".git/config"), path.join(home, "codex-home/config.toml"), path.join(home, "other")];
+  expect(forbidden.filter(files.mayWrite)).toEqual([]);
+  const allowed = [path.join(workspace, "a.txt"), path.join(workspace, ".envrc"), path.join(workspace, "sub/.vscode/x")];
+  expect(allowed.filter(files.mayWrite)).toEqual(allowed);
+});
+
+it("what a turn makes is told once, and stays usable to the turns after it; what others make is not", async () => {
+  const files = filesOf();
+  await files.lookAround();
+  const own = make("work/.envrc");
+  expect([await files.newNames(), await files.newNames()]).toEqual([[own], []]);
+  const others = make("work/sub/.envrc");
+  files.beginTurn();
+  await files.lookAround();
+  expect([own, others].map(files.mayWrite)).toEqual([true, false]);
+  expect(await files.newNames()).toEqual([]);
+});
+
+it("nothing is looked for where nothing can be written, and nothing is told of a turn that touched no files", async () => {
+  const files = filesOf({ policy: { type: "read-only" } });
+  await files.lookAround();
+  make("work/.envrc");
+  expect([await files.newNames(), await filesOf().newNames()]).toEqual([[], []]);
+});
+
+it("the server reads for a thread what its commands could read, and nothing that the kernel makes up", () => {
+  const { mayRead } = filesOf({ policy: { type: "read-only" } });
+  const readable = [path.join(home, "other"), path.join(workspace, "a"), "/etc/passwd"];
+  expect(readable.filter(mayRead)).toEqual(readable);
+  const secret = [
+    path.join(home, "codex-home/auth.json"),
+    path.join(home, "tokens.d/tokens"),
+    "/proc/self/environ",
+    "/sys/kernel",
+    "/dev/zero",
+  ];
+  expect(secret.filter(mayRead)).toEqual([]);
+});
+
+it("with full access a patch reads and writes what commands could, but nothing that the kernel makes up", () => {
+  const { mayRead, mayWrite } = filesOf({ policy: { type: "danger-full-access" } });
+  const file = path.join(home, "codex-home/config.toml");
+  expect([mayRead(file), mayWrite(file), mayRead("/proc/self/environ"), mayWrite("/proc/self/mem")]).toEqual([true, true, false, false]);
+});
+
+it("a caller reads its own folders and not the home folder, temporary files or the folders of others", () => {
+  const reach = { folders: [workspace], foreign: [path.join(home, "bob")] };
+  mkdirSync(path.join(home, "user"));
+  const { mayRead, mayWrite } = filesOf({ reach });
+  const secret = [path.join(home, "user/.ssh/id"), "/tmp/x", "/var/tmp/x", path.join(home, "bob/x")];
+  expect([secret.filter(mayRead), secret.filter(mayWrite), mayRead(path.join(workspace, "a"))]).toEqual([[], [], true]);
+});
+
+it("a caller's temporary folder lies where nobody sees it, and goes with the thread", () => {
+  const files = filesOf({ reach: { folders: [workspace] } });
+  const { tmp = "" } = files.caller() ?? {};
+  expect([path.dirname(tmp), existsSync(tmp), files.caller()?.tmp]).toEqual([path.join(home, "codex-home/mcp-server/tmp"), true, tmp]);
+  files.close();
+  expect(existsSync(tmp)).toBe(false);
+});
