@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
@@ -187,8 +188,8 @@ describe.skipIf(isMissing)("an approval by the calling principal never reaches b
     ["a patch outside the roots, tried first", "on-failure", "!patch OUT hello"],
   ] as const)("%s is refused, and the model is told why", async ([, policy, line]) => {
     await using agent = new MemoryAgent();
-    await using elsewhere = new MemoryAgent();
-    const out = path.join(elsewhere.folder, "out.txt");
+    // Not in a temporary folder: the caller has one of its own in its place.
+    const out = `/opt/out-${randomUUID()}.txt`;
     await using alice = await askable(agent);
     const asked = alice.answerQuestions({ decision: "approved" });
     // Temporary folders are within the sandbox unless excluded, and this test's are temporary.

@@ -67,7 +67,7 @@ export function openAgent(options: AgentOptions): OpenAgent {
     threads,
     approvals: { desk, fallback: options.approvalFallback, emptyForms },
     access,
-    limitsOf: (caller) => caller && ceilings().limits,
+    limitsOf: (caller) => caller && ceilings().limitsOf(caller),
     settingsFor(asked, caller) {
       if (caller) ceilings().checkConfig(asked.config ?? {});
       const resolved = noted({ ...settings.forNewThread(asked), ...stated(asked) });

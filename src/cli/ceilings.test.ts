@@ -3,9 +3,12 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { settingsIn, tempHome } from "../../test/support/rollouts.js";
 import { createSettingsResolver } from "../config/resolve.js";
+import type { Caller, Principal } from "../mcp/caller.js";
 import { AboveCeiling } from "../mcp/ceilings/errors.js";
 import { type CeilingFlags, checkCeilings, openCeilings } from "./ceilings.js";
 import { UsageError } from "./flagValues.js";
+
+const BOB: Caller = { principal: "bob" as Principal, operator: false };
 
 /** The ceilings of a server that was started in `serverCwd`. */
 function ceilingsIn(serverCwd: string, flags: CeilingFlags, cliNamed: { readonly cwd?: string } = {}) {
@@ -14,9 +17,9 @@ function ceilingsIn(serverCwd: string, flags: CeilingFlags, cliNamed: { readonly
   return openCeilings(flags, { serverCwd, codexHome, settings });
 }
 
-function isAllowed({ limits }: ReturnType<typeof openCeilings>, cwd: string): boolean {
+function isAllowed(ceilings: ReturnType<typeof openCeilings>, cwd: string): boolean {
   try {
-    limits.check(settingsIn(cwd));
+    ceilings.limitsOf(BOB).check(settingsIn(cwd));
     return true;
   } catch (error) {
     expect(error).toBeInstanceOf(AboveCeiling);
@@ -100,6 +103,36 @@ describe("threads may work", () => {
     const ceilings = ceilingsIn(home.path, { allowRoots: ["link"] });
     const real = path.join(realpathSync(home.path), "real");
     expect([isAllowed(ceilings, path.join(home.path, "link")), isAllowed(ceilings, real)]).toEqual([true, true]);
+  });
+});
+
+describe("callers that were given folders of their own", () => {
+  it("work in these, whatever the others may, and see nothing of theirs", () => {
+    using home = tempHome();
+    const place = realpathSync(home.path);
+    const [mine, other, shared, docs] = ["mine", "other", "shared", "docs"].map((name) => path.join(place, name)) as [
+      string,
+      string,
+      string,
+      string,
+    ];
+    for (const folder of [mine, other, shared, docs]) mkdirSync(folder);
+    const ceilings = ceilingsIn(home.path, { allowRoots: ["shared"], readRoots: ["docs"], givenRoots: () => [mine, other, "/missing"] });
+    const limits = ceilings.limitsOf({ ...BOB, roots: [mine] });
+    expect(() => limits.check(settingsIn(mine))).not.toThrow();
+    expect(() => limits.check(settingsIn(shared))).toThrow(AboveCeiling);
+    expect(limits.reach).toEqual({ folders: [mine, docs], foreign: [shared, other] });
+    expect(ceilings.limitsOf(BOB).reach).toEqual({ folders: [shared, docs], foreign: [mine, other] });
+  });
+
+  it("the server's own user and operators read what the user may", () => {
+    using home = tempHome();
+    const ceilings = ceilingsIn(home.path, {});
+    const reaches = [
+      { ...BOB, operator: true },
+      { ...BOB, principal: "local" as Principal },
+    ].map((caller) => ceilings.limitsOf(caller).reach);
+    expect(reaches).toEqual([{ folders: undefined }, { folders: undefined }]);
   });
 });
 

@@ -3,10 +3,11 @@ import path from "node:path";
 import { isForbidden, refusedKeys } from "../config/callKeys.js";
 import { parseKeyPath } from "../config/overrides.js";
 import type { SettingsResolver } from "../config/resolve.js";
+import type { Caller } from "../mcp/caller.js";
 import { AboveCeiling } from "../mcp/ceilings/errors.js";
 import { turnLimits } from "../mcp/ceilings/turnLimits.js";
 import { whereItLeads } from "../mcp/ceilings/whereItLeads.js";
-import type { TurnLimits } from "../threads/limits.js";
+import type { Reach, TurnLimits } from "../threads/limits.js";
 import type { SandboxMode } from "../threads/model.js";
 import { UsageError } from "./flagValues.js";
 
@@ -15,6 +16,10 @@ export interface CeilingFlags {
   readonly maxSandbox?: SandboxMode | undefined;
   readonly allowRoots?: readonly string[] | undefined;
   readonly allowConfig?: readonly string[] | undefined;
+  /** `--read-root`: what every caller may read beside its own folders. */
+  readonly readRoots?: readonly string[] | undefined;
+  /** The folders that single callers were given, all of them. Asked anew for each turn: tokens change. */
+  readonly givenRoots?: (() => readonly string[]) | undefined;
 }
 
 export interface CeilingSurroundings {
@@ -25,7 +30,7 @@ export interface CeilingSurroundings {
 
 /** What network callers may not go beyond. */
 export interface CallerCeilings {
-  readonly limits: TurnLimits;
+  limitsOf(caller: Caller): TurnLimits;
   /** Throws `AboveCeiling` when a call's `config` names what it may not. */
   checkConfig(config: Readonly<Record<string, unknown>>): void;
 }
@@ -34,20 +39,32 @@ export interface CallerCeilings {
 export function checkCeilings(flags: CeilingFlags, { serverCwd, loopback }: { serverCwd: string; loopback: boolean }): void {
   if (!loopback && !flags.allowRoots?.length)
     throw new UsageError("--allow-root is needed to listen beyond loopback: name the folders that callers may work in");
-  allowedRoots(flags.allowRoots ?? [], serverCwd);
+  allowedRoots(flags.allowRoots ?? [], { serverCwd, flag: "--allow-root" });
+  allowedRoots(flags.readRoots ?? [], { serverCwd, flag: "--read-root" });
   allowedKeys(flags.allowConfig ?? []);
 }
 
 export function openCeilings(flags: CeilingFlags, { serverCwd, codexHome, settings }: CeilingSurroundings): CallerCeilings {
-  const roots = flags.allowRoots?.length ? flags.allowRoots : [settings.forNewThread({}).cwd];
+  const given = flags.allowRoots?.length ? flags.allowRoots : [settings.forNewThread({}).cwd];
+  const everybodys = allowedRoots(given, { serverCwd, flag: "--allow-root" });
+  const readRoots = allowedRoots(flags.readRoots ?? [], { serverCwd, flag: "--read-root" });
   const added = allowedKeys(flags.allowConfig ?? []);
+  const reachOf = (caller: Caller, roots: readonly string[]): Reach => {
+    if (actsForTheUser(caller)) return { folders: undefined };
+    const others = [...everybodys, ...realFolders(flags.givenRoots?.() ?? [])];
+    return { folders: [...roots, ...readRoots], foreign: others.filter((folder) => !roots.includes(folder)) };
+  };
   return {
-    limits: turnLimits({
-      maxSandbox: flags.maxSandbox ?? "workspace-write",
-      roots: allowedRoots(roots, serverCwd),
-      ownFiles: whereItLeads(codexHome) ?? codexHome,
-      configured: () => settings.forNewThread({ sandbox: "workspace-write" }).sandboxPolicy,
-    }),
+    limitsOf(caller) {
+      const roots = caller.roots === undefined ? everybodys : realFolders(caller.roots);
+      return turnLimits({
+        maxSandbox: flags.maxSandbox ?? "workspace-write",
+        roots,
+        reach: reachOf(caller, roots),
+        ownFiles: whereItLeads(codexHome) ?? codexHome,
+        configured: () => settings.forNewThread({ sandbox: "workspace-write" }).sandboxPolicy,
+      });
+    },
     checkConfig(config) {
       const refused = refusedKeys(config, added);
       if (refused.length > 0) throw new AboveCeiling(complaintAbout(refused));
@@ -55,14 +72,27 @@ export function openCeilings(flags: CeilingFlags, { serverCwd, codexHome, settin
   };
 }
 
+/** The server's own user, and whoever may do everything, read what the user may; others share the machine with them. */
+function actsForTheUser({ principal, operator }: Caller): boolean {
+  return operator || principal === "local";
+}
+
 /** Real paths, found once: a root is a place, not a name that may lead elsewhere later. */
-function allowedRoots(given: readonly string[], serverCwd: string): string[] {
+function allowedRoots(given: readonly string[], { serverCwd, flag }: { serverCwd: string; flag: string }): string[] {
   return given.map((root) => {
-    const real = whereItLeads(path.resolve(serverCwd, root));
-    if (real === undefined || !statSync(real, { throwIfNoEntry: false })?.isDirectory())
-      throw new UsageError(`--allow-root ${root}: there is no such folder`);
+    const real = realFolder(path.resolve(serverCwd, root));
+    if (real === undefined) throw new UsageError(`${flag} ${root}: there is no such folder`);
     return real;
   });
+}
+
+function realFolders(given: readonly string[]): string[] {
+  return given.flatMap((root) => realFolder(root) ?? []);
+}
+
+function realFolder(folder: string): string | undefined {
+  const real = whereItLeads(folder);
+  return real !== undefined && statSync(real, { throwIfNoEntry: false })?.isDirectory() ? real : undefined;
 }
 
 function allowedKeys(given: readonly string[]): string[][] {

@@ -11,6 +11,8 @@ export interface Caller {
   readonly principal: Principal;
   /** May see what belongs to others. */
   readonly operator: boolean;
+  /** The folders it may work in, where they are its own: absolute, as they were written. */
+  readonly roots?: readonly string[] | undefined;
 }
 
 export interface SessionCaller extends Caller {

@@ -25,6 +25,7 @@ function complaintAbout(settings: Partial<ThreadSettings>, ceilings: Partial<Cei
     roots: [path.join(place, "allowed")],
     ownFiles: path.join(place, "codex-home"),
     configured: () => WORKSPACE,
+    reach: { folders: undefined },
     ...ceilings,
   });
   try {
@@ -35,6 +36,14 @@ function complaintAbout(settings: Partial<ThreadSettings>, ceilings: Partial<Cei
     throw error;
   }
 }
+
+it.for(["allowed/.git", "allowed/.git/hooks", "allowed/sub/.codex", "allowed/sub/.agents/skills"])(
+  "the working directory is not in %s",
+  (name) => {
+    mkdirSync(path.join(place, name), { recursive: true });
+    expect(complaintAbout({ cwd: path.join(place, name) })).toMatch(/decides what other programs run/);
+  },
+);
 
 describe("the sandbox", () => {
   const policyOf = (type: (typeof SANDBOX_MODES)[number]): SandboxPolicy => (type === "workspace-write" ? WORKSPACE : { type });
@@ -152,6 +161,12 @@ it.for([
   ["workspace-write", "workspace-write"],
   ["danger-full-access", undefined],
 ] as const)("under a ceiling of %s approvals reach as far as %s", ([maxSandbox, sandbox]) => {
-  const { confinement } = turnLimits({ maxSandbox, roots: [], ownFiles: "/none", configured: () => WORKSPACE });
+  const { confinement } = turnLimits({
+    maxSandbox,
+    roots: [],
+    ownFiles: "/none",
+    configured: () => WORKSPACE,
+    reach: { folders: undefined },
+  });
   expect(confinement).toEqual(sandbox && { sandbox, reason: expect.stringContaining(`--max-sandbox ${maxSandbox}`) });
 });

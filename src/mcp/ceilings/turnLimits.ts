@@ -1,5 +1,5 @@
 import path from "node:path";
-import type { TurnLimits } from "../../threads/limits.js";
+import type { Reach, TurnLimits } from "../../threads/limits.js";
 import { SANDBOX_MODES, type SandboxMode, type SandboxPolicy, type ThreadSettings } from "../../threads/model.js";
 import { AboveCeiling } from "./errors.js";
 import { isWithin, whereItLeads } from "./whereItLeads.js";
@@ -13,6 +13,7 @@ export interface Ceilings {
   readonly roots: readonly string[];
   /** CODEX_HOME, by its real path. Whoever could write there would make the rules of the next thread. */
   readonly ownFiles: string;
+  readonly reach: Reach;
   /** What the configuration itself gives threads in `workspace-write`: folders and network beyond it were somebody else's wish. */
   readonly configured: () => SandboxPolicy;
 }
@@ -26,9 +27,10 @@ export function turnLimits(ceilings: Ceilings): TurnLimits {
       // Full access includes the network and every folder, our own too.
       if (maxSandbox === "danger-full-access") return;
       checkKeepsOff(cwd, ceilings);
+      checkOrdinary(cwd, ceilings);
       if (sandboxPolicy.type === "workspace-write") checkExtras(sandboxPolicy, ceilings);
     },
-    reach: { folders: undefined },
+    reach: ceilings.reach,
     confinement: maxSandbox === "danger-full-access" ? undefined : { sandbox: maxSandbox, reason: noFurtherThan(maxSandbox) },
   };
 }
@@ -59,6 +61,22 @@ function checkKeepsOff(folder: string, { ownFiles }: Pick<Ceilings, "ownFiles">)
   throw new AboveCeiling(
     `${folder} cannot be opened to commands: this server keeps its own files in ${ownFiles}. ` +
       "Choose another folder, or have the server started with a CODEX_HOME elsewhere.",
+  );
+}
+
+/** Their contents decide what other programs run, so that no caller opens them as a folder of its own. */
+const SPECIAL_NAMES = [".git", ".codex", ".agents"];
+
+function checkOrdinary(folder: string, { roots }: Pick<Ceilings, "roots">): void {
+  const real = whereItLeads(folder) ?? folder;
+  const root = roots.filter((place) => isWithin(real, place)).sort((a, b) => b.length - a.length)[0] ?? "/";
+  const special = path
+    .relative(root, real)
+    .split(path.sep)
+    .find((step) => SPECIAL_NAMES.includes(step));
+  if (special === undefined) return;
+  throw new AboveCeiling(
+    `${folder} cannot be the working directory: what is in ${special} decides what other programs run. Choose the project's folder.`,
   );
 }
 
