@@ -1,27 +1,11 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdir } from "node:fs/promises";
-import path from "node:path";
 import { expect, it } from "vitest";
 import { patchOf } from "../../../test/support/patch/patchText.js";
+import { startSwapping } from "../../../test/support/patch/swapping.js";
 import { Tree } from "../../../test/support/patch/tree.js";
 import { EmptyPatch, PatchFailed, PatchInvalid } from "./errors.js";
 
 const ATTEMPTS = 300;
-const SWAPPER = path.resolve(import.meta.dirname, "../../../test/programs/swap-folder.mjs");
-
-/** Swaps the folder for a link to the outside, over and over, until disposed. */
-async function startSwapping(folder: string, outside: string): Promise<AsyncDisposable> {
-  const child = spawn(process.execPath, [SWAPPER, folder, outside], { stdio: ["ignore", "pipe", "inherit"] });
-  const gone = once(child, "exit");
-  await once(child.stdout, "data");
-  return {
-    [Symbol.asyncDispose]: async () => {
-      child.kill("SIGKILL");
-      await gone;
-    },
-  };
-}
 
 it.runIf(process.platform === "linux")("a folder swapped for a link while patches are applied never lets one out", async () => {
   await using inside = await Tree.with();

@@ -1,0 +1,97 @@
+import { type BigIntStats, constants } from "node:fs";
+import { type FileHandle, lstat, open, readlink, realpath, statfs } from "node:fs/promises";
+import path from "node:path";
+import { errorCode } from "../errors.js";
+import { descriptorPath, isKernelFileSystem, isKernelPlace } from "./kernelFiles.js";
+import { ReadRefused } from "./readRefused.js";
+
+/** Decides about a path that has no link in it, whether there is something or not. */
+export type MayRead = (realPath: string) => boolean;
+
+export interface ReadLimit {
+  /** No more than this is taken from the file, whatever size it claims to have. */
+  readonly maxBytes: number;
+}
+
+export interface ReadFile {
+  readonly bytes: Buffer;
+  readonly stats: BigIntStats;
+  /** There is more than was to be read. */
+  readonly isCut: boolean;
+}
+
+/** Never waits for a pipe or a device that somebody put at the path, and never takes a link there for the file. */
+const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW | constants.O_NOCTTY;
+
+/**
+ * Reads a file that a model, a caller or a repository names. Links are followed first and the place they lead to is judged; what was opened in the
+ * end is judged again by its own path, so that nothing is won by swapping a folder for a link in between. Throws ReadRefused, or what the system says.
+ */
+export async function readGuarded(file: string, { mayRead, maxBytes }: ReadLimit & { readonly mayRead: MayRead }): Promise<ReadFile> {
+  const real = await whereItLeads(file);
+  assertReadable(real, mayRead);
+  await using opened = await open(real, FLAGS);
+  await assertStillReadable(opened, { real, mayRead });
+  return await readOpened(opened, { maxBytes });
+}
+
+/** Reads an entry of a folder that the caller holds and has judged; a link there is refused by the system. */
+export async function readEntry(entry: string, limit: ReadLimit): Promise<ReadFile> {
+  await using opened = await open(entry, FLAGS);
+  return await readOpened(opened, limit);
+}
+
+const LONGEST_CHAIN = 40;
+
+/** The real path; of what is missing, the one it would have. So nobody learns from the kind of refusal whether a hidden file exists. */
+async function whereItLeads(file: string, links = 0): Promise<string> {
+  try {
+    return await realpath(file);
+  } catch (error) {
+    if (!["ENOENT", "ENOTDIR"].includes(errorCode(error) ?? "") || file === path.dirname(file)) throw error;
+  }
+  const folder = await whereItLeads(path.dirname(file), links);
+  const place = path.join(folder, path.basename(file));
+  const target = await readlink(place).catch(() => undefined);
+  return target === undefined || links >= LONGEST_CHAIN ? place : await whereItLeads(path.resolve(folder, target), links + 1);
+}
+
+function assertReadable(real: string, mayRead: MayRead): void {
+  if (isKernelPlace(real)) throw new ReadRefused("kernel");
+  if (!mayRead(real)) throw new ReadRefused("hidden");
+}
+
+async function assertStillReadable(opened: FileHandle, { real, mayRead }: { real: string; mayRead: MayRead }): Promise<void> {
+  const link = descriptorPath(opened.fd);
+  const place = link === undefined ? await realpath(real).catch(() => "") : await readlink(link);
+  if (link !== undefined && place === real) return;
+  const [there, here] = await Promise.all([lstat(place, { bigint: true }).catch(() => undefined), opened.stat({ bigint: true })]);
+  if (there?.ino !== here.ino || there.dev !== here.dev) throw new ReadRefused("moved");
+  assertReadable(place, mayRead);
+}
+
+async function readOpened(opened: FileHandle, { maxBytes }: ReadLimit): Promise<ReadFile> {
+  const stats = await opened.stat({ bigint: true });
+  // Reading a folder fails with the system's own words for it.
+  if (!stats.isFile() && !stats.isDirectory()) throw new ReadRefused("kind");
+  const link = descriptorPath(opened.fd);
+  if (link !== undefined && isKernelFileSystem((await statfs(link)).type)) throw new ReadRefused("kernel");
+  const bytes = await bytesUpTo(opened, { most: maxBytes + 1, expected: Number(stats.size) + 1 });
+  return { bytes: bytes.subarray(0, maxBytes), stats, isCut: bytes.length > maxBytes };
+}
+
+const SMALLEST_BLOCK_BYTES = 4 * 1024;
+const LARGEST_BLOCK_BYTES = 1024 * 1024;
+
+async function bytesUpTo(opened: FileHandle, { most, expected }: { most: number; expected: number }): Promise<Buffer> {
+  const size = Math.min(Math.max(expected, SMALLEST_BLOCK_BYTES), LARGEST_BLOCK_BYTES);
+  const blocks: Buffer[] = [];
+  for (let left = most; left > 0; ) {
+    const block = Buffer.allocUnsafe(Math.min(size, left));
+    const { bytesRead } = await opened.read(block, 0, block.length, null);
+    if (bytesRead === 0) break;
+    blocks.push(block.subarray(0, bytesRead));
+    left -= bytesRead;
+  }
+  return blocks.length === 1 ? (blocks[0] ?? Buffer.alloc(0)) : Buffer.concat(blocks);
+}

@@ -1,0 +1,28 @@
+import { existsSync } from "node:fs";
+import path from "node:path";
+
+/** What is there is made up by the kernel while it is read: keys in an environment, memory, devices, files without an end. */
+const KERNEL_FOLDERS = ["/proc", "/sys", "/dev"] as const;
+
+/** The same file systems mounted elsewhere: proc, sysfs, debugfs, tracefs, cgroup, cgroup2, securityfs, configfs, pstore, efivarfs, devpts, bpf, nsfs. */
+const KERNEL_FILE_SYSTEMS: ReadonlySet<number> = new Set([
+  0x9fa0, 0x62656572, 0x64626720, 0x74726163, 0x27e0eb, 0x63677270, 0x73636673, 0x62656570, 0x6165676c, 0xde5e81e4, 0x1cd1, 0xcafe4a11,
+  0x6e736673,
+]);
+
+/** Nothing there is read or written for a model, a caller or a repository. Asked about real paths. */
+export function isKernelPlace(realPath: string): boolean {
+  return KERNEL_FOLDERS.some((folder) => realPath === folder || realPath.startsWith(`${folder}${path.sep}`));
+}
+
+export function isKernelFileSystem(type: number): boolean {
+  return KERNEL_FILE_SYSTEMS.has(type);
+}
+
+/** A way to the very file behind a descriptor, and to the path it has now; undefined where the system has none. */
+export function descriptorPath(fd: number): string | undefined {
+  hasDescriptorPaths ??= process.platform === "linux" && existsSync("/proc/self/fd");
+  return hasDescriptorPaths ? `/proc/self/fd/${fd}` : undefined;
+}
+
+let hasDescriptorPaths: boolean | undefined;

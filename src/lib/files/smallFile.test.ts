@@ -1,0 +1,52 @@
+import { execFileSync } from "node:child_process";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { readSmallFile, smallFileIfAny } from "./smallFile.js";
+
+let folder: string;
+
+beforeEach(() => {
+  folder = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "small-")));
+  onTestFinished(() => fs.rmSync(folder, { recursive: true }));
+});
+
+const at = (name: string) => path.join(folder, name);
+
+describe("a small file", () => {
+  it("is read up to its limit and not a byte more", () => {
+    fs.writeFileSync(at("f"), "12345");
+    expect(readSmallFile(at("f"), { maxBytes: 5 })).toBe("12345");
+    expect(() => readSmallFile(at("f"), { maxBytes: 4 })).toThrow("it is larger than 4 bytes");
+    expect(smallFileIfAny(at("f"), { maxBytes: 4 })).toBeUndefined();
+  });
+
+  it("is read through links, and in several pieces", () => {
+    const text = "é".repeat(40_000);
+    fs.writeFileSync(at("f"), text);
+    fs.symlinkSync("f", at("link"));
+    expect(readSmallFile(at("link"), { maxBytes: 100_000 })).toBe(text);
+  });
+
+  it("is missing, or a folder, in the system's words", () => {
+    expect(() => readSmallFile(at("f"), { maxBytes: 4 })).toThrow(/^ENOENT/);
+    expect(() => readSmallFile(folder, { maxBytes: 4 })).toThrow(/^EISDIR/);
+  });
+
+  it.runIf(process.platform === "linux").for([
+    ["/proc/self/pagemap", "/proc, /sys and /dev"],
+    ["/proc/self/environ", "/proc, /sys and /dev"],
+    ["/sys/kernel/notes", "/proc, /sys and /dev"],
+    ["/dev/zero", "not a regular file"],
+    ["/proc/self/root/proc/self/environ", "/proc, /sys and /dev"],
+  ])("is never %s", ([target, why]) => {
+    fs.symlinkSync(target, at("link"));
+    expect(() => readSmallFile(at("link"), { maxBytes: 1000 })).toThrow(why);
+  });
+
+  it("is no pipe, and nobody waits for one", () => {
+    execFileSync("mkfifo", [at("pipe")]);
+    expect(() => readSmallFile(at("pipe"), { maxBytes: 4 })).toThrow("it is not a regular file");
+  });
+});
