@@ -1,54 +1,35 @@
-import { readFileSync, type Stats, statSync } from "node:fs";
 import path from "node:path";
+import { gitFoldersOf } from "../lib/files/gitFiles.js";
 import { TRUST_LEVELS } from "./settings/safety.js";
 import { type ConfigTree, choiceAt, tableAt } from "./tree.js";
 
 export type TrustLevel = (typeof TRUST_LEVELS)[number];
 
-/** What `projects` says about a folder: about itself, or else about the git repository it belongs to. */
+/**
+ * What `projects` says about a folder: about itself, or else about the git repository it belongs to. A repository inside another one is a project
+ * of its own and earns its trust for itself; distrust of the outer one goes for it too, because whoever filled the outer one can make an inner one.
+ *
+ * Looked up on the spot, because settings are put together without waiting; nothing but git's pointers of at most 4 KiB is read.
+ */
 export function trustOf(folder: string, settings: ConfigTree): TrustLevel | undefined {
   const projects = tableAt(settings, "projects");
   if (Object.keys(projects).length === 0) return undefined;
-  return trustEntry(projects, folder) ?? trustEntry(projects, repositoryRoot(folder));
+  const own = trustEntry(projects, folder);
+  if (own !== undefined) return own;
+  const [nearest, ...outer] = repositoriesAround(folder).map((repository) => trustEntry(projects, repository));
+  return nearest ?? (outer.includes("untrusted") ? "untrusted" : undefined);
 }
 
-function trustEntry(projects: ConfigTree, folder: string | undefined): TrustLevel | undefined {
-  return folder === undefined ? undefined : choiceAt(tableAt(projects, folder), "trust_level", TRUST_LEVELS);
+function trustEntry(projects: ConfigTree, folder: string): TrustLevel | undefined {
+  return choiceAt(tableAt(projects, folder), "trust_level", TRUST_LEVELS);
 }
 
-/** The folder of the main checkout: a linked worktree belongs to the repository it was made from. */
-function repositoryRoot(folder: string): string | undefined {
-  const dotGit = path.join(folder, ".git");
-  const stat = statOrUndefined(dotGit);
-  if (stat?.isDirectory()) return folder;
-  if (stat?.isFile()) return mainCheckout(dotGit) ?? folder;
-  const parent = path.dirname(folder);
-  return parent === folder ? undefined : repositoryRoot(parent);
-}
-
-// In a worktree `.git` is a file that points into the main repository, where `commondir` points to the shared `.git` folder.
-// Submodules have such a file too, but no `commondir`: they are projects of their own.
-function mainCheckout(dotGitFile: string): string | undefined {
-  const gitDir = /^gitdir: (.+)$/m.exec(readOrUndefined(dotGitFile) ?? "")?.[1];
-  if (gitDir === undefined) return undefined;
-  const linked = path.resolve(path.dirname(dotGitFile), gitDir.trim());
-  const commonDir = readOrUndefined(path.join(linked, "commondir"));
-  return commonDir === undefined ? undefined : path.dirname(path.resolve(linked, commonDir.trim()));
-}
-
-// A thread's folder need not exist, and what cannot be looked at earns no trust.
-function statOrUndefined(file: string): Stats | undefined {
-  try {
-    return statSync(file, { throwIfNoEntry: false });
-  } catch {
-    return undefined;
-  }
-}
-
-function readOrUndefined(file: string): string | undefined {
-  try {
-    return readFileSync(file, "utf8");
-  } catch {
-    return undefined;
+/** The folders of the main checkouts, innermost first: a linked worktree belongs to the repository it was made from, a submodule to itself. */
+function repositoriesAround(folder: string): string[] {
+  const found: string[] = [];
+  for (let checkout = folder; ; checkout = path.dirname(checkout)) {
+    const git = gitFoldersOf(checkout);
+    if (git) found.push(git.own === git.common ? checkout : path.dirname(git.common));
+    if (checkout === path.dirname(checkout)) return found;
   }
 }

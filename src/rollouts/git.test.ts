@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { tempHome } from "../../test/support/rollouts.js";
@@ -95,6 +95,28 @@ describe("nothing is said", () => {
     expect(readGitCheckout(home.path)).toBeUndefined();
   });
 
+  it("of a repository that a pretended worktree names as its own", () => {
+    using home = tempHome();
+    mkdirSync(path.join(home.path, "private"));
+    repository(path.join(home.path, "private"));
+    git(path.join(home.path, "private"), "remote", "add", "origin", "https://example.com/private.git");
+    mkdirSync(path.join(home.path, "evil/.fake"), { recursive: true });
+    writeFileSync(path.join(home.path, "evil/.git"), "gitdir: .fake\n");
+    writeFileSync(path.join(home.path, "evil/.fake/HEAD"), "ref: refs/heads/main\n");
+    writeFileSync(path.join(home.path, "evil/.fake/commondir"), `${path.join(home.path, "private/.git")}\n`);
+    expect(readGitCheckout(path.join(home.path, "evil"))).toBeUndefined();
+  });
+
+  it.runIf(process.platform === "linux")("with files that never end, or are the server's own", () => {
+    using home = tempHome();
+    mkdirSync(path.join(home.path, ".git"));
+    symlinkSync("/proc/self/pagemap", path.join(home.path, ".git/HEAD"));
+    symlinkSync("/proc/self/environ", path.join(home.path, ".git/config"));
+    writeFileSync(path.join(home.path, ".git/packed-refs"), "");
+    truncateSync(path.join(home.path, ".git/packed-refs"), 2 ** 31);
+    expect(readGitCheckout(home.path)).toBeUndefined();
+  });
+
   it("with a pipe where HEAD should be", () => {
     using home = tempHome();
     mkdirSync(path.join(home.path, ".git"));
@@ -115,6 +137,7 @@ it.each([
 ])("the remote %s is written as %s", (url, written) => {
   using home = tempHome();
   mkdirSync(path.join(home.path, ".git"));
+  writeFileSync(path.join(home.path, ".git/HEAD"), "ref: refs/heads/main\n");
   appendFileSync(path.join(home.path, ".git/config"), `[core]\n\tbare = false\n[remote "origin"]\n\turl = ${url}\n`);
   expect(readGitCheckout(home.path)).toEqual({ repository_url: written });
 });

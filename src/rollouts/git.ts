@@ -1,5 +1,6 @@
-import { readFileSync, statSync } from "node:fs";
 import path from "node:path";
+import { type GitFolders, gitFoldersOf, isCheckout } from "../lib/files/gitFiles.js";
+import { smallFileIfAny } from "../lib/files/smallFile.js";
 
 /** What a rollout says about the checkout it ran in, with Codex's field names. */
 interface GitCheckout {
@@ -24,30 +25,11 @@ export function readGitCheckout(cwd: string): GitCheckout | undefined {
   }
 }
 
-interface GitFolders {
-  /** Holds this worktree's HEAD. */
-  readonly own: string;
-  /** Holds the refs and the configuration; differs from `own` in a linked worktree. */
-  readonly common: string;
-}
-
 function findGitFolders(cwd: string): GitFolders | undefined {
   for (let folder = path.resolve(cwd); ; folder = path.dirname(folder)) {
-    const dotGit = path.join(folder, ".git");
-    const kind = statSync(dotGit, { throwIfNoEntry: false });
-    if (kind?.isDirectory()) return { own: dotGit, common: dotGit };
-    if (kind) return linkedGitFolders(dotGit);
+    if (isCheckout(folder)) return gitFoldersOf(folder);
     if (folder === path.dirname(folder)) return undefined;
   }
-}
-
-/** In worktrees and submodules `.git` is a file that names the folder. */
-function linkedGitFolders(dotGit: string): GitFolders | undefined {
-  const target = /^gitdir: (.+)$/m.exec(readSmallFile(dotGit) ?? "")?.[1];
-  if (target === undefined) return undefined;
-  const own = path.resolve(path.dirname(dotGit), target);
-  const common = readSmallFile(path.join(own, "commondir"))?.trim();
-  return { own, common: common === undefined ? own : path.resolve(own, common) };
 }
 
 const COMMIT = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
@@ -88,10 +70,9 @@ function withoutCredentials(url: string): string {
   return url.replace(/^(https?:\/\/)[^/]*@/i, "$1").replace(/^((?:[a-z][a-z0-9+.-]*:\/\/)?[^/:@]*):[^/]*@/i, "$1@");
 }
 
-const LARGEST_READ_BYTES = 8 * 1024 * 1024;
+/** Enough for the packed refs of large repositories; read on the spot, because a rollout begins with this. */
+const LARGEST_READ = { maxBytes: 8 * 1024 * 1024 };
 
-/** Only plain files: reading a pipe that somebody put there would never end. */
 function readSmallFile(file: string): string | undefined {
-  const kind = statSync(file, { throwIfNoEntry: false });
-  return kind?.isFile() && kind.size <= LARGEST_READ_BYTES ? readFileSync(file, "utf8") : undefined;
+  return smallFileIfAny(file, LARGEST_READ);
 }

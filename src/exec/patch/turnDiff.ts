@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { existsSync, statSync } from "node:fs";
 import path from "node:path";
+import { isCheckout } from "../../lib/files/gitFiles.js";
 import type { PatchPlan } from "./plan.js";
 import { NotPatchable, textOf } from "./readFile.js";
 import { unifiedDiff } from "./unifiedDiff.js";
@@ -103,15 +103,9 @@ function blobId(content: Buffer | undefined): string {
 }
 
 /** Files of a git repository are named from its root, others by their absolute path. */
-/** A worktree has a file there. An empty folder is none: the sandbox puts one where commands must not make a repository. */
-function isRepository(folder: string): boolean {
-  const git = path.join(folder, ".git");
-  return existsSync(path.join(git, "HEAD")) || statSync(git, { throwIfNoEntry: false })?.isFile() === true;
-}
-
 function pathInRepository(file: string): string {
   for (let folder = path.dirname(file); ; folder = path.dirname(folder)) {
-    if (isRepository(folder)) return path.relative(folder, file);
+    if (isCheckout(folder)) return path.relative(folder, file);
     if (folder === path.dirname(folder)) return file;
   }
 }

@@ -1,5 +1,6 @@
-import { lstatSync, readFileSync, statSync } from "node:fs";
+import { lstatSync } from "node:fs";
 import path from "node:path";
+import { smallFileIfAny } from "../../lib/files/smallFile.js";
 import type { SandboxPolicy } from "../../threads/model.js";
 import { isBelow, isInside } from "./paths.js";
 import { followLinks, isThere, resolvedAsFarAsPossible } from "./realPath.js";
@@ -85,14 +86,14 @@ function protectedPathsIn(root: string): string[] {
   return [...PROTECTED_NAMES.map((name) => path.join(root, name)), ...gitFoldersBehind(path.join(root, ".git"))];
 }
 
-const LARGEST_GIT_POINTER_BYTES = 4096;
+const LARGEST_GIT_POINTER = { maxBytes: 4096 };
 
 /** In worktrees and submodules `.git` is a file that names the folder; hooks and configuration may be in yet another one. */
 function gitFoldersBehind(dotGit: string): string[] {
-  const target = /^gitdir: (.+)$/m.exec(readSmallFile(dotGit) ?? "")?.[1];
+  const target = /^gitdir: (.+)$/m.exec(smallFileIfAny(dotGit, LARGEST_GIT_POINTER) ?? "")?.[1];
   if (target === undefined) return [];
   const own = resolvedAsFarAsPossible(path.resolve(path.dirname(dotGit), target));
-  const common = readSmallFile(path.join(own, "commondir"))?.trim();
+  const common = smallFileIfAny(path.join(own, "commondir"), LARGEST_GIT_POINTER)?.trim();
   return [own, ...(common ? [resolvedAsFarAsPossible(path.resolve(own, common))] : [])].map(firstMissingOf);
 }
 
@@ -100,15 +101,6 @@ function gitFoldersBehind(dotGit: string): string[] {
 function firstMissingOf(file: string): string {
   const parent = path.dirname(file);
   return isThere(file) || isThere(parent) ? file : firstMissingOf(parent);
-}
-
-function readSmallFile(file: string): string | undefined {
-  try {
-    const kind = statSync(file);
-    return kind.isFile() && kind.size <= LARGEST_GIT_POINTER_BYTES ? readFileSync(file, "utf8") : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 function isFolder(file: string): boolean {
