@@ -128,9 +128,9 @@ async function play(patch: string, { inside, outside }: Stage): Promise<string> 
 
 async function applied(patch: string, tree: Tree): Promise<string> {
   try {
-    const plan = await planPatch(parsePatch(patch), { cwd: tree.root });
+    const plan = await planPatch(parsePatch(patch), { cwd: tree.root, mayRead: () => true });
     fileChanges(plan);
-    await applyPlan(plan, { mayWrite: tree.mayWrite });
+    await applyPlan(plan, { mayWrite: tree.mayWrite, mayRead: () => true });
     new TurnDiff().add(plan);
     return "applied";
   } catch (error) {

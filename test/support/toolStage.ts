@@ -21,6 +21,8 @@ export interface ToolStageOptions {
   readonly settings?: Partial<ThreadSettings>;
   readonly env?: Readonly<Record<string, string>>;
   readonly sandboxBin?: string;
+  /** Files that no command may read, by their paths in the workspace. */
+  readonly secretFiles?: readonly string[];
   /** The text of a rules file. */
   readonly rules?: string;
 }
@@ -65,6 +67,7 @@ export async function openToolStage(options: ToolStageOptions = {}): Promise<Too
     env: { ...stageEnvironment(stage, { name: "", about: "", steps: [] }, {}), ...options.env },
     serverCwd: stage.workspace,
     writable: new WritablePlaces([]),
+    secretFiles: options.secretFiles ?? [],
     ...(options.sandboxBin === undefined ? {} : { sandboxBin: options.sandboxBin }),
   });
   const sandboxBackend = await machine.sandboxBackend(settings.sandboxPolicy);

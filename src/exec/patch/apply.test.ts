@@ -63,7 +63,7 @@ describe("a patch is applied", () => {
     await using tree = await Tree.with({ "a.txt": "a\n" });
     const plan = await tree.plan(patchOf(...EDIT));
     let isDone = false;
-    const applying = applyPlan(plan, { mayWrite: tree.mayWrite }).finally(() => {
+    const applying = applyPlan(plan, { mayWrite: tree.mayWrite, mayRead: () => true }).finally(() => {
       isDone = true;
     });
     const seen = new Set<string>();
@@ -95,7 +95,6 @@ describe("all files or none", () => {
       [`*** Add File: s/${LONG_NAME}/f`, "+x"],
       `Failed to create parent directories for s/${LONG_NAME}/f: File name too long (os error 36)`,
     ],
-    ["the system keeps a folder for itself", ["*** Add File: /sys/patched", "+x"], "Failed to write file /sys/patched: "],
     ["a link leads nowhere", ["*** Add File: dangling", "+x"], "Failed to write file dangling: No such file or directory (os error 2)"],
     [
       "two names lead to one file",
@@ -118,7 +117,7 @@ describe("all files or none", () => {
       "+m",
     ];
     const plan = await tree.plan(patchOf(...others, ...sections));
-    expect(await failure(applyPlan(plan, { mayWrite: () => true }))).toEqual({
+    expect(await failure(applyPlan(plan, { mayWrite: () => true, mayRead: () => true }))).toEqual({
       reason: "failed",
       message: expect.stringContaining(message),
     });
@@ -148,7 +147,10 @@ describe("all files or none", () => {
       if (realPath === tree.at("last")) writeFileSync(tree.at("c.txt"), "somebody else's\n");
       return true;
     };
-    expect(await failure(applyPlan(plan, { mayWrite }))).toEqual({ reason: "changed", message: `Failed to write file c.txt: ${CHANGED}` });
+    expect(await failure(applyPlan(plan, { mayWrite, mayRead: () => true }))).toEqual({
+      reason: "changed",
+      message: `Failed to write file c.txt: ${CHANGED}`,
+    });
     expect(await tree.snapshot()).toEqual({ ...untouched, "c.txt": { ...untouched["c.txt"], text: "somebody else's\n" } });
   });
 
@@ -173,7 +175,10 @@ describe("all files or none", () => {
     const plan = await tree.plan(patchOf(...sections));
     await change(tree);
     const changed = await tree.snapshot();
-    expect(await failure(applyPlan(plan, { mayWrite: tree.mayWrite }))).toEqual({ reason: "changed", message: `${attempt}: ${CHANGED}` });
+    expect(await failure(applyPlan(plan, { mayWrite: tree.mayWrite, mayRead: () => true }))).toEqual({
+      reason: "changed",
+      message: `${attempt}: ${CHANGED}`,
+    });
     expect(await tree.snapshot()).toEqual(changed);
   });
 
@@ -182,7 +187,7 @@ describe("all files or none", () => {
     const plan = await tree.plan(patchOf("*** Add File: n", "+n", ...EDIT));
     await rm(tree.at("a.txt"));
     await mkdir(tree.at("a.txt"));
-    expect(await failure(applyPlan(plan, { mayWrite: tree.mayWrite }))).toEqual({
+    expect(await failure(applyPlan(plan, { mayWrite: tree.mayWrite, mayRead: () => true }))).toEqual({
       reason: "failed",
       message: "Failed to write file a.txt: Is a directory (os error 21)",
     });
@@ -199,7 +204,7 @@ describe("all files or none", () => {
       return true;
     };
     const message = "Failed to write file a.txt: No such file or directory (os error 2)";
-    expect(await failure(applyPlan(plan, { mayWrite }))).toEqual({ reason: "failed", message });
+    expect(await failure(applyPlan(plan, { mayWrite, mayRead: () => true }))).toEqual({ reason: "failed", message });
     expect(await tree.snapshot()).toEqual(untouched);
   });
 
@@ -215,7 +220,7 @@ describe("all files or none", () => {
       if (realPath === tree.at("last")) writeFileSync(tree.at("b.txt"), "somebody else's\n");
       return true;
     };
-    expect(await failure(applyPlan(plan, { mayWrite }))).toMatchObject({ reason: "changed" });
+    expect(await failure(applyPlan(plan, { mayWrite, mayRead: () => true }))).toMatchObject({ reason: "changed" });
     expect(await identity()).toEqual(before);
   });
 });

@@ -1,23 +1,26 @@
 import { describe } from "../../lib/errors.js";
+import type { MayRead } from "../../lib/files/guardedRead.js";
 import { PatchFailed } from "./errors.js";
 import { HeldFolders } from "./heldFolders.js";
 import type { PatchPlan } from "./plan.js";
 import type { MayWrite } from "./realPlace.js";
 import { prepareRemoval } from "./removalStep.js";
-import type { Step } from "./step.js";
+import type { Step, StepTools } from "./step.js";
 import { prepareWrite } from "./writeStep.js";
 
 export interface ApplyOptions {
   /** Asked about every path that is written or removed, with all links resolved. */
   readonly mayWrite: MayWrite;
+  /** Asked about every path that is compared with the plan. */
+  readonly mayRead: MayRead;
 }
 
 /** Writes all files of the plan or none: on any error what was done is undone. Throws PatchFailed. */
-export async function applyPlan({ files }: Pick<PatchPlan, "files">, { mayWrite }: ApplyOptions): Promise<void> {
+export async function applyPlan({ files }: Pick<PatchPlan, "files">, { mayWrite, mayRead }: ApplyOptions): Promise<void> {
   await using folders = new HeldFolders();
   const steps: Step[] = [];
   try {
-    await prepareAll(files, { folders, mayWrite, steps });
+    await prepareAll(files, { folders, mayWrite, mayRead, steps });
     for (const step of steps) await step.commit();
   } catch (error) {
     throw withRemains(error, await undoAll(steps, folders));
@@ -26,11 +29,7 @@ export async function applyPlan({ files }: Pick<PatchPlan, "files">, { mayWrite 
   await Promise.allSettled(steps.map((step) => step.finish()));
 }
 
-async function prepareAll(
-  files: PatchPlan["files"],
-  { folders, mayWrite, steps }: { folders: HeldFolders; mayWrite: MayWrite; steps: Step[] },
-): Promise<void> {
-  const tools = { folders, mayWrite };
+async function prepareAll(files: PatchPlan["files"], { steps, ...tools }: StepTools & { steps: Step[] }): Promise<void> {
   const moved = new Set(files.map(({ movedFrom }) => movedFrom));
   const owners = new Map<string, string>();
   for (const file of files) {

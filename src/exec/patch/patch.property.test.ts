@@ -59,7 +59,7 @@ describe("any patch over several files", () => {
         continue;
       }
       const outcome = await tree.plan(patch).then(
-        (plan) => applyPlan(plan, { mayWrite: tree.mayWrite }),
+        (plan) => applyPlan(plan, { mayWrite: tree.mayWrite, mayRead: () => true }),
         (error: unknown) => error,
       );
       expect(outcome).toBeInstanceOf(PatchInvalid);

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import path from "node:path";
+import { isKernelPlace } from "../../lib/files/kernelFiles.js";
 import { orFail } from "./attempt.js";
 import { PatchFailed } from "./errors.js";
 import type { HeldFolder } from "./heldFolders.js";
@@ -38,13 +39,18 @@ export interface Claim {
 }
 
 /** The place the path leads to, if it may be written there. */
-export async function claimPlace(claim: Claim, { folders, mayWrite }: StepTools): Promise<Place> {
+export async function claimPlace(claim: Claim, tools: StepTools): Promise<Place> {
   const { attempt, shownAs, followLink, createFolders } = claim;
   const real = await orFail(attempt, () => realPlace(claim.path, { followLink }));
-  if (!mayWrite(joined(real))) {
+  if (!isOpenTo(joined(real), tools)) {
     throw new PatchFailed(`${attempt}: ${joined(real)} is outside of the folders that may be written`, { reason: "denied" });
   }
   const opening = createFolders ? `Failed to create parent directories for ${shownAs}` : attempt;
-  const folder = await orFail(opening, () => folders.open(real.folder, { create: createFolders }));
+  const folder = await orFail(opening, () => tools.folders.open(real.folder, { create: createFolders }));
   return new Place(folder, real.name);
+}
+
+/** What the kernel makes up is no file to patch, whoever allowed it. */
+export function isOpenTo(realPath: string, { mayWrite }: Pick<StepTools, "mayWrite">): boolean {
+  return !isKernelPlace(realPath) && mayWrite(realPath);
 }

@@ -1,15 +1,15 @@
 import { execFileSync } from "node:child_process";
-import { mkdir, symlink } from "node:fs/promises";
+import { mkdir, readdir, symlink, truncate } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { patchOf } from "../../../test/support/patch/patchText.js";
 import { Tree } from "../../../test/support/patch/tree.js";
 import type { FileChange } from "../../approvals/model.js";
 import { fileChanges } from "./changes.js";
 import { EmptyPatch, PatchInvalid } from "./errors.js";
-import { parsePatch } from "./parse.js";
-import { planPatch } from "./plan.js";
 
 const UPDATE = ["@@", "-a", "+b"];
+const KERNEL = "it lies in /proc, /sys or /dev, which hold no files of a project. Use a command instead.";
+const MIB = 1024 * 1024;
 
 async function complaint(tree: Tree, patch: string): Promise<string> {
   const failure = await tree.plan(patch).then(
@@ -71,14 +71,6 @@ describe("a plan", () => {
     await using tree = await Tree.with({ "a.txt": "a\n" });
     const plan = await tree.plan(patchOf(`*** Update File: ${tree.at("x/../a.txt")}`, ...UPDATE, "*** Add File: ./s/../../out.txt", "+o"));
     expect(plan.changes.map(({ path }) => path)).toEqual([tree.at("a.txt"), tree.at("../out.txt")]);
-  });
-
-  it("reads what it is given to read with", async () => {
-    const plan = await planPatch(parsePatch(patchOf("*** Update File: f", ...UPDATE)), {
-      cwd: "/made/up",
-      read: async () => Buffer.from("a\n"),
-    });
-    expect(plan.changes).toMatchObject([{ kind: "update", path: "/made/up/f", newContent: "b\n" }]);
   });
 
   it("refuses a patch without sections in a way of its own", async () => {
@@ -189,7 +181,16 @@ describe("a patch that does not fit the disk is refused", () => {
       "Failed to read file to update <WS>/circle: Too many levels of symbolic links (os error 40)",
     ],
     ["a pipe nobody writes to", ["*** Update File: pipe", ...UPDATE], "Failed to read file to update <WS>/pipe: it is not a regular file"],
-    ["a device", ["*** Add File: full", "+x"], "Failed to write file <WS>/full: it is not a regular file"],
+    ["a device", ["*** Add File: full", "+x"], `Failed to write file <WS>/full: ${KERNEL}`],
+    ["a new file of the kernel", ["*** Add File: /sys/patched", "+x"], `Failed to write file /sys/patched: ${KERNEL}`],
+    ["the server's environment", ["*** Delete File: /proc/self/environ"], `Failed to read /proc/self/environ: ${KERNEL}`],
+    ["a file without an end", ["*** Update File: endless", ...UPDATE], `Failed to read file to update <WS>/endless: ${KERNEL}`],
+    ["a sparse file", ["*** Update File: sparse", ...UPDATE], "Failed to read file to update <WS>/sparse: it is larger than 8 MiB"],
+    [
+      "large files, each of which would do",
+      ["*** Delete File: large1", "*** Delete File: large2", "*** Delete File: large3"],
+      "the files of this patch are too large together. Send several smaller patches.",
+    ],
     ["a name with a NUL", ["*** Add File: a\0b", "+x"], 'invalid path "a\\u0000b": file name contained an unexpected NUL byte'],
     ["lines that are not there", ["*** Update File: a.txt", "-x"], "Failed to find expected lines in <WS>/a.txt:\nx"],
     ["a context that is not there", ["*** Update File: a.txt", "@@ x", "-a"], "Failed to find context 'x' in <WS>/a.txt"],
@@ -203,8 +204,37 @@ describe("a patch that does not fit the disk is refused", () => {
     await mkdir(tree.at("folder"));
     await symlink("circle", tree.at("circle"));
     await symlink("/dev/full", tree.at("full"));
+    await symlink("/proc/self/pagemap", tree.at("endless"));
+    for (const [name, size] of [
+      ["sparse", 2 ** 31],
+      ["large1", 6 * MIB],
+      ["large2", 6 * MIB],
+      ["large3", 6 * MIB],
+    ] as const) {
+      await tree.write(name, "");
+      await truncate(tree.at(name), size);
+    }
     execFileSync("mkfifo", [tree.at("pipe")]);
+    const untouched = await readdir(tree.root);
     expect(await complaint(tree, patchOf(...sections))).toBe(message);
-    expect(Object.keys(await tree.snapshot())).toEqual(["a.txt", "binary", "circle", "folder", "full", "pipe"]);
+    expect(await readdir(tree.root)).toEqual(untouched);
   });
+});
+
+it("what may not be read is neither shown nor judged by what it holds, through no link", async () => {
+  await using tree = await Tree.with({ "a.txt": "a\n" });
+  await using secret = await Tree.with({ key: "a\n" });
+  await symlink(secret.at("key"), tree.at("link"));
+  await symlink(secret.root, tree.at("folder"));
+  const mayRead = (file: string) => !file.startsWith(secret.root);
+  for (const name of ["link", "folder/key", "folder/missing", secret.at("key")])
+    for (const sections of [
+      [`*** Update File: ${name}`, "-a", "+b"],
+      [`*** Update File: ${name}`, "-wrong guess", "+b"],
+      [`*** Update File: ${name}`, "*** Move to: copy.txt", "-a", "+b"],
+      [`*** Delete File: ${name}`],
+      [`*** Add File: ${name}`, "+x"],
+      ["*** Update File: a.txt", `*** Move to: ${name}`, "-a", "+b"],
+    ])
+      await expect(tree.plan(patchOf(...sections), { mayRead }), sections.join()).rejects.toThrow(/: it is kept from this thread/);
 });

@@ -1,11 +1,12 @@
 import { resolve } from "node:path";
 import { assertNever } from "../../lib/assertNever.js";
 import { errorCode } from "../../lib/errors.js";
+import type { MayRead } from "../../lib/files/guardedRead.js";
 import { changesOf, type PlannedChange } from "./changes.js";
 import { EmptyPatch, PatchInvalid } from "./errors.js";
 import type { FileOperation, Patch } from "./parse.js";
 import { type PlannedFile, PlannedFiles } from "./plannedFiles.js";
-import { readRegularFile, textOf } from "./readFile.js";
+import { LARGEST_PATCH_BYTES, readFileAt, textOf } from "./readFile.js";
 import { rewrite } from "./rewrite.js";
 import { systemReason } from "./systemError.js";
 
@@ -21,16 +22,29 @@ export interface PatchPlan {
 export interface PlanOptions {
   /** Absolute; relative paths of the patch start here. */
   readonly cwd: string;
-  readonly read?: (path: string) => Promise<Buffer>;
+  /** Asked about every path that is looked at, with all links resolved: a plan shows what files hold. */
+  readonly mayRead: MayRead;
 }
 
 /** Sections for the same file build on each other. Throws PatchInvalid, or EmptyPatch when there is no section. */
-export async function planPatch(patch: Patch, { cwd, read = readRegularFile }: PlanOptions): Promise<PatchPlan> {
+export async function planPatch(patch: Patch, { cwd, mayRead }: PlanOptions): Promise<PatchPlan> {
   if (patch.operations.length === 0) throw new EmptyPatch();
   const planned = new PlannedFiles();
+  const read = readerOf(mayRead);
   for (const operation of patch.operations) await planOperation(operation, { planned, cwd, read });
   const files = planned.all();
   return { files, changes: changesOf(files), summary: summarise(patch) };
+}
+
+function readerOf(mayRead: MayRead): Planning["read"] {
+  let total = 0;
+  return async (path) => {
+    const { bytes } = await readFileAt(path, mayRead);
+    total += bytes.length;
+    if (total > LARGEST_PATCH_BYTES)
+      throw new PatchInvalid("the files of this patch are too large together. Send several smaller patches.");
+    return bytes;
+  };
 }
 
 interface Planning {
@@ -92,6 +106,7 @@ async function rememberOverwritten({ path, shownAs }: Target, { planned, read }:
   try {
     planned.remember(path, { shownAs, before: await read(path) });
   } catch (error) {
+    if (error instanceof PatchInvalid) throw error;
     if (!isAbsent(error)) throw new PatchInvalid(`Failed to write file ${path}: ${systemReason(error)}`, { cause: error });
     planned.remember(path, { shownAs, before: undefined });
   }

@@ -1,37 +1,29 @@
-import { type BigIntStats, constants } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
 import { AppError } from "../../lib/errors.js";
+import { type MayRead, type ReadFile, readEntry, readGuarded } from "../../lib/files/guardedRead.js";
 
-/** Beyond this a patch is the wrong tool, and old and new text would not fit in memory several times over. */
-const MAX_FILE_MIB = 64;
+const MIB = 1024 * 1024;
+
+/** A patch holds old and new text, their lines and their difference at once, about twenty times a file's size: beyond this it is the wrong tool. */
+const LIMIT = { maxBytes: 8 * MIB, larger: "refuse" } as const;
+
+/** The same for all files of one patch. */
+export const LARGEST_PATCH_BYTES = 16 * MIB;
 
 /** There is something at the path that a patch cannot work on. */
 export class NotPatchable extends AppError {
   readonly code = "not_patchable";
 }
 
-export interface FileOnDisk {
-  readonly bytes: Buffer;
-  readonly stats: BigIntStats;
+export type FileOnDisk = Pick<ReadFile, "bytes" | "stats">;
+
+/** What a path leads to. Throws ReadRefused where the thread may not read it. */
+export function readFileAt(path: string, mayRead: MayRead): Promise<FileOnDisk> {
+  return readGuarded(path, { ...LIMIT, mayRead });
 }
 
-export async function readRegularFile(path: string): Promise<Buffer> {
-  return (await readFileOnDisk(path, { followLink: true })).bytes;
-}
-
-/** Never waits for a pipe or device that somebody put at the path. */
-export async function readFileOnDisk(path: string, { followLink }: { followLink: boolean }): Promise<FileOnDisk> {
-  const flags = constants.O_RDONLY | constants.O_NONBLOCK | (followLink ? 0 : constants.O_NOFOLLOW);
-  await using file = await open(path, flags);
-  const stats = await file.stat({ bigint: true });
-  return { bytes: await bytesOf(file, stats), stats };
-}
-
-async function bytesOf(file: FileHandle, stats: BigIntStats): Promise<Buffer> {
-  // Reading a folder fails with the system's own words for it.
-  if (!stats.isFile() && !stats.isDirectory()) throw new NotPatchable("it is not a regular file");
-  if (stats.size > MAX_FILE_MIB * 1024 * 1024) throw new NotPatchable(`it is larger than ${MAX_FILE_MIB} MiB`);
-  return await file.readFile();
+/** What lies at a place that was claimed; a link there is none. */
+export function readPlace(path: string): Promise<FileOnDisk> {
+  return readEntry(path, LIMIT);
 }
 
 /** Throws NotPatchable for bytes that are not UTF-8. */

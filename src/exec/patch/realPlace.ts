@@ -22,15 +22,16 @@ export async function realPlace(target: string, { followLink }: { followLink: bo
 }
 
 /**
- * Every real path the plan would write or remove, move destinations included. A path that cannot be resolved is given as it is:
- * applying the plan will fail on it.
+ * Every real path the plan would write or remove, move destinations included; of a link that is removed also the place it leads to, because
+ * what it holds is shown or moved. A path that cannot be resolved is given as it is: applying the plan will fail on it.
  */
 export async function pathsOf({ files }: Pick<PatchPlan, "files">): Promise<string[]> {
   const paths = files.flatMap(({ path: target, before, after }) => {
     if (before === undefined && after === undefined) return [];
-    return [realPlace(target, { followLink: after !== undefined }).then(joined, () => target)];
+    const followed = realPlace(target, { followLink: true }).then(joined, () => target);
+    return after !== undefined ? [followed] : [realPlace(target, { followLink: false }).then(joined, () => target), followed];
   });
-  return await Promise.all(paths);
+  return [...new Set(await Promise.all(paths))];
 }
 
 export function joined({ folder, name }: RealPlace): string {

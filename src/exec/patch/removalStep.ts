@@ -1,8 +1,9 @@
-import { lstat } from "node:fs/promises";
+import { lstat, realpath } from "node:fs/promises";
 import { absentOrThrow, assertAsPlanned, assertUntouched, orFail } from "./attempt.js";
-import { claimPlace, type Place } from "./place.js";
+import { PatchFailed } from "./errors.js";
+import { claimPlace, isOpenTo, type Place } from "./place.js";
 import type { PlannedFile } from "./plannedFiles.js";
-import { type FileOnDisk, readFileOnDisk } from "./readFile.js";
+import { type FileOnDisk, readFileAt, readPlace } from "./readFile.js";
 import { SetAside } from "./setAside.js";
 import type { Step, StepTools } from "./step.js";
 
@@ -12,19 +13,28 @@ export async function prepareRemoval(file: PlannedFile, { isMove, ...tools }: St
   const attempt = `${isMove ? "Failed to remove original" : "Failed to delete file"} ${shownAs}`;
   const place = await claimPlace({ path, shownAs, attempt, followLink: false, createFolders: false }, tools);
   return await orFail(attempt, async () => {
-    const content = await readFileOnDisk(place.path, { followLink: true }).catch(absentOrThrow);
-    assertAsPlanned(attempt, content?.bytes, before);
-    return new RemovalStep({ place, stats: await lstat(place.path, { bigint: true }), attempt });
+    const stats = await lstat(place.path, { bigint: true }).catch(absentOrThrow);
+    const reading = stats?.isSymbolicLink() ? readBehindLink(place, attempt, tools) : readPlace(place.path);
+    assertAsPlanned(attempt, (await reading.catch(absentOrThrow))?.bytes, before);
+    return new RemovalStep({ place, stats, attempt });
   });
+}
+
+/** What a link leads to is shown, and copied by a move: it must lie where the patch could change it. */
+async function readBehindLink(place: Place, attempt: string, tools: StepTools): Promise<FileOnDisk> {
+  const target = await realpath(place.path);
+  if (isOpenTo(target, tools)) return await readFileAt(target, tools.mayRead);
+  const remedy = "Remove the link with a command, or name the file itself.";
+  throw new PatchFailed(`${attempt}: it is a link out of the folders that may be written. ${remedy}`, { reason: "denied" });
 }
 
 class RemovalStep implements Step {
   readonly #place: Place;
-  readonly #stats: FileOnDisk["stats"];
+  readonly #stats: FileOnDisk["stats"] | undefined;
   readonly #attempt: string;
   #aside: SetAside | undefined;
 
-  constructor({ place, stats, attempt }: { place: Place; stats: FileOnDisk["stats"]; attempt: string }) {
+  constructor({ place, stats, attempt }: { place: Place; stats: FileOnDisk["stats"] | undefined; attempt: string }) {
     this.#place = place;
     this.#stats = stats;
     this.#attempt = attempt;

@@ -1,3 +1,4 @@
+import type { MayRead } from "../../lib/files/guardedRead.js";
 import type { HeldFolders } from "./heldFolders.js";
 import type { MayWrite } from "./realPlace.js";
 
@@ -13,4 +14,5 @@ export interface Step {
 export interface StepTools {
   readonly folders: HeldFolders;
   readonly mayWrite: MayWrite;
+  readonly mayRead: MayRead;
 }

@@ -22,7 +22,7 @@ async function diffAfter(tree: Tree, ...patches: string[]): Promise<string | und
   const diff = new TurnDiff();
   for (const patch of patches) {
     const plan = await tree.plan(patch);
-    await applyPlan(plan, { mayWrite: tree.mayWrite });
+    await applyPlan(plan, { mayWrite: tree.mayWrite, mayRead: () => true });
     diff.add(plan);
   }
   return diff.text()?.replaceAll(tree.root, "<WS>");

@@ -3,7 +3,7 @@ import { open, rename, rm, stat } from "node:fs/promises";
 import { absentOrThrow, assertAsPlanned, assertUntouched, orFail } from "./attempt.js";
 import { claimPlace, type Place } from "./place.js";
 import type { PlannedFile } from "./plannedFiles.js";
-import { type FileOnDisk, readFileOnDisk } from "./readFile.js";
+import { type FileOnDisk, readPlace } from "./readFile.js";
 import { SetAside } from "./setAside.js";
 import type { Step, StepTools } from "./step.js";
 
@@ -16,7 +16,7 @@ export async function prepareWrite(file: PlannedFile & { readonly after: string 
   const attempt = `Failed to write file ${shownAs}`;
   const place = await claimPlace({ path, shownAs, attempt, followLink: true, createFolders: true }, tools);
   return await orFail(attempt, async () => {
-    const onDisk = await readFileOnDisk(place.path, { followLink: false }).catch(absentOrThrow);
+    const onDisk = await readPlace(place.path).catch(absentOrThrow);
     assertAsPlanned(attempt, onDisk?.bytes, before);
     const fresh = place.sibling();
     try {

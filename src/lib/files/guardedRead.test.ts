@@ -26,7 +26,7 @@ beforeEach(async () => {
 const mayRead: MayRead = (file) => file !== secret.root && !file.startsWith(`${secret.root}/`);
 
 async function text(file: string, maxBytes = 100): Promise<string> {
-  return (await readGuarded(file, { mayRead, maxBytes })).bytes.toString();
+  return (await readGuarded(file, { mayRead, maxBytes, larger: "cut" })).bytes.toString();
 }
 
 describe("a file", () => {
@@ -39,22 +39,34 @@ describe("a file", () => {
   });
 
   it("is cut at the limit, and that is told", async () => {
-    expect(await readGuarded(tree.at("a.txt"), { mayRead, maxBytes: 5 })).toMatchObject({ bytes: Buffer.from("hello"), isCut: false });
-    expect(await readGuarded(tree.at("a.txt"), { mayRead, maxBytes: 4 })).toMatchObject({ bytes: Buffer.from("hell"), isCut: true });
-    expect(await readGuarded(tree.at("a.txt"), { mayRead, maxBytes: 0 })).toMatchObject({ bytes: Buffer.alloc(0), isCut: true });
+    expect(await readGuarded(tree.at("a.txt"), { mayRead, maxBytes: 5, larger: "cut" })).toMatchObject({
+      bytes: Buffer.from("hello"),
+      isCut: false,
+    });
+    expect(await readGuarded(tree.at("a.txt"), { mayRead, maxBytes: 4, larger: "cut" })).toMatchObject({
+      bytes: Buffer.from("hell"),
+      isCut: true,
+    });
+    expect(await readGuarded(tree.at("a.txt"), { mayRead, maxBytes: 0, larger: "cut" })).toMatchObject({
+      bytes: Buffer.alloc(0),
+      isCut: true,
+    });
   });
 
   it("of several blocks comes whole", async () => {
     const bytes = Buffer.from(Array.from({ length: 3_000_000 }, (_, at) => at % 251));
     await writeFile(tree.at("large"), bytes);
-    const read = await readGuarded(tree.at("large"), { mayRead, maxBytes: 3_000_000 });
+    const read = await readGuarded(tree.at("large"), { mayRead, maxBytes: 3_000_000, larger: "cut" });
     expect([read.bytes.equals(bytes), read.isCut]).toEqual([true, false]);
   });
 
   it("of two sparse gigabytes costs no more than the limit", async () => {
     await truncate(tree.at("a.txt"), 2 ** 31);
-    const read = await readGuarded(tree.at("a.txt"), { mayRead, maxBytes: 10 });
+    const read = await readGuarded(tree.at("a.txt"), { mayRead, maxBytes: 10, larger: "cut" });
     expect([read.bytes.length, read.isCut, read.stats.size]).toEqual([10, true, 2n ** 31n]);
+    await expect(readGuarded(tree.at("a.txt"), { mayRead, maxBytes: 1024 * 1024, larger: "refuse" })).rejects.toThrow(
+      "it is larger than 1 MiB",
+    );
   });
 
   it("is missing, or a folder, in the system's words", async () => {
@@ -107,16 +119,16 @@ describe.runIf(process.platform === "linux")("what the kernel makes up is not re
   );
 
   it("wherever it is mounted", async () => {
-    await expect(readEntry("/proc/self/environ", { maxBytes: 10 })).rejects.toMatchObject({ reason: "kernel" });
-    await expect(readEntry("/sys/kernel/notes", { maxBytes: 10 })).rejects.toMatchObject({ reason: "kernel" });
+    await expect(readEntry("/proc/self/environ", { maxBytes: 10, larger: "cut" })).rejects.toMatchObject({ reason: "kernel" });
+    await expect(readEntry("/sys/kernel/notes", { maxBytes: 10, larger: "cut" })).rejects.toMatchObject({ reason: "kernel" });
   });
 });
 
 describe("an entry of a folder", () => {
   it("is never what a link there leads to", async () => {
     await symlink("a.txt", tree.at("link"));
-    await expect(readEntry(tree.at("link"), { maxBytes: 10 })).rejects.toThrow(/^ELOOP/);
-    expect((await readEntry(tree.at("a.txt"), { maxBytes: 10 })).bytes.toString()).toBe("hello");
+    await expect(readEntry(tree.at("link"), { maxBytes: 10, larger: "cut" })).rejects.toThrow(/^ELOOP/);
+    expect((await readEntry(tree.at("a.txt"), { maxBytes: 10, larger: "cut" })).bytes.toString()).toBe("hello");
   });
 });
 
@@ -133,7 +145,7 @@ describe("what is swapped in after the judgement", () => {
       }
       return mayRead(file);
     };
-    await expect(readGuarded(tree.at("folder/auth.json"), { mayRead: swapping, maxBytes: 10 })).rejects.toThrow(HIDDEN);
+    await expect(readGuarded(tree.at("folder/auth.json"), { mayRead: swapping, maxBytes: 10, larger: "cut" })).rejects.toThrow(HIDDEN);
     expect(asked).toBe(2);
   });
 
@@ -142,7 +154,7 @@ describe("what is swapped in after the judgement", () => {
       execFileSync("ln", ["-sf", secret.at("auth.json"), tree.at("a.txt")]);
       return true;
     };
-    await expect(readGuarded(tree.at("a.txt"), { mayRead: swapping, maxBytes: 10 })).rejects.toThrow(/^ELOOP/);
+    await expect(readGuarded(tree.at("a.txt"), { mayRead: swapping, maxBytes: 10, larger: "cut" })).rejects.toThrow(/^ELOOP/);
   });
 
   it.runIf(process.platform === "linux")("wins no race", async () => {

@@ -11,6 +11,8 @@ export type MayRead = (realPath: string) => boolean;
 export interface ReadLimit {
   /** No more than this is taken from the file, whatever size it claims to have. */
   readonly maxBytes: number;
+  /** What becomes of a file that is larger. */
+  readonly larger: "cut" | "refuse";
 }
 
 export interface ReadFile {
@@ -27,12 +29,12 @@ const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW |
  * Reads a file that a model, a caller or a repository names. Links are followed first and the place they lead to is judged; what was opened in the
  * end is judged again by its own path, so that nothing is won by swapping a folder for a link in between. Throws ReadRefused, or what the system says.
  */
-export async function readGuarded(file: string, { mayRead, maxBytes }: ReadLimit & { readonly mayRead: MayRead }): Promise<ReadFile> {
+export async function readGuarded(file: string, { mayRead, ...limit }: ReadLimit & { readonly mayRead: MayRead }): Promise<ReadFile> {
   const real = await whereItLeads(file);
   assertReadable(real, mayRead);
   await using opened = await open(real, FLAGS);
   await assertStillReadable(opened, { real, mayRead });
-  return await readOpened(opened, { maxBytes });
+  return await readOpened(opened, limit);
 }
 
 /** Reads an entry of a folder that the caller holds and has judged; a link there is refused by the system. */
@@ -70,13 +72,18 @@ async function assertStillReadable(opened: FileHandle, { real, mayRead }: { real
   assertReadable(place, mayRead);
 }
 
-async function readOpened(opened: FileHandle, { maxBytes }: ReadLimit): Promise<ReadFile> {
+async function readOpened(opened: FileHandle, { maxBytes, larger }: ReadLimit): Promise<ReadFile> {
   const stats = await opened.stat({ bigint: true });
   // Reading a folder fails with the system's own words for it.
   if (!stats.isFile() && !stats.isDirectory()) throw new ReadRefused("kind");
   const link = descriptorPath(opened.fd);
   if (link !== undefined && isKernelFileSystem((await statfs(link)).type)) throw new ReadRefused("kernel");
+  const assertFits = (size: number) => {
+    if (larger === "refuse" && size > maxBytes) throw new ReadRefused("size", { maxBytes });
+  };
+  assertFits(Number(stats.size));
   const bytes = await bytesUpTo(opened, { most: maxBytes + 1, expected: Number(stats.size) + 1 });
+  assertFits(bytes.length);
   return { bytes: bytes.subarray(0, maxBytes), stats, isCut: bytes.length > maxBytes };
 }
 

@@ -5,7 +5,7 @@ export type RefusedRead = "hidden" | "kernel" | "kind" | "moved" | "size";
 
 const WHY: Readonly<Record<Exclude<RefusedRead, "size">, string>> = {
   hidden: "it is kept from this thread and from its commands. Go on without it.",
-  kernel: "what the system keeps in /proc, /sys and /dev is no file of a project. Use a command to look at it.",
+  kernel: "it lies in /proc, /sys or /dev, which hold no files of a project. Use a command instead.",
   kind: "it is not a regular file",
   moved: "it was moved or replaced while it was looked at. Try again.",
 };

@@ -35,12 +35,12 @@ describe("a small file", () => {
   });
 
   it.runIf(process.platform === "linux").for([
-    ["/proc/self/pagemap", "/proc, /sys and /dev"],
-    ["/proc/self/environ", "/proc, /sys and /dev"],
-    ["/sys/kernel/notes", "/proc, /sys and /dev"],
+    ["/proc/self/pagemap", "/proc, /sys or /dev"],
+    ["/proc/self/environ", "/proc, /sys or /dev"],
+    ["/sys/kernel/notes", "/proc, /sys or /dev"],
     ["/dev/zero", "not a regular file"],
-    ["/proc/self/root/proc/self/environ", "/proc, /sys and /dev"],
-  ])("is never %s", ([target, why]) => {
+    ["/proc/self/root/proc/self/environ", "/proc, /sys or /dev"],
+  ] as const)("is never %s", ([target, why]) => {
     fs.symlinkSync(target, at("link"));
     expect(() => readSmallFile(at("link"), { maxBytes: 1000 })).toThrow(why);
   });

@@ -4,6 +4,7 @@ import path from "node:path";
 import { applyPlan } from "../../../src/exec/patch/apply.js";
 import { parsePatch } from "../../../src/exec/patch/parse.js";
 import { type PatchPlan, planPatch } from "../../../src/exec/patch/plan.js";
+import type { MayRead } from "../../../src/lib/files/guardedRead.js";
 
 /** A folder of its own with some files in it, gone afterwards. */
 export class Tree implements AsyncDisposable {
@@ -24,14 +25,14 @@ export class Tree implements AsyncDisposable {
     await writeFile(this.at(name), content);
   }
 
-  plan(patch: string): Promise<PatchPlan> {
-    return planPatch(parsePatch(patch), { cwd: this.root });
+  plan(patch: string, { mayRead = () => true }: { mayRead?: MayRead } = {}): Promise<PatchPlan> {
+    return planPatch(parsePatch(patch), { cwd: this.root, mayRead });
   }
 
   /** Plans and applies; only what really lies in the tree may be written. Gives the summary. */
   async apply(patch: string): Promise<string> {
     const plan = await this.plan(patch);
-    await applyPlan(plan, { mayWrite: this.mayWrite });
+    await applyPlan(plan, { mayWrite: this.mayWrite, mayRead: () => true });
     return plan.summary;
   }
 

@@ -65,7 +65,7 @@ async function* applyPatch(text: string, { cwd, warning }: Where, bench: Workben
   await bench.files.lookAround();
   let plan: PatchPlan;
   try {
-    plan = await planPatch(parsePatch(text), { cwd });
+    plan = await planPatch(parsePatch(text), { cwd, mayRead: bench.files.mayRead });
   } catch (error) {
     if (error instanceof EmptyPatch) return { output: "patch rejected: empty patch" };
     if (error instanceof PatchInvalid) return { output: `apply_patch verification failed: ${error.message}` };
@@ -159,9 +159,12 @@ async function* write(
   ctx: ToolContext,
 ): AsyncGenerator<readonly ThreadEvent[], PatchFailed | undefined> {
   ctx.signal.throwIfAborted();
-  const mayWrite = (file: string) => bench.files.mayWrite(file) || bench.approved.has(file) || approvedNow.includes(file);
+  const { mayRead } = bench.files;
+  const isApproved = (file: string) => bench.approved.has(file) || approvedNow.includes(file);
+  // What is hidden by now stays so: the question was about another place.
+  const mayWrite = (file: string) => mayRead(file) && (bench.files.mayWrite(file) || isApproved(file));
   try {
-    await applyPlan(plan, { mayWrite });
+    await applyPlan(plan, { mayWrite, mayRead });
   } catch (error) {
     if (error instanceof PatchFailed) return error;
     throw error;
