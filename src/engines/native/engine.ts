@@ -1,3 +1,4 @@
+import { isHidden } from "../../exec/hiddenPlaces.js";
 import type { ThreadId } from "../../lib/ids.js";
 import type { Engine, EngineThread, ThreadOpening } from "../../threads/engine.js";
 import type { ThreadEvent, ThreadSettings } from "../../threads/model.js";
@@ -42,7 +43,11 @@ export async function openNativeThread(
   machine: Machine,
   clientFor: ClientFactory,
 ): Promise<EngineThread> {
-  const context = initialContext(settings, findUserInstructions(settings, machine.codexHome));
+  const instructions = await findUserInstructions(settings, {
+    codexHome: machine.codexHome,
+    mayRead: (file) => !isHidden(file, machine.hidden),
+  });
+  const context = initialContext(settings, instructions.text);
   const sandboxBackend = await machine.sandboxBackend(settings.sandboxPolicy);
   const toolbox = await openToolbox(settings, machine);
   const conversation = new Conversation({
@@ -58,7 +63,7 @@ export async function openNativeThread(
   const opening: ThreadEvent[] = [
     ...context.map((item): ThreadEvent => ({ type: "contextItem", item })),
     ...toolbox.news(),
-    ...(await toolbox.ruleWarnings()).map((message): ThreadEvent => ({ type: "warning", message })),
+    ...[...instructions.warnings, ...(await toolbox.ruleWarnings())].map((message): ThreadEvent => ({ type: "warning", message })),
   ];
   return {
     opening,

@@ -1,4 +1,6 @@
-import { mkdirSync, truncateSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import path from "node:path";
 import { expect, it } from "vitest";
 import { openToolStage, type ToolStage } from "../../../../test/support/toolStage.js";
 import { message } from "../history.js";
@@ -33,7 +35,7 @@ it("a file that is too large is not read", async () => {
   writeFileSync(stage.path("big.png"), Buffer.from(PNG, "base64"));
   truncateSync(stage.path("big.png"), 30 * 1024 * 1024);
   await stage.use("view_image", { path: "big.png" });
-  expect(lastItem(stage)).toEqual(message("user", expect.stringContaining("31457280 bytes are too many")));
+  expect(lastItem(stage)).toEqual(message("user", expect.stringContaining("it is larger than 20 MiB")));
 });
 
 it("a path without a file is an answer", async () => {
@@ -43,5 +45,34 @@ it("a path without a file is an answer", async () => {
   expect([await told("gone.png"), await told("folder")]).toEqual([
     `unable to locate image at \`${stage.path("gone.png")}\`: No such file or directory (os error 2)`,
     `image path \`${stage.path("folder")}\` is not a file`,
+  ]);
+});
+
+it("a picture that is hidden from commands is not shown, and nobody learns whether it is one", async () => {
+  await using stage = await openToolStage({ secretFiles: ["secret.png"] });
+  const hidden = path.join(stage.stage.codexHome, "log");
+  mkdirSync(hidden);
+  for (const file of [stage.path("secret.png"), path.join(hidden, "picture.png")]) writeFileSync(file, Buffer.from(PNG, "base64"));
+  symlinkSync("secret.png", stage.path("link"));
+  symlinkSync(hidden, stage.path("folder"));
+  for (const name of ["secret.png", "link", "folder/picture.png", "folder/missing.png"]) {
+    const turn = await stage.use("view_image", { path: name });
+    expect(turn.output).toBe(
+      `unable to locate image at \`${stage.path(name)}\`: it is kept from this thread and from its commands. Go on without it.`,
+    );
+    expect(JSON.stringify([turn.events, stage.model.requests])).not.toContain(PNG);
+  }
+});
+
+it.runIf(process.platform === "linux")("files without an end, pipes and devices are answers at once", async () => {
+  await using stage = await openToolStage({ sandbox: "danger-full-access" });
+  symlinkSync("/proc/self/pagemap", stage.path("endless.png"));
+  symlinkSync("/dev/zero", stage.path("zero.png"));
+  execFileSync("mkfifo", [stage.path("pipe.png")]);
+  const told = async (name: string) => (await stage.use("view_image", { path: name })).output;
+  expect([await told("endless.png"), await told("zero.png"), await told("pipe.png")]).toEqual([
+    expect.stringContaining("it lies in /proc, /sys or /dev"),
+    expect.stringContaining("it lies in /proc, /sys or /dev"),
+    `image path \`${stage.path("pipe.png")}\` is not a file`,
   ]);
 });

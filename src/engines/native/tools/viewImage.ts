@@ -1,7 +1,8 @@
-import { readFile, stat } from "node:fs/promises";
 import path from "node:path";
 import * as z from "zod/mini";
 import { describe, errorCode } from "../../../lib/errors.js";
+import { readGuarded } from "../../../lib/files/guardedRead.js";
+import { ReadRefused } from "../../../lib/files/readRefused.js";
 import type { RawItem } from "../../../threads/model.js";
 import { message } from "../history.js";
 import { readArguments } from "./arguments.js";
@@ -11,7 +12,7 @@ import type { Workbench } from "./workbench.js";
 const ImageArguments = z.object({ path: z.string() });
 
 /** What providers accept; larger files only cost a refused request. */
-const MAX_IMAGE_BYTES = 20 * 1024 * 1024;
+const LIMIT = { maxBytes: 20 * 1024 * 1024, larger: "refuse" } as const;
 
 /** `view_image`: shows the model a picture of the workspace. */
 export function viewImageTool(bench: Workbench): Tool {
@@ -21,36 +22,35 @@ export function viewImageTool(bench: Workbench): Tool {
       const read = readArguments(args, ImageArguments);
       if ("complaint" in read) return { output: read.complaint };
       const file = path.resolve(bench.settings.cwd, read.value.path);
-      const complaint = await complaintAbout(file);
-      if (complaint !== undefined) return { output: complaint };
+      let picture: RawItem;
+      try {
+        picture = imageMessage(file, (await readGuarded(file, { ...LIMIT, mayRead: bench.mayRead })).bytes);
+      } catch (error) {
+        if (!(error instanceof ReadRefused && error.reason === "size")) return { output: complaintAbout(file, error) };
+        picture = cannotAttach(file, describe(error));
+      }
       yield [{ type: "imageViewed", callId: ctx.callId, path: file }];
-      return { output: "attached local image path", after: [await imageMessage(file)] };
+      return { output: "attached local image path", after: [picture] };
     },
   };
 }
 
-async function complaintAbout(file: string): Promise<string | undefined> {
-  try {
-    return (await stat(file)).isFile() ? undefined : `image path \`${file}\` is not a file`;
-  } catch (error) {
-    const why = errorCode(error) === "ENOENT" ? "No such file or directory (os error 2)" : describe(error);
-    return `unable to locate image at \`${file}\`: ${why}`;
-  }
+function complaintAbout(file: string, error: unknown): string {
+  const code = errorCode(error);
+  if (code === "EISDIR" || (error instanceof ReadRefused && error.reason === "kind")) return `image path \`${file}\` is not a file`;
+  const why = code === "ENOENT" ? "No such file or directory (os error 2)" : describe(error);
+  return `unable to locate image at \`${file}\`: ${why}`;
 }
 
-async function imageMessage(file: string): Promise<RawItem> {
-  const cannot = (why: string) => message("user", `Codex cannot attach image at \`${file}\`: ${why}.`);
-  try {
-    const { size } = await stat(file);
-    if (size > MAX_IMAGE_BYTES) return cannot(`${size} bytes are too many`);
-    const bytes = await readFile(file);
-    const type = imageType(bytes);
-    if (type === undefined) return cannot(`unsupported image format \`${typeByName(file)}\``);
-    const image_url = `data:${type};base64,${bytes.toString("base64")}`;
-    return { type: "message", role: "user", content: [{ type: "input_image", image_url }] };
-  } catch (error) {
-    return cannot(describe(error));
-  }
+function imageMessage(file: string, bytes: Buffer): RawItem {
+  const type = imageType(bytes);
+  if (type === undefined) return cannotAttach(file, `unsupported image format \`${typeByName(file)}\``);
+  const image_url = `data:${type};base64,${bytes.toString("base64")}`;
+  return { type: "message", role: "user", content: [{ type: "input_image", image_url }] };
+}
+
+function cannotAttach(file: string, why: string): RawItem {
+  return message("user", `Codex cannot attach image at \`${file}\`: ${why}.`);
 }
 
 /** By what is in the file, not by its name. */
