@@ -43,6 +43,8 @@ export type ApprovalSubject = {
       readonly changes: FileChanges;
       /** Nothing is changed but files that `workspace-write` opens, whatever the thread's own sandbox is. */
       readonly staysInWorkspace?: boolean;
+      /** Those of `changes` that lie outside the thread's folder, and where they really lead. */
+      readonly outside?: Readonly<Record<string, string>>;
     }
   /** One of the agent's MCP servers wants something filled in. */
   | {

@@ -67,7 +67,7 @@ describe("the question", () => {
       codex_changes: changes,
     };
     expect(elicitationParams(request(subject), "a")).toEqual({
-      message: "Allow Codex to apply proposed code changes?",
+      message: "Allow Codex to apply proposed code changes?\n- add /project/new.txt",
       requestedSchema: form("Reason: why. It is not confined by the sandbox. Files: add /project/new.txt."),
       codex_elicitation: "patch-approval",
       ...shared,
@@ -78,12 +78,84 @@ describe("the question", () => {
   it("about very many files names the first", () => {
     const changes = Object.fromEntries(Array.from({ length: 23 }, (_, at) => [`/f${at}`, { type: "delete", content: "" }] as const));
     const subject: ApprovalSubject = { kind: "patch", callId: "c", changes, staysInSandbox: true, needsPerson: false };
-    expect(JSON.stringify(elicitationParams(request(subject), 1))).toContain("delete /f19 and 3 more.");
+    expect(JSON.stringify(elicitationParams(request(subject), 1))).toContain("delete /f19, and 3 more.");
+  });
+
+  it("about a patch says which files are moved, and which lie outside the workspace", () => {
+    const changes = {
+      "/project/a": { type: "update", unified_diff: "", move_path: "/elsewhere/b" },
+      "/project/link": { type: "update", unified_diff: "", move_path: null },
+      "/project/c": { type: "delete", content: "" },
+    } as const;
+    const outside = { "/elsewhere/b": "/elsewhere/b", "/project/link": "/etc/hosts" };
+    const subject: ApprovalSubject = { kind: "patch", callId: "c", changes, outside, staysInSandbox: false, needsPerson: false };
+    expect(elicitationParams(request(subject), 1)["message"]).toBe(
+      [
+        "Allow Codex to apply proposed code changes?",
+        "- move /project/a to /elsewhere/b (outside the workspace)",
+        "- update /project/link (outside the workspace: /etc/hosts)",
+        "- delete /project/c",
+      ].join("\n"),
+    );
   });
 
   it("carries an empty form, as Codex sent it, for those who want that", () => {
     expect(elicitationParams(request(COMMAND), 2, { emptyForm: true })).toMatchObject({
       requestedSchema: { properties: {}, type: "object" },
+    });
+  });
+});
+
+describe("a question shows what is in it, and nothing else:", () => {
+  const BASE = { callId: "c", staysInSandbox: true, needsPerson: false } as const;
+  const TRICKS = "\u001b[2K\u202efdp.exe\u200b\u2028x\u009b";
+  const SHOWN = "\\u{1b}[2K\\u{202e}fdp.exe\\u{200b}\\u{2028}x\\u{9b}";
+
+  it("a command, its folder and its reason; programs get them as they are", () => {
+    const command = ["bash", "-c", TRICKS];
+    const text = { commandText: `bash -c '${TRICKS}\nAllow Codex to run \`ls\`?'`, cwd: `/${TRICKS}\n`, reason: `${TRICKS}\nIt is safe` };
+    const subject: ApprovalSubject = { ...BASE, kind: "command", command, parsed: [], ...text };
+    expect(elicitationParams(request(subject), 1)).toMatchObject({
+      message: `Allow Codex to run \`bash -c '${SHOWN}\n  | Allow Codex to run \`ls\`?'\` in \`/${SHOWN}\\n\`?`,
+      requestedSchema: form(`Reason: ${SHOWN}\\nIt is safe. It runs inside the sandbox.`),
+      codex_command: command,
+      codex_cwd: text.cwd,
+      _meta: { "codex-mcpd/approval": { reason: text.reason, codex_command: command } },
+    });
+  });
+
+  it("a patch", () => {
+    const changes = { [`/${TRICKS}\n- add /harmless`]: { type: "add", content: TRICKS } } as const;
+    const params = elicitationParams(request({ ...BASE, kind: "patch", changes }), 1);
+    expect(params).toMatchObject({
+      message: `Allow Codex to apply proposed code changes?\n- add /${SHOWN}\\n- add /harmless`,
+      codex_changes: changes,
+    });
+  });
+
+  it("a server's form, whose names and values stay the server's", () => {
+    const words = { title: TRICKS, description: `a\n${TRICKS}` };
+    const shown = { title: SHOWN, description: `a\n  | ${SHOWN}` };
+    const rest = { type: "string", enum: [TRICKS], default: TRICKS };
+    const schemaOf = (texts: typeof words, enumNames: string) => ({
+      type: "object",
+      properties: {
+        [TRICKS]: { ...rest, ...texts, enumNames: [enumNames] },
+        title: { oneOf: [{ const: TRICKS, title: texts.title }] },
+        description: { type: "array", items: { enum: [TRICKS] } },
+      },
+      required: [TRICKS],
+    });
+    const subject: ApprovalSubject = {
+      ...BASE,
+      kind: "form",
+      server: `s${TRICKS}`,
+      message: `${TRICKS}\nAllow?`,
+      requestedSchema: schemaOf(words, TRICKS),
+    };
+    expect(elicitationParams(request(subject), 1)).toMatchObject({
+      message: `s${SHOWN}: ${SHOWN}\n  | Allow?`,
+      requestedSchema: schemaOf(shown, SHOWN),
     });
   });
 });

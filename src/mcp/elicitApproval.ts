@@ -1,6 +1,7 @@
 import type { ApprovalDecision, ApprovalRequest, ApprovalSubject } from "../approvals/model.js";
 import type { RequestId } from "../jsonrpc/message.js";
 import { type Fields, isFields } from "../lib/fields.js";
+import { visible, visibleLines } from "../lib/visibleText.js";
 
 /** An approval as `elicitation/create` parameters: Codex's own, a form that any client can show, and a copy under `_meta`, which SDK clients keep. */
 export function elicitationParams(
@@ -16,7 +17,7 @@ export function elicitationParams(
   const about = subjectParams(subject);
   return {
     message: messageOf(subject),
-    requestedSchema: subject.kind === "form" ? subject.requestedSchema : emptyForm ? EMPTY_FORM : decisionForm(subject),
+    requestedSchema: subject.kind === "form" ? visibleSchema(subject.requestedSchema) : emptyForm ? EMPTY_FORM : decisionForm(subject),
     threadId,
     codex_elicitation: KINDS[subject.kind],
     ...codex,
@@ -42,12 +43,45 @@ const KINDS = { command: "exec-approval", patch: "patch-approval", form: "mcp-el
 function messageOf(subject: ApprovalSubject): string {
   switch (subject.kind) {
     case "command":
-      return `Allow Codex to run \`${subject.commandText}\` in \`${subject.cwd}\`?`;
+      return `Allow Codex to run \`${visibleLines(subject.commandText)}\` in \`${visible(subject.cwd)}\`?`;
     case "patch":
-      return "Allow Codex to apply proposed code changes?";
+      return ["Allow Codex to apply proposed code changes?", ...shortList(changedFiles(subject))].join("\n- ");
     case "form":
-      return `${subject.server}: ${subject.message}`;
+      return `${visible(subject.server)}: ${visibleLines(subject.message)}`;
   }
+}
+
+const LONGEST_LIST = 20;
+
+function shortList(entries: readonly string[]): string[] {
+  const more = entries.length - LONGEST_LIST;
+  return more > 0 ? [...entries.slice(0, LONGEST_LIST), `and ${more} more`] : [...entries];
+}
+
+function changedFiles({ changes, outside = {} }: Extract<ApprovalSubject, { kind: "patch" }>): string[] {
+  return Object.entries(changes).map(([file, change]) => {
+    const target = change.type === "update" ? change.move_path : null;
+    const places = [file, ...(target === null ? [] : [target])].map((place) => {
+      const real = outside[place];
+      if (real === undefined) return visible(place);
+      return `${visible(place)} (outside the workspace${real === place ? "" : `: ${visible(real)}`})`;
+    });
+    return `${target === null ? change.type : "move"} ${places.join(" to ")}`;
+  });
+}
+
+/** What a server says of its form is for people; names and values go back to it and stay as they are. */
+function visibleSchema(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(visibleSchema);
+  if (!isFields(schema)) return schema;
+  return Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, visiblePart(key, value)]));
+}
+
+function visiblePart(key: string, value: unknown): unknown {
+  if (["const", "enum", "default", "pattern", "required"].includes(key) && !isFields(value)) return value;
+  if (["title", "description"].includes(key) && typeof value === "string") return visibleLines(value);
+  if (key === "enumNames" && Array.isArray(value)) return value.map((name: unknown) => (typeof name === "string" ? visible(name) : name));
+  return visibleSchema(value);
 }
 
 function subjectParams(subject: ApprovalSubject): Record<string, unknown> {
@@ -79,12 +113,10 @@ function decisionForm(subject: Exclude<ApprovalSubject, { kind: "form" }>): unkn
 }
 
 function explanation(subject: Exclude<ApprovalSubject, { kind: "form" }>): string {
-  const reason = subject.reason === undefined ? "" : `Reason: ${subject.reason}. `;
+  const reason = subject.reason === undefined ? "" : `Reason: ${visible(subject.reason)}. `;
   const reach = subject.staysInSandbox ? "It runs inside the sandbox." : "It is not confined by the sandbox.";
   if (subject.kind === "command") return `${reason}${reach}`;
-  const files = Object.entries(subject.changes).map(([path, { type }]) => `${type} ${path}`);
-  const shown = files.slice(0, 20).join(", ");
-  return `${reason}${reach} Files: ${shown}${files.length > 20 ? ` and ${files.length - 20} more` : ""}.`;
+  return `${reason}${reach} Files: ${shortList(changedFiles(subject)).join(", ")}.`;
 }
 
 const WORDS: ReadonlyMap<string, ApprovalDecision> = new Map([

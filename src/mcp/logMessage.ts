@@ -1,3 +1,4 @@
+import { visible } from "../lib/visibleText.js";
 import type { ThreadEvent } from "../threads/model.js";
 
 /** MCP's log levels, least severe first. */
@@ -39,18 +40,21 @@ export function logMessage(event: ThreadEvent): LogMessage | undefined {
     case "approvalDecided":
       return { level: "info", data: { message: "approval decided", decision: event.decision.kind } };
     case "mcpToolStarted":
-      return { level: "info", data: { message: "tool called", server: event.invocation.server, tool: event.invocation.tool } };
+      return {
+        level: "info",
+        data: { message: "tool called", server: visible(event.invocation.server), tool: visible(event.invocation.tool) },
+      };
     case "modelRetry":
       return {
         level: "warning",
-        data: { message: "asking the model again", attempt: event.attempt, limit: event.limit, cause: event.cause },
+        data: { message: "asking the model again", attempt: event.attempt, limit: event.limit, cause: visible(event.cause) },
       };
     case "warning":
-      return { level: "warning", data: { message: event.message } };
+      return { level: "warning", data: { message: visible(event.message) } };
     case "turnCompleted":
       return { level: "info", data: { message: "turn completed" } };
     case "turnFailed":
-      return { level: "error", data: { message: "turn failed", cause: event.message } };
+      return { level: "error", data: { message: "turn failed", cause: visible(event.message) } };
     case "turnAborted":
       return { level: "warning", data: { message: "turn interrupted" } };
     default:

@@ -27,6 +27,7 @@ describe("what a person reads", () => {
     [{ type: "modelRetry", attempt: 2, limit: 5, cause: "cut" }, "Asking the model again (2 of 5)"],
     [{ type: "historyCompacted", message: "long story", replacement: [] }, "Summarised the earlier conversation"],
     [{ type: "warning", message: "Careful" }, "Careful"],
+    [{ type: "warning", message: "\u001b[2J\u202efine\nRunning ls" }, "\\u{1b}[2J\\u{202e}fine\\nRunning ls"],
     [{ type: "turnCompleted", lastMessage: "the answer" }, undefined],
     [{ type: "turnFailed", message: "no model", info: "other" }, undefined],
     [{ type: "turnAborted", reason: "interrupted" }, undefined],

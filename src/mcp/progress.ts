@@ -1,4 +1,5 @@
 import type { ApprovalSubject } from "../approvals/model.js";
+import { visible } from "../lib/visibleText.js";
 import type { ThreadEvent } from "../threads/model.js";
 
 /**
@@ -6,6 +7,11 @@ import type { ThreadEvent } from "../threads/model.js";
  * to say: progress that arrives together with the answer comes too late for the official clients, which report it as an error.
  */
 export function progressText(event: ThreadEvent): string | undefined {
+  const text = textOf(event);
+  return text === undefined ? undefined : visible(text);
+}
+
+function textOf(event: ThreadEvent): string | undefined {
   switch (event.type) {
     case "turnStarted":
       return "Thinking";

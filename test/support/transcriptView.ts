@@ -52,7 +52,7 @@ export function viewOf(transcript: Transcript): View {
   const remarks = stable.flatMap((entry) => (entry.dir === "meta" ? [entry.meta] : []));
   return {
     answers: answersById(messages),
-    questions: messages.filter(isQuestion).map(({ method, params }) => ({ method, params: withoutAdditions(params) })),
+    questions: messages.filter(isQuestion).map(({ method, params }) => ({ method, params: withoutFiles(withoutAdditions(params)) })),
     notifications: withoutRepeats(messages.filter(isOtherNotification).map(({ method }) => method)),
     events: mapValues(
       groupBy(events, ({ call }) => call),
@@ -86,6 +86,12 @@ function withoutAdditions(value: unknown): unknown {
     ([key]) => !["_meta", "description", "annotations", "logging", "requestedSchema"].includes(key),
   );
   return Object.fromEntries(kept.map(([key, entry]) => [key, withoutAdditions(entry)]));
+}
+
+/** Below the sentence of a question about a patch we name its files. */
+function withoutFiles(params: unknown): unknown {
+  if (!isRecord(params) || params["codex_elicitation"] !== "patch-approval") return params;
+  return { ...params, message: String(params["message"]).split("\n")[0] };
 }
 
 function isQuestion(message: Message): boolean {

@@ -4,7 +4,8 @@ import { patchOf } from "../../../test/support/patch/patchText.js";
 import { Tree } from "../../../test/support/patch/tree.js";
 import { applyPlan } from "./apply.js";
 import { PatchFailed } from "./errors.js";
-import { pathsOf } from "./realPlace.js";
+import type { PatchPlan } from "./plan.js";
+import { placesOf } from "./realPlace.js";
 
 /** A workspace that may be written, and a folder beside it that may not, with links from one to the other. */
 async function stage(): Promise<AsyncDisposable & { inside: Tree; outside: Tree }> {
@@ -22,6 +23,10 @@ async function stage(): Promise<AsyncDisposable & { inside: Tree; outside: Tree 
       await outside[Symbol.asyncDispose]();
     },
   };
+}
+
+async function pathsOf(plan: PatchPlan): Promise<string[]> {
+  return (await placesOf(plan)).map(({ real }) => real);
 }
 
 const EDIT = ["-a", "+b"];
@@ -103,6 +108,6 @@ describe("the question whether all may be written", () => {
   it("counts the source and the destination of a move", async () => {
     await using folders = await stage();
     const plan = await folders.inside.plan(patchOf("*** Update File: a.txt", "*** Move to: x/b.txt", ...EDIT));
-    expect(await pathsOf(plan)).toEqual([folders.inside.at("a.txt"), folders.inside.at("x/b.txt")]);
+    expect(await pathsOf(plan)).toEqual([folders.inside.at("a.txt"), folders.inside.at("a.txt"), folders.inside.at("x/b.txt")]);
   });
 });

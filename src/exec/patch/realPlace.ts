@@ -21,17 +21,23 @@ export async function realPlace(target: string, { followLink }: { followLink: bo
   return { folder: await realFolder(path.dirname(target)), name: path.basename(target) };
 }
 
+export interface TouchedPlace {
+  /** Of the file as the plan knows it. */
+  readonly path: string;
+  readonly real: string;
+}
+
 /**
  * Every real path the plan would write or remove, move destinations included; of a link that is removed also the place it leads to, because
  * what it holds is shown or moved. A path that cannot be resolved is given as it is: applying the plan will fail on it.
  */
-export async function pathsOf({ files }: Pick<PatchPlan, "files">): Promise<string[]> {
-  const paths = files.flatMap(({ path: target, before, after }) => {
+export async function placesOf({ files }: Pick<PatchPlan, "files">): Promise<TouchedPlace[]> {
+  const places = files.flatMap(({ path: target, before, after }) => {
     if (before === undefined && after === undefined) return [];
-    const followed = realPlace(target, { followLink: true }).then(joined, () => target);
-    return after !== undefined ? [followed] : [realPlace(target, { followLink: false }).then(joined, () => target), followed];
+    const ways = after === undefined ? [false, true] : [true];
+    return ways.map(async (followLink) => ({ path: target, real: await realPlace(target, { followLink }).then(joined, () => target) }));
   });
-  return [...new Set(await Promise.all(paths))];
+  return await Promise.all(places);
 }
 
 export function joined({ folder, name }: RealPlace): string {

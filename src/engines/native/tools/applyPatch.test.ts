@@ -121,7 +121,15 @@ describe("a patch outside the workspace", () => {
     const turn = await stage.play([custom(ADD_OUTSIDE)], { answers: [YES] });
     const changes = { [outside(stage)]: { type: "add", content: "hello\n" } };
     expect(turn.asked).toEqual([
-      { kind: "patch", callId: "patch", changes, staysInSandbox: false, staysInWorkspace: false, needsPerson: false },
+      {
+        kind: "patch",
+        callId: "patch",
+        changes,
+        staysInSandbox: false,
+        staysInWorkspace: false,
+        outside: { [outside(stage)]: outside(stage) },
+        needsPerson: false,
+      },
     ]);
     expect(patchEvents(turn).slice(0, 4)).toEqual(["patchStarted", "approvalRequested", "approvalDecided", "patchEnded"]);
     expect(readFileSync(outside(stage), "utf8")).toBe("hello\n");

@@ -7,9 +7,11 @@ import { fileChanges } from "../../../exec/patch/changes.js";
 import { EmptyPatch, PatchFailed, PatchInvalid } from "../../../exec/patch/errors.js";
 import { parsePatch } from "../../../exec/patch/parse.js";
 import { type PatchPlan, planPatch } from "../../../exec/patch/plan.js";
-import { pathsOf } from "../../../exec/patch/realPlace.js";
+import { placesOf, type TouchedPlace } from "../../../exec/patch/realPlace.js";
 import type { PatchCall } from "../../../exec/safety/patchCall.js";
 import { RETRY_REASON } from "../../../exec/safety/sandboxDenial.js";
+import { isInside } from "../../../exec/sandbox/paths.js";
+import { resolvedAsFarAsPossible } from "../../../exec/sandbox/realPath.js";
 import type { RawItem, ThreadEvent } from "../../../threads/model.js";
 import { message } from "../history.js";
 import { readArguments } from "./arguments.js";
@@ -78,13 +80,15 @@ async function* applyPatch(text: string, { cwd, warning }: Where, bench: Workben
 async function* applyPlanned(plan: PatchPlan, bench: Workbench, ctx: ToolContext): ToolRun {
   const { callId } = ctx;
   const changes = fileChanges(plan);
-  const paths = await pathsOf(plan);
+  const places = await placesOf(plan);
+  const paths = [...new Set(places.map(({ real }) => real))];
+  const asked = { changes, paths, outside: outsideOf(places, bench) };
   const verdict = assess(paths, bench);
   if (verdict === "reject") return { output: OUTSIDE };
   yield [{ type: "patchStarted", callId, autoApproved: verdict === "run", changes }];
   const failed = (stderr: string): ThreadEvent => ({ type: "patchEnded", callId, stdout: "", stderr, success: false, changes });
   if (verdict === "ask") {
-    const refusal = await question({ changes, paths }, bench, ctx);
+    const refusal = await question(asked, bench, ctx);
     if (refusal) {
       yield [failed(refusal.output)];
       return refusal;
@@ -96,7 +100,7 @@ async function* applyPlanned(plan: PatchPlan, bench: Workbench, ctx: ToolContext
     yield [failed(denied.message)];
     return { output: denied.message };
   }
-  const refusal = await question({ changes, paths, reason: RETRY_REASON }, bench, ctx);
+  const refusal = await question({ ...asked, reason: RETRY_REASON }, bench, ctx);
   const again = refusal ? undefined : yield* write(plan, paths, bench, ctx);
   if (!refusal && !again) return { output: shellAnswer(success(plan), bench.truncation) };
   const output = refusal?.output ?? again?.message ?? "";
@@ -117,12 +121,18 @@ interface Asked {
   readonly changes: FileChanges;
   /** Where the changes really land. */
   readonly paths: readonly string[];
+  readonly outside: Readonly<Record<string, string>>;
   readonly reason?: string;
+}
+
+function outsideOf(places: readonly TouchedPlace[], bench: Workbench): Record<string, string> {
+  const workspace = resolvedAsFarAsPossible(bench.settings.cwd);
+  return Object.fromEntries(places.filter(({ real }) => !isInside(real, workspace)).map(({ path: file, real }) => [file, real]));
 }
 
 /** Undefined when it was approved. */
 async function question(
-  { changes, paths, reason }: Asked,
+  { changes, paths, outside, reason }: Asked,
   bench: Workbench,
   ctx: ToolContext,
 ): Promise<{ readonly output: string; readonly endsTurn?: true } | undefined> {
@@ -132,6 +142,7 @@ async function question(
     changes,
     staysInSandbox: paths.every(bench.files.mayWrite),
     staysInWorkspace: paths.every(bench.files.isInWorkspace),
+    ...(Object.keys(outside).length > 0 && { outside }),
     needsPerson: false,
     ...(reason === undefined ? {} : { reason }),
   });
