@@ -210,7 +210,7 @@ describe.skipIf(found.backend !== "bubblewrap")("names that other programs run",
 describe.skipIf(found.backend !== "bubblewrap")("a caller over the network", () => {
   function asCaller(folders: readonly string[], foreign: readonly string[] = []): Situation {
     const env = { HOME: path.join(home, "user"), PATH: `${home}/user/.cargo/bin:/usr/bin:/bin` };
-    return { policy: WITH_TMP, env, caller: callerView({ folders, foreign, env, tmp: folder("own-tmp") }) };
+    return { policy: WITH_TMP, env, caller: callerView({ folders, foreign, env, tmp: () => folder("own-tmp") }) };
   }
 
   it("sees of the home folder only its own folders, tools on the path and git's configuration", async () => {

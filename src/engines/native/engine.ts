@@ -1,4 +1,3 @@
-import { isHidden } from "../../exec/hiddenPlaces.js";
 import type { ThreadId } from "../../lib/ids.js";
 import type { Engine, EngineThread, ThreadOpening } from "../../threads/engine.js";
 import type { ThreadEvent, ThreadSettings } from "../../threads/model.js";
@@ -11,6 +10,7 @@ import { ResponsesClient } from "./model/responses.js";
 import type { OfferSources } from "./offers/sources.js";
 import { initialContext } from "./prompt.js";
 import { Machine, type MachineOptions } from "./tools/machine.js";
+import { ThreadFiles } from "./tools/threadFiles.js";
 import { openToolbox } from "./tools/toolbox.js";
 import { runTurn } from "./turn.js";
 
@@ -39,13 +39,13 @@ export type ClientFactory = (settings: ThreadSettings, threadId: ThreadId) => Mo
 
 /** A thread of the loop, on whatever answers its model requests. */
 export async function openNativeThread(
-  { id, settings, history }: ThreadOpening,
+  { id, settings, history, reach }: ThreadOpening,
   machine: Machine,
   clientFor: ClientFactory,
 ): Promise<EngineThread> {
   const instructions = await findUserInstructions(settings, {
     codexHome: machine.codexHome,
-    mayRead: (file) => !isHidden(file, machine.hidden),
+    mayRead: new ThreadFiles(settings, machine, { running: { reach } }).mayReadUnasked,
   });
   const context = initialContext(settings, instructions.text);
   const sandboxBackend = await machine.sandboxBackend(settings.sandboxPolicy);

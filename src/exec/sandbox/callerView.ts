@@ -11,8 +11,7 @@ export interface CallerFolders {
   /** Real paths of the folders of other callers. */
   readonly foreign: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The folder that is /tmp for the thread, by its real path. */
-  readonly tmp: string;
+  readonly tmp: CallerView["tmp"];
 }
 
 /** Folders that everybody on the machine leaves files in. */

@@ -33,6 +33,6 @@ export interface CallerView {
   readonly hidden: readonly HiddenPlace[];
   /** What shows through: the caller's folders, and what programs need. */
   readonly shown: readonly string[];
-  /** The folder that is /tmp for the thread. */
-  readonly tmp: string;
+  /** The folder that is /tmp for the thread, by its real path; made when a command first needs it. */
+  readonly tmp: () => string;
 }

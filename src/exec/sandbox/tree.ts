@@ -58,7 +58,7 @@ export function openTree(confinement: MountedConfinement, { firstDescriptor }: {
       case "shown":
         return held.openIfReal(mount.path, (index) => ["--ro-bind-fd", number(index), mount.path]);
       case "hidden":
-        if (caller && mount.path === "/tmp") return ["--bind-fd", number(held.openFolder(caller.tmp)), "/tmp"];
+        if (caller && mount.path === "/tmp") return ["--bind-fd", number(held.openFolder(caller.tmp())), "/tmp"];
         return ["--perms", mount.hasMountsBelow ? "0755" : "0000", "--tmpfs", mount.path];
       case "screened":
         return ["--perms", "0755", "--tmpfs", mount.path, ...entriesBesides(mount.without, mount.path)];

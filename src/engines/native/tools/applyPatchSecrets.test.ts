@@ -20,15 +20,16 @@ function patch(...lines: readonly string[]): RawItem {
 async function open(approvalPolicy: ApprovalPolicy, sandbox: SandboxMode = "workspace-write"): Promise<ToolStage> {
   const stage = await openToolStage({
     sandbox,
-    secretFiles: ["tokens"],
+    secretFiles: ["secrets/tokens"],
     settings: { approvalPolicy, features: { apply_patch_freeform: true } },
   });
   writeFileSync(auth(stage), `${SECRET}\n`);
   mkdirSync(path.join(stage.stage.codexHome, "log"));
-  writeFileSync(stage.path("tokens"), `${SECRET}\n`);
+  mkdirSync(stage.path("secrets"));
+  writeFileSync(stage.path("secrets/tokens"), `${SECRET}\n`);
   writeFileSync(stage.path("mine.txt"), "mine\n");
   symlinkSync(auth(stage), stage.path("link"));
-  symlinkSync("tokens", stage.path("token-link"));
+  symlinkSync("secrets/tokens", stage.path("token-link"));
   symlinkSync(stage.stage.codexHome, stage.path("home"));
   return stage;
 }
@@ -51,9 +52,9 @@ const ATTACKS: Readonly<Record<string, (stage: ToolStage) => readonly string[]>>
   "a link to a link": () => ["*** Delete File: token-link"],
   "a linked folder": () => ["*** Delete File: home/auth.json"],
   "its path": (stage) => [`*** Delete File: ${auth(stage)}`],
-  "a file of tokens in the workspace": () => ["*** Update File: tokens", "*** Move to: copy.txt", "@@", "+x"],
-  "a token that is added": () => ["*** Update File: tokens", "@@", "+stranger operator"],
-  "a file of tokens that is replaced": () => ["*** Add File: tokens", "+stranger operator"],
+  "a file of tokens in the workspace": () => ["*** Update File: secrets/tokens", "*** Move to: copy.txt", "@@", "+x"],
+  "a token that is added": () => ["*** Update File: secrets/tokens", "@@", "+stranger operator"],
+  "a file of tokens that is replaced": () => ["*** Add File: secrets/tokens", "+stranger operator"],
   "a file that is moved there": () => ["*** Update File: mine.txt", "*** Move to: token-link", "-mine", "+stranger operator"],
   "a new file in a hidden folder": () => ["*** Add File: home/log/planted", "+x"],
 };
@@ -67,7 +68,7 @@ describe.for(POLICIES)("under %s nothing is read or written by a patch that is h
     expect(turn.asked).toEqual([]);
     expect(told(stage, turn)).not.toContain(SECRET);
     expect(readdirSync(stage.path("."))).toEqual(before);
-    expect([readFileSync(auth(stage), "utf8"), readFileSync(stage.path("tokens"), "utf8")]).toEqual([`${SECRET}\n`, `${SECRET}\n`]);
+    expect([readFileSync(auth(stage), "utf8"), readFileSync(stage.path("secrets/tokens"), "utf8")]).toEqual([`${SECRET}\n`, `${SECRET}\n`]);
     expect(existsSync(path.join(stage.stage.codexHome, "log/planted"))).toBe(false);
   });
 });

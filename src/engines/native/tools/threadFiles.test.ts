@@ -107,8 +107,8 @@ it("a caller reads its own folders and not the home folder, temporary files or t
 
 it("a caller's temporary folder lies where nobody sees it, and goes with the thread", () => {
   const files = filesOf({ reach: { folders: [workspace] } });
-  const { tmp = "" } = files.caller() ?? {};
-  expect([path.dirname(tmp), existsSync(tmp), files.caller()?.tmp]).toEqual([path.join(home, "codex-home/mcp-server/tmp"), true, tmp]);
+  const tmp = files.caller()?.tmp() ?? "";
+  expect([path.dirname(tmp), existsSync(tmp), files.caller()?.tmp()]).toEqual([path.join(home, "codex-home/mcp-server/tmp"), true, tmp]);
   files.close();
   expect(existsSync(tmp)).toBe(false);
 });

@@ -7,6 +7,7 @@ import type { TurnContext } from "../../../threads/engine.js";
 import type { SandboxPolicy, ThreadSettings } from "../../../threads/model.js";
 import type { Machine } from "./machine.js";
 
+const READ_ONLY: SandboxPolicy = { type: "read-only" };
 const WORKSPACE_ONLY: SandboxPolicy = {
   type: "workspace-write",
   network_access: false,
@@ -29,7 +30,7 @@ export class ThreadFiles {
   constructor(
     private readonly settings: Pick<ThreadSettings, "cwd" | "sandboxPolicy">,
     private readonly machine: Machine,
-    private readonly turns: { readonly running: Pick<TurnContext, "reach"> | undefined },
+    private readonly turns: { readonly running: (Pick<TurnContext, "reach"> & Partial<Pick<TurnContext, "confined">>) | undefined },
   ) {}
 
   beginTurn(): void {
@@ -62,16 +63,22 @@ export class ThreadFiles {
   caller(): CallerView | undefined {
     const reach = this.turns.running?.reach;
     if (reach?.folders === undefined) return undefined;
-    this.#tmp ??= this.machine.makeTemporaryFolder();
     const { folders, foreign = [] } = reach;
-    return callerView({ folders, foreign, env: this.machine.env, tmp: this.#tmp });
+    const tmp = () => {
+      this.#tmp ??= this.machine.makeTemporaryFolder();
+      return this.#tmp;
+    };
+    return callerView({ folders, foreign, env: this.machine.env, tmp });
   }
 
-  /** Asked about real paths. */
-  readonly mayRead = (realPath: string): boolean => mayReadFor(this.confinement(this.settings.sandboxPolicy))(realPath);
+  /** Whether a file of a repository may be read for the thread, unasked: never what is hidden, though commands with full access could. */
+  readonly mayReadUnasked = (realPath: string): boolean => mayReadFor(this.confinement(READ_ONLY))(realPath);
+
+  /** Whether a tool may read there, by the rules that hold for commands. Asked about real paths; no approval goes beyond it. */
+  readonly mayRead = (realPath: string): boolean => mayReadFor(this.confinement(this.#policy))(realPath);
 
   /** Whether a patch may write there, by the rules that hold for commands. Asked about real paths. */
-  readonly mayWrite = (realPath: string): boolean => mayWriteFor(this.confinement(this.settings.sandboxPolicy))(realPath);
+  readonly mayWrite = (realPath: string): boolean => mayWriteFor(this.confinement(this.#policy))(realPath);
 
   /** Whether a patch may write there in a thread whose sandbox opens its folder and nothing else. */
   readonly isInWorkspace = (realPath: string): boolean => mayWriteFor(this.confinement(WORKSPACE_ONLY))(realPath);
@@ -79,6 +86,12 @@ export class ThreadFiles {
   close(): void {
     if (this.#tmp !== undefined) this.machine.removeTemporaryFolder(this.#tmp);
     this.#tmp = undefined;
+  }
+
+  /** Whatever the thread was given: a turn that may not leave the sandbox has one. */
+  get #policy(): SandboxPolicy {
+    const { sandboxPolicy } = this.settings;
+    return this.turns.running?.confined && sandboxPolicy.type === "danger-full-access" ? READ_ONLY : sandboxPolicy;
   }
 
   get #workspace(): string {

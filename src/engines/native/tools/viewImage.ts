@@ -24,7 +24,7 @@ export function viewImageTool(bench: Workbench): Tool {
       const file = path.resolve(bench.settings.cwd, read.value.path);
       let picture: RawItem;
       try {
-        picture = imageMessage(file, (await readGuarded(file, { ...LIMIT, mayRead: bench.mayRead })).bytes);
+        picture = imageMessage(file, (await readGuarded(file, { ...LIMIT, mayRead: bench.files.mayRead })).bytes);
       } catch (error) {
         if (!(error instanceof ReadRefused && error.reason === "size")) return { output: complaintAbout(file, error) };
         picture = cannotAttach(file, describe(error));
