@@ -47,6 +47,23 @@ describe("a server starts", () => {
     ]);
   });
 
+  it("not with tokens or keys right in a folder that callers work in", () => {
+    using home = tempHome();
+    mkdirSync(path.join(home.path, "secrets"));
+    symlinkSync("../tokens", path.join(home.path, "secrets/linked"));
+    const complaintsAbout = (secretFile: string) => {
+      try {
+        checkCeilings({}, { serverCwd: home.path, loopback: true, secretFiles: [secretFile] });
+        return "";
+      } catch (error) {
+        return error instanceof UsageError ? error.message : String(error);
+      }
+    };
+    expect(
+      ["tokens", "secrets/linked", "secrets/tokens", "../tokens"].map((file) => complaintsAbout(file).includes("a folder of its own")),
+    ).toEqual([true, true, false, false]);
+  });
+
   it("not with allowed folders that are none", () => {
     using home = tempHome();
     writeFileSync(path.join(home.path, "file"), "");

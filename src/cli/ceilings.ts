@@ -35,13 +35,28 @@ export interface CallerCeilings {
   checkConfig(config: Readonly<Record<string, unknown>>): void;
 }
 
+export interface StartCheck {
+  readonly serverCwd: string;
+  readonly loopback: boolean;
+  /** Files of the server that callers must not read. */
+  readonly secretFiles?: readonly string[];
+}
+
 /** Throws `UsageError` when the server must not start with these flags. */
-export function checkCeilings(flags: CeilingFlags, { serverCwd, loopback }: { serverCwd: string; loopback: boolean }): void {
+export function checkCeilings(flags: CeilingFlags, { serverCwd, loopback, secretFiles = [] }: StartCheck): void {
   if (!loopback && !flags.allowRoots?.length)
     throw new UsageError("--allow-root is needed to listen beyond loopback: name the folders that callers may work in");
-  allowedRoots(flags.allowRoots ?? [], { serverCwd, flag: "--allow-root" });
+  const roots = allowedRoots(flags.allowRoots?.length ? flags.allowRoots : [serverCwd], { serverCwd, flag: "--allow-root" });
+  for (const file of secretFiles) checkOutOfReach(path.resolve(serverCwd, file), roots);
   allowedRoots(flags.readRoots ?? [], { serverCwd, flag: "--read-root" });
   allowedKeys(flags.allowConfig ?? []);
+}
+
+/** Secrets are hidden together with their folder, so that they stay hidden when they are replaced. */
+function checkOutOfReach(file: string, roots: readonly string[]): void {
+  const folders = [path.dirname(file), path.dirname(whereItLeads(file) ?? file)].map((folder) => whereItLeads(folder) ?? folder);
+  if (!roots.some((root) => folders.includes(root))) return;
+  throw new UsageError(`${file} is in a folder that callers work in: keep it in a folder of its own, which is then hidden from them`);
 }
 
 export function openCeilings(flags: CeilingFlags, { serverCwd, codexHome, settings }: CeilingSurroundings): CallerCeilings {

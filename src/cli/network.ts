@@ -144,6 +144,6 @@ export class Network {
 }
 
 /** Files that no command of a caller may read. */
-function secretFiles({ tokenFile, tls }: HttpContext["listen"]): string[] {
+export function secretFiles({ tokenFile, tls }: HttpContext["listen"]): string[] {
   return [tokenFile, tls?.key].filter((file) => file !== undefined);
 }

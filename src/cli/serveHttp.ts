@@ -17,7 +17,7 @@ import { WebSocketDoor } from "../transports/http/websocket.js";
 import { checkCeilings } from "./ceilings.js";
 import { resolveSettings } from "./context.js";
 import type { HttpContext } from "./httpContext.js";
-import { Network } from "./network.js";
+import { Network, secretFiles } from "./network.js";
 import { Reporting } from "./reporting.js";
 import { untilSignalled } from "./shutdown.js";
 import { Upkeep } from "./upkeep.js";
@@ -41,7 +41,7 @@ export async function serveHttp(context: HttpContext): Promise<void> {
   const { options, env, listen, serverCwd } = context;
   const { codexHome, settings } = resolveSettings(context);
   const loopback = reachOf(listen.host) === "this machine";
-  checkCeilings(listen, { serverCwd, loopback });
+  checkCeilings(listen, { serverCwd, loopback, secretFiles: secretFiles(listen) });
   const reporting = new Reporting({ env, codexHome, listening: true });
   const { log, redactor } = reporting;
   const report = (line: string) => reporting.report(line);
