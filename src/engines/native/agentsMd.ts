@@ -89,11 +89,12 @@ async function firstReadable(folder: string, names: readonly string[], reading: 
   const { warnings, ...limits } = reading;
   for (const name of names) {
     const file = path.join(folder, name);
+    if (!existsSync(file)) continue;
     try {
       return await readGuarded(file, { ...limits, larger: "cut" });
     } catch (error) {
-      // Not there, or not ours to read: the next name may be.
-      if (error instanceof ReadRefused && existsSync(file)) warnings.push(`${file} was left out: ${whyLeftOut(error)}`);
+      // Not ours to read: the next name may be.
+      if (error instanceof ReadRefused) warnings.push(`${file} was left out: ${whyLeftOut(error)}`);
     }
   }
   return undefined;
