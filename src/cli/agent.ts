@@ -1,9 +1,11 @@
 import { ApprovalDesk } from "../approvals/desk.js";
 import type { ApprovalFallback } from "../approvals/fallback.js";
 import type { SettingsResolver } from "../config/resolve.js";
+import { type OwnAddress, withoutOwnEntries } from "../exec/nesting/ownEntries.js";
 import { writableRoots } from "../exec/sandbox/policy.js";
 import { tuneCompiler } from "../lib/compiler.js";
 import { VERSION } from "../lib/version.js";
+import { callersInside, type Objection, unlessInside } from "../mcp/inside.js";
 import { trailed } from "../mcp/telemetry/callTrail.js";
 import { NO_TELEMETRY, type Telemetry } from "../mcp/telemetry/telemetry.js";
 import { ThreadAccess } from "../mcp/threadAccess.js";
@@ -12,7 +14,7 @@ import type { ToolAction } from "../mcp/tools/tool.js";
 import { toolActions } from "../mcp/tools/toolActions.js";
 import { OwnerFiles } from "../rollouts/owners.js";
 import { RolloutStore } from "../rollouts/store.js";
-import type { ThreadSettings } from "../threads/model.js";
+import { leftOutWarnings, type ThreadSettings } from "../threads/model.js";
 import type { StoredSettings } from "../threads/store.js";
 import { ThreadRegistry } from "../threads/threadRegistry.js";
 import { type CeilingFlags, openCeilings } from "./ceilings.js";
@@ -22,8 +24,12 @@ import { writablePlaces } from "./writablePlaces.js";
 export interface AgentOptions extends Omit<EngineOptions, "writable"> {
   readonly approvalFallback: ApprovalFallback;
   readonly settings: SettingsResolver;
-  /** For network callers; those that are not given have their strict defaults. */
-  readonly ceilings?: CeilingFlags;
+  /** For callers over the network and from inside a turn; those that are not given have their strict defaults. */
+  readonly ceilings?: CeilingFlags | undefined;
+  /** Why nothing is started for a caller. Absent on a server that no turn started. */
+  readonly objection?: Objection;
+  /** Where the server listens, if it does. */
+  readonly ownAddress?: () => OwnAddress | undefined;
   readonly telemetry?: Telemetry;
 }
 
@@ -42,12 +48,13 @@ export interface OpenAgent {
 
 export function openAgent(options: AgentOptions): OpenAgent {
   tuneCompiler();
-  const { codexHome, env, settings, report, telemetry = NO_TELEMETRY } = options;
+  const { codexHome, env, settings, report, telemetry = NO_TELEMETRY, objection = callersInside } = options;
   const writable = writablePlaces({ ...options, allowRoots: options.ceilings?.allowRoots });
   const engine = openEngine({ ...options, writable });
+  const withoutUs = ownEntriesLeftOut(options);
   const noted = (resolved: ThreadSettings) => {
     for (const { root } of writableRoots(resolved.sandboxPolicy, { workspace: resolved.cwd, env })) writable.open(root);
-    return resolved;
+    return withoutUs(resolved);
   };
   const stated = (asked: AskedSettings) => (engine.name === "codex" ? statedSettings(settings.stated(asked)) : {});
   const store = new RolloutStore({ codexHome, version: VERSION, env });
@@ -75,8 +82,9 @@ export function openAgent(options: AgentOptions): OpenAgent {
       return resolved;
     },
   };
+  const served = (name: string, action: ToolAction) => trailed(name, unlessInside(name, action, objection), telemetry);
   return {
-    actions: new Map([...toolActions(agent)].map(([name, action]) => [name, trailed(name, action, telemetry)])),
+    actions: new Map([...toolActions(agent)].map(([name, action]) => [name, served(name, action)])),
     access,
     get threadsLoaded() {
       return threads.loadedCount;
@@ -90,6 +98,16 @@ export function openAgent(options: AgentOptions): OpenAgent {
       await threads.close();
       await engine.close?.();
     },
+  };
+}
+
+/** Threads without the MCP servers that lead back to this one. Each is told once. */
+function ownEntriesLeftOut({ env, serverCwd, ownAddress, report }: AgentOptions): (settings: ThreadSettings) => ThreadSettings {
+  const told = new Set<string>();
+  return (settings) => {
+    const kept = withoutOwnEntries(settings, { env, cwd: serverCwd, address: ownAddress?.() });
+    for (const warning of leftOutWarnings(kept)) if (told.size !== told.add(warning).size) report(warning);
+    return kept;
   };
 }
 

@@ -9,6 +9,7 @@ import { VERSION } from "../lib/version.js";
 import { NotOffered } from "../mcp/tools/own/errors.js";
 import { userAgent } from "../mcp/userAgent.js";
 import type { Engine, EngineName } from "../threads/engine.js";
+import type { TurnMark } from "../threads/turnMark.js";
 
 export interface EngineOptions {
   readonly engine: EngineName;
@@ -22,6 +23,8 @@ export interface EngineOptions {
   readonly settings: Pick<SettingsResolver, "forNewThread" | "stated">;
   /** Files of the server that no command may read. */
   readonly secretFiles?: readonly string[];
+  /** The turn that this server runs in. Its own turns mark what they start with it. */
+  readonly surrounding?: TurnMark | undefined;
   readonly report: (line: string) => void;
 }
 

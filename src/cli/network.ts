@@ -1,10 +1,12 @@
 import type { HttpSettings } from "../config/httpSettings.js";
 import type { SettingsResolver } from "../config/resolve.js";
+import type { OwnAddress } from "../exec/nesting/ownEntries.js";
 import { endsWithin } from "../lib/endsWithin.js";
 import { describe } from "../lib/errors.js";
 import { type Lazy, lazily } from "../lib/lazily.js";
 import type { Caller, SessionCaller } from "../mcp/caller.js";
 import { bothEras } from "../mcp/eras.js";
+import type { Objection } from "../mcp/inside.js";
 import { Session } from "../mcp/session.js";
 import { SessionRegistry } from "../mcp/sessionRegistry.js";
 import type { StatelessDoor } from "../mcp/stateless/door.js";
@@ -15,6 +17,7 @@ import type { Metrics } from "../observability/metrics.js";
 import type { HttpConnection, HttpSession, HttpSessions } from "../transports/http/httpSession.js";
 import type { OpenAgent } from "./agent.js";
 import type { HttpContext } from "./httpContext.js";
+import { ownNesting } from "./ownNesting.js";
 import type { Reporting } from "./reporting.js";
 import { openStateless } from "./statelessDoor.js";
 
@@ -38,16 +41,20 @@ export class Network {
   readonly stateless: StatelessDoor;
   readonly turns: TurnGate;
   readonly #agent: Lazy<OpenAgent>;
+  readonly #objection: Objection;
+  #address: OwnAddress | undefined;
 
   constructor(private readonly parts: NetworkParts) {
     const { context, http, codexHome, reporting } = parts;
     this.tools = TOOL_SETS[context.options.tools];
     this.turns = new TurnGate(http.turns);
     this.#agent = lazily(() => this.#openAgent());
+    this.#objection = ownNesting({ ...parts, env: context.env, listening: true }).objection;
     this.stateless = openStateless({
       codexHome,
       engine: context.options.engine,
       tools: this.tools,
+      objection: this.#objection,
       actions: () => this.#actions(),
       enterTurn: (caller, signal) => this.#enterTurn(caller, signal),
       report: (line) => reporting.report(line),
@@ -57,6 +64,11 @@ export class Network {
       openSession: (caller, connection) => this.#openSession(caller, connection),
       ended: (open, reason) => this.#noteEnd(open, reason),
     });
+  }
+
+  /** Threads leave out MCP servers that are at this address. */
+  listensOn(address: OwnAddress): void {
+    this.#address = address;
   }
 
   /** Ends what only waits for changes; resolves when nobody is being served. */
@@ -78,6 +90,8 @@ export class Network {
   }
 
   async #enterTurn(caller: Caller, signal: AbortSignal): Promise<Place> {
+    // Whoever gets nothing started needs no place, and must not wait for the one of the turn that waits for it.
+    if (this.#objection(caller) !== undefined) return () => {};
     try {
       return await this.turns.enter(caller, signal);
     } catch (error) {
@@ -99,6 +113,10 @@ export class Network {
       serverCwd,
       settings,
       ceilings: listen,
+      objection: this.#objection,
+      // What callers of different principals start must never meet in a server of its own.
+      surrounding: "sealed",
+      ownAddress: () => this.#address,
       secretFiles: secretFiles(listen),
       report,
       telemetry,
@@ -122,6 +140,7 @@ export class Network {
       engine: context.options.engine,
       env: context.env,
       tools: this.tools,
+      objection: this.#objection,
       actions: () => this.#actions(),
       enterTurn: (signal) => this.#enterTurn(caller, signal),
       welcomed: () => this.#agent.warmUp(),

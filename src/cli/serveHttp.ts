@@ -5,6 +5,7 @@ import { type Metrics, NO_METRICS } from "../observability/metrics.js";
 import { openMetrics } from "../observability/openMetrics.js";
 import { openGate } from "../transports/http/access/gate.js";
 import { reachOf } from "../transports/http/access/hostName.js";
+import { tellingInsiders } from "../transports/http/access/insiders.js";
 import { loadTls, renewTls } from "../transports/http/access/tls.js";
 import { legacySseRoutes } from "../transports/http/legacySse.js";
 import { OpenVisits } from "../transports/http/openVisits.js";
@@ -63,7 +64,7 @@ export async function serveHttp(context: HttpContext): Promise<void> {
     ports: listen.ports,
     ...(listen.tls ? { tls: loadTls(listen.tls, report) } : {}),
     patience: { ...http.arrival, readingMs: http.streams.slowReaderMs },
-    gate,
+    gate: { admit: tellingInsiders((request) => gate.admit(request)) },
     rules,
     visits,
     routes: {
@@ -86,6 +87,7 @@ export async function serveHttp(context: HttpContext): Promise<void> {
   });
   upkeep.every(http.streams.keepAliveMs);
   sampleFor(metrics, { network, webSockets, reporting });
+  network.listensOn({ host: listen.host, port: server.port, names: listen.allowedHosts });
   reporting.announce(`listening on ${listen.tls ? "https" : "http"}://${urlHost(listen.host)}:${server.port}/mcp`);
 
   await untilSignalled(context.exitAtOnce);

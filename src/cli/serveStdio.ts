@@ -8,6 +8,7 @@ import { openStdio } from "../transports/stdio.js";
 import type { OpenAgent } from "./agent.js";
 import { resolveSettings, type ServerContext } from "./context.js";
 import { FirstCall } from "./firstCall.js";
+import { ownNesting } from "./ownNesting.js";
 import { Reporting } from "./reporting.js";
 import { untilSignalled } from "./shutdown.js";
 
@@ -30,10 +31,11 @@ export async function serveStdio(context: StdioContext): Promise<void> {
   if (options.engine === "scripted") report("the model is scripted: answers come from the `!` lines of the prompt, not from a real model");
 
   const tools = TOOL_SETS[options.tools];
+  const { caller, ...nesting } = ownNesting({ env, settings, listening: false, report });
   const agent = lazily(async () => {
     const { openAgent } = await import("./agent.js");
     const telemetry = await reporting.telemetry();
-    return openAgent({ ...options, codexHome, env, serverCwd: context.serverCwd, settings, report, telemetry });
+    return openAgent({ ...options, codexHome, env, serverCwd: context.serverCwd, settings, report, telemetry, ...nesting });
   });
   const served = new FirstCall(context.keepCompiled);
   const actions = async () => {
@@ -42,14 +44,16 @@ export async function serveStdio(context: StdioContext): Promise<void> {
   };
   const stateless = lazily(async () => {
     const { openStateless } = await import("./statelessDoor.js");
-    return openStateless({ codexHome, engine: options.engine, tools, actions, report });
+    return openStateless({ codexHome, engine: options.engine, tools, objection: nesting.objection, actions, report });
   });
   const wire = openStdio();
   const session = new Session(wire, {
+    caller,
     dispatch: bothEras(() => stateless.get()),
     engine: options.engine,
     env,
     tools,
+    objection: nesting.objection,
     actions,
     welcomed: () => agent.warmUp(),
     report,

@@ -10,7 +10,7 @@ import { type Override, treeOfCallConfig, treeOfOverrides } from "./overrides.js
 import { anchorPaths, type PathAnchor } from "./paths.js";
 import { profileLayer } from "./profile.js";
 import { findProvider } from "./providers.js";
-import { DEFAULT_APPROVAL_MINUTES, DEFAULT_IDLE_THREAD_MINUTES } from "./settings/server.js";
+import { DEFAULT_APPROVAL_MINUTES, DEFAULT_IDLE_THREAD_MINUTES, DEFAULT_MAX_DEPTH } from "./settings/server.js";
 import { threadSettings } from "./threadSettings.js";
 import { LONGEST_TIMER_MS } from "./timers.js";
 import { type ConfigTree, flagAt, mergeTrees, numberAt, tableAt, withoutAbsent } from "./tree.js";
@@ -38,6 +38,8 @@ interface ServerSettings {
   readonly emptyApprovalForms: boolean;
   /** Network callers may continue threads that none of them started. */
   readonly shareUnownedThreads: boolean;
+  /** How many servers may start turns inside each other. */
+  readonly maxDepth: number;
 }
 
 /** Turns defaults, config.toml, profile, command line and call into settings, the later winning. A changed config.toml counts at once. */
@@ -126,6 +128,7 @@ export function createSettingsResolver(options: ResolverOptions): SettingsResolv
         approvalTimeoutMs: minutes("approval_timeout_minutes", DEFAULT_APPROVAL_MINUTES),
         emptyApprovalForms: flagAt(server, "empty_approval_forms") ?? false,
         shareUnownedThreads: flagAt(server, "share_unowned_threads") ?? false,
+        maxDepth: numberAt(server, "max_depth") ?? DEFAULT_MAX_DEPTH,
       };
     },
   };

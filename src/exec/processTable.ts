@@ -62,6 +62,49 @@ export function environmentOf(pid: number): string[] {
   }
 }
 
+/** The words a process was started with; empty when they may not be read. */
+export function commandLineOf(pid: number): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8").replace(/\0$/, "").split("\0");
+  } catch {
+    return [];
+  }
+}
+
+/** The folder a process works in. */
+export function folderOf(pid: number): string | undefined {
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`);
+  } catch {
+    return undefined;
+  }
+}
+
+/** More than any honest chain of programs has. */
+const MOST_ANCESTORS = 64;
+
+/**
+ * The processes that this one descends from, nearest first, as far as its namespace shows them. Begins with what `/proc` says of this process:
+ * its table may count in other numbers than the process itself.
+ */
+export function* ancestorsOfThisProcess(): Iterable<number> {
+  let pid = ownNumber();
+  for (let steps = 0; steps < MOST_ANCESTORS && pid !== undefined; steps++) {
+    const parent = livingProcess(pid)?.parent;
+    if (!parent) return;
+    yield parent;
+    pid = parent;
+  }
+}
+
+function ownNumber(): number | undefined {
+  try {
+    return Number(readlinkSync("/proc/self"));
+  } catch {
+    return undefined;
+  }
+}
+
 /** Names this run of this process, and whose process numbers it counts in. */
 export function ownIdentity(): string {
   return `${pidNamespace()}-${process.pid}-${livingProcess(process.pid)?.startTime ?? "0"}`;

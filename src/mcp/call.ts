@@ -10,7 +10,7 @@ import { type HandshakeRevision, hasStructuredContent } from "./revision.js";
 export interface Call {
   readonly requestId: RequestId;
   readonly signal: AbortSignal;
-  /** Undefined on stdio: the client is the user's own. */
+  /** Undefined on stdio outside of turns: the client is the user's own. */
   readonly caller: Caller | undefined;
   readonly progressToken: string | number | undefined;
   /** From which level on the client wants log messages; undefined for none. */

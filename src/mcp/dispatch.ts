@@ -6,6 +6,7 @@ import { readTraceContext } from "../observability/traceContext.js";
 import { type Call, readProgressToken } from "./call.js";
 import { type CallToolResult, refusal } from "./callResult.js";
 import { initializeResult, readClientProfile } from "./initialize.js";
+import { callersInside, toolsFor } from "./inside.js";
 import { isLogLevel, LOG_LEVELS } from "./logMessage.js";
 import type { Dispatch, Session } from "./session.js";
 import { takesPlace } from "./tools/catalog.js";
@@ -19,7 +20,7 @@ const NOTHING = new JsonText({});
 const METHODS: Readonly<Record<string, Method>> = {
   initialize,
   ping: () => NOTHING,
-  "tools/list": (session) => listOf(session.parts.tools),
+  "tools/list": ({ parts }) => listOf(toolsFor(parts.caller, parts.tools, parts.objection ?? callersInside)),
   "tools/call": callTool,
   "logging/setLevel": setLogLevel,
 };
@@ -52,7 +53,8 @@ async function initialize(session: Session, { params }: IncomingRequest): Promis
   const profile = readClientProfile(params);
   if (session.profile) throw new RpcError(RPC.invalidRequest, "initialize called more than once");
   session.welcome(profile);
-  return initializeResult(profile, session.parts);
+  const { objection = callersInside, caller } = session.parts;
+  return initializeResult(profile, { ...session.parts, instructions: objection(caller) });
 }
 
 async function callTool(session: Session, { id, params, signal }: IncomingRequest): Promise<CallToolResult> {

@@ -54,5 +54,7 @@ async function answerStateless(
 
 /** The channel's session is nothing to a request that stands for itself. */
 function withoutSession(caller: Caller | undefined): Caller | undefined {
-  return caller && { principal: caller.principal, operator: caller.operator };
+  if (!caller) return undefined;
+  const { sessionId: _, ...who } = caller;
+  return who;
 }

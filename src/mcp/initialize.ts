@@ -27,11 +27,19 @@ export function readClientProfile(params: unknown): ClientProfile {
   };
 }
 
-export function initializeResult(client: ClientProfile, server: { readonly engine: string; readonly env: NodeJS.ProcessEnv }): unknown {
+interface ServerProfile {
+  readonly engine: string;
+  readonly env: NodeJS.ProcessEnv;
+  /** What the client's model should know. */
+  readonly instructions?: string | undefined;
+}
+
+export function initializeResult(client: ClientProfile, server: ServerProfile): unknown {
   return {
     capabilities: { logging: {}, tools: { listChanged: true } },
     protocolVersion: client.revision,
     serverInfo: { name: "codex-mcp-server", title: "Codex", version: VERSION, user_agent: userAgent(server.env, client) },
+    ...(server.instructions === undefined ? {} : { instructions: server.instructions }),
     _meta: { "codex-mcpd/engine": server.engine },
   };
 }

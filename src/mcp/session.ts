@@ -3,6 +3,7 @@ import { type IncomingRequest, JsonRpcPeer } from "../jsonrpc/peer.js";
 import type { Frame, Outlet } from "../jsonrpc/wire.js";
 import type { Caller } from "./caller.js";
 import type { ClientProfile } from "./initialize.js";
+import type { Objection } from "./inside.js";
 import type { LogLevel } from "./logMessage.js";
 import { hasBatches } from "./revision.js";
 import type { ToolAction, ToolDeclaration } from "./tools/tool.js";
@@ -17,12 +18,14 @@ export interface Dispatch {
 }
 
 export interface SessionParts {
-  /** Who is at the other end of a network session; absent on stdio. */
+  /** Who is at the other end of a network session, or inside a turn; absent on stdio. */
   readonly caller?: Caller | undefined;
   readonly dispatch: Dispatch;
   readonly engine: string;
   readonly env: NodeJS.ProcessEnv;
   readonly tools: readonly ToolDeclaration[];
+  /** Why nothing is started for a caller. Absent on a server that no turn started. */
+  readonly objection?: Objection | undefined;
   /** What the tools do. Loaded on first use, so that a handshake need not wait for the agent. */
   readonly actions: () => Promise<ReadonlyMap<string, ToolAction>>;
   /** A place among the turns that may run at once. Absent where nobody is limited. */

@@ -111,6 +111,8 @@ export interface ThreadSettings {
   readonly projectRootMarkers: readonly string[];
   readonly showRawAgentReasoning: boolean;
   readonly mcpServers: readonly McpServerSettings[];
+  /** Names of configured MCP servers that are this server itself: no thread may start them. */
+  readonly leftOutServers?: readonly string[];
   /** What of the server's environment commands get to see. */
   readonly shellEnvironment: ShellEnvironmentPolicy;
   /** Overrides how much of a tool's output the model gets. */
@@ -123,6 +125,11 @@ export interface ThreadSettings {
   readonly modelIsDefault?: boolean;
   /** Remarks about the configuration worth telling the caller (unknown keys and the like). */
   readonly notices: readonly string[];
+}
+
+/** What whoever starts a thread should know of servers that it does without. */
+export function leftOutWarnings({ leftOutServers = [] }: Pick<ThreadSettings, "leftOutServers">): readonly string[] {
+  return leftOutServers.map((name) => `left out MCP server ${name}: it is this server, whose turns must not start others`);
 }
 
 export interface TurnInput {

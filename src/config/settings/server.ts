@@ -1,8 +1,9 @@
-import { active, flag, float, type SettingGroup, table } from "../types.js";
+import { active, flag, float, integer, type SettingGroup, table } from "../types.js";
 import { HTTP_SETTINGS } from "./http.js";
 
 export const DEFAULT_IDLE_THREAD_MINUTES = 30;
 export const DEFAULT_APPROVAL_MINUTES = 30;
+export const DEFAULT_MAX_DEPTH = 1;
 
 export const SERVER_GROUP: SettingGroup = {
   title: "This server",
@@ -29,6 +30,11 @@ export const SERVER_GROUP: SettingGroup = {
           float({ atLeast: 0 }),
           "Minutes after which a question that nobody answered counts as denied.",
           `\`${DEFAULT_APPROVAL_MINUTES}\``,
+        ),
+        max_depth: active(
+          integer("u16", { atLeast: 1 }),
+          "How many servers may start turns inside each other: 1 is the outermost alone. On stdio only; turns further in are held to the sandbox of the one around them.",
+          `\`${DEFAULT_MAX_DEPTH}\``,
         ),
         http: active(table(HTTP_SETTINGS), "How a server that listens on a port treats its clients."),
       }),

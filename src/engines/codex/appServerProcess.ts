@@ -9,6 +9,7 @@ import type { Wire } from "../../jsonrpc/wire.js";
 import { deferred } from "../../lib/deferred.js";
 import { describe } from "../../lib/errors.js";
 import { Redactor } from "../../observability/redact.js";
+import { MARK_VARIABLE, markText, markWithin, type TurnMark } from "../../threads/turnMark.js";
 import { AppServerGone, CodexUnusable } from "./errors.js";
 import { StderrReader } from "./stderrReader.js";
 
@@ -18,6 +19,8 @@ export interface AppServerProgram {
   readonly cwd: string;
   /** Arguments of `-c` beside those that every process gets. */
   readonly settings: readonly string[];
+  /** The turn that this server runs in. */
+  readonly surrounding?: TurnMark | undefined;
   /** Gets what Codex writes on its stderr, a line at a time. */
   readonly report: (line: string) => void;
 }
@@ -37,7 +40,9 @@ const DRAIN_MS = 200;
 export function startAppServerProcess(options: AppServerProgram): Promise<AppServerProcess> {
   const { program, cwd } = options;
   const argv = [program, "app-server", ...[...SETTINGS, ...options.settings].flatMap((setting) => ["-c", setting])];
-  const launch = launchPlainly({ argv, cwd, env: withoutSecrets(options.env, []) });
+  // One process runs turns of any sandbox, so that what they start is held to the least.
+  const mark = { [MARK_VARIABLE]: markText(markWithin(options.surrounding, { type: "read-only" }, undefined)) };
+  const launch = launchPlainly({ argv, cwd, env: { ...withoutSecrets(options.env, []), ...mark } });
   return new Promise((resolve, reject) => {
     const child = spawn(launch.program, launch.args, { cwd, env: launch.env, detached: true, stdio: "pipe" });
     child.once("error", (error) => reject(new CodexUnusable(`${program} cannot be started: ${describe(error)}`, { cause: error })));

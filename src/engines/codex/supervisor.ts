@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Tasks } from "../../lib/tasks.js";
+import type { TurnMark } from "../../threads/turnMark.js";
 import { AppServer } from "./appServer.js";
 import { startAppServerProcess } from "./appServerProcess.js";
 import { AppServerGone, AppServerSilent, CodexUnusable } from "./errors.js";
@@ -12,6 +13,8 @@ export interface SupervisorOptions extends CodexSearch {
   /** Arguments of `-c`. */
   readonly settings: readonly string[];
   readonly cwd: string;
+  /** The turn that this server runs in. */
+  readonly surrounding?: TurnMark | undefined;
   readonly report: (line: string) => void;
 }
 

@@ -1,6 +1,6 @@
 import type { ThreadId } from "../../lib/ids.js";
 import type { Engine, EngineThread, ThreadOpening } from "../../threads/engine.js";
-import type { ThreadEvent, ThreadSettings } from "../../threads/model.js";
+import { leftOutWarnings, type ThreadEvent, type ThreadSettings } from "../../threads/model.js";
 import { lazyOffers } from "../lazyOffers.js";
 import { findUserInstructions } from "./agentsMd.js";
 import { Conversation } from "./conversation.js";
@@ -63,7 +63,9 @@ export async function openNativeThread(
   const opening: ThreadEvent[] = [
     ...context.map((item): ThreadEvent => ({ type: "contextItem", item })),
     ...toolbox.news(),
-    ...[...instructions.warnings, ...(await toolbox.ruleWarnings())].map((message): ThreadEvent => ({ type: "warning", message })),
+    ...[...leftOutWarnings(settings), ...instructions.warnings, ...(await toolbox.ruleWarnings())].map(
+      (message): ThreadEvent => ({ type: "warning", message }),
+    ),
   ];
   return {
     opening,

@@ -1,3 +1,4 @@
+import { MARK_VARIABLE } from "../../threads/turnMark.js";
 import { ProgramNotStarted, SandboxFailed } from "../errors.js";
 import type { Descriptor, Launch, SandboxReport } from "../launch.js";
 import type { ConfinedCommand } from "./confinement.js";
@@ -53,14 +54,16 @@ export function contain(bubblewrap: Bubblewrap, command: ConfinedCommand): Launc
 
 /**
  * Options and environment go over a descriptor, and the sandbox program itself gets no environment: it runs outside, and a
- * variable such as LD_PRELOAD may come from a login profile that a sandboxed command could write.
+ * variable such as LD_PRELOAD may come from a login profile that a sandboxed command could write. Only the mark of the turn it has: it is the
+ * first process of the namespace, where everything finds it that has lost its own.
  */
-function launchOf({ program }: Bubblewrap, { argv }: ConfinedCommand, descriptors: readonly Descriptor[]): Omit<Launch, "release"> {
+function launchOf({ program }: Bubblewrap, { argv, env }: ConfinedCommand, descriptors: readonly Descriptor[]): Omit<Launch, "release"> {
+  const mark = env[MARK_VARIABLE];
   return {
     program,
     args: ["--args", String(OPTIONS_FD), "--", ...argv],
     cwd: "/",
-    env: {},
+    env: mark === undefined ? {} : { [MARK_VARIABLE]: mark },
     descriptors,
     containment: { kind: "namespace" },
     sandbox: REPORT,

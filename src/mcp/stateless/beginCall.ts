@@ -3,6 +3,7 @@ import type { Fields } from "../../lib/fields.js";
 import { readTraceContext } from "../../observability/traceContext.js";
 import type { Call } from "../call.js";
 import type { Caller } from "../caller.js";
+import type { Objection } from "../inside.js";
 import { takesPlace } from "../tools/catalog.js";
 import type { ToolAction, ToolDeclaration, TurnCall } from "../tools/tool.js";
 import type { Place } from "../turnGate.js";
@@ -11,6 +12,8 @@ import type { StatelessRequest } from "./request.js";
 
 export interface ToolParts {
   readonly tools: readonly ToolDeclaration[];
+  /** Why nothing is started for a caller. Absent on a server that no turn started. */
+  readonly objection?: Objection | undefined;
   readonly actions: () => Promise<ReadonlyMap<string, ToolAction>>;
   /** A place among the turns that may run at once. Absent where nobody is limited. */
   readonly enterTurn?: (caller: Caller, signal: AbortSignal) => Promise<Place>;

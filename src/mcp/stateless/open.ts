@@ -1,4 +1,5 @@
 import type { TaskStore } from "../../threads/taskStore.js";
+import { callersInside } from "../inside.js";
 import { AgentCalls } from "./agentCalls.js";
 import type { ToolParts } from "./beginCall.js";
 import { StatelessDoor } from "./door.js";
@@ -19,14 +20,15 @@ const INSTRUCTIONS = "`codex` starts a coding agent on a task and returns its an
 
 /** The era without sessions. `ping`, `logging/setLevel` and the like do not exist in it, and are answered as unknown. */
 export function openStatelessDoor(parts: StatelessParts): StatelessDoor {
+  const { objection = callersInside } = parts;
   const subscriptions = new Subscriptions();
   const changed = (id: string, form: Readonly<Record<string, unknown>>) => subscriptions.tell(taskNews(id, form));
   const tasks = new TaskBoard({ store: parts.taskStore, changed, report: parts.report });
   const calls = new AgentCalls({ ...parts, tasks });
   return new StatelessDoor({
     methods: {
-      "server/discover": discover({ engine: parts.engine, instructions: INSTRUCTIONS }),
-      "tools/list": listTools(parts.tools),
+      "server/discover": discover({ engine: parts.engine, instructions: INSTRUCTIONS, objection }),
+      "tools/list": listTools(parts.tools, objection),
       "tools/call": (request) => calls.call(request),
       "subscriptions/listen": listen({ subscriptions, lists: ["toolsListChanged"], tasks }),
       ...taskMethods(tasks),

@@ -12,7 +12,7 @@ export interface StatelessRequest {
   readonly claim: Claim;
   /** Aborts when it is cancelled or its connection is gone. */
   readonly signal: AbortSignal;
-  /** Undefined on stdio: the client is the user's own. */
+  /** Undefined on stdio outside of turns: the client is the user's own. */
   readonly caller: Caller | undefined;
   readonly peer: Pick<JsonRpcPeer, "notify" | "notifyText" | "congested">;
 }

@@ -86,6 +86,16 @@ export const TOOL_SETS = { codex: [...CODEX_TOOLS, ...OWN_TOOLS], "codex-origina
 /** Tools that begin nothing that lasts: they do not wait for a place among the turns, and a turn can be steered when no other may begin. */
 const TAKE_NO_PLACE = new Set(["codex-steer", "codex-threads", "codex-models", "codex-account", "codex-config"]);
 
+/**
+ * Tools for whoever calls from inside a turn. They start nothing, change nothing, and tell nothing that the sandbox of the turn may keep from it:
+ * threads, settings and accounts are somebody's.
+ */
+const SERVED_INSIDE = new Set(["codex-models"]);
+
+export function isServedInside(tool: string): boolean {
+  return SERVED_INSIDE.has(tool);
+}
+
 export function takesPlace(tool: string): boolean {
   return !TAKE_NO_PLACE.has(tool);
 }

@@ -56,11 +56,7 @@ export function checkedSessionId(id: string | readonly string[]): string {
 
 function openSession({ visitor, transport = "http" }: Seeker, { sessions, outbox }: SessionRules, id?: string): HttpSession {
   try {
-    const { principal, operator } = visitor;
-    return sessions.open(
-      { principal, operator },
-      { connection: new HttpConnection(transport, outbox), ...(id === undefined ? {} : { id }) },
-    );
+    return sessions.open(visitor, { connection: new HttpConnection(transport, outbox), ...(id === undefined ? {} : { id }) });
   } catch (error) {
     if (!(error instanceof TooManySessions)) throw error;
     throw new HttpRefusal({ status: 503, code: HTTP_RPC.refused, message: error.message, headers: { "retry-after": "30" } });

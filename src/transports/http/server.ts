@@ -36,7 +36,7 @@ export interface HttpServerOptions {
   readonly ports: readonly number[];
   readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer };
   readonly patience: Patience;
-  readonly gate: Gate;
+  readonly gate: Pick<Gate, "admit">;
   readonly rules: EndpointRules;
   /** Path → what answers it. */
   readonly routes: Readonly<Record<string, Route>>;

@@ -44,13 +44,12 @@ function readRequest(request: IncomingMessage, reply: StatelessReply, { message,
   const { id, method, params } = message;
   if (!isFields(params) || !claimsVersion(params)) throw invalidParams(`\`_meta["${META.protocolVersion}"]\` is missing`);
   checkStatelessHeaders(request, { method, params }, rules.argumentHeaders);
-  const { principal, operator } = visitor;
   const peer = {
     notify: (name: string, told: unknown) => reply.say(notificationText(name, told)),
     notifyText: (text: string) => reply.say(text),
     congested: () => reply.congested(),
   };
-  return { id, method, params, claim: readClaim(params), signal: reply.gone, caller: { principal, operator }, peer };
+  return { id, method, params, claim: readClaim(params), signal: reply.gone, caller: visitor, peer };
 }
 
 function toRpcError(method: string, error: unknown, { failed }: StatelessRules): RpcError {

@@ -1,5 +1,5 @@
 import { isFields } from "../../../lib/fields.js";
-import type { ApprovalPolicy, SandboxPolicy, ThreadSettings, TurnInput } from "../../../threads/model.js";
+import { type ApprovalPolicy, leftOutWarnings, type SandboxPolicy, type ThreadSettings, type TurnInput } from "../../../threads/model.js";
 
 type Params = Readonly<Record<string, unknown>>;
 
@@ -43,11 +43,13 @@ export function settingsInForce(settings: ThreadSettings): ThreadSettings {
 }
 
 /** What Codex was told instead of what was asked for, worth telling the caller. */
-export function settingsNotices({ approvalPolicy }: ThreadSettings): readonly string[] {
+export function settingsNotices(settings: ThreadSettings): readonly string[] {
+  const { approvalPolicy } = settings;
   const sent = POLICIES[approvalPolicy];
+  const leftOut = leftOutWarnings(settings);
   return sent === approvalPolicy
-    ? []
-    : [`approval policy ${approvalPolicy}: this Codex no longer has it; ${sent} is used, which asks at least as much`];
+    ? leftOut
+    : [...leftOut, `approval policy ${approvalPolicy}: this Codex no longer has it; ${sent} is used, which asks at least as much`];
 }
 
 /**
@@ -98,15 +100,23 @@ const SAID_ELSEWHERE: ReadonlySet<string> = new Set([
 const OUTLIVING_TURNS = { multi_agent: false, goals: false };
 
 /** What was said beside config.toml, which Codex reads itself. */
-function configOf({ stated = {}, sandboxPolicy: sandbox, compactPrompt }: ThreadSettings): Params {
+function configOf({ stated = {}, sandboxPolicy: sandbox, compactPrompt, leftOutServers = [] }: ThreadSettings): Params {
   const rest = Object.entries(stated).filter(([key]) => !SAID_ELSEWHERE.has(key));
   const { type, ...details } = sandbox;
   return {
     ...Object.fromEntries(rest),
     features: { ...OUTLIVING_TURNS, ...(isFields(stated["features"]) ? stated["features"] : {}) },
+    ...(leftOutServers.length === 0 ? {} : { mcp_servers: withoutServers(stated["mcp_servers"], leftOutServers) }),
     ...(compactPrompt === undefined ? {} : { compact_prompt: compactPrompt }),
     ...(type === "workspace-write" ? { sandbox_workspace_write: details } : {}),
   };
+}
+
+/** What an entry says in config.toml stays; that it is not used is laid over it. */
+function withoutServers(stated: unknown, names: readonly string[]): Params {
+  const entries = isFields(stated) ? stated : {};
+  const entryOf = (name: string) => (Object.hasOwn(entries, name) && isFields(entries[name]) ? entries[name] : {});
+  return { ...entries, ...Object.fromEntries(names.map((name) => [name, { ...entryOf(name), enabled: false }])) };
 }
 
 /** The policy as an object, which turns and single commands are given. */

@@ -45,9 +45,9 @@ export class McpServers implements AsyncDisposable {
   #closed: Promise<void> | undefined;
 
   constructor(settings: readonly McpServerSettings[], options: McpServersOptions) {
-    const { env, cwd, ask, shorten } = options;
+    const { env, cwd, mark, ask, shorten } = options;
     this.#options = options;
-    this.#servers = settings.map((one) => new McpServer(one, { env, cwd, questions: new Questions(ask) }));
+    this.#servers = settings.map((one) => new McpServer(one, { env, cwd, mark, questions: new Questions(ask) }));
     this.#news = new StartupNews(settings.map(({ name }) => name));
     this.resources = resourceTools({ servers: this.#servers, shorten });
   }

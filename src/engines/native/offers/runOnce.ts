@@ -4,6 +4,7 @@ import { type CommandResult, type RunOptions, runCommand } from "../../../exec/r
 import { allowsNetwork } from "../../../exec/sandbox/policy.js";
 import type { ThreadSettings } from "../../../threads/model.js";
 import type { OneOffCommand, OneOffResult } from "../../../threads/offers.js";
+import { MARK_VARIABLE, markText } from "../../../threads/turnMark.js";
 import type { Machine } from "../tools/machine.js";
 import { secretVariables } from "../tools/secretVariables.js";
 import { OWN_TMP, ThreadFiles } from "../tools/threadFiles.js";
@@ -31,7 +32,8 @@ export async function runOnce(
   });
   check?.();
   const { guarded, caller } = files.confinement(policy);
-  const env = caller ? { ...environment, ...OWN_TMP } : environment;
+  const mark = { [MARK_VARIABLE]: markText(machine.mark({ sandboxPolicy: policy, cwd })) };
+  const env = { ...environment, ...(caller ? OWN_TMP : {}), ...mark };
   const launch = () => sandbox.wrap(argv, { policy, workspace: cwd, cwd, env, guarded, caller });
   const result = await runWith(launch, { timeoutMs, signal }).finally(() => files.close());
   if (result.ended === "cancelled") throw signal.reason;

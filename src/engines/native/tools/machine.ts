@@ -1,4 +1,4 @@
-import { mkdirSync } from "node:fs";
+import { mkdirSync, realpathSync } from "node:fs";
 import path from "node:path";
 import type { LoginEnvironments } from "../../../exec/loginEnvironment.js";
 import type { WritablePlaces } from "../../../exec/outside/writablePlaces.js";
@@ -6,7 +6,8 @@ import type { Sandbox } from "../../../exec/sandbox/backend.js";
 import type { HiddenPlace } from "../../../exec/sandbox/hiddenPlaces.js";
 import { resolvedAsFarAsPossible } from "../../../exec/sandbox/realPath.js";
 import { secretPlaces } from "../../../exec/sandbox/secretPlaces.js";
-import type { SandboxPolicy } from "../../../threads/model.js";
+import type { SandboxPolicy, ThreadSettings } from "../../../threads/model.js";
+import { markWithin, type TurnMark } from "../../../threads/turnMark.js";
 import { TemporaryFolders } from "./temporaryFolders.js";
 
 export interface MachineOptions {
@@ -21,6 +22,8 @@ export interface MachineOptions {
   readonly secretFiles?: readonly string[];
   /** Real paths of what the server itself runs, which no command may write. */
   readonly ownPrograms?: readonly string[];
+  /** The turn that this server runs in. */
+  readonly surrounding?: TurnMark | undefined;
 }
 
 /** What all threads of a process share to run commands: the sandbox that works here, and login environments. Each is loaded when first needed. */
@@ -73,6 +76,11 @@ export class Machine {
     return this.#logins;
   }
 
+  /** What a thread tells everything it starts: that it is inside a turn, and how far that one may go. */
+  mark({ sandboxPolicy, cwd }: Pick<ThreadSettings, "sandboxPolicy" | "cwd">): TurnMark {
+    return markWithin(this.#options.surrounding, sandboxPolicy, realPathOf(cwd));
+  }
+
   /** Clears away what the sandbox left lying for the next command. */
   async close(): Promise<void> {
     (await this.#sandbox)?.close();
@@ -96,5 +104,13 @@ export class Machine {
     mkdirSync(codexHome, { recursive: true, mode: 0o700 });
     const secrets = secretFiles.flatMap((file) => secretPlaces(path.resolve(serverCwd, file), env));
     return [{ folder: resolvedAsFarAsPossible(codexHome) }, ...secrets];
+  }
+}
+
+function realPathOf(folder: string): string | undefined {
+  try {
+    return realpathSync(folder);
+  } catch {
+    return undefined;
   }
 }

@@ -40,6 +40,7 @@ export async function openToolbox(settings: ThreadSettings, machine: Machine): P
   const servers = await openConfiguredServers(settings.mcpServers, {
     env: machine.env,
     cwd: settings.cwd,
+    mark: machine.mark(settings),
     ask: serverQuestions(turns, settings.approvalPolicy),
     shorten: (text) => truncateMiddle(text, truncationOf(settings)),
   });

@@ -7,6 +7,7 @@ import { ThreadRules } from "../../../exec/safety/threadRules.js";
 import { allowsNetwork } from "../../../exec/sandbox/policy.js";
 import { ExecSessions } from "../../../exec/session.js";
 import type { SandboxPolicy, ThreadSettings } from "../../../threads/model.js";
+import { MARK_VARIABLE, markText } from "../../../threads/turnMark.js";
 import { truncationOf } from "../models.js";
 import type { Machine } from "./machine.js";
 import { secretVariables } from "./secretVariables.js";
@@ -99,8 +100,9 @@ export class Workbench {
     const policy = sandboxed || this.confined ? sandboxPolicy : FULL_ACCESS;
     const { workspace, guarded, caller } = this.files.confinement(policy);
     const env = { ...this.#environment(sandbox.backend, plainOutput), ...(caller ? OWN_TMP : {}) };
+    const mark = { [MARK_VARIABLE]: markText(this.machine.mark(this.settings)) };
     const wrap = (words: readonly string[], environment: Environment) =>
-      sandbox.wrap(words, { policy, workspace, cwd, env: environment, guarded, caller });
+      sandbox.wrap(words, { policy, workspace, cwd, env: { ...environment, ...mark }, guarded, caller });
     const seenBy = caller ? "a caller" : "the user";
     const login = isLoginShell(argv) ? await (await this.machine.logins()).of({ shell: argv[0], env, seenBy, wrap }) : undefined;
     if (login === undefined) return wrap(argv, env);

@@ -5,6 +5,8 @@ export interface Visitor {
   readonly principal: Principal;
   /** May see what belongs to others. */
   readonly operator: boolean;
+  /** A process that this server started. */
+  readonly inside?: true;
 }
 
 export type AnswerHeaders = Readonly<Record<string, string>>;

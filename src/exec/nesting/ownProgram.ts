@@ -1,0 +1,64 @@
+import { closeSync, constants, fstatSync, openSync, readSync, realpathSync } from "node:fs";
+import path from "node:path";
+import { isFields } from "../../lib/fields.js";
+
+/** As the package calls itself and its programs. */
+export const OWN_NAMES: ReadonlySet<string> = new Set(["codex-mcpd", "codex-mcp-server"]);
+const PACKAGE = "codex-mcpd";
+const LARGEST_MANIFEST = 65_536;
+
+/** Whether a file is this server's program: the one that runs here, or that of another version installed elsewhere. */
+export function isOwnProgram(file: string): boolean {
+  const real = realPath(file);
+  if (real === undefined) return false;
+  if (real === runningProgram()) return true;
+  const [folder, manifest] = [path.dirname(real), path.join(real, "../../package.json")];
+  return path.basename(real) === "main.js" && path.basename(folder) === "dist" && packageName(manifest) === PACKAGE;
+}
+
+const RUNTIMES = /^(?:node|nodejs|bun|deno)(?:\.exe)?$/;
+const SCRIPT_RUNNERS = new Set(["run", "x"]);
+/** Options of Node that are followed by a word of their own. */
+const WITH_VALUE = new Set(
+  "-r --require --import --loader --experimental-loader -C --conditions --env-file --env-file-if-exists --title --input-type".split(" "),
+);
+
+/** The script that these words make a JavaScript runtime run; undefined when they are some other command. */
+export function scriptIn([program = "", ...args]: readonly string[]): string | undefined {
+  if (!RUNTIMES.test(path.basename(program))) return undefined;
+  for (let at = 0; at < args.length; at++) {
+    const word = args[at] ?? "";
+    if (WITH_VALUE.has(word)) at++;
+    else if (!word.startsWith("-") && !(at === 0 && SCRIPT_RUNNERS.has(word))) return word;
+  }
+  return undefined;
+}
+
+function runningProgram(): string | undefined {
+  const [, script] = process.argv;
+  return script === undefined ? undefined : realPath(script);
+}
+
+function realPath(file: string): string | undefined {
+  try {
+    return realpathSync(file);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The file lies beside a program that somebody else chose, and may be anything. */
+function packageName(manifest: string): unknown {
+  let descriptor: number | undefined;
+  try {
+    descriptor = openSync(manifest, constants.O_RDONLY | constants.O_NONBLOCK);
+    if (!fstatSync(descriptor).isFile()) return undefined;
+    const bytes = Buffer.alloc(LARGEST_MANIFEST);
+    const content: unknown = JSON.parse(bytes.toString("utf8", 0, readSync(descriptor, bytes, 0, LARGEST_MANIFEST, 0)));
+    return isFields(content) ? content["name"] : undefined;
+  } catch {
+    return undefined;
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
+}

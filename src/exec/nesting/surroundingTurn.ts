@@ -1,0 +1,51 @@
+import path from "node:path";
+import { MARK_VARIABLE, narrowest, readMark, type TurnMark } from "../../threads/turnMark.js";
+import { ancestorsOfThisProcess, commandLineOf, environmentOf, folderOf } from "../processTable.js";
+import { MARK as COMMAND_MARK } from "../sandbox/plain.js";
+import { isOwnProgram, scriptIn } from "./ownProgram.js";
+
+/** A process that this one descends from. */
+export interface Ancestor {
+  /** What it was started with; empty when that cannot be read. */
+  environment(): readonly string[];
+  commandLine(): readonly string[];
+  /** Where its relative paths begin. */
+  folder(): string | undefined;
+}
+
+/**
+ * The turn in which this process was started; undefined for a server that nobody started in one. Its own environment tells, unless somebody
+ * in between has cleaned it: then the processes it descends from do, up to the server whose turn it is. What a process was started with
+ * cannot be changed by those it starts.
+ */
+export function findSurroundingTurn(
+  env: Readonly<Record<string, string | undefined>>,
+  ancestors: Iterable<Ancestor> = livingAncestors(),
+): TurnMark | undefined {
+  const found = marksIn(Object.entries(env).map(([name, value]) => `${name}=${value}`));
+  for (const ancestor of ancestors) {
+    // Everything between it and us was started by one of its turns.
+    if (isServer(ancestor)) return narrowest(found) ?? "sealed";
+    found.push(...marksIn(ancestor.environment()));
+  }
+  return narrowest(found);
+}
+
+/** Whoever was started by a server that marks in another way is inside all the same. */
+function marksIn(environment: readonly string[]): TurnMark[] {
+  const marks = environment
+    .filter((entry) => entry.startsWith(`${MARK_VARIABLE}=`))
+    .map((entry) => readMark(entry.slice(MARK_VARIABLE.length + 1)));
+  if (marks.length > 0) return marks;
+  return environment.some((entry) => entry.startsWith(`${COMMAND_MARK}=`)) ? ["sealed"] : [];
+}
+
+function isServer(ancestor: Ancestor): boolean {
+  const script = scriptIn(ancestor.commandLine());
+  return script !== undefined && isOwnProgram(path.resolve(ancestor.folder() ?? "/", script));
+}
+
+function* livingAncestors(): Iterable<Ancestor> {
+  for (const pid of ancestorsOfThisProcess())
+    yield { environment: () => environmentOf(pid), commandLine: () => commandLineOf(pid), folder: () => folderOf(pid) };
+}
