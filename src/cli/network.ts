@@ -49,7 +49,12 @@ export class Network {
     this.tools = TOOL_SETS[context.options.tools];
     this.turns = new TurnGate(http.turns);
     this.#agent = lazily(() => this.#openAgent());
-    this.#objection = ownNesting({ ...parts, env: context.env, listening: true }).objection;
+    this.#objection = ownNesting({
+      env: context.env,
+      settings: parts.settings,
+      listening: true,
+      report: (line) => reporting.report(line),
+    }).objection;
     this.stateless = openStateless({
       codexHome,
       engine: context.options.engine,

@@ -191,7 +191,13 @@ describe("settings of the server", () => {
       approvalTimeoutMs,
       emptyApprovalForms: false,
       shareUnownedThreads: false,
+      maxDepth: 1,
     });
+  });
+
+  it("only the outermost server starts turns, unless the file says otherwise", () => {
+    expect(resolverWith({ toml: "[mcp_server]\nmax_depth = 3" }).serverSettings().maxDepth).toBe(3);
+    expect(() => resolverWith({ toml: "[mcp_server]\nmax_depth = 0" }).serverSettings()).toThrow("must be at least 1");
   });
 });
 

@@ -181,10 +181,18 @@ describe("a server program", () => {
   it("gets a small environment, what is named, and what is written for it", async () => {
     const settings = programServer("s", OFFICIAL, { envVars: ["WANTED", "UNSET"], env: { WRITTEN: "$HOME", TZ: "Asia/Tokyo" } });
     const env = { HOME: "/home/me", PATH: process.env["PATH"], TZ: "UTC", WANTED: "yes", OPENAI_API_KEY: "sk-ours", CODEX_HOME: "/codex" };
-    await using servers = openServers([settings], { env });
+    await using servers = openServers([settings], { env, mark: { depth: 1, sandbox: "read-only" } });
     const { CODEX_MCPD_EXEC_ID: mark, ...seen } = await structuredAnswer(servers, "mcp__s__environment");
     expect(mark).toEqual(expect.any(String));
-    expect(seen).toEqual({ HOME: "/home/me", PATH: process.env["PATH"], TZ: "Asia/Tokyo", WANTED: "yes", WRITTEN: "$HOME" });
+    const inside = { CODEX_MCP_INSIDE: "1;read-only" };
+    expect(seen).toEqual({ HOME: "/home/me", PATH: process.env["PATH"], TZ: "Asia/Tokyo", WANTED: "yes", WRITTEN: "$HOME", ...inside });
+  });
+
+  it("cannot be given another mark of the turn by its entry, and has the strictest when nobody knows", async () => {
+    const other = { CODEX_MCP_INSIDE: "1;danger-full-access" };
+    const settings = programServer("s", OFFICIAL, { envVars: ["CODEX_MCP_INSIDE"], env: other });
+    await using servers = openServers([settings], { env: { ...process.env, ...other } });
+    expect(await structuredAnswer(servers, "mcp__s__environment")).toMatchObject({ CODEX_MCP_INSIDE: "sealed" });
   });
 
   it("runs in its own folder, or else in the thread's", async () => {
