@@ -1,22 +1,26 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { sandbox } from "../sandbox/available.js";
 import { eventually } from "../support/eventually.js";
 import { MAIN, startServer } from "../support/mcpServer.js";
+import { type Stage, setStage } from "../support/stage.js";
 
 const INNER = `printf '{"jsonrpc":"2.0","id":1,"method":"tools/list"}\\n' | ${process.execPath} ${MAIN} --engine scripted > listed`;
 const CLEAN = 'env -i PATH="$PATH" HOME="$HOME"';
 /** Its process is nobody's child any more when it begins. */
 const ORPHAN = `while kill -0 $1 2>/dev/null; do :; done\n${INNER}\n`;
 
+/** Not the usual path of a stage: whoever runs the tests decides what holds commands together. */
+const ENVIRONMENT = { PATH: process.env["PATH"] ?? "" };
+
 it.for([
   ["as it is", "sh inner.sh"],
   ["with a clean environment", `${CLEAN} sh inner.sh`],
   ["after whoever started it has left", `${CLEAN} sh -c 'setsid sh orphan.sh $$ & exit 0'`],
 ] as const)("a server that a command with full access starts, %s, knows that it is inside a turn", async ([, command]) => {
-  // Not the usual path of a stage: whoever runs the tests decides what holds such commands together.
-  await using server = await startServer({ env: { PATH: process.env["PATH"] ?? "" } });
+  await using server = await startServer({ env: ENVIRONMENT });
   const { workspace } = server.stage;
   await writeFile(path.join(workspace, "inner.sh"), `${INNER}\n`);
   await writeFile(path.join(workspace, "orphan.sh"), ORPHAN);
@@ -27,4 +31,23 @@ it.for([
     /.*\n/.exec(readFileSync(path.join(workspace, "listed"), "utf8"))?.at(0),
   );
   expect(listed.match(/"name":"[^"]*"/g)).toEqual(['"name":"codex-models"']);
+});
+
+describe.skipIf(sandbox.backend === "none")("a command of a turn inside a turn", () => {
+  const start = (stage: Stage, mark: string) =>
+    startServer({ stage, config: "[mcp_server]\nmax_depth = 2\n", env: { ...ENVIRONMENT, CODEX_MCP_INSIDE: mark } });
+
+  it.for([
+    ["1;read-only", "read-only", []],
+    ["1;workspace-write;WORKSPACE", "workspace-write", ["made"]],
+  ] as const)("within %s runs in %s, and no approval takes it further", async ([mark, sandboxMode, made]) => {
+    await using stage = await setStage();
+    await using server = await start(stage, mark.replace("WORKSPACE", stage.workspace));
+    await server.initialize("2025-11-25", { elicitation: {} });
+    const prompt = `!shell echo read; touch made ${stage.home}/made\n!escalate touch ${stage.home}/escalated\n!say over`;
+    const call = server.call("codex", { prompt, sandbox: sandboxMode, "approval-policy": "on-request" });
+    expect(await call.result()).toMatchObject({ structuredContent: { content: "over" } });
+    expect(await call.event("exec_command_end")).toMatchObject({ stdout: "read\n" });
+    expect([readdirSync(stage.workspace), readdirSync(stage.home), server.questions]).toEqual([made, [], []]);
+  });
 });

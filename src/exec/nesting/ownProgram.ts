@@ -1,6 +1,7 @@
-import { closeSync, constants, fstatSync, openSync, readSync, realpathSync } from "node:fs";
+import { realpathSync } from "node:fs";
 import path from "node:path";
 import { isFields } from "../../lib/fields.js";
+import { smallFileIfAny } from "../../lib/files/smallFile.js";
 
 /** As the package calls itself and its programs. */
 export const OWN_NAMES: ReadonlySet<string> = new Set(["codex-mcpd", "codex-mcp-server"]);
@@ -49,16 +50,10 @@ function realPath(file: string): string | undefined {
 
 /** The file lies beside a program that somebody else chose, and may be anything. */
 function packageName(manifest: string): unknown {
-  let descriptor: number | undefined;
   try {
-    descriptor = openSync(manifest, constants.O_RDONLY | constants.O_NONBLOCK);
-    if (!fstatSync(descriptor).isFile()) return undefined;
-    const bytes = Buffer.alloc(LARGEST_MANIFEST);
-    const content: unknown = JSON.parse(bytes.toString("utf8", 0, readSync(descriptor, bytes, 0, LARGEST_MANIFEST, 0)));
+    const content: unknown = JSON.parse(smallFileIfAny(manifest, { maxBytes: LARGEST_MANIFEST }) ?? "");
     return isFields(content) ? content["name"] : undefined;
   } catch {
     return undefined;
-  } finally {
-    if (descriptor !== undefined) closeSync(descriptor);
   }
 }
