@@ -125,3 +125,17 @@ it("a policy that Codex dropped becomes one that asks at least as much, and that
     ["never"],
   ]);
 });
+
+it("an MCP server that is this server is turned off for the thread, whatever else was said of it, and that is said", () => {
+  const settings = settingsIn("/ws", {
+    leftOutServers: ["codex", "us.too"],
+    stated: { mcp_servers: { codex: { command: "codex-mcp-server" }, docs: { command: "docs" } } },
+  });
+  const servers = { codex: { command: "codex-mcp-server", enabled: false }, "us.too": { enabled: false }, docs: { command: "docs" } };
+  for (const params of [threadStartParams(settings, { rawEvents: false }), threadResumeParams("t1", settings)])
+    expect(params["config"]).toMatchObject({ mcp_servers: servers });
+  expect(settingsNotices(settings)).toEqual([
+    expect.stringContaining("left out MCP server codex"),
+    expect.stringContaining("left out MCP server us.too"),
+  ]);
+});
