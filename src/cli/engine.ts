@@ -55,8 +55,15 @@ export function openEngine(options: EngineOptions): Engine {
 /** What runs outside the sandbox because of us: our own files, which are loaded when first needed, Node, and what the user named. */
 function ownPrograms({ serverCwd, sandboxBin, codexBin }: EngineOptions): string[] {
   const named = [sandboxBin, codexBin].filter((file) => file !== undefined).map((file) => path.resolve(serverCwd, file));
-  const entry = process.argv[1] === undefined ? [] : [path.dirname(resolvedAsFarAsPossible(process.argv[1]))];
+  const entry = process.argv[1] === undefined ? [] : [ownFolder(resolvedAsFarAsPossible(process.argv[1]))];
   return [...entry, ...[process.execPath, ...named].map(resolvedAsFarAsPossible)].filter(isThere);
+}
+
+/** An installed package as a whole; in a checkout, which somebody works on, only what is run. */
+function ownFolder(entry: string): string {
+  const folder = path.dirname(entry);
+  const packageFolder = path.dirname(folder);
+  return path.basename(path.dirname(packageFolder)) === "node_modules" ? packageFolder : folder;
 }
 
 /** The code of one engine is of no use to the others, and would make their first answer later. */
