@@ -48,6 +48,31 @@ function reach(family: string, type: string, ...addresses: readonly string[]): s
   return `perl -MSocket -e 'socket(my $s, ${family}, ${type}, 0) or exit 1; ${connected} or exit 1; send($s, "in\\n", 0) or exit 1; print "ESCAPED\\n"'`;
 }
 
+/** Makes a system call, and sees whether the file x has a bit then that lends rights. */
+function marks(name: string, ...args: readonly (string | number)[]): string {
+  const texts = args.map((arg, at) => (String(arg).startsWith('"') ? `my $t${at} = ${arg}; ` : "")).join("");
+  const passed = args.map((arg, at) => (String(arg).startsWith('"') ? `$t${at}` : arg));
+  const made = `syscall(${[numbers[name], ...passed].join(", ")});`;
+  return `perl -e 'open(my $f, "<", "x"); ${texts}${made} print "ESCAPED\\n" if -u "x"'`;
+}
+
+const O_TMPFILE = "020200000";
+const AF_ALG = 38;
+const AF_VSOCK = 40;
+
+/** A pair of sockets is no way to the network by itself, but one end of a pair without a connection can be pointed anywhere. */
+function sendFromPair(type: string, address: string): string {
+  const pair = `socketpair(my $s, my $t, AF_UNIX, ${type}, PF_UNSPEC) or exit 1;`;
+  return `perl -MSocket -e '${pair} send($s, "in\\n", 0, ${address}) or exit 1; print "ESCAPED\\n"'`;
+}
+
+function connectPair(type: string, address: string): string {
+  return `perl -MSocket -e 'socketpair(my $s, my $t, AF_UNIX, ${type}, PF_UNSPEC) or exit 1; close($t); connect($s, ${address}) and print "ESCAPED\\n"'`;
+}
+
+const DATAGRAM_SOCKET = "sockaddr_un($ENV{DATAGRAM_SOCKET})";
+const ABSTRACT_DATAGRAM_SOCKET = 'pack("S a*", 1, "\\0$ENV{ABSTRACT_DATAGRAM_SOCKET}")';
+
 const LOCALHOST = 'sockaddr_in($ENV{TCP_PORT}, inet_aton("127.0.0.1"))';
 const TCP = reach("PF_INET", "SOCK_STREAM", LOCALHOST);
 const UDP = reach("PF_INET", "SOCK_DGRAM", LOCALHOST);
@@ -165,6 +190,43 @@ const ON_OTHERS: readonly Attempt[] = [
   { name: "watch performance counters", script: call("perf_event_open", "$b", 0, -1, -1, 0) },
 ];
 
+/** Whether the file that an open handle belongs to would lend its owner's rights to whoever runs it. */
+const LENDS_RIGHTS = 'print "ESCAPED\\n" if (stat($f))[2] & 06000';
+
+/** Another user of the machine who ran such a file would act as the server's user. */
+const ON_RIGHTS: readonly Attempt[] = [
+  { name: "leave a set-user-id file", script: "cp /bin/true x; chmod 4755 x; [ -u x ] && echo ESCAPED", worksFor: "anyone" },
+  { name: "leave a set-group-id file", script: "cp /bin/true x; chmod g+s x; [ -g x ] && echo ESCAPED", worksFor: "anyone" },
+  { name: "install a set-user-id file", script: "install -m 4755 /bin/true x; [ -u x ] && echo ESCAPED", worksFor: "anyone" },
+  {
+    name: "create a file with the set-user-id bit",
+    script: `perl -MFcntl -e 'sysopen(my $f, "x", O_CREAT | O_WRONLY, 04755) or exit 1; ${LENDS_RIGHTS}'`,
+    worksFor: "anyone",
+  },
+  {
+    name: "create a file without a name with the set-user-id bit",
+    script: `perl -MFcntl -e 'sysopen(my $f, ".", ${O_TMPFILE} | O_RDWR, 04755) or exit 1; ${LENDS_RIGHTS}'`,
+    worksFor: "anyone",
+  },
+  {
+    name: "create such a file with openat2",
+    script: `perl -e 'my $t = "x\\0"; my $h = pack("QQQ", 0101, 04755, 0); syscall(${numbers["openat2"]}, -100, $t, $h, 24); print "ESCAPED\\n" if -u "x"'`,
+    worksFor: "anyone",
+  },
+  { name: "change the mode of an open file", script: `: > x; ${marks("fchmod", "fileno($f)", 0o4755)}`, worksFor: "anyone" },
+  {
+    name: "change a mode relative to a folder",
+    script: `: > x; ${marks("fchmodat", -100, '"x\\0"', 0o4755)}`,
+    worksFor: "anyone",
+  },
+  {
+    name: "change a mode with the newest call",
+    script: `: > x; ${marks("fchmodat2", -100, '"x\\0"', 0o4755, 0)}`,
+    worksFor: "anyone",
+  },
+  { name: "make a node with the set-user-id bit", script: marks("mknodat", -100, '"x\\0"', 0o104755, 0), worksFor: "anyone" },
+];
+
 const ON_NETWORK: readonly Attempt[] = [
   { name: "connect by TCP", script: TCP, worksFor: "anyone" },
   { name: "send by UDP", script: UDP, worksFor: "anyone" },
@@ -172,6 +234,38 @@ const ON_NETWORK: readonly Attempt[] = [
   { name: "connect to an abstract UNIX socket", script: ABSTRACT, worksFor: "anyone" },
   { name: "connect to a UNIX socket with network allowed", policy: "with network", script: UNIX, worksFor: "anyone" },
   { name: "connect to an abstract UNIX socket with network allowed", policy: "with network", script: ABSTRACT, worksFor: "anyone" },
+  { name: "send a datagram to a UNIX socket", script: sendFromPair("SOCK_DGRAM", DATAGRAM_SOCKET), worksFor: "anyone" },
+  { name: "send a datagram by a raw pair", script: sendFromPair("SOCK_RAW", DATAGRAM_SOCKET), worksFor: "anyone" },
+  {
+    name: "send a datagram by a pair that does not block",
+    script: sendFromPair("SOCK_DGRAM | SOCK_NONBLOCK", DATAGRAM_SOCKET),
+    worksFor: "anyone",
+  },
+  {
+    name: "send a datagram to a UNIX socket with network allowed",
+    policy: "with network",
+    script: sendFromPair("SOCK_DGRAM", DATAGRAM_SOCKET),
+    worksFor: "anyone",
+  },
+  {
+    name: "send a datagram to an abstract UNIX socket with network allowed",
+    policy: "with network",
+    script: sendFromPair("SOCK_DGRAM", ABSTRACT_DATAGRAM_SOCKET),
+    worksFor: "anyone",
+  },
+  ...["SOCK_STREAM", "SOCK_SEQPACKET"].map(
+    (type): Attempt => ({ name: `point a pair of type ${type} elsewhere`, script: connectPair(type, "sockaddr_un($ENV{UNIX_SOCKET})") }),
+  ),
+  {
+    name: "talk to the machine around this one with network allowed",
+    policy: "with network",
+    script: `perl -MSocket -e 'socket(my $s, ${AF_VSOCK}, SOCK_STREAM, 0) and print "ESCAPED\\n"'`,
+  },
+  {
+    name: "use the kernel's ciphers with network allowed",
+    policy: "with network",
+    script: `perl -MSocket -e 'socket(my $s, ${AF_ALG}, 5, 0) and print "ESCAPED\\n"'`,
+  },
   {
     name: "write outside with network allowed",
     policy: "with network",
@@ -180,4 +274,4 @@ const ON_NETWORK: readonly Attempt[] = [
   },
 ];
 
-export const ATTEMPTS: readonly Attempt[] = [...ON_FILES, ...ON_NAMESPACES, ...ON_OTHERS, ...ON_NETWORK];
+export const ATTEMPTS: readonly Attempt[] = [...ON_FILES, ...ON_NAMESPACES, ...ON_OTHERS, ...ON_RIGHTS, ...ON_NETWORK];

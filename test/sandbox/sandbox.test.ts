@@ -60,10 +60,14 @@ describe.skipIf(isMissing)("a sandboxed command", () => {
       "(echo child | cat) && echo warning > /dev/stderr",
       "git init -q repo && git -C repo -c user.name=n -c user.email=e commit -q --allow-empty -m first && git -C repo log --format=%s",
       `${process.execPath} -e 'require("child_process").execFileSync("true"); console.log("node")'`,
+      // Talks to its child over a pair of sockets.
+      `echo 'process.send("pair"); process.disconnect()' > child.cjs`,
+      `${process.execPath} -e 'require("child_process").fork("./child.cjs").on("message", (said) => console.log(said))'`,
+      "install -m 755 child.cjs copy && cp -p copy again && chmod 1777 . && tar cf all.tar copy && tar xpf all.tar && rm child.cjs copy again",
       "touch /dev/shm/x && [ -w /dev/null ] && [ -e /proc/self/status ] && [ -e /dev/tty ]",
       "sleep 0.01 & wait",
     ].join("\n");
-    expect(await bash(script)).toMatchObject({ exitCode: 0, stdout: "text\nchild\nfirst\nnode\n", stderr: "warning\n" });
+    expect(await bash(script)).toMatchObject({ exitCode: 0, stdout: "text\nchild\nfirst\nnode\npair\n", stderr: "warning\n" });
   });
 
   it("starts where it is told, and writes where the thread lives", async () => {

@@ -10,7 +10,7 @@ export interface Stage extends AsyncDisposable {
   readonly homeFolder: string;
   readonly workspace: string;
   readonly secondRoot: string;
-  /** For the scripts: OUTSIDE, SECOND_ROOT, HOME_FOLDER, CODEX_HOME, TCP_PORT, UNIX_SOCKET, ABSTRACT_SOCKET, FOREIGN_PID. */
+  /** For the scripts: OUTSIDE, SECOND_ROOT, HOME_FOLDER, CODEX_HOME, TCP_PORT, UNIX_SOCKET, ABSTRACT_SOCKET, DATAGRAM_SOCKET, ABSTRACT_DATAGRAM_SOCKET, FOREIGN_PID. */
   readonly variables: Readonly<Record<string, string>>;
   /** What is not as it was outside the workspace, seen from outside the sandbox. */
   damage(): string[];
@@ -48,6 +48,9 @@ export async function openStage(parent: string): Promise<Stage> {
     listen({ path: unixSocket }, () => reached.push("UNIX")),
     listen({ path: `\0${abstractSocket}` }, () => reached.push("abstract")),
   ]);
+  const datagramSocket = path.join(homeFolder, "datagrams");
+  const abstractDatagramSocket = `${abstractSocket}-datagrams`;
+  const datagrams = await listenForDatagrams([datagramSocket, `\0${abstractDatagramSocket}`], () => reached.push("datagrams"));
   const foreign = spawn("sleep", ["1000"], { env: { ...process.env, FOREIGN_SECRET: "top-secret" }, stdio: "ignore" });
   await once(foreign, "spawn");
   const address = servers[0].address();
@@ -63,6 +66,8 @@ export async function openStage(parent: string): Promise<Stage> {
       TCP_PORT: String(typeof address === "object" ? address?.port : ""),
       UNIX_SOCKET: unixSocket,
       ABSTRACT_SOCKET: abstractSocket,
+      DATAGRAM_SOCKET: datagramSocket,
+      ABSTRACT_DATAGRAM_SOCKET: abstractDatagramSocket,
       FOREIGN_PID: String(foreign.pid),
     },
     damage: () => [
@@ -71,7 +76,7 @@ export async function openStage(parent: string): Promise<Stage> {
       ...changesIn({ workspace, outside, secondRoot, codexHome }),
     ],
     [Symbol.asyncDispose]: async () => {
-      await Promise.all([...servers.map(close), end(foreign)]);
+      await Promise.all([...servers.map(close), end(foreign), end(datagrams)]);
       rmSync(homeFolder, { recursive: true, force: true });
     },
   };
@@ -111,6 +116,28 @@ async function listen(where: { port: number; host: string } | { path: string }, 
   server.listen(where);
   await once(server, "listening");
   return server;
+}
+
+/** Node knows no datagrams on UNIX sockets. */
+const DATAGRAM_LISTENER = `
+  use Socket; $| = 1; my $ready = "";
+  for my $path (map { pack("H*", $_) } @ARGV) {
+    socket(my $s, PF_UNIX, SOCK_DGRAM, 0) or die $!;
+    bind($s, $path =~ /^\\0/ ? pack("S a*", 1, $path) : sockaddr_un($path)) or die $!;
+    push @sockets, $s; vec($ready, fileno($s), 1) = 1;
+  }
+  print "listening\\n";
+  while (select(my $come = $ready, undef, undef, undef)) {
+    for my $s (@sockets) { recv($s, my $text, 99, 0), print "reached\\n" if vec($come, fileno($s), 1) }
+  }
+`;
+
+async function listenForDatagrams(paths: readonly string[], onReached: () => void): Promise<ChildProcess> {
+  const words = paths.map((each) => Buffer.from(each).toString("hex"));
+  const child = spawn("perl", ["-e", DATAGRAM_LISTENER, ...words], { stdio: ["ignore", "pipe", "inherit"] });
+  await Promise.race([once(child.stdout, "data"), once(child, "exit").then(() => Promise.reject(new Error("no listener for datagrams")))]);
+  child.stdout.on("data", onReached);
+  return child;
 }
 
 async function close(server: Server): Promise<void> {

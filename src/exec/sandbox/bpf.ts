@@ -1,4 +1,7 @@
-/** The few instructions of classic BPF that a system call filter needs. Jumps name a label; without `otherwise` the next instruction follows. */
+/**
+ * The few instructions of classic BPF that a system call filter needs. Jumps name a label; without `otherwise` the next
+ * instruction follows. `keepBits` leaves those bits of what was loaded, and nothing else.
+ */
 export type Instruction = { readonly label?: string } & (
   | { readonly op: "load"; readonly offset: number }
   | {
@@ -7,10 +10,10 @@ export type Instruction = { readonly label?: string } & (
       readonly to: string;
       readonly otherwise?: string;
     }
-  | { readonly op: "return"; readonly value: number }
+  | { readonly op: "keepBits" | "return"; readonly value: number }
 );
 
-const CODES = { load: 0x20, jumpIfEqual: 0x15, jumpIfAtLeast: 0x35, jumpIfAnyBit: 0x45, return: 0x06 } as const;
+const CODES = { load: 0x20, jumpIfEqual: 0x15, jumpIfAtLeast: 0x35, jumpIfAnyBit: 0x45, keepBits: 0x54, return: 0x06 } as const;
 const INSTRUCTION_BYTES = 8;
 const LONGEST_JUMP = 0xff;
 

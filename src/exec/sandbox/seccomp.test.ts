@@ -1,21 +1,17 @@
 import { describe, expect, it } from "vitest";
 import { assemble } from "./bpf.js";
 import { seccompFilter } from "./seccomp.js";
-import { CALL_TABLES, DENIED_CALLS } from "./syscalls.js";
+import { CALL_TABLES, DENIED_CALLS, MODE_ARGUMENTS, OPENING_CALLS } from "./syscalls.js";
 
 interface Call {
   readonly arch: number;
   readonly number: number;
-  readonly argument?: number;
+  readonly args?: readonly number[];
 }
 
 /** Runs a filter as the kernel does: one accumulator, and jumps forward. */
-function decide(filter: Buffer, { arch, number, argument = 0 }: Call): string {
-  const memory = new Map([
-    [0, number],
-    [4, arch],
-    [16, argument],
-  ]);
+function decide(filter: Buffer, { arch, number, args = [] }: Call): string {
+  const memory = new Map([[0, number], [4, arch], ...args.map((value, at) => [16 + 8 * at, value] as const)]);
   let loaded = 0;
   for (let at = 0; at < filter.length / 8; at++) {
     const [code, yes, no, value] = [
@@ -28,6 +24,7 @@ function decide(filter: Buffer, { arch, number, argument = 0 }: Call): string {
     else if (code === 0x15) at += loaded === value ? yes : no;
     else if (code === 0x35) at += loaded >= value ? yes : no;
     else if (code === 0x45) at += (loaded & value) !== 0 ? yes : no;
+    else if (code === 0x54) loaded &= value;
     else if (code === 0x06) return ANSWERS.get(value) ?? `0x${value.toString(16)}`;
     else throw new Error(`unknown instruction 0x${code.toString(16)}`);
   }
@@ -43,14 +40,26 @@ const ANSWERS = new Map([
 
 const AF_UNIX = 1;
 const AF_INET = 2;
+const AF_INET6 = 10;
+const AF_NETLINK = 16;
+const AF_TIPC = 30;
 const SIGCHLD = 17;
 const NEW_USER = 0x10000000;
 const NEW_MOUNT = 0x00020000;
 const NEW_PID = 0x20000000;
+const STREAM = 1;
+const DATAGRAM = 2;
+const RAW = 3;
+const SEQPACKET = 5;
+const NONBLOCK_CLOEXEC = 0x80800;
+const O_CREAT = 0o100;
+const O_TMPFILE = 0o20200000;
 
 describe.each(Object.entries(CALL_TABLES))("the filter for %s", (arch, { auditArch, numbers }) => {
-  function verdict(name: keyof typeof numbers, argument: number, network = false): string {
-    return decide(filterFor(arch, network), { arch: auditArch, number: numbers[name], argument });
+  function verdict(name: keyof typeof numbers, args: number | readonly number[], network = false): string {
+    const number = numbers[name];
+    if (number === undefined) throw new Error(`${arch} has no ${name}`);
+    return decide(filterFor(arch, network), { arch: auditArch, number, args: typeof args === "number" ? [args] : args });
   }
 
   it("refuses every denied call, with and without network", () => {
@@ -69,17 +78,36 @@ describe.each(Object.entries(CALL_TABLES))("the filter for %s", (arch, { auditAr
     ]).toEqual(["allow", "EPERM", "EPERM", "allow", "EPERM", "ENOSYS"]);
   });
 
-  it("refuses all sockets without network, and UNIX sockets with it", () => {
-    expect([
-      verdict("socket", AF_INET),
-      verdict("socket", AF_UNIX),
-      verdict("socket", AF_INET, true),
-      verdict("socket", AF_UNIX, true),
-    ]).toEqual(["EPERM", "EPERM", "allow", "EPERM"]);
+  it("refuses all sockets without network, and with it all that do not lead there", () => {
+    const families = Array.from({ length: 64 }, (_, family) => family);
+    const allowed = (network: boolean) => families.filter((family) => verdict("socket", family, network) === "allow");
+    expect({ without: allowed(false), with: allowed(true) }).toEqual({ without: [], with: [AF_INET, AF_INET6, AF_NETLINK] });
+  });
+
+  it("lets only such pairs be made as cannot be pointed elsewhere", () => {
+    const pair = (family: number, type: number) => [true, false].map((network) => verdict("socketpair", [family, type], network));
+    expect([STREAM, SEQPACKET, STREAM | NONBLOCK_CLOEXEC].flatMap((type) => pair(AF_UNIX, type))).toEqual(Array(6).fill("allow"));
+    expect([DATAGRAM, RAW, 4, 10, DATAGRAM | NONBLOCK_CLOEXEC].flatMap((type) => pair(AF_UNIX, type))).toEqual(Array(10).fill("EPERM"));
+    expect([AF_INET, AF_TIPC].flatMap((family) => pair(family, STREAM))).toEqual(Array(4).fill("EPERM"));
+  });
+
+  it("gives no file a bit that lends rights, by whatever call", () => {
+    const calls = MODE_ARGUMENTS.filter(({ name }) => numbers[name] !== undefined);
+    const asked = (mode: number) => calls.map(({ name, at }) => verdict(name, argumentAt(at, mode)));
+    expect(new Set([0o4755, 0o2755, 0o6000, 0o104755].flatMap(asked))).toEqual(new Set(["EPERM"]));
+    expect(new Set([0o755, 0o1777, 0o100644].flatMap(asked))).toEqual(new Set(["allow"]));
+  });
+
+  it("looks at the mode of a file that is opened only where it may be made", () => {
+    const calls = OPENING_CALLS.filter(({ name }) => numbers[name] !== undefined);
+    const asked = (opened: number, mode: number) => calls.map(({ name, flags }) => verdict(name, [...argumentAt(flags, opened), mode]));
+    expect(new Set([...asked(O_CREAT | 1, 0o4755), ...asked(O_TMPFILE | 2, 0o2755)])).toEqual(new Set(["EPERM"]));
+    expect(new Set([...asked(0, 0o4755), ...asked(O_CREAT, 0o644), ...asked(O_TMPFILE, 0o600)])).toEqual(new Set(["allow"]));
+    expect(verdict("openat2", 0)).toBe("ENOSYS");
   });
 
   it("lets everything else pass", () => {
-    const known = new Set(Object.values(numbers));
+    const known = new Set<number>(Object.values(numbers));
     const others = Array.from({ length: 470 }, (_, number) => number).filter((number) => !known.has(number));
     expect(new Set(others.map((number) => decide(filterFor(arch, false), { arch: auditArch, number })))).toEqual(new Set(["allow"]));
   });
@@ -100,6 +128,10 @@ it("an architecture without a table has no filter", () => {
 it("a jump that the kernel cannot make is an error", () => {
   expect(() => assemble([{ op: "jumpIfEqual", value: 1, to: "nowhere" }])).toThrow(RangeError);
 });
+
+function argumentAt(at: number, value: number): number[] {
+  return [...Array<number>(at).fill(0), value];
+}
 
 function filterFor(arch: string, network: boolean): Buffer {
   const filter = seccompFilter(arch, { network });

@@ -1,48 +1,90 @@
 import { assemble, type Instruction } from "./bpf.js";
-import { CALL_TABLES, DENIED_CALLS } from "./syscalls.js";
+import { CALL_TABLES, type CallTable, DENIED_CALLS, MODE_ARGUMENTS, OPENING_CALLS } from "./syscalls.js";
 
 const ALLOW = 0x7fff0000;
 const KILL_PROCESS = 0x80000000;
 const EPERM = 0x00050001;
 const ENOSYS = 0x00050026;
 
-/** Offsets in the kernel's `struct seccomp_data`; the low half of an argument comes first. */
+/** Offsets in the kernel's `struct seccomp_data`; the low half of an argument comes first, and the calls below look at no more. */
 const CALL_NUMBER = 0;
 const ARCHITECTURE = 4;
-const FIRST_ARGUMENT = 16;
+const argument = (position: number): number => 16 + 8 * position;
 
 const CLONE_NEWNS = 0x00020000;
 const CLONE_NEWUSER = 0x10000000;
 const AF_UNIX = 1;
+const AF_INET = 2;
+const AF_INET6 = 10;
+const AF_NETLINK = 16;
+const SOCK_STREAM = 1;
+const SOCK_SEQPACKET = 5;
+/** The rest of a socket's type are SOCK_NONBLOCK and SOCK_CLOEXEC. */
+const SOCK_TYPE = 0xf;
+const O_CREAT = 0o100;
+/** Without O_DIRECTORY, which always comes with it and has another value on arm64. */
+const O_TMPFILE = 0o20000000;
+const SET_USER_ID_OR_GROUP_ID = 0o6000;
 
 /**
  * The filter that every sandboxed command runs under, or undefined on an architecture without a table.
- * Without network no socket can be made (pairs stay: Node and shells need them). With network it is UNIX sockets that are
- * refused, because one of the host's container or agent sockets would lead out of the sandbox.
+ * Without network no socket can be made. With network only those that lead to it: one of the host's container or agent
+ * sockets would lead out of the sandbox, and so may families that nobody thinks of. Pairs are for talking to oneself (Node and
+ * shells need them), so only such as cannot be pointed elsewhere: a datagram pair reaches every UNIX socket of the machine.
+ * No file gets a bit that lends the server's rights to whoever runs it, for it would stay when the sandbox is gone.
  */
 export function seccompFilter(arch: string, { network }: { network: boolean }): Buffer | undefined {
   const table = CALL_TABLES[arch];
   if (!table) return undefined;
   const { numbers, auditArch, foreignFrom } = table;
-  const refuseAll = (value: number): Instruction => ({ op: "jumpIfEqual", value, to: "refuse" });
+  const goTo = (to: string, name: keyof CallTable["numbers"]): Instruction[] => {
+    const value = numbers[name];
+    return value === undefined ? [] : [{ op: "jumpIfEqual", value, to }];
+  };
   return assemble([
     { op: "load", offset: ARCHITECTURE },
     { op: "jumpIfEqual", value: auditArch, to: "known architecture" },
     { op: "return", value: KILL_PROCESS },
     { label: "known architecture", op: "load", offset: CALL_NUMBER },
     ...(foreignFrom === undefined ? [] : [{ op: "jumpIfAtLeast", value: foreignFrom, to: "refuse" } satisfies Instruction]),
-    ...DENIED_CALLS.map((name) => refuseAll(numbers[name])),
-    // Its flags are behind a pointer, which a filter cannot follow; libc falls back to clone.
-    { op: "jumpIfEqual", value: numbers.clone3, to: "not there" },
-    { op: "jumpIfEqual", value: numbers.clone, to: "new namespace?" },
-    { op: "jumpIfEqual", value: numbers.unshare, to: "new namespace?" },
-    { op: "jumpIfEqual", value: numbers.socket, to: network ? "UNIX socket?" : "refuse", otherwise: "allow" },
-    { label: "new namespace?", op: "load", offset: FIRST_ARGUMENT },
+    // First, because the kernel remembers the answer to calls whose arguments do not matter, and these are made most often.
+    ...OPENING_CALLS.flatMap(({ name, flags }) => goTo(`created? flags ${flags}`, name)),
+    ...MODE_ARGUMENTS.flatMap(({ name, at }) => goTo(`mode ${at}`, name)),
+    ...DENIED_CALLS.flatMap((name) => goTo("refuse", name)),
+    // What they do is behind a pointer, which a filter cannot follow; libc falls back to clone, and nobody relies on openat2.
+    ...goTo("not there", "clone3"),
+    ...goTo("not there", "openat2"),
+    ...goTo("new namespace?", "clone"),
+    ...goTo("new namespace?", "unshare"),
+    ...goTo("pair", "socketpair"),
+    { op: "jumpIfEqual", value: numbers.socket, to: network ? "socket" : "refuse", otherwise: "allow" },
+    { label: "new namespace?", op: "load", offset: argument(0) },
     { op: "jumpIfAnyBit", value: CLONE_NEWUSER | CLONE_NEWNS, to: "refuse", otherwise: "allow" },
-    { label: "UNIX socket?", op: "load", offset: FIRST_ARGUMENT },
-    { op: "jumpIfEqual", value: AF_UNIX, to: "refuse", otherwise: "allow" },
+    { label: "socket", op: "load", offset: argument(0) },
+    ...[AF_INET, AF_INET6, AF_NETLINK].map((value): Instruction => ({ op: "jumpIfEqual", value, to: "allow" })),
+    { op: "return", value: EPERM },
+    { label: "pair", op: "load", offset: argument(0) },
+    { op: "jumpIfEqual", value: AF_UNIX, to: "pair of its own kind", otherwise: "refuse" },
+    { label: "pair of its own kind", op: "load", offset: argument(1) },
+    { op: "keepBits", value: SOCK_TYPE },
+    { op: "jumpIfEqual", value: SOCK_STREAM, to: "allow" },
+    { op: "jumpIfEqual", value: SOCK_SEQPACKET, to: "allow", otherwise: "refuse" },
+    ...createdWith({ flags: 1, mode: 2 }),
+    ...createdWith({ flags: 2, mode: 3 }),
+    ...[1, 2, 3].flatMap((at): Instruction[] => [
+      { label: `mode ${at}`, op: "load", offset: argument(at) },
+      { op: "jumpIfAnyBit", value: SET_USER_ID_OR_GROUP_ID, to: "refuse", otherwise: "allow" },
+    ]),
     { label: "allow", op: "return", value: ALLOW },
     { label: "refuse", op: "return", value: EPERM },
     { label: "not there", op: "return", value: ENOSYS },
   ]);
+}
+
+/** A mode counts only where a file may be made; otherwise programs leave there what was there. */
+function createdWith({ flags, mode }: { flags: number; mode: number }): Instruction[] {
+  return [
+    { label: `created? flags ${flags}`, op: "load", offset: argument(flags) },
+    { op: "jumpIfAnyBit", value: O_CREAT | O_TMPFILE, to: `mode ${mode}`, otherwise: "allow" },
+  ];
 }

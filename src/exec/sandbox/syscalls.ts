@@ -10,6 +10,7 @@ export const DENIED_CALLS = [
   "pivot_root",
   "setns",
   "open_tree",
+  "open_tree_attr",
   "move_mount",
   "fsopen",
   "fsconfig",
@@ -33,14 +34,44 @@ export const DENIED_CALLS = [
   "delete_module",
 ] as const;
 
-type Call = (typeof DENIED_CALLS)[number] | "clone" | "clone3" | "unshare" | "socket";
+/** Calls that may make a file, with the position of their flags; the mode comes next. */
+export const OPENING_CALLS = [
+  { name: "openat", flags: 2 },
+  { name: "open", flags: 1 },
+] as const;
+
+/** Calls that give a file its mode, with the position of that argument. */
+export const MODE_ARGUMENTS = [
+  { name: "fchmod", at: 1 },
+  { name: "fchmodat", at: 2 },
+  { name: "fchmodat2", at: 2 },
+  { name: "mkdirat", at: 2 },
+  { name: "mknodat", at: 2 },
+  { name: "chmod", at: 1 },
+  { name: "creat", at: 1 },
+  { name: "mkdir", at: 1 },
+  { name: "mknod", at: 1 },
+] as const;
+
+/** Newer architectures never had them. */
+type OldCall = "open" | "creat" | "chmod" | "mkdir" | "mknod";
+type ModeCall = (typeof MODE_ARGUMENTS)[number]["name"] | (typeof OPENING_CALLS)[number]["name"];
+type Call =
+  | (typeof DENIED_CALLS)[number]
+  | Exclude<ModeCall, OldCall>
+  | "clone"
+  | "clone3"
+  | "openat2"
+  | "unshare"
+  | "socket"
+  | "socketpair";
 
 export interface CallTable {
   /** The kernel's AUDIT_ARCH_… constant. */
   readonly auditArch: number;
   /** Calls at or above this number belong to another calling convention (x32). */
   readonly foreignFrom?: number;
-  readonly numbers: Readonly<Record<Call, number>>;
+  readonly numbers: Readonly<Record<Call, number> & Partial<Record<OldCall, number>>>;
 }
 
 /** The same on every architecture since Linux 5.1. */
@@ -55,8 +86,11 @@ const UNIFIED = {
   fsmount: 432,
   fspick: 433,
   clone3: 435,
+  openat2: 437,
   pidfd_getfd: 438,
   mount_setattr: 442,
+  fchmodat2: 452,
+  open_tree_attr: 467,
 } as const;
 
 /** By `process.arch`. The arm64 numbers are taken from the kernel's generic table and have not been run. */
@@ -66,9 +100,16 @@ export const CALL_TABLES: Readonly<Record<string, CallTable>> = {
     foreignFrom: 0x40000000,
     numbers: {
       ...UNIFIED,
+      open: 2,
       socket: 41,
+      socketpair: 53,
       clone: 56,
+      mkdir: 83,
+      creat: 85,
+      chmod: 90,
+      fchmod: 91,
       ptrace: 101,
+      mknod: 133,
       pivot_root: 155,
       mount: 165,
       umount2: 166,
@@ -78,6 +119,10 @@ export const CALL_TABLES: Readonly<Record<string, CallTable>> = {
       add_key: 248,
       request_key: 249,
       keyctl: 250,
+      openat: 257,
+      mkdirat: 258,
+      mknodat: 259,
+      fchmodat: 268,
       unshare: 272,
       perf_event_open: 298,
       open_by_handle_at: 304,
@@ -95,15 +140,21 @@ export const CALL_TABLES: Readonly<Record<string, CallTable>> = {
     auditArch: 0xc00000b7,
     numbers: {
       ...UNIFIED,
+      mknodat: 33,
+      mkdirat: 34,
       umount2: 39,
       mount: 40,
       pivot_root: 41,
+      fchmod: 52,
+      fchmodat: 53,
+      openat: 56,
       unshare: 97,
       kexec_load: 104,
       init_module: 105,
       delete_module: 106,
       ptrace: 117,
       socket: 198,
+      socketpair: 199,
       add_key: 217,
       request_key: 218,
       keyctl: 219,
