@@ -50,7 +50,8 @@ export function openAgent(options: AgentOptions): OpenAgent {
   tuneCompiler();
   const { codexHome, env, settings, report, telemetry = NO_TELEMETRY, objection = callersInside } = options;
   const writable = writablePlaces({ ...options, allowRoots: options.ceilings?.allowRoots });
-  const engine = openEngine({ ...options, writable });
+  const { idleThreadMs, approvalTimeoutMs, emptyApprovalForms: emptyForms, containFullAccess } = settings.serverSettings();
+  const engine = openEngine({ ...options, writable, containFullAccess });
   const withoutUs = ownEntriesLeftOut(options);
   const noted = (resolved: ThreadSettings) => {
     for (const { root } of writableRoots(resolved.sandboxPolicy, { workspace: resolved.cwd, env })) writable.open(root);
@@ -58,7 +59,6 @@ export function openAgent(options: AgentOptions): OpenAgent {
   };
   const stated = (asked: AskedSettings) => (engine.name === "codex" ? statedSettings(settings.stated(asked)) : {});
   const store = new RolloutStore({ codexHome, version: VERSION, env });
-  const { idleThreadMs, approvalTimeoutMs, emptyApprovalForms: emptyForms } = settings.serverSettings();
   const desk = new ApprovalDesk(approvalTimeoutMs);
   const settingsOf = (stored: StoredSettings) => noted({ ...settings.forStoredThread(stored), ...stated({}) });
   const threads = new ThreadRegistry({ engine, store, desk, settingsOf, idleMs: idleThreadMs, report });

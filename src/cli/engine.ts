@@ -19,6 +19,8 @@ export interface EngineOptions {
   /** Nothing in there decides what runs outside the sandbox. */
   readonly writable: WritablePlaces;
   readonly sandboxBin?: string;
+  /** Off: what has full access is a plain child process. */
+  readonly containFullAccess?: boolean;
   readonly codexBin?: string;
   readonly settings: Pick<SettingsResolver, "forNewThread" | "stated">;
   /** Files of the server that no command may read. */

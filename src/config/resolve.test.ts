@@ -190,6 +190,7 @@ describe("settings of the server", () => {
       idleThreadMs,
       approvalTimeoutMs,
       emptyApprovalForms: false,
+      containFullAccess: true,
       shareUnownedThreads: false,
       maxDepth: 1,
     });

@@ -36,6 +36,8 @@ interface ServerSettings {
   /** How long a question waits for an answer. */
   readonly approvalTimeoutMs: number;
   readonly emptyApprovalForms: boolean;
+  /** What has full access runs in a namespace that ends with us. */
+  readonly containFullAccess: boolean;
   /** Network callers may continue threads that none of them started. */
   readonly shareUnownedThreads: boolean;
   /** How many servers may start turns inside each other. */
@@ -127,6 +129,7 @@ export function createSettingsResolver(options: ResolverOptions): SettingsResolv
         idleThreadMs: minutes("idle_thread_minutes", DEFAULT_IDLE_THREAD_MINUTES),
         approvalTimeoutMs: minutes("approval_timeout_minutes", DEFAULT_APPROVAL_MINUTES),
         emptyApprovalForms: flagAt(server, "empty_approval_forms") ?? false,
+        containFullAccess: flagAt(server, "contain_full_access") ?? true,
         shareUnownedThreads: flagAt(server, "share_unowned_threads") ?? false,
         maxDepth: numberAt(server, "max_depth") ?? DEFAULT_MAX_DEPTH,
       };

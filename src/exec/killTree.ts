@@ -34,6 +34,13 @@ export async function killTree(tree: ProcessTree): Promise<void> {
   await endStragglers(tree);
 }
 
+/** Ends everything without asking, and without waiting. */
+export function killAtOnce(tree: Omit<ProcessTree, "exitCode">): void {
+  const { pid, containment } = tree;
+  const members = containment.kind === "namespace" ? descendantsOf(pid).map((member) => member.pid) : stragglersOf(pid, containment.mark);
+  for (const member of [...members, -pid]) signal(member, "SIGKILL");
+}
+
 /**
  * What stays of a command after its own end: nothing in a namespace, and nothing in a group either once this has run. False when
  * something lives on all the same.

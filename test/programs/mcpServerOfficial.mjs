@@ -28,7 +28,7 @@ const TOOLS = {
     throw Object.assign(new Error("no such drawer"), { code: -32_602 });
   },
   environment: () => ({ content: [], structuredContent: { ...process.env } }),
-  place: () => ({ content: [], structuredContent: { cwd: process.cwd(), pid: process.pid } }),
+  place: () => ({ content: [], structuredContent: { cwd: process.cwd(), pid: process.pid, born: performance.timeOrigin } }),
   large: ({ characters }) => ({ content: [{ type: "text", text: "x".repeat(Number(characters)) }] }),
   die: () => process.exit(7),
   /** Answers never; leaves a note when it is told that nobody waits. */

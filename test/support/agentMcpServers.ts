@@ -1,9 +1,14 @@
 import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
+import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { type McpServers, type McpServersOptions, openMcpServers } from "../../src/engines/native/mcpServers/open.js";
+import type { ProgramSurroundings } from "../../src/engines/native/mcpServers/serverProgram.js";
 import type { McpStartupNews } from "../../src/engines/native/mcpServers/startupNews.js";
+import { Machine } from "../../src/engines/native/tools/machine.js";
 import type { Tool, ToolContext, ToolResult } from "../../src/engines/native/tools/tool.js";
+import { WritablePlaces } from "../../src/exec/outside/writablePlaces.js";
 import type { McpServerSettings, McpServerTransport, ThreadEvent } from "../../src/threads/model.js";
 import { eventually } from "./eventually.js";
 import { RUN_MARK } from "./markedProcesses.js";
@@ -53,16 +58,39 @@ interface HttpChanges {
 
 const DEFAULTS = { startupTimeoutMs: 15_000, toolTimeoutMs: 15_000, disabledTools: [] } as const;
 
+type OpeningOptions = Partial<Omit<McpServersOptions, "around"> & ProgramSurroundings>;
+
 /** Opened with enough patience for a slow machine, so that what is asked next finds them started. */
-export function openServers(settings: readonly McpServerSettings[], options: Partial<McpServersOptions> = {}): McpServers {
+export function openServers(settings: readonly McpServerSettings[], options: OpeningOptions = {}): McpServers {
+  const { env = process.env, codexHome = home(), outside = machine().outside, contain = containing, ...rest } = options;
   return openMcpServers(settings, {
-    env: process.env,
-    cwd: tmpdir(),
+    around: { env, codexHome, outside, contain },
     signal: NEVER,
     shorten: (text) => text,
     patienceMs: 15_000,
-    ...options,
+    ...rest,
   });
+}
+
+const containing: ProgramSurroundings["contain"] = (command) => machine().contain(command);
+
+/** What works here is tried out once. */
+let known: Machine | undefined;
+
+function machine(): Machine {
+  known ??= new Machine({ codexHome: home(), env: process.env, serverCwd: process.cwd(), writable: new WritablePlaces([process.cwd()]) });
+  return known;
+}
+
+let folder: string | undefined;
+
+function home(): string {
+  if (folder === undefined) {
+    const made = mkdtempSync(path.join(tmpdir(), "mcp-servers-home-"));
+    process.once("exit", () => rmSync(made, { recursive: true, force: true }));
+    folder = made;
+  }
+  return folder;
 }
 
 /** All news of the start, once it is over. */

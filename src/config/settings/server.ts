@@ -21,6 +21,11 @@ export const SERVER_GROUP: SettingGroup = {
           "Questions carry an empty form, as Codex sent them, instead of one with the decision and a reason.",
           "`false`",
         ),
+        contain_full_access: active(
+          flag,
+          "Commands with full access and the agent's MCP servers run in a PID namespace of their own where that can be had, so that nothing outlives this server. Off: what needs set-user-id programs works in them (`sudo`, rootless containers), and what a killed server left is ended by the next one.",
+          "`true`",
+        ),
         share_unowned_threads: active(
           flag,
           "Lets network clients continue threads that no network client started: those of the Codex CLI and of stdio clients.",

@@ -24,6 +24,16 @@ export class McpLoginNeeded extends AppError {
   readonly code = "mcp_login_needed";
 }
 
+/** The only program of that name is one that a command may have put there. */
+export class McpProgramDistrusted extends AppError {
+  readonly code = "mcp_program_distrusted";
+  constructor(command: string, found: string) {
+    super(
+      `\`${command}\` is found only as ${found}, which commands can write; install it elsewhere, or give its whole path as \`command\` in config.toml`,
+    );
+  }
+}
+
 /** A request was refused, or the server is gone. */
 export class McpRequestFailed extends AppError {
   readonly code = "mcp_request_failed";

@@ -5,9 +5,11 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { callNamed, newMark, openServers, programServer, structuredAnswer } from "../../../../test/support/agentMcpServers.js";
 import { eventually } from "../../../../test/support/eventually.js";
 import { stragglers } from "../../../../test/support/markedProcesses.js";
+import { launchPlainly } from "../../../exec/sandbox/plain.js";
 import { deferred } from "../../../lib/deferred.js";
 import type { McpServers } from "./open.js";
 import type { McpAnswer, McpElicitation } from "./questions.js";
+import type { ProgramSurroundings } from "./serverProgram.js";
 
 const OFFICIAL = ["mcpServerOfficial"];
 let servers: McpServers;
@@ -122,17 +124,17 @@ describe("a server that dies", () => {
     expect(await callNamed(servers, "mcp__desk__die")).toMatchObject({ events: [{}, { result: { Err } }] });
     const [one, other] = await Promise.all([structuredAnswer(servers, "mcp__desk__place"), structuredAnswer(servers, "mcp__desk__place")]);
     expect(one).toEqual(other);
-    expect(one["pid"]).not.toBe(before["pid"]);
+    expect(one["born"]).not.toBe(before["born"]);
   });
 
   it("and cannot be started again says so, each time it is needed", async () => {
-    const settings = programServer("desk", OFFICIAL);
     const cwd = mkdtempSync(path.join(folder, "cwd-"));
-    await using fragile = openServers([settings], { cwd });
+    await using fragile = openServers([programServer("desk", OFFICIAL, { cwd })]);
     await callNamed(fragile, "mcp__desk__greet");
     rmSync(cwd, { recursive: true });
     await callNamed(fragile, "mcp__desk__die");
-    const Err = "tool call error: failed to get client\n\nCaused by:\n    MCP startup failed: No such file or directory (os error 2)";
+    const reason = `The command was not run: its working folder ${cwd} does not exist or is no folder.`;
+    const Err = `tool call error: failed to get client\n\nCaused by:\n    MCP startup failed: ${reason}`;
     expect((await callNamed(fragile, "mcp__desk__greet")).result.output).toBe(`err: ${JSON.stringify(Err)}`);
     expect((await callNamed(fragile, "mcp__desk__greet")).result.output).toBe(`err: ${JSON.stringify(Err)}`);
   });
@@ -140,7 +142,6 @@ describe("a server that dies", () => {
 
 describe("a server that breaks off", () => {
   it.for([
-    ["hoarse", "it closed its output"],
     ["brittle", "it was ended by SIGKILL"],
     ["forsaking", "it exited with code 5"],
   ] as const)("because it is %s fails the call at once, and nothing of it is left", async ([behaviour, because]) => {
@@ -150,6 +151,12 @@ describe("a server that breaks off", () => {
     expect((await callNamed(broken, "mcp__s__pid")).result).toEqual({ output: `err: ${JSON.stringify(Err)}` });
     expect(await stragglers(mark, { graceMs: 5000 })).toEqual([]);
     await broken.close();
+  });
+
+  it("because it closes its output fails the call at once where nothing else holds that open", async () => {
+    const contain: ProgramSurroundings["contain"] = async (command) => launchPlainly(command);
+    await using hoarse = openServers([programServer("s", ["mcpServerUnruly", "hoarse"])], { contain });
+    expect((await callNamed(hoarse, "mcp__s__pid")).result.output).toContain("connection closed: it closed its output");
   });
 });
 

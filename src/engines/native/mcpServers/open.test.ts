@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
@@ -13,6 +13,9 @@ import {
 } from "../../../../test/support/agentMcpServers.js";
 import { eventually } from "../../../../test/support/eventually.js";
 import { processesMarked, stragglers } from "../../../../test/support/markedProcesses.js";
+import { OutsidePrograms } from "../../../exec/outside/outsidePrograms.js";
+import { WritablePlaces } from "../../../exec/outside/writablePlaces.js";
+import type { McpStartupNews } from "./startupNews.js";
 
 const NEVER = new AbortController().signal;
 const OFFICIAL = ["mcpServerOfficial"];
@@ -182,10 +185,10 @@ describe("a server program", () => {
     const settings = programServer("s", OFFICIAL, { envVars: ["WANTED", "UNSET"], env: { WRITTEN: "$HOME", TZ: "Asia/Tokyo" } });
     const env = { HOME: "/home/me", PATH: process.env["PATH"], TZ: "UTC", WANTED: "yes", OPENAI_API_KEY: "sk-ours", CODEX_HOME: "/codex" };
     await using servers = openServers([settings], { env, mark: { depth: 1, sandbox: "read-only" } });
-    const { CODEX_MCPD_EXEC_ID: mark, ...seen } = await structuredAnswer(servers, "mcp__s__environment");
-    expect(mark).toEqual(expect.any(String));
-    const inside = { CODEX_MCP_INSIDE: "1;read-only" };
-    expect(seen).toEqual({ HOME: "/home/me", PATH: process.env["PATH"], TZ: "Asia/Tokyo", WANTED: "yes", WRITTEN: "$HOME", ...inside });
+    // The first where there is no namespace, the second where there is one.
+    const { CODEX_MCPD_EXEC_ID: _mark, PWD: _folder, ...seen } = await structuredAnswer(servers, "mcp__s__environment");
+    const inside = { CODEX_MCP_INSIDE: "1;read-only", PATH: expect.stringContaining("/bin") };
+    expect(seen).toEqual({ HOME: "/home/me", TZ: "Asia/Tokyo", WANTED: "yes", WRITTEN: "$HOME", ...inside });
   });
 
   it("cannot be given another mark of the turn by its entry, and has the strictest when nobody knows", async () => {
@@ -195,16 +198,76 @@ describe("a server program", () => {
     expect(await structuredAnswer(servers, "mcp__s__environment")).toMatchObject({ CODEX_MCP_INSIDE: "sealed" });
   });
 
-  it("runs in its own folder, or else in the thread's", async () => {
-    using thread = tempFolder();
+  it("runs in its own folder, or else in one of ours, where package runners look no further", async () => {
+    using home = tempFolder();
     using own = tempFolder();
     await using servers = openServers([programServer("a", OFFICIAL), programServer("b", OFFICIAL, { cwd: own.path })], {
-      cwd: thread.path,
+      codexHome: home.path,
     });
-    expect(await structuredAnswer(servers, "mcp__a__place")).toMatchObject({ cwd: thread.path });
+    const ours = path.join(home.path, "mcp-server/start-folder");
+    expect(await structuredAnswer(servers, "mcp__a__place")).toMatchObject({ cwd: ours });
     expect(await structuredAnswer(servers, "mcp__b__place")).toMatchObject({ cwd: own.path });
+    expect(readdirSync(ours)).toEqual(["package.json"]);
   });
 });
+
+describe("the program of a server", () => {
+  /** Two programs that would be servers, one of them where commands may write, which PATH names first. */
+  function planted(folder: string) {
+    const [workspace, tools] = ["work/node_modules/.bin", "tools"].map((each) => path.join(folder, each)) as [string, string];
+    for (const place of [workspace, tools]) mkdirSync(place, { recursive: true });
+    writeFileSync(path.join(workspace, "server"), "#!/bin/sh\nexit 66\n", { mode: 0o755 });
+    writeFileSync(path.join(workspace, "runtime"), "#!/bin/sh\nexit 67\n", { mode: 0o755 });
+    symlinkSync(process.execPath, path.join(tools, "runtime"));
+    const [file] = "args" in OFFICIAL_PROGRAM ? OFFICIAL_PROGRAM.args : [];
+    writeFileSync(path.join(tools, "server"), `#!/usr/bin/env -S runtime ${file}\n`, { mode: 0o755 });
+    const env = { PATH: `${workspace}:${tools}:${process.env["PATH"]}` };
+    const outside = new OutsidePrograms({ env, writable: new WritablePlaces([path.join(folder, "work")]) });
+    return { workspace, tools, options: { env, outside, codexHome: folder } };
+  }
+  const OFFICIAL_PROGRAM = programServer("", OFFICIAL).transport;
+
+  function named(command: string, more: Partial<{ cwd: string; env: Record<string, string>; args: string[] }> = {}) {
+    return { ...programServer("s", []), transport: { ...program(), command, ...more } };
+  }
+
+  it.for([
+    ["by its name is never one that a command can have planted, nor is what that one starts", "server", undefined],
+    ["by a path counts from CODEX_HOME", "tools/server", undefined],
+    ["by a path counts from the folder that is configured", "./server", "tools"],
+  ] as const)("%s", async ([, command, cwd]) => {
+    using folder = tempFolder();
+    const { options } = planted(folder.path);
+    await using servers = openServers([named(command, cwd && { cwd: path.join(folder.path, cwd) })], options);
+    expect((await startupOf(servers)).at(-1)).toMatchObject({ ready: ["s"] });
+  });
+
+  it("that is found nowhere else is not started, and the remedy is said", async () => {
+    using folder = tempFolder();
+    const { workspace, tools, options } = planted(folder.path);
+    rmSync(path.join(tools, "server"));
+    await using servers = openServers([named("server")], options);
+    const error = `\`server\` is found only as ${workspace}/server, which commands can write; install it elsewhere, or give its whole path as \`command\` in config.toml`;
+    expect((await startupOf(servers)).at(-1)).toMatchObject({ failed: [{ server: "s", error }] });
+  });
+
+  it.for([
+    ["whole path", (workspace: string) => named(path.join(workspace, "server"))],
+    ["search path", (workspace: string) => named("server", { env: { PATH: workspace } })],
+  ] as const)("that is configured with its %s stands", async ([, configured]) => {
+    using folder = tempFolder();
+    const { workspace, options } = planted(folder.path);
+    await using servers = openServers([configured(workspace)], options);
+    const [{ error } = { error: "" }] = summaryOf(await startupOf(servers)).failed;
+    expect(error).toContain("it exited with code 66");
+  });
+});
+
+function summaryOf(news: readonly McpStartupNews[]): Extract<McpStartupNews, { type: "mcpStartupCompleted" }> {
+  const summary = news.find((each) => each.type === "mcpStartupCompleted");
+  if (summary?.type !== "mcpStartupCompleted") throw new Error("There is no summary.");
+  return summary;
+}
 
 describe("closing", () => {
   it.for(["stubborn", "breeder", "noisy"])("ends a %s server and all it started", async (behaviour) => {

@@ -1,16 +1,20 @@
 import { within } from "../../../exec/deadline.js";
 import type { McpServerSettings } from "../../../threads/model.js";
+import type { TurnMark } from "../../../threads/turnMark.js";
 import type { DeclaredTool, Tool } from "../tools/tool.js";
 import { orAborted } from "./deadline.js";
 import { mcpTool } from "./mcpTool.js";
-import type { Surroundings } from "./openLink.js";
 import { type AskElicitation, Questions } from "./questions.js";
 import { resourceTools } from "./resourceTools.js";
 import { McpServer } from "./server.js";
+import type { ProgramSurroundings } from "./serverProgram.js";
 import { type McpStartupNews, StartupNews } from "./startupNews.js";
 import { namePrefix, ToolNames } from "./toolNames.js";
 
-export interface McpServersOptions extends Surroundings {
+export interface McpServersOptions {
+  readonly around: ProgramSurroundings;
+  /** What tells servers that they are inside a turn. Absent: the strictest. */
+  readonly mark?: TurnMark | undefined;
   /** Ends all of them, as `close` does. */
   readonly signal?: AbortSignal;
   /** Gets the questions of servers; without it they are declined. */
@@ -45,9 +49,9 @@ export class McpServers implements AsyncDisposable {
   #closed: Promise<void> | undefined;
 
   constructor(settings: readonly McpServerSettings[], options: McpServersOptions) {
-    const { env, cwd, mark, ask, shorten } = options;
+    const { around, mark, ask, shorten } = options;
     this.#options = options;
-    this.#servers = settings.map((one) => new McpServer(one, { env, cwd, mark, questions: new Questions(ask) }));
+    this.#servers = settings.map((one) => new McpServer(one, { around, mark, questions: new Questions(ask) }));
     this.#news = new StartupNews(settings.map(({ name }) => name));
     this.resources = resourceTools({ servers: this.#servers, shorten });
   }

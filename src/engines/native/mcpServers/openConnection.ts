@@ -3,16 +3,15 @@ import type { McpServerSettings } from "../../../threads/model.js";
 import { Connection } from "./connection.js";
 import { Deadline, withinLimit } from "./deadline.js";
 import { durationText } from "./failures.js";
-import { openLink, type Surroundings } from "./openLink.js";
+import { type LinkOptions, openLink } from "./openLink.js";
 import type { Questions } from "./questions.js";
 import type { ListedTool } from "./results.js";
 
 /** Under this name servers know Codex; some treat it specially. */
 const IDENTITY = { name: "codex-mcp-client", title: "Codex", version: VERSION };
 
-export interface ConnectionOptions extends Surroundings {
+export interface ConnectionOptions extends LinkOptions {
   readonly questions: Questions;
-  readonly signal: AbortSignal;
 }
 
 export interface OpenConnection {

@@ -1,9 +1,10 @@
 import type { McpServerSettings } from "../../../threads/model.js";
 import { MARK_HEADER, MARK_VARIABLE, markText, type TurnMark } from "../../../threads/turnMark.js";
-import { type Environment, httpHeaders, programEnvironment } from "./environment.js";
+import { httpHeaders } from "./environment.js";
 import { HttpTransport } from "./http.js";
 import { fetchMessages } from "./nodeFetch.js";
 import { type ProgramTransport, startServerProgram } from "./program.js";
+import { type ProgramSurroundings, serverProgram } from "./serverProgram.js";
 
 export interface ServerLink {
   readonly transport: ProgramTransport | HttpTransport;
@@ -11,24 +12,25 @@ export interface ServerLink {
   readonly secrets: Readonly<Record<string, string>>;
 }
 
-export interface Surroundings {
-  readonly env: Environment;
-  /** Where programs run that say nothing else. */
-  readonly cwd: string;
+export interface LinkOptions {
+  readonly around: ProgramSurroundings;
   /** What tells servers that they are inside a turn. Absent: the strictest. */
   readonly mark?: TurnMark | undefined;
+  /** Keeps a program from being started. */
+  readonly signal: AbortSignal;
 }
 
 /** The way to a server: its program is started, or its address is known. */
-export async function openLink({ name, transport }: McpServerSettings, { env, cwd, mark = "sealed" }: Surroundings): Promise<ServerLink> {
+export async function openLink({ name, transport }: McpServerSettings, options: LinkOptions): Promise<ServerLink> {
+  const { around, mark = "sealed", signal } = options;
   if (transport.kind === "program") {
-    const { command, args } = transport;
-    const given: Readonly<Record<string, string>> = { ...programEnvironment(transport, env), [MARK_VARIABLE]: markText(mark) };
-    const program = await startServerProgram({ command, args, cwd: transport.cwd ?? cwd, env: given });
+    const command = serverProgram(transport, around);
+    const env: Readonly<Record<string, string>> = { ...command.env, [MARK_VARIABLE]: markText(mark) };
+    const program = await startServerProgram(await around.contain({ ...command, env }), signal);
     const named = [...transport.envVars, ...Object.keys(transport.env)];
-    return { transport: program, secrets: Object.fromEntries(named.map((variable) => [variable, given[variable] ?? ""])) };
+    return { transport: program, secrets: Object.fromEntries(named.map((variable) => [variable, env[variable] ?? ""])) };
   }
-  const headers = httpHeaders(name, transport, env);
+  const headers = httpHeaders(name, transport, around.env);
   const sent = { ...headers, [MARK_HEADER]: "1" };
   const { StreamableHTTPClientTransport } = await import("./sdk.js");
   const inner = new StreamableHTTPClientTransport(new URL(transport.url), { requestInit: { headers: sent }, fetch: fetchMessages });

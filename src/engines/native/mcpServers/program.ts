@@ -1,21 +1,16 @@
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import type { Writable } from "node:stream";
+import os from "node:os";
+import type { Readable, Writable } from "node:stream";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { within } from "../../../exec/deadline.js";
+import { endWithUs } from "../../../exec/endWithUs.js";
+import { ProgramNotStarted } from "../../../exec/errors.js";
 import { endStragglers, killTree } from "../../../exec/killTree.js";
-import type { Containment } from "../../../exec/launch.js";
-import { launchPlainly } from "../../../exec/sandbox/plain.js";
+import type { Launch } from "../../../exec/launch.js";
+import { type StartedProgram, startProgram } from "../../../exec/startProgram.js";
 import { LineSplitter } from "../../../jsonrpc/lines.js";
 import { deferred } from "../../../lib/deferred.js";
 import { isFields } from "../../../lib/fields.js";
 import { LONGEST_MESSAGE } from "./limits.js";
-
-export interface ServerProgram {
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly cwd: string;
-  readonly env: Readonly<Record<string, string>>;
-}
 
 /** How long a server may take to leave by itself once nobody speaks to it any more. */
 const FAREWELL_MS = 300;
@@ -24,23 +19,22 @@ const DRAIN_MS = 200;
 /** As much of its stderr as helps to tell why it ended. */
 const KEPT_STDERR = 2_000;
 
-/** Starts a server in a process group of its own. Rejects with the system's error when there is no such program. */
-export function startServerProgram({ command, args, cwd, env }: ServerProgram): Promise<ProgramTransport> {
-  const launch = launchPlainly({ argv: [command, ...args], cwd, env });
-  return new Promise((resolve, reject) => {
-    const child = spawn(launch.program, launch.args, { cwd, env: launch.env, detached: true, stdio: "pipe" });
-    child.once("error", reject);
-    child.once("spawn", () => resolve(new ProgramTransport(child, launch.containment)));
-  });
+/** Starts a server. Rejects with the signal's reason once that is aborted. */
+export async function startServerProgram(launch: Launch, signal: AbortSignal): Promise<ProgramTransport> {
+  const program = await startProgram(launch, { stdin: "pipe", signal });
+  signal.throwIfAborted();
+  if (!program?.stdin) throw new ProgramNotStarted(launch.program, "it takes no input");
+  return new ProgramTransport({ ...program, stdin: program.stdin, release: () => launch.release() });
 }
+
+type Talking = StartedProgram & Pick<Launch, "release"> & { readonly stdin: Writable };
 
 /** A server that speaks on its stdin and stdout, a message a line. Its stderr is read, and forgotten but for the end. */
 export class ProgramTransport implements Transport {
   onclose?: (() => void) | undefined;
   onerror?: ((error: Error) => void) | undefined;
   onmessage?: ((message: JSONRPCMessage) => void) | undefined;
-  readonly #child: ChildProcessWithoutNullStreams;
-  readonly #exitCode: Promise<number>;
+  readonly #program: Talking;
   readonly #outputEnded: Promise<void>;
   readonly #lost = deferred<void>();
   readonly #life: Promise<void>;
@@ -48,15 +42,14 @@ export class ProgramTransport implements Transport {
   #lostBecause: string | undefined;
   #stderr = "";
 
-  constructor(child: ChildProcessWithoutNullStreams, containment: Containment) {
-    this.#child = child;
-    for (const emitter of [child, child.stdin, child.stdout, child.stderr]) emitter.on("error", ITS_END_TELLS);
-    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+  constructor(program: Talking) {
+    this.#program = program;
+    for (const stream of [program.stdin, program.stdout, program.stderr]) stream.on("error", ITS_END_TELLS);
+    program.stderr.setEncoding("utf8").on("data", (text: string) => {
       this.#stderr = (this.#stderr + text).slice(-KEPT_STDERR);
     });
-    this.#exitCode = new Promise((resolve) => child.once("exit", (code) => resolve(code ?? 1)));
-    this.#outputEnded = new Promise((resolve) => child.stdout.once("close", resolve));
-    this.#life = this.#untilNothingLives(containment);
+    this.#outputEnded = closed(program.stdout);
+    this.#life = this.#untilNothingLives();
   }
 
   /** Why nothing comes any more; undefined while something may. */
@@ -70,12 +63,12 @@ export class ProgramTransport implements Transport {
   }
 
   async start(): Promise<void> {
-    this.#child.stdout.setEncoding("utf8").on("data", (text: string) => this.#read(text));
+    this.#program.stdout.setEncoding("utf8").on("data", (text: string) => this.#read(text));
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
     try {
-      await written(this.#child.stdin, `${JSON.stringify(message)}\n`);
+      await written(this.#program.stdin, `${JSON.stringify(message)}\n`);
     } catch (error) {
       // How the program ended says more than that it does not listen any more.
       await within(2 * DRAIN_MS, this.#lost.promise, undefined);
@@ -111,18 +104,21 @@ export class ProgramTransport implements Transport {
     this.onclose?.();
   }
 
-  async #untilNothingLives(containment: Containment): Promise<void> {
-    await Promise.race([this.#exitCode, this.#outputEnded, this.#lost.promise]);
+  async #untilNothingLives(): Promise<void> {
+    const { exitCode, stdin } = this.#program;
+    const gone = endWithUs(this.#program);
+    await Promise.race([exitCode, this.#outputEnded, this.#lost.promise]);
     if (this.#lostBecause === undefined) {
-      await within(DRAIN_MS, Promise.all([this.#exitCode, this.#outputEnded]), undefined);
-      this.#lose(howItEnded(this.#child));
+      const [code] = await within(DRAIN_MS, Promise.all([exitCode, this.#outputEnded]), [undefined]);
+      this.#lose(howItEnded(code ?? (await within(0, exitCode, undefined))));
     }
-    this.#child.stdin.end();
-    const left = this.#exitCode.then(() => true);
-    const tree = { pid: this.#child.pid ?? 0, containment, firstProcess: () => undefined, exitCode: this.#exitCode };
-    if (await within(FAREWELL_MS, left, false)) await endStragglers(tree);
-    else await killTree(tree);
-    for (const stream of [this.#child.stdin, this.#child.stdout, this.#child.stderr]) stream.destroy();
+    stdin.end();
+    const left = exitCode.then(() => true);
+    if (!(await within(FAREWELL_MS, left, false))) await killTree(this.#program);
+    const everythingIsGone = await endStragglers(this.#program);
+    this.#program.close({ everythingIsGone });
+    this.#program.release();
+    gone();
   }
 }
 
@@ -134,9 +130,18 @@ function written(stream: Writable, text: string): Promise<void> {
   });
 }
 
-function howItEnded({ exitCode, signalCode }: ChildProcessWithoutNullStreams): string {
-  if (signalCode !== null) return `it was ended by ${signalCode}`;
-  return exitCode === null ? "it closed its output" : `it exited with code ${exitCode}`;
+function closed(stream: Readable): Promise<void> {
+  return new Promise((resolve) => {
+    stream.once("close", resolve);
+  });
+}
+
+const FIRST_SIGNAL_CODE = 128;
+
+function howItEnded(exitCode: number | undefined): string {
+  if (exitCode === undefined) return "it closed its output";
+  const signal = Object.entries(os.constants.signals).find(([, number]) => number === exitCode - FIRST_SIGNAL_CODE)?.[0];
+  return signal === undefined ? `it exited with code ${exitCode}` : `it was ended by ${signal}`;
 }
 
 /** Servers that print other things on stdout are common; they are passed over. */

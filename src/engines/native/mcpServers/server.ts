@@ -1,14 +1,17 @@
 import type { StandardSchemaV1 } from "@modelcontextprotocol/client";
 import type { McpServerSettings } from "../../../threads/model.js";
+import type { TurnMark } from "../../../threads/turnMark.js";
 import type { Connection, McpRequest } from "./connection.js";
 import { Deadline, orAborted, withinLimit } from "./deadline.js";
 import { durationText, McpStartCancelled, notStarted } from "./failures.js";
 import { openConnection } from "./openConnection.js";
-import type { Surroundings } from "./openLink.js";
 import type { Questions } from "./questions.js";
 import type { ListedTool } from "./results.js";
+import type { ProgramSurroundings } from "./serverProgram.js";
 
-export interface McpServerOptions extends Surroundings {
+export interface McpServerOptions {
+  readonly around: ProgramSurroundings;
+  readonly mark?: TurnMark | undefined;
   readonly questions: Questions;
 }
 

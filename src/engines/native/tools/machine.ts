@@ -1,8 +1,11 @@
 import { mkdirSync, realpathSync } from "node:fs";
 import path from "node:path";
+import type { Launch } from "../../../exec/launch.js";
 import type { LoginEnvironments } from "../../../exec/loginEnvironment.js";
+import { OutsidePrograms } from "../../../exec/outside/outsidePrograms.js";
 import type { WritablePlaces } from "../../../exec/outside/writablePlaces.js";
 import type { Sandbox } from "../../../exec/sandbox/backend.js";
+import type { ConfinedCommand } from "../../../exec/sandbox/confinement.js";
 import type { HiddenPlace } from "../../../exec/sandbox/hiddenPlaces.js";
 import { resolvedAsFarAsPossible } from "../../../exec/sandbox/realPath.js";
 import { secretPlaces } from "../../../exec/sandbox/secretPlaces.js";
@@ -18,6 +21,8 @@ export interface MachineOptions {
   readonly writable: WritablePlaces;
   /** A bubblewrap to use instead of the one that is found. */
   readonly sandboxBin?: string;
+  /** Off: what has full access is a plain child process. */
+  readonly containFullAccess?: boolean;
   /** Files of the server that no command may read. */
   readonly secretFiles?: readonly string[];
   /** Real paths of what the server itself runs, which no command may write. */
@@ -31,6 +36,7 @@ export class Machine {
   readonly env: NodeJS.ProcessEnv;
   readonly codexHome: string;
   readonly ownPrograms: readonly string[];
+  readonly outside: OutsidePrograms;
   readonly #options: MachineOptions;
   readonly #temporaryFolders: TemporaryFolders;
   #hidden: readonly HiddenPlace[] | undefined;
@@ -42,6 +48,7 @@ export class Machine {
     this.env = options.env;
     this.codexHome = options.codexHome;
     this.ownPrograms = options.ownPrograms ?? [];
+    this.outside = new OutsidePrograms(options);
     this.#temporaryFolders = new TemporaryFolders(options.codexHome);
   }
 
@@ -70,6 +77,12 @@ export class Machine {
     return type === "danger-full-access" ? "none" : (await this.sandbox()).backend;
   }
 
+  /** A program with full access that does not outlive us, where that can be had. */
+  async contain(command: ConfinedCommand): Promise<Launch> {
+    const sandbox = await this.sandbox();
+    return sandbox.wrap(command.argv, { ...command, policy: { type: "danger-full-access" }, workspace: command.cwd });
+  }
+
   async logins(): Promise<LoginEnvironments> {
     const { LoginEnvironments } = await import("../../../exec/loginEnvironment.js");
     this.#logins ??= new LoginEnvironments();
@@ -87,11 +100,12 @@ export class Machine {
   }
 
   async #openSandbox(): Promise<Sandbox> {
-    const { env, writable, sandboxBin } = this.#options;
+    const { env, writable, sandboxBin, containFullAccess = true } = this.#options;
     const { openSandbox } = await import("../../../exec/sandbox/backend.js");
     return openSandbox({
       env,
       writable,
+      containFullAccess,
       hidden: this.hidden,
       ownPrograms: this.ownPrograms,
       ...(sandboxBin === undefined ? {} : { bin: sandboxBin }),

@@ -38,8 +38,7 @@ export interface Toolbox {
 export async function openToolbox(settings: ThreadSettings, machine: Machine): Promise<ThreadToolbox> {
   const turns: TurnSlot = { running: undefined };
   const servers = await openConfiguredServers(settings.mcpServers, {
-    env: machine.env,
-    cwd: settings.cwd,
+    around: machine,
     mark: machine.mark(settings),
     ask: serverQuestions(turns, settings.approvalPolicy),
     shorten: (text) => truncateMiddle(text, truncationOf(settings)),
