@@ -11,7 +11,10 @@ export interface ServerContext {
   readonly exitAtOnce: (code: number) => void;
 }
 
-export function resolveSettings({ options, env, serverCwd }: Pick<ServerContext, "options" | "env" | "serverCwd">) {
+export function resolveSettings(
+  { options, env, serverCwd }: Pick<ServerContext, "options" | "env" | "serverCwd">,
+  { listening = false }: { readonly listening?: boolean } = {},
+) {
   const codexHome = findCodexHome(env);
   const { model, profile, cwd, sandbox, approvalPolicy, strictConfig } = options;
   const settings = createSettingsResolver({
@@ -22,6 +25,7 @@ export function resolveSettings({ options, env, serverCwd }: Pick<ServerContext,
     tolerant: options.engine === "codex",
     env,
     serverCwd,
+    listening,
   });
   return { codexHome, settings };
 }

@@ -40,7 +40,7 @@ const CLEAN_UP_MS = 1_000;
 /** The server on a port, from the first connection to the last. Resolves when the process may end. */
 export async function serveHttp(context: HttpContext): Promise<void> {
   const { options, env, listen, serverCwd } = context;
-  const { codexHome, settings } = resolveSettings(context);
+  const { codexHome, settings } = resolveSettings(context, { listening: true });
   const loopback = reachOf(listen.host) === "this machine";
   checkCeilings(listen, { serverCwd, loopback, secretFiles: secretFiles(listen) });
   const reporting = new Reporting({ env, codexHome, listening: true });

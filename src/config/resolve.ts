@@ -68,10 +68,12 @@ interface ResolverOptions {
   readonly tolerant?: boolean;
   readonly env: Environment;
   readonly serverCwd: string;
+  /** Others than the user may call: what looks like a secret is kept from commands unless config.toml says otherwise. */
+  readonly listening?: boolean;
 }
 
 export function createSettingsResolver(options: ResolverOptions): SettingsResolver {
-  const { env, strict, serverCwd, cliNamed } = options;
+  const { env, strict, serverCwd, cliNamed, listening } = options;
   const anchor = { folder: serverCwd, home: userHome(env) };
   const file = new ConfigFile(path.join(options.codexHome, "config.toml"), { home: anchor.home, tolerant: options.tolerant });
   const overrides = anchorPaths(treeOfOverrides(options.cliOverrides), anchor);
@@ -89,7 +91,7 @@ export function createSettingsResolver(options: ResolverOptions): SettingsResolv
   function forNewThread(call: NewThreadCall): ThreadSettings {
     const { settings, notices } = layered(callLayer(call, anchor));
     const cwd = path.resolve(baseCwd, call.cwd ?? "");
-    const resolved = threadSettings(settings, { cwd, env, baseInstructions: call.baseInstructions });
+    const resolved = threadSettings(settings, { cwd, env, listening, baseInstructions: call.baseInstructions });
     return { ...resolved, notices: [...notices, ...resolved.notices] };
   }
 
@@ -106,7 +108,7 @@ export function createSettingsResolver(options: ResolverOptions): SettingsResolv
       const { settings, notices } = layered(storedLayer(stored));
       const providerExists = stored.providerId !== undefined && findProvider(stored.providerId, settings, env) !== undefined;
       const kept = providerExists ? mergeTrees(settings, { model_provider: stored.providerId }) : settings;
-      const resolved = threadSettings(kept, { cwd: stored.cwd, env, baseInstructions: stored.baseInstructions });
+      const resolved = threadSettings(kept, { cwd: stored.cwd, env, listening, baseInstructions: stored.baseInstructions });
       return {
         ...resolved,
         sandboxPolicy: stored.sandboxPolicy ?? resolved.sandboxPolicy,

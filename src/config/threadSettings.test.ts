@@ -5,6 +5,7 @@ import { mcpServers } from "./mcpServers.js";
 import { findProvider } from "./providers.js";
 import { threadSettings } from "./threadSettings.js";
 
+const OPENAI = ["OPENAI_API_KEY", "CODEX_API_KEY"];
 const PLACE = { cwd: "/no/such/place", env: {}, baseInstructions: undefined };
 
 describe("threadSettings", () => {
@@ -21,7 +22,15 @@ describe("threadSettings", () => {
       projectRootMarkers: [".git"],
       showRawAgentReasoning: false,
       mcpServers: [],
-      shellEnvironment: { inherit: "all", ignoreDefaultExcludes: true, exclude: [], set: {}, includeOnly: [] },
+      shellEnvironment: {
+        inherit: "all",
+        ignoreDefaultExcludes: true,
+        exclude: [],
+        set: {},
+        includeOnly: [],
+        secrets: OPENAI,
+        hidesLikelySecrets: false,
+      },
       features: resolveFeatures({}),
       notices: [],
     });
@@ -79,12 +88,53 @@ describe("threadSettings", () => {
       projectRootMarkers: [],
       showRawAgentReasoning: true,
       mcpServers: mcpServers(settings),
-      shellEnvironment: { inherit: "core", ignoreDefaultExcludes: false, exclude: ["AWS_*"], set: { CI: "1" }, includeOnly: ["PATH"] },
+      shellEnvironment: {
+        inherit: "core",
+        ignoreDefaultExcludes: false,
+        exclude: ["AWS_*"],
+        set: { CI: "1" },
+        includeOnly: ["PATH"],
+        secrets: OPENAI,
+        hidesLikelySecrets: false,
+      },
       toolOutputTokenLimit: 500,
       webSearch: "live",
       features: resolveFeatures(settings),
       notices: [],
     });
+  });
+
+  it("knows which variables the configuration calls secret, whether or not what they are for is in use", () => {
+    const settings = {
+      model_providers: {
+        mine: { name: "Mine", env_key: "MINE" },
+        other: { name: "Other", env_key: "OTHER", env_http_headers: { "x-team": "OTHER_TEAM" } },
+      },
+      mcp_servers: {
+        web: { url: "http://127.0.0.1:9", bearer_token_env_var: "WEB", env_http_headers: { "x-api": "WEB_API" } },
+        off: { enabled: false, command: "x", env_vars: ["DISPLAY", "OFF_TOKEN"] },
+      },
+    };
+    expect(threadSettings(settings, PLACE).shellEnvironment.secrets).toEqual([
+      ...OPENAI,
+      "MINE",
+      "OTHER",
+      "OTHER_TEAM",
+      "WEB",
+      "WEB_API",
+      "OFF_TOKEN",
+    ]);
+  });
+
+  it.each([
+    [{}, true, true],
+    [{ ignore_default_excludes: false }, true, true],
+    [{ ignore_default_excludes: true }, true, false],
+    [{}, false, false],
+    [{ ignore_default_excludes: false }, false, false],
+  ])("with %j, listening: %s, what looks secret is kept from commands: %s", (policy, listening, hidesLikelySecrets) => {
+    const { shellEnvironment } = threadSettings({ shell_environment_policy: policy }, { ...PLACE, listening });
+    expect(shellEnvironment).toMatchObject({ hidesLikelySecrets });
   });
 
   it("refuses a provider that nobody configured", () => {

@@ -15,6 +15,7 @@ import { resolveFeatures } from "./features.js";
 import { readInstructionFile } from "./instructionFile.js";
 import { mcpServers } from "./mcpServers.js";
 import { findProvider, providerNotices } from "./providers.js";
+import { secretNames } from "./secretNames.js";
 import { type ConfigTree, choiceAt, flagAt, numberAt, tableAt, textAt, textMapAt, textsAt } from "./tree.js";
 import { type TrustLevel, trustOf } from "./trust.js";
 
@@ -27,6 +28,8 @@ interface ThreadPlace {
   readonly env: Environment;
   /** Given outside the settings; then no instructions file is read. */
   readonly baseInstructions: string | undefined;
+  /** Whoever calls need not be the user. */
+  readonly listening?: boolean | undefined;
 }
 
 /** What a thread in this place runs with, from settings that were checked and laid over each other. */
@@ -52,7 +55,7 @@ export function threadSettings(settings: ConfigTree, place: ThreadPlace): Thread
     projectRootMarkers: textsAt(settings, "project_root_markers") ?? [".git"],
     showRawAgentReasoning: flagAt(settings, "show_raw_agent_reasoning") ?? false,
     mcpServers: mcpServers(settings),
-    shellEnvironment: shellEnvironment(tableAt(settings, "shell_environment_policy")),
+    shellEnvironment: shellEnvironment(settings, place),
     toolOutputTokenLimit: numberAt(settings, "tool_output_token_limit"),
     webSearch: choiceAt(settings, "web_search", ["disabled", "cached", "live"]),
     features: resolveFeatures(settings),
@@ -81,13 +84,17 @@ function sandboxPolicy(settings: ConfigTree, trust: TrustLevel | undefined): San
   };
 }
 
-function shellEnvironment(policy: ConfigTree): ShellEnvironmentPolicy {
+function shellEnvironment(settings: ConfigTree, { listening = false }: Pick<ThreadPlace, "listening">): ShellEnvironmentPolicy {
+  const policy = tableAt(settings, "shell_environment_policy");
+  const ignoreDefaultExcludes = flagAt(policy, "ignore_default_excludes");
   return {
     inherit: choiceAt(policy, "inherit", ["all", "core", "none"]) ?? "all",
-    ignoreDefaultExcludes: flagAt(policy, "ignore_default_excludes") ?? true,
+    ignoreDefaultExcludes: ignoreDefaultExcludes ?? true,
     exclude: textsAt(policy, "exclude") ?? [],
     set: textMapAt(policy, "set"),
     includeOnly: textsAt(policy, "include_only") ?? [],
+    secrets: secretNames(settings),
+    hidesLikelySecrets: listening && ignoreDefaultExcludes !== true,
   };
 }
 

@@ -1,6 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { ShellEnvironmentPolicy } from "../threads/model.js";
-import { commandEnvironment, DEFAULT_ENVIRONMENT_POLICY, type EnvironmentAdditions, withoutSecrets } from "./environment.js";
+import {
+  afterLogin,
+  commandEnvironment,
+  DEFAULT_ENVIRONMENT_POLICY,
+  type EnvironmentAdditions,
+  keptBackVariables,
+  withoutSecrets,
+} from "./environment.js";
 
 const SERVER = {
   PATH: "/bin",
@@ -51,6 +58,65 @@ describe("the environment of a command", () => {
   it("never holds the provider's keys or the server's password, not even when set", () => {
     const set = { API_KEY: "again", CODEX_MCP_TOKEN: "t" };
     expect(environment({ inherit: "none", set }, { secrets: ["API_KEY"] })).toEqual({});
+  });
+
+  it("holds what the configuration calls secret only where the user asks for it by name", () => {
+    const secrets = ["OTHER_KEY", "BEARER"];
+    const server = { PATH: "/bin", OTHER_KEY: "k", BEARER: "b", GITHUB_TOKEN: "g" };
+    const given = (policy: Partial<ShellEnvironmentPolicy>) =>
+      commandEnvironment({ ...DEFAULT_ENVIRONMENT_POLICY, secrets, ...policy }, server, OPEN);
+    expect([
+      given({}),
+      given({ includeOnly: ["*"] }),
+      given({ includeOnly: ["PATH", "bearer"] }),
+      given({ includeOnly: ["BEAR*"] }),
+      given({ set: { OTHER_KEY: "set" } }),
+    ]).toEqual([
+      { PATH: "/bin", GITHUB_TOKEN: "g" },
+      { PATH: "/bin", GITHUB_TOKEN: "g" },
+      { PATH: "/bin", BEARER: "b" },
+      { BEARER: "b" },
+      { PATH: "/bin", GITHUB_TOKEN: "g", OTHER_KEY: "set" },
+    ]);
+  });
+
+  it("holds nothing of the server's own, but for what programs inside a turn are to know", () => {
+    const server = {
+      OTEL_EXPORTER_OTLP_HEADERS: "authorization=x",
+      OTEL_EXPORTER_OTLP_TRACES_HEADERS: "authorization=x",
+      OTEL_SERVICE_NAME: "mine",
+      CODEX_MCP_TOKEN: "t",
+      CODEX_MCP_TOOLS: "all",
+      CODEX_MCP_CALLBACK_URI: "http://127.0.0.1:1/",
+      CODEX_MCP_INSIDE: "1",
+    };
+    expect(commandEnvironment(DEFAULT_ENVIRONMENT_POLICY, server, OPEN)).toEqual({
+      OTEL_SERVICE_NAME: "mine",
+      CODEX_MCP_CALLBACK_URI: "http://127.0.0.1:1/",
+      CODEX_MCP_INSIDE: "1",
+    });
+    expect(keptBackVariables(DEFAULT_ENVIRONMENT_POLICY, server)).toEqual([
+      "OTEL_EXPORTER_OTLP_HEADERS",
+      "OTEL_EXPORTER_OTLP_TRACES_HEADERS",
+      "CODEX_MCP_TOKEN",
+      "CODEX_MCP_TOOLS",
+    ]);
+  });
+
+  it("holds nothing that looks secret where others may be at work, unless it is named", () => {
+    const server = { PATH: "/bin", GITHUB_TOKEN: "g", PGPASSWORD: "p", DATABASE_URL: "postgres://a:b@c/d", SITE: "https://example.org" };
+    const policy = { ...DEFAULT_ENVIRONMENT_POLICY, hidesLikelySecrets: true };
+    expect(commandEnvironment(policy, server, OPEN)).toEqual({ PATH: "/bin", SITE: "https://example.org" });
+    expect(commandEnvironment({ ...policy, includeOnly: ["GITHUB_TOKEN"] }, server, OPEN)).toEqual({ GITHUB_TOKEN: "g" });
+  });
+
+  it("gets nothing from a login profile that is kept from it otherwise", () => {
+    const policy = { ...DEFAULT_ENVIRONMENT_POLICY, secrets: ["OTHER_KEY"], set: { DEPLOY_TOKEN: "set" } };
+    const login = { PATH: "/bin", OTHER_KEY: "k", IN_USE: "u", DEPLOY_TOKEN: "set", GITHUB_TOKEN: "g", CODEX_MCP_TOKEN: "t" };
+    expect([afterLogin(policy, login, ["IN_USE"]), afterLogin({ ...policy, hidesLikelySecrets: true }, login, ["IN_USE"])]).toEqual([
+      { PATH: "/bin", DEPLOY_TOKEN: "set", GITHUB_TOKEN: "g" },
+      { PATH: "/bin", DEPLOY_TOKEN: "set" },
+    ]);
   });
 
   it("says that there is no network", () => {

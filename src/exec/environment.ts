@@ -1,3 +1,4 @@
+import { isLikelySecret } from "../lib/likelySecret.js";
 import type { ShellEnvironmentPolicy } from "../threads/model.js";
 
 export const DEFAULT_ENVIRONMENT_POLICY: ShellEnvironmentPolicy = {
@@ -24,6 +25,10 @@ const CORE = new Set(["HOME", "LOGNAME", "PATH", "SHELL", "USER", "USERNAME", "T
 const DEFAULT_EXCLUDES = ["*KEY*", "*SECRET*", "*TOKEN*"];
 /** The server's own password. */
 const ALWAYS_SECRET = ["CODEX_MCP_TOKEN"];
+/** The server's own settings, what it tells its telemetry's collector among them. */
+const OURS = /^(?:CODEX_MCP_.*|OTEL_.*HEADERS)$/i;
+/** What a turn's programs are to know: where to call back, and that they are inside one. */
+const FOR_COMMANDS = new Set(["CODEX_MCP_CALLBACK_URI", "CODEX_MCP_INSIDE"]);
 
 /** The whole environment of a command. Values that were set by hand pass `include_only` as well, as they do in Codex. */
 export function commandEnvironment(
@@ -33,9 +38,35 @@ export function commandEnvironment(
 ): Environment {
   const excluded = matcher([...(policy.ignoreDefaultExcludes ? [] : DEFAULT_EXCLUDES), ...policy.exclude]);
   const included = policy.includeOnly.length === 0 ? () => true : matcher(policy.includeOnly);
-  const inherited = Object.entries(serverEnv).filter(([name]) => isInherited(name, policy.inherit) && !excluded(name));
+  const keptBack = keptBackBy(policy);
+  const inherited = Object.entries(serverEnv).filter(
+    ([name, value]) => isInherited(name, policy.inherit) && !excluded(name) && !keptBack(name, value),
+  );
   const chosen = [...inherited, ...Object.entries(policy.set)].filter(([name]) => included(name));
   return { ...withoutSecrets(Object.fromEntries(chosen), additions.secrets), ...additionsFor(additions) };
+}
+
+/** What a command gets of the environment that a login shell made: a profile may export the very secrets that were kept from it. */
+export function afterLogin(policy: ShellEnvironmentPolicy, login: Environment, secrets: readonly string[]): Environment {
+  const keptBack = keptBackBy(policy);
+  const given = Object.entries(login).filter(([name, value]) => Object.hasOwn(policy.set, name) || !keptBack(name, value));
+  return withoutSecrets(Object.fromEntries(given), secrets);
+}
+
+/** The names of all variables that are kept from commands, for an engine that gives them its own environment less what is excluded by name. */
+export function keptBackVariables(policy: ShellEnvironmentPolicy, serverEnv: Readonly<Record<string, string | undefined>>): string[] {
+  const keptBack = keptBackBy(policy);
+  return Object.entries(serverEnv).flatMap(([name, value]) => (ALWAYS_SECRET.includes(name) || keptBack(name, value) ? [name] : []));
+}
+
+/** What is kept from commands unless the user asks for it by name: secrets of the configuration, our own settings, and where others may be at work all that looks secret. */
+function keptBackBy({ secrets = [], hidesLikelySecrets = false, includeOnly }: ShellEnvironmentPolicy) {
+  const secret = new Set(secrets);
+  const wanted = matcher(includeOnly.filter((pattern) => !/^[*?]*$/.test(pattern)));
+  return (name: string, value: string | undefined): boolean => {
+    if (FOR_COMMANDS.has(name)) return false;
+    return (secret.has(name) || OURS.test(name) || (hidesLikelySecrets && isLikelySecret(name, value))) && !wanted(name);
+  };
 }
 
 /** Also drops what no program can be given. */

@@ -87,6 +87,10 @@ export interface ShellEnvironmentPolicy {
   readonly exclude: readonly string[];
   readonly set: Readonly<Record<string, string>>;
   readonly includeOnly: readonly string[];
+  /** Variables that the configuration itself calls secret. */
+  readonly secrets?: readonly string[];
+  /** Whatever looks like a secret is kept from commands: somebody else than the user may be at work. */
+  readonly hidesLikelySecrets?: boolean;
 }
 
 /** Everything a thread runs with, resolved from defaults, config.toml, profile, command line and call. */

@@ -40,13 +40,17 @@ export const SAFETY_GROUP: SettingGroup = {
     shell_environment_policy: active(
       table({
         inherit: active(choice(["core", "all", "none"]), "Which of the server's variables commands start from.", "`all`"),
-        ignore_default_excludes: active(flag, "Keeps variables named like `*KEY*`, `*SECRET*` or `*TOKEN*`.", "`true`"),
+        ignore_default_excludes: active(
+          flag,
+          "Keeps variables named like `*KEY*`, `*SECRET*` or `*TOKEN*`. On a port, where it is not `true`, whatever looks like a secret is kept from commands: also passwords, credentials, and addresses with a password in them.",
+          "`true`; `false` on a port",
+        ),
         exclude: active(listOf(text), "Variables taken out; `*` and `?` match, case does not count.", "`[]`"),
         set: active(mapOf("<name>", text), "Variables put in.", "`{}`"),
         include_only: active(listOf(text), "If given, only matching variables stay.", "`[]`"),
         experimental_use_profile: inert(flag, "Commands of a login shell get its environment anyway.", "`false`"),
       }),
-      "The environment of commands.",
+      "The environment of commands. Keys of the provider in use and the server's token are never in it; variables that `model_providers` and `mcp_servers` name as secret, `OTEL_*HEADERS` and `CODEX_MCP_*` only when `set` or `include_only` names them.",
     ),
   },
 };

@@ -1,4 +1,4 @@
-import { commandEnvironment, type Environment, withoutSecrets } from "../../../exec/environment.js";
+import { afterLogin, commandEnvironment, type Environment } from "../../../exec/environment.js";
 import type { Launch } from "../../../exec/launch.js";
 import type { TruncationPolicy } from "../../../exec/modelOutput.js";
 import { TurnDiff } from "../../../exec/patch/turnDiff.js";
@@ -105,9 +105,11 @@ export class Workbench {
       sandbox.wrap(words, { policy, workspace, cwd, env: { ...environment, ...mark }, guarded, caller });
     const seenBy = caller ? "a caller" : "the user";
     const login = isLoginShell(argv) ? await (await this.machine.logins()).of({ shell: argv[0], env, seenBy, wrap }) : undefined;
-    if (login === undefined) return wrap(argv, env);
-    // A profile may export the very keys that were kept from it.
-    return wrap([argv[0] ?? "", "-c", ...argv.slice(2)], withoutSecrets(login, secretVariables(this.settings.provider)));
+    const { shellEnvironment, provider } = this.settings;
+    const plainly = isLoginShell(argv) ? [argv[0], "-c", argv[2]] : argv;
+    // A profile that cannot be looked at may export anything, and others than the user would see it.
+    if (login === undefined) return wrap(shellEnvironment.hidesLikelySecrets ? plainly : argv, env);
+    return wrap(plainly, afterLogin(shellEnvironment, login, secretVariables(provider)));
   }
 
   #environment(sandbox: "bubblewrap" | "seatbelt" | "none", plainOutput: boolean): Environment {
