@@ -19,7 +19,8 @@ const FILES = [
   { file: "proxy.js", sources: ["src/engines/native/model/proxyAgent.ts"], after: "agent.js" },
   { file: "review.js", sources: ["src/engines/native/review.ts"], after: "agent.js" },
   { file: "scripted.js", sources: ["src/engines/native/scriptedEngine.ts"], after: "agent.js" },
-  { file: "sandbox.js", sources: ["src/exec/sandbox/backend.ts"], after: "agent.js" },
+  { file: "rules.js", sources: ["src/exec/safety/forbidden.ts"], after: "agent.js" },
+  { file: "sandbox.js", sources: ["src/exec/sandbox/backend.ts"], after: "rules.js" },
   { file: "tools.js", sources: ["src/engines/native/tools/ownTools.ts", "src/exec/loginEnvironment.ts"], after: "sandbox.js" },
   { file: "native-offers.js", sources: ["src/engines/native/offers/nativeOffers.ts"], after: "tools.js" },
   { file: "mcp-servers.js", sources: ["src/engines/native/mcpServers/open.ts"], after: "tools.js" },
@@ -28,7 +29,7 @@ const FILES = [
   {
     file: "codex.js",
     sources: ["src/engines/codex/engine.ts"],
-    after: "agent.js",
+    after: "rules.js",
     apartFrom: ["review.js", "scripted.js", "sandbox.js", "tools.js", "native-offers.js", "mcp-servers.js"],
   },
   { file: "doctor.js", sources: ["src/cli/doctor.ts"], after: "server.js", apartFrom: "all" },
@@ -54,7 +55,7 @@ const OPTIONS = {
 const HASHBANG = "#!/usr/bin/env node";
 /** Making an address takes a moment, so that only the files have it that ask for `import.meta.url`. */
 const URL_OF_BUNDLE = 'const bundleUrl = require("node:url").pathToFileURL(__filename).href;';
-const WITH_URL = ["tools.js", "web-tree-sitter.js"];
+const WITH_URL = ["rules.js", "web-tree-sitter.js"];
 
 const results = await bundle({
   files: FILES,

@@ -75,6 +75,11 @@ export function openAgent(options: AgentOptions): OpenAgent {
     approvals: { desk, fallback: options.approvalFallback, emptyForms },
     access,
     limitsOf: (caller) => caller && ceilings().limitsOf(caller),
+    async checkCommand(argv, { features }) {
+      if (features["exec_policy"] === false) return;
+      const { checkForbidden } = await import("../exec/safety/forbidden.js");
+      await checkForbidden(argv, { codexHome });
+    },
     settingsFor(asked, caller) {
       if (caller) ceilings().checkConfig(asked.config ?? {});
       const resolved = noted({ ...settings.forNewThread(asked), ...stated(asked) });

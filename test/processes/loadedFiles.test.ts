@@ -23,9 +23,9 @@ describe("a start waits for no code that it does not need", () => {
   });
 
   it("with the first command come the tools and the sandbox, with the first that is not plain the reader of bash", async () => {
-    expect(await turn("!shell true\n!say hi")).toBe("loaded: agent log-file main sandbox scripted server tools");
+    expect(await turn("!shell true\n!say hi")).toBe("loaded: agent log-file main rules sandbox scripted server tools");
     expect(await turn("!shell true && [ -n x ]\n!say hi")).toBe(
-      "loaded: agent log-file main sandbox scripted server tools web-tree-sitter",
+      "loaded: agent log-file main rules sandbox scripted server tools web-tree-sitter",
     );
   });
 

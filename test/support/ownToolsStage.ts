@@ -35,6 +35,7 @@ export class OwnToolsStage implements AsyncDisposable {
       approvals: { desk, fallback: "deny" },
       access: new ThreadAccess({ owners: this.owners, sharesUnowned: () => false, report: () => {} }),
       settingsFor: ({ cwd = settings.cwd }) => ({ ...settings, cwd }),
+      checkCommand: async () => {},
       limitsOf: () => undefined,
       ...parts,
     };

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { sandbox } from "../sandbox/available.js";
@@ -135,6 +135,25 @@ describe.concurrent("a turn", () => {
     expect(JSON.stringify(model.requests.at(-1)?.body.input)).toMatch(/git (diff|status)/);
     expect(storyOf(server.stage, threadId)).toContain("exited_review_mode");
   });
+});
+
+it.each([
+  ["by its name", ["touch", "made"]],
+  ["in a script", ["bash", "-c", "cd . && eval 'touch made'"]],
+  ["by another path", ["/usr/bin/env", "/usr/bin/touch", "made"]],
+  ["in a script that cannot be read", ["bash", "-c", `touch made; ${"# ".repeat(500_000)}`]],
+])("a command that the user's rules forbid is refused %s, with full access too", async (_, command) => {
+  await using pair = await startNative();
+  const { stage } = pair.server;
+  mkdirSync(path.join(stage.codexHome, "rules"));
+  writeFileSync(path.join(stage.codexHome, "rules/my.rules"), 'prefix_rule(pattern=["touch"], decision="forbidden")\n');
+  expect(await call(pair.server, "codex-exec", { command, sandbox: "danger-full-access" })).toEqual(
+    refused(expect.stringMatching(/rejected: (policy forbids commands starting with `touch`|rules forbid some commands)/)),
+  );
+  expect(await call(pair.server, "codex-exec", { command: ["echo", "hi"], sandbox: "danger-full-access" })).toMatchObject({
+    structuredContent: { stdout: "hi\n" },
+  });
+  expect(await workspaceFiles(stage)).toEqual({});
 });
 
 describe.runIf(sandbox.backend !== "none").concurrent("a command", () => {

@@ -1,6 +1,6 @@
 import type { ApprovalPolicy, SandboxPolicy } from "../../threads/model.js";
 import type { BashReader } from "./bashReader.js";
-import { examine, type Findings } from "./findings.js";
+import { type ExaminedCommand, examine, type Findings, rulesAgainst } from "./findings.js";
 import type { PrefixRule } from "./prefixRule.js";
 import type { RuleMatch } from "./rules.js";
 import { shellQuote } from "./shellQuote.js";
@@ -64,6 +64,12 @@ export function assessCommand(command: ProposedCommand): Verdict {
   return byPolicy(command, findings);
 }
 
+/** What is said about a command that the user's rules forbid; undefined when they do not. */
+export function forbiddenRefusal(command: ExaminedCommand): string | undefined {
+  const match = rulesAgainst(command, "forbidden");
+  return match && ruleRefusal(command, match);
+}
+
 function byPolicy(command: ProposedCommand, findings: Findings): Verdict {
   const { approvalPolicy, escalated } = command;
   const { proposedPrefix } = findings;
@@ -112,7 +118,7 @@ function noSandboxRefusal(): string {
   return "command rejected: no sandbox works on this machine and the approval policy is Never, so no command may run. Files can still be changed with apply_patch.";
 }
 
-function ruleRefusal({ argv }: ProposedCommand, { justification, prefix }: RuleMatch): string {
+function ruleRefusal({ argv }: Pick<ProposedCommand, "argv">, { justification, prefix }: RuleMatch): string {
   return `\`${shellQuote(argv)}\` rejected: ${justification ?? `policy forbids commands starting with \`${shellQuote(prefix)}\``}`;
 }
 

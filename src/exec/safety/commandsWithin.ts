@@ -28,6 +28,26 @@ const WRAPPERS: ReadonlyMap<string, Wrapper> = new Map<string, Wrapper>([
   ["nohup", {}],
   ["setsid", {}],
   ["busybox", {}],
+  ["chroot", { valued: ["--userspec", "--groups"], ownWords: 1 }],
+  ["flock", { valued: ["-w", "-E"], ownWords: 1 }],
+  ["taskset", { ownWords: 1 }],
+  ["chrt", { ownWords: 1 }],
+  ["setpriv", { valued: ["--reuid", "--regid", "--groups", "--pdeathsig"] }],
+  ["unshare", {}],
+  ["pkexec", { valued: ["--user"] }],
+  ["strace", { valued: ["-e", "-o", "-s", "-p"] }],
+  ["watch", { valued: ["-n", "--interval"] }],
+  ["parallel", { valued: ["-j", "--jobs"] }],
+]);
+
+/** Words that are a script themselves: all of them together, or the first. */
+const SCRIPT_WORDS: ReadonlyMap<string, (args: readonly string[]) => string | undefined> = new Map([
+  ["eval", (args: readonly string[]) => args.join(" ")],
+  ["trap", (args: readonly string[]) => args.find((word) => !word.startsWith("-"))],
+  ["su", scriptOption],
+  ["runuser", scriptOption],
+  ["script", scriptOption],
+  ["flock", scriptOption],
 ]);
 
 const FIND_ACTIONS = new Set(["-exec", "-execdir", "-ok", "-okdir"]);
@@ -53,13 +73,19 @@ export function* commandsWithin(
 /** A shell's script, what stands behind `sudo`, `find -exec` and the like. */
 function innerCommands(argv: readonly string[], parser: BashReader): string[][] {
   const [program = "", ...args] = argv;
-  const script = anyShellScript(argv);
-  if (script !== undefined) return parser.mentionedCommands(script);
   const name = programName(program);
+  const script = anyShellScript(argv) ?? SCRIPT_WORDS.get(name)?.(args);
+  if (script !== undefined) return parser.mentionedCommands(script);
   if (name === "find") return actionsOfFind(args);
   const wrapper = WRAPPERS.get(name);
   const inner = wrapper ? wrapped(args, wrapper) : [];
   return inner.length > 0 ? [inner] : [];
+}
+
+/** `su -c '…'`, `script --command='…'`. */
+function scriptOption(args: readonly string[]): string | undefined {
+  const at = args.findIndex((word) => /^(-[a-z]*c|--command)$/.test(word));
+  return at < 0 ? args.find((word) => word.startsWith("--command="))?.slice("--command=".length) : args[at + 1];
 }
 
 function wrapped(args: readonly string[], { valued = [], ownWords = 0 }: Wrapper): string[] {

@@ -20,11 +20,17 @@ import { anyShellScript, programName } from "./program.js";
  * | a script too long or too tangled to be read | – |
  */
 export function isDangerous(argv: readonly string[], parser: BashReader, isAllowed?: (words: readonly string[]) => boolean): boolean {
-  for (const words of commandsWithin(argv, parser, isAllowed)) if (isDestructive(words) || hidesItsScript(words, parser)) return true;
+  for (const words of commandsWithin(argv, parser, isAllowed)) if (isDestructive(words) || isUnreadable(words, parser)) return true;
   return false;
 }
 
-function hidesItsScript(words: readonly string[], parser: BashReader): boolean {
+/** Some script in it cannot be read, so that nobody can say what it runs. */
+export function hidesItsScript(argv: readonly string[], parser: BashReader): boolean {
+  for (const words of commandsWithin(argv, parser)) if (isUnreadable(words, parser)) return true;
+  return false;
+}
+
+function isUnreadable(words: readonly string[], parser: BashReader): boolean {
   const script = anyShellScript(words);
   return script !== undefined && !parser.canRead(script);
 }

@@ -7,7 +7,7 @@ import type { PrefixRule } from "./prefixRule.js";
 import { programName } from "./program.js";
 import { matchRules, type RuleMatch, strictest } from "./rules.js";
 
-interface ExaminedCommand {
+export interface ExaminedCommand {
   readonly argv: readonly string[];
   readonly rules: readonly PrefixRule[];
   readonly parser: BashReader;
@@ -43,9 +43,8 @@ const INERT = new Set(["cd", "echo", "false", "pwd", "true"]);
 export function examine({ argv, rules, parser }: ExaminedCommand): Findings {
   const decisionFor = (words: readonly string[]) => matchRules(rules, words)?.decision;
   const parts = partsOf(argv, parser).map((part) => ({ ...part, safe: isSafePart(part), rule: decisionFor(part.words) }));
-  const against = [...commandsWithin(argv, parser)].flatMap((words) => rulesAgainst(words, rules));
-  const forbidden = strictest(against.filter((match) => match.decision === "forbidden"));
-  const prompt = strictest(against.filter((match) => match.decision === "prompt"));
+  const forbidden = rulesAgainst({ argv, rules, parser }, "forbidden");
+  const prompt = rulesAgainst({ argv, rules, parser }, "prompt");
   const unmatched = parts.filter((part) => part.rule === undefined);
   const proposedPrefix = (unmatched.find((part) => !part.safe) ?? unmatched[0])?.words;
   return {
@@ -58,10 +57,13 @@ export function examine({ argv, rules, parser }: ExaminedCommand): Findings {
   };
 }
 
-/** Rules against a program hold by whatever path it is called; a rule in its favour only as it is written. */
-function rulesAgainst(words: readonly string[], rules: readonly PrefixRule[]): RuleMatch[] {
-  const [program = "", ...args] = words;
-  return [matchRules(rules, words), matchRules(rules, [programName(program), ...args])]
-    .filter((match) => match !== undefined)
-    .filter((match) => match.decision !== "allow");
+/** The strictest rule of a kind about the command or any that it would run. Such rules hold by whatever path a program is called; one in its favour only as it is written. */
+export function rulesAgainst({ argv, rules, parser }: ExaminedCommand, decision: "forbidden" | "prompt"): RuleMatch | undefined {
+  const about = rules.filter((rule) => rule.decision === decision);
+  if (about.length === 0) return undefined;
+  const matches = [...commandsWithin(argv, parser)].flatMap((words) => {
+    const [program = "", ...args] = words;
+    return [matchRules(about, words), matchRules(about, [programName(program), ...args])];
+  });
+  return strictest(matches.filter((match) => match !== undefined));
 }

@@ -14,6 +14,9 @@ const SYSTEM_FOLDERS = new Set([
   "/run/current-system/sw/bin",
 ]);
 
+/** Shells that are not taken at their word, but whose scripts are looked through for what must not run. */
+const OTHER_SHELLS = new Set(["dash", "ash", "ksh", "ksh93", "mksh", "rbash", "yash", "fish"]);
+
 /** The file name of a program, however it is called. */
 export function programName(word: string): string {
   return path.posix.basename(word);
@@ -42,7 +45,7 @@ export function shellScript(argv: readonly string[]): string | undefined {
 /** The script a shell is given in any form (`-ec`, `--login -c`, words behind it). */
 export function anyShellScript(argv: readonly string[]): string | undefined {
   const [shell, ...rest] = argv;
-  if (shell === undefined || !isShell(shell)) return undefined;
+  if (shell === undefined || !(isShell(shell) || OTHER_SHELLS.has(programName(shell)))) return undefined;
   const flag = rest.findIndex((word) => /^-[a-z]*c[a-z]*$/i.test(word));
   return flag < 0 ? undefined : rest[flag + 1];
 }

@@ -37,16 +37,22 @@ it("a home without rules has none", () => {
   expect(loadRules(home)).toEqual({ rules: [], warnings: [] });
 });
 
-it("a file that cannot be read puts all rules out of force, and says where", () => {
-  put("good.rules", `prefix_rule(pattern=["a"])`);
+it("a file that cannot be read puts all rules out of force that allow something, and says where", () => {
+  put(
+    "good.rules",
+    `prefix_rule(pattern=["a"])\nprefix_rule(pattern=["b"], decision="forbidden")\nprefix_rule(pattern=["c"], decision="prompt")`,
+  );
   const bad = put("bad.rules", `prefix_rule(pattern=["a"])\nallow("b")\n`);
   const folder = path.join(home, "rules", "folder.rules");
   mkdirSync(folder);
   expect(loadRules(home)).toEqual({
-    rules: [],
+    rules: [
+      { pattern: [["b"]], decision: "forbidden" },
+      { pattern: [["c"]], decision: "prompt" },
+    ],
     warnings: [
-      `${bad}:2: expected prefix_rule, found allow. No command rules are in force until this is put right.`,
-      `${folder}: EISDIR: illegal operation on a directory, read. No command rules are in force until this is put right.`,
+      `${bad}:2: expected prefix_rule, found allow. Until this is put right its rules are not in force, and no rule allows a command.`,
+      `${folder}: EISDIR: illegal operation on a directory, read. Until this is put right its rules are not in force, and no rule allows a command.`,
     ],
   });
 });

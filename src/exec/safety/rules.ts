@@ -6,7 +6,7 @@ import { RuleSyntaxError } from "./ruleTokens.js";
 
 export interface LoadedRules {
   readonly rules: readonly PrefixRule[];
-  /** One for each file that could not be read; then there are no rules at all. */
+  /** One for each file that could not be read; then no rule allows anything, and those of the other files that forbid or ask stay. */
   readonly warnings: readonly string[];
 }
 
@@ -74,8 +74,8 @@ function readAll(files: readonly string[]): LoadedRules {
       rules.push(...readPrefixRules(readFileSync(file, "utf8")));
     } catch (error) {
       const place = error instanceof RuleSyntaxError ? `${file}:${error.line}` : file;
-      warnings.push(`${place}: ${describe(error)}. No command rules are in force until this is put right.`);
+      warnings.push(`${place}: ${describe(error)}. Until this is put right its rules are not in force, and no rule allows a command.`);
     }
   }
-  return warnings.length > 0 ? { rules: [], warnings } : { rules, warnings };
+  return { rules: warnings.length > 0 ? rules.filter(({ decision }) => decision !== "allow") : rules, warnings };
 }

@@ -20,6 +20,8 @@ export interface Agent {
   readonly access: ThreadAccess;
   /** Throws `AppError` with the reason when the call's settings cannot be had, `AboveCeiling` when this caller cannot have them. */
   readonly settingsFor: (asked: AskedSettings, caller: Caller | undefined) => ThreadSettings;
+  /** Throws `AppError` with the reason when the user's rules forbid a command, whoever wants to run it. */
+  readonly checkCommand: (argv: readonly string[], settings: ThreadSettings) => Promise<void>;
   /** How far the turns of a caller may go; undefined for one without limits. */
   readonly limitsOf: (caller: Caller | undefined) => TurnLimits | undefined;
 }

@@ -132,6 +132,7 @@ it("a call whose engine cannot work is refused with the remedy", async () => {
     approvals,
     access,
     settingsFor: () => settings,
+    checkCommand: async () => {},
     limitsOf: () => undefined,
   });
   await using client = new MemorySession({ parts: { actions: async () => new Map([["codex", codex]]) } });

@@ -12,7 +12,7 @@ import { Mailbox } from "../../../lib/mailbox.js";
 import type { CommandCall, ThreadEvent } from "../../../threads/model.js";
 import { patchThroughShell } from "./applyPatch.js";
 import { readArguments } from "./arguments.js";
-import { type CommandRequest, judge, refuse } from "./judge.js";
+import { type CommandRequest, forbiddenByRules, judge, refuse } from "./judge.js";
 import { userShell } from "./shell.js";
 import type { Tool, ToolContext, ToolRun } from "./tool.js";
 import type { Workbench } from "./workbench.js";
@@ -69,6 +69,8 @@ async function* execCommand(args: string, desk: Desk): ToolRun {
     justification: justification ?? undefined,
   };
   const patch = patchCall(request.argv, await openBashReader(request.argv));
+  const forbidden = patch && (await forbiddenByRules(request.argv, bench));
+  if (forbidden !== undefined) return { output: forbidden };
   if (patch) return yield* patchThroughShell(patch, request, bench, ctx);
   const judged = yield* judge(request, bench, ctx);
   if ("refusal" in judged) return judged.refusal;
@@ -106,6 +108,9 @@ async function* writeStdin(args: string, { bench, running, ctx }: Desk): ToolRun
   if ("complaint" in read) return { output: read.complaint };
   const { session_id: id, chars, yield_time_ms: yieldTimeMs, max_output_tokens: tokens } = read.value;
   const left = running.get(id);
+  // A shell may read it; whatever else does will not miss it.
+  const forbidden = chars ? await forbiddenByRules(["bash", "-c", chars], bench) : undefined;
+  if (forbidden !== undefined) return { output: `write_stdin failed: ${forbidden}` };
   // An earlier turn may have been allowed what this one is not.
   if (bench.confined && left?.sandboxed === false) return { output: `write_stdin failed: process ${id} runs outside the sandbox` };
   try {

@@ -1,5 +1,5 @@
 import type { ApprovalSubject } from "../../../approvals/model.js";
-import { assessCommand, type Verdict } from "../../../exec/safety/assess.js";
+import { assessCommand, forbiddenRefusal, type Verdict } from "../../../exec/safety/assess.js";
 import { openBashReader } from "../../../exec/safety/bash.js";
 import { parsedCommand } from "../../../exec/safety/parsedCommand.js";
 import { shellQuote } from "../../../exec/safety/shellQuote.js";
@@ -57,6 +57,11 @@ export async function* judge(
   yield [{ type: "commandStarted", ...command }];
   const permission = await permit(verdict, work);
   return "refused" in permission ? { refusal: yield* refuse(permission, command) } : { work, permission };
+}
+
+/** What the model is told when the user's rules forbid what it wants to run by a way that is not judged otherwise. */
+export async function forbiddenByRules(argv: readonly string[], bench: Workbench): Promise<string | undefined> {
+  return forbiddenRefusal({ argv, rules: bench.rules.inForce(), parser: await openBashReader(argv) });
 }
 
 export interface Refusal {

@@ -5,6 +5,7 @@ import { openBashReader } from "../../../exec/safety/bash.js";
 import { patchCall } from "../../../exec/safety/patchCall.js";
 import { patchThroughShell } from "./applyPatch.js";
 import { readArguments } from "./arguments.js";
+import { forbiddenByRules } from "./judge.js";
 import { runShell, type ShellCall } from "./runShell.js";
 import type { Tool, ToolContext, ToolRun } from "./tool.js";
 import type { Workbench } from "./workbench.js";
@@ -55,7 +56,10 @@ async function* runScript(args: string, bench: Workbench, ctx: ToolContext): Too
 /** A shell call that is really a patch is applied in this process instead. */
 async function* run(call: ShellCall, bench: Workbench, ctx: ToolContext): ToolRun {
   const patch = patchCall(call.argv, await openBashReader(call.argv));
-  return yield* patch ? patchThroughShell(patch, { cwd: call.cwd, tool: call.tool }, bench, ctx) : runShell(call, bench, ctx);
+  if (!patch) return yield* runShell(call, bench, ctx);
+  const forbidden = await forbiddenByRules(call.argv, bench);
+  if (forbidden !== undefined) return { output: forbidden };
+  return yield* patchThroughShell(patch, { cwd: call.cwd, tool: call.tool }, bench, ctx);
 }
 
 function common(

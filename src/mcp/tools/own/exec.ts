@@ -23,6 +23,7 @@ export function execTool(agent: Agent): ToolAction {
     const limits = agent.limitsOf(call.caller);
     const check = () => limits?.check(settings);
     check();
+    await agent.checkCommand(command, settings);
     const asked = { argv: command, cwd: settings.cwd, sandboxPolicy: settings.sandboxPolicy, timeoutMs, check, reach: limits?.reach };
     const patience = { ms: timeoutMs + AROUND_MS, stopMs: STOP_MS };
     const result = await within(patience, call, (signal) => offersOf(agent).runOnce(asked, signal));

@@ -134,6 +134,13 @@ describe("a command", () => {
     ]);
   });
 
+  it("that is forbidden never reaches the engine, whichever that is", async () => {
+    const forbidden = new AboveCeiling("do not touch");
+    await using stage = new OwnToolsStage({ checkCommand: () => Promise.reject(forbidden) });
+    expect(await stage.call("codex-exec", { command: ["ls"] })).toEqual(refused(forbidden.message));
+    expect(stage.offers.ran).toEqual([]);
+  });
+
   it.for([
     [{ exitCode: 0, stdout: "fine\n", stderr: "" }, "fine"],
     [{ exitCode: 0, stdout: "", stderr: "" }, "(exit code 0)"],

@@ -1,0 +1,78 @@
+import { existsSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { openToolStage, type PlayOptions, type ToolStageOptions } from "../../../../test/support/toolStage.js";
+
+const RULES = 'prefix_rule(pattern=["touch"], decision="forbidden", justification="do not touch")\n';
+const ALLOWING = `${RULES}prefix_rule(pattern=[["touch", "bash", "env", "eval", "dash"]], decision="allow")\n`;
+const PATCHES = 'prefix_rule(pattern=["apply_patch"], decision="forbidden", justification="do not touch")\n';
+const TOUCH = ["touch", "made"];
+const PATCH = "*** Begin Patch\n*** Add File: made\n+x\n*** End Patch";
+
+type Way = [name: string, tool: string, args: unknown, options?: ToolStageOptions, play?: PlayOptions];
+
+/** Every tool that runs a command, and everything that lets one run without a question or outside the sandbox. */
+const WAYS: readonly Way[] = [
+  ["shell", "shell", { command: TOUCH }],
+  ["container.exec", "container.exec", { command: TOUCH }],
+  ["local_shell", "local_shell", { command: TOUCH }],
+  ["shell_command", "shell_command", { command: "touch made" }],
+  ["exec_command", "exec_command", { cmd: "touch made" }, { settings: { features: { unified_exec: true } } }],
+  ["exec_command on a terminal", "exec_command", { cmd: "touch made", tty: true }, { settings: { features: { unified_exec: true } } }],
+  ["a patch by way of the shell", "shell", { command: ["apply_patch", PATCH] }, { rules: PATCHES }],
+  ["a patch in a script", "shell_command", { command: `apply_patch <<'EOF'\n${PATCH}\nEOF` }, { rules: PATCHES }],
+  [
+    "a patch by way of exec_command",
+    "exec_command",
+    { cmd: `apply_patch <<'EOF'\n${PATCH}\nEOF` },
+    { rules: PATCHES, settings: { features: { unified_exec: true } } },
+  ],
+  ["eval", "shell_command", { command: "eval 'touch made'" }],
+  ["a trap", "shell_command", { command: "trap 'touch made' EXIT" }],
+  ["another shell", "shell", { command: ["dash", "-c", "touch made"] }],
+  ["another program's command", "shell_command", { command: "flock lock touch made" }],
+  ["a rule that allows it", "shell", { command: TOUCH }, { rules: ALLOWING }],
+  ["a rule that allows what is around it", "shell_command", { command: "env touch made" }, { rules: ALLOWING }],
+  ["an escalation", "shell", { command: TOUCH, sandbox_permissions: "require_escalated" }, { settings: { approvalPolicy: "on-request" } }],
+  ["full access, and nobody is asked", "shell", { command: TOUCH }, { sandbox: "danger-full-access" }],
+  ["full access, on request", "shell", { command: TOUCH }, { sandbox: "danger-full-access", settings: { approvalPolicy: "on-request" } }],
+  ["untrusted", "shell", { command: TOUCH }, { settings: { approvalPolicy: "untrusted" } }],
+  ["on failure", "shell", { command: TOUCH }, { sandbox: "read-only", settings: { approvalPolicy: "on-failure" } }],
+  ["no sandbox", "shell", { command: TOUCH }, { sandboxBin: "/bin/false", settings: { approvalPolicy: "on-request" } }],
+  ["a confined turn", "shell", { command: TOUCH }, {}, { confined: true }],
+];
+
+describe("what a rule forbids is refused, and nobody is asked:", () => {
+  it.each(WAYS)("%s", async (_, tool, args, options = {}, play = {}) => {
+    const settings = { approvalPolicy: "never", ...options.settings } as const;
+    await using stage = await openToolStage({ rules: RULES, ...options, settings });
+    const { output, asked } = await stage.use(tool, args, play);
+    expect({ told: output.includes("rejected: do not touch"), asked, made: existsSync(stage.path("made")) }).toEqual({
+      told: true,
+      asked: [],
+      made: false,
+    });
+  });
+
+  it.each([
+    ["for the session", { kind: "approvedForSession" }],
+    ["for good", { kind: "approvedPrefix", prefix: TOUCH }],
+  ] as const)("what was approved %s before there was a rule", async (_, answer) => {
+    await using stage = await openToolStage({ rules: "", sandbox: "danger-full-access", settings: { approvalPolicy: "untrusted" } });
+    expect((await stage.use("shell", { command: TOUCH }, { answers: [answer] })).asked).toHaveLength(1);
+    expect((await stage.use("shell", { command: TOUCH })).asked).toEqual([]);
+    writeFileSync(path.join(stage.stage.codexHome, "rules/default.rules"), RULES);
+    expect((await stage.use("shell", { command: TOUCH })).output).toBe("`touch made` rejected: do not touch");
+  });
+
+  it("what is typed into a shell that runs", async () => {
+    const settings = { approvalPolicy: "never", features: { unified_exec: true } } as const;
+    await using stage = await openToolStage({ rules: RULES, sandbox: "danger-full-access", settings });
+    await stage.use("exec_command", { cmd: "bash --norc", tty: true, yield_time_ms: 250 });
+    const { output } = await stage.use("write_stdin", { session_id: 1000, chars: "touch made\n" });
+    expect({ output, made: existsSync(stage.path("made")) }).toEqual({
+      output: expect.stringMatching(/^write_stdin failed: .*rejected: do not touch$/s),
+      made: false,
+    });
+  });
+});
