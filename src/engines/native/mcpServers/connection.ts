@@ -70,7 +70,7 @@ export class Connection {
 
   #failure(what: string, error: unknown): Error {
     if (fieldOf(error, "status") === UNAUTHORIZED) return new McpLoginNeeded("Auth required", { cause: error });
-    const reason = maskSent(reasonOf(error, this.link.transport), this.link.secrets).slice(0, LONGEST_REASON);
+    const reason = maskSent(reasonOf(error, this.link.transport), this.link.secrets, this.link.url).slice(0, LONGEST_REASON);
     return new McpRequestFailed(`${what} failed: ${reason}`, { cause: error });
   }
 }

@@ -10,6 +10,8 @@ export interface ServerLink {
   readonly transport: ProgramTransport | HttpTransport;
   /** What the server was given and must not be repeated in a text of ours. */
   readonly secrets: Readonly<Record<string, string>>;
+  /** Where it is; its query may be secret too. */
+  readonly url?: URL;
 }
 
 export interface LinkOptions {
@@ -33,6 +35,7 @@ export async function openLink({ name, transport }: McpServerSettings, options: 
   const headers = httpHeaders(name, transport, around.env);
   const sent = { ...headers, [MARK_HEADER]: "1" };
   const { StreamableHTTPClientTransport } = await import("./sdk.js");
-  const inner = new StreamableHTTPClientTransport(new URL(transport.url), { requestInit: { headers: sent }, fetch: fetchMessages });
-  return { transport: new HttpTransport(inner), secrets: headers };
+  const url = new URL(transport.url);
+  const inner = new StreamableHTTPClientTransport(url, { requestInit: { headers: sent }, fetch: fetchMessages });
+  return { transport: new HttpTransport(inner), secrets: headers, url };
 }

@@ -44,4 +44,17 @@ export class ModelFailure extends Error {
     this.retryAfterMs = about.retryAfterMs;
     this.rateLimits = about.rateLimits;
   }
+
+  /** The same in other words. */
+  reworded(message: string): ModelFailure {
+    if (message === this.message) return this;
+    const { info, retry, retryAfterMs, rateLimits, cause } = this;
+    return new ModelFailure(message, {
+      info,
+      retry,
+      cause,
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+      ...(rateLimits === undefined ? {} : { rateLimits }),
+    });
+  }
 }

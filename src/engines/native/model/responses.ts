@@ -49,9 +49,8 @@ export class ResponsesClient implements ModelClient {
       yield* readAnswer(response, idle);
     } catch (error) {
       signal.throwIfAborted();
-      throw idle.expired
-        ? new ModelFailure("stream disconnected before completion: idle timeout waiting for SSE", { retry: "stream" })
-        : error;
+      if (idle.expired) throw new ModelFailure("stream disconnected before completion: idle timeout waiting for SSE", { retry: "stream" });
+      throw error instanceof ModelFailure ? error.reworded(maskSent(error.message, own, url)) : error;
     } finally {
       idle.stop();
     }
@@ -84,7 +83,7 @@ async function refused(response: IncomingMessage, { url, sent }: { url: URL; sen
   return failureOfStatus({
     status: response.statusCode ?? 0,
     headers: response.headers,
-    body: maskSent(await readStart(response, MAX_ERROR_BODY), sent),
+    body: maskSent(await readStart(response, MAX_ERROR_BODY), sent, url),
     url: shownUrl(url),
   });
 }

@@ -51,6 +51,24 @@ describe("a provider that is in trouble", () => {
     ]);
   });
 
+  it.each([
+    ["refuses with the whole address", (asked: string) => ({ status: 400, body: JSON.stringify({ error: { message: `no ${asked}` } }) })],
+    ["is not there yet", (asked: string) => ({ status: 503, body: `try ${asked} later` })],
+    [
+      "fails in the middle of an answer",
+      (asked: string) => ({
+        stream: `data: ${JSON.stringify({ type: "response.failed", response: { error: { code: "server_error", message: `no ${asked}` } } })}\n\n`,
+      }),
+    ],
+  ])("%s, which is told without what is secret in it", async (_, answer) => {
+    const queryParams = { code: "very/secret+value", "api-version": "2024-10-21" };
+    await using server = await startResponsesServer({
+      respond: () => answer(`/v1/responses?${new URLSearchParams(queryParams).toString()}`),
+    });
+    const { failure } = await ask(clientFor({ baseUrl: server.url, queryParams }));
+    expect(failure?.message).toContain("/v1/responses?code=****&api-version=2024-10-21");
+  });
+
   it("accepts the connection and never answers", async () => {
     await using server = await startLoopback((request) => void request.resume());
     const { failure } = await ask(clientFor({ baseUrl: server.origin, streamIdleTimeoutMs: 50 }));
