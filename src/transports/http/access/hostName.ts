@@ -42,6 +42,13 @@ export function reachOf(bindHost: string): Reach {
   return loopback ? "this machine" : "one address";
 }
 
+/** An address that leads nowhere else, also in the clothes of IPv6. */
+export function isLoopbackAddress(address: string): boolean {
+  const plain = address.replace(/^::ffff:/i, "");
+  const family = isIP(plain);
+  return family !== 0 && LOOPBACK.check(plain, family === 6 ? "ipv6" : "ipv4");
+}
+
 /** Node listens on everything when it is given no host. */
 const EVERY_ADDRESS = new Set(["", "0.0.0.0", "::", "0:0:0:0:0:0:0:0"]);
 const LOOPBACK = new BlockList();

@@ -1,0 +1,27 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { hasOwnProcesses, ownProcesses } from "./ownProcesses.js";
+
+/** A shell that has said that it runs, and what it started with it. */
+async function started(program: string, args: readonly string[]): Promise<number> {
+  const child = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"] });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  await once(child.stdout, "data");
+  return child.pid ?? 0;
+}
+
+describe.skipIf(process.platform !== "linux")("what this process has started", () => {
+  it("is found with what that started in turn", async () => {
+    const pid = await started("sh", ["-c", "sh -c 'echo; read line'; echo"]);
+    const found = await ownProcesses();
+    expect(hasOwnProcesses()).toBe(true);
+    expect(found).toContainEqual({ pid, confined: false });
+    expect(found.length).toBeGreaterThan(1);
+  });
+
+  it.skipIf(process.getuid?.() !== 0)("is left out when it lives in another network (to be seen by root only)", async () => {
+    const pid = await started("unshare", ["--net", "sh", "-c", "echo; read line"]);
+    expect((await ownProcesses()).map((own) => own.pid)).not.toContain(pid);
+  });
+});

@@ -1,0 +1,103 @@
+import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { setImmediate as nextRound } from "node:timers/promises";
+import { errorCode } from "../lib/errors.js";
+
+/** A process that this one has started, or that was started by one of those, in the same network as this one. */
+export interface OwnProcess {
+  readonly pid: number;
+  /** It has a system call filter that this process has not: it is a command in a sandbox, or may be one. */
+  readonly confined: boolean;
+}
+
+/** The kernel answers at once; this many processes later it is somebody else's turn. */
+const LOOKS_IN_A_ROW = 64;
+
+/** Whether there is any descendant at all: mostly one small file to read. */
+export function hasOwnProcesses(): boolean {
+  return childrenOf(process.pid, [String(process.pid)]).length > 0;
+}
+
+/** Those that could connect to a port of this process. Whatever lives in another network is left out, with all that it started. */
+export async function ownProcesses(): Promise<readonly OwnProcess[]> {
+  const here = linkOf("/proc/self/ns/net");
+  const own = filtersOf("self");
+  const found: OwnProcess[] = [];
+  let looks = 0;
+  for (const queue = childrenOf(process.pid, [String(process.pid)]); queue.length > 0; ) {
+    if (++looks % LOOKS_IN_A_ROW === 0) await nextRound();
+    const pid = queue.pop() ?? 0;
+    const network = linkOf(`/proc/${pid}/ns/net`);
+    if (network !== here && network !== "hidden") continue;
+    found.push({ pid, confined: network === "hidden" || isConfined(pid, own) });
+    queue.push(...childrenOf(pid, namesIn(`/proc/${pid}/task`)));
+  }
+  return found;
+}
+
+/** A child belongs to the thread that started it. This process starts programs from its first thread only. */
+function childrenOf(pid: number, threads: readonly string[]): number[] {
+  if (!CHILDREN_ARE_LISTED)
+    return namesIn("/proc")
+      .map(Number)
+      .filter((other) => parentOf(other) === pid);
+  return threads.flatMap((thread) => {
+    const listed = textOf(`/proc/${pid}/task/${thread}/children`) ?? "";
+    return listed.split(" ").filter(Boolean).map(Number);
+  });
+}
+
+/** Kernels may be built without these lists. */
+const CHILDREN_ARE_LISTED = existsSync(`/proc/self/task/${process.pid}/children`);
+
+function parentOf(pid: number): number {
+  return Number(/^PPid:\s*(\d+)$/m.exec(textOf(`/proc/${pid}/status`) ?? "")?.[1]);
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+interface Filters {
+  readonly mode: string | undefined;
+  /** Absent before Linux 5.9. */
+  readonly count: number | undefined;
+  readonly users: string | undefined;
+}
+
+/** A server in a container has a filter itself, which everything it starts has too. */
+function isConfined(pid: number, own: Filters): boolean {
+  const { mode, count, users } = filtersOf(pid);
+  // It is gone.
+  if (mode === undefined) return false;
+  if (mode !== own.mode) return true;
+  if (count !== undefined && own.count !== undefined) return count > own.count;
+  return mode !== "0" && users !== own.users;
+}
+
+function filtersOf(pid: number | "self"): Filters {
+  const status = textOf(`/proc/${pid}/status`) ?? "";
+  const [, mode] = /^Seccomp:\s*(\d+)$/m.exec(status) ?? [];
+  const [, count] = /^Seccomp_filters:\s*(\d+)$/m.exec(status) ?? [];
+  return { mode, count: count === undefined ? undefined : Number(count), users: linkOf(`/proc/${pid}/ns/user`) };
+}
+
+function textOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, "latin1");
+  } catch {
+    return undefined;
+  }
+}
+
+/** Undefined when the process is gone. */
+function linkOf(file: string): string | undefined {
+  try {
+    return readlinkSync(file);
+  } catch (error) {
+    return errorCode(error) === "EACCES" ? "hidden" : undefined;
+  }
+}

@@ -1,0 +1,54 @@
+import { readdirSync, readlinkSync } from "node:fs";
+import { setImmediate as nextRound } from "node:timers/promises";
+
+/** The kernel answers at once; this many answers later it is somebody else's turn. */
+const LOOKS_IN_A_ROW = 256;
+const DEADLINE_MS = 2_000;
+
+/** Looks for the processes that have a socket open. Never rejects: what may not be looked at holds nothing. */
+export class HolderSearch {
+  readonly #link: string;
+  readonly #deadline = performance.now() + DEADLINE_MS;
+  #looks = 0;
+
+  constructor(inode: string) {
+    this.#link = `socket:[${inode}]`;
+  }
+
+  async isHeldBy(pid: number): Promise<boolean> {
+    const folder = `/proc/${pid}/fd`;
+    for (const descriptor of namesIn(folder)) {
+      if (++this.#looks % LOOKS_IN_A_ROW === 0) await nextRound();
+      if (linkOf(`${folder}/${descriptor}`) === this.#link) return true;
+    }
+    return false;
+  }
+
+  /** Whether any process has it that is none of these. The youngest are looked at first: whoever connects now has mostly begun lately. */
+  async isHeldByOther(pids: ReadonlySet<number>): Promise<boolean> {
+    const others = namesIn("/proc")
+      .map(Number)
+      .filter((pid) => pid > 0 && !pids.has(pid));
+    for (const pid of others.sort((a, b) => b - a)) {
+      if (performance.now() > this.#deadline) return false;
+      if (await this.isHeldBy(pid)) return true;
+    }
+    return false;
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+function linkOf(file: string): string | undefined {
+  try {
+    return readlinkSync(file);
+  } catch {
+    return undefined;
+  }
+}
