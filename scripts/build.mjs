@@ -32,6 +32,7 @@ const FILES = [
     after: "rules.js",
     apartFrom: ["review.js", "scripted.js", "sandbox.js", "tools.js", "native-offers.js", "mcp-servers.js"],
   },
+  { file: "token.js", sources: ["src/cli/showToken.ts"], after: "server.js", apartFrom: "all" },
   { file: "doctor.js", sources: ["src/cli/doctor.ts"], after: "server.js", apartFrom: "all" },
 ];
 const LIBRARIES = [{ file: "web-tree-sitter.js", source: "node_modules/web-tree-sitter/web-tree-sitter.js" }];

@@ -24,7 +24,6 @@ for await (const line of createInterface({ input: server.stderr })) {
   console.error(line);
   if (!url) continue;
   console.log(`\nMCP is served at ${url} with a SCRIPTED model, which plays the \`!\` lines of a prompt; try "!say hello".`);
-  console.log(`Add it to a client:  {"mcpServers": {"codex": {"type": "http", "url": "${url}"}}}`);
   console.log(
     "A real model:  codex-mcp-server serve  (with OPENAI_API_KEY or a provider in ~/.codex/config.toml).  Ctrl-C ends this one.\n",
   );

@@ -43,6 +43,11 @@ async function run(command: CliCommand, { keepCompiled }: Starter): Promise<numb
       await print(report);
       return healthy ? 0 : 1;
     }
+    case "token": {
+      const { showToken } = await import("./cli/showToken.js");
+      await print(showToken(process.env));
+      return 0;
+    }
     case "http": {
       const { serveHttp } = await import("./cli/serveHttp.js");
       await serveHttp({ ...here, options: command.options, listen: command.listen, exitAtOnce });

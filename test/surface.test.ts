@@ -86,7 +86,7 @@ describe("the command line", () => {
   }
 
   function usage(complaint: string): unknown {
-    const stderr = `error: ${complaint}\n\nUsage: codex-mcp-server [mcp-server|serve|doctor] [OPTIONS]\n\nFor more information, try '--help'.\n`;
+    const stderr = `error: ${complaint}\n\nUsage: codex-mcp-server [mcp-server|serve|doctor|token] [OPTIONS]\n\nFor more information, try '--help'.\n`;
     return { code: 2, stdout: "", stderr };
   }
 
@@ -149,6 +149,7 @@ describe("the command line", () => {
         [undefined, "token"],
         [undefined, "token-file"],
         [undefined, "allow-unauthenticated"],
+        [undefined, "trusted-proxy"],
         [undefined, "allow-host"],
         [undefined, "cors-origin"],
         [undefined, "tls-cert"],
@@ -157,6 +158,7 @@ describe("the command line", () => {
         [undefined, "oauth-audience"],
         [undefined, "oauth-jwks"],
         [undefined, "oauth-scope"],
+        [undefined, "oauth-manage-scope"],
         [undefined, "oauth-operator-scope"],
         [undefined, "oauth-resource"],
         [undefined, "allow-root"],

@@ -8,7 +8,7 @@ import { AboveCeiling } from "../mcp/ceilings/errors.js";
 import { type CeilingFlags, checkCeilings, openCeilings } from "./ceilings.js";
 import { UsageError } from "./flagValues.js";
 
-const BOB: Caller = { principal: "bob" as Principal, operator: false };
+const BOB: Caller = { principal: "bob" as Principal, scopes: ["call", "read"] };
 
 /** The ceilings of a server that was started in `serverCwd`. */
 function ceilingsIn(serverCwd: string, flags: CeilingFlags, cliNamed: { readonly cwd?: string } = {}) {
@@ -146,7 +146,7 @@ describe("callers that were given folders of their own", () => {
     using home = tempHome();
     const ceilings = ceilingsIn(home.path, {});
     const reaches = [
-      { ...BOB, operator: true },
+      { ...BOB, scopes: ["operator"] as const },
       { ...BOB, principal: "local" as Principal },
     ].map((caller) => ceilings.limitsOf(caller).reach);
     expect(reaches).toEqual([{ folders: undefined }, { folders: undefined }]);

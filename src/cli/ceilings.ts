@@ -7,6 +7,7 @@ import type { Caller } from "../mcp/caller.js";
 import { AboveCeiling } from "../mcp/ceilings/errors.js";
 import { turnLimits } from "../mcp/ceilings/turnLimits.js";
 import { whereItLeads } from "../mcp/ceilings/whereItLeads.js";
+import { hasScope } from "../mcp/scopes.js";
 import type { Reach, TurnLimits } from "../threads/limits.js";
 import type { SandboxMode } from "../threads/model.js";
 import { UsageError } from "./flagValues.js";
@@ -88,8 +89,8 @@ export function openCeilings(flags: CeilingFlags, { serverCwd, codexHome, settin
 }
 
 /** The server's own user, and whoever may do everything, read what the user may; others share the machine with them. */
-function actsForTheUser({ principal, operator }: Caller): boolean {
-  return operator || principal === "local";
+function actsForTheUser(caller: Caller): boolean {
+  return hasScope(caller, "operator") || caller.principal === "local";
 }
 
 /** Real paths, found once: a root is a place, not a name that may lead elsewhere later. */

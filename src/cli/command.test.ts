@@ -32,6 +32,11 @@ describe("what is asked for", () => {
     expect(parseCommand(argv, {})).toEqual({ kind, options: DEFAULTS });
   });
 
+  it("`token` is to be shown, and has no options", () => {
+    expect(parseCommand(["token"], {})).toEqual({ kind: "token" });
+    expect(() => parseCommand(["token", "--port", "80"], {})).toThrow("--port means nothing to 'token'");
+  });
+
   it.for([
     ["--help", "help"],
     ["-h", "help"],
@@ -164,6 +169,8 @@ describe("a server that listens", () => {
     allowedHosts: [],
     corsOrigins: [],
     tokens: [],
+    showsTokens: false,
+    trustedProxies: [],
     allowUnauthenticated: false,
     allowRoots: [],
     allowConfig: [],
@@ -181,20 +188,24 @@ describe("a server that listens", () => {
 
   it("takes all that is said about who may come in and how far they may go", () => {
     const access =
-      "--token a --token b --token-file tokens --allow-unauthenticated --allow-host h --cors-origin o --tls-cert c --tls-key k";
-    const oauth = "--oauth-issuer i --oauth-audience x --oauth-jwks j --oauth-scope s --oauth-operator-scope op --oauth-resource r";
+      "--token a --token b --token-file tokens --allow-unauthenticated --allow-host h --cors-origin o --tls-cert c --tls-key k " +
+      "--trusted-proxy 10.0.0.0/8 --trusted-proxy ::1";
+    const oauth =
+      "--oauth-issuer i --oauth-audience x --oauth-jwks j --oauth-scope s --oauth-manage-scope m --oauth-operator-scope op --oauth-resource r";
     const ceilings = "--allow-root /a --max-sandbox read-only --allow-config key";
     const argv = `serve ${access} ${oauth} ${ceilings}`.split(" ");
     const command = parseCommand(argv, { CODEX_MCP_TOKEN: "c" });
     expect(command.kind === "http" && command.listen).toEqual({
       ...LISTEN,
       tokens: ["a", "b", "c"],
+      showsTokens: true,
+      trustedProxies: ["10.0.0.0/8", "::1"],
       tokenFile: "tokens",
       allowUnauthenticated: true,
       allowedHosts: ["h"],
       corsOrigins: ["o"],
       tls: { cert: "c", key: "k" },
-      oauth: { issuer: "i", audiences: ["x"], jwks: "j", requiredScopes: ["s"], operatorScope: "op", resource: "r" },
+      oauth: { issuer: "i", audiences: ["x"], jwks: "j", requiredScopes: ["s"], manageScope: "m", operatorScope: "op", resource: "r" },
       allowRoots: ["/a"],
       maxSandbox: "read-only",
       allowConfig: ["key"],

@@ -29,11 +29,12 @@ export interface ServerOptions {
 export type CliCommand =
   | { readonly kind: "help" }
   | { readonly kind: "version" }
+  | { readonly kind: "token" }
   | { readonly kind: "doctor"; readonly options: ServerOptions }
   | { readonly kind: "stdio"; readonly options: ServerOptions }
   | { readonly kind: "http"; readonly options: ServerOptions; readonly listen: ListenOptions };
 
-const SUBCOMMANDS: readonly string[] = ["mcp-server", "serve", "doctor"];
+const SUBCOMMANDS: readonly string[] = ["mcp-server", "serve", "doctor", "token"];
 
 export function parseCommand(argv: readonly string[], env: NodeJS.ProcessEnv): CliCommand {
   const { values, positionals } = parse(argv);
@@ -42,10 +43,18 @@ export function parseCommand(argv: readonly string[], env: NodeJS.ProcessEnv): C
   const [subcommand = "mcp-server", surplus] = positionals;
   if (surplus !== undefined) throw new UsageError(`unexpected argument '${surplus}' found`);
   if (!SUBCOMMANDS.includes(subcommand)) throw new UsageError(`unrecognized subcommand '${subcommand}'`);
+  if (subcommand === "token") return tokenCommand(values);
   const options = serverOptions(values, env);
   const listen = listenOptions(values, { serve: subcommand === "serve", env });
   if (subcommand === "doctor") return { kind: "doctor", options };
   return listen ? { kind: "http", options, listen } : { kind: "stdio", options };
+}
+
+/** It has nothing to be told. */
+function tokenCommand(values: Values): CliCommand {
+  const [flag] = Object.keys(values);
+  if (flag !== undefined) throw new UsageError(`--${flag} means nothing to 'token'`);
+  return { kind: "token" };
 }
 
 function parse(argv: readonly string[]): { values: Values; positionals: string[] } {

@@ -7,6 +7,7 @@ Usage:
   codex-mcp-server [mcp-server] [OPTIONS]       serve MCP on stdin and stdout
   codex-mcp-server [serve] --port P [OPTIONS]   serve MCP over HTTP and WebSocket
   codex-mcp-server doctor [OPTIONS]             check configuration and credentials; exit code 1 if a call could not work
+  codex-mcp-server token                        show the token for clients that the server cannot tell to be of its user
 
 Options:
 ${optionLines(({ listening }) => !listening).join("\n")}
@@ -31,7 +32,7 @@ Try it without a key:  codex-mcp-server --engine scripted
 }
 
 export function usageText(complaint: string): string {
-  return `error: ${complaint}\n\nUsage: codex-mcp-server [mcp-server|serve|doctor] [OPTIONS]\n\nFor more information, try '--help'.\n`;
+  return `error: ${complaint}\n\nUsage: codex-mcp-server [mcp-server|serve|doctor|token] [OPTIONS]\n\nFor more information, try '--help'.\n`;
 }
 
 function optionLines(isWanted: (spec: FlagSpec) => boolean): string[] {

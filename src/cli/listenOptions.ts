@@ -12,8 +12,11 @@ export interface ListenOptions {
   readonly corsOrigins: readonly string[];
   readonly tls?: { readonly cert: string; readonly key: string };
   readonly tokens: readonly string[];
+  /** Some of them are in the list of processes, for every user of the machine to read. */
+  readonly showsTokens: boolean;
   readonly tokenFile?: string;
   readonly allowUnauthenticated: boolean;
+  readonly trustedProxies: readonly string[];
   readonly oauth?: OAuthSettings;
   readonly maxSandbox?: SandboxMode;
   readonly allowRoots: readonly string[];
@@ -44,8 +47,10 @@ export function listenOptions(values: Values, { serve, env }: { serve: boolean; 
     corsOrigins: texts(values["cors-origin"]),
     ...(tls ? { tls } : {}),
     tokens: [...texts(values.token), ...(env["CODEX_MCP_TOKEN"] ? [env["CODEX_MCP_TOKEN"]] : [])],
+    showsTokens: texts(values.token).length > 0,
     ...(tokenFile === undefined ? {} : { tokenFile }),
     allowUnauthenticated: values["allow-unauthenticated"] === true,
+    trustedProxies: texts(values["trusted-proxy"]),
     ...(oauth ? { oauth } : {}),
     ...(maxSandbox === undefined ? {} : { maxSandbox }),
     allowRoots: texts(values["allow-root"]),
@@ -83,6 +88,7 @@ function oauthFlags(values: Values): OAuthSettings | undefined {
     return undefined;
   }
   const jwks = text(values["oauth-jwks"]);
+  const manageScope = text(values["oauth-manage-scope"]);
   const operatorScope = text(values["oauth-operator-scope"]);
   const resource = text(values["oauth-resource"]);
   return {
@@ -90,6 +96,7 @@ function oauthFlags(values: Values): OAuthSettings | undefined {
     audiences: texts(values["oauth-audience"]),
     requiredScopes: texts(values["oauth-scope"]),
     ...(jwks === undefined ? {} : { jwks }),
+    ...(manageScope === undefined ? {} : { manageScope }),
     ...(operatorScope === undefined ? {} : { operatorScope }),
     ...(resource === undefined ? {} : { resource }),
   };

@@ -32,6 +32,8 @@ export interface NetworkParts {
   readonly http: HttpSettings;
   readonly reporting: Reporting;
   readonly metrics: Metrics;
+  /** The folders that single callers were given, all of them. */
+  readonly givenRoots: () => readonly string[];
 }
 
 /** What is behind the port: the sessions of clients, the era without sessions, and the one agent that serves them all. */
@@ -106,7 +108,7 @@ export class Network {
   }
 
   async #openAgent(): Promise<OpenAgent> {
-    const { context, codexHome, settings, reporting, metrics } = this.parts;
+    const { context, codexHome, settings, reporting, metrics, givenRoots } = this.parts;
     const { options, env, serverCwd, listen } = context;
     const { openAgent } = await import("./agent.js");
     const telemetry = await reporting.telemetry(metrics);
@@ -117,7 +119,7 @@ export class Network {
       env,
       serverCwd,
       settings,
-      ceilings: listen,
+      ceilings: { ...listen, givenRoots },
       objection: this.#objection,
       // What callers of different principals start must never meet in a server of its own.
       surrounding: "sealed",

@@ -45,6 +45,11 @@ export class Reporting {
     if (!this.#showsInfo) process.stderr.write(stderrText(line));
   }
 
+  /** What is for whoever has started the server to copy, and no event: it is in no log. */
+  show(line: string): void {
+    process.stderr.write(stderrText(line));
+  }
+
   /** Something nobody foresaw. */
   failed(what: string, error: unknown): void {
     this.log.error(`${what} failed unexpectedly: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);

@@ -1,5 +1,7 @@
 import { Server as TlsServer } from "node:https";
 import type { HttpSettings } from "../config/httpSettings.js";
+import { OwnConnections } from "../exec/ownConnections.js";
+import { hasOwnProcesses, ownProcesses } from "../exec/ownProcesses.js";
 import { endsWithin } from "../lib/endsWithin.js";
 import { type Metrics, NO_METRICS } from "../observability/metrics.js";
 import { openMetrics } from "../observability/openMetrics.js";
@@ -16,6 +18,7 @@ import { OPEN_PATHS, statusRoutes } from "../transports/http/statusRoutes.js";
 import type { EndpointRules } from "../transports/http/visit.js";
 import { WebSocketDoor } from "../transports/http/websocket.js";
 import { checkCeilings } from "./ceilings.js";
+import { checkEntry, clientSnippet, prepareEntry } from "./clientEntry.js";
 import { resolveSettings } from "./context.js";
 import type { HttpContext } from "./httpContext.js";
 import { Network, secretFiles } from "./network.js";
@@ -42,6 +45,7 @@ export async function serveHttp(context: HttpContext): Promise<void> {
   const { options, env, listen, serverCwd } = context;
   const { codexHome, settings } = resolveSettings(context, { listening: true });
   const loopback = reachOf(listen.host) === "this machine";
+  checkEntry(listen);
   checkCeilings(listen, { serverCwd, loopback, secretFiles: secretFiles(listen) });
   const reporting = new Reporting({ env, codexHome, listening: true });
   const { log, redactor } = reporting;
@@ -53,9 +57,24 @@ export async function serveHttp(context: HttpContext): Promise<void> {
 
   const http = settings.httpSettings();
   const metrics = http.metrics ? await openMetrics() : NO_METRICS;
-  const network = new Network({ context, codexHome, settings, http, reporting, metrics });
+  if (listen.showsTokens)
+    report("every user of this machine can read --token in the list of processes; CODEX_MCP_TOKEN or --token-file keeps it to you");
+  const entry = prepareEntry(listen, { codexHome, report });
+  const ownConnections = new OwnConnections();
+  const gate = await openGate({
+    ...listen,
+    ...entry,
+    ownSide: {
+      connectsFrom: (address, port) => ownConnections.has(address, port),
+      hasProcesses: hasOwnProcesses,
+      processes: ownProcesses,
+    },
+    openPaths: OPEN_PATHS,
+    report,
+    keepSecret,
+  });
+  const network = new Network({ context, codexHome, settings, http, reporting, metrics, givenRoots: () => gate.givenRoots() });
   const rules = endpointRules(network, { http, loopback, failed: (what, error) => reporting.failed(what, error) });
-  const gate = await openGate({ ...listen, openPaths: OPEN_PATHS, report, keepSecret });
   const webSockets = new WebSocketDoor({ ...rules, maxMessageBytes: http.maxBodyBytes, lingerMs: http.webSocketLingerMs });
   const visits = new OpenVisits();
   let leaving = false;
@@ -82,13 +101,15 @@ export async function serveHttp(context: HttpContext): Promise<void> {
     statelessStreams: rules.stateless.streams,
     webSockets,
     metrics,
-    recheck: () => visits.recheck((request) => gate.admit(request)),
+    recheck: () => visits.recheck((request) => gate.readmit(request)),
     failed: (error) => reporting.failed("upkeep", error),
   });
   upkeep.every(http.streams.keepAliveMs);
   sampleFor(metrics, { network, webSockets, reporting });
   network.listensOn({ host: listen.host, port: server.port, names: listen.allowedHosts });
-  reporting.announce(`listening on ${listen.tls ? "https" : "http"}://${urlHost(listen.host)}:${server.port}/mcp`);
+  const url = `${listen.tls ? "https" : "http"}://${urlHost(listen.host)}:${server.port}/mcp`;
+  reporting.announce(`listening on ${url}`);
+  reporting.show(clientSnippet(url, { ...entry, seenByUser: process.stderr.isTTY }));
 
   await untilSignalled(context.exitAtOnce);
   leaving = true;
@@ -100,6 +121,7 @@ export async function serveHttp(context: HttpContext): Promise<void> {
   await network.close();
   upkeep.end();
   renewal?.close();
+  ownConnections.close();
   webSockets.close();
   await Promise.all([server.close(), endsWithin(CLEAN_UP_MS, gate.close())]);
   await reporting.close();

@@ -8,6 +8,7 @@ import { type CallToolResult, refusal } from "./callResult.js";
 import { initializeResult, readClientProfile } from "./initialize.js";
 import { callersInside, toolsFor } from "./inside.js";
 import { isLogLevel, LOG_LEVELS } from "./logMessage.js";
+import { hasScope, ScopeMissing } from "./scopes.js";
 import type { Dispatch, Session } from "./session.js";
 import { takesPlace } from "./tools/catalog.js";
 import type { ToolDeclaration } from "./tools/tool.js";
@@ -61,6 +62,7 @@ async function callTool(session: Session, { id, params, signal }: IncomingReques
   if (!isFields(params) || typeof params["name"] !== "string") throw invalidParams("tools/call: `name` must be a string");
   const { name, arguments: args } = params;
   if (!session.parts.tools.some((tool) => tool.name === name)) return refusal(`Unknown tool '${name}'`);
+  if (!hasScope(session.parts.caller, "call")) return refusal(new ScopeMissing("call").message);
   const action = (await session.parts.actions()).get(name);
   if (!action) throw new Error(`the tool ${name} is listed but does nothing`);
   const leave = takesPlace(name) ? await session.parts.enterTurn?.(signal) : undefined;

@@ -8,7 +8,7 @@ import type { ToolAction, ToolDeclaration } from "./tools/tool.js";
  * Whoever calls from inside a turn. It has nothing of the one whose turn it is: not the threads, not the tasks, not the questions, which it
  * could otherwise answer itself. No token can have this name.
  */
-export const INSIDE_CALLER: Caller = { principal: "(inside a turn)" as Principal, operator: false, inside: true };
+export const INSIDE_CALLER: Caller = { principal: "(inside a turn)" as Principal, scopes: ["call", "read"], inside: true };
 
 /** Whether a turn sends this request, by the headers it has. */
 export function isMarked(headers: Readonly<Record<string, unknown>>): boolean {

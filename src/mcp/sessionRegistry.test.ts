@@ -5,7 +5,7 @@ import type { Principal } from "./caller.js";
 import { Session } from "./session.js";
 import { type Connection, type OpenSession, SessionRegistry, TooManySessions } from "./sessionRegistry.js";
 
-const ADA = { principal: "ada" as Principal, operator: false };
+const ADA = { principal: "ada" as Principal, scopes: ["call", "read"] as const };
 const MINUTE = 60_000;
 
 class Line implements Connection {

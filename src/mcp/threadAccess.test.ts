@@ -11,7 +11,7 @@ const ALICE_AGAIN = asker("alice-2", "alice");
 const BOB = asker("bob-1", "bob");
 
 function asker(session: string, principal: string, signal = new AbortController().signal): Asker & { readonly caller: SessionCaller } {
-  return { caller: { sessionId: session as SessionId, principal: principal as Principal, operator: false }, signal };
+  return { caller: { sessionId: session as SessionId, principal: principal as Principal, scopes: ["call", "read"] }, signal };
 }
 
 let owners: MemoryOwners;
@@ -108,7 +108,7 @@ describe("a thread without an owner", () => {
 
 describe("a caller without a session", () => {
   const sessionless = (principal: string): Asker => ({
-    caller: { principal: principal as Principal, operator: false },
+    caller: { principal: principal as Principal, scopes: ["call", "read"] },
     signal: new AbortController().signal,
   });
 

@@ -7,7 +7,7 @@ import { TurnGate, type TurnLimits } from "./turnGate.js";
 const LIMITS: TurnLimits = { sessions: 10, perPrincipal: 10, perSession: 10, queue: 10 };
 
 function caller(sessionId: string, principal = "ada"): Caller {
-  return { sessionId: sessionId as SessionId, principal: principal as Principal, operator: false };
+  return { sessionId: sessionId as SessionId, principal: principal as Principal, scopes: ["call", "read"] };
 }
 
 /** Enters and notes who was let in, in which order. */

@@ -38,7 +38,7 @@ export async function openFixtureServer(): Promise<FixtureServer> {
       }),
     ended: () => {},
   });
-  const gate = await openGate({ host: "127.0.0.1", report: () => {} });
+  const gate = await openGate({ host: "127.0.0.1", tellsUsers: true, report: () => {} });
   const http = await openHttpServer({
     host: "127.0.0.1",
     ports: [0],

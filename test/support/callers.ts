@@ -7,7 +7,11 @@ export type NetworkSession = MemorySession & { readonly caller: SessionCaller };
 
 /** A network session of this principal on an agent that others use too. */
 export function sessionOf(principal: string, agent: MemoryAgent): NetworkSession {
-  const caller: SessionCaller = { sessionId: randomUUID() as string as SessionId, principal: principal as Principal, operator: false };
+  const caller: SessionCaller = {
+    sessionId: randomUUID() as string as SessionId,
+    principal: principal as Principal,
+    scopes: ["call", "read"],
+  };
   return Object.assign(new MemorySession({ agent, parts: { caller } }), { caller });
 }
 

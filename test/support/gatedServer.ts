@@ -28,7 +28,7 @@ export interface Reply {
 
 export async function startGated(options: Partial<GateOptions> = {}): Promise<GatedServer> {
   const reports: string[] = [];
-  const gate = await openGate({ host: "127.0.0.1", report: (line) => reports.push(line), ...options });
+  const gate = await openGate({ host: "127.0.0.1", tellsUsers: true, report: (line) => reports.push(line), ...options });
   const server = await startLoopback(async (request, response) => {
     const admission = await gate.admit(request);
     const { status, headers, body } =

@@ -1,6 +1,6 @@
 import { ApprovalDesk } from "../../src/approvals/desk.js";
 import type { Call } from "../../src/mcp/call.js";
-import type { Caller, Principal } from "../../src/mcp/caller.js";
+import type { Caller, Principal, Scope } from "../../src/mcp/caller.js";
 import type { CallToolResult } from "../../src/mcp/callResult.js";
 import { ThreadAccess } from "../../src/mcp/threadAccess.js";
 import type { Agent } from "../../src/mcp/tools/agent.js";
@@ -58,8 +58,8 @@ export class OwnToolsStage implements AsyncDisposable {
   }
 }
 
-export function callerNamed(principal: string, options: { readonly operator?: boolean } = {}): Caller {
-  return { principal: principal as Principal, operator: options.operator ?? false };
+export function callerNamed(principal: string, options: { readonly scopes?: readonly Scope[] } = {}): Caller {
+  return { principal: principal as Principal, scopes: options.scopes ?? ["call", "read"] };
 }
 
 function callOf(caller: Caller | undefined, signal: AbortSignal): Call {

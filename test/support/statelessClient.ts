@@ -67,7 +67,8 @@ export class StatelessClient implements AsyncDisposable {
   async ask(method: string, params: Json = {}, options: AskOptions = {}): Promise<Answer> {
     const { capabilities, principal, signal = new AbortController().signal, meta = {}, id = randomUUID() } = options;
     const sent = { ...params, _meta: { ...claimMeta(capabilities), ...meta } };
-    const caller: Caller | undefined = principal === undefined ? undefined : { principal: principal as Principal, operator: false };
+    const caller: Caller | undefined =
+      principal === undefined ? undefined : { principal: principal as Principal, scopes: ["call", "read"] };
     const notify = (name: string, told: unknown) => this.#hear({ method: name, params: told as Json });
     const notifyText = (text: string) => this.#hear(JSON.parse(text) as Told);
     const peer = { notify, notifyText, congested: () => undefined };

@@ -40,7 +40,7 @@ async function listed(headers: Headers, query: object = {}): Promise<unknown[]> 
 }
 
 const noThread = (threadId: string) => refused(`Session not found for thread_id: ${threadId}`);
-const FOR_OPERATORS = refused(expect.stringContaining("operator"));
+const FOR_MANAGERS = refused(expect.stringContaining("the scope `manage`"));
 
 describe.concurrent("threads of a network caller", () => {
   it("are listed to whoever may use them, and to nobody else", async () => {
@@ -122,11 +122,11 @@ describe.concurrent("a network caller's command", () => {
 });
 
 describe.concurrent("what counts for everybody on the server", () => {
-  it("is for operators: the login and the settings", async () => {
+  it("needs the scope `manage`: the login and the settings", async () => {
     const alice = await openSession(ALICE);
     for (const action of ["login", "device-login", "logout"])
-      expect(await call(alice, "codex-account", { action, apiKey: "sk-0" })).toEqual(FOR_OPERATORS);
-    expect(await call(alice, "codex-config", {})).toEqual(FOR_OPERATORS);
+      expect(await call(alice, "codex-account", { action, apiKey: "sk-0" })).toEqual(FOR_MANAGERS);
+    expect(await call(alice, "codex-config", {})).toEqual(FOR_MANAGERS);
     const root = await openSession(OPERATOR);
     expect(await call(root, "codex-config", {})).toMatchObject({ structuredContent: { config: {} } });
     expect(await call(root, "codex-account", { action: "logout" })).toEqual(refused(expect.stringContaining("needs no login")));
@@ -149,5 +149,5 @@ it("in the era without sessions the rules are the same", async () => {
   expect(ids.map(({ id }) => id)).toContain(threadId);
   expect(await ask(BOB, "codex-threads", { action: "fork", threadId })).toMatchObject(noThread(threadId) as object);
   expect(await ask(ALICE, "codex-compact", { threadId })).toMatchObject({ structuredContent: { threadId } });
-  expect(await ask(ALICE, "codex-config", {})).toMatchObject(FOR_OPERATORS as object);
+  expect(await ask(ALICE, "codex-config", {})).toMatchObject(FOR_MANAGERS as object);
 });

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { invalidParams, RPC, RpcError } from "../../jsonrpc/errors.js";
 import { type Fields, isFields } from "../../lib/fields.js";
-import { failureOn } from "../callResult.js";
+import { failureOn, refusal } from "../callResult.js";
+import { hasScope, ScopeMissing } from "../scopes.js";
 import { beginCall, cancelled, type ToolParts } from "./beginCall.js";
 import { TASKS_EXTENSION, takesForms } from "./claim.js";
 import { FollowedTurn } from "./followedTurn.js";
@@ -35,6 +36,7 @@ export class AgentCalls {
     const { name, arguments: args, requestState, inputResponses = {} } = request.params;
     if (typeof name !== "string") throw invalidParams("tools/call: `name` must be a string");
     if (!isFields(inputResponses)) throw invalidParams("tools/call: `inputResponses` must be an object");
+    if (!hasScope(request.caller, "call")) return { ...refusal(new ScopeMissing("call").message) };
     const binding: Binding = { principal: request.caller?.principal, tool: name, args };
     if (requestState === undefined) return this.#begin(request, binding);
     const open = this.#find(requestState, binding);

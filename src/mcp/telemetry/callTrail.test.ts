@@ -23,7 +23,7 @@ async function told(telemetry: MemoryTelemetry) {
 }
 
 it("a call lasts as long as its turn; both belong to the trace and the session that the client named", async () => {
-  const caller = { sessionId: "s1" as SessionId, principal: "p" as Principal, operator: false };
+  const caller = { sessionId: "s1" as SessionId, principal: "p" as Principal, scopes: ["call", "read"] as const };
   const turns: Turn[] = [];
   const startsTurn: ToolAction = async (_args, { watchTurn }) => {
     const turn = new Turn(threadIdOf("t1"), turnIdOf("7"), { text: "", watch: watchTurn });

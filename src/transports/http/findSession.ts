@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { standsAs } from "../../mcp/scopes.js";
 import { TooManySessions } from "../../mcp/sessionRegistry.js";
 import type { Visitor } from "./access/admission.js";
 import { HTTP_RPC, HttpRefusal, SESSION_OVER } from "./answers.js";
@@ -32,9 +33,9 @@ export function findOrOpenSession(id: string | undefined, seeker: Seeker, rules:
 }
 
 /** The session if it is there and the visitor's own. To everybody else it does not exist. */
-export function findSession(id: string, { principal }: Visitor, sessions: HttpSessions): HttpSession | undefined {
+export function findSession(id: string, visitor: Visitor, sessions: HttpSessions): HttpSession | undefined {
   const found = sessions.find(id);
-  if (found === undefined || found === "ended" || found.caller.principal !== principal) return undefined;
+  if (found === undefined || found === "ended" || !standsAs(visitor, found.caller)) return undefined;
   found.lastUsedAt = Date.now();
   return found;
 }

@@ -24,7 +24,7 @@ it("connections whose token is no good any more are ended, the others and those 
   const admit = ({ headers }: IncomingMessage): Admission =>
     headers.authorization?.startsWith("withdrawn")
       ? { answer: { status: 401, headers: {}, body: "" } }
-      : { visitor: { principal: "ada" as never, operator: false }, headers: {} };
+      : { visitor: { principal: "ada" as never, scopes: ["call", "read"] }, headers: {} };
   await visits.recheck(admit);
   expect(ended).toEqual(["withdrawn"]);
 });

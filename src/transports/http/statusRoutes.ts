@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
-import { sendJson } from "./answers.js";
+import { hasScope, ScopeMissing } from "../../mcp/scopes.js";
+import { HTTP_RPC, HttpRefusal, sendJson } from "./answers.js";
 import type { HttpSession, HttpSessions } from "./httpSession.js";
 import type { Route } from "./server.js";
 
@@ -16,8 +17,8 @@ export interface StatusOptions {
 /** How the server is doing: for probes, for Prometheus, and for whoever wants to see the sessions. */
 export function statusRoutes({ sessions, ready, metrics }: StatusOptions): Readonly<Record<string, Route>> {
   return {
-    "/healthz": reading((response, { headers }) => sendJson(response, '{"status":"ok"}', { status: 200, headers })),
-    "/readyz": reading((response, { headers }) =>
+    "/healthz": open((response, { headers }) => sendJson(response, '{"status":"ok"}', { status: 200, headers })),
+    "/readyz": open((response, { headers }) =>
       sendJson(response, ready() ? '{"status":"ready"}' : '{"status":"shutting down"}', { status: ready() ? 200 : 503, headers }),
     ),
     "/metrics": reading(async (response, { headers }) => {
@@ -25,13 +26,22 @@ export function statusRoutes({ sessions, ready, metrics }: StatusOptions): Reado
       response.writeHead(200, { ...headers, "content-type": contentType }).end(text);
     }),
     "/sessions": reading((response, { headers, visitor }) => {
-      const seen = [...sessions.all()].filter(({ caller }) => visitor.operator || caller.principal === visitor.principal);
+      const seen = [...sessions.all()].filter(({ caller }) => hasScope(visitor, "operator") || caller.principal === visitor.principal);
       sendJson(response, JSON.stringify({ sessions: seen.map(describeSession) }), { status: 200, headers });
     }),
   };
 }
 
-function reading(answer: (response: ServerResponse, visit: Parameters<Route>[2]) => void | Promise<void>): Route {
+/** For whoever may watch. */
+function reading(answer: Parameters<typeof open>[0]): Route {
+  return open((response, visit) => {
+    if (!hasScope(visit.visitor, "read"))
+      throw new HttpRefusal({ status: 403, code: HTTP_RPC.refused, message: new ScopeMissing("read").message });
+    return answer(response, visit);
+  });
+}
+
+function open(answer: (response: ServerResponse, visit: Parameters<Route>[2]) => void | Promise<void>): Route {
   return (request, response, visit) => {
     if (request.method === "GET" || request.method === "HEAD") return answer(response, visit);
     return void response.writeHead(405, { ...visit.headers, allow: "GET, HEAD" }).end();

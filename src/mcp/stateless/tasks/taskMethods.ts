@@ -1,5 +1,6 @@
-import { invalidParams } from "../../../jsonrpc/errors.js";
+import { invalidParams, RPC, RpcError } from "../../../jsonrpc/errors.js";
 import { type Fields, isFields } from "../../../lib/fields.js";
+import { hasScope, ScopeMissing } from "../../scopes.js";
 import { type Claim, TASKS_EXTENSION } from "../claim.js";
 import { missingCapability } from "../errors.js";
 import type { StatelessMethod, StatelessRequest } from "../request.js";
@@ -10,6 +11,7 @@ export function taskMethods(board: TaskBoard): Readonly<Record<string, Stateless
   return {
     "tasks/get": (request) => board.form(taskIdOf(request), request.caller?.principal),
     "tasks/update": async (request) => {
+      requireCall(request);
       const id = taskIdOf(request);
       const responses = inputResponsesOf(request);
       const work = await board.work(id, request.caller?.principal);
@@ -17,6 +19,7 @@ export function taskMethods(board: TaskBoard): Readonly<Record<string, Stateless
       return {};
     },
     "tasks/cancel": async (request) => {
+      requireCall(request);
       const work = await board.work(taskIdOf(request), request.caller?.principal);
       work?.cancel();
       return {};
@@ -28,6 +31,11 @@ export function taskMethods(board: TaskBoard): Readonly<Record<string, Stateless
 export function requireTasks({ extensions }: Claim): void {
   if (TASKS_EXTENSION in extensions) return;
   throw missingCapability("This needs a client with the tasks extension", { extensions: { [TASKS_EXTENSION]: {} } });
+}
+
+/** A token that may only watch neither answers for a turn nor ends it. */
+function requireCall({ caller }: StatelessRequest): void {
+  if (!hasScope(caller, "call")) throw new RpcError(RPC.invalidRequest, new ScopeMissing("call").message);
 }
 
 function taskIdOf({ method, params, claim }: StatelessRequest): string {

@@ -2,12 +2,13 @@ import { describe } from "../../../lib/errors.js";
 import type { Account, AccountState } from "../../../threads/offers.js";
 import type { Caller } from "../../caller.js";
 import { type CallToolResult, refusal } from "../../callResult.js";
+import { checkScope, hasScope } from "../../scopes.js";
 import type { Agent } from "../agent.js";
 import { InvalidArguments, parseArguments, type ToolStruct } from "../arguments.js";
 import schemas from "../schemas.generated.json" with { type: "json" };
 import type { AccountArguments } from "../schemas.js";
 import type { ToolAction } from "../tool.js";
-import { answer, checkOperator, offersOf, PROMPTLY, refusing } from "./answers.js";
+import { answer, offersOf, PROMPTLY, refusing } from "./answers.js";
 import { within } from "./within.js";
 
 const ARGUMENTS: ToolStruct<AccountArguments> = { schema: schemas.accountInput, tool: "codex-account" };
@@ -16,7 +17,7 @@ const ARGUMENTS: ToolStruct<AccountArguments> = { schema: schemas.accountInput, 
 export function accountTool(agent: Agent): ToolAction {
   return refusing(async (args, call) => {
     const asked = parseArguments(args, ARGUMENTS);
-    if (asked.action !== "state") checkOperator(call.caller);
+    if (asked.action !== "state") checkScope(call.caller, "manage");
     return within(PROMPTLY, call, () => change(offersOf(agent).account, asked, call.caller));
   });
 }
@@ -50,7 +51,7 @@ async function login(account: Account, apiKey: string | undefined): Promise<Call
 
 /** Whose account it is concerns only who may change it. */
 function toldState(state: AccountState, caller: Caller | undefined): CallToolResult {
-  if (state.kind !== "chatgpt" || !caller || caller.operator) return answer(wordsFor(state), { ...state });
+  if (state.kind !== "chatgpt" || hasScope(caller, "manage")) return answer(wordsFor(state), { ...state });
   const { email: _, ...rest } = state;
   return answer(wordsFor(rest), rest);
 }

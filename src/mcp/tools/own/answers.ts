@@ -1,10 +1,9 @@
 import { AppError } from "../../../lib/errors.js";
 import type { EngineOffers } from "../../../threads/offers.js";
-import type { Caller } from "../../caller.js";
 import { type CallToolResult, refusal } from "../../callResult.js";
 import type { Agent } from "../agent.js";
 import type { ToolAction } from "../tool.js";
-import { NotOffered, OperatorOnly } from "./errors.js";
+import { NotOffered } from "./errors.js";
 
 /** What the engine answers by itself, it answers within this time. */
 export const PROMPTLY = { ms: 60_000 };
@@ -30,8 +29,4 @@ export function refusing(action: ToolAction): ToolAction {
 export function offersOf({ offers, engineName }: Agent): EngineOffers {
   if (!offers) throw new NotOffered(engineName);
   return offers;
-}
-
-export function checkOperator(caller: Caller | undefined): void {
-  if (caller && !caller.operator) throw new OperatorOnly();
 }

@@ -1,9 +1,10 @@
+import { checkScope } from "../../scopes.js";
 import type { Agent } from "../agent.js";
 import { parseArguments, type ToolStruct } from "../arguments.js";
 import schemas from "../schemas.generated.json" with { type: "json" };
 import type { ConfigArguments } from "../schemas.js";
 import type { ToolAction } from "../tool.js";
-import { answer, checkOperator, offersOf, PROMPTLY, refusing } from "./answers.js";
+import { answer, offersOf, PROMPTLY, refusing } from "./answers.js";
 import { within } from "./within.js";
 
 const ARGUMENTS: ToolStruct<ConfigArguments> = { schema: schemas.configInput, tool: "codex-config" };
@@ -12,7 +13,7 @@ const ARGUMENTS: ToolStruct<ConfigArguments> = { schema: schemas.configInput, to
 export function configTool(agent: Agent): ToolAction {
   return refusing(async (args, call) => {
     const { cwd } = parseArguments(args, ARGUMENTS);
-    checkOperator(call.caller);
+    checkScope(call.caller, "manage");
     const folder = agent.settingsFor({ cwd }, call.caller).cwd;
     const config = await within(PROMPTLY, call, () => offersOf(agent).config(folder));
     return answer(JSON.stringify(config, null, 2), { config });

@@ -8,14 +8,6 @@ export class NotOffered extends AppError {
   }
 }
 
-/** What is done here counts for everybody on this server. */
-export class OperatorOnly extends AppError {
-  readonly code = "operator_only";
-  constructor() {
-    super("Over the network this is for operators: use a token that --token-file marks with `operator`, or a client on stdio.");
-  }
-}
-
 export class TookTooLong extends AppError {
   readonly code = "took_too_long";
   constructor(ms: number) {

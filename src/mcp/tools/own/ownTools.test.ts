@@ -11,8 +11,8 @@ import { ownTools } from "./ownTools.js";
 
 const ALICE = { caller: callerNamed("alice") };
 const BOB = { caller: callerNamed("bob") };
-const OPERATOR = { caller: callerNamed("root", { operator: true }) };
-const FOR_OPERATORS = refused(expect.stringContaining("operator"));
+const MANAGER = { caller: callerNamed("root", { scopes: ["call", "manage"] }) };
+const FOR_MANAGERS = refused(expect.stringContaining("the scope `manage`"));
 
 function told(text: string, structuredContent?: object): CallToolResult {
   return { content: [{ text, type: "text" }], ...(structuredContent && { structuredContent: { ...structuredContent } }) };
@@ -185,20 +185,20 @@ describe("the account", () => {
     expect(await stage.call("codex-account", { action: "state" })).toEqual(told(text, state));
   });
 
-  it("is named to operators only", async () => {
+  it("is named only to who may change it", async () => {
     await using stage = new OwnToolsStage();
     stage.offers.account.current = { kind: "chatgpt", email: "a@b.c", plan: "pro" };
     expect(await stage.call("codex-account", { action: "state" }, ALICE)).toEqual(
       told("Logged in with ChatGPT (plan pro)", { kind: "chatgpt", plan: "pro" }),
     );
-    expect((await stage.call("codex-account", { action: "state" }, OPERATOR)).structuredContent).toMatchObject({ email: "a@b.c" });
+    expect((await stage.call("codex-account", { action: "state" }, MANAGER)).structuredContent).toMatchObject({ email: "a@b.c" });
   });
 
   it("takes a key, gives out a code to log in with, and logs out", async () => {
     await using stage = new OwnToolsStage();
     expect(await stage.call("codex-account", { action: "login", apiKey: KEY })).toEqual(told("Logged in with the API key."));
     expect(stage.offers.account.current).toEqual({ kind: "apiKey", source: "memory" });
-    expect((await stage.call("codex-account", { action: "device-login" }, OPERATOR)).structuredContent).toEqual({
+    expect((await stage.call("codex-account", { action: "device-login" }, MANAGER)).structuredContent).toEqual({
       url: "https://login.invalid/device",
       code: "ABCD-1234",
     });
@@ -208,7 +208,7 @@ describe("the account", () => {
   it("is changed by nobody else on the network", async () => {
     await using stage = new OwnToolsStage();
     for (const action of ["login", "device-login", "logout"])
-      expect(await stage.call("codex-account", { action, apiKey: KEY }, ALICE)).toEqual(FOR_OPERATORS);
+      expect(await stage.call("codex-account", { action, apiKey: KEY }, ALICE)).toEqual(FOR_MANAGERS);
     expect(stage.offers.account.current.kind).toBe("none");
   });
 
@@ -224,12 +224,12 @@ describe("the account", () => {
   });
 });
 
-it("the settings are for operators", async () => {
+it("the settings need the scope `manage`", async () => {
   await using stage = new OwnToolsStage();
   const config = { model: "mock", cwd: "/repo/a" };
   expect(await stage.call("codex-config", { cwd: "/repo/a" })).toEqual(told(JSON.stringify(config, null, 2), { config }));
-  expect(await stage.call("codex-config", {}, ALICE)).toEqual(FOR_OPERATORS);
-  expect((await stage.call("codex-config", {}, OPERATOR)).isError).toBeUndefined();
+  expect(await stage.call("codex-config", {}, ALICE)).toEqual(FOR_MANAGERS);
+  expect((await stage.call("codex-config", {}, MANAGER)).isError).toBeUndefined();
 });
 
 it("the models are told with what is worth knowing of them", async () => {

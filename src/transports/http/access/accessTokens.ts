@@ -1,12 +1,13 @@
 import { hash } from "node:crypto";
 import { describe } from "../../../lib/errors.js";
 import type { Fields } from "../../../lib/fields.js";
-import type { Principal } from "../../../mcp/caller.js";
+import { type Principal, SCOPES, type Scope } from "../../../mcp/caller.js";
 import type { Visitor } from "./admission.js";
 import { loadKeyDocument } from "./issuer.js";
 import type * as Jwt from "./jwt.js";
 import { KeptKeys } from "./keptKeys.js";
 import { keyFileOf, type OAuthSettings } from "./oauthSettings.js";
+import { USUAL_SCOPES } from "./tokenTable.js";
 import type { Verdict } from "./verdict.js";
 
 export interface AccessTokenOptions {
@@ -88,13 +89,12 @@ export class AccessTokens {
   }
 
   #judge(token: string, claims: Fields): Verdict {
-    const { issuer, requiredScopes, operatorScope } = this.settings;
+    const { issuer, requiredScopes } = this.settings;
     const { sub, exp } = claims;
     if (typeof sub !== "string" || !SUBJECT_FORM.test(sub)) return { kind: "unfit", reason: "The token does not say whom it stands for." };
     const scopes = scopesOf(claims);
     if (!requiredScopes.every((scope) => scopes.has(scope))) return { kind: "insufficient scope", needed: requiredScopes };
-    const operator = operatorScope !== undefined && scopes.has(operatorScope);
-    const visitor: Visitor = { principal: `${issuer}#${sub}` as Principal, operator };
+    const visitor: Visitor = { principal: `${issuer}#${sub}` as Principal, scopes: ownScopes(scopes, this.settings) };
     this.#remember(token, { visitor, expiresAt: Number(exp) * 1_000 });
     return { kind: "valid", visitor };
   }
@@ -105,6 +105,12 @@ export class AccessTokens {
     const until = this.parts.now() + Math.min(REMEMBER_MS, expiresAt - Date.now());
     this.#remembered.set(keyOf(token), { visitor, until });
   }
+}
+
+/** An issuer's words mean what the settings say, and nothing by themselves: `read` may be about anything there. */
+function ownScopes(scopes: ReadonlySet<string>, { manageScope, operatorScope }: OAuthSettings): readonly Scope[] {
+  if (operatorScope !== undefined && scopes.has(operatorScope)) return SCOPES;
+  return manageScope !== undefined && scopes.has(manageScope) ? [...USUAL_SCOPES, "manage"] : USUAL_SCOPES;
 }
 
 /** RFC 8693 has a text with spaces; some issuers send a list under another name. */

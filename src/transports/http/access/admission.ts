@@ -1,13 +1,7 @@
-import type { Principal } from "../../../mcp/caller.js";
+import type { Caller } from "../../../mcp/caller.js";
 
 /** Somebody the gate has let in. */
-export interface Visitor {
-  readonly principal: Principal;
-  /** May see what belongs to others. */
-  readonly operator: boolean;
-  /** A process that this server started. */
-  readonly inside?: true;
-}
+export type Visitor = Omit<Caller, "sessionId">;
 
 export type AnswerHeaders = Readonly<Record<string, string>>;
 

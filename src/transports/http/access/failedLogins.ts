@@ -27,7 +27,7 @@ export class FailedLogins {
     private readonly now: () => number = () => performance.now(),
   ) {}
 
-  /** How long the address has to wait before another token of it is looked at; 0 when it need not. */
+  /** How long another wrong token of this address is one too many; 0 when it is not. */
   waitMs(address: string): number {
     if (this.#byAddress.size === 0) return 0;
     this.#forgetEnded();

@@ -3,14 +3,14 @@ import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { startGated } from "../../../../test/support/gatedServer.js";
 
-const LOCAL = { principal: "local", operator: true };
+const LOCAL = { principal: "local", scopes: ["call", "read", "manage"] };
 
 function refusal(message: string) {
   return { jsonrpc: "2.0", id: null, error: { code: -32_000, message } };
 }
 
 describe("on a server that only this machine can reach", () => {
-  it("everybody is the machine's user", async () => {
+  it("its user comes in unasked", async () => {
     await using server = await startGated();
     const { status, body } = await server.ask();
     expect({ status, body }).toEqual({ status: 200, body: LOCAL });
@@ -120,7 +120,7 @@ describe("on a server that only this machine can reach", () => {
     const statuses = await Promise.all(asked.map(async (host) => (await server.ask({ headers: [["host", host]] })).status));
     expect(statuses).toEqual([200, 200, 403, 403]);
     expect(server.reports).toEqual([
-      "requests for Codex.Example, fd00::1 need no token: whatever forwards them to this server lets everybody in",
+      "requests for Codex.Example, fd00::1 need no token unless they say that they were forwarded: a proxy that does not let them say it lets everybody in",
     ]);
   });
 });
@@ -161,11 +161,9 @@ describe("on a server that others can reach", () => {
     expect((await server.ask({ headers: [["origin", "http://localhost:3000"]] })).status).toBe(403);
   });
 
-  it("without a token it does not open, unless told to", async () => {
-    await expect(startGated({ host: "0.0.0.0" })).rejects.toMatchObject({ code: "unguarded_exposure" });
-    await using server = await startGated({ host: "0.0.0.0", allowUnauthenticated: true });
-    expect((await server.ask()).body).toEqual({ principal: "anybody", operator: false });
-    expect(server.reports).toEqual(["anybody who can reach this server may use the agent: no token is asked for"]);
+  it("without a token it does not open, whatever it is told", async () => {
+    for (const allowUnauthenticated of [false, true])
+      await expect(startGated({ host: "0.0.0.0", allowUnauthenticated })).rejects.toMatchObject({ code: "unguarded_exposure" });
   });
 });
 
@@ -183,7 +181,7 @@ it.each(["*", "null", "app.example", "https://app.example/path", "https://user@a
 it("open paths need no token, but a host this server answers to", async () => {
   await using server = await startGated({ tokens: ["an-example-token-of-some-length"], openPaths: ["/healthz"] });
   const open = await server.ask({ path: "/healthz?verbose" });
-  expect([open.status, open.body]).toEqual([200, { principal: "nobody", operator: false }]);
+  expect([open.status, open.body]).toEqual([200, { principal: "nobody", scopes: [] }]);
   expect((await server.ask({ path: "/healthz", headers: [["host", "evil.example"]] })).status).toBe(403);
   expect((await server.ask({ path: "/healthz/more" })).status).toBe(401);
 });

@@ -6,11 +6,11 @@ import { hasTokenInQuery, WHERE_TOKENS_BELONG } from "./bearer.js";
 import { Cors } from "./cors.js";
 import { HostRule } from "./hostRule.js";
 import { type Identification, type IdentificationOptions, openIdentification } from "./identification.js";
-import type { LoginOutcome } from "./login.js";
+import type { LoginOutcome, Occasion } from "./login.js";
 import { OriginRule } from "./originRule.js";
 import { pathOf } from "./requestHeaders.js";
 
-export interface GateOptions extends IdentificationOptions {
+export interface GateOptions extends Omit<IdentificationOptions, "upgradeObjection"> {
   /** Origins of browser clients. */
   readonly corsOrigins?: readonly string[];
   /** Paths that need no token; Host and Origin are checked there too. */
@@ -26,7 +26,8 @@ export async function openGate(options: GateOptions): Promise<Gate> {
     origins: new OriginRule({ host, corsOrigins }),
     openPaths: new Set(openPaths),
   };
-  return new Gate(await openIdentification(options), rules);
+  const identification = await openIdentification({ ...options, upgradeObjection: (request) => rules.origins.upgradeObjection(request) });
+  return new Gate(identification, rules);
 }
 
 interface Rules {
@@ -36,7 +37,7 @@ interface Rules {
 }
 
 /** Whoever asks for what needs no token. */
-const NOBODY: Visitor = { principal: "nobody" as Principal, operator: false };
+const NOBODY: Visitor = { principal: "nobody" as Principal, scopes: [] };
 const WELL_KNOWN = "/.well-known/";
 
 /** Stands before everything else that looks at a request or an upgrade. */
@@ -51,18 +52,21 @@ export class Gate {
   }
 
   /**
-   * Host, then Origin, then who it is. Never rejects, and answers at once unless a token has to be checked with the keys of its issuer.
-   * May be asked again about a request that is still being served, since tokens expire and are withdrawn.
+   * Host, then Origin, then who it is. Never rejects, and answers at once unless it is the first request of a connection, or a token has to be
+   * checked with the keys of its issuer.
    */
   admit(request: IncomingMessage): Admission | Promise<Admission> {
-    const foreign = this.rules.hosts.objection(request) ?? this.rules.origins.objection(request);
-    if (foreign !== undefined) return { answer: refuseRequest(403, foreign) };
-    const headers = this.#cors.headersFor(request);
-    const own = this.#ownAnswer(request);
-    if (own) return { answer: withHeaders(own, headers) };
-    if (this.rules.openPaths.has(pathOf(request))) return { visitor: NOBODY, headers };
-    const outcome = this.identification.identify(request);
-    return outcome instanceof Promise ? outcome.then((settled) => admission(settled, headers)) : admission(outcome, headers);
+    return this.#judge(request, "arrives");
+  }
+
+  /** The same of a request that is still being served, since tokens expire and are withdrawn. Nobody is taken for a guesser by that. */
+  readmit(request: IncomingMessage): Admission | Promise<Admission> {
+    return this.#judge(request, "stays");
+  }
+
+  /** The folders that single visitors were given, all of them. They change with the file of tokens. */
+  givenRoots(): readonly string[] {
+    return this.identification.roots();
   }
 
   /** Ends what watches files and asks issuers. */
@@ -72,6 +76,17 @@ export class Gate {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
+  }
+
+  #judge(request: IncomingMessage, occasion: Occasion): Admission | Promise<Admission> {
+    const foreign = this.rules.hosts.objection(request) ?? this.rules.origins.objection(request);
+    if (foreign !== undefined) return { answer: refuseRequest(403, foreign) };
+    const headers = this.#cors.headersFor(request);
+    const own = this.#ownAnswer(request);
+    if (own) return { answer: withHeaders(own, headers) };
+    if (this.rules.openPaths.has(pathOf(request))) return { visitor: NOBODY, headers };
+    const outcome = this.identification.identify(request, occasion);
+    return outcome instanceof Promise ? outcome.then((settled) => admission(settled, headers)) : admission(outcome, headers);
   }
 
   #ownAnswer(request: IncomingMessage): Answer | undefined {

@@ -1,12 +1,14 @@
 import type { IncomingMessage } from "node:http";
-import type { Principal } from "../../../mcp/caller.js";
 import { openAccessTokens } from "./accessTokens.js";
-import type { Visitor } from "./admission.js";
+import { refuseRequest } from "./answers.js";
+import { ClientAddresses } from "./clientAddresses.js";
+import { GateMisconfigured } from "./errors.js";
 import { refuseUnguardedExposure, warningOfExposure } from "./exposure.js";
-import { reachOf } from "./hostName.js";
 import { KnownTokens } from "./knownTokens.js";
-import { Login, type LoginOutcome } from "./login.js";
+import { LocalDoor } from "./localDoor.js";
+import { Login, type LoginOutcome, type Occasion } from "./login.js";
 import { checkOAuth, type OAuthSettings } from "./oauthSettings.js";
+import { type OwnSide, type Peer, Peers } from "./peers.js";
 import { ResourceMetadata } from "./resourceMetadata.js";
 
 export interface IdentificationOptions {
@@ -18,8 +20,17 @@ export interface IdentificationOptions {
   readonly tokens?: readonly string[];
   readonly tokenFile?: string;
   readonly oauth?: OAuthSettings;
-  /** Serve other machines although nobody is asked for a token. */
+  /** Take every user of this machine for the server's own. */
   readonly allowUnauthenticated?: boolean;
+  /** Proxies that are believed whom they speak for: addresses and networks. */
+  readonly trustedProxies?: readonly string[];
+  /** This machine says which user has made a connection. */
+  readonly tellsUsers?: boolean;
+  /** The file of the token that the server's user has where none was set. */
+  readonly ownTokenFile?: string;
+  readonly ownSide?: OwnSide;
+  /** Why an upgrade without a token is refused, if it is. */
+  readonly upgradeObjection: (request: IncomingMessage) => string | undefined;
   readonly report: (line: string) => void;
   /** Told of every token in force, so that none appears in a log. */
   readonly keepSecret?: (token: string) => void;
@@ -27,56 +38,97 @@ export interface IdentificationOptions {
 
 /** How visitors are told apart. */
 export interface Identification {
-  identify(request: IncomingMessage): LoginOutcome | Promise<LoginOutcome>;
+  identify(request: IncomingMessage, occasion: Occasion): LoginOutcome | Promise<LoginOutcome>;
   /** Where tokens come from, if an issuer gives them out. */
   readonly metadata?: ResourceMetadata;
+  /** The folders that single visitors were given, all of them. */
+  roots(): readonly string[];
   close(): Promise<void>;
 }
 
-/** Whoever can reach a server that only this machine can reach is taken for its user. */
-const LOCAL: Visitor = { principal: "local" as Principal, operator: true };
-/** Everybody, where other machines are let in unasked. */
-const ANYBODY: Visitor = { principal: "anybody" as Principal, operator: false };
-
 /** Throws when a setting cannot be used, or would let other machines in unasked. */
 export async function openIdentification(options: IdentificationOptions): Promise<Identification> {
-  const { tokens = [], tokenFile, oauth, report, keepSecret } = options;
-  if (tokens.length === 0 && tokenFile === undefined && oauth === undefined) return nobodyAsked(options);
+  const { tokens = [], tokenFile, oauth, trustedProxies, report, keepSecret } = options;
+  const addresses = new ClientAddresses(trustedProxies);
+  if (tokens.length === 0 && tokenFile === undefined && oauth === undefined) return byUser(options, addresses);
   if (oauth) checkOAuth(oauth);
   const known = KnownTokens.open({ tokens, tokenFile, report, keepSecret });
-  if (!oauth) return byTokens(known, report);
   try {
-    return await byTokensAndIssuer(known, oauth, report);
+    return await byTokens(known, options, addresses);
   } catch (error) {
     known.close();
     throw error;
   }
 }
 
-function nobodyAsked({ host, allowedHosts = [], allowUnauthenticated = false, report }: IdentificationOptions): Identification {
+function byUser(options: IdentificationOptions, addresses: ClientAddresses): Identification {
+  const { host, allowedHosts = [], allowUnauthenticated = false, ownTokenFile, report, keepSecret, ownSide } = options;
+  const tellsUsers = !allowUnauthenticated && options.tellsUsers === true;
   const exposure = { host, allowedHosts, allowUnauthenticated };
   refuseUnguardedExposure(exposure);
+  if (!tellsUsers && !allowUnauthenticated && ownTokenFile === undefined)
+    throw new GateMisconfigured("nobody could come in: this machine does not say which user has made a connection, and there is no token");
   const warning = warningOfExposure(exposure);
   if (warning !== undefined) report(warning);
-  const outcome: LoginOutcome = { visitor: reachOf(host) === "this machine" ? LOCAL : ANYBODY };
-  return { identify: () => outcome, close: async () => {} };
-}
-
-function byTokens(known: KnownTokens, report: (line: string) => void): Identification {
-  const login = new Login({ tokens: known, report });
-  return { identify: (request) => login.identify(request), close: async () => known.close() };
-}
-
-async function byTokensAndIssuer(known: KnownTokens, settings: OAuthSettings, report: (line: string) => void): Promise<Identification> {
-  const accessTokens = await openAccessTokens(settings, { report });
-  const metadata = new ResourceMetadata(settings);
-  const login = new Login({ tokens: known, oauth: { accessTokens, metadata }, report });
+  const tokens = KnownTokens.open({ tokens: [], tokenFile: ownTokenFile, report, keepSecret });
+  const login = new Login({ tokens, addresses, report });
+  const door = new LocalDoor({ anyUser: allowUnauthenticated, tokens, login, upgradeObjection: options.upgradeObjection });
+  const peers = new Peers({ ownSide, tellsUsers });
   return {
-    identify: (request) => login.identify(request),
-    metadata,
+    identify: (request, occasion) => byPeer(request, peers, (peer) => door.identify(request, peer, occasion)),
+    roots: () => tokens.roots,
+    close: async () => tokens.close(),
+  };
+}
+
+async function byTokens(
+  tokens: KnownTokens,
+  { oauth: settings, report, ownSide }: IdentificationOptions,
+  addresses: ClientAddresses,
+): Promise<Identification> {
+  const oauth = settings && { accessTokens: await openAccessTokens(settings, { report }), metadata: new ResourceMetadata(settings) };
+  const login = new Login({ tokens, addresses, report, ...(oauth && { oauth }) });
+  const peers = new Peers({ ownSide, tellsUsers: false });
+  return {
+    identify: (request, occasion) => byPeer(request, peers, () => login.identify(request, occasion)),
+    ...(oauth && { metadata: oauth.metadata }),
+    roots: () => tokens.roots,
     async close() {
-      known.close();
-      await accessTokens.close();
+      tokens.close();
+      await oauth?.accessTokens.close();
     },
   };
 }
+
+type Identify = (peer: Peer) => LoginOutcome | Promise<LoginOutcome>;
+
+/** Whatever a request shows, what this server has started does not become somebody else by it. */
+function byPeer(request: IncomingMessage, peers: Peers, identify: Identify): LoginOutcome | Promise<LoginOutcome> {
+  const peer = peers.of(request.socket);
+  return peer instanceof Promise ? peer.then((found) => placed(found, identify)) : placed(peer, identify);
+}
+
+function placed(peer: Peer, identify: Identify): LoginOutcome | Promise<LoginOutcome> {
+  switch (peer.place) {
+    case "outside":
+      return identify(peer);
+    case "inside":
+      return Promise.resolve(identify(peer)).then(markedInside);
+    case "sandbox":
+      return SANDBOXED;
+  }
+}
+
+/** Not even with a token of an operator it changes what counts for everybody: it may be the model's idea. */
+function markedInside(outcome: LoginOutcome): LoginOutcome {
+  if ("answer" in outcome) return outcome;
+  const { visitor } = outcome;
+  return { visitor: { ...visitor, inside: true, scopes: visitor.scopes.filter((scope) => scope === "call" || scope === "read") } };
+}
+
+const SANDBOXED: LoginOutcome = {
+  answer: refuseRequest(
+    403,
+    "Commands that run in a sandbox of this server may not call it, and this connection is of one, or cannot be told from theirs.",
+  ),
+};

@@ -33,9 +33,10 @@ function stage(text: string, tokens: readonly string[] = []) {
 }
 
 it("a named token stands for its name, any other for itself", () => {
-  const { known } = stage(`alice ${ALICE} operator`, [BOB]);
-  expect(known.find(ALICE)).toEqual({ principal: "alice", operator: true });
-  expect(known.find(BOB)).toEqual({ principal: expect.stringMatching(/^token-[0-9a-f]{16}$/), operator: false });
+  const { known } = stage(`alice ${ALICE} operator root=/srv/a`, [BOB]);
+  expect(known.find(ALICE)).toEqual({ principal: "alice", scopes: ["call", "read", "manage", "operator"], roots: ["/srv/a"] });
+  expect(known.find(BOB)).toEqual({ principal: expect.stringMatching(/^token-[0-9a-f]{16}$/), scopes: ["call", "read"] });
+  expect(known.roots).toEqual(["/srv/a"]);
   expect(known.find(BOB.toUpperCase())).toBeUndefined();
   expect(known.find(BOB.slice(1))).toBeUndefined();
 });
@@ -56,7 +57,7 @@ describe("when the file changes", () => {
   it("a new token works at once, with its first use", () => {
     const { known, tokenFile, replace, reports } = stage(`alice ${ALICE}`);
     replace(`alice ${ALICE}\nbob ${BOB}`);
-    expect(known.find(BOB)).toEqual({ principal: "bob", operator: false });
+    expect(known.find(BOB)).toEqual({ principal: "bob", scopes: ["call", "read"] });
     expect(reports).toEqual([`read the tokens of ${tokenFile} again`]);
   });
 
@@ -74,7 +75,7 @@ describe("when the file changes", () => {
     const { known, reports, replace } = stage(`alice ${ALICE}`);
     replace(text);
     expect([known.find(BOB), known.find(BOB)]).toEqual([undefined, undefined]);
-    expect(known.find(ALICE)).toEqual({ principal: "alice", operator: false });
+    expect(known.find(ALICE)).toEqual({ principal: "alice", scopes: ["call", "read"] });
     expect(reports).toEqual([expect.stringMatching(/^the tokens of before stay in force: .*tokens/)]);
   });
 
@@ -82,9 +83,9 @@ describe("when the file changes", () => {
     const { known, reports, replace, tokenFile } = stage(`alice ${ALICE}`);
     rmSync(tokenFile);
     expect(known.find(BOB)).toBeUndefined();
-    expect(known.find(ALICE)).toEqual({ principal: "alice", operator: false });
+    expect(known.find(ALICE)).toEqual({ principal: "alice", scopes: ["call", "read"] });
     replace(`bob ${BOB}`);
-    expect(known.find(BOB)).toEqual({ principal: "bob", operator: false });
+    expect(known.find(BOB)).toEqual({ principal: "bob", scopes: ["call", "read"] });
     expect(known.find(ALICE)).toBeUndefined();
     expect(reports).toEqual([
       expect.stringMatching(/^the tokens of before stay in force: .* cannot be read: ENOENT/),

@@ -4,10 +4,10 @@ import type { Visitor } from "./admission.js";
 import { GateMisconfigured } from "./errors.js";
 import { FileChanges } from "./fileChanges.js";
 import { parseTokenFile } from "./tokenFile.js";
-import { checkToken, TokenTable } from "./tokenTable.js";
+import { checkToken, TokenTable, USUAL_SCOPES } from "./tokenTable.js";
 
 export interface TokenSettings {
-  /** Of the command line and the environment. They stand for themselves, and none is an operator's. */
+  /** Of the command line and the environment. They stand for themselves, and may call and read. */
   readonly tokens: readonly string[];
   readonly tokenFile?: string;
   readonly report: (line: string) => void;
@@ -42,6 +42,10 @@ export class KnownTokens {
     return this.#table.find(token) ?? (this.#reread() ? this.#table.find(token) : undefined);
   }
 
+  get roots(): readonly string[] {
+    return this.#table.roots;
+  }
+
   close(): void {
     this.#changes.close();
   }
@@ -62,7 +66,7 @@ export class KnownTokens {
 }
 
 function readTable({ tokens, tokenFile, report, keepSecret }: TokenSettings): TokenTable {
-  const unnamed = tokens.map((token) => ({ token, operator: false }));
+  const unnamed = tokens.map((token) => ({ token, scopes: USUAL_SCOPES }));
   const named = tokenFile === undefined ? [] : parseTokenFile(readTokenFile(tokenFile, report), tokenFile);
   const all = [...named, ...unnamed];
   for (const { token } of all) keepSecret?.(token);

@@ -3,6 +3,7 @@ import type { AccessTokens } from "./accessTokens.js";
 import type { Answer, Visitor } from "./admission.js";
 import { type LoginRefusal, refuseLogin } from "./answers.js";
 import { credentialOf, WHERE_TOKENS_BELONG } from "./bearer.js";
+import type { ClientAddresses } from "./clientAddresses.js";
 import { FailedLogins } from "./failedLogins.js";
 import type { KnownTokens } from "./knownTokens.js";
 import type { ResourceMetadata } from "./resourceMetadata.js";
@@ -10,12 +11,17 @@ import type { Verdict } from "./verdict.js";
 
 export interface LoginParts {
   readonly tokens: KnownTokens;
+  /** Where wrong tokens come from. */
+  readonly addresses: ClientAddresses;
   readonly oauth?: { readonly accessTokens: AccessTokens; readonly metadata: ResourceMetadata };
   readonly report: (line: string) => void;
 }
 
 /** Who it is, or the refusal. */
 export type LoginOutcome = { readonly visitor: Visitor } | { readonly answer: Answer };
+
+/** A request is judged when it arrives, and again while it is being served. Only the first says something about who guesses tokens. */
+export type Occasion = "arrives" | "stays";
 
 /** When an issuer that could not be reached is worth another try. */
 const RETRY_SECONDS = 5;
@@ -26,35 +32,37 @@ export class Login {
 
   constructor(private readonly parts: LoginParts) {}
 
-  identify(request: IncomingMessage): LoginOutcome | Promise<LoginOutcome> {
+  /** `need` says why a token is asked for. */
+  identify(request: IncomingMessage, occasion: Occasion, need = "A token is needed."): LoginOutcome | Promise<LoginOutcome> {
     const credential = credentialOf(request);
     switch (credential.kind) {
       case "none":
-        return this.#challenge(request, { description: `A token is needed. ${WHERE_TOKENS_BELONG}` });
+        return this.#challenge(request, { description: `${need} ${WHERE_TOKENS_BELONG}` });
       case "unusable":
         return this.#challenge(request, { error: "invalid_token", description: `${credential.complaint} ${WHERE_TOKENS_BELONG}` });
       case "token":
-        return this.#check(request, credential.token);
+        return this.#check(request, credential.token, occasion);
     }
   }
 
-  #check(request: IncomingMessage, token: string): LoginOutcome | Promise<LoginOutcome> {
-    const waitMs = this.#failed.waitMs(addressOf(request));
-    if (waitMs > 0) return tooManyFailures(waitMs);
+  /** A token that is right is taken, however many wrong ones came from where it comes from: others may share the address. */
+  #check(request: IncomingMessage, token: string, occasion: Occasion): LoginOutcome | Promise<LoginOutcome> {
     const { tokens, oauth } = this.parts;
     const visitor = oauth?.accessTokens.recall(token) ?? tokens.find(token);
     if (visitor) return { visitor };
-    if (!oauth) return this.#outcome(request, { kind: "unknown" });
-    return oauth.accessTokens.check(token).then((verdict) => this.#outcome(request, verdict));
+    if (!oauth) return this.#outcome(request, { kind: "unknown" }, occasion);
+    return oauth.accessTokens.check(token).then((verdict) => this.#outcome(request, verdict, occasion));
   }
 
-  #outcome(request: IncomingMessage, verdict: Verdict): LoginOutcome {
+  #outcome(request: IncomingMessage, verdict: Verdict, occasion: Occasion): LoginOutcome {
     switch (verdict.kind) {
       case "valid":
         return { visitor: verdict.visitor };
       case "unknown":
-        this.#countFailure(addressOf(request));
-        return this.#challenge(request, { error: "invalid_token", description: "The token is not known here." });
+        return (
+          (occasion === "arrives" ? this.#slowedDown(request) : undefined) ??
+          this.#challenge(request, { error: "invalid_token", description: "The token is not known here." })
+        );
       case "unfit":
         return this.#challenge(request, { error: "invalid_token", description: verdict.reason });
       case "insufficient scope":
@@ -73,14 +81,19 @@ export class Login {
     }
   }
 
-  #countFailure(address: string): void {
+  /** The answer to one wrong token too many. */
+  #slowedDown(request: IncomingMessage): LoginOutcome | undefined {
+    const address = this.parts.addresses.of(request);
+    const waitMs = this.#failed.waitMs(address);
+    if (waitMs > 0) return tooManyFailures(waitMs);
     const exhausted = this.#failed.record(address);
-    if (exhausted === undefined) return;
+    if (exhausted === undefined) return undefined;
     this.parts.report(
       exhausted === "one address"
-        ? `too many wrong tokens from ${address}; none is taken from there for a minute`
-        : "too many wrong tokens from many addresses; after a wrong one, none is taken from its address for a minute",
+        ? `too many wrong tokens from ${address}; further ones from there are turned away for a minute`
+        : "too many wrong tokens from many addresses; after a wrong one, further ones from its address are turned away for a minute",
     );
+    return undefined;
   }
 
   #challenge(request: IncomingMessage, { error, description, scope }: Challenge): LoginOutcome {
@@ -123,9 +136,4 @@ function refused(refusal: LoginRefusal): LoginOutcome {
 
 function quoted([name, value]: readonly [string, string]): string {
   return `${name}="${value.replaceAll(/["\\]/g, "'").replaceAll(/[^\x20-\x7e]/g, "?")}"`;
-}
-
-/** Behind a proxy this is the proxy's: its clients share what is allowed to one address. */
-function addressOf({ socket }: IncomingMessage): string {
-  return socket.remoteAddress ?? "";
 }

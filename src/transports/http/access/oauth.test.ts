@@ -21,10 +21,10 @@ describe("a server with an issuer", () => {
     await using issuer = await startIssuer();
     await using server = await startGated({ oauth: settings(issuer.url), tokens: [TOKEN] });
     const token = await issuer.token({ scope: "codex" });
-    const alice = { principal: `${issuer.url}#alice`, operator: false };
+    const alice = { principal: `${issuer.url}#alice`, scopes: ["call", "read"] };
     expect((await server.ask(bearer(token))).body).toEqual(alice);
     expect((await server.ask(bearer(token))).body).toEqual(alice);
-    expect((await server.ask(bearer(TOKEN))).body).toEqual({ principal: expect.stringMatching(/^token-/), operator: false });
+    expect((await server.ask(bearer(TOKEN))).body).toEqual({ principal: expect.stringMatching(/^token-/), scopes: ["call", "read"] });
   });
 
   it("tells all others where its metadata is", async () => {

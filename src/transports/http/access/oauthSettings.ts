@@ -10,21 +10,23 @@ export interface OAuthSettings {
   /** URL or file of the issuer's keys; without it they are found by the issuer's metadata. */
   readonly jwks?: string;
   readonly requiredScopes: readonly string[];
-  /** Who has this scope may see what belongs to others. */
+  /** Who has this scope may log in and see the settings. */
+  readonly manageScope?: string;
+  /** Who has this scope may do everything, and see what belongs to others. */
   readonly operatorScope?: string;
   /** The URL clients know this server by, where something stands in front of it; otherwise it is taken from each request. */
   readonly resource?: string;
 }
 
 /** Throws unless the settings can be worked with. */
-export function checkOAuth({ issuer, audiences, jwks, requiredScopes, operatorScope, resource }: OAuthSettings): void {
+export function checkOAuth({ issuer, audiences, jwks, requiredScopes, manageScope, operatorScope, resource }: OAuthSettings): void {
   checkUrl(issuer, "--oauth-issuer");
   if (jwks !== undefined && isUrl(jwks)) checkUrl(jwks, "--oauth-jwks");
   if (resource !== undefined) checkUrl(resource, "--oauth-resource");
   if (audiences.length === 0 || audiences.includes(""))
     throw new GateMisconfigured("--oauth-issuer needs --oauth-audience: a token that was meant for another server must not work here");
-  for (const scope of [...requiredScopes, ...(operatorScope === undefined ? [] : [operatorScope])])
-    if (!SCOPE_FORM.test(scope)) throw new GateMisconfigured(`${JSON.stringify(scope)} cannot be an OAuth scope`);
+  for (const scope of [...requiredScopes, manageScope, operatorScope])
+    if (scope !== undefined && !SCOPE_FORM.test(scope)) throw new GateMisconfigured(`${JSON.stringify(scope)} cannot be an OAuth scope`);
 }
 
 const SCOPE_FORM = /^[\x21\x23-\x5b\x5d-\x7e]+$/;

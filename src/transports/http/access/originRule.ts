@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { TLSSocket } from "node:tls";
 import { GateMisconfigured } from "./errors.js";
 import { hostOfAuthority, isLoopbackName, reachOf } from "./hostName.js";
 
@@ -26,6 +27,16 @@ export class OriginRule {
     return "The origin of this request is not one this server answers to. --cors-origin adds one.";
   }
 
+  /**
+   * The same of an upgrade that shows no token. WebSockets know no CORS: a page of any other port of this machine, such as a repository's own, could
+   * drive the agent and read its answers.
+   */
+  upgradeObjection(request: IncomingMessage): string | undefined {
+    const { origin, upgrade } = request.headers;
+    if (upgrade === undefined || origin === undefined || this.isListed(origin) || isOwnOrigin(origin, request)) return undefined;
+    return "Without a token a WebSocket is for programs and for pages of this very server. --cors-origin adds an origin.";
+  }
+
   get anyListed(): boolean {
     return this.#listed.size > 0;
   }
@@ -41,6 +52,19 @@ export class OriginRule {
     const host = hostOfAuthority(authority);
     return host !== undefined && isLoopbackName(host);
   }
+}
+
+/** Scheme, host and port of this server, whatever port the request claims to be for. */
+function isOwnOrigin(origin: string, { headers, socket }: IncomingMessage): boolean {
+  const [, scheme = "", authority = "", port] = /^(https?):\/\/([^/]*?)(?::(\d+))?$/i.exec(origin) ?? [];
+  const secure = socket instanceof TLSSocket;
+  const host = hostOfAuthority(authority);
+  return (
+    host !== undefined &&
+    host === hostOfAuthority(headers.host ?? "") &&
+    scheme.toLowerCase() === (secure ? "https" : "http") &&
+    Number(port ?? (secure ? 443 : 80)) === socket.localPort
+  );
 }
 
 /** Browsers leave `Origin` out of images, frames and the like, and say in another header that a page of another site asks. */

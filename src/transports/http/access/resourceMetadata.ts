@@ -22,8 +22,8 @@ export class ResourceMetadata {
   answer(request: IncomingMessage): Answer | undefined {
     const suffix = pathOf(request).slice(WELL_KNOWN.length);
     if (!pathOf(request).startsWith(WELL_KNOWN) || !this.#isServed(suffix)) return undefined;
-    const { issuer, requiredScopes, operatorScope } = this.settings;
-    const scopes = [...requiredScopes, ...(operatorScope === undefined ? [] : [operatorScope])];
+    const { issuer, requiredScopes, manageScope, operatorScope } = this.settings;
+    const scopes = [...requiredScopes, manageScope, operatorScope].filter((scope) => scope !== undefined);
     return jsonAnswer(200, {
       resource: this.#resource(request, suffix || "/"),
       authorization_servers: [issuer],

@@ -6,7 +6,7 @@ const A = "aaaaaaaaaaaaaaaaaaaaaaaa";
 const B = "bbbbbbbbbbbbbbbbbbbbbbbb";
 const C = "cccccccccccccccccccccc==";
 
-it("has a token on each line, with a name and the mark of an operator where they are wanted", () => {
+it("has a token on each line, with a name, scopes and folders where they are wanted", () => {
   const text = [
     "\uFEFF# who may come in",
     "",
@@ -16,14 +16,18 @@ it("has a token on each line, with a name and the mark of an operator where they
     `\tbob@example.com:${A}2 \r`,
     `${B}2 operator`,
     "operator dddddddddddddddddddddddd",
+    `carol ${B}3 manage call`,
+    `dave: ${B}4 root=/srv/a:b/../c read root=/srv/d`,
   ].join("\n");
   expect(parseTokenFile(text, "tokens")).toEqual([
-    { token: A, operator: false },
-    { name: "alice", token: B, operator: false },
-    { name: "bob@example.com", token: C, operator: true },
-    { name: "bob@example.com", token: `${A}2`, operator: false },
-    { token: `${B}2`, operator: true },
-    { name: "operator", token: "dddddddddddddddddddddddd", operator: false },
+    { token: A, scopes: ["call", "read"] },
+    { name: "alice", token: B, scopes: ["call", "read"] },
+    { name: "bob@example.com", token: C, scopes: ["call", "read", "manage", "operator"] },
+    { name: "bob@example.com", token: `${A}2`, scopes: ["call", "read"] },
+    { token: `${B}2`, scopes: ["call", "read", "manage", "operator"] },
+    { name: "operator", token: "dddddddddddddddddddddddd", scopes: ["call", "read"] },
+    { name: "carol", token: `${B}3`, scopes: ["call", "manage"] },
+    { name: "dave", token: `${B}4`, scopes: ["read"], roots: ["/srv/c", "/srv/d"] },
   ]);
 });
 
@@ -33,8 +37,10 @@ it.each([
   ["alice short", "tokens, line 1: the token has 5 characters and needs at least 16; `openssl rand -hex 32` makes a good one"],
   ["\nalice", "tokens, line 2: the token has 5 characters and needs at least 16; `openssl rand -hex 32` makes a good one"],
   ["secret,secret,secret", "tokens, line 1: the token has characters other than letters, digits and -._~+/ (with = at its end)"],
-  [`alice smith ${A}`, "tokens, line 1: expected TOKEN, or NAME TOKEN, then perhaps the word operator"],
-  [`alice ${A} admin`, "tokens, line 1: expected TOKEN, or NAME TOKEN, then perhaps the word operator"],
+  [`alice smith ${A}`, "tokens, line 1: expected TOKEN, or NAME TOKEN, then perhaps call, read, manage, operator or root=DIR"],
+  [`alice ${A} operator root`, "tokens, line 1: expected TOKEN, or NAME TOKEN, then perhaps call, read, manage, operator or root=DIR"],
+  [`alice ${A} root=srv`, "tokens, line 1: root= needs an absolute path"],
+  [`alice ${A} admin`, "tokens, line 1: expected TOKEN, or NAME TOKEN, then perhaps call, read, manage, operator or root=DIR"],
   [`!alice ${A}`, "tokens, line 1: a name has up to 64 letters, digits and ._@- and begins with a letter or digit"],
   [`alice ${A}\nbob ${A}`, "tokens, line 2: the token is already on a line above"],
 ])("%j cannot be used", (text, complaint) => {

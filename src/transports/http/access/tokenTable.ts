@@ -1,5 +1,5 @@
 import { hash, timingSafeEqual } from "node:crypto";
-import type { Principal } from "../../../mcp/caller.js";
+import type { Principal, Scope } from "../../../mcp/caller.js";
 import type { Visitor } from "./admission.js";
 import { TOKEN_FORM } from "./bearer.js";
 import { GateMisconfigured } from "./errors.js";
@@ -9,8 +9,13 @@ export interface WrittenToken {
   readonly token: string;
   /** Whom it stands for; without a name it stands for itself. */
   readonly name?: string;
-  readonly operator: boolean;
+  readonly scopes: readonly Scope[];
+  /** The folders its bearer may work in, where they are its own. */
+  readonly roots?: readonly string[];
 }
+
+/** What a token is good for whose line says nothing about it. */
+export const USUAL_SCOPES: readonly Scope[] = ["call", "read"];
 
 /** Shorter ones could be guessed, however slowly guesses are taken. */
 const MIN_TOKEN_LENGTH = 16;
@@ -23,6 +28,11 @@ export class TokenTable {
 
   constructor(tokens: readonly WrittenToken[]) {
     this.#entries = tokens.map((written) => ({ digest: digestOf(written.token), visitor: visitorOf(written) }));
+  }
+
+  /** The folders that single bearers were given, all of them. */
+  get roots(): readonly string[] {
+    return this.#entries.flatMap(({ visitor }) => visitor.roots ?? []);
   }
 
   /** Compares with every token in full, so that the time it takes tells nothing about any of them. Of equal tokens the first counts. */
@@ -47,8 +57,8 @@ export function checkToken(token: string, where: string): void {
     throw new GateMisconfigured(`${where}: the token has characters other than letters, digits and -._~+/ (with = at its end)`);
 }
 
-function visitorOf({ token, name, operator }: WrittenToken): Visitor {
-  return { principal: (name ?? fingerprint(token)) as Principal, operator };
+function visitorOf({ token, name, scopes, roots }: WrittenToken): Visitor {
+  return { principal: (name ?? fingerprint(token)) as Principal, scopes, ...(roots && { roots }) };
 }
 
 /** The same for the same token after any restart. Not a part of the digest that tokens are compared by. */
