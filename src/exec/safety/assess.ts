@@ -23,6 +23,8 @@ export interface ProposedCommand {
   /** Rules may let it run without a question, but not outside the sandbox. */
   readonly confined?: boolean;
   readonly parser: BashReader;
+  /** Set where it would run outside any sandbox: whether a name leads to a program that nobody can have planted. */
+  readonly trusts?: ((name: string) => boolean) | undefined;
 }
 
 export type Verdict =

@@ -11,6 +11,8 @@ export interface ExaminedCommand {
   readonly argv: readonly string[];
   readonly rules: readonly PrefixRule[];
   readonly parser: BashReader;
+  /** Set where it would run outside any sandbox: whether a name leads to a program that nobody can have planted. */
+  readonly trusts?: ((name: string) => boolean) | undefined;
 }
 
 /** What is to be said about a command before any policy is looked at. */
@@ -40,11 +42,14 @@ const INERT = new Set(["cd", "echo", "false", "pwd", "true"]);
  * | a known-safe command that asks to leave the sandbox | leaves it unasked | asked |
  * | a dangerous command | "always allow" is offered | not offered |
  */
-export function examine({ argv, rules, parser }: ExaminedCommand): Findings {
+export function examine({ argv, rules, parser, trusts }: ExaminedCommand): Findings {
   const decisionFor = (words: readonly string[]) => matchRules(rules, words)?.decision;
-  const parts = partsOf(argv, parser).map((part) => ({ ...part, safe: isSafePart(part), rule: decisionFor(part.words) }));
+  const parts = partsOf(argv, parser).map((part) => ({ ...part, safe: isSafePart(part, { trusts }), rule: decisionFor(part.words) }));
   const forbidden = rulesAgainst({ argv, rules, parser }, "forbidden");
   const prompt = rulesAgainst({ argv, rules, parser }, "prompt");
+  const [shell = ""] = argv;
+  // A name that leads to a planted shell leads anywhere.
+  const shellIsTrusted = !trusts || shell.includes("/") || parts.some(({ words }) => words === argv) || trusts(shell);
   const unmatched = parts.filter((part) => part.rule === undefined);
   const proposedPrefix = (unmatched.find((part) => !part.safe) ?? unmatched[0])?.words;
   return {
@@ -52,7 +57,7 @@ export function examine({ argv, rules, parser }: ExaminedCommand): Findings {
     ...(prompt && { prompt }),
     dangerous: isDangerous(argv, parser, (words) => decisionFor(words) === "allow"),
     allowedByRules: parts.some((part) => part.rule === "allow") && unmatched.every((part) => INERT.has(part.words[0] ?? "")),
-    safe: parts.every((part) => part.safe || part.rule === "allow"),
+    safe: shellIsTrusted && parts.every((part) => part.safe || part.rule === "allow"),
     ...(proposedPrefix && { proposedPrefix }),
   };
 }

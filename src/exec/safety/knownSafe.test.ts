@@ -36,7 +36,7 @@ describe("commands that only look are safe", () => {
     "uniq -c in",
     "uniq -f 2 in",
     "cd src && ls | wc -l; pwd || true",
-  ])("%s", (script) => expect(isKnownSafe(inBash(script), parser, "linux")).toBe(true));
+  ])("%s", (script) => expect(isKnownSafe(inBash(script), parser, { platform: "linux" })).toBe(true));
 
   it.each(["bash", "zsh", "sh", "/bin/zsh", "/usr/bin/bash"])("run by %s", (shell) => {
     expect([isKnownSafe([shell, "-lc", "ls"], parser), isKnownSafe([shell, "-c", "ls"], parser)]).toEqual([true, true]);
@@ -45,6 +45,25 @@ describe("commands that only look are safe", () => {
   it("without a shell", () => {
     expect(isKnownSafe(["git", "status"], parser)).toBe(true);
   });
+});
+
+describe("outside any sandbox", () => {
+  const trusts = (name: string) => name !== "ls";
+  const safe = (script: string) => isKnownSafe(inBash(script), parser, { platform: "linux", trusts });
+
+  it.each(["cat a", "cd src && cat a | wc -l", "/usr/bin/ls", "/bin/cat a"])("%s is safe", (script) => expect(safe(script)).toBe(true));
+
+  it.each([
+    "git status",
+    "git diff",
+    "git log -1",
+    "git show HEAD",
+    "git branch",
+    "/usr/bin/git status",
+    "cat a && git status",
+    "ls",
+    "cat a | ls",
+  ])("%s is not: a repository or a planted program decides what runs", (script) => expect(safe(script)).toBe(false));
 });
 
 describe("others are not", () => {
@@ -82,7 +101,7 @@ describe("others are not", () => {
     "sed -i 1p f",
     "sed -n 1p a b",
     "cargo test",
-  ])("%s", (script) => expect(isKnownSafe(inBash(script), parser, "linux")).toBe(false));
+  ])("%s", (script) => expect(isKnownSafe(inBash(script), parser, { platform: "linux" })).toBe(false));
 
   it.each([
     ["a program of the workspace", "./ls"],
@@ -109,7 +128,7 @@ describe("others are not", () => {
     ["an escaped action", "find . -d\\elete"],
     ["a quoted action", `find . -de"let"e`],
     ["a brace expansion", "find . {-delete,-print}"],
-  ])("stricter than Codex: %s", (_, script) => expect(isKnownSafe(inBash(script), parser, "linux")).toBe(false));
+  ])("stricter than Codex: %s", (_, script) => expect(isKnownSafe(inBash(script), parser, { platform: "linux" })).toBe(false));
 
   it("a shell of the workspace is not, whatever its script", () => {
     expect(isKnownSafe(["./bash", "-lc", "ls"], parser)).toBe(false);
@@ -121,5 +140,5 @@ describe("others are not", () => {
 });
 
 it("numfmt and tac count on Linux only", () => {
-  expect(["numfmt 5", "tac a"].map((script) => isKnownSafe(inBash(script), parser, "darwin"))).toEqual([false, false]);
+  expect(["numfmt 5", "tac a"].map((script) => isKnownSafe(inBash(script), parser, { platform: "darwin" }))).toEqual([false, false]);
 });

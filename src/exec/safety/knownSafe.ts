@@ -20,13 +20,24 @@ import { isSystemProgram, programName } from "./program.js";
  * | `find *`, `git diff *`, `rg x *`, … unquoted | a file may be called `-delete` or `--pre=…` |
  * | `find . -d\elete`, `{-delete,-print}` | words are read as bash reads them |
  */
-export function isKnownSafe(argv: readonly string[], parser: BashReader, platform: NodeJS.Platform = process.platform): boolean {
-  return partsOf(argv, parser).every((part) => isSafePart(part, platform));
+export function isKnownSafe(argv: readonly string[], parser: BashReader, where: WhereItRuns = {}): boolean {
+  return partsOf(argv, parser).every((part) => isSafePart(part, where));
+}
+
+export interface WhereItRuns {
+  readonly platform?: NodeJS.Platform;
+  /**
+   * Set where no sandbox is around the command: whether a name leads to a program that nobody can have planted. There git is never
+   * safe: the configuration of a repository names programs that it runs (`core.fsmonitor`, `diff.external`, filters, signatures).
+   */
+  readonly trusts?: ((name: string) => boolean) | undefined;
 }
 
 const ALWAYS_SAFE = new Set(
   "cat cd cut echo expr false grep head id ls nl paste pwd rev seq stat tail tr true uname wc which whoami".split(" "),
 );
+/** There is no program that could be taken for it. */
+const ONLY_BUILT_IN = new Set(["cd"]);
 const SAFE_ON_LINUX = new Set(["numfmt", "tac"]);
 
 type Condition = (args: readonly string[]) => boolean;
@@ -40,10 +51,11 @@ const SAFE_WHEN: ReadonlyMap<string, Condition> = new Map<string, Condition>([
   ["uniq", (args) => operands(args, ["-f", "-s", "-w", "--skip-fields", "--skip-chars", "--check-chars"]).length <= 1],
 ]);
 
-export function isSafePart({ words, mayGainOptions }: PlainCommand, platform: NodeJS.Platform = process.platform): boolean {
+export function isSafePart({ words, mayGainOptions }: PlainCommand, { platform = process.platform, trusts }: WhereItRuns = {}): boolean {
   const [program, ...args] = words;
   if (program === undefined || !isSystemProgram(program)) return false;
   const name = programName(program);
+  if (trusts && (name === "git" || !(program !== name || ONLY_BUILT_IN.has(name) || trusts(name)))) return false;
   const condition = SAFE_WHEN.get(name);
   if (condition) return !mayGainOptions && condition(args);
   return ALWAYS_SAFE.has(name) || (platform === "linux" && SAFE_ON_LINUX.has(name));

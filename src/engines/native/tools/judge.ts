@@ -50,6 +50,7 @@ export async function* judge(
     sandboxEnforced: await bench.isSandboxEnforced(),
     confined: bench.confined,
     parser,
+    trusts: await bench.trustedPrograms(call.argv, call.cwd),
   });
   if (verdict.kind === "refuse") return { refusal: { output: verdict.text } };
   const command: CommandCall = { callId: ctx.callId, command: call.argv, cwd: call.cwd, parsed: parsedCommand(call.argv, parser) };

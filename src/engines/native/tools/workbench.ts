@@ -1,7 +1,9 @@
 import { afterLogin, commandEnvironment, type Environment } from "../../../exec/environment.js";
 import type { Launch } from "../../../exec/launch.js";
 import type { TruncationPolicy } from "../../../exec/modelOutput.js";
+import { leadsToTrusted } from "../../../exec/outside/searchPath.js";
 import { TurnDiff } from "../../../exec/patch/turnDiff.js";
+import { isSystemProgram } from "../../../exec/safety/program.js";
 import { loadRules } from "../../../exec/safety/rules.js";
 import { ThreadRules } from "../../../exec/safety/threadRules.js";
 import { allowsNetwork } from "../../../exec/sandbox/policy.js";
@@ -92,7 +94,27 @@ export class Workbench {
   }
 
   /** A command ready to start, inside the thread's sandbox or, once that was decided, outside. */
-  async launch(argv: readonly string[], { cwd, sandboxed, plainOutput = false }: LaunchOptions): Promise<Launch> {
+  async launch(argv: readonly string[], options: LaunchOptions): Promise<Launch> {
+    const { wrap, words, env } = await this.#prepare(argv, options);
+    return wrap(words, env);
+  }
+
+  /** Where commands that only look run unasked and outside the sandbox: whether the name of one leads to a program that nobody can have planted. */
+  async trustedPrograms(argv: readonly string[], cwd: string): Promise<((name: string) => boolean) | undefined> {
+    const { approvalPolicy, sandboxPolicy, cwd: workspace } = this.settings;
+    if (approvalPolicy !== "untrusted" || sandboxPolicy.type !== "danger-full-access") return undefined;
+    const trustedIn = (env: Environment) => (name: string) =>
+      leadsToTrusted(name, { searchPath: env["PATH"] ?? "", cwd, workspace }, this.machine.outside);
+    const trusted = trustedIn(this.#environment("none", false));
+    if (!isLoginShell(argv)) return trusted;
+    // Its profile is about to be run to learn the search path, and nobody has been asked yet.
+    const [shell] = argv;
+    if (!isSystemProgram(shell) || !(shell.includes("/") || trusted(shell))) return () => false;
+    const { words, env } = await this.#prepare(argv, { cwd, sandboxed: false });
+    return words === argv ? () => false : trustedIn(env);
+  }
+
+  async #prepare(argv: readonly string[], { cwd, sandboxed, plainOutput = false }: LaunchOptions): Promise<PreparedCommand> {
     const sandbox = await this.machine.sandbox();
     await this.files.lookAround();
     const { sandboxPolicy } = this.settings;
@@ -108,8 +130,8 @@ export class Workbench {
     const { shellEnvironment, provider } = this.settings;
     const plainly = isLoginShell(argv) ? [argv[0], "-c", argv[2]] : argv;
     // A profile that cannot be looked at may export anything, and others than the user would see it.
-    if (login === undefined) return wrap(shellEnvironment.hidesLikelySecrets ? plainly : argv, env);
-    return wrap(plainly, afterLogin(shellEnvironment, login, secretVariables(provider)));
+    if (login === undefined) return { wrap, words: shellEnvironment.hidesLikelySecrets ? plainly : argv, env };
+    return { wrap, words: plainly, env: afterLogin(shellEnvironment, login, secretVariables(provider)) };
   }
 
   #environment(sandbox: "bubblewrap" | "seatbelt" | "none", plainOutput: boolean): Environment {
@@ -121,6 +143,12 @@ export class Workbench {
       plainOutput,
     });
   }
+}
+
+interface PreparedCommand {
+  readonly words: readonly string[];
+  readonly env: Environment;
+  readonly wrap: (words: readonly string[], env: Environment) => Launch;
 }
 
 export interface LaunchOptions {
