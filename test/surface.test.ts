@@ -162,6 +162,7 @@ describe("the command line", () => {
         [undefined, "oauth-operator-scope"],
         [undefined, "oauth-resource"],
         [undefined, "allow-root"],
+        [undefined, "read-root"],
         [undefined, "max-sandbox"],
         [undefined, "allow-config"],
       ],

@@ -49,7 +49,8 @@ export interface OpenAgent {
 export function openAgent(options: AgentOptions): OpenAgent {
   tuneCompiler();
   const { codexHome, env, settings, report, telemetry = NO_TELEMETRY, objection = callersInside } = options;
-  const writable = writablePlaces({ ...options, allowRoots: options.ceilings?.allowRoots });
+  const { allowRoots = [], givenRoots } = options.ceilings ?? {};
+  const writable = writablePlaces({ ...options, allowRoots: [...allowRoots, ...(givenRoots?.() ?? [])] });
   const { idleThreadMs, approvalTimeoutMs, emptyApprovalForms: emptyForms, containFullAccess } = settings.serverSettings();
   const engine = openEngine({ ...options, writable, containFullAccess });
   const withoutUs = ownEntriesLeftOut(options);

@@ -147,7 +147,7 @@ describe("callers that were given folders of their own", () => {
     const ceilings = ceilingsIn(home.path, {});
     const reaches = [
       { ...BOB, scopes: ["operator"] as const },
-      { ...BOB, principal: "local" as Principal },
+      { principal: "local" as Principal, scopes: ["call", "read", "manage"] as const },
     ].map((caller) => ceilings.limitsOf(caller).reach);
     expect(reaches).toEqual([{ folders: undefined }, { folders: undefined }]);
   });

@@ -90,7 +90,7 @@ export function openCeilings(flags: CeilingFlags, { serverCwd, codexHome, settin
 
 /** The server's own user, and whoever may do everything, read what the user may; others share the machine with them. */
 function actsForTheUser(caller: Caller): boolean {
-  return hasScope(caller, "operator") || caller.principal === "local";
+  return hasScope(caller, "operator") || (caller.principal === "local" && hasScope(caller, "manage"));
 }
 
 /** Real paths, found once: a root is a place, not a name that may lead elsewhere later. */

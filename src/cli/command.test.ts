@@ -173,6 +173,7 @@ describe("a server that listens", () => {
     trustedProxies: [],
     allowUnauthenticated: false,
     allowRoots: [],
+    readRoots: [],
     allowConfig: [],
   };
 

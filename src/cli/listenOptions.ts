@@ -20,6 +20,7 @@ export interface ListenOptions {
   readonly oauth?: OAuthSettings;
   readonly maxSandbox?: SandboxMode;
   readonly allowRoots: readonly string[];
+  readonly readRoots: readonly string[];
   readonly allowConfig: readonly string[];
 }
 
@@ -54,6 +55,7 @@ export function listenOptions(values: Values, { serve, env }: { serve: boolean; 
     ...(oauth ? { oauth } : {}),
     ...(maxSandbox === undefined ? {} : { maxSandbox }),
     allowRoots: texts(values["allow-root"]),
+    readRoots: texts(values["read-root"]),
     allowConfig: texts(values["allow-config"]),
   };
 }

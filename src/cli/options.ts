@@ -70,6 +70,12 @@ export const FLAGS = {
     listening: true,
     help: "Where network callers may work (default: the working directory).",
   },
+  "read-root": {
+    value: "DIR",
+    repeatable: true,
+    listening: true,
+    help: "What callers with a token may read of your home folder, beside where they work.",
+  },
   "max-sandbox": { value: "MODE", listening: true, help: "The most network callers may ask for (default workspace-write)." },
   "allow-config": { value: "KEY", repeatable: true, listening: true, help: "A further key that a call's `config` may set." },
 } as const satisfies Readonly<Record<string, FlagSpec>>;
