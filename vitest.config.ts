@@ -3,11 +3,20 @@ import { LongestFirst } from "./test/support/longestFirst.js";
 
 /** Tests that drive published versions of the Codex CLI, which are installed for them. They take minutes: `npm run test:codex`. */
 const WITH_REAL_CODEX = "test/codex/**";
+/** Attacks and invented input. A part of each also runs with the other tests; all of it: `npm run attack`. */
+const ATTACKS = "test/{attack,fuzz}/**";
 const onlyRealCodex = process.env["TESTS"] === "codex";
+const onlyAttacks = process.env["TESTS"] === "attack";
+
+function included(): string[] {
+  if (onlyRealCodex) return [`${WITH_REAL_CODEX}/*.test.ts`];
+  if (onlyAttacks) return [`${ATTACKS}/*.test.ts`];
+  return ["{src,test,bench}/**/*.test.ts"];
+}
 
 export default defineConfig({
   test: {
-    include: onlyRealCodex ? [`${WITH_REAL_CODEX}/*.test.ts`] : ["{src,test,bench}/**/*.test.ts"],
+    include: included(),
     exclude: onlyRealCodex ? [] : [WITH_REAL_CODEX],
     globalSetup: ["test/support/globalSetup.ts"],
     reporters: ["default", "./test/support/closingLineReporter.ts"],

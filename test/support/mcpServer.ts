@@ -25,6 +25,8 @@ export interface ServerStart {
   readonly stage?: Stage;
   /** What to start in place of the built server. */
   readonly command?: readonly [program: string, ...args: string[]];
+  /** Told every line of stdout as it came, before anything is made of it. */
+  readonly onLine?: (line: string) => void;
 }
 
 /** Starts the built server as a real process. Disposing ends it, and fails when stdout carried anything but messages. */
@@ -187,6 +189,7 @@ export class McpServer implements AsyncDisposable {
 
   #receive(line: string): void {
     this.#lastLine = line;
+    this.start.onLine?.(line);
     const message = parse(line);
     if (!message) this.#noise.push(line);
     else if ("result" in message || "error" in message) add(this.#answers, message["id"], message);

@@ -1,0 +1,144 @@
+import { randomBytes } from "node:crypto";
+import { lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { type Stage, setStage } from "../support/stage.js";
+
+/** What is larger was not written by anybody who had something to tell. */
+const LARGEST_SEARCHED_BYTES = 32 * 1024 * 1024;
+/** What the server writes down for a model or caller to see again. */
+const WRITTEN_DOWN = ["sessions", "archived_sessions", "log", "history.jsonl", "mcp-server"];
+/** Too short to be told from chance. */
+const SHORTEST_PIECE = 12;
+
+/** Where an attack happens, with everything it could gain: secrets, whose text must turn up nowhere else, and a folder that nobody may write. */
+export class Ground implements AsyncDisposable, Stage {
+  readonly root: string;
+  readonly workspace: string;
+  readonly codexHome: string;
+  readonly home: string;
+  /** No sandboxed command may write here: what is here was left by something that ran outside. */
+  readonly outside: string;
+  readonly #secrets = new Map<string, string>();
+  readonly #holders = new Set<string>();
+  readonly #seen: { readonly where: string; readonly text: string }[] = [];
+  readonly #ending: (() => unknown)[] = [];
+
+  private constructor(private readonly stage: Stage) {
+    this.root = stage.root;
+    this.workspace = stage.workspace;
+    this.codexHome = stage.codexHome;
+    this.home = stage.home;
+    this.outside = path.join(stage.root, "outside");
+    mkdirSync(this.outside);
+  }
+
+  static async open(): Promise<Ground> {
+    return new Ground(await setStage());
+  }
+
+  /** The text of a secret, the same one for the same name. It does not look like a key, so that only its value gives it away. */
+  secret(name: string): string {
+    const made = this.#secrets.get(name) ?? `${name.replaceAll(/\W+/g, "-")}-${randomBytes(9).toString("hex")}`;
+    this.#secrets.set(name, made);
+    return made;
+  }
+
+  /** No longer a secret to anybody who could see it. */
+  release(name: string): void {
+    this.#secrets.delete(name);
+  }
+
+  /** Puts text where a secret may be. */
+  hold(file: string, text: string): string {
+    this.write(file, text, 0o600);
+    this.#holders.add(file);
+    return file;
+  }
+
+  write(file: string, text: string, mode = 0o644): string {
+    mkdirSync(path.dirname(file), { recursive: true });
+    writeFileSync(file, text, { mode });
+    return file;
+  }
+
+  inWorkspace(...names: readonly string[]): string {
+    return path.join(this.workspace, ...names);
+  }
+
+  inHome(...names: readonly string[]): string {
+    return path.join(this.codexHome, ...names);
+  }
+
+  mark(name: string): string {
+    return path.join(this.outside, name);
+  }
+
+  /** Notes what reached somebody. */
+  see(where: string, text: string): void {
+    this.#seen.push({ where, text });
+  }
+
+  saw(text: string): boolean {
+    return this.#seen.some((seen) => seen.text.includes(text));
+  }
+
+  /** Does this before the folders go. */
+  atTheEnd(action: () => unknown): void {
+    this.#ending.push(action);
+  }
+
+  /** What has run outside, by the marks it left. */
+  marks(): string[] {
+    return readdirSync(this.outside).map((name) => `${name} ran outside: ${firstLine(path.join(this.outside, name))}`);
+  }
+
+  /** Where the text of which secret turned up. */
+  leaks(): string[] {
+    const places = [...this.#seen, ...this.#files()];
+    return [...this.#secrets].flatMap(([name, secret]) => {
+      const forms = formsOf(secret);
+      const where = places.filter(({ text }) => forms.some((form) => text.includes(form)));
+      return [...new Set(where.map((place) => `${name} in ${place.where}`))];
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const action of this.#ending) await action();
+    await this.stage[Symbol.asyncDispose]();
+  }
+
+  *#files(): Generator<{ readonly where: string; readonly text: string }> {
+    for (const folder of [this.workspace, ...WRITTEN_DOWN.map((name) => this.inHome(name))]) {
+      for (const file of filesIn(folder)) {
+        if (!this.#holders.has(file)) yield { where: path.relative(this.root, file), text: readFileSync(file, "latin1") };
+      }
+    }
+  }
+}
+
+/** Regular files, links not followed, `node_modules` left out: nobody writes what they read there. */
+function filesIn(folder: string): string[] {
+  const at = lstatSync(folder, { throwIfNoEntry: false });
+  if (at?.isFile()) return at.size <= LARGEST_SEARCHED_BYTES ? [folder] : [];
+  if (!at?.isDirectory() || path.basename(folder) === "node_modules") return [];
+  return readdirSync(folder).flatMap((name) => filesIn(path.join(folder, name)));
+}
+
+/** The text itself, and what becomes of it in pictures, addresses and dumps. */
+function formsOf(secret: string): string[] {
+  const shifted = [0, 1, 2].map((shift) =>
+    // The first and last characters also depend on the neighbours.
+    Buffer.from(`${"\0".repeat(shift)}${secret}`)
+      .toString("base64")
+      .slice(4, -4),
+  );
+  return [secret, Buffer.from(secret).toString("hex"), ...shifted].filter((form) => form.length >= SHORTEST_PIECE);
+}
+
+function firstLine(file: string): string {
+  try {
+    return readFileSync(file, "utf8").split("\n")[0] ?? "";
+  } catch {
+    return "";
+  }
+}

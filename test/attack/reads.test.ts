@@ -1,0 +1,259 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, symlinkSync, truncateSync } from "node:fs";
+import path from "node:path";
+import { expect, it } from "vitest";
+import { type Attack, describeAttacks } from "./attack.js";
+import { Ground } from "./ground.js";
+import { makeRepository } from "./plants.js";
+import { readNaively, runPlainly } from "./standIn.js";
+import { patching, textOf, tokenLines, Victim } from "./victim.js";
+
+/** What a server holds that no turn may read; each puts it there and says where. */
+const TREASURES: Readonly<Record<string, (ground: Ground) => string>> = {
+  credentials: (ground) => ground.hold(ground.inHome("auth.json"), `{"OPENAI_API_KEY":"${ground.secret("login")}"}\n`),
+  "the token file": (ground) => ground.hold(path.join(ground.root, "keys/tokens"), tokenLines(ground)),
+  "somebody's thread": (ground) =>
+    ground.hold(ground.inHome("sessions/2026/01/02/rollout-2026-01-02T03-04-05-0.jsonl"), `{"text":"${ground.secret("thread")}"}\n`),
+  "an archived thread": (ground) =>
+    ground.hold(ground.inHome("archived_sessions/rollout-2026-01-02T03-04-05-0.jsonl"), `{"text":"${ground.secret("archived thread")}"}\n`),
+  "the log": (ground) => ground.hold(ground.inHome("log/codex-tui.log"), `${ground.secret("log")}\n`),
+  "the server's environment": (ground) => {
+    ground.secret("api key");
+    return "/proc/self/environ";
+  },
+};
+
+/** On stdio the user's own files are the model's to read, whatever they are called. */
+function usuallyOn(treasure: string): "stdio" | "port" {
+  return ["the token file", "somebody's thread", "an archived thread"].includes(treasure) ? "port" : "stdio";
+}
+
+/** For the naive reader, whose environment is not the server's. */
+function readTreasure(ground: Ground, file: string): void {
+  if (file === "/proc/self/environ") ground.see("what was read", ground.secret("api key"));
+  else readNaively(ground, file);
+}
+
+const ADD_AT_END = ["@@", "+x", "*** End of File"];
+
+/** What a patch may do with a name that leads to it; `abs` is where that is. */
+const PATCHES: Readonly<Record<string, (target: string) => readonly string[]>> = {
+  "a patch that moves a link to it": () => ["*** Update File: link", "*** Move to: copy.txt", ...ADD_AT_END],
+  "a patch that updates a link to it": () => ["*** Update File: link", ...ADD_AT_END],
+  "a patch that deletes a link to it": () => ["*** Delete File: link"],
+  "a patch below a link to its folder": (target) => [`*** Delete File: folder/${path.basename(target)}`],
+  "a patch that names it": (target) => [`*** Update File: ${target}`, "*** Move to: copy.txt", ...ADD_AT_END],
+  "a patch that deletes it": (target) => [`*** Delete File: ${target}`],
+};
+
+function linkTo(ground: Ground, target: string): void {
+  symlinkSync(target, ground.inWorkspace("link"));
+  symlinkSync(path.dirname(target), ground.inWorkspace("folder"));
+}
+
+function patchAttack(treasure: string, how: string, policy: string, on: "stdio" | "port"): Attack {
+  let target = "";
+  const patch = () => patching(...(PATCHES[how]?.(target) ?? []));
+  return {
+    name: `read ${treasure} by ${how}, under ${policy}${on === "port" ? ", on a port" : ""}`,
+    ...(how === "a patch that moves a link to it" && policy === "never" && { quick: true }),
+    on,
+    // Nobody says yes: what a question shows is what counts.
+    victim: { answer: { action: "decline" } },
+    prepare: (ground) => {
+      target = TREASURES[treasure]?.(ground) ?? "";
+      linkTo(ground, target);
+    },
+    attempt: async (_, victim) => {
+      if (on === "stdio") return victim.turn(patch(), { "approval-policy": policy });
+      using alice = await victim.as("alice");
+      return alice.turn(patch(), { "approval-policy": policy });
+    },
+    standIn: (ground) => readTreasure(ground, target),
+  };
+}
+
+describeAttacks("a model", [
+  ...Object.keys(TREASURES).flatMap((treasure) =>
+    Object.keys(PATCHES).flatMap((how) =>
+      (["never", "on-request"] as const).map((policy) => patchAttack(treasure, how, policy, usuallyOn(treasure))),
+    ),
+  ),
+  patchAttack("the server's environment", "a patch that moves a link to it", "never", "port"),
+  {
+    name: "make itself operator by a patch of the token file",
+    on: "port",
+    mayRefuseToStart: true,
+    prepare: (ground) => ground.hold(ground.inWorkspace("tokens"), tokenLines(ground)),
+    victim: (ground) => ({ tokenFile: ground.inWorkspace("tokens") }),
+    attempt: async (_, victim) => {
+      using alice = await victim.as("alice");
+      await alice.turn(patching("*** Update File: tokens", "@@", "+mallory 0123456789012345678901 operator", "*** End of File"));
+      await alice.runs("echo mallory 0123456789012345678901 operator >> tokens; cat tokens");
+    },
+    gained: (ground) => (contentOf(ground.inWorkspace("tokens")).includes("mallory") ? ["a token of its own"] : []),
+    standIn: (ground) => runPlainly(ground, "echo mallory 0123456789012345678901 operator >> tokens; cat tokens"),
+  },
+]);
+
+function contentOf(file: string): string {
+  return execFileSync("cat", [file], { encoding: "utf8" });
+}
+
+const OTHER_INSTRUCTIONS = ["AGENTS.override.md", "sub/AGENTS.md"] as const;
+
+function instructionsAttack(treasure: string, name: string, on: "stdio" | "port"): Attack {
+  let target = "";
+  return {
+    name: `have ${treasure} read to the model by ${name} that is a link${on === "port" ? ", on a port" : ""}`,
+    ...(treasure === "the server's environment" && name === "AGENTS.md" && { quick: true }),
+    on,
+    prepare: (ground) => {
+      target = TREASURES[treasure]?.(ground) ?? "";
+      makeRepository(ground.workspace);
+      mkdirSync(ground.inWorkspace("sub"));
+      symlinkSync(target, ground.inWorkspace(name));
+    },
+    attempt: async (ground, victim) => {
+      const cwd = ground.inWorkspace("sub");
+      if (on === "stdio") return victim.turn("!say done", { cwd });
+      using alice = await victim.as("alice");
+      return alice.turn("!say done", { cwd });
+    },
+    standIn: (ground) => readTreasure(ground, target),
+  };
+}
+
+describeAttacks("a repository", [
+  ...Object.keys(TREASURES).map((treasure) => instructionsAttack(treasure, "AGENTS.md", usuallyOn(treasure))),
+  ...OTHER_INSTRUCTIONS.map((name) => instructionsAttack("the token file", name, "port")),
+  {
+    name: "have a file of the user's read to the model by an AGENTS.md that leads out of it",
+    prepare: (ground) => {
+      ground.hold(path.join(ground.home, ".ssh/id_ed25519"), ground.secret("private key"));
+      symlinkSync(path.join(ground.home, ".ssh/id_ed25519"), ground.inWorkspace("AGENTS.md"));
+    },
+    attempt: (_, victim) => victim.turn("!say done"),
+    standIn: (ground) => readNaively(ground, ground.inWorkspace("AGENTS.md")),
+  },
+  {
+    name: "have a file of the user's read to the model by a folder that is a link",
+    prepare: (ground) => {
+      ground.hold(path.join(ground.home, "notes/AGENTS.md"), ground.secret("notes"));
+      symlinkSync("inner", ground.inWorkspace("chain"));
+      symlinkSync(path.join(ground.home, "notes/AGENTS.md"), ground.inWorkspace("inner"));
+      symlinkSync("chain", ground.inWorkspace("AGENTS.md"));
+    },
+    attempt: (_, victim) => victim.turn("!say done"),
+    standIn: (ground) => readNaively(ground, ground.inWorkspace("AGENTS.md")),
+  },
+  {
+    name: "have a file read to the model by a further name for instructions",
+    prepare: (ground) => {
+      const target = TREASURES["credentials"]?.(ground) ?? "";
+      symlinkSync(target, ground.inWorkspace("CLAUDE.md"));
+    },
+    victim: { wholeConfig: (url) => `project_doc_fallback_filenames = ["CLAUDE.md"]\n${plainConfig(url)}` },
+    attempt: (_, victim) => victim.turn("!say done"),
+    standIn: (ground) => readNaively(ground, ground.inWorkspace("CLAUDE.md")),
+  },
+]);
+
+function plainConfig(url: string): string {
+  return `model = "mock-model"\nmodel_provider = "mock"\n[model_providers.mock]\nname = "mock"\nbase_url = "${url}"\nwire_api = "responses"\n`;
+}
+
+/** What never ends, or takes all memory, or never begins. */
+const ENDLESS: Readonly<Record<string, (file: string) => unknown>> = {
+  "a list of the process's pages": (file) => symlinkSync("/proc/self/pagemap", file),
+  "a file of 2 GiB without content": (file) => truncateSync(emptyFile(file), 2 * 1024 ** 3 - 4096),
+  "a file of 900 MB without content": (file) => truncateSync(emptyFile(file), 900_000_000),
+  "a pipe that nobody writes": (file) => execFileSync("mkfifo", [file]),
+  "a device that never ends": (file) => symlinkSync("/dev/zero", file),
+};
+
+function emptyFile(file: string): string {
+  execFileSync("touch", [file]);
+  return file;
+}
+
+/** Where the server looks by itself, or because the model says so. */
+const READERS: Readonly<Record<string, { readonly name: string; act(victim: Victim): Promise<unknown> }>> = {
+  instructions: { name: "AGENTS.md", act: (victim) => victim.turn("!say done") },
+  "a repository's pointer": { name: ".git", act: (victim) => victim.turn("!say done") },
+  "a picture": { name: "big.png", act: (victim) => victim.turn('!call view_image {"path":"big.png"}\n!say done') },
+  "a patch": { name: "big.txt", act: (victim) => victim.turn(patching("*** Update File: big.txt", ...ADD_AT_END)) },
+  "a patch that deletes": { name: "big.txt", act: (victim) => victim.turn(patching("*** Delete File: big.txt")) },
+};
+
+/** Reading it to its end in the tests themselves would stop them: somebody else tries, and says what came of it. */
+const IS_ENDLESS =
+  'e() { n=$(timeout 2 head -c 60000000 "$1" | wc -c); timeout 1 head -c 1 "$1" > /dev/null; [ $? = 124 -o "$n" -ge 60000000 ] && echo ENDLESS; }; e';
+
+describeAttacks("endless files", [
+  ...Object.entries(ENDLESS).flatMap(([what, make]) =>
+    Object.entries(READERS).map(([reader, { name, act }]): Attack => {
+      return {
+        name: `stop the server by ${what} as ${reader}`,
+        ...(what === "a list of the process's pages" && reader === "instructions" && { quick: true }),
+        prepare: (ground) => make(ground.inWorkspace(name)),
+        attempt: (_, victim) => act(victim),
+        standIn: (ground) => runPlainly(ground, `${IS_ENDLESS} ${name}`),
+        gained: (ground) => (ground.saw("ENDLESS") ? ["a reader that never came back"] : []),
+      };
+    }),
+  ),
+]);
+
+describeAttacks("a picture", [
+  ...Object.entries(TREASURES).flatMap(([treasure, place]) =>
+    (["its own name", "a link"] as const).map((how): Attack => {
+      let target = "";
+      return {
+        name: `show ${treasure} by ${how}`,
+        on: usuallyOn(treasure),
+        ...(treasure === "the server's environment" && how === "its own name" && { quick: true }),
+        prepare: (ground) => {
+          target = place(ground);
+          symlinkSync(target, ground.inWorkspace("p.png"));
+        },
+        attempt: async (_, victim) => {
+          const prompt = `!call view_image ${JSON.stringify({ path: how === "a link" ? "p.png" : target })}\n!say done`;
+          if (usuallyOn(treasure) === "stdio") return victim.turn(prompt);
+          using alice = await victim.as("alice");
+          return alice.turn(prompt);
+        },
+        standIn: (ground) => readTreasure(ground, target),
+      };
+    }),
+  ),
+]);
+
+describeAttacks("a caller", [
+  ...["model_instructions_file", "experimental_instructions_file", "experimental_compact_prompt_file"].map((key): Attack => {
+    return {
+      name: `read the token file by ${key}, though the operator lets callers name one`,
+      on: "port",
+      mayRefuseToStart: true,
+      victim: { args: ["--allow-config", key] },
+      attempt: async (ground, victim) => {
+        using alice = await victim.as("alice");
+        await alice.turn("!say done", { config: { [key]: path.join(ground.root, "keys/tokens") } });
+        await alice.turn("!say done", { config: { [key]: "/proc/self/environ" } });
+      },
+      standIn: (ground) => readNaively(ground, ground.hold(path.join(ground.root, "keys/tokens"), tokenLines(ground))),
+    };
+  }),
+]);
+
+it("instructions of an honest repository reach the model, also by a link that stays in it", async () => {
+  await using ground = await Ground.open();
+  makeRepository(ground.workspace);
+  ground.write(ground.inWorkspace("docs/rules.md"), "be kind to the tests\n");
+  ground.write(ground.inWorkspace("sub/AGENTS.md"), "be brief in here\n");
+  symlinkSync("docs/rules.md", ground.inWorkspace("AGENTS.md"));
+  await using victim = await Victim.onStdio(ground);
+  expect(textOf(await victim.turn("!say done", { cwd: ground.inWorkspace("sub") }))).toBe("done");
+  const asked = JSON.stringify(victim.model.requests[0]?.body);
+  expect([asked.includes("be kind to the tests"), asked.includes("be brief in here")]).toEqual([true, true]);
+});
