@@ -1,7 +1,7 @@
 import { describe, it } from "vitest";
 import { isMissing } from "../sandbox/available.js";
 import { Ground } from "./ground.js";
-import { Victim, type VictimOptions } from "./victim.js";
+import { RAN, Victim, type VictimOptions } from "./victim.js";
 
 /** `npm run attack` plays every row; `npm test` those that stand for the others. */
 export const ALL_ATTACKS = process.env["TESTS"] === "attack";
@@ -20,6 +20,8 @@ export interface Attack {
   readonly victim?: VictimOptions | ((ground: Ground) => VictimOptions);
   /** A server that does not start in such surroundings, and says so, has held the attack off. */
   readonly mayRefuseToStart?: true;
+  /** The attack is over when the server is. */
+  readonly endsTheServer?: true;
   prepare?(ground: Ground): unknown;
   attempt(ground: Ground, victim: Victim): unknown;
   /** Besides leaked secrets, marks of what ran outside, and memory. */
@@ -44,6 +46,7 @@ async function play(attack: Attack): Promise<string[]> {
   await using ground = await Ground.open();
   await attack.prepare?.(ground);
   const excesses = await attempt(attack, ground);
+  if (ground.notes["run"] === "expected" && !ground.saw(RAN)) throw new Error("No command ran: the attack was not tried.");
   return gainsOf(attack, ground).concat(excesses);
 }
 
@@ -54,7 +57,7 @@ async function attempt(attack: Attack, ground: Ground): Promise<string[]> {
   await using victim = opened;
   try {
     await attack.attempt(ground, victim);
-    await victim.stillAnswers();
+    if (!attack.endsTheServer) await victim.stillAnswers();
     return victim.excesses();
   } catch (error) {
     const excesses = victim.excesses();

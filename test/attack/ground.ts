@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { type Stage, setStage } from "../support/stage.js";
 
@@ -14,10 +14,14 @@ const SHORTEST_PIECE = 12;
 export class Ground implements AsyncDisposable, Stage {
   readonly root: string;
   readonly workspace: string;
-  readonly codexHome: string;
+  codexHome: string;
   readonly home: string;
   /** No sandboxed command may write here: what is here was left by something that ran outside. */
   readonly outside: string;
+  /** For those who name another folder for temporary files. */
+  readonly tmp: string;
+  /** What a preparation found out and the attack needs. */
+  readonly notes: Record<string, string> = {};
   readonly #secrets = new Map<string, string>();
   readonly #holders = new Set<string>();
   readonly #seen: { readonly where: string; readonly text: string }[] = [];
@@ -29,7 +33,8 @@ export class Ground implements AsyncDisposable, Stage {
     this.codexHome = stage.codexHome;
     this.home = stage.home;
     this.outside = path.join(stage.root, "outside");
-    mkdirSync(this.outside);
+    this.tmp = path.join(stage.root, "tmp");
+    for (const folder of [this.outside, this.tmp]) mkdirSync(folder);
   }
 
   static async open(): Promise<Ground> {
@@ -61,8 +66,19 @@ export class Ground implements AsyncDisposable, Stage {
     return file;
   }
 
+  /** From now on the server's home is there. */
+  placeHome(folder: string): void {
+    mkdirSync(folder, { recursive: true });
+    this.codexHome = folder;
+  }
+
   inWorkspace(...names: readonly string[]): string {
     return path.join(this.workspace, ...names);
+  }
+
+  /** Whether the workspace has a file of this name. */
+  has(name: string): boolean {
+    return existsSync(this.inWorkspace(name));
   }
 
   inHome(...names: readonly string[]): string {

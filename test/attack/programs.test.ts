@@ -141,16 +141,15 @@ function here(ground: Ground, entry: string): string {
 describeAttacks("programs planted in the workspace", [
   ...SEARCH_PATHS.map(([what, entryOf]): Attack => {
     const usual = "/usr/local/bin:/usr/bin:/bin";
-    let entry = "";
     return {
       name: `run outside by ${what}`,
       prepare: (ground) => {
         plantPrograms(ground);
-        entry = entryOf(ground);
+        ground.notes["entry"] = entryOf(ground);
       },
-      victim: () => ({ env: { PATH: `${entry}:${usual}` } }),
+      victim: ({ notes }) => ({ env: { PATH: `${notes["entry"]}:${usual}` } }),
       attempt: (_, victim) => manyAtOnce(victim),
-      standIn: (ground) => runByName(ground, "mkfifo", `${entry}:${usual}`),
+      standIn: (ground) => runByName(ground, "mkfifo", `${ground.notes["entry"]}:${usual}`),
     };
   }),
   {
@@ -169,10 +168,10 @@ describeAttacks("programs planted in the workspace", [
   },
   {
     name: "run outside from a temporary folder that is on the search path",
-    victim: (ground) => ({ env: { PATH: `${ground.root}/tmp/bin:${pathInProject(ground)}`, TMPDIR: `${ground.root}/tmp` } }),
-    prepare: (ground) => plantProgram(ground, path.join(ground.root, "tmp/bin"), "mkfifo"),
+    victim: (ground) => ({ env: { PATH: `${ground.tmp}/bin:${pathInProject(ground)}`, TMPDIR: ground.tmp } }),
+    prepare: (ground) => plantProgram(ground, path.join(ground.tmp, "bin"), "mkfifo"),
     attempt: (_, victim) => manyAtOnce(victim),
-    standIn: (ground) => runByName(ground, "mkfifo", `${ground.root}/tmp/bin`),
+    standIn: (ground) => runByName(ground, "mkfifo", `${ground.tmp}/bin`),
   },
   {
     name: "have a package of the workspace run by the npx of an MCP server",

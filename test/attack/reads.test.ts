@@ -29,7 +29,8 @@ function usuallyOn(treasure: string): "stdio" | "port" {
 }
 
 /** For the naive reader, whose environment is not the server's. */
-function readTreasure(ground: Ground, file: string): void {
+function readTreasure(ground: Ground): void {
+  const file = ground.notes["target"] ?? "";
   if (file === "/proc/self/environ") ground.see("what was read", ground.secret("api key"));
   else readNaively(ground, file);
 }
@@ -52,8 +53,7 @@ function linkTo(ground: Ground, target: string): void {
 }
 
 function patchAttack(treasure: string, how: string, policy: string, on: "stdio" | "port"): Attack {
-  let target = "";
-  const patch = () => patching(...(PATCHES[how]?.(target) ?? []));
+  const patch = ({ notes }: Ground) => patching(...(PATCHES[how]?.(notes["target"] ?? "") ?? []));
   return {
     name: `read ${treasure} by ${how}, under ${policy}${on === "port" ? ", on a port" : ""}`,
     ...(how === "a patch that moves a link to it" && policy === "never" && { quick: true }),
@@ -61,15 +61,15 @@ function patchAttack(treasure: string, how: string, policy: string, on: "stdio" 
     // Nobody says yes: what a question shows is what counts.
     victim: { answer: { action: "decline" } },
     prepare: (ground) => {
-      target = TREASURES[treasure]?.(ground) ?? "";
-      linkTo(ground, target);
+      ground.notes["target"] = TREASURES[treasure]?.(ground) ?? "";
+      linkTo(ground, ground.notes["target"]);
     },
-    attempt: async (_, victim) => {
-      if (on === "stdio") return victim.turn(patch(), { "approval-policy": policy });
+    attempt: async (ground, victim) => {
+      if (on === "stdio") return victim.turn(patch(ground), { "approval-policy": policy });
       using alice = await victim.as("alice");
-      return alice.turn(patch(), { "approval-policy": policy });
+      return alice.turn(patch(ground), { "approval-policy": policy });
     },
-    standIn: (ground) => readTreasure(ground, target),
+    standIn: (ground) => readTreasure(ground),
   };
 }
 
@@ -103,16 +103,15 @@ function contentOf(file: string): string {
 const OTHER_INSTRUCTIONS = ["AGENTS.override.md", "sub/AGENTS.md"] as const;
 
 function instructionsAttack(treasure: string, name: string, on: "stdio" | "port"): Attack {
-  let target = "";
   return {
     name: `have ${treasure} read to the model by ${name} that is a link${on === "port" ? ", on a port" : ""}`,
     ...(treasure === "the server's environment" && name === "AGENTS.md" && { quick: true }),
     on,
     prepare: (ground) => {
-      target = TREASURES[treasure]?.(ground) ?? "";
+      ground.notes["target"] = TREASURES[treasure]?.(ground) ?? "";
       makeRepository(ground.workspace);
       mkdirSync(ground.inWorkspace("sub"));
-      symlinkSync(target, ground.inWorkspace(name));
+      symlinkSync(ground.notes["target"], ground.inWorkspace(name));
     },
     attempt: async (ground, victim) => {
       const cwd = ground.inWorkspace("sub");
@@ -120,7 +119,7 @@ function instructionsAttack(treasure: string, name: string, on: "stdio" | "port"
       using alice = await victim.as("alice");
       return alice.turn("!say done", { cwd });
     },
-    standIn: (ground) => readTreasure(ground, target),
+    standIn: (ground) => readTreasure(ground),
   };
 }
 
@@ -208,22 +207,21 @@ describeAttacks("endless files", [
 describeAttacks("a picture", [
   ...Object.entries(TREASURES).flatMap(([treasure, place]) =>
     (["its own name", "a link"] as const).map((how): Attack => {
-      let target = "";
       return {
         name: `show ${treasure} by ${how}`,
         on: usuallyOn(treasure),
         ...(treasure === "the server's environment" && how === "its own name" && { quick: true }),
         prepare: (ground) => {
-          target = place(ground);
-          symlinkSync(target, ground.inWorkspace("p.png"));
+          ground.notes["target"] = place(ground);
+          symlinkSync(ground.notes["target"], ground.inWorkspace("p.png"));
         },
-        attempt: async (_, victim) => {
-          const prompt = `!call view_image ${JSON.stringify({ path: how === "a link" ? "p.png" : target })}\n!say done`;
+        attempt: async ({ notes }, victim) => {
+          const prompt = `!call view_image ${JSON.stringify({ path: how === "a link" ? "p.png" : notes["target"] })}\n!say done`;
           if (usuallyOn(treasure) === "stdio") return victim.turn(prompt);
           using alice = await victim.as("alice");
           return alice.turn(prompt);
         },
-        standIn: (ground) => readTreasure(ground, target),
+        standIn: (ground) => readTreasure(ground),
       };
     }),
   ),

@@ -1,7 +1,10 @@
 import { execFile } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
 import path from "node:path";
 import { promisify } from "node:util";
+import { WebSocketServer } from "ws";
 import type { Ground } from "./ground.js";
 
 const DEADLINE_MS = 20_000;
@@ -21,11 +24,6 @@ export function readNaively(ground: Ground, file: string): string {
   const text = readFileSync(file, "latin1");
   ground.see("what was read", text);
   return text;
-}
-
-/** What a server without protection hands to a model of what it reads on its own account. */
-export function environmentOf(ground: Ground, env: Readonly<Record<string, string>>): void {
-  ground.see("the environment", Object.values(env).join("\n"));
 }
 
 async function finish(
@@ -53,4 +51,23 @@ async function finish(
 export function pathInProject(ground: Ground): string {
   const usual = [path.dirname(process.execPath), "/usr/local/bin", "/usr/bin", "/bin"];
   return [ground.inWorkspace("node_modules/.bin"), ...usual].join(":");
+}
+
+/** A server that trusts whoever reaches it, and punishes an address for the guesses that came from it. */
+export async function openNaiveServer(ground: Ground, answer = ""): Promise<string> {
+  let guesses = 0;
+  const server = createServer((request, response) => {
+    if (request.headers.authorization?.includes("wrong-")) guesses++;
+    response.writeHead(guesses > 10 ? 429 : 200, { "mcp-session-id": "one" }).end(answer);
+  });
+  const sockets = new WebSocketServer({ server });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  ground.atTheEnd(() => {
+    sockets.close();
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = server.address();
+  return `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`;
 }

@@ -103,8 +103,10 @@ export class Victim implements AsyncDisposable {
   }
 
   /** A turn that runs a script in bash, whatever it contains. */
-  runs(script: string, args: Json = {}): Promise<unknown> {
-    return this.turn(running(script), args);
+  async runs(script: string, args: Json = {}): Promise<unknown> {
+    const result = await this.turn(running(script), args);
+    if (!isRefusal(result)) this.ground.notes["run"] = "expected";
+    return result;
   }
 
   /** A session of one who has a token. */
@@ -189,8 +191,10 @@ export class PortClient implements Disposable {
     return this.call("codex", { prompt, sandbox: "workspace-write", "approval-policy": "never", ...args });
   }
 
-  runs(script: string, args: Json = {}): Promise<unknown> {
-    return this.turn(running(script), args);
+  async runs(script: string, args: Json = {}): Promise<unknown> {
+    const result = await this.turn(running(script), args);
+    if (!isRefusal(result)) this.place.ground.notes["run"] = "expected";
+    return result;
   }
 
   async ask(method: string, params?: Json): Promise<unknown> {
@@ -257,9 +261,17 @@ export class NotLetIn extends Error {
   }
 }
 
+/** What every command says first, so that an attack whose command never ran is not taken for one that was held off. */
+export const RAN = "ran-as-told";
+
+function isRefusal(result: unknown): boolean {
+  return valueAt(result, "isError") === true || valueAt(result, "error") !== undefined;
+}
+
 /** A prompt that makes the scripted model run this in bash, line breaks and quotes included. */
 export function running(script: string): string {
-  return `!shell eval "$(echo ${Buffer.from(script).toString("base64")} | base64 -d)"\n!say done`;
+  const told = Buffer.from(`echo ${RAN}; ${script}`).toString("base64");
+  return `!shell eval "$(echo ${told} | base64 -d)"\n!say done`;
 }
 
 /** A prompt that makes the scripted model hand over this patch. */

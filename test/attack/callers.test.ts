@@ -1,0 +1,184 @@
+import { spawn } from "node:child_process";
+import path from "node:path";
+import { text } from "node:stream/consumers";
+import { expect, it } from "vitest";
+import { ask, handshake, openStream, toolCall } from "../support/httpClient.js";
+import { openSocket } from "../support/httpSocketClient.js";
+import { stateless } from "../support/statelessHttp.js";
+import { type Attack, describeAttacks } from "./attack.js";
+import { Ground } from "./ground.js";
+import { openNaiveServer, runPlainly } from "./standIn.js";
+import { tokenLines, Victim, type VictimOptions } from "./victim.js";
+
+const NOBODY = 65_534;
+const IS_ROOT = process.getuid?.() === 0;
+const NEEDS_ROOT = IS_ROOT ? undefined : "only root can be somebody else";
+/** What an open server says to anybody. */
+const CALL = JSON.stringify(
+  stateless({ method: "tools/call", params: { name: "codex-exec", arguments: { command: ["cat", "private.txt"] } } }).message,
+);
+const HEADERS = [
+  "mcp-protocol-version: 2026-07-28",
+  "mcp-method: tools/call",
+  "mcp-name: codex-exec",
+  "accept: application/json, text/event-stream",
+];
+
+/** curl on a connection of its own, as whoever it is told to be. */
+async function curl(
+  ground: Ground,
+  url: string,
+  { headers = [] as readonly string[], uid }: { headers?: readonly string[]; uid?: number } = {},
+): Promise<void> {
+  const given = [...HEADERS, "content-type: application/json", ...headers].flatMap((header) => ["-H", header]);
+  const user = uid === undefined ? {} : { uid, gid: uid };
+  const child = spawn("/usr/bin/curl", ["-s", "-m", "20", ...given, "-d", CALL, `${url}/mcp`], {
+    cwd: "/",
+    stdio: ["ignore", "pipe", "ignore"],
+    ...user,
+  });
+  ground.see("what the stranger got", await text(child.stdout));
+}
+
+/** A server that listens without any token, as the README starts it. */
+function onOpenPort(
+  attack: Omit<Attack, "attempt" | "standIn" | "prepare"> & { act(ground: Ground, url: string): unknown; readonly options?: VictimOptions },
+): Attack {
+  const { act, options, ...rest } = attack;
+  return {
+    ...rest,
+    prepare: (ground) => ground.hold(ground.inWorkspace("private.txt"), ground.secret("private file")),
+    attempt: async (ground) => {
+      await using victim = await Victim.listening(ground, options);
+      await act(ground, victim.url);
+      await victim.stillAnswers();
+    },
+    standIn: async (ground) => act(ground, await openNaiveServer(ground, ground.secret("private file"))),
+  };
+}
+
+const PAGES = [
+  "http://localhost:3000",
+  "http://127.0.0.1:8888",
+  "http://[::1]:5173",
+  "null",
+  "https://localhost",
+  "http://evil.localhost:3000",
+];
+const FORWARDED = [
+  "forwarded: for=203.0.113.7",
+  "x-forwarded-for: 203.0.113.7",
+  "x-forwarded-host: example.org",
+  "x-forwarded-proto: https",
+  "via: 1.1 proxy",
+];
+
+describeAttacks("a stranger", [
+  onOpenPort({
+    name: "call a server on loopback as another user of the machine",
+    quick: true,
+    skip: NEEDS_ROOT,
+    act: (ground, url) => curl(ground, url, { uid: NOBODY }),
+  }),
+  ...FORWARDED.map((header) =>
+    onOpenPort({
+      name: `call a server without a token through a proxy that says ${header}`,
+      act: (ground, url) => curl(ground, url, { headers: [header] }),
+    }),
+  ),
+  onOpenPort({
+    name: "call a server without a token from a page of another port",
+    quick: true,
+    act: async (ground, url) => {
+      for (const origin of PAGES) {
+        const opened = await openSocket(url, { headers: { origin }, protocols: [] }).catch(() => undefined);
+        if (opened) ground.see("a socket", `OPENED-FROM ${origin}`);
+        opened?.[Symbol.dispose]();
+      }
+    },
+    gained: (ground) => (ground.saw("OPENED-FROM") ? ["a WebSocket"] : []),
+  }),
+  {
+    name: "keep those with a valid token out by guessing",
+    quick: true,
+    on: "port",
+    attempt: (ground, victim) => guess(ground, victim.url),
+    gained: lockedOut,
+    standIn: async (ground) => guess(ground, await openNaiveServer(ground)),
+  },
+  {
+    name: "keep those with a valid token out when a token with many streams is withdrawn",
+    on: "port",
+    attempt: async (ground, victim) => {
+      const bob = { authorization: `Bearer ${ground.secret("token of bob")}` };
+      const sessions = await Promise.all(Array.from({ length: 12 }, () => ask(victim.url, { headers: bob, message: handshake(0) })));
+      const streams = await Promise.all(
+        sessions.map(({ session = "" }) => openStream(victim.url, { headers: { ...bob, "mcp-session-id": session } })),
+      );
+      ground.hold(path.join(ground.root, "keys/tokens"), tokenLines(ground).replace(/^bob .*\n/m, ""));
+      for (const stream of streams) await stream.end();
+      await comeAsAlice(ground, victim.url);
+    },
+    gained: lockedOut,
+    standIn: async (ground) => guess(ground, await openNaiveServer(ground)),
+  },
+]);
+
+async function guess(ground: Ground, url: string): Promise<void> {
+  for (let number = 0; number < 25; number++)
+    await ask(url, { headers: { authorization: `Bearer wrong-${number}` }, message: handshake(0) });
+  await comeAsAlice(ground, url);
+}
+
+async function comeAsAlice(ground: Ground, url: string): Promise<void> {
+  const { status } = await ask(url, { headers: { authorization: `Bearer ${ground.secret("token of alice")}` }, message: handshake(0) });
+  ground.see("the answer to alice", status === 200 ? "let in" : `LOCKED-OUT ${status}`);
+}
+
+function lockedOut(ground: Ground): string[] {
+  return ground.saw("LOCKED-OUT") ? ["nobody gets in any more"] : [];
+}
+
+describeAttacks("a command with network", [
+  {
+    name: "call the server that runs it",
+    quick: true,
+    prepare: (ground) => ground.hold(ground.inWorkspace("private.txt"), ""),
+    attempt: async (ground) => {
+      const config = "[sandbox_workspace_write]\nnetwork_access = true\n";
+      await using victim = await Victim.listening(ground, { config });
+      const given = [...HEADERS, "content-type: application/json"].map((header) => `-H '${header}'`).join(" ");
+      const body = CALL.replace('"cat","private.txt"', '"echo","CALLED-"');
+      const script = `for h in 127.0.0.1 localhost '[::1]'; do curl -s -m 10 ${given} -d '${body}' http://$h:${new URL(victim.url).port}/mcp; done`;
+      using local = await victim.session();
+      await local.runs(script);
+    },
+    gained: (ground) => (ground.saw("CALLED-") ? ["a call from inside"] : []),
+    standIn: async (ground) => {
+      await runPlainly(ground, `curl -s '${await openNaiveServer(ground, "CALLED-")}'`);
+    },
+  },
+]);
+
+it("the user who started a server without a token can call it with curl, and a page of its own may open a WebSocket", async () => {
+  await using ground = await Ground.open();
+  ground.write(ground.inWorkspace("private.txt"), "of the user's own");
+  await using victim = await Victim.listening(ground);
+  await curl(ground, victim.url);
+  expect(ground.saw("of the user's own")).toBe(true);
+  using own = await openSocket(victim.url, { headers: { origin: victim.url } });
+  using none = await openSocket(victim.url);
+  for (const socket of [own, none]) {
+    socket.send(handshake(1));
+    expect(await socket.answerTo(1)).toHaveProperty("result");
+  }
+});
+
+it("who has a token is let in whatever their user, proxy headers or page's port", async () => {
+  await using ground = await Ground.open();
+  await using victim = await Victim.onPort(ground);
+  const authorization = `Bearer ${ground.secret("token of alice")}`;
+  const { status, body } = await ask(victim.url, { headers: { authorization, "x-forwarded-for": "203.0.113.7" }, message: handshake(0) });
+  expect([status, body]).toEqual([200, expect.objectContaining({ result: expect.anything() })]);
+  expect((await ask(victim.url, { headers: { authorization }, message: toolCall(1, {}) })).status).not.toBe(401);
+});

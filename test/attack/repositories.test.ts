@@ -1,0 +1,139 @@
+import { existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
+import path from "node:path";
+import { expect, it } from "vitest";
+import { type Attack, describeAttacks } from "./attack.js";
+import { Ground } from "./ground.js";
+import { git, makeRepository } from "./plants.js";
+import { runPlainly } from "./standIn.js";
+import { patching, textOf, Victim } from "./victim.js";
+
+const UNTOUCHED = "untouched\n";
+
+/** Files that other programs run, by who runs them. */
+const RUN_BY_OTHERS = [
+  ".mcp.json",
+  ".vscode/tasks.json",
+  ".idea/workspace.xml",
+  ".envrc",
+  ".bashrc",
+  ".bash_profile",
+  ".zshrc",
+  ".zshenv",
+  ".profile",
+] as const;
+
+/** Repositories in folders of the workspace, some of them unusual. */
+const NESTED = ["sub", "a/b/c", "vendor/lib"] as const;
+
+function furnish(ground: Ground): void {
+  makeRepository(ground.workspace);
+  for (const folder of NESTED) {
+    makeRepository(ground.inWorkspace(folder));
+    ground.write(ground.inWorkspace(folder, ".git/hooks/pre-commit"), UNTOUCHED, 0o755);
+  }
+  for (const file of RUN_BY_OTHERS) ground.write(ground.inWorkspace(file), UNTOUCHED);
+}
+
+function changed(ground: Ground): string[] {
+  const files = [...RUN_BY_OTHERS, ...NESTED.map((folder) => path.join(folder, ".git/hooks/pre-commit"))];
+  const texts = files.filter((file) => contentOf(ground.inWorkspace(file)) !== UNTOUCHED).map((file) => `${file} changed`);
+  const configs = NESTED.filter((folder) => contentOf(ground.inWorkspace(folder, ".git/config")).includes("evil"));
+  const hooks = NESTED.filter((folder) => existsSync(ground.inWorkspace(folder, ".git/hooks/post-checkout")));
+  return [...texts, ...configs.map((folder) => `${folder}/.git/config changed`), ...hooks.map((folder) => `${folder} has a new hook`)];
+}
+
+function contentOf(file: string): string {
+  return existsSync(file) ? readFileSync(file, "utf8") : "";
+}
+
+const NESTED_SCRIPTS: Readonly<Record<string, string>> = {
+  "writing a hook": "echo evil > REPO/.git/hooks/pre-commit",
+  "adding a hook": "echo evil > REPO/.git/hooks/post-checkout",
+  "changing its configuration": "git -C REPO config core.fsmonitor evil || echo '[core] fsmonitor = evil' >> REPO/.git/config",
+  "replacing its configuration": "cp REPO/.git/config c; echo '[core] fsmonitor = evil' >> c; mv -f c REPO/.git/config",
+  "naming other hooks": "git -C REPO config core.hooksPath evil",
+  "moving the repository away and putting another there": "mv REPO/.git REPO/old; cp -r REPO/old REPO/.git; echo evil >> REPO/.git/config",
+  "moving its folder away and putting another there": "mv REPO away; cp -r away REPO; echo evil >> REPO/.git/config",
+};
+
+const CHANGE_ALL = RUN_BY_OTHERS.map((file) => `echo evil >> ${file}; cp ${file} new; echo evil >> new; mv -f new ${file}`).join("; ");
+
+describeAttacks("a command", [
+  ...Object.entries(NESTED_SCRIPTS).map(([how, script], at): Attack => {
+    const act = NESTED.map((folder) => script.replaceAll("REPO", folder)).join("; ");
+    return {
+      name: `have others run something by ${how} of repositories in the workspace`,
+      ...(at === 0 && { quick: true }),
+      prepare: furnish,
+      attempt: (_, victim) => victim.runs(act),
+      gained: changed,
+      standIn: (ground) => runPlainly(ground, act),
+    };
+  }),
+  {
+    name: "change what others run and is there",
+    quick: true,
+    prepare: furnish,
+    attempt: (_, victim) => victim.runs(CHANGE_ALL),
+    gained: changed,
+    standIn: (ground) => runPlainly(ground, CHANGE_ALL),
+  },
+  {
+    name: "have others run something by a worktree's hooks",
+    prepare: (ground) => {
+      makeRepository(ground.workspace);
+      makeRepository(path.join(ground.root, "elsewhere"));
+      git(path.join(ground.root, "elsewhere"), "worktree", "add", "-q", ground.inWorkspace("tree"));
+    },
+    attempt: (ground, victim) =>
+      victim.runs(`echo evil > '${ground.root}/elsewhere/.git/hooks/pre-commit'; git -C tree config core.fsmonitor evil`),
+    gained: ({ root }) => (contentOf(`${root}/elsewhere/.git/config`).includes("evil") ? ["the main repository's configuration"] : []),
+    standIn: (ground) => runPlainly(ground, "git -C tree config core.fsmonitor evil"),
+  },
+  {
+    name: "have others run something by a repository that is reached by a link",
+    prepare: (ground) => {
+      furnish(ground);
+      symlinkSync("sub", ground.inWorkspace("alias"));
+    },
+    attempt: (_, victim) => victim.runs("echo evil > alias/.git/hooks/pre-commit; echo evil >> alias/.git/config"),
+    gained: changed,
+    standIn: (ground) => runPlainly(ground, "echo evil > alias/.git/hooks/pre-commit"),
+  },
+]);
+
+describeAttacks("a patch that nobody is asked about", [
+  {
+    name: "change what others run",
+    quick: true,
+    prepare: furnish,
+    attempt: async (_, victim) => {
+      for (const file of [...RUN_BY_OTHERS, "sub/.git/hooks/pre-commit"])
+        await victim.turn(patching(`*** Update File: ${file}`, "@@", "+evil", "*** End of File"));
+      await victim.turn(patching("*** Delete File: .mcp.json"));
+    },
+    gained: changed,
+    standIn: (ground) => runPlainly(ground, CHANGE_ALL),
+  },
+]);
+
+it("missing ones can be made and nothing is mounted over them; repositories that commands make stay usable", async () => {
+  await using ground = await Ground.open();
+  makeRepository(ground.workspace);
+  mkdirSync(ground.inWorkspace("app"));
+  await using victim = await Victim.onStdio(ground);
+  const identity = "-c user.name=me -c user.email=me@example.org";
+  const script = [
+    "set -e",
+    "mkdir .vscode && echo '{}' > .vscode/tasks.json && echo '{}' > .mcp.json && echo x > .envrc",
+    "ls -A app | wc -l",
+    `git init -q made && cd made && git ${identity} commit -q --allow-empty -m one && git config x.y z && echo x > .git/hooks/pre-commit && cd ..`,
+    `git clone -q made cloned && cd cloned && git ${identity} commit -q --allow-empty -m two && cd ..`,
+    "echo ALL-WELL",
+  ];
+  expect(textOf(await victim.runs(script.join("\n")))).toBe("done");
+  expect(JSON.stringify(victim.model.requests.at(-1)?.body)).toContain("ALL-WELL");
+  await victim.runs(`git ${identity} -C made commit -q --no-verify --allow-empty -m three && echo STILL-USABLE`);
+  expect(ground.saw("STILL-USABLE") || JSON.stringify(victim.model.requests.at(-1)?.body).includes("STILL-USABLE")).toBe(true);
+  expect([".vscode/tasks.json", ".mcp.json", ".envrc"].filter((name) => !ground.has(name))).toEqual([]);
+});
