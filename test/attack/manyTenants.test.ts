@@ -1,0 +1,246 @@
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { isMissing } from "../sandbox/available.js";
+import { ask, type EventStream, handshake, openStream, rpc, toolCall } from "../support/httpClient.js";
+import { openSocket, type SocketClient } from "../support/httpSocketClient.js";
+import { SeededRandom } from "../support/patch/random.js";
+import { valueAt } from "../support/scenario.js";
+import { codexCall, stateless } from "../support/statelessHttp.js";
+import { ALL_ATTACKS } from "./attack.js";
+import { Ground } from "./ground.js";
+import { type Attempt, type Estate, inventAttempts, TASK_CAPABILITIES } from "./tenantAttempts.js";
+import { Victim } from "./victim.js";
+
+type Headers = Readonly<Record<string, string>>;
+
+const SEED = 20_261_115;
+const ATTEMPTS = ALL_ATTACKS ? 200 : 60;
+const AT_ONCE = 4;
+const SCENE_MS = 180_000;
+const ASKING = { "approval-policy": "untrusted", sandbox: "workspace-write" };
+const APPROVED = { action: "accept", decision: "approved", content: { decision: "approved" } };
+
+/** One of the callers who mind their own business, and what they have. */
+interface Owner {
+  readonly headers: Headers;
+  readonly estate: Estate;
+  readonly stream: EventStream;
+  readonly pending: Promise<unknown>;
+}
+
+async function settleIn(ground: Ground, url: string, who: "bob" | "root"): Promise<Owner> {
+  const authorization = `Bearer ${ground.secret(`token of ${who}`)}`;
+  const capabilities = { elicitation: {} };
+  const { session = "" } = await ask(url, { headers: { authorization }, message: handshake(0, { capabilities }) });
+  const headers = { authorization, "mcp-session-id": session };
+  const stream = await openStream(url, { headers });
+  const secret = (what: string) => ground.secret(`${what} of ${who}`);
+  const call = async (id: string, args: object, tool = "codex") =>
+    (await ask(url, { headers, message: toolCall(id, { ...args }, tool) })).body;
+  const threadOf = (body: unknown) => String(valueAt(body, "result.structuredContent.threadId"));
+  const idle = threadOf(await call("idle", { prompt: `!say ${secret("idle thread")}` }));
+  const archived = threadOf(await call("archived", { prompt: `!say ${secret("archived thread")}` }));
+  await call("archiving", { action: "archive", threadId: archived }, "codex-threads");
+  const running = call("running", { prompt: `${secret("running turn")}\n!hang` });
+  const threadOfCall = async (id: string) => {
+    const begun = await stream.message(
+      `thread of ${id}`,
+      (message) => valueAt(message, "params._meta.requestId") === id && valueAt(message, "params.msg.type") === "session_configured",
+    );
+    return String(valueAt(begun, "params.msg.session_id"));
+  };
+  const runningThread = await threadOfCall("running");
+  const asking = call("asking", { prompt: `!shell echo ${secret("question")} > made-by-${who}.txt\n!say done`, ...ASKING });
+  const askingThread = await threadOfCall("asking");
+  const question = await stream.question();
+  const waiting = await ask(url, codexCall({ prompt: "!shell touch stateless.txt\n!say done", ...ASKING }, { headers: { authorization } }));
+  const task = await ask(
+    url,
+    codexCall({ prompt: `${secret("task")}\n!hang` }, { headers: { authorization }, capabilities: TASK_CAPABILITIES }),
+  );
+  const estate: Estate = {
+    who,
+    token: ground.secret(`token of ${who}`),
+    session,
+    lastEventId: stream.lastEventId,
+    threads: { idle, archived, running: runningThread, asking: askingThread },
+    calls: { running: "running", asking: "asking" },
+    questionId: question["id"],
+    requestState: String(valueAt(waiting.body, "result.requestState")),
+    taskId: String(valueAt(task.body, "result.taskId")),
+  };
+  const pending = Promise.all([running, asking]);
+  return { headers, estate, stream, pending };
+}
+
+/** The one who wants to have it all. */
+class Attacker implements Disposable {
+  readonly #answers: string[] = [];
+  #lastId = 1_000;
+
+  private constructor(
+    private readonly url: string,
+    private readonly authorization: Headers,
+    private readonly session: Headers,
+    private readonly socket: SocketClient,
+    private readonly stream: EventStream,
+  ) {}
+
+  static async arrive(ground: Ground, url: string): Promise<Attacker> {
+    const authorization = { authorization: `Bearer ${ground.secret("token of alice")}` };
+    const { session = "" } = await ask(url, { headers: authorization, message: handshake(0, { capabilities: { elicitation: {} } }) });
+    const own = { ...authorization, "mcp-session-id": session };
+    const socket = await openSocket(url, { headers: authorization });
+    socket.send(handshake(0));
+    await socket.answerTo(0);
+    return new Attacker(url, authorization, own, socket, await openStream(url, { headers: own }));
+  }
+
+  /** Everything that ever reached it. */
+  get loot(): string {
+    return [...this.#answers, JSON.stringify(this.socket.messages), JSON.stringify(this.stream.messages)].join("\n");
+  }
+
+  /** Fails when there is no answer. */
+  async try(attempt: Attempt): Promise<void> {
+    this.#answers.push(`${attempt.name} -> ${JSON.stringify(await this.#send(attempt))}`);
+  }
+
+  async #send(attempt: Attempt): Promise<unknown> {
+    const id = ++this.#lastId;
+    switch (attempt.by) {
+      case "session":
+        return (await ask(this.url, { headers: this.session, message: rpc(id, attempt.method, attempt.params) })).body;
+      case "stateless":
+        return (await ask(this.url, this.#stateless(attempt, id))).body;
+      case "websocket":
+        this.socket.send(rpc(id, attempt.method, attempt.params));
+        return this.socket.answerTo(id);
+      case "notice":
+        this.socket.send(attempt.message);
+        return (await ask(this.url, { headers: this.session, message: attempt.message })).body;
+      case "http":
+        return this.#bare(attempt);
+      case "upgrade":
+        return this.#upgrade(attempt);
+    }
+  }
+
+  #stateless({ method, params }: { readonly method: string; readonly params: object }, id: number) {
+    const question = stateless({ method, params: { ...params }, id, headers: this.authorization, capabilities: TASK_CAPABILITIES });
+    return { ...question, headers: { ...question.headers, accept: "application/json" } };
+  }
+
+  async #bare({ question, own }: Extract<Attempt, { by: "http" }>): Promise<unknown> {
+    const headers = { ...(own ? this.authorization : {}), ...question.headers };
+    if (headers["accept"] !== "text/event-stream") return (await ask(this.url, { ...question, headers })).body;
+    try {
+      using stream = await openStream(this.url, { ...question, headers });
+      // Whatever would be replayed comes before the answer to what is asked after it.
+      await ask(this.url, { headers: this.session, message: rpc(++this.#lastId, "ping") });
+      return stream.messages;
+    } catch (error) {
+      return String(error);
+    }
+  }
+
+  async #upgrade({ headers, path: at }: Extract<Attempt, { by: "upgrade" }>): Promise<unknown> {
+    try {
+      using socket = await openSocket(this.url, { headers: { ...this.authorization, ...headers }, ...(at && { path: at }) });
+      socket.send(handshake(1));
+      await socket.answerTo(1);
+      return socket.messages;
+    } catch (error) {
+      return String(error);
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.socket[Symbol.dispose]();
+    this.stream.breakOff();
+  }
+}
+
+/** The rollouts of these threads. */
+function rollouts({ codexHome }: Ground, threads: readonly string[]): string {
+  const hash = createHash("sha256");
+  const files = readdirSync(codexHome, { recursive: true, encoding: "utf8" }).sort();
+  for (const file of files.filter((name) => threads.some((id) => name.endsWith(`${id}.jsonl`))))
+    hash.update(`${file}\0`).update(readFileSync(path.join(codexHome, file)));
+  return hash.digest("hex");
+}
+
+/** Every thing an owner can do with what is theirs, done: what fails was taken from them. */
+async function useEverything(url: string, { headers, estate, stream, pending }: Owner): Promise<Record<string, boolean>> {
+  const { threads, questionId, requestState, taskId } = estate;
+  const { authorization = "" } = headers;
+  let last = 0;
+  const call = async (tool: string, args: object) =>
+    valueAt((await ask(url, { headers, message: toolCall(`own-${++last}`, { ...args }, tool) })).body, "result");
+  const worked = async (tool: string, args: object) => valueAt(await call(tool, args), "isError") !== true;
+  const ofTask = async (method: string, params: object = {}) =>
+    (await ask(url, stateless({ method, params: { taskId, ...params }, headers: { authorization }, capabilities: TASK_CAPABILITIES })))
+      .body;
+  const done: Record<string, boolean> = {};
+  done["list"] = JSON.stringify(await call("codex-threads", { action: "list", limit: 100 })).includes(threads.idle);
+  done["archived list"] = JSON.stringify(await call("codex-threads", { action: "list", archived: true })).includes(threads.archived);
+  done["reply"] = await worked("codex-reply", { threadId: threads.idle, prompt: "!say still mine" });
+  done["fork"] = await worked("codex-threads", { action: "fork", threadId: threads.idle });
+  done["summary"] = await worked("codex-compact", { threadId: threads.idle });
+  done["unarchive"] = await worked("codex-threads", { action: "unarchive", threadId: threads.archived });
+  done["steer"] = await worked("codex-steer", { threadId: threads.running, prompt: "!say steered" });
+  done["task"] = valueAt(await ofTask("tasks/get"), "result.status") === "working";
+  await ofTask("tasks/cancel");
+  done["task's end"] = valueAt(await ofTask("tasks/get"), "result.status") !== "working";
+  const waiting = codexCall(
+    { prompt: "!shell touch stateless.txt\n!say done", ...ASKING },
+    { headers: { authorization }, params: { requestState, inputResponses: { "approval-1": APPROVED } } },
+  );
+  done["waiting turn"] = valueAt((await ask(url, waiting)).body, "result.structuredContent.content") === "done";
+  using again = await openStream(url, { headers: { ...headers, "last-event-id": "0" } }).catch(() => stream);
+  done["stream"] = again.session === estate.session || again === stream;
+  await ask(url, { headers, message: { jsonrpc: "2.0", id: questionId, result: APPROVED } });
+  await ask(url, { headers, message: { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "running" } } });
+  const ends = (await pending) as unknown[];
+  done["call's end"] = JSON.stringify(ends[0]).includes("isError");
+  done["question's answer"] = valueAt(ends[1], "result.structuredContent.content") === "done";
+  return done;
+}
+
+describe.skipIf(isMissing)("two tenants and an operator on one port", () => {
+  it(`${ATTEMPTS} attempts by one to read, write, stop or be the others: none works, and the others notice nothing`, {
+    timeout: SCENE_MS,
+  }, async () => {
+    await using ground = await Ground.open();
+    await using victim = await Victim.onPort(ground, { engine: "scripted" });
+    const { url } = victim;
+    const owners = [await settleIn(ground, url, "bob"), await settleIn(ground, url, "root")];
+    const threads = owners.flatMap(({ estate }) => [estate.threads.idle, estate.threads.archived]);
+    const before = rollouts(ground, threads);
+    const places = { codexHome: ground.codexHome, tokenFile: path.join(ground.root, "keys/tokens"), serverPid: victim.server.process.pid };
+    const attempts = inventAttempts(
+      new SeededRandom(SEED),
+      ATTEMPTS,
+      owners.map(({ estate }) => estate),
+      places,
+    );
+
+    using alice = await Attacker.arrive(ground, url);
+    for (let at = 0; at < attempts.length; at += AT_ONCE)
+      await Promise.all(attempts.slice(at, at + AT_ONCE).map((attempt) => alice.try(attempt)));
+
+    ground.see("alice's hands", alice.loot.replaceAll(ground.secret("token of alice"), ""));
+    expect(ground.leaks().filter((leak) => leak.includes("alice"))).toEqual([]);
+    expect(["made-by-bob.txt", "made-by-root.txt", "stateless.txt", "stolen.txt"].filter((name) => ground.has(name))).toEqual([]);
+    expect(rollouts(ground, threads)).toBe(before);
+    for (const owner of owners) {
+      const used = await useEverything(url, owner);
+      expect({ [owner.estate.who]: Object.keys(used).filter((kind) => !used[kind]) }).toEqual({ [owner.estate.who]: [] });
+      expect(ground.has(`made-by-${owner.estate.who}.txt`)).toBe(true);
+      owner.stream.breakOff();
+    }
+    await victim.stillAnswers();
+  });
+});
