@@ -42,6 +42,8 @@ export function tokenLines(ground: Ground): string {
 
 /** The built server under attack, its model and what it did with both: everything it says is noted on the ground. */
 export class Victim implements AsyncDisposable {
+  /** What the server said of itself to a client on stdio. */
+  welcome: unknown;
   #watching = true;
   #largest = 0;
   readonly #watch: Promise<void>;
@@ -61,7 +63,7 @@ export class Victim implements AsyncDisposable {
     const { server, model } = await start(ground, options, []);
     const victim = new Victim(ground, server, model, undefined, options.answer);
     try {
-      await server.initialize("2025-11-25", options.answer ? { elicitation: {} } : {});
+      victim.welcome = await server.initialize("2025-11-25", options.answer ? { elicitation: {} } : {});
       return victim;
     } catch (error) {
       await victim[Symbol.asyncDispose]();
