@@ -1,0 +1,72 @@
+import { readFileSync } from "node:fs";
+import { describe, it } from "vitest";
+import { ALL_ATTACKS } from "../attack/attack.js";
+import { Ground } from "../attack/ground.js";
+import type { Victim } from "../attack/victim.js";
+import { SeededRandom } from "../support/patch/random.js";
+
+const SEED = 7;
+const FUZZ_MS = 240_000;
+/** What a program says that was surprised. */
+const SURPRISE = /unhandled|uncaught|\b(Type|Reference|Range|Syntax)Error\b|^\s+at .+:\d+:\d+\)?$|heap out of memory|internal error/i;
+
+export interface Fuzz {
+  /** How many inputs `npm test` invents, and how many `npm run attack`. */
+  readonly budget: { readonly quick: number; readonly all: number };
+  /** Gives so many inputs to a server. Throws when something is not as it must be. */
+  play(ground: Ground, rounds: Iterable<SeededRandom>): Promise<void>;
+}
+
+/** Plays the target with the usual seed and with every seed that once found something. A failure names the seed to keep. */
+export function describeFuzz(target: string, { budget, play }: Fuzz): void {
+  const count = ALL_ATTACKS ? budget.all : budget.quick;
+  const seeds = [SEED, ...keptSeeds(target)];
+  describe(`invented ${target}`, { timeout: FUZZ_MS }, () => {
+    it.each(seeds)(`do no harm, seed %i, ${count} of them`, async (seed) => {
+      const played = { round: 0 };
+      await using ground = await Ground.open();
+      try {
+        await play(ground, rounds(seed, count, played));
+      } catch (cause) {
+        throw new Error(`${target}, seed ${seed}, about round ${played.round}: keep the seed in test/fuzz/seeds.json.`, { cause });
+      }
+    });
+  });
+}
+
+/** One source of randomness for each round, so that a round is the same whatever the rounds before it used up. */
+function* rounds(seed: number, count: number, played: { round: number }): Generator<SeededRandom> {
+  for (; played.round < count; played.round++) yield new SeededRandom(seed * 1_000_003 + played.round);
+}
+
+function keptSeeds(target: string): number[] {
+  const kept = JSON.parse(readFileSync(new URL("seeds.json", import.meta.url), "utf8")) as Record<string, number[]>;
+  const seeds = kept[target];
+  if (!seeds) throw new Error(`test/fuzz/seeds.json has no place for ${target}.`);
+  return seeds;
+}
+
+/** What must hold of a server whatever it was given. */
+export async function checkHealth(victim: Victim): Promise<void> {
+  const { end } = victim.server.process;
+  if (end) throw new Error(`The server ended with ${JSON.stringify(end)}: ${victim.server.errorLines.slice(-5).join(" | ")}`);
+  await victim.stillAnswers();
+  checkWords(victim.server.errorLines);
+  const [excess] = victim.excesses();
+  if (excess !== undefined) throw new Error(excess);
+}
+
+/** Fails when what was said on stderr shows surprise. */
+export function checkWords(lines: readonly string[]): void {
+  const surprised = lines.find((line) => SURPRISE.test(line));
+  if (surprised !== undefined) throw new Error(`stderr: ${surprised.slice(0, 500)}`);
+}
+
+/** An answer that says something was not foreseen. */
+export function checkAnswer(answer: unknown, asked: unknown): void {
+  const text = JSON.stringify(answer) ?? "";
+  if (!text.includes("-32603") && !SURPRISE.test(text)) return;
+  // What was said to it may come back in the answer.
+  if (SURPRISE.test(JSON.stringify(asked) ?? "")) return;
+  throw new Error(`${text.slice(0, 500)} to ${JSON.stringify(asked).slice(0, 1000)}`);
+}
