@@ -5,6 +5,8 @@ import { LongestFirst } from "./test/support/longestFirst.js";
 const WITH_REAL_CODEX = "test/codex/**";
 /** Attacks and invented input. A part of each also runs with the other tests; all of it: `npm run attack`. */
 const ATTACKS = "test/{attack,fuzz}/**";
+/** Whole scenes, which take minutes. */
+const LONG_ATTACKS = "test/attack/{codexEngine,hostileWorkspace}.test.ts";
 const onlyRealCodex = process.env["TESTS"] === "codex";
 const onlyAttacks = process.env["TESTS"] === "attack";
 
@@ -17,10 +19,10 @@ function included(): string[] {
 export default defineConfig({
   test: {
     include: included(),
-    exclude: onlyRealCodex ? [] : [WITH_REAL_CODEX],
+    exclude: onlyRealCodex || onlyAttacks ? [] : [WITH_REAL_CODEX, LONG_ATTACKS],
     globalSetup: ["test/support/globalSetup.ts"],
     reporters: ["default", "./test/support/closingLineReporter.ts"],
-    testTimeout: 20_000,
+    testTimeout: onlyAttacks ? 90_000 : 20_000,
     hookTimeout: 60_000,
     pool: "forks",
     maxConcurrency: 4,

@@ -1,7 +1,7 @@
 import { chmodSync } from "node:fs";
-import { expect, it } from "vitest";
+import { expect } from "vitest";
 import { valueAt } from "../support/scenario.js";
-import { type Attack, describeAttacks } from "./attack.js";
+import { type Attack, control, describeAttacks } from "./attack.js";
 import { Ground } from "./ground.js";
 import { git, makeRepository, plantProgram } from "./plants.js";
 import { pathInProject, runPlainly } from "./standIn.js";
@@ -25,8 +25,9 @@ function questionsIn(victim: Victim): string {
   return victim.server.questions.map((question) => String(valueAt(question, "params.message"))).join("\n");
 }
 
-describeAttacks("a command", [
-  ...Object.entries(DECEPTIONS).map(([what, command], at): Attack => {
+describeAttacks(
+  "a command",
+  Object.entries(DECEPTIONS).map(([what, command], at): Attack => {
     return {
       name: `show whoever is asked ${what}`,
       ...(at === 0 && { quick: true }),
@@ -46,9 +47,9 @@ describeAttacks("a command", [
       },
     };
   }),
-]);
+);
 
-it("a question about a patch names the files it is about", async () => {
+control("a question about a patch names the files it is about", async () => {
   await using ground = await Ground.open();
   await using victim = await Victim.onStdio(ground, { answer: { action: "decline" } });
   await victim.turn(patching("*** Add File: one.txt", "+x", "*** Add File: sub/two\u202e.txt", "+x"), {
@@ -83,8 +84,9 @@ const WAYS: Readonly<Record<string, (victim: Victim, made: string) => Promise<un
     victim.call("codex-exec", { command: ["touch", made], sandbox: "danger-full-access" }),
 };
 
-describeAttacks("a forbidden command", [
-  ...Object.entries(WAYS).map(([how, act]): Attack => {
+describeAttacks(
+  "a forbidden command",
+  Object.entries(WAYS).map(([how, act]): Attack => {
     return {
       name: `run ${how}`,
       ...((how === "by the caller" || how === "with full access") && { quick: true }),
@@ -95,7 +97,7 @@ describeAttacks("a forbidden command", [
       standIn: (ground) => runPlainly(ground, "touch made.txt"),
     };
   }),
-]);
+);
 
 /** What a repository can make git run while it only looks. */
 const GIT_SETTINGS: Readonly<Record<string, (ground: Ground, evil: string) => void>> = {

@@ -7,6 +7,11 @@ import { RAN, Victim, type VictimOptions } from "./victim.js";
 export const ALL_ATTACKS = process.env["TESTS"] === "attack";
 const ATTACK_MS = 90_000;
 
+/** What must go on working for honest users. Played with all attacks; the other tests hold most of it anyway. */
+export function control(name: string, act: () => Promise<void>): void {
+  if (ALL_ATTACKS) it.skipIf(isMissing)(name, { timeout: ATTACK_MS }, act);
+}
+
 /** One attack: what it needs, what it does, and what is seen if it worked. */
 export interface Attack {
   /** Says what the attacker is after, so that "cannot …" is what is promised. */

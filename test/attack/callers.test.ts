@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
 import path from "node:path";
 import { text } from "node:stream/consumers";
-import { expect, it } from "vitest";
+import { expect } from "vitest";
 import { ask, handshake, openStream, toolCall } from "../support/httpClient.js";
 import { openSocket } from "../support/httpSocketClient.js";
 import { stateless } from "../support/statelessHttp.js";
-import { type Attack, describeAttacks } from "./attack.js";
+import { type Attack, control, describeAttacks } from "./attack.js";
 import { Ground } from "./ground.js";
 import { openNaiveServer, runPlainly } from "./standIn.js";
 import { tokenLines, Victim, type VictimOptions } from "./victim.js";
@@ -42,7 +42,10 @@ async function curl(
 
 /** A server that listens without any token, as the README starts it. */
 function onOpenPort(
-  attack: Omit<Attack, "attempt" | "standIn" | "prepare"> & { act(ground: Ground, url: string): unknown; readonly options?: VictimOptions },
+  attack: Omit<Attack, "attempt" | "standIn" | "prepare"> & {
+    readonly act: (ground: Ground, url: string) => unknown;
+    readonly options?: VictimOptions;
+  },
 ): Attack {
   const { act, options, ...rest } = attack;
   return {
@@ -161,7 +164,7 @@ describeAttacks("a command with network", [
   },
 ]);
 
-it("the user who started a server without a token can call it with curl, and a page of its own may open a WebSocket", async () => {
+control("the user who started a server without a token can call it with curl, and a page of its own may open a WebSocket", async () => {
   await using ground = await Ground.open();
   ground.write(ground.inWorkspace("private.txt"), "of the user's own");
   await using victim = await Victim.listening(ground);
@@ -175,7 +178,7 @@ it("the user who started a server without a token can call it with curl, and a p
   }
 });
 
-it("who has a token is let in whatever their user, proxy headers or page's port", async () => {
+control("who has a token is let in whatever their user, proxy headers or page's port", async () => {
   await using ground = await Ground.open();
   await using victim = await Victim.onPort(ground);
   const authorization = `Bearer ${ground.secret("token of alice")}`;

@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import path from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { publishedCodex } from "../support/codexPeers.js";
 import { valueAt } from "../support/scenario.js";
-import { ALL_ATTACKS, type Attack, describeAttacks } from "./attack.js";
+import { ALL_ATTACKS, type Attack, control, describeAttacks } from "./attack.js";
 import { Ground } from "./ground.js";
 import { makeRepository, plantProgram } from "./plants.js";
 import { pathInProject, readNaively, runPlainly } from "./standIn.js";
@@ -105,8 +105,9 @@ const READING: Readonly<Record<string, (ground: Ground) => string>> = {
     ground.hold(ground.inHome("sessions/2026/01/02/rollout-2026-01-02T03-04-05-0.jsonl"), ground.secret("thread")),
 };
 
-describeAttacks("a caller of a port with the real Codex", [
-  ...Object.entries(READING).map(([what, place]): Attack => {
+describeAttacks(
+  "a caller of a port with the real Codex",
+  Object.entries(READING).map(([what, place]): Attack => {
     return {
       name: `read ${what}`,
       skip,
@@ -125,31 +126,40 @@ describeAttacks("a caller of a port with the real Codex", [
         readNaively(ground, ground.hold(String(ground.notes["file"]), `${ground.secret("token of root")} ${ground.secret("login")}`)),
     };
   }),
-]);
+);
 
 describe.skipIf(skip !== undefined)("with the real Codex", SLOW, () => {
-  it("instructions of an honest repository reach the model, commands write where they may, and the settings stay as they were", async () => {
-    await using ground = await Ground.open();
-    makeRepository(ground.workspace);
-    ground.write(ground.inWorkspace("AGENTS.md"), "be kind to the tests\n");
-    const before = () => readFileSync(ground.inHome("config.toml"), "utf8");
-    await using victim = await Victim.onStdio(ground, WITH_CODEX);
-    const settings = before();
-    const begun = await victim.turn("!shell touch made.txt\n!say done");
-    expect(textOf(begun)).toContain("done");
-    expect(JSON.stringify(victim.model.requests)).toContain("be kind to the tests");
-    expect([ground.has("made.txt"), before()]).toEqual([true, settings]);
-    await using later = await Victim.onStdio(ground, WITH_CODEX);
-    await later.call("codex-reply", {
-      threadId: valueAt(begun, "structuredContent.threadId"),
-      prompt: "!shell touch later.txt\n!say done",
-    });
-    expect(ground.has("later.txt")).toBe(true);
-  });
+  control(
+    "instructions of an honest repository reach the model, commands write where they may, and the settings stay as they were",
+    async () => {
+      await using ground = await Ground.open();
+      makeRepository(ground.workspace);
+      ground.write(ground.inWorkspace("AGENTS.md"), "be kind to the tests\n");
+      const before = () => readFileSync(ground.inHome("config.toml"), "utf8");
+      await using victim = await Victim.onStdio(ground, WITH_CODEX);
+      const settings = before();
+      const begun = await victim.turn("!shell touch made.txt\n!say done");
+      expect(textOf(begun)).toContain("done");
+      expect(JSON.stringify(victim.model.requests)).toContain("be kind to the tests");
+      expect([ground.has("made.txt"), before()]).toEqual([true, settings]);
+      await using later = await Victim.onStdio(ground, WITH_CODEX);
+      await later.call("codex-reply", {
+        threadId: valueAt(begun, "structuredContent.threadId"),
+        prompt: "!shell touch later.txt\n!say done",
+      });
+      expect(ground.has("later.txt")).toBe(true);
+    },
+  );
 });
 
+interface Installed {
+  readonly bin: string;
+  readonly file: string;
+  readonly link: string;
+}
+
 /** Where installers put a Codex that is nobody's to change. */
-const INSTALLED: Readonly<Record<string, (ground: Ground) => { readonly bin: string; readonly file: string; readonly link: string }>> = {
+const INSTALLED: Readonly<Record<string, (ground: Ground) => Installed>> = {
   "npm -g": ({ root }) => ({
     bin: `${root}/prefix/bin`,
     file: `${root}/prefix/lib/node_modules/@openai/codex/bin/codex.js`,
@@ -168,26 +178,28 @@ const INSTALLED: Readonly<Record<string, (ground: Ground) => { readonly bin: str
 };
 
 describe("a Codex installed by", () => {
-  it.each(Object.keys(INSTALLED))("%s is found, though another is planted in the project", async (how) => {
-    await using ground = await Ground.open();
-    const place = INSTALLED[how]?.(ground);
-    if (!place) throw new Error("nowhere");
-    ground.write(place.file, "#!/bin/sh\necho codex-cli 0.166.0\n", 0o755);
-    mkdirSync(place.bin, { recursive: true });
-    symlinkSync(place.link, path.join(place.bin, "codex"));
-    plantProgram(ground, ground.inWorkspace("node_modules/.bin"), "codex");
-    const PATH = `${ground.inWorkspace("node_modules/.bin")}:${place.bin}:${pathInProject(ground)}`;
-    await using victim = await Victim.onStdio(ground, { engine: "auto", env: { PATH } });
-    expect(victim.welcome).toMatchObject({ _meta: { "codex-mcpd/engine": "codex" } });
-    // The one that is found does nothing; the planted one would leave its mark.
-    await victim.turn("!say done");
-    expect(existsSync(ground.mark("codex"))).toBe(false);
-  });
+  for (const [how, placeIn] of Object.entries(INSTALLED))
+    control(`${how} is found, though another is planted in the project`, () => findsIt(placeIn));
 
-  it("the workspace only is not taken", async () => {
+  control("the workspace only is not taken", async () => {
     await using ground = await Ground.open();
     plantProgram(ground, ground.inWorkspace("node_modules/.bin"), "codex");
     await using victim = await Victim.onStdio(ground, { engine: "auto", env: { PATH: pathInProject(ground) } });
     expect(victim.welcome).toMatchObject({ _meta: { "codex-mcpd/engine": "native" } });
   });
 });
+
+async function findsIt(placeIn: (ground: Ground) => Installed): Promise<void> {
+  await using ground = await Ground.open();
+  const place = placeIn(ground);
+  ground.write(place.file, "#!/bin/sh\necho codex-cli 0.166.0\n", 0o755);
+  mkdirSync(place.bin, { recursive: true });
+  symlinkSync(place.link, path.join(place.bin, "codex"));
+  plantProgram(ground, ground.inWorkspace("node_modules/.bin"), "codex");
+  const PATH = `${ground.inWorkspace("node_modules/.bin")}:${place.bin}:${pathInProject(ground)}`;
+  await using victim = await Victim.onStdio(ground, { engine: "auto", env: { PATH } });
+  expect(victim.welcome).toMatchObject({ _meta: { "codex-mcpd/engine": "codex" } });
+  // The one that is found does nothing; the planted one would leave its mark.
+  await victim.turn("!say done");
+  expect(existsSync(ground.mark("codex"))).toBe(false);
+}

@@ -1,5 +1,5 @@
-import { expect, it } from "vitest";
-import { type Attack, describeAttacks } from "./attack.js";
+import { expect } from "vitest";
+import { type Attack, control, describeAttacks } from "./attack.js";
 import { Ground } from "./ground.js";
 import { runPlainly } from "./standIn.js";
 import { Victim } from "./victim.js";
@@ -89,7 +89,7 @@ describeAttacks("a turn", [
   },
 ]);
 
-it("commands still get what they need, and on stdio what the user's policy gives them", async () => {
+control("commands still get what they need, and on stdio what the user's policy gives them", async () => {
   await using ground = await Ground.open();
   await using victim = await Victim.onStdio(ground, { env: { GITHUB_TOKEN: "the-users-own", EDITOR: "ed" } });
   await victim.runs('test -n "$PATH" -a -n "$HOME" && echo "$EDITOR:$GITHUB_TOKEN"');

@@ -114,11 +114,11 @@ describeAttacks("a command", [
       standIn: (ground) => runPlainly(ground, script),
     };
   }),
-  ...SOCKETS.map(([how, place, script, victim], at): Attack => {
+  ...SOCKETS.map(([how, place, script, options], at): Attack => {
     return {
       name: `reach a socket of the machine by ${how}`,
       ...(at === 0 && { quick: true }),
-      victim,
+      victim: options,
       prepare: (ground) => listenAt(ground, place(ground)),
       attempt: async (ground, victim) => {
         await victim.runs(script(ground));

@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { createServer } from "node:net";
-import { expect, it } from "vitest";
+import { expect } from "vitest";
 import { MAIN } from "../support/mcpServer.js";
-import { type Attack, describeAttacks } from "./attack.js";
+import { type Attack, control, describeAttacks } from "./attack.js";
 import { Ground } from "./ground.js";
 import { runPlainly } from "./standIn.js";
 import { textOf, Victim } from "./victim.js";
@@ -136,7 +136,7 @@ describeAttacks("a read-only thread", [
   },
 ]);
 
-it("the outermost server is not held to be inside of anything", async () => {
+control("the outermost server is not held to be inside of anything", async () => {
   await using ground = await Ground.open();
   await using victim = await Victim.onStdio(ground, { config: ENTRIES["by its own name"]?.(ground) ?? "" });
   const made = ground.mark("made");

@@ -1,10 +1,10 @@
 import { mkdirSync, symlinkSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, it } from "vitest";
+import { expect } from "vitest";
 import { MAIN } from "../support/mcpServer.js";
 import { runToEnd } from "../support/runToEnd.js";
-import { type Attack, describeAttacks } from "./attack.js";
+import { type Attack, control, describeAttacks } from "./attack.js";
 import { Ground } from "./ground.js";
 import { makeRepository, PROGRAMS, plantingCommand, plantPackage, plantProgram, plantPrograms } from "./plants.js";
 import { pathInProject, runByName, runPlainly } from "./standIn.js";
@@ -175,7 +175,6 @@ describeAttacks("programs planted in the workspace", [
   },
   {
     name: "have a package of the workspace run by the npx of an MCP server",
-    quick: true,
     prepare: (ground) => plantPackage(ground, "tools-for-all"),
     victim: { config: mcpServer("npx", ["--offline", "-y", "tools-for-all"]) },
     attempt: (_, victim) => victim.turn("!say done"),
@@ -194,7 +193,7 @@ describeAttacks("programs planted in the workspace", [
   },
 ]);
 
-it("MCP servers named by a bare word, commands and full access still work in a project with planted programs", async () => {
+control("MCP servers named by a bare word, commands and full access still work in a project with planted programs", async () => {
   await using ground = await Ground.open();
   plantPrograms(ground);
   await using victim = await Victim.onStdio(ground, { env: { PATH: pathInProject(ground) }, config: mcpServer("node", [OFFICIAL_SERVER]) });

@@ -43,8 +43,9 @@ const ECHOES: Readonly<
   }),
 };
 
-describeAttacks("a provider", [
-  ...Object.entries(ECHOES).map(([how, echo], at): Attack => {
+describeAttacks(
+  "a provider",
+  Object.entries(ECHOES).map(([how, echo], at): Attack => {
     return {
       name: `show callers the keys it was given by ${how}`,
       ...(at === 0 && { quick: true }),
@@ -60,4 +61,4 @@ describeAttacks("a provider", [
       standIn: (ground) => ground.see("the error", `400 for /v1/responses?api-key=${ground.secret("key in the address")}`),
     };
   }),
-]);
+);

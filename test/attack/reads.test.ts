@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, symlinkSync, truncateSync } from "node:fs";
 import path from "node:path";
-import { expect, it } from "vitest";
-import { type Attack, describeAttacks } from "./attack.js";
+import { expect } from "vitest";
+import { type Attack, control, describeAttacks } from "./attack.js";
 import { Ground } from "./ground.js";
 import { makeRepository } from "./plants.js";
 import { readNaively, runPlainly } from "./standIn.js";
@@ -37,26 +37,26 @@ function readTreasure(ground: Ground): void {
 
 const ADD_AT_END = ["@@", "+x", "*** End of File"];
 
-/** What a patch may do with a name that leads to it; `abs` is where that is. */
-const PATCHES: Readonly<Record<string, (target: string) => readonly string[]>> = {
-  "a patch that moves a link to it": () => ["*** Update File: link", "*** Move to: copy.txt", ...ADD_AT_END],
-  "a patch that updates a link to it": () => ["*** Update File: link", ...ADD_AT_END],
-  "a patch that deletes a link to it": () => ["*** Delete File: link"],
-  "a patch below a link to its folder": (target) => [`*** Delete File: folder/${path.basename(target)}`],
-  "a patch that names it": (target) => [`*** Update File: ${target}`, "*** Move to: copy.txt", ...ADD_AT_END],
-  "a patch that deletes it": (target) => [`*** Delete File: ${target}`],
-};
+/** What a patch may do with a name that leads to it; each has a link of its own. */
+const PATCHES: readonly ((at: { readonly target: string; readonly link: string }) => readonly string[])[] = [
+  ({ link }) => [`*** Update File: ${link}`, `*** Move to: ${link}-copy.txt`, ...ADD_AT_END],
+  ({ link }) => [`*** Update File: ${link}`, ...ADD_AT_END],
+  ({ link }) => [`*** Delete File: ${link}`],
+  ({ target }) => [`*** Delete File: folder/${path.basename(target)}`],
+  ({ target, link }) => [`*** Update File: ${target}`, `*** Move to: ${link}-copy.txt`, ...ADD_AT_END],
+  ({ target }) => [`*** Delete File: ${target}`],
+  ({ target, link }) => [`*** Add File: ${link}`, "+x", `*** Delete File: folder/${path.basename(target)}`],
+];
 
 function linkTo(ground: Ground, target: string): void {
-  symlinkSync(target, ground.inWorkspace("link"));
+  for (const at of PATCHES.keys()) symlinkSync(target, ground.inWorkspace(`link${at}`));
   symlinkSync(path.dirname(target), ground.inWorkspace("folder"));
 }
 
-function patchAttack(treasure: string, how: string, policy: string, on: "stdio" | "port"): Attack {
-  const patch = ({ notes }: Ground) => patching(...(PATCHES[how]?.(notes["target"] ?? "") ?? []));
+function patchAttack(treasure: string, policy: string, on = usuallyOn(treasure)): Attack {
   return {
-    name: `read ${treasure} by ${how}, under ${policy}${on === "port" ? ", on a port" : ""}`,
-    ...(how === "a patch that moves a link to it" && policy === "never" && { quick: true }),
+    name: `read ${treasure} by patches of links to it and of it, under ${policy}${on === "port" ? ", on a port" : ""}`,
+    ...(["credentials", "the token file"].includes(treasure) && policy === "never" && { quick: true }),
     on,
     // Nobody says yes: what a question shows is what counts.
     victim: { answer: { action: "decline" } },
@@ -64,22 +64,20 @@ function patchAttack(treasure: string, how: string, policy: string, on: "stdio" 
       ground.notes["target"] = TREASURES[treasure]?.(ground) ?? "";
       linkTo(ground, ground.notes["target"]);
     },
-    attempt: async (ground, victim) => {
-      if (on === "stdio") return victim.turn(patch(ground), { "approval-policy": policy });
+    attempt: async ({ notes }, victim) => {
+      const patches = PATCHES.map((patch, at) => patching(...patch({ target: notes["target"] ?? "", link: `link${at}` })));
+      if (on === "stdio") for (const patch of patches) await victim.turn(patch, { "approval-policy": policy });
+      if (on === "stdio") return;
       using alice = await victim.as("alice");
-      return alice.turn(patch(ground), { "approval-policy": policy });
+      for (const patch of patches) await alice.turn(patch, { "approval-policy": policy });
     },
     standIn: (ground) => readTreasure(ground),
   };
 }
 
 describeAttacks("a model", [
-  ...Object.keys(TREASURES).flatMap((treasure) =>
-    Object.keys(PATCHES).flatMap((how) =>
-      (["never", "on-request"] as const).map((policy) => patchAttack(treasure, how, policy, usuallyOn(treasure))),
-    ),
-  ),
-  patchAttack("the server's environment", "a patch that moves a link to it", "never", "port"),
+  ...Object.keys(TREASURES).flatMap((treasure) => [patchAttack(treasure, "never"), patchAttack(treasure, "on-request")]),
+  patchAttack("the server's environment", "never", "port"),
   {
     name: "make itself operator by a patch of the token file",
     on: "port",
@@ -166,7 +164,6 @@ function plainConfig(url: string): string {
 const ENDLESS: Readonly<Record<string, (file: string) => unknown>> = {
   "a list of the process's pages": (file) => symlinkSync("/proc/self/pagemap", file),
   "a file of 2 GiB without content": (file) => truncateSync(emptyFile(file), 2 * 1024 ** 3 - 4096),
-  "a file of 900 MB without content": (file) => truncateSync(emptyFile(file), 900_000_000),
   "a pipe that nobody writes": (file) => execFileSync("mkfifo", [file]),
   "a device that never ends": (file) => symlinkSync("/dev/zero", file),
 };
@@ -177,7 +174,7 @@ function emptyFile(file: string): string {
 }
 
 /** Where the server looks by itself, or because the model says so. */
-const READERS: Readonly<Record<string, { readonly name: string; act(victim: Victim): Promise<unknown> }>> = {
+const READERS: Readonly<Record<string, { readonly name: string; readonly act: (victim: Victim) => Promise<unknown> }>> = {
   instructions: { name: "AGENTS.md", act: (victim) => victim.turn("!say done") },
   "a repository's pointer": { name: ".git", act: (victim) => victim.turn("!say done") },
   "a picture": { name: "big.png", act: (victim) => victim.turn('!call view_image {"path":"big.png"}\n!say done') },
@@ -186,11 +183,14 @@ const READERS: Readonly<Record<string, { readonly name: string; act(victim: Vict
 };
 
 /** Reading it to its end in the tests themselves would stop them: somebody else tries, and says what came of it. */
-const IS_ENDLESS =
-  'e() { n=$(timeout 2 head -c 60000000 "$1" | wc -c); timeout 1 head -c 1 "$1" > /dev/null; [ $? = 124 -o "$n" -ge 60000000 ] && echo ENDLESS; }; e';
+const IS_ENDLESS = [
+  'e() { if [ -p "$1" ]; then timeout 1 head -c 1 "$1"; [ $? = 124 ] && echo ENDLESS',
+  'else [ $(head -c 6000000 "$1" | wc -c) = 6000000 ] && echo ENDLESS; fi; }; e',
+].join("; ");
 
-describeAttacks("endless files", [
-  ...Object.entries(ENDLESS).flatMap(([what, make]) =>
+describeAttacks(
+  "endless files",
+  Object.entries(ENDLESS).flatMap(([what, make]) =>
     Object.entries(READERS).map(([reader, { name, act }]): Attack => {
       return {
         name: `stop the server by ${what} as ${reader}`,
@@ -202,10 +202,11 @@ describeAttacks("endless files", [
       };
     }),
   ),
-]);
+);
 
-describeAttacks("a picture", [
-  ...Object.entries(TREASURES).flatMap(([treasure, place]) =>
+describeAttacks(
+  "a picture",
+  Object.entries(TREASURES).flatMap(([treasure, place]) =>
     (["its own name", "a link"] as const).map((how): Attack => {
       return {
         name: `show ${treasure} by ${how}`,
@@ -225,10 +226,11 @@ describeAttacks("a picture", [
       };
     }),
   ),
-]);
+);
 
-describeAttacks("a caller", [
-  ...["model_instructions_file", "experimental_instructions_file", "experimental_compact_prompt_file"].map((key): Attack => {
+describeAttacks(
+  "a caller",
+  ["model_instructions_file", "experimental_instructions_file", "experimental_compact_prompt_file"].map((key): Attack => {
     return {
       name: `read the token file by ${key}, though the operator lets callers name one`,
       on: "port",
@@ -242,9 +244,9 @@ describeAttacks("a caller", [
       standIn: (ground) => readNaively(ground, ground.hold(path.join(ground.root, "keys/tokens"), tokenLines(ground))),
     };
   }),
-]);
+);
 
-it("instructions of an honest repository reach the model, also by a link that stays in it", async () => {
+control("instructions of an honest repository reach the model, also by a link that stays in it", async () => {
   await using ground = await Ground.open();
   makeRepository(ground.workspace);
   ground.write(ground.inWorkspace("docs/rules.md"), "be kind to the tests\n");

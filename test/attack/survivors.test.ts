@@ -42,8 +42,9 @@ const SERVERS: Readonly<Record<string, string>> = {
 const ENDINGS: Readonly<Record<string, NodeJS.Signals>> = { killed: "SIGKILL", "told to end": "SIGTERM" };
 
 for (const [what, script] of Object.entries(SERVERS)) {
-  describeAttacks(`an MCP server ${what}`, [
-    ...Object.entries(ENDINGS).map(([how, signal]): Attack => {
+  describeAttacks(
+    `an MCP server ${what}`,
+    Object.entries(ENDINGS).map(([how, signal]): Attack => {
       return {
         name: `outlive a server that is ${how}`,
         ...(what === "that ignores polite signals" && { quick: true }),
@@ -68,7 +69,7 @@ for (const [what, script] of Object.entries(SERVERS)) {
         },
       };
     }),
-  ]);
+  );
 }
 
 /** Notes who was left, and leaves nobody. */

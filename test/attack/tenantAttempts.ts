@@ -62,7 +62,7 @@ function tool(random: SeededRandom, name: string, args: Json): Attempt {
 
 function request(random: SeededRandom, method: string, params: Json): Attempt {
   const by = random.pick(WAYS);
-  return { name: `${method} ${String(params["name"] ?? "")} by ${by}`, by, method, params };
+  return { name: `${method} ${typeof params["name"] === "string" ? params["name"] : ""} by ${by}`, by, method, params };
 }
 
 /** The same thread, written so that a careless comparison or a path might take it for another. */

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
-import { expect, it } from "vitest";
-import { describeAttacks } from "./attack.js";
+import { expect } from "vitest";
+import { control, describeAttacks } from "./attack.js";
 import { Ground } from "./ground.js";
 import { readNaively, runPlainly } from "./standIn.js";
 import { patching, textOf, Victim } from "./victim.js";
@@ -142,7 +142,7 @@ function leftInTmp(ground: Ground): string[] {
   return ["a file in /tmp"];
 }
 
-it("callers still have their toolchain, git's configuration, their roots and a /tmp of their own", async () => {
+control("callers still have their toolchain, git's configuration, their roots and a /tmp of their own", async () => {
   await using ground = await Ground.open();
   ground.write(path.join(ground.home, ".gitconfig"), "[user]\n\tname = from-the-configuration\n");
   await using victim = await Victim.onPort(ground);

@@ -1,8 +1,8 @@
 import { mkdirSync } from "node:fs";
 import path from "node:path";
-import { expect, it } from "vitest";
+import { expect } from "vitest";
 import { valueAt } from "../support/scenario.js";
-import { type Attack, describeAttacks } from "./attack.js";
+import { type Attack, control, describeAttacks } from "./attack.js";
 import { Ground } from "./ground.js";
 import { git, makeRepository } from "./plants.js";
 import { Victim, type VictimOptions } from "./victim.js";
@@ -81,7 +81,7 @@ describeAttacks("a repository", [
   },
 ]);
 
-it("a real worktree of a trusted project is trusted", async () => {
+control("a real worktree of a trusted project is trusted", async () => {
   await using ground = await Ground.open();
   makeRepository(trusted(ground));
   git(trusted(ground), "worktree", "add", "-q", path.join(ground.root, "tree"));

@@ -285,7 +285,7 @@ export function patching(...lines: readonly string[]): string {
 export function textOf(result: unknown): string {
   const content = valueAt(result, "content");
   if (!Array.isArray(content)) return JSON.stringify(result);
-  return content.map((part: unknown) => (isRecord(part) ? String(part["text"] ?? "") : "")).join("\n");
+  return content.map((part: unknown) => (isRecord(part) && typeof part["text"] === "string" ? part["text"] : "")).join("\n");
 }
 
 async function start(

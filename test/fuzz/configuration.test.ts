@@ -100,7 +100,7 @@ async function listening(server: McpServer): Promise<void> {
 }
 
 describeFuzz("settings and rules", {
-  budget: { quick: 8, all: 120 },
+  budget: { quick: 5, all: 60 },
   play: async (ground, rounds) => {
     for (const random of rounds) {
       const settings = furnish(ground, random);

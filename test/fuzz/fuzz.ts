@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, it } from "vitest";
+import { describe as describeError } from "../../src/lib/errors.js";
 import { ALL_ATTACKS } from "../attack/attack.js";
 import { Ground } from "../attack/ground.js";
 import type { Victim } from "../attack/victim.js";
@@ -14,7 +15,7 @@ export interface Fuzz {
   /** How many inputs `npm test` invents, and how many `npm run attack`. */
   readonly budget: { readonly quick: number; readonly all: number };
   /** Gives so many inputs to a server. Throws when something is not as it must be. */
-  play(ground: Ground, rounds: Iterable<SeededRandom>): Promise<void>;
+  readonly play: (ground: Ground, rounds: Iterable<SeededRandom>) => Promise<void>;
 }
 
 /** Plays the target with the usual seed and with every seed that once found something. A failure names the seed to keep. */
@@ -28,7 +29,8 @@ export function describeFuzz(target: string, { budget, play }: Fuzz): void {
       try {
         await play(ground, rounds(seed, count, played));
       } catch (cause) {
-        throw new Error(`${target}, seed ${seed}, about round ${played.round}: keep the seed in test/fuzz/seeds.json.`, { cause });
+        const where = `${target}, seed ${seed}, about round ${played.round}`;
+        throw new Error(`${where}: ${describeError(cause)}. Keep the seed in test/fuzz/seeds.json.`, { cause });
       }
     });
   });

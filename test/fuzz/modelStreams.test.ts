@@ -42,13 +42,13 @@ function inventStream(random: SeededRandom, events: readonly Json[]): Override {
 }
 
 describeFuzz("streams of the model", {
-  budget: { quick: 60, all: 1_500 },
+  budget: { quick: 60, all: 800 },
   play: async (ground, rounds) => {
     let random: SeededRandom | undefined;
     let answers = 0;
     const respond: ResponsesServerOptions["respond"] = (_request, _index, scripted) => {
       if (!random || ++answers > MOST_ANSWERS) return undefined;
-      return inventStream(random, scripted.events as readonly Json[]);
+      return inventStream(random, scripted.events);
     };
     await using victim = await Victim.onStdio(ground, { model: { respond, keepRequests: false } });
     let number = 0;

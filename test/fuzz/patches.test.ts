@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import path from "node:path";
 import type { Ground } from "../attack/ground.js";
 import { Victim } from "../attack/victim.js";
@@ -77,7 +77,7 @@ function checkFiles(ground: Ground): void {
 }
 
 describeFuzz("patches", {
-  budget: { quick: 80, all: 2_000 },
+  budget: { quick: 80, all: 1_000 },
   play: async (ground, rounds) => {
     furnish(ground);
     await using victim = await Victim.onStdio(ground, { engine: "scripted", args: ["--enable", "apply_patch_freeform"] });
@@ -89,6 +89,7 @@ describeFuzz("patches", {
       checkAnswer(await victim.turn(`!item ${JSON.stringify(item)}\n!say done`, args), patch);
       checkFiles(ground);
       if (++number % CHECK_EVERY === 0) {
+        rmSync(ground.inWorkspace("a.txt"), { recursive: true, force: true });
         ground.write(ground.inWorkspace("a.txt"), CONTENT);
         await checkHealth(victim);
       }

@@ -1,5 +1,6 @@
 import { chmodSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Ground } from "../attack/ground.js";
 import { tokenLines, Victim } from "../attack/victim.js";
 import { ask, rpc } from "../support/httpClient.js";
@@ -8,6 +9,7 @@ import { checkHealth, describeFuzz } from "./fuzz.js";
 import { bentText, strangeBytes, strangeText } from "./invent.js";
 
 const CHECK_EVERY = 20;
+const LOOK_EVERY_MS = 50;
 const PATIENCE_MS = 20_000;
 
 const fileOf = ({ root }: Ground) => path.join(root, "keys/tokens");
@@ -68,6 +70,7 @@ async function goesBackToNormal(victim: Victim, ground: Ground): Promise<void> {
   for (;;) {
     const status = await statusFor(victim, ground.secret("token of alice"));
     if (status === 200) return;
+    await sleep(LOOK_EVERY_MS);
     if (performance.now() > end) throw new Error(`A good token file is not taken any more: ${status}`);
   }
 }
