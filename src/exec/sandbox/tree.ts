@@ -68,9 +68,9 @@ export function openTree(confinement: MountedConfinement, { firstDescriptor }: {
     const everything = view.roots.some(({ root }) => root === "/");
     const special = mounts.flatMap(flagsOf);
     // Mounts below them have to be made first.
-    const sealed = [
-      ...mounts.filter(({ access }) => access === "hidden" || access === "screened").map(({ path: folder }) => folder),
-    ].flatMap((folder) => (caller && folder === "/tmp" && opensTmp(policy) ? [] : ["--remount-ro", folder]));
+    const sealed = mounts
+      .filter(({ access }) => access === "hidden" || access === "screened")
+      .flatMap(({ path: folder }) => (caller && folder === "/tmp" && opensTmp(policy) ? [] : ["--remount-ro", folder]));
     const flags = ["--ro-bind", "/", "/", ...special, ...sealed, ...(everything ? SYSTEM_FILES : []), ...OWN_DEVICES_AND_PROCESSES];
     return { flags, descriptors: held.descriptors, release };
   } catch (error) {
