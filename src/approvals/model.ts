@@ -27,6 +27,8 @@ export type ApprovalSubject = {
   readonly staysInSandbox: boolean;
   /** Never to be allowed without a person: judged dangerous, or a rule says to ask. */
   readonly needsPerson: boolean;
+  /** A yes takes commands further than their sandbox does, whatever the question looks like. */
+  readonly widensSandbox?: true;
 } & (
   | {
       readonly kind: "command";

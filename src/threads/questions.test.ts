@@ -18,6 +18,8 @@ const PATCH_OUTSIDE: ApprovalSubject = { ...BASE, kind: "patch", changes: {}, st
 const PATCH_IN_WORKSPACE: ApprovalSubject = { ...BASE, kind: "patch", changes: {}, staysInSandbox: false, staysInWorkspace: true };
 const FORM: ApprovalSubject = { ...BASE, kind: "form", server: "s", message: "m", requestedSchema: {}, staysInSandbox: false };
 
+const PERMISSIONS: ApprovalSubject = { ...FORM, widensSandbox: true };
+
 /** Asks, answers if somebody is asked, and gives what was decided and what readers were shown. */
 async function ask(subject: ApprovalSubject, confinement: Confinement | undefined, answer: ApprovalDecision = { kind: "approved" }) {
   const desk = new ApprovalDesk();
@@ -49,6 +51,7 @@ describe("a question of a turn whose approvals have a limit", () => {
     ["a command outside the sandbox", OUTSIDE, WORKSPACE],
     ["a patch outside the workspace", PATCH_OUTSIDE, WORKSPACE],
     ["a patch of the workspace under a ceiling of read-only", PATCH_IN_WORKSPACE, READ_ONLY],
+    ["a form whose yes gives commands more than their sandbox", PERMISSIONS, WORKSPACE],
   ] as const)("is refused without anybody being asked: %s", async ([, subject, confinement]) => {
     expect(await ask(subject, confinement)).toEqual({ asked: [], shown: [], decision: { kind: "denied", reason: confinement.reason } });
   });

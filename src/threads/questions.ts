@@ -29,6 +29,7 @@ export function questionsOf(turn: Turn, desk: ApprovalDesk, tell: (events: reado
 }
 
 function isBeyond({ sandbox }: Confinement, subject: ApprovalSubject): boolean {
+  if (subject.widensSandbox) return true;
   // A form asks for words, not for leave.
   if (subject.kind === "form" || subject.staysInSandbox) return false;
   return !(subject.kind === "patch" && subject.staysInWorkspace === true && sandbox === "workspace-write");

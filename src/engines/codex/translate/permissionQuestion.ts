@@ -23,6 +23,7 @@ export const permissionQuestion: Question = {
         callId: textOf(params["itemId"]),
         ...(reason === undefined ? {} : { reason }),
         ...NEEDS_PERSON,
+        widensSandbox: true,
         server: "codex",
         message: `The agent asks for more than its sandbox allows: ${wanted}${reason === undefined ? "" : ` (${reason})`}`,
         requestedSchema: SCHEMA,

@@ -158,6 +158,7 @@ describe("more permissions", () => {
         reason: "to install",
         staysInSandbox: false,
         needsPerson: true,
+        widensSandbox: true,
         server: "codex",
         message: 'The agent asks for more than its sandbox allows: write /out; read {"type":"special"} (to install)',
         requestedSchema: expect.objectContaining({
