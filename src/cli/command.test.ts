@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { homedir, tmpdir } from "node:os";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { parseCommand } from "./command.js";
@@ -9,6 +9,7 @@ const DEFAULTS = {
   overrides: [],
   strictConfig: false,
   engine: "native",
+  engineIsAuto: true,
   tools: "codex",
   approvalFallback: "auto-within-policy",
   eofGraceMs: 2_000,
@@ -81,11 +82,14 @@ describe("options", () => {
     ["scripted", "scripted"],
     ["codex", "codex"],
   ] as const)("--engine %s is %s", ([name, engine]) => {
-    expect(parseCommand(["--engine", name], {})).toEqual({ kind: "stdio", options: { ...DEFAULTS, engine } });
+    expect(parseCommand(["--engine", name], {})).toEqual({
+      kind: "stdio",
+      options: { ...DEFAULTS, engine, engineIsAuto: name === "auto" },
+    });
   });
 
   it("the engine is codex where there is one or one is named, and native where there is none, unless it is named itself", () => {
-    const folder = mkdtempSync(path.join(tmpdir(), "command-"));
+    const folder = mkdtempSync(path.join(homedir(), ".command-"));
     const codex = path.join(folder, "codex");
     writeFileSync(codex, "#!/bin/sh\n", { mode: 0o755 });
     const engine = (argv: string[], env: NodeJS.ProcessEnv) => {
@@ -100,6 +104,15 @@ describe("options", () => {
       ["native", "native"],
     ]);
     expect(parseCommand(["--codex-bin", "/x"], {})).toEqual({ kind: "stdio", options: { ...DEFAULTS, engine: "codex", codexBin: "/x" } });
+  });
+
+  it("a codex that commands can write is passed over, whoever put it on PATH, and that is said", () => {
+    const folder = mkdtempSync(path.join(tmpdir(), "command-"));
+    writeFileSync(path.join(folder, "codex"), "#!/bin/sh\n", { mode: 0o755 });
+    const command = parseCommand([], { PATH: folder });
+    rmSync(folder, { recursive: true });
+    const engineNotice = expect.stringMatching(/^engine native is used: .*codex was passed over, because commands .* --codex-bin/);
+    expect(command).toEqual({ kind: "stdio", options: { ...DEFAULTS, engineNotice } });
   });
 
   it.for(["auto-within-policy", "deny", "hold", "ask"])("--approval-fallback %s", (approvalFallback) => {

@@ -1,11 +1,12 @@
 import { parseArgs } from "node:util";
 import { type ApprovalFallback, FALLBACKS } from "../approvals/fallback.js";
-import { type CodexSearch, findCodex } from "../engines/codex/locate.js";
+import { type CodexSearch, findCodex, passedOver } from "../engines/codex/locate.js";
 import { errorCode } from "../lib/errors.js";
 import { APPROVAL_POLICIES, type ApprovalPolicy, SANDBOX_MODES, type SandboxMode } from "../threads/model.js";
 import { choice, seconds, text, texts, UsageError, type Values } from "./flagValues.js";
 import { type ListenOptions, listenOptions } from "./listenOptions.js";
 import { FLAGS, type FlagSpec } from "./options.js";
+import { writablePlaces } from "./writablePlaces.js";
 
 export const ENGINES = ["codex", "native", "scripted"] as const;
 export const TOOL_SETS = ["codex", "codex-original"] as const;
@@ -19,6 +20,10 @@ export interface ServerOptions {
   readonly approvalPolicy?: ApprovalPolicy;
   readonly strictConfig: boolean;
   readonly engine: (typeof ENGINES)[number];
+  /** Nobody named the engine. */
+  readonly engineIsAuto: boolean;
+  /** Why it is another one than somebody may expect. */
+  readonly engineNotice?: string;
   readonly tools: (typeof TOOL_SETS)[number];
   readonly eofGraceMs: number;
   readonly approvalFallback: ApprovalFallback;
@@ -99,7 +104,11 @@ function serverOptions(values: Values, env: NodeJS.ProcessEnv): ServerOptions {
     ...(sandbox === undefined ? {} : { sandbox }),
     ...(approvalPolicy === undefined ? {} : { approvalPolicy }),
     strictConfig: values["strict-config"] === true,
-    engine: engineOf(text(values.engine), { env, ...(codexBin === undefined ? {} : { codexBin }) }),
+    ...engineOf(text(values.engine), {
+      env,
+      writable: writablePlaces({ serverCwd: process.cwd(), env, cwd, allowRoots: texts(values["allow-root"]) }),
+      ...(codexBin === undefined ? {} : { codexBin }),
+    }),
     tools: choice("--tools", text(values.tools) ?? (env["CODEX_MCP_TOOLS"] || undefined), TOOL_SETS) ?? "codex",
     approvalFallback: choice("--approval-fallback", text(values["approval-fallback"]), FALLBACKS) ?? "auto-within-policy",
     ...(sandboxBin === undefined ? {} : { sandboxBin }),
@@ -109,8 +118,10 @@ function serverOptions(values: Values, env: NodeJS.ProcessEnv): ServerOptions {
 }
 
 /** Finding a Codex is enough: whether it works shows when it is needed, and costs nothing until then. */
-function engineOf(name: string | undefined, search: CodexSearch): ServerOptions["engine"] {
+function engineOf(name: string | undefined, search: CodexSearch): Pick<ServerOptions, "engine" | "engineIsAuto" | "engineNotice"> {
   const chosen = choice("--engine", name, ["auto", ...ENGINES]) ?? "auto";
-  if (chosen !== "auto") return chosen;
-  return findCodex(search) ? "codex" : "native";
+  if (chosen !== "auto") return { engine: chosen, engineIsAuto: false };
+  if (findCodex(search)) return { engine: "codex", engineIsAuto: true };
+  const notice = passedOver(search);
+  return { engine: "native", engineIsAuto: true, ...(notice === undefined ? {} : { engineNotice: `engine native is used: ${notice}` }) };
 }

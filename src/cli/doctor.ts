@@ -62,6 +62,7 @@ async function engineFindings({ options, env, serverCwd }: DoctorContext, thread
   const codex = await codexFinding({
     env,
     cwd: serverCwd,
+    writable: writablePlaces({ serverCwd, env, cwd: options.cwd }),
     thread,
     ...(codexBin === undefined ? {} : { codexBin }),
   });

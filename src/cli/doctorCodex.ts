@@ -1,6 +1,7 @@
 import { AppServers } from "../engines/codex/appServers.js";
-import { findCodex } from "../engines/codex/locate.js";
+import { findCodex, passedOver } from "../engines/codex/locate.js";
 import type { RunningCodex } from "../engines/codex/supervisor.js";
+import type { WritablePlaces } from "../exec/outside/writablePlaces.js";
 import { describe } from "../lib/errors.js";
 import { isFields } from "../lib/fields.js";
 import type { ThreadSettings } from "../threads/model.js";
@@ -10,14 +11,17 @@ export interface CodexPatient {
   readonly codexBin?: string;
   readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;
+  readonly writable: WritablePlaces;
   /** What a new thread would run with. */
   readonly thread: ThreadSettings;
 }
 
+const NONE = "none is on PATH (npm install -g @openai/codex, or --codex-bin PATH)";
+
 /** Starts the Codex of this machine, if there is one, and asks how it is. */
 export async function codexFinding(patient: CodexPatient): Promise<Finding> {
   const found = findCodex(patient);
-  if (!found) return { verdict: "fails", subject: "codex", text: "none is on PATH (npm install -g @openai/codex, or --codex-bin PATH)" };
+  if (!found) return { verdict: "fails", subject: "codex", text: passedOver(patient) ?? NONE };
   const servers = new AppServers({ ...patient, report: () => {} });
   try {
     return await examine(await servers.for(patient.thread).get(), patient);

@@ -28,6 +28,7 @@ export async function serveStdio(context: StdioContext): Promise<void> {
   const reporting = new Reporting({ env, codexHome, listening: false });
   const report = (line: string) => reporting.report(line);
   for (const warning of settings.checkAtStart()) report(warning);
+  if (options.engineNotice !== undefined) report(options.engineNotice);
   if (options.engine === "scripted") report("the model is scripted: answers come from the `!` lines of the prompt, not from a real model");
 
   const tools = TOOL_SETS[options.tools];

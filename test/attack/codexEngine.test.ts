@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { homedir } from "node:os";
 import path from "node:path";
 import { describe, expect } from "vitest";
 import { publishedCodex } from "../support/codexPeers.js";
@@ -136,12 +137,15 @@ describe.skipIf(skip !== undefined)("with the real Codex", SLOW, () => {
       makeRepository(ground.workspace);
       ground.write(ground.inWorkspace("AGENTS.md"), "be kind to the tests\n");
       const before = () => readFileSync(ground.inHome("config.toml"), "utf8");
-      await using victim = await Victim.onStdio(ground, WITH_CODEX);
-      const settings = before();
-      const begun = await victim.turn("!shell touch made.txt\n!say done");
-      expect(textOf(begun)).toContain("done");
-      expect(JSON.stringify(victim.model.requests)).toContain("be kind to the tests");
-      expect([ground.has("made.txt"), before()]).toEqual([true, settings]);
+      const begun = await (async () => {
+        await using victim = await Victim.onStdio(ground, WITH_CODEX);
+        const settings = before();
+        const result = await victim.turn("!shell touch made.txt\n!say done");
+        expect(textOf(result)).toContain("done");
+        expect(JSON.stringify(victim.model.requests)).toContain("be kind to the tests");
+        expect([ground.has("made.txt"), before()]).toEqual([true, settings]);
+        return result;
+      })();
       await using later = await Victim.onStdio(ground, WITH_CODEX);
       await later.call("codex-reply", {
         threadId: valueAt(begun, "structuredContent.threadId"),
@@ -159,18 +163,18 @@ interface Installed {
 }
 
 /** Where installers put a Codex that is nobody's to change. */
-const INSTALLED: Readonly<Record<string, (ground: Ground) => Installed>> = {
-  "npm -g": ({ root }) => ({
+const INSTALLED: Readonly<Record<string, (root: string) => Installed>> = {
+  "npm -g": (root) => ({
     bin: `${root}/prefix/bin`,
     file: `${root}/prefix/lib/node_modules/@openai/codex/bin/codex.js`,
     link: "../lib/node_modules/@openai/codex/bin/codex.js",
   }),
-  nvm: ({ home }) => ({
-    bin: `${home}/.nvm/versions/node/v22.1.0/bin`,
-    file: `${home}/.nvm/versions/node/v22.1.0/lib/node_modules/@openai/codex/bin/codex.js`,
+  nvm: (root) => ({
+    bin: `${root}/.nvm/versions/node/v22.1.0/bin`,
+    file: `${root}/.nvm/versions/node/v22.1.0/lib/node_modules/@openai/codex/bin/codex.js`,
     link: "../lib/node_modules/@openai/codex/bin/codex.js",
   }),
-  "a package manager of the system": ({ root }) => ({
+  "a package manager of the system": (root) => ({
     bin: `${root}/brew/bin`,
     file: `${root}/brew/Cellar/codex/1.0/bin/codex`,
     link: "../Cellar/codex/1.0/bin/codex",
@@ -189,9 +193,11 @@ describe("a Codex installed by", () => {
   });
 });
 
-async function findsIt(placeIn: (ground: Ground) => Installed): Promise<void> {
+async function findsIt(placeIn: (root: string) => Installed): Promise<void> {
   await using ground = await Ground.open();
-  const place = placeIn(ground);
+  // Not below the usual folders for temporary files, where commands may write.
+  using elsewhere = temporaryFolderIn(homedir());
+  const place = placeIn(elsewhere.path);
   ground.write(place.file, "#!/bin/sh\necho codex-cli 0.166.0\n", 0o755);
   mkdirSync(place.bin, { recursive: true });
   symlinkSync(place.link, path.join(place.bin, "codex"));
@@ -202,4 +208,9 @@ async function findsIt(placeIn: (ground: Ground) => Installed): Promise<void> {
   // The one that is found does nothing; the planted one would leave its mark.
   await victim.turn("!say done");
   expect(existsSync(ground.mark("codex"))).toBe(false);
+}
+
+function temporaryFolderIn(parent: string): Disposable & { readonly path: string } {
+  const folder = mkdtempSync(path.join(parent, ".installed-"));
+  return { path: folder, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
 }

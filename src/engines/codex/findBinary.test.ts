@@ -2,9 +2,10 @@ import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, w
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { WritablePlaces } from "../../exec/outside/writablePlaces.js";
 import { CodexMissing, CodexUnusable } from "./errors.js";
 import { codexProgram } from "./findBinary.js";
-import { findCodex } from "./locate.js";
+import { findCodex, passedOver } from "./locate.js";
 
 const LINUX = { platform: "linux", arch: "x64" };
 const ELF_X64 = Buffer.concat([Buffer.from("7f454c4602010100", "hex"), Buffer.alloc(8), Buffer.from("02003e00", "hex")]);
@@ -62,6 +63,53 @@ describe("the program to start", () => {
     const [program, script] = [put("codex", ELF_X64), put("wrapper", "#!/bin/sh\nexec codex\n")];
     expect(codexProgram({ codexBin: program, env: {} }, LINUX)).toBe(program);
     expect(codexProgram({ codexBin: script, env: {} }, LINUX)).toBe(script);
+  });
+});
+
+describe("a Codex that commands can write", () => {
+  const places = () => new WritablePlaces([path.join(folder, "ws")]);
+
+  it("is passed over on PATH, whatever leads to it, for the next one; the one that is named stands", () => {
+    const planted = put("ws/node_modules/.bin/codex", ELF_X64);
+    put("other/node_modules/.bin/codex", ELF_X64);
+    const honest = put("bin/codex", ELF_X64);
+    mkdirSync(path.join(folder, "links"));
+    symlinkSync(planted, path.join(folder, "links/codex"));
+    const PATH = ["ws/node_modules/.bin", "other/node_modules/.bin", "links", "bin"].map((name) => path.join(folder, name)).join(":");
+    expect(findCodex({ env: { PATH }, writable: places() })).toEqual({ path: honest, namedBy: "PATH" });
+    expect(passedOver({ env: { PATH }, writable: places() })).toBe(undefined);
+    expect(codexProgram({ codexBin: planted, env: { PATH }, writable: places() }, LINUX)).toBe(planted);
+  });
+
+  it("is named when there is no other", () => {
+    const planted = put("ws/codex", ELF_X64);
+    const search = { env: { PATH: path.join(folder, "ws") }, writable: places() };
+    expect(findCodex(search)).toBe(undefined);
+    expect(() => codexProgram(search, LINUX)).toThrow(`${planted} was passed over, because commands of threads may write it`);
+  });
+
+  it("is not started through a launcher that they cannot write", () => {
+    const launcher = put("lib/node_modules/@openai/codex/bin/codex.js", "#!/usr/bin/env node\n");
+    put("ws/package.json", "{}");
+    put("ws/vendor/x86_64-unknown-linux-musl/bin/codex", ELF_X64);
+    mkdirSync(path.join(folder, "bin"));
+    symlinkSync(launcher, path.join(folder, "bin/codex"));
+    symlinkSync(path.join(folder, "ws"), path.join(folder, "lib/node_modules/@openai/codex-linux-x64"));
+    const search = { env: { PATH: path.join(folder, "bin") }, writable: places() };
+    expect(() => codexProgram(search, LINUX)).toThrow(/bin\/codex leads to .*\/ws\/vendor\/.*, which commands of threads may write/);
+  });
+
+  it("is not one that nvm or npm installed for the user", () => {
+    const version = ".nvm/versions/node/v22.1.0";
+    const launcher = put(`${version}/lib/node_modules/@openai/codex/bin/codex.js`, "#!/usr/bin/env node\n");
+    put(`${version}/lib/node_modules/@openai/codex/node_modules/@openai/codex-linux-x64/package.json`, "{}");
+    const native = put(
+      `${version}/lib/node_modules/@openai/codex/node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex`,
+      ELF_X64,
+    );
+    mkdirSync(path.join(folder, version, "bin"));
+    symlinkSync(launcher, path.join(folder, version, "bin/codex"));
+    expect(codexProgram({ env: { PATH: path.join(folder, version, "bin") }, writable: places() }, LINUX)).toBe(native);
   });
 });
 

@@ -1,8 +1,9 @@
 import { closeSync, openSync, readSync, realpathSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
+import { isExecutableFile } from "../../exec/outside/systemPrograms.js";
 import { CodexMissing, CodexUnusable } from "./errors.js";
-import { type CodexSearch, type FoundCodex, findCodex, isExecutableFile } from "./locate.js";
+import { type CodexSearch, type FoundCodex, findCodex, passedOver, programsOf } from "./locate.js";
 import { type Machine, matchesMachine, nativeProgramIn, platformPackage } from "./platform.js";
 
 /** The program to start: behind the npm launcher the native one, otherwise what was found. Throws `CodexMissing` or `CodexUnusable`. */
@@ -10,14 +11,23 @@ export function codexProgram(search: CodexSearch, machine: Machine = process): s
   const found = findCodex(search);
   if (!found)
     throw new CodexMissing(
-      "No Codex CLI was found on PATH: install it (npm install -g @openai/codex), or name it with --codex-bin or CODEX_BIN, or use --engine native.",
+      passedOver(search) ??
+        "No Codex CLI was found on PATH: install it (npm install -g @openai/codex), or name it with --codex-bin or CODEX_BIN, or use --engine native.",
     );
   const file = checkedFile(found);
   const beginning = readBeginning(file);
-  if (beginning.toString("latin1", 0, 2) === "#!") return nativeBehind(file, machine) ?? file;
+  if (beginning.toString("latin1", 0, 2) === "#!") return requireTrusted(nativeBehind(file, machine) ?? file, found, search);
   if (matchesMachine(beginning, machine)) return file;
   throw new CodexUnusable(
     `${file} (${found.namedBy}) is no program for ${machine.platform} ${machine.arch}. Install the Codex CLI for this machine, or use --engine native.`,
+  );
+}
+
+/** A launcher that nobody can have changed may lead to a program that somebody can. */
+function requireTrusted(program: string, { path: launcher, namedBy }: FoundCodex, search: CodexSearch): string {
+  if (namedBy !== "PATH" || programsOf(search).trusts(program)) return program;
+  throw new CodexUnusable(
+    `${launcher} leads to ${program}, which commands of threads may write. Name it with --codex-bin if it is to be used, or use --engine native.`,
   );
 }
 
