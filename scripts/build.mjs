@@ -25,11 +25,12 @@ const FILES = [
   { file: "native-offers.js", sources: ["src/engines/native/offers/nativeOffers.ts"], after: "tools.js" },
   { file: "mcp-servers.js", sources: ["src/engines/native/mcpServers/open.ts"], after: "tools.js" },
   { file: "mcp-client.js", sources: ["src/engines/native/mcpServers/sdk.ts"], after: "server.js" },
+  { file: "codex-program.js", sources: ["src/cli/codexForCallers.ts"], after: "rules.js" },
   // A process has one engine: this one runs no tools of ours.
   {
     file: "codex.js",
     sources: ["src/engines/codex/engine.ts"],
-    after: "rules.js",
+    after: "codex-program.js",
     apartFrom: ["review.js", "scripted.js", "sandbox.js", "tools.js", "native-offers.js", "mcp-servers.js"],
   },
   { file: "token.js", sources: ["src/cli/showToken.ts"], after: "server.js", apartFrom: "all" },

@@ -27,6 +27,9 @@ export interface EngineOptions {
   readonly secretFiles?: readonly string[];
   /** The turn that this server runs in. Its own turns mark what they start with it. */
   readonly surrounding?: TurnMark | undefined;
+  /** Callers come over a network, and more than one may. */
+  readonly listens?: boolean;
+  readonly severalCallers?: boolean;
   readonly report: (line: string) => void;
 }
 
@@ -37,7 +40,12 @@ export function openEngine(options: EngineOptions): Engine {
       return loadedWithFirstThread("codex", async () => {
         const { createCodexEngine } = await import("../engines/codex/engine.js");
         const { settings, serverCwd: cwd } = options;
-        return createCodexEngine({ ...options, cwd, defaults: () => ({ ...settings.forNewThread({}), stated: settings.stated({}) }) });
+        return createCodexEngine({
+          ...options,
+          cwd,
+          ownPrograms: ownPrograms(options),
+          defaults: () => ({ ...settings.forNewThread({}), stated: settings.stated({}) }),
+        });
       });
     case "native":
       return createNativeEngine({

@@ -24,6 +24,11 @@ export interface ListenOptions {
   readonly allowConfig: readonly string[];
 }
 
+/** Whether more than one principal may come: a file of tokens may name another one at any time, and an issuer knows many. */
+export function severalMayCall({ tokens, tokenFile, oauth }: Pick<ListenOptions, "tokens" | "tokenFile" | "oauth">): boolean {
+  return tokenFile !== undefined || oauth !== undefined || new Set(tokens).size > 1;
+}
+
 const DEFAULT_HOST = "127.0.0.1";
 /** The usual port; when it is taken, any other. */
 const DEFAULT_PORTS = [4096, 0];

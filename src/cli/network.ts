@@ -17,6 +17,7 @@ import type { Metrics } from "../observability/metrics.js";
 import type { HttpConnection, HttpSession, HttpSessions } from "../transports/http/httpSession.js";
 import type { OpenAgent } from "./agent.js";
 import type { HttpContext } from "./httpContext.js";
+import { severalMayCall } from "./listenOptions.js";
 import { ownNesting } from "./ownNesting.js";
 import type { Reporting } from "./reporting.js";
 import { openStateless } from "./statelessDoor.js";
@@ -125,6 +126,8 @@ export class Network {
       surrounding: "sealed",
       ownAddress: () => this.#address,
       secretFiles: secretFiles(listen),
+      listens: true,
+      severalCallers: severalMayCall(listen),
       report,
       telemetry,
     });

@@ -21,6 +21,7 @@ import { checkCeilings } from "./ceilings.js";
 import { checkEntry, clientSnippet, prepareEntry } from "./clientEntry.js";
 import { resolveSettings } from "./context.js";
 import type { HttpContext } from "./httpContext.js";
+import { severalMayCall } from "./listenOptions.js";
 import { Network, secretFiles } from "./network.js";
 import { Reporting } from "./reporting.js";
 import { untilSignalled } from "./shutdown.js";
@@ -41,7 +42,8 @@ const REFUSALS: Readonly<Record<number, string>> = {
 const CLEAN_UP_MS = 1_000;
 
 /** The server on a port, from the first connection to the last. Resolves when the process may end. */
-export async function serveHttp(context: HttpContext): Promise<void> {
+export async function serveHttp(given: HttpContext): Promise<void> {
+  const context = await withSafeEngine(given);
   const { options, env, listen, serverCwd } = context;
   const { codexHome, settings } = resolveSettings(context, { listening: true });
   const loopback = reachOf(listen.host) === "this machine";
@@ -53,6 +55,7 @@ export async function serveHttp(context: HttpContext): Promise<void> {
   const keepSecret = (token: string) => redactor.learn(token);
   listen.tokens.forEach(keepSecret);
   for (const warning of settings.checkAtStart()) report(warning);
+  if (options.engineNotice !== undefined) report(options.engineNotice);
   if (options.engine === "scripted") report("the model is scripted: answers come from the `!` lines of the prompt, not from a real model");
 
   const http = settings.httpSettings();
@@ -125,6 +128,12 @@ export async function serveHttp(context: HttpContext): Promise<void> {
   webSockets.close();
   await Promise.all([server.close(), endsWithin(CLEAN_UP_MS, gate.close())]);
   await reporting.close();
+}
+
+async function withSafeEngine(context: HttpContext): Promise<HttpContext> {
+  if (context.options.engine !== "codex" || !severalMayCall(context.listen)) return context;
+  const { requireHidingCodex } = await import("./codexForCallers.js");
+  return requireHidingCodex(context);
 }
 
 function endpointRules(

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { readVersion, requireSupported } from "./version.js";
+import { hidesSecrets, readVersion, requireSupported } from "./version.js";
 
 it.each([
   ["codex-cli 0.166.0\n", "0.166.0"],
@@ -26,4 +26,14 @@ it.each([
   const check = () => requireSupported(version, "/usr/bin/codex");
   if (supported) expect(check).not.toThrow();
   else expect(check).toThrow(`The Codex CLI at /usr/bin/codex is version ${version}; at least 0.150.0 is needed.`);
+});
+
+it.each([
+  ["0.152.1", "linux", false],
+  ["0.160.0", "linux", false],
+  ["0.160.1", "linux", true],
+  ["0.166.0", "linux", true],
+  ["0.166.0", "darwin", false],
+])("version %s on %s can keep commands from secrets: %s", (version, platform, hides) => {
+  expect(hidesSecrets(version, platform)).toBe(hides);
 });

@@ -12,14 +12,33 @@ export function readVersion(text: string): string | undefined {
   return /(?:^|[\s/v])(\d+\.\d+\.\d+(?:-[\w.]+)?)/.exec(text)?.[1];
 }
 
+/** The first version known to hold threads to permission profiles of their own, for commands, patches and everything it reads itself. */
+const FIRST_HIDING = [0, 160, 1] as const;
+
+/** Whether a Codex can keep its commands from reading what is hidden. Shown for Linux only. */
+export function hidesSecrets(version: string, platform: string = process.platform): boolean {
+  return platform === "linux" && isAtLeast(version, FIRST_HIDING);
+}
+
+/** Why a Codex must not serve several callers. */
+export function cannotHide(version: string, program: string): string {
+  return (
+    `The Codex CLI at ${program}, version ${version}, cannot hide tokens, its login and the threads of other callers from commands, and more than one principal may call this server. ` +
+    "Update it (npm install -g @openai/codex), let a single token in, or use --engine native."
+  );
+}
+
 /** Throws `CodexUnusable` for a version we do not work with; pre-releases count as their release. */
 export function requireSupported(version: string, program: string): void {
-  const parts = version.split(/[.-]/).map(Number);
-  const difference = OLDEST.map((part, at) => (parts[at] ?? 0) - part).find((step) => step !== 0) ?? 0;
-  if (difference < 0)
+  if (!isAtLeast(version, OLDEST))
     throw new CodexUnusable(
       `The Codex CLI at ${program} is version ${version}; at least ${OLDEST.join(".")} is needed. Update it (npm install -g @openai/codex), or use --engine native.`,
     );
+}
+
+function isAtLeast(version: string, oldest: readonly number[]): boolean {
+  const parts = version.split(/[.-]/).map(Number);
+  return (oldest.map((part, at) => (parts[at] ?? 0) - part).find((step) => step !== 0) ?? 0) >= 0;
 }
 
 /** What the program says about itself; costs a process. */
