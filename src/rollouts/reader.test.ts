@@ -71,7 +71,7 @@ it("a thread of the real Codex is read with its items, settings and usage", asyn
       item(call),
       event("token_count", { info: usage, rate_limits: null }),
       item(output),
-      line("turn_context", { ...CONTEXT, developer_instructions: "be brief" }),
+      line("turn_context", { ...CONTEXT, cwd: "/newest", developer_instructions: "be brief" }),
       said("One file."),
       event("token_count", { info: null, rate_limits: null }),
     ].join(""),
@@ -92,7 +92,7 @@ it("a thread of the real Codex is read with its items, settings and usage", asyn
       ],
       usage,
       settings: {
-        cwd: "/repo",
+        cwd: "/newest",
         providerId: "openai",
         baseInstructions: "Be a good agent.",
         model: "gpt-5.2-codex",

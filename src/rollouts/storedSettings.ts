@@ -11,7 +11,8 @@ import type { StoredSettings } from "../threads/store.js";
 
 export type SessionStart = { readonly threadId: string } & Pick<StoredSettings, "cwd" | "providerId" | "baseInstructions">;
 
-export type TurnSettings = Omit<StoredSettings, keyof SessionStart>;
+/** The folder may be another one than at the thread's start. */
+export type TurnSettings = Omit<StoredSettings, keyof SessionStart> & { readonly cwd?: string };
 
 /** A `session_meta` payload; undefined without the fields that make it one. */
 export function parseSessionMeta(meta: Fields): SessionStart | undefined {
@@ -30,6 +31,7 @@ export function parseTurnContext(context: Fields): TurnSettings | undefined {
   const { model } = context;
   if (typeof model !== "string") return undefined;
   return withoutAbsent({
+    cwd: textOrNothing(context["cwd"]),
     model,
     approvalPolicy: oneOf(APPROVAL_POLICIES, context["approval_policy"]),
     sandboxPolicy: parseSandboxPolicy(context["sandbox_policy"]),
