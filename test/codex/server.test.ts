@@ -1,4 +1,5 @@
-import { mkdirSync, symlinkSync } from "node:fs";
+import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { homedir } from "node:os";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { publishedCodex } from "../support/codexPeers.js";
@@ -22,12 +23,19 @@ function commandsOf(server: McpServer): string[] {
   return server.started().flatMap(({ commandLine }) => (commandLine.includes("sleep 300") ? [commandLine] : []));
 }
 
+/** Begins something in a session of its own that ignores what it can, and goes on. */
+const DETACHED = "(setsid sh -c 'trap : TERM HUP; while :; do sleep 301; done' &); sleep 300";
+
+function detachedIn(server: McpServer): string[] {
+  return server.started().flatMap(({ commandLine }) => (commandLine === "sleep 301" ? [commandLine] : []));
+}
+
 describe.skipIf(program === "")("the server with the real Codex", PATIENCE, () => {
   it("takes the Codex on PATH by itself, says so in the handshake and in every answer", async () => {
     await using model = await startResponsesServer();
     await using stage = await setStage();
-    const bin = path.join(stage.root, "bin");
-    mkdirSync(bin);
+    // Not below the usual folders for temporary files, where commands may write.
+    const bin = mkdtempSync(path.join(homedir(), ".codex-on-path-"));
     symlinkSync(program, path.join(bin, "codex"));
     const env = { PATH: `${bin}:${process.env["PATH"]}` };
     await using server = await startServer({ stage, args: [], env, config: mockProvider(model.url) });
@@ -38,6 +46,7 @@ describe.skipIf(program === "")("the server with the real Codex", PATIENCE, () =
         "codex-mcpd/turn": { engine: "codex", status: "completed", model: "mine", sandbox: { policy: "read-only", enforcedBy: "codex" } },
       },
     });
+    rmSync(bin, { recursive: true });
     expect(model.requests.at(-1)?.body["model"]).toBe("mine");
   });
 
@@ -66,6 +75,29 @@ describe.skipIf(program === "")("the server with the real Codex", PATIENCE, () =
     await end(server);
     await server.exit();
     expect(await server.leftBehind()).toEqual([]);
+  });
+
+  it("leaves nothing of a sandboxed command when it is killed, however it detached itself", async () => {
+    await using model = await startResponsesServer();
+    await using server = await startWithCodex(model.url);
+    const sandboxed = { "approval-policy": "never", sandbox: "workspace-write" };
+    await server.call("codex", { prompt: `!shell ${DETACHED}`, ...sandboxed }).event("exec_command_begin");
+    await eventually("the command", () => detachedIn(server)[0]);
+    server.process.kill("SIGKILL");
+    await server.exit();
+    expect(await server.leftBehind()).toEqual([]);
+  });
+
+  it("ends what a killed one has left of commands with full access", async () => {
+    await using model = await startResponsesServer();
+    await using killed = await startWithCodex(model.url);
+    await killed.call("codex", { prompt: `!shell ${DETACHED}`, ...UNCONFINED }).event("exec_command_begin");
+    await eventually("the command", () => detachedIn(killed)[0]);
+    killed.process.kill("SIGKILL");
+    await killed.exit();
+    await using next = await startWithCodex(model.url);
+    await next.call("codex", { prompt: "!say hello" }).result();
+    expect(await killed.leftBehind()).toEqual([]);
   });
 
   it("runs threads with another provider than the configured one, also one that only the call describes", async () => {

@@ -1,12 +1,12 @@
 // A stand-in for `codex app-server`: its protocol, the scripted model behind it, and the faults that a test asks for in APP_SERVER_FAULTS.
 import { randomUUID } from "node:crypto";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ScriptedModel } from "../../src/engines/native/model/script.js";
 import type { Faults } from "../support/appServerDouble.js";
-import { offersOfDouble } from "../support/appServerDoubleOffers.js";
+import { offersOfDouble, REQUESTS_FILE } from "../support/appServerDoubleOffers.js";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -22,11 +22,13 @@ const others = [
   "review/start",
   "turn/steer",
 ];
-const known = new Set([...methods, ...others].filter((method) => method !== faults.lacks));
+const known = new Set([...methods, ...others, ...(faults.config ? ["config/read"] : [])].filter((method) => method !== faults.lacks));
 const offers = offersOfDouble(faults, notify);
 const model = new ScriptedModel();
 const histories = new Map<string, Json[]>();
 const running = new Map<string, { turnId: string; abort: AbortController }>();
+/** What it asked and has no answer to yet. */
+const questions = new Map<number, (answer: Json) => void>();
 let overloads = faults.overloads ?? 0;
 
 if (process.argv.includes("--version")) {
@@ -51,12 +53,15 @@ function notify(method: string, params: Json): void {
   send({ method, params, emittedAtMs: Date.now() });
 }
 
-function receive({ id, method, params }: { id: number; method?: string; params?: Json }): void {
+function receive({ id, method, params, result }: { id: number; method?: string; params?: Json; result?: Json }): void {
+  if (id !== undefined && method === undefined) questions.get(id)?.(result ?? {});
   if (id === undefined || method === undefined) return;
   if (overloads > 0 && method !== "initialize") {
     overloads--;
     return send({ id, error: { code: -32001, message: "Server overloaded; retry later." } });
   }
+  if (method !== "initialize")
+    appendFileSync(path.join(process.env["CODEX_HOME"] ?? "", REQUESTS_FILE), `${JSON.stringify({ method, params })}\n`);
   const reply = (answer: Json) => send("error" in answer ? { id, ...answer } : { id, result: answer });
   const offered = method === faults.lacks ? undefined : offers(method, params ?? {});
   if (offered instanceof Promise) void offered.then(reply);
@@ -71,6 +76,8 @@ function answerTo(method: string, params: Json): Json {
       return { userAgent: faults.userAgent ?? `double/${version} (Test 1; x86_64)`, codexHome: process.env["CODEX_HOME"] };
     case "account/read":
       return { account: null, requiresOpenaiAuth: true };
+    case "config/read":
+      return { config: faults.config };
     case "thread/start":
       return opened(randomUUID(), params);
     case "thread/resume":
@@ -109,10 +116,13 @@ function fileOf(threadId: string): string {
   return path.join(process.env["CODEX_HOME"] ?? "", `double-${threadId}.json`);
 }
 
-function opened(id: string, { sandbox }: Json): Json {
+function opened(id: string, { sandbox, permissions }: Json): Json {
   const history = existsSync(fileOf(id)) ? (JSON.parse(readFileSync(fileOf(id), "utf8")) as Json[]) : [];
   histories.set(id, history);
-  const given = faults.sandbox ?? { "read-only": "readOnly", "workspace-write": "workspaceWrite" }[String(sandbox)] ?? "dangerFullAccess";
+  const given =
+    faults.sandbox ??
+    { "read-only": "readOnly", "workspace-write": "workspaceWrite" }[permissions ? "read-only" : String(sandbox)] ??
+    "dangerFullAccess";
   return { thread: { id, path: fileOf(id) }, model: "model-of-the-double", modelProvider: "double", sandbox: { type: given } };
 }
 
@@ -175,11 +185,21 @@ async function play(threadId: string, turn: { turnId: string; abort: AbortContro
   if (faults.changedShapes)
     for (const params of [{}, { item: 7 }, { item: { type: "new" } }, { delta: {} }]) tell("item/completed", params);
   if (faults.dies === "in the turn") process.kill(process.pid, "SIGKILL");
+  if (faults.wants) await askFor(faults.wants, tell);
   const ending = await answers(threadId, tell, abort.signal).catch(() => ({
     status: running.get(threadId) === turn ? "interrupted" : "completed",
   }));
   running.delete(threadId);
   notify("turn/completed", { threadId, turn: { id: turnId, items: [], error: null, ...ending } });
+}
+
+async function askFor(permissions: Json, tell: (method: string, params: Json) => void): Promise<void> {
+  const id = questions.size + 1;
+  const answer = new Promise<Json>((resolve) => questions.set(id, resolve));
+  tell("item/started", { item: { type: "plan", id: "p", text: "" } });
+  send({ id, method: "item/permissions/requestApproval", params: { threadId: [...running.keys()][0], itemId: "p", permissions } });
+  tell("item/agentMessage/delta", { itemId: "granted", delta: JSON.stringify(await answer) });
+  tell("item/completed", { item: { type: "agentMessage", id: "granted", text: JSON.stringify(await answer) } });
 }
 
 async function answers(threadId: string, tell: (method: string, params: Json) => void, signal: AbortSignal): Promise<Json> {

@@ -22,6 +22,10 @@ export interface Faults {
   readonly keepsCommands?: boolean;
   /** The sandbox it gives, whatever was asked for. */
   readonly sandbox?: string;
+  /** What it says of the user's configuration; otherwise it does not know `config/read`. */
+  readonly config?: Readonly<Record<string, unknown>>;
+  /** In each turn it asks for these permissions, and then says what it was given. */
+  readonly wants?: Readonly<Record<string, unknown>>;
 }
 
 export interface AppServerDouble extends Disposable {

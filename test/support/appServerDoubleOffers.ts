@@ -9,6 +9,8 @@ type Notify = (method: string, params: Json) => void;
 export const LOGINS_FILE = "double-logins.txt";
 /** A login is completed by making this file there. */
 export const LOGIN_DONE_FILE = "double-login-done";
+/** Requests as they came, a line each. */
+export const REQUESTS_FILE = "double-requests.jsonl";
 /** Is there once a command has begun. */
 export const COMMAND_FILE = "double-command";
 

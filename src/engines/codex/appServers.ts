@@ -1,5 +1,7 @@
+import { sweepLeftovers } from "../../exec/sandbox/plain.js";
 import type { ThreadSettings } from "../../threads/model.js";
 import { CodexRefused } from "./errors.js";
+import { codexProgram } from "./findBinary.js";
 import { processSettings } from "./processSettings.js";
 import { type RunningCodex, Supervisor, type SupervisorOptions } from "./supervisor.js";
 
@@ -37,10 +39,10 @@ export class AppServers {
     return [usual, ...[...this.#supervisors.values()].filter((supervisor) => supervisor !== usual && supervisor.isRunning)];
   }
 
-  /** Lends a Codex that runs in this folder, and ends it afterwards unless it is the usual one. */
-  async lendIn<T>(cwd: string, work: (codex: RunningCodex) => Promise<T>): Promise<T> {
-    if (cwd === this.options.cwd) return this.usual().lend(work);
-    const passing = new Supervisor({ ...this.options, cwd, settings: this.#usualSettings() });
+  /** Lends a Codex that runs in this folder and with these settings, and ends it afterwards unless it is the usual one. */
+  async lendIn<T>(cwd: string, work: (codex: RunningCodex) => Promise<T>, settings: readonly string[] = []): Promise<T> {
+    if (cwd === this.options.cwd && settings.length === 0) return this.usual().lend(work);
+    const passing = new Supervisor({ ...this.options, cwd, settings: [...this.#usualSettings(), ...settings] });
     if (this.#passing.size >= MOST_PROCESSES)
       throw new CodexRefused(`Codex runs in ${MOST_PROCESSES} other folders already; try again when one is done.`);
     this.#passing.add(passing);
@@ -50,6 +52,11 @@ export class AppServers {
       await passing.close();
       this.#passing.delete(passing);
     }
+  }
+
+  /** Throws `CodexMissing` or `CodexUnusable`. */
+  program(): string {
+    return codexProgram(this.options);
   }
 
   /** Resolves when nothing of Codex lives any more. */
@@ -68,6 +75,8 @@ export class AppServers {
     if (known) return known;
     if (this.#supervisors.size >= MOST_PROCESSES)
       throw new CodexRefused(`Codex runs for ${MOST_PROCESSES} different providers already; restart this server to use others.`);
+    // Commands with full access that left their group live on when a server is killed, until the next one comes.
+    if (this.#supervisors.size === 0) sweepLeftovers();
     const supervisor = new Supervisor({ ...this.options, settings });
     this.#supervisors.set(key, supervisor);
     return supervisor;

@@ -6,17 +6,25 @@ import type { KeptThread } from "../../threads/engine.js";
 import type { ThreadSettings } from "../../threads/model.js";
 import type { ThreadRecord, WriterLease } from "../../threads/store.js";
 import { CodexNotLoggedIn, CodexRefused } from "./errors.js";
+import type { ThreadGuard } from "./guard/threadGuard.js";
 import { refusal, threadRefusal } from "./refusals.js";
 import type { RunningCodex } from "./supervisor.js";
+import { fieldsOf, listOf } from "./translate/read.js";
 import { threadResumeParams, threadStartParams } from "./translate/settings.js";
 
 /** Codex starts the thread's MCP servers before it answers. */
 const LOAD_MS = 60_000;
+/** A thread that is put away and taken out again is unloaded at once; left alone, it stays for half an hour. */
+export const UNLOADING = ["thread/archive", "thread/unarchive"] as const;
 
 /** A new thread. Throws `CodexNotLoggedIn` or `CodexRefused`. */
-export async function startThread({ server, isExperimental }: RunningCodex, settings: ThreadSettings): Promise<KeptThread> {
+export async function startThread(
+  { server, isExperimental }: RunningCodex,
+  settings: ThreadSettings,
+  guard: ThreadGuard,
+): Promise<KeptThread> {
   await requireLogin(server, settings);
-  const params = threadStartParams(settings, { rawEvents: isExperimental });
+  const params = threadStartParams(settings, { rawEvents: isExperimental, guard });
   try {
     return keptThread(await server.request("thread/start", params, { timeoutMs: LOAD_MS }), settings);
   } catch (error) {
@@ -24,14 +32,28 @@ export async function startThread({ server, isExperimental }: RunningCodex, sett
   }
 }
 
+export interface ThreadToResume {
+  readonly settings: ThreadSettings;
+  readonly guard: ThreadGuard;
+}
+
 /** A thread that exists. Throws `ThreadNotFound`, `ThreadBusyElsewhere`, `CodexNotLoggedIn` or `CodexRefused`. */
-export async function resumeThread({ server }: RunningCodex, id: ThreadId, settings: ThreadSettings): Promise<KeptThread> {
+export async function resumeThread({ server }: RunningCodex, id: ThreadId, { settings, guard }: ThreadToResume): Promise<KeptThread> {
   await requireLogin(server, settings);
+  const params = threadResumeParams(id, settings, guard);
   try {
-    return keptThread(await server.request("thread/resume", threadResumeParams(id, settings), { timeoutMs: LOAD_MS }), settings);
+    if (guard.profiles) await unload(server, id);
+    return keptThread(await server.request("thread/resume", params, { timeoutMs: LOAD_MS }), settings);
   } catch (error) {
     throw threadRefusal(error, id, "resume");
   }
+}
+
+/** A thread that is loaded keeps the rules that it was loaded with, which may have been made for somebody else. */
+async function unload(server: RunningCodex["server"], threadId: ThreadId): Promise<void> {
+  const { data } = fieldsOf(await server.request("thread/loaded/list", {}));
+  if (!listOf(data).includes(threadId)) return;
+  for (const method of UNLOADING) await server.request(method, { threadId });
 }
 
 async function requireLogin(server: RunningCodex["server"], { provider }: ThreadSettings): Promise<void> {
@@ -55,12 +77,15 @@ function keptThread(answer: unknown, settings: ThreadSettings): KeptThread {
 
 const SANDBOX_WORDS = { readOnly: "read-only", workspaceWrite: "workspace-write", dangerFullAccess: "danger-full-access" } as const;
 
-/** What Codex filled in where nobody stated anything. A sandbox other than the one asked for is never taken silently. */
+/**
+ * What Codex filled in where nobody stated anything. A thread is loaded without rights; one that was loaded already has those of its
+ * last turn. With any others it is not taken.
+ */
 function inForce(settings: ThreadSettings, { model, modelProvider, sandbox }: Fields): ThreadSettings {
-  const asked = settings.sandboxPolicy.type;
   const { type } = isFields(sandbox) ? sandbox : {};
   const given = Object.entries(SANDBOX_WORDS).find(([word]) => word === type)?.[1];
-  if (given !== undefined && given !== asked)
+  const asked = settings.sandboxPolicy.type;
+  if (given !== undefined && given !== "read-only" && given !== asked)
     throw new CodexRefused(
       `Codex would run this thread with the sandbox ${given} instead of ${asked}: its configuration does not allow the one asked for.`,
     );

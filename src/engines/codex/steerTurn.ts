@@ -1,7 +1,7 @@
 import { RpcError } from "../../jsonrpc/errors.js";
 import { CodexRefused } from "./errors.js";
 import type { TurnPlace } from "./startTurn.js";
-import { nextTurnParams } from "./translate/settings.js";
+import { inputParams } from "./translate/settings.js";
 
 export interface TurnToSteer extends Pick<TurnPlace, "server" | "codexThreadId"> {
   /** The turn's id in Codex, once it is accepted. */
@@ -13,7 +13,7 @@ export async function steerTurn(text: string, { server, codexThreadId, started }
   const expectedTurnId = await started.catch(() => undefined);
   if (expectedTurnId === undefined) return false;
   try {
-    await server.request("turn/steer", { ...nextTurnParams(codexThreadId, { text }), expectedTurnId });
+    await server.request("turn/steer", { ...inputParams(codexThreadId, { text }), expectedTurnId });
     return true;
   } catch (error) {
     if (!(error instanceof RpcError)) throw error;

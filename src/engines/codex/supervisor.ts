@@ -1,13 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { OutsidePrograms } from "../../exec/outside/outsidePrograms.js";
 import { Tasks } from "../../lib/tasks.js";
 import type { TurnMark } from "../../threads/turnMark.js";
 import { AppServer } from "./appServer.js";
+import { appServerEnvironment } from "./appServerEnvironment.js";
 import { startAppServerProcess } from "./appServerProcess.js";
 import { AppServerGone, AppServerSilent, CodexUnusable } from "./errors.js";
 import { codexProgram } from "./findBinary.js";
 import { type CodexAbilities, shakeHands } from "./handshake.js";
 import type { CodexSearch } from "./locate.js";
-import { askVersion, requireSupported } from "./version.js";
+import { askVersion, hidesSecrets, requireSupported } from "./version.js";
 
 export interface SupervisorOptions extends CodexSearch {
   /** Arguments of `-c`. */
@@ -15,6 +17,8 @@ export interface SupervisorOptions extends CodexSearch {
   readonly cwd: string;
   /** The turn that this server runs in. */
   readonly surrounding?: TurnMark | undefined;
+  /** Callers come over a network: a repository of theirs must not decide which programs Codex runs. */
+  readonly listens?: boolean;
   readonly report: (line: string) => void;
 }
 
@@ -115,7 +119,8 @@ export class Supervisor {
     // Two processes cannot have the same thread.
     await this.#ended;
     const program = codexProgram(this.#options);
-    const server = new AppServer(await startAppServerProcess({ ...this.#options, program }), this.#options.report);
+    const env = await this.#environment(program);
+    const server = new AppServer(await startAppServerProcess({ ...this.#options, program, env }), this.#options.report);
     this.#server = server;
     this.#tasks.start("codex app-server", () => this.#watch(server));
     try {
@@ -130,6 +135,13 @@ export class Supervisor {
       await server.kill("The Codex process was ended because it did not start properly.");
       throw await this.#explain(error, program);
     }
+  }
+
+  /** Only a version that can keep the variable from commands is started without `git`. */
+  async #environment(program: string): Promise<NodeJS.ProcessEnv> {
+    const { env, writable, listens } = this.#options;
+    const withoutGit = listens === true && hidesSecrets(await askVersion(program, env));
+    return appServerEnvironment(env, { withoutGit, ...(writable ? { programs: new OutsidePrograms({ env, writable }) } : {}) });
   }
 
   /** Once, and again when it was replaced: the process comes and goes with what it is needed for. */

@@ -4,9 +4,11 @@ import { describe } from "../../lib/errors.js";
 import type { ThreadId } from "../../lib/ids.js";
 import type { EngineThread, KeptThread, TurnContext } from "../../threads/engine.js";
 import { ThreadNotFound } from "../../threads/errors.js";
+import type { Reach } from "../../threads/limits.js";
 import type { ThreadEvent, TurnInput } from "../../threads/model.js";
 import type { ThreadListener, ThreadRequest } from "./appServer.js";
 import type { AppServerGone } from "./errors.js";
+import type { ThreadGuard, ThreadGuards } from "./guard/threadGuard.js";
 import { resumeThread, startThread } from "./loadThread.js";
 import type { RunningTurn } from "./runningTurn.js";
 import type { RunningCodex, Supervisor } from "./supervisor.js";
@@ -23,6 +25,12 @@ export interface OpenedThread {
   readonly kept: KeptThread;
   readonly isNew: boolean;
   readonly codex: RunningCodex;
+  readonly guard: ThreadGuard;
+}
+
+export interface ThreadSurroundings {
+  readonly supervisor: Supervisor;
+  readonly guards: ThreadGuards;
 }
 
 /** A thread of Codex, loaded into whichever process runs at the moment. */
@@ -36,19 +44,20 @@ export class CodexThread implements EngineThread, ThreadListener {
   /** Where it is loaded; undefined once that process is gone. */
   #loadedIn: RunningCodex | undefined;
   #loading: Promise<RunningCodex> | undefined;
+  #guard: ThreadGuard;
   /** Codex has begun a turn on it, in this process or an earlier one. */
   #hasRun: boolean;
-  #hasRunSinceLoaded = false;
   /** The newest turn, also when it has ended: Codex may have more to say about it. */
   #turn: RunningTurn | undefined;
   /** What turns that were told as ended have still to do. Never rejects. */
   #aftermath: Promise<unknown> = Promise.resolve();
 
   constructor(
-    { kept, isNew, codex }: OpenedThread,
-    private readonly supervisor: Supervisor,
+    { kept, isNew, codex, guard }: OpenedThread,
+    private readonly surroundings: ThreadSurroundings,
   ) {
     this.kept = kept;
+    this.#guard = guard;
     this.#hasRun = !isNew;
     this.opening = settingsNotices(kept.settings).map((message) => ({ type: "warning", message }));
     this.sandboxBackend = kept.settings.sandboxPolicy.type === "danger-full-access" ? "none" : "codex";
@@ -62,7 +71,7 @@ export class CodexThread implements EngineThread, ThreadListener {
     const translator = new TurnTranslator({ memory: this.#memory, settings, reviewTarget, sandboxBackend: this.sandboxBackend });
     let codex: RunningCodex | undefined;
     try {
-      codex = await unlessAborted(this.#ready(), ctx.signal);
+      codex = await unlessAborted(this.#ready(ctx.reach), ctx.signal);
     } catch (error) {
       return yield translator.end({ kind: "failed", message: describe(error) });
     }
@@ -71,9 +80,9 @@ export class CodexThread implements EngineThread, ThreadListener {
       server: codex.server,
       codexThreadId: this.#codexId,
       settings,
+      guard: this.#guard,
       translator,
       canCleanTerminals: canCleanTerminals(codex),
-      isFirst: !this.#hasRunSinceLoaded,
       attend: (turn) => {
         this.#turn = turn;
       },
@@ -81,7 +90,7 @@ export class CodexThread implements EngineThread, ThreadListener {
         this.#aftermath = Promise.all([this.#aftermath, work]);
       },
     });
-    if (!codex.server.isGone) this.supervisor.proved();
+    if (!codex.server.isGone) this.surroundings.supervisor.proved();
   }
 
   async steer(text: string): Promise<boolean> {
@@ -96,12 +105,13 @@ export class CodexThread implements EngineThread, ThreadListener {
     try {
       if (codex) await this.#sayFarewell(codex);
     } finally {
-      this.supervisor.leave();
+      this.#guard.release();
+      this.surroundings.supervisor.leave();
     }
   }
 
   notified(method: string, params: unknown): void {
-    if (method === "turn/started") this.#hasRun = this.#hasRunSinceLoaded = true;
+    if (method === "turn/started") this.#hasRun = true;
     this.#turn?.notified(method, params);
     if (!this.#turn?.isRunning) this.#memory.betweenTurns(method, params);
     if (method === "thread/closed") this.#leave();
@@ -118,27 +128,31 @@ export class CodexThread implements EngineThread, ThreadListener {
   }
 
   /** Codex with this thread loaded. Called again while it is being loaded, it waits for the same. */
-  #ready(): Promise<RunningCodex> {
-    this.#loading ??= this.#load().finally(() => {
+  #ready(reach: Reach | undefined): Promise<RunningCodex> {
+    this.#loading ??= this.#load(reach).finally(() => {
       this.#loading = undefined;
     });
     return this.#loading;
   }
 
-  async #load(): Promise<RunningCodex> {
+  async #load(reach: Reach | undefined): Promise<RunningCodex> {
     await this.#aftermath;
-    const codex = await this.supervisor.get();
-    if (this.#loadedIn !== codex) this.#enter(codex, await this.#loadInto(codex));
+    const codex = await this.surroundings.supervisor.get();
+    if (this.#loadedIn === codex && isSameReach(reach, this.#guard.reach)) return codex;
+    this.#leave();
+    this.#guard.release();
+    this.#guard = await this.surroundings.guards.forThread(codex, this.kept.settings, reach);
+    this.#enter(codex, await this.#loadInto(codex));
     return codex;
   }
 
   async #loadInto(codex: RunningCodex): Promise<ThreadId> {
     const { settings } = this.kept;
     try {
-      return (await resumeThread(codex, this.#codexId, settings)).id;
+      return (await resumeThread(codex, this.#codexId, { settings, guard: this.#guard })).id;
     } catch (error) {
       // Codex writes nothing down before the first turn: a process that died until then took nothing with it.
-      if (error instanceof ThreadNotFound && !this.#hasRun) return (await startThread(codex, settings)).id;
+      if (error instanceof ThreadNotFound && !this.#hasRun) return (await startThread(codex, settings, this.#guard)).id;
       throw error;
     }
   }
@@ -152,7 +166,6 @@ export class CodexThread implements EngineThread, ThreadListener {
   #enter(codex: RunningCodex, codexId: ThreadId): void {
     this.#codexId = codexId;
     this.#loadedIn = codex;
-    this.#hasRunSinceLoaded = false;
     codex.server.listen(codexId, this);
   }
 
@@ -160,6 +173,14 @@ export class CodexThread implements EngineThread, ThreadListener {
     this.#loadedIn?.server.unlisten(this.#codexId);
     this.#loadedIn = undefined;
   }
+}
+
+/** Callers come with a new object each time. */
+function isSameReach(one: Reach | undefined, other: Reach | undefined): boolean {
+  return (
+    JSON.stringify([one?.folders, one?.foreign, one === undefined]) ===
+    JSON.stringify([other?.folders, other?.foreign, other === undefined])
+  );
 }
 
 function canCleanTerminals({ methods }: RunningCodex): boolean {

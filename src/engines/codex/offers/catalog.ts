@@ -1,4 +1,5 @@
 import { RpcError } from "../../../jsonrpc/errors.js";
+import type { Fields } from "../../../lib/fields.js";
 import type { ThreadId } from "../../../lib/ids.js";
 import { parseThreadId } from "../../../lib/uuid.js";
 import { InvalidCursor } from "../../../threads/errors.js";
@@ -6,6 +7,8 @@ import type { ThreadCatalog, ThreadPage, ThreadQuery, ThreadSummary } from "../.
 import type { AppServer } from "../appServer.js";
 import type { AppServers } from "../appServers.js";
 import { CodexRefused } from "../errors.js";
+import type { ThreadGuards } from "../guard/threadGuard.js";
+import { UNLOADING } from "../loadThread.js";
 import { isHeldElsewhere, refusal, threadRefusal } from "../refusals.js";
 import { fieldsOf, listOf, saidText } from "../translate/read.js";
 import { type ListedThread, listedThread } from "./threadSummary.js";
@@ -19,7 +22,10 @@ const FORK_MS = 60_000;
 
 /** The threads that Codex keeps in its home, whoever began them. */
 export class CodexCatalog implements ThreadCatalog {
-  constructor(private readonly servers: AppServers) {}
+  constructor(
+    private readonly servers: AppServers,
+    private readonly guards: ThreadGuards,
+  ) {}
 
   async list(query: ThreadQuery): Promise<ThreadPage> {
     return this.servers.usual().lend(({ server }) => page(server, query));
@@ -27,7 +33,7 @@ export class CodexCatalog implements ThreadCatalog {
 
   async fork(id: ThreadId): Promise<ThreadId> {
     try {
-      return await this.servers.usual().lend(({ server }) => fork(server, id));
+      return await this.servers.usual().lend(async (codex) => fork(codex.server, { threadId: id, ...(await this.guards.forFork(codex)) }));
     } catch (error) {
       throw threadRefusal(error, id, "fork");
     }
@@ -87,10 +93,10 @@ async function listThreads(server: AppServer, { limit, cursor, archived = false,
  * The fork is put away and taken out again, because only so Codex unloads it at once: whoever opens it next, in whichever process, finds
  * it as a thread like any other.
  */
-async function fork(server: AppServer, source: ThreadId): Promise<ThreadId> {
-  const answer = await server.request("thread/fork", { threadId: source, excludeTurns: true }, { timeoutMs: FORK_MS });
+async function fork(server: AppServer, source: Fields & { readonly threadId: ThreadId }): Promise<ThreadId> {
+  const answer = await server.request("thread/fork", { ...source, excludeTurns: true, sandbox: "read-only" }, { timeoutMs: FORK_MS });
   const threadId = saidText(fieldsOf(fieldsOf(answer)["thread"])["id"]);
   if (threadId === undefined) throw new CodexRefused("Codex forked a thread without telling its id: it is newer than this server knows.");
-  for (const method of ["thread/archive", "thread/unarchive"]) await server.request(method, { threadId });
+  for (const method of UNLOADING) await server.request(method, { threadId });
   return parseThreadId(threadId);
 }

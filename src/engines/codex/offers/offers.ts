@@ -1,6 +1,7 @@
 import type { Fields } from "../../../lib/fields.js";
 import type { EngineOffers, ModelOffer, OneOffCommand, OneOffResult } from "../../../threads/offers.js";
 import type { AppServers } from "../appServers.js";
+import type { ThreadGuards } from "../guard/threadGuard.js";
 import { CodexAccount } from "./account.js";
 import { CodexCatalog } from "./catalog.js";
 import { readConfig } from "./config.js";
@@ -12,8 +13,11 @@ export class CodexOffers implements EngineOffers {
   readonly threads: CodexCatalog;
   readonly account: CodexAccount;
 
-  constructor(private readonly servers: AppServers) {
-    this.threads = new CodexCatalog(servers);
+  constructor(
+    private readonly servers: AppServers,
+    private readonly guards: ThreadGuards,
+  ) {
+    this.threads = new CodexCatalog(servers, guards);
     this.account = new CodexAccount(() => servers.usual());
   }
 
@@ -26,7 +30,7 @@ export class CodexOffers implements EngineOffers {
   }
 
   async runOnce(command: OneOffCommand, signal: AbortSignal): Promise<OneOffResult> {
-    return runOnce(command, this.servers, signal);
+    return runOnce(command, { servers: this.servers, guards: this.guards }, signal);
   }
 
   async close(): Promise<void> {

@@ -4,10 +4,15 @@ import path from "node:path";
 import { within } from "../../../exec/deadline.js";
 import { ProgramNotStarted, WorkingFolderMissing } from "../../../exec/errors.js";
 import { RpcError } from "../../../jsonrpc/errors.js";
+import { type Fields, isFields } from "../../../lib/fields.js";
+import type { Reach } from "../../../threads/limits.js";
 import type { SandboxPolicy } from "../../../threads/model.js";
 import type { OneOffCommand, OneOffResult } from "../../../threads/offers.js";
 import type { AppServer } from "../appServer.js";
 import type { AppServers } from "../appServers.js";
+import type { EnforcedPolicy } from "../guard/permissionProfile.js";
+import type { ThreadGuards } from "../guard/threadGuard.js";
+import { GIT_VARIABLE } from "../guard/withoutGit.js";
 import { refusal } from "../refusals.js";
 import type { RunningCodex } from "../supervisor.js";
 import { fieldsOf, numberOf, textOf } from "../translate/read.js";
@@ -22,21 +27,54 @@ const TERMINATION_MS = 5_000;
 const TIMED_OUT = 124;
 const UNKNOWN = -1;
 
-/** Runs a command in Codex's sandbox. When the signal aborts, it rejects with the reason once the command is gone. */
-export async function runOnce(command: OneOffCommand, servers: AppServers, signal: AbortSignal): Promise<OneOffResult> {
-  const { cwd, sandboxPolicy } = command;
-  if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) throw new WorkingFolderMissing(cwd);
-  const run = (codex: RunningCodex) => runIn(codex, command, signal);
-  // Codex lets a command that may write its workspace write the folder of Codex's own process too.
-  return sandboxPolicy.type === "workspace-write" ? servers.lendIn(cwd, run) : servers.usual().lend(run);
+export interface CommandPlaces {
+  readonly servers: AppServers;
+  readonly guards: ThreadGuards;
 }
 
-async function runIn({ server }: RunningCodex, command: OneOffCommand, signal: AbortSignal): Promise<OneOffResult> {
-  const { argv, cwd, timeoutMs, check } = command;
+/** Runs a command in Codex's sandbox. When the signal aborts, it rejects with the reason once the command is gone. */
+export async function runOnce(command: OneOffCommand, places: CommandPlaces, signal: AbortSignal): Promise<OneOffResult> {
+  const { cwd, sandboxPolicy, reach } = command;
+  if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) throw new WorkingFolderMissing(cwd);
+  const env = { ...places.guards.withoutSecrets(), ...(reach ? GIT_AGAIN : {}) };
+  const run = (codex: RunningCodex) => runIn(codex, { ...command, env, sandbox: policyOf(command) }, signal);
+  if (sandboxPolicy.type === "danger-full-access") return places.servers.usual().lend(run);
+  if (reach) return runGuarded({ ...command, reach, sandboxPolicy }, places, signal);
+  // Codex lets a command that may write its workspace write the folder of Codex's own process too.
+  return sandboxPolicy.type === "workspace-write" ? places.servers.lendIn(cwd, run) : places.servers.usual().lend(run);
+}
+
+type GuardedCommand = OneOffCommand & { readonly reach: Reach; readonly sandboxPolicy: EnforcedPolicy };
+
+/** Codex takes the profile of a single command from its own configuration only, so that each gets a process of its own. */
+async function runGuarded(command: GuardedCommand, { servers, guards }: CommandPlaces, signal: AbortSignal): Promise<OneOffResult> {
+  const { cwd, sandboxPolicy: policy, reach } = command;
+  using guard = await guards.forCommand(servers.program(), { cwd, policy, reach });
+  const { name, definition } = guard.profile;
+  const settings = [`permissions.${name}=${inlineTable(definition)}`, `default_permissions=${JSON.stringify(name)}`];
+  const run = (codex: RunningCodex) =>
+    guards.hides(codex)
+      ? runIn(codex, { ...command, env: guard.env, sandbox: { permissionProfile: name } }, signal)
+      : runIn(codex, { ...command, env: guards.withoutSecrets(), sandbox: policyOf(command) }, signal);
+  return servers.lendIn(cwd, run, settings);
+}
+
+interface PlacedCommand extends OneOffCommand {
+  /** How Codex is told what confines it. */
+  readonly sandbox: Fields;
+  /** Changes to the environment that Codex gives it; null takes a variable away. */
+  readonly env: Readonly<Record<string, string | null>>;
+}
+
+/** Codex itself is kept from repositories; commands are not. */
+const GIT_AGAIN = { [GIT_VARIABLE]: null };
+
+async function runIn({ server }: RunningCodex, command: PlacedCommand, signal: AbortSignal): Promise<OneOffResult> {
+  const { argv, cwd, timeoutMs, check, sandbox, env } = command;
   signal.throwIfAborted();
   check?.();
   const processId = randomUUID();
-  const params = { processId, command: argv, cwd, timeoutMs, outputBytesCap: OUTPUT_BYTES, sandboxPolicy: policyOf(command) };
+  const params = { processId, command: argv, cwd, timeoutMs, outputBytesCap: OUTPUT_BYTES, env, ...sandbox };
   const running = server.request("command/exec", params, { timeoutMs: timeoutMs + MARGIN_MS + 2 * TERMINATION_MS });
   const overdue = AbortSignal.timeout(timeoutMs + MARGIN_MS);
   const stop = AbortSignal.any([signal, overdue]);
@@ -69,12 +107,20 @@ async function endCommand(server: AppServer, processId: string, running: Promise
 }
 
 /** For a single command Codex does not count the folder it runs in as its workspace. */
-function policyOf({ cwd, sandboxPolicy: policy }: OneOffCommand): unknown {
-  return sandboxPolicyParams(policy.type === "workspace-write" ? withRoot(policy, cwd) : policy);
+function policyOf({ cwd, sandboxPolicy: policy }: OneOffCommand): Fields {
+  return { sandboxPolicy: sandboxPolicyParams(policy.type === "workspace-write" ? withRoot(policy, cwd) : policy) };
 }
 
 function withRoot(policy: Extract<SandboxPolicy, { type: "workspace-write" }>, cwd: string): SandboxPolicy {
   return { ...policy, writable_roots: [...(policy.writable_roots ?? []), cwd].map((root) => path.resolve(cwd, root)) };
+}
+
+/** As TOML, whose texts are written like those of JSON. */
+function inlineTable(table: Fields): string {
+  const entries = Object.entries(table).map(
+    ([key, value]) => `${JSON.stringify(key)}=${isFields(value) ? inlineTable(value) : JSON.stringify(value)}`,
+  );
+  return `{${entries.join(",")}}`;
 }
 
 /** How Codex's sandbox dies when the program is not there or may not be executed. */

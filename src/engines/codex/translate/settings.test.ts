@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { settingsIn } from "../../../../test/support/rollouts.js";
 import { APPROVAL_POLICIES } from "../../../threads/model.js";
+import type { ThreadGuard } from "../guard/threadGuard.js";
 import { settingsNotices, threadResumeParams, threadStartParams, turnStartParams } from "./settings.js";
 
 const WRITABLE = {
@@ -11,8 +12,19 @@ const WRITABLE = {
   exclude_slash_tmp: true,
 } as const;
 
+const FEATURES = { goals: false, multi_agent: false, skill_mcp_dependency_install: false };
+
+function guardIn(loadIn: string, more: Partial<ThreadGuard> = {}): ThreadGuard {
+  return { reach: undefined, loadIn, config: {}, withoutGit: false, release: () => {}, ...more };
+}
+
+const GUARDED = guardIn("/", {
+  config: { features: { more: true }, permissions: { r: {}, w: {} } },
+  profiles: { reading: "r", working: "w" },
+});
+
 describe("a thread", () => {
-  it("starts with what was settled, and Codex's own config.toml for the rest", () => {
+  it("starts without rights, with what was settled, and Codex's own config.toml for the rest", () => {
     const settings = settingsIn("/ws", {
       sandboxPolicy: WRITABLE,
       baseInstructions: "be brief",
@@ -28,17 +40,17 @@ describe("a thread", () => {
         features: { multi_agent: true },
       },
     });
-    expect(threadStartParams(settings, { rawEvents: true })).toEqual({
+    expect(threadStartParams(settings, { rawEvents: true, guard: guardIn("/ws") })).toEqual({
       cwd: "/ws",
       model: "gpt-5.2-codex",
       modelProvider: "openai",
       approvalPolicy: "on-request",
       approvalsReviewer: "user",
-      sandbox: "workspace-write",
+      sandbox: "read-only",
       config: {
         model_verbosity: "low",
         tools: { web_search: true },
-        features: { goals: false, multi_agent: true },
+        features: { ...FEATURES, multi_agent: true },
         compact_prompt: "sum up",
         sandbox_workspace_write: {
           writable_roots: ["/more"],
@@ -54,19 +66,19 @@ describe("a thread", () => {
   });
 
   it("for which nobody chose a model gets Codex's own", () => {
-    expect(threadStartParams(settingsIn("/ws", { modelIsDefault: true }), { rawEvents: false })).toEqual({
+    expect(threadStartParams(settingsIn("/ws", { modelIsDefault: true }), { rawEvents: false, guard: guardIn("/ws") })).toEqual({
       cwd: "/ws",
       modelProvider: "openai",
       approvalPolicy: "on-request",
       approvalsReviewer: "user",
       sandbox: "read-only",
-      config: { features: { goals: false, multi_agent: false } },
+      config: { features: FEATURES },
     });
   });
 
   it("is resumed with its confinement said again, and without its history", () => {
     const settings = settingsIn("/ws", { approvalPolicy: "never", sandboxPolicy: { type: "danger-full-access" } });
-    expect(threadResumeParams("t1", settings)).toEqual({
+    expect(threadResumeParams("t1", settings, guardIn("/ws"))).toEqual({
       threadId: "t1",
       excludeTurns: true,
       cwd: "/ws",
@@ -74,16 +86,38 @@ describe("a thread", () => {
       modelProvider: "openai",
       approvalPolicy: "never",
       approvalsReviewer: "user",
-      sandbox: "danger-full-access",
-      config: { features: { goals: false, multi_agent: false } },
+      sandbox: "read-only",
+      config: { features: FEATURES },
     });
   });
+});
+
+it("a guarded thread is loaded elsewhere, and says a profile instead of a sandbox", () => {
+  const settings = settingsIn("/ws", { sandboxPolicy: WRITABLE });
+  expect(threadStartParams(settings, { rawEvents: false, guard: GUARDED })).toEqual({
+    cwd: "/",
+    model: "gpt-5.2-codex",
+    modelProvider: "openai",
+    approvalPolicy: "on-request",
+    approvalsReviewer: "user",
+    permissions: "r",
+    config: { features: { ...FEATURES, more: true }, permissions: { r: {}, w: {} } },
+  });
+  const turns = [{ type: "read-only" } as const, WRITABLE, { type: "danger-full-access" } as const].map((sandboxPolicy) => {
+    const { cwd, permissions, sandboxPolicy: policy } = turnStartParams("t1", undefined, { ...settings, sandboxPolicy }, GUARDED);
+    return [cwd, permissions ?? policy];
+  });
+  expect(turns).toEqual([
+    ["/ws", "r"],
+    ["/ws", "w"],
+    ["/ws", { type: "dangerFullAccess" }],
+  ]);
 });
 
 describe("a turn", () => {
   it("says its confinement each time", () => {
     const settings = settingsIn("/ws", { sandboxPolicy: WRITABLE, reasoningEffort: "low", reasoningSummary: "detailed" });
-    expect(turnStartParams("t1", { text: "go" }, settings)).toEqual({
+    expect(turnStartParams("t1", { text: "go" }, settings, guardIn("/ws"))).toEqual({
       threadId: "t1",
       input: [{ type: "text", text: "go" }],
       cwd: "/ws",
@@ -109,14 +143,14 @@ describe("a turn", () => {
       { type: "workspaceWrite", writableRoots: [], networkAccess: false, excludeTmpdirEnvVar: true, excludeSlashTmp: false },
     ],
   ])("is confined as Codex words it: %j", (sandboxPolicy, said) => {
-    expect(turnStartParams("t1", { text: "" }, settingsIn("/ws", { sandboxPolicy }))["sandboxPolicy"]).toEqual(said);
+    expect(turnStartParams("t1", { text: "" }, settingsIn("/ws", { sandboxPolicy }), guardIn("/ws"))["sandboxPolicy"]).toEqual(said);
   });
 });
 
 it("a policy that Codex dropped becomes one that asks at least as much, and that is said", () => {
   const told = APPROVAL_POLICIES.map((approvalPolicy) => {
     const settings = settingsIn("/ws", { approvalPolicy });
-    return [turnStartParams("t1", { text: "" }, settings)["approvalPolicy"], ...settingsNotices(settings)];
+    return [turnStartParams("t1", { text: "" }, settings, guardIn("/ws"))["approvalPolicy"], ...settingsNotices(settings)];
   });
   expect(told).toEqual([
     ["untrusted"],
@@ -132,7 +166,7 @@ it("an MCP server that is this server is turned off for the thread, whatever els
     stated: { mcp_servers: { codex: { command: "codex-mcp-server" }, docs: { command: "docs" } } },
   });
   const servers = { codex: { command: "codex-mcp-server", enabled: false }, "us.too": { enabled: false }, docs: { command: "docs" } };
-  for (const params of [threadStartParams(settings, { rawEvents: false }), threadResumeParams("t1", settings)])
+  for (const params of [threadStartParams(settings, { rawEvents: false, guard: GUARDED }), threadResumeParams("t1", settings, GUARDED)])
     expect(params["config"]).toMatchObject({ mcp_servers: servers });
   expect(settingsNotices(settings)).toEqual([
     expect.stringContaining("left out MCP server codex"),

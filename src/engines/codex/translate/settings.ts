@@ -1,36 +1,37 @@
-import { isFields } from "../../../lib/fields.js";
+import { type Fields, isFields } from "../../../lib/fields.js";
 import { type ApprovalPolicy, leftOutWarnings, type SandboxPolicy, type ThreadSettings, type TurnInput } from "../../../threads/model.js";
+import type { ThreadGuard } from "../guard/threadGuard.js";
 
 type Params = Readonly<Record<string, unknown>>;
 
 /** `thread/start`. Raw events need the experimental API; without it they have to be left out. */
-export function threadStartParams(settings: ThreadSettings, { rawEvents }: { readonly rawEvents: boolean }): Params {
-  return { ...threadParams(settings), ...(rawEvents ? { experimentalRawEvents: true } : {}) };
+export function threadStartParams(settings: ThreadSettings, { rawEvents, guard }: { rawEvents: boolean; guard: ThreadGuard }): Params {
+  return { ...threadParams(settings, guard), ...(rawEvents ? { experimentalRawEvents: true } : {}) };
 }
 
 /** `thread/resume`. Sandbox and approval policy are said again: a thread that is loaded from disk may come back without them. */
-export function threadResumeParams(threadId: string, settings: ThreadSettings): Params {
-  return { threadId, excludeTurns: true, ...threadParams(settings) };
+export function threadResumeParams(threadId: string, settings: ThreadSettings, guard: ThreadGuard): Params {
+  return { threadId, excludeTurns: true, ...threadParams(settings, guard) };
 }
 
-/** `turn/start` of a further turn: what was said with an earlier one still holds. */
-export function nextTurnParams(threadId: string, { text }: TurnInput): Params {
+/** What a turn is given to consider. */
+export function inputParams(threadId: string, { text }: TurnInput): Params {
   return { threadId, input: [{ type: "text", text }] };
 }
 
-/** `turn/start` of the first turn since the thread was loaded. */
-export function turnStartParams(threadId: string, input: TurnInput, settings: ThreadSettings): Params {
-  return { ...nextTurnParams(threadId, input), ...settingsUpdateParams(threadId, settings) };
+/** `turn/start`. Every turn says how it is confined: what an earlier one said would hold until something else changes it. */
+export function turnStartParams(threadId: string, input: TurnInput | undefined, settings: ThreadSettings, guard: ThreadGuard): Params {
+  return { ...(input ? inputParams(threadId, input) : { input: [] }), ...settingsUpdateParams(threadId, settings, guard) };
 }
 
-/** `thread/settings/update`. What confines a thread is said again: one that was loaded already ignores what its resume said. */
-export function settingsUpdateParams(threadId: string, settings: ThreadSettings): Params {
+/** `thread/settings/update`: how a thread that was loaded without rights works from now on. */
+export function settingsUpdateParams(threadId: string, settings: ThreadSettings, guard: ThreadGuard): Params {
   return {
     threadId,
     cwd: settings.cwd,
     approvalPolicy: POLICIES[settings.approvalPolicy],
     approvalsReviewer: "user",
-    sandboxPolicy: sandboxPolicyParams(settings.sandboxPolicy),
+    ...confinementParams(settings.sandboxPolicy, guard),
     ...(settings.reasoningEffort === undefined ? {} : { effort: settings.reasoningEffort }),
     ...(settings.reasoningSummary === "auto" ? {} : { summary: settings.reasoningSummary }),
   };
@@ -63,16 +64,20 @@ const POLICIES: Readonly<Record<ApprovalPolicy, ApprovalPolicy>> = {
   never: "never",
 };
 
-function threadParams(settings: ThreadSettings): Params {
+/**
+ * A thread that begins with the right to write makes Codex trust its folder: it notes so in the user's config.toml, reads the
+ * project's own configuration and starts the programs that stand there. So each is loaded without rights, and its turns get them.
+ */
+function threadParams(settings: ThreadSettings, { loadIn, profiles, config }: ThreadGuard): Params {
   const { baseInstructions, developerInstructions } = settings;
   return {
-    cwd: settings.cwd,
+    cwd: loadIn,
     ...(settings.modelIsDefault ? {} : { model: settings.model }),
     modelProvider: settings.provider.id,
     approvalPolicy: POLICIES[settings.approvalPolicy],
     approvalsReviewer: "user",
-    sandbox: settings.sandboxPolicy.type,
-    config: configOf(settings),
+    ...(profiles ? { permissions: profiles.reading } : { sandbox: "read-only" }),
+    config: merged(configOf(settings, { withSandbox: !profiles }), config),
     ...(baseInstructions === undefined ? {} : { baseInstructions }),
     ...(developerInstructions === undefined ? {} : { developerInstructions }),
   };
@@ -95,20 +100,21 @@ const SAID_ELSEWHERE: ReadonlySet<string> = new Set([
 
 /**
  * What works on after the turn that began it: agents of the agent, whose questions nobody would see and no interruption reaches, and
- * goals, for which Codex begins turns on its own.
+ * goals, for which Codex begins turns on its own. And what would write MCP servers that a folder's skills name into config.toml.
  */
-const OUTLIVING_TURNS = { multi_agent: false, goals: false };
+const NOT_WANTED = { multi_agent: false, goals: false, skill_mcp_dependency_install: false };
 
 /** What was said beside config.toml, which Codex reads itself. */
-function configOf({ stated = {}, sandboxPolicy: sandbox, compactPrompt, leftOutServers = [] }: ThreadSettings): Params {
+function configOf(settings: ThreadSettings, { withSandbox }: { withSandbox: boolean }): Params {
+  const { stated = {}, sandboxPolicy: sandbox, compactPrompt, leftOutServers = [] } = settings;
   const rest = Object.entries(stated).filter(([key]) => !SAID_ELSEWHERE.has(key));
   const { type, ...details } = sandbox;
   return {
     ...Object.fromEntries(rest),
-    features: { ...OUTLIVING_TURNS, ...(isFields(stated["features"]) ? stated["features"] : {}) },
+    features: { ...NOT_WANTED, ...(isFields(stated["features"]) ? stated["features"] : {}) },
     ...(leftOutServers.length === 0 ? {} : { mcp_servers: withoutServers(stated["mcp_servers"], leftOutServers) }),
     ...(compactPrompt === undefined ? {} : { compact_prompt: compactPrompt }),
-    ...(type === "workspace-write" ? { sandbox_workspace_write: details } : {}),
+    ...(withSandbox && type === "workspace-write" ? { sandbox_workspace_write: details } : {}),
   };
 }
 
@@ -117,6 +123,21 @@ function withoutServers(stated: unknown, names: readonly string[]): Params {
   const entries = isFields(stated) ? stated : {};
   const entryOf = (name: string) => (Object.hasOwn(entries, name) && isFields(entries[name]) ? entries[name] : {});
   return { ...entries, ...Object.fromEntries(names.map((name) => [name, { ...entryOf(name), enabled: false }])) };
+}
+
+/** Tables are laid over each other; of two other values the second counts. */
+function merged(below: Fields, above: Fields): Fields {
+  const both = Object.entries(above).map(([key, value]) => {
+    const under = Object.hasOwn(below, key) ? below[key] : undefined;
+    return [key, isFields(under) && isFields(value) ? merged(under, value) : value];
+  });
+  return { ...below, ...Object.fromEntries(both) };
+}
+
+/** A profile says more than a policy can: what is hidden. Full access has neither. */
+function confinementParams(policy: SandboxPolicy, { profiles }: ThreadGuard): Params {
+  if (!profiles || policy.type === "danger-full-access") return { sandboxPolicy: sandboxPolicyParams(policy) };
+  return { permissions: policy.type === "read-only" ? profiles.reading : profiles.working };
 }
 
 /** The policy as an object, which turns and single commands are given. */

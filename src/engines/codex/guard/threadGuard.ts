@@ -1,0 +1,205 @@
+import { homedir } from "node:os";
+import path from "node:path";
+import { DEFAULT_ENVIRONMENT_POLICY, keptBackVariables } from "../../../exec/environment.js";
+import { callerView } from "../../../exec/sandbox/callerView.js";
+import type { CallerView } from "../../../exec/sandbox/confinement.js";
+import { findGuardedNames } from "../../../exec/sandbox/guardedNames.js";
+import type { HiddenPlace } from "../../../exec/sandbox/hiddenPlaces.js";
+import { resolvedAsFarAsPossible } from "../../../exec/sandbox/realPath.js";
+import { secretPlaces } from "../../../exec/sandbox/secretPlaces.js";
+import type { Fields } from "../../../lib/fields.js";
+import type { Reach } from "../../../threads/limits.js";
+import type { SandboxPolicy, ThreadSettings } from "../../../threads/model.js";
+import { TemporaryFolders } from "../../native/tools/temporaryFolders.js";
+import { CodexRefused } from "../errors.js";
+import type { RunningCodex } from "../supervisor.js";
+import { fieldsOf } from "../translate/read.js";
+import { cannotHide, hidesSecrets } from "../version.js";
+import { mcpServersIn, readCodexConfig } from "./codexConfig.js";
+import { type EnforcedPolicy, permissionProfile } from "./permissionProfile.js";
+import { readablePlaces } from "./readablePlaces.js";
+import { GIT_VARIABLE } from "./withoutGit.js";
+
+/** What is known of the machine and of who may call, for keeping threads from more than they are to see. */
+export interface GuardOptions {
+  readonly env: NodeJS.ProcessEnv;
+  /** Where the server was started. */
+  readonly cwd: string;
+  readonly codexHome?: string;
+  /** Files of the server that no command of a network caller may read. */
+  readonly secretFiles?: readonly string[];
+  /** Real paths of what the server itself runs. */
+  readonly ownPrograms?: readonly string[];
+  /** What a thread gets for which nobody states anything. */
+  readonly defaults?: () => Pick<ThreadSettings, "shellEnvironment">;
+  /** Callers come over a network. */
+  readonly listens?: boolean;
+  /** More than one principal may call: a Codex that cannot hide them from each other must not serve them. */
+  readonly severalCallers?: boolean;
+}
+
+/** How a thread is loaded and its turns are confined, beyond its settings. */
+export interface ThreadGuard {
+  /** Whose thread it is: another caller's turn needs another guard. */
+  readonly reach: Reach | undefined;
+  /** The folder it is loaded in. Turns run in its own, whose project configuration Codex has not read then. */
+  readonly loadIn: string;
+  /** Laid over the thread's configuration. */
+  readonly config: Fields;
+  /** Names of permission profiles in that configuration; absent where Codex's own sandbox policies are used. */
+  readonly profiles?: { readonly reading: string; readonly working: string };
+  /** Codex's own calls of `git` fail, since a repository's configuration can name programs for them. */
+  readonly withoutGit: boolean;
+  release(): void;
+}
+
+/** A single command's profile, and what it needs in its environment. */
+export interface CommandGuard extends Disposable {
+  readonly profile: { readonly name: string; readonly definition: Fields };
+  readonly env: Readonly<Record<string, string | null>>;
+}
+
+export interface CommandToGuard {
+  readonly cwd: string;
+  readonly policy: EnforcedPolicy;
+  readonly reach: Reach;
+}
+
+/** What a caller who shares the machine with others sees of it, and the folder for its temporary files. */
+interface CallerPlace {
+  readonly view: CallerView;
+  readonly tmp: string;
+}
+
+const READING = "codex_mcpd_reading";
+const WORKING = "codex_mcpd_working";
+/** Belongs to no project. */
+const NOWHERE = path.parse(process.cwd()).root;
+
+/** Makes the guards of threads and single commands. */
+export class ThreadGuards {
+  readonly #options: GuardOptions;
+  readonly #codexHome: string;
+  readonly #temporaryFolders: TemporaryFolders;
+
+  constructor(options: GuardOptions) {
+    this.#options = options;
+    const { env, cwd, codexHome = env["CODEX_HOME"] || path.join(env["HOME"] ?? homedir(), ".codex") } = options;
+    this.#codexHome = resolvedAsFarAsPossible(path.resolve(cwd, codexHome));
+    this.#temporaryFolders = new TemporaryFolders(this.#codexHome);
+  }
+
+  /** Throws `CodexRefused` where the caller cannot be kept from what is hidden. */
+  async forThread(codex: RunningCodex, settings: ThreadSettings, reach: Reach | undefined): Promise<ThreadGuard> {
+    const { trustsFolders, excludedVariables, mcpServers } = await readCodexConfig(codex.server);
+    const stated = fieldsOf(settings.stated?.["mcp_servers"]);
+    const servers = mcpServersIn(this.#codexHome, { ...mcpServers, ...stated });
+    const secrets = keptBackVariables(settings.shellEnvironment, this.#options.env);
+    const exclude = [...new Set([...excludedVariables, ...secrets])];
+    const config = { mcp_servers: servers, shell_environment_policy: { exclude } };
+    const loadIn = reach && trustsFolders ? NOWHERE : settings.cwd;
+    if (!reach || !this.hides(codex)) return { reach, loadIn, config, withoutGit: false, release: () => {} };
+    const { cwd, sandboxPolicy } = settings;
+    const place = this.#placeOf(reach);
+    try {
+      const reading = await this.#profile(codex.program, { cwd, policy: { type: "read-only" }, place });
+      const working = await this.#profile(codex.program, { cwd, policy: enforced(sandboxPolicy), place });
+      return {
+        reach,
+        loadIn,
+        config: {
+          mcp_servers: servers,
+          permissions: { [READING]: reading, [WORKING]: working },
+          default_permissions: READING,
+          shell_environment_policy: { exclude: [...exclude, GIT_VARIABLE], set: temporaryVariables(place) },
+        },
+        profiles: { reading: READING, working: WORKING },
+        withoutGit: true,
+        release: () => this.#leave(place),
+      };
+    } catch (error) {
+      this.#leave(place);
+      throw error;
+    }
+  }
+
+  /** For a command of a network caller, before the Codex is started that will run it. */
+  async forCommand(program: string, { reach, ...command }: CommandToGuard): Promise<CommandGuard> {
+    const place = this.#placeOf(reach);
+    try {
+      const definition = await this.#profile(program, { ...command, place });
+      return {
+        profile: { name: WORKING, definition },
+        env: { ...this.withoutSecrets(), [GIT_VARIABLE]: null, ...temporaryVariables(place) },
+        [Symbol.dispose]: () => this.#leave(place),
+      };
+    } catch (error) {
+      this.#leave(place);
+      throw error;
+    }
+  }
+
+  /**
+   * A fork is loaded only to be written down, so that it needs no servers. Nobody says who asked for it: a server that listens is taken
+   * to be called from elsewhere.
+   */
+  async forFork(codex: RunningCodex): Promise<{ readonly cwd?: string; readonly config: Fields }> {
+    const { trustsFolders, mcpServers } = await readCodexConfig(codex.server);
+    const config = { mcp_servers: Object.fromEntries(Object.keys(mcpServers).map((name) => [name, { enabled: false }])) };
+    return this.#options.listens && trustsFolders ? { cwd: NOWHERE, config } : { config };
+  }
+
+  /** What a single command gets nothing of; it has no settings of its own. */
+  withoutSecrets(): Readonly<Record<string, null>> {
+    const { env, defaults } = this.#options;
+    const names = keptBackVariables(defaults?.().shellEnvironment ?? DEFAULT_ENVIRONMENT_POLICY, env);
+    return Object.fromEntries(names.map((name) => [name, null]));
+  }
+
+  /** Whether this Codex can hide what is to be hidden. Throws `CodexRefused` when it cannot and has to. */
+  hides({ version, program }: Pick<RunningCodex, "version" | "program">): boolean {
+    if (hidesSecrets(version)) return true;
+    if (this.#options.severalCallers) throw new CodexRefused(cannotHide(version, program));
+    return false;
+  }
+
+  #placeOf({ folders, foreign = [] }: Reach): CallerPlace | undefined {
+    if (folders === undefined) return undefined;
+    const tmp = this.#temporaryFolders.make();
+    return { tmp, view: callerView({ folders, foreign, env: this.#options.env, tmp: () => tmp }) };
+  }
+
+  #leave(place: CallerPlace | undefined): void {
+    if (place) this.#temporaryFolders.remove(place.tmp);
+  }
+
+  async #profile(program: string, thread: { cwd: string; policy: EnforcedPolicy; place: CallerPlace | undefined }): Promise<Fields> {
+    const { cwd, policy, place } = thread;
+    const hidden = [...this.#hidden(), ...(place?.view.hidden ?? [])];
+    const guarded = policy.type === "read-only" ? [] : await findGuardedNames(resolvedAsFarAsPossible(cwd));
+    return permissionProfile({
+      policy,
+      cwd,
+      readable: await readablePlaces({ hidden, shown: place?.view.shown ?? [] }),
+      hidden,
+      readOnly: [...(this.#options.ownPrograms ?? []), ...guarded],
+      program,
+      codexHome: this.#codexHome,
+      tmp: place?.tmp,
+    });
+  }
+
+  #hidden(): HiddenPlace[] {
+    const { cwd, env, secretFiles = [] } = this.#options;
+    return [{ folder: this.#codexHome }, ...secretFiles.flatMap((file) => secretPlaces(path.resolve(cwd, file), env))];
+  }
+}
+
+/** Full access has no profile; nothing is widened to it by one. */
+function enforced(policy: SandboxPolicy): EnforcedPolicy {
+  return policy.type === "danger-full-access" ? { type: "read-only" } : policy;
+}
+
+function temporaryVariables(place: CallerPlace | undefined): Record<string, string> {
+  return place ? { TMPDIR: place.tmp, TMP: place.tmp, TEMP: place.tmp } : {};
+}

@@ -1,0 +1,175 @@
+import { execFileSync } from "node:child_process";
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { type CodexEngineOptions, createCodexEngine } from "../../src/engines/codex/engine.js";
+import { newThreadId } from "../../src/lib/ids.js";
+import type { Engine, EngineThread } from "../../src/threads/engine.js";
+import type { Reach } from "../../src/threads/limits.js";
+import type { ThreadEvent, ThreadSettings, TurnInput } from "../../src/threads/model.js";
+import { publishedCodex } from "../support/codexPeers.js";
+import { type CodexStage, setCodexStage } from "../support/codexStage.js";
+import { turnContext } from "../support/turns.js";
+
+const VERSIONS = ["0.166.0", "0.160.1", "0.152.1"] as const;
+const PROGRAMS = await Promise.all(VERSIONS.map(async (version) => ({ version, program: await publishedCodex(version) })));
+const AVAILABLE = PROGRAMS.flatMap(({ version, program }) => (program === undefined ? [] : [{ version, program }]));
+
+const PATIENCE = { timeout: 120_000 };
+const EVERYTHING: Reach = { folders: undefined };
+const WORKS: Pick<ThreadSettings, "approvalPolicy" | "sandboxPolicy"> = {
+  approvalPolicy: "never",
+  sandboxPolicy: { type: "workspace-write", network_access: false, exclude_tmpdir_env_var: true, exclude_slash_tmp: true },
+};
+const FULL: Pick<ThreadSettings, "approvalPolicy" | "sandboxPolicy"> = { ...WORKS, sandboxPolicy: { type: "danger-full-access" } };
+
+/** A repository that names a program in every place where Codex looks for one, and has an honest AGENTS.md. */
+function setTrap({ workspace, codexHome }: CodexStage) {
+  const proof = path.join(path.dirname(codexHome), "it-ran");
+  const program = path.join(path.dirname(codexHome), "program.sh");
+  writeFileSync(program, `#!/bin/sh\necho "$0 $*" >> '${proof}'\n`, { mode: 0o755 });
+  const git = (...args: string[]) => execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@b.c", ...args], { cwd: workspace });
+  git("init", "--quiet", "--initial-branch=main");
+  writeFileSync(path.join(workspace, "f.txt"), "one\n");
+  git("add", "f.txt");
+  git("commit", "--quiet", "--message=first");
+  writeFileSync(path.join(workspace, "f.txt"), "two\n");
+  writeFileSync(path.join(workspace, "AGENTS.md"), "honest advice\n");
+  mkdirSync(path.join(workspace, ".codex/rules"), { recursive: true });
+  writeFileSync(path.join(workspace, ".codex/config.toml"), `[mcp_servers.evil]\ncommand = "${program}"\nargs = ["mcp"]\n`);
+  writeFileSync(path.join(workspace, ".codex/rules/default.rules"), 'prefix_rule(pattern=["touch"], decision="allow")\n');
+  return { proof, program, git };
+}
+
+function openEngine({ env, codexHome }: CodexStage, program: string, more: Partial<CodexEngineOptions> = {}): Engine {
+  return createCodexEngine({ codexBin: program, env, cwd: path.dirname(codexHome), report: () => {}, ...more });
+}
+
+async function play(thread: EngineThread, input: TurnInput, reach?: Reach): Promise<ThreadEvent[]> {
+  const events: ThreadEvent[] = [];
+  for await (const batch of thread.run(input, { ...turnContext(), reach })) events.push(...batch);
+  await thread.close?.();
+  return events;
+}
+
+function sawAdvice({ model }: CodexStage): boolean {
+  return model.requests.some(({ body }) => JSON.stringify(body).includes("honest advice"));
+}
+
+const ENDED = { type: "turnCompleted", lastMessage: "done" };
+const WRITE = { text: "!shell echo made > made.txt\n!say done" };
+
+describe.each(AVAILABLE)("a folder that nobody has decided about, with Codex $version", PATIENCE, ({ program }) => {
+  it.each([
+    ["workspace-write", WORKS],
+    ["danger-full-access", FULL],
+  ])("is worked in under %s, and nothing of it runs or is noted as trusted, also after a restart", async (_, how) => {
+    await using stage = await setCodexStage();
+    const { proof } = setTrap(stage);
+    const config = path.join(stage.codexHome, "config.toml");
+    const before = readFileSync(config);
+    const settings = { ...stage.settings, ...how };
+    const first = openEngine(stage, program);
+    const thread = await first.openThread({ id: newThreadId(), settings });
+    const id = thread.kept?.id ?? newThreadId();
+    expect((await play(thread, WRITE)).at(-1)).toEqual(ENDED);
+    await first.close?.();
+    expect(readFileSync(path.join(stage.workspace, "made.txt"), "utf8")).toBe("made\n");
+
+    const second = openEngine(stage, program);
+    const fork = await second.offers?.threads.fork(id);
+    const again = await second.openThread({ id, settings, history: { items: [], usage: null, settings: { cwd: stage.workspace } } });
+    expect((await play(again, { text: "!shell echo more > more.txt\n!say done" })).at(-1)).toEqual(ENDED);
+    await second.close?.();
+    expect(existsSync(path.join(stage.workspace, "more.txt"))).toBe(true);
+    expect([typeof fork, readFileSync(config).equals(before), existsSync(proof), sawAdvice(stage)]).toEqual(["string", true, false, true]);
+  });
+});
+
+describe.each(AVAILABLE)("a folder that the user trusts, with Codex $version", PATIENCE, ({ version, program }) => {
+  it("is trusted for its user, and not for whoever calls over the network", async () => {
+    await using stage = await setCodexStage();
+    const { proof } = setTrap(stage);
+    const config = path.join(stage.codexHome, "config.toml");
+    appendFileSync(config, `[projects."${stage.workspace}"]\ntrust_level = "trusted"\n`);
+    const before = readFileSync(config);
+    const settings = { ...stage.settings, ...WORKS };
+
+    const network = openEngine(stage, program, { listens: true });
+    const thread = await network.openThread({ id: newThreadId(), settings, reach: EVERYTHING });
+    const id = thread.kept?.id ?? newThreadId();
+    expect((await play(thread, WRITE, EVERYTHING)).at(-1)).toEqual(ENDED);
+    const fork = (await network.offers?.threads.fork(id)) ?? newThreadId();
+    const history = { items: [], usage: null, settings: { cwd: stage.workspace } };
+    const forked = await network.openThread({ id: fork, settings, history, reach: EVERYTHING });
+    expect((await play(forked, { text: "!shell pwd > where.txt\n!say done" }, EVERYTHING)).at(-1)).toEqual(ENDED);
+    await network.offers?.runOnce(
+      { argv: ["true"], cwd: stage.workspace, sandboxPolicy: settings.sandboxPolicy, timeoutMs: 30_000, reach: EVERYTHING },
+      new AbortController().signal,
+    );
+    await network.close?.();
+    expect(readFileSync(path.join(stage.workspace, "where.txt"), "utf8")).toBe(`${stage.workspace}\n`);
+    expect([existsSync(path.join(stage.workspace, "made.txt")), existsSync(proof), sawAdvice(stage)]).toEqual([true, false, true]);
+
+    const own = openEngine(stage, program);
+    await play(await own.openThread({ id: newThreadId(), settings }), { text: "!say done" });
+    await own.close?.();
+    expect([existsSync(proof), readFileSync(config).equals(before), version]).toEqual([true, true, version]);
+  });
+});
+
+describe.each(AVAILABLE)("an MCP server of the user's, with Codex $version", PATIENCE, ({ program }) => {
+  it.each([
+    ["the user", undefined],
+    ["a caller", EVERYTHING],
+  ])("starts outside the folder of the thread unless its own is named, for %s", async (_, reach) => {
+    await using stage = await setCodexStage();
+    const root = path.dirname(stage.codexHome);
+    const places = path.join(root, "places");
+    const server = (name: string, more = "") =>
+      `[mcp_servers.${name}]\ncommand = "sh"\nargs = ["-c", "echo ${name} $PWD >> '${places}'"]\n${more}`;
+    appendFileSync(path.join(stage.codexHome, "config.toml"), `${server("homeless")}${server("housed", `cwd = "${root}"\n`)}`);
+    const engine = openEngine(stage, program, { listens: reach !== undefined });
+    await play(
+      await engine.openThread({ id: newThreadId(), settings: { ...stage.settings, ...WORKS }, reach }),
+      { text: "!say done" },
+      reach,
+    );
+    await engine.close?.();
+    const seen = [...new Set(readFileSync(places, "utf8").trim().split("\n"))].sort();
+    expect(seen).toEqual([`homeless ${stage.codexHome}`, `housed ${root}`]);
+  });
+});
+
+const GUARDING = AVAILABLE.filter(({ version }) => version !== "0.152.1");
+
+describe.each(GUARDING)("a caller's repository, with Codex $version", PATIENCE, ({ program }) => {
+  it("names programs in git's own configuration, and Codex runs none of them, in turns, reviews and forks", async () => {
+    await using stage = await setCodexStage();
+    const { proof, program: trap, git } = setTrap(stage);
+    for (const key of ["core.fsmonitor", "diff.external", "diff.x.textconv", "filter.x.clean", "core.sshCommand", "core.pager"])
+      git("config", key, `${trap} ${key}`);
+    writeFileSync(path.join(stage.workspace, ".gitattributes"), "* diff=x filter=x\n");
+    const settings = { ...stage.settings, ...WORKS };
+    const engine = openEngine(stage, program, { listens: true });
+    const ends: unknown[] = [];
+    for (const target of [undefined, { type: "uncommittedChanges" }, { type: "baseBranch", branch: "main" }] as const) {
+      const thread = await engine.openThread({ id: newThreadId(), settings, reach: EVERYTHING });
+      const input: TurnInput = target ? { text: "", work: { kind: "review", target } } : { text: "!patch n.txt new\n!say done" };
+      ends.push((await play(thread, input, EVERYTHING)).at(-1)?.type);
+      if (!target) await engine.offers?.threads.fork(thread.kept?.id ?? newThreadId());
+    }
+    await engine.close?.();
+    expect([ends, existsSync(proof)]).toEqual([["turnCompleted", "turnCompleted", "turnCompleted"], false]);
+  });
+
+  it("is a repository to the caller's commands", async () => {
+    await using stage = await setCodexStage();
+    setTrap(stage);
+    const engine = openEngine(stage, program, { listens: true });
+    const thread = await engine.openThread({ id: newThreadId(), settings: { ...stage.settings, ...WORKS }, reach: EVERYTHING });
+    await play(thread, { text: "!shell git log --format=%s > log.txt\n!say done" }, EVERYTHING);
+    await engine.close?.();
+    expect(readFileSync(path.join(stage.workspace, "log.txt"), "utf8")).toBe("first\n");
+  });
+});
