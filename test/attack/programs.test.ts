@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
 import { MAIN } from "../support/mcpServer.js";
 import { runToEnd } from "../support/runToEnd.js";
+import { valueAt } from "../support/scenario.js";
 import { type Attack, control, describeAttacks } from "./attack.js";
 import { Ground } from "./ground.js";
 import { makeRepository, PROGRAMS, plantingCommand, plantPackage, plantProgram, plantPrograms } from "./plants.js";
@@ -17,7 +18,9 @@ const OFFICIAL_SERVER = fileURLToPath(new URL("../programs/mcpServerOfficial.mjs
 
 async function manyAtOnce(victim: Victim, args: Readonly<Record<string, unknown>> = {}): Promise<void> {
   const command = ["/bin/sleep", "0.3"];
-  await Promise.all(Array.from({ length: MANY }, () => victim.call("codex-exec", { command, ...args })));
+  const results = await Promise.all(Array.from({ length: MANY }, () => victim.call("codex-exec", { command, ...args })));
+  if (results.some((result) => valueAt(result, "structuredContent.exitCode") !== 0))
+    throw new Error(`a command did not run: ${JSON.stringify(results)}`);
 }
 
 /** Everything planted in the project, PATH as `npx` sets it. */
