@@ -18,7 +18,7 @@ async function startWith(script: string, stage: Stage, settings = ""): Promise<M
   const file = path.join(stage.root, "wrapped");
   await writeFile(file, `#!/bin/sh\n${script}\n`);
   await chmod(file, 0o755);
-  const entry = `[mcp_servers.again]\ncommand = "${file}"\nenv_vars = ["CODEX_HOME"]\n`;
+  const entry = `[mcp_servers.again]\ncommand = "${file}"\ncwd = "${stage.workspace}"\nenv_vars = ["CODEX_HOME"]\n`;
   const server = await startServer({ stage, config: `${settings}\n${entry}` });
   await server.initialize();
   return server;
@@ -57,8 +57,10 @@ describe("a server among the MCP servers of its own threads", () => {
     await using server = await startWith(script, stage);
     const outside = path.join(stage.root, "made-outside");
     const inner = { prompt: `!shell touch ${outside}\n!say inner`, sandbox: "danger-full-access", "approval-policy": "never" };
-    expect(await asked(server, "codex", inner)).toContain("unsupported call");
-    expect(await asked(server, "codex-exec", { command: ["touch", outside], sandbox: "danger-full-access" })).toContain("unsupported call");
+    // Where the mark is known in spite of all, a server that may go deeper is held to it.
+    const held = /unsupported call|above the ceiling of this server, read-only/;
+    expect(await asked(server, "codex", inner)).toMatch(held);
+    expect(await asked(server, "codex-exec", { command: ["touch", outside], sandbox: "danger-full-access" })).toMatch(held);
     expect(existsSync(outside)).toBe(false);
     // It is there, and has what it may have.
     expect(await asked(server, "codex-models", {})).toContain("models");
