@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { constants, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { type Stage, setStage } from "../support/stage.js";
 
@@ -126,7 +126,7 @@ export class Ground implements AsyncDisposable, Stage {
   *#files(): Generator<{ readonly where: string; readonly text: string }> {
     for (const folder of [this.workspace, ...WRITTEN_DOWN.map((name) => this.inHome(name))]) {
       for (const file of filesIn(folder)) {
-        if (!this.#holders.has(file)) yield { where: path.relative(this.root, file), text: readFileSync(file, "latin1") };
+        if (!this.#holders.has(file)) yield { where: path.relative(this.root, file), text: readPlain(file) };
       }
     }
   }
@@ -138,6 +138,15 @@ function filesIn(folder: string): string[] {
   if (at?.isFile()) return at.size <= LARGEST_SEARCHED_BYTES ? [folder] : [];
   if (!at?.isDirectory() || path.basename(folder) === "node_modules") return [];
   return readdirSync(folder).flatMap((name) => filesIn(path.join(folder, name)));
+}
+
+/** Whatever it has become since it was listed: a link is not followed. */
+function readPlain(file: string): string {
+  try {
+    return readFileSync(file, { encoding: "latin1", flag: constants.O_RDONLY | constants.O_NOFOLLOW });
+  } catch {
+    return "";
+  }
 }
 
 /** The text itself, and what becomes of it in pictures, addresses and dumps. */

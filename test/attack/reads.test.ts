@@ -1,4 +1,5 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, symlinkSync, truncateSync } from "node:fs";
 import path from "node:path";
 import { expect } from "vitest";
@@ -158,6 +159,53 @@ describeAttacks("a repository", [
 
 function plainConfig(url: string): string {
   return `model = "mock-model"\nmodel_provider = "mock"\n[model_providers.mock]\nname = "mock"\nbase_url = "${url}"\nwire_api = "responses"\n`;
+}
+
+/** Node has no word for the call that exchanges two names at once. */
+const EXCHANGE = `my ($a, $b) = @ARGV; $| = 1; while (1) { syscall(${process.arch === "arm64" ? 276 : 316}, -100, $a, -100, $b, 2); print "." unless $n++; select(undef, undef, undef, 0.0003) }`;
+const SWAPPED_TIMES = 40;
+
+/** A file that is a link to credentials half of the time. */
+async function keepSwapping(ground: Ground, name: string): Promise<void> {
+  const target = TREASURES["credentials"]?.(ground) ?? "";
+  ground.write(ground.inWorkspace(name), "plain\n");
+  symlinkSync(target, ground.inWorkspace("other"));
+  const swapping = spawn("perl", ["-e", EXCHANGE, ground.inWorkspace(name), ground.inWorkspace("other")], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  ground.atTheEnd(() => swapping.kill("SIGKILL"));
+  await once(swapping.stdout, "data");
+}
+
+const SWAPPED: Readonly<Record<string, { readonly name: string; readonly act: (victim: Victim, round: number) => Promise<unknown> }>> = {
+  "a patch": { name: "swapped.txt", act: (victim) => victim.turn(patching("*** Update File: swapped.txt", "@@", "+x", "*** End of File")) },
+  instructions: { name: "AGENTS.md", act: (victim) => victim.turn("!say done") },
+  "a picture": { name: "swapped.png", act: (victim) => victim.turn('!call view_image {"path":"swapped.png"}\n!say done') },
+};
+
+describeAttacks(
+  "a file that is exchanged for a link all the time",
+  Object.entries(SWAPPED).map(([reader, { name, act }]): Attack => {
+    return {
+      name: `have credentials read as ${reader}`,
+      prepare: (ground) => keepSwapping(ground, name),
+      attempt: async (_, victim) => {
+        for (let round = 0; round < SWAPPED_TIMES; round++) await act(victim, round);
+      },
+      standIn: (ground) => {
+        for (let round = 0; round < 10 * SWAPPED_TIMES && ground.leaks().length === 0; round++) readSwapped(ground, name);
+      },
+    };
+  }),
+);
+
+/** Between two names there is a moment without one. */
+function readSwapped(ground: Ground, name: string): void {
+  try {
+    readNaively(ground, ground.inWorkspace(name));
+  } catch {
+    // The next time it is there.
+  }
 }
 
 /** What never ends, or takes all memory, or never begins. */

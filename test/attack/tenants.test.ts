@@ -1,10 +1,10 @@
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import path from "node:path";
 import { expect } from "vitest";
-import { control, describeAttacks } from "./attack.js";
+import { type Attack, control, describeAttacks } from "./attack.js";
 import { Ground } from "./ground.js";
 import { readNaively, runPlainly } from "./standIn.js";
-import { patching, textOf, Victim } from "./victim.js";
+import { type PortClient, patching, textOf, Victim } from "./victim.js";
 
 /** What the user who runs the server has at home, and no caller of a port is to see. */
 const AT_HOME = [
@@ -134,6 +134,76 @@ describeAttacks("a caller", [
     standIn: (ground) => readNaively(ground, path.join(ground.home, "work/bob/secret.txt")),
   },
 ]);
+
+/** A folder for each, outside of anybody's home, and ways from hers to his. */
+const folderOf = ({ root }: Ground, who: string) => path.join(root, "work", who);
+
+function furnishRoots(ground: Ground): void {
+  const [hers, his] = [folderOf(ground, "alice"), folderOf(ground, "bob")];
+  ground.hold(path.join(his, "secret.txt"), ground.secret("of bob's folder"));
+  ground.hold(path.join(his, "AGENTS.md"), ground.secret("of bob's instructions"));
+  ground.write(path.join(hers, "mine.txt"), "hers");
+  for (const [name, target] of Object.entries({ link: "../bob/secret.txt", folder: "../bob", "AGENTS.md": "../bob/secret.txt" }))
+    symlinkSync(target, path.join(hers, name));
+}
+
+const changedHis = (ground: Ground) =>
+  readdirSync(folderOf(ground, "bob")).sort().join() === "AGENTS.md,secret.txt" ? [] : ["bob's folder changed"];
+
+const INTO_HIS: Readonly<Record<string, (alice: PortClient, at: { readonly hers: string; readonly his: string }) => Promise<unknown>>> = {
+  "a command": (alice, { hers, his }) =>
+    alice.runs(`cat ../bob/* folder/* '${his}'/*; echo x > ../bob/made; echo x > '${his}/made'`, { cwd: hers }),
+  "a read-only command": (alice, { hers, his }) => alice.runs(`cat ../bob/* folder/* '${his}'/*`, { cwd: hers, sandbox: "read-only" }),
+  "a command of her own": (alice, { hers, his }) =>
+    alice.call("codex-exec", { command: ["bash", "-c", `cat '${his}'/*; touch '${his}/made'`], cwd: hers, sandbox: "workspace-write" }),
+  "working there": async (alice, { hers, his }) => {
+    for (const cwd of [his, `${hers}/folder`, `${hers}/../bob`, `${hers}/folder/.`])
+      for (const [tool, args] of [
+        ["codex", { prompt: "!shell cat *; touch made\n!say done", sandbox: "workspace-write", "approval-policy": "never" }],
+        ["codex-exec", { command: ["bash", "-c", "cat *; touch made"], sandbox: "workspace-write" }],
+        ["codex-review", { target: "custom", instructions: "!shell cat *\n!say done" }],
+        ["codex-config", {}],
+      ] as const)
+        await alice.call(tool, { ...args, cwd });
+  },
+  "patches and pictures": async (alice, { hers, his }) => {
+    for (const policy of ["never", "on-request"]) {
+      const args = { cwd: hers, "approval-policy": policy };
+      await alice.turn(patching("*** Update File: link", "*** Move to: copy.txt", "@@", "+x", "*** End of File"), args);
+      await alice.turn(patching("*** Delete File: folder/secret.txt"), args);
+      await alice.turn(patching(`*** Add File: ${his}/made`, "+x"), args);
+      await alice.turn(patching("*** Add File: folder/made", "+x"), args);
+      await alice.turn('!call view_image {"path":"link"}\n!say done', args);
+    }
+  },
+};
+
+describeAttacks(
+  "a caller with a folder of her own",
+  Object.entries(INTO_HIS).map(([how, act]): Attack => {
+    return {
+      name: `get into the folder of another by ${how}`,
+      on: "port",
+      prepare: furnishRoots,
+      victim: (ground) => ({ roots: { alice: folderOf(ground, "alice"), bob: folderOf(ground, "bob") }, answer: { action: "decline" } }),
+      attempt: async (ground, victim) => {
+        using alice = await victim.as("alice");
+        await act(alice, { hers: folderOf(ground, "alice"), his: folderOf(ground, "bob") });
+      },
+      gained: changedHis,
+      standIn: (ground) => runPlainly(ground, `cat '${folderOf(ground, "bob")}/secret.txt'`),
+    };
+  }),
+);
+
+control("a caller with a folder of their own works there", async () => {
+  await using ground = await Ground.open();
+  furnishRoots(ground);
+  await using victim = await Victim.onPort(ground, { roots: { alice: folderOf(ground, "alice"), bob: folderOf(ground, "bob") } });
+  using bob = await victim.as("bob");
+  await bob.runs("cat secret.txt > copy.txt", { cwd: folderOf(ground, "bob") });
+  expect(readFileSync(path.join(folderOf(ground, "bob"), "copy.txt"), "utf8")).toBe(ground.secret("of bob's folder"));
+});
 
 function leftInTmp(ground: Ground): string[] {
   const file = `/tmp/${path.basename(ground.root)}-left`;

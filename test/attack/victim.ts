@@ -26,6 +26,8 @@ export interface VictimOptions extends Pick<ServerStart, "command" | "env"> {
   readonly engine?: string;
   /** Where the token file of the three lies, if not in a folder of its own. */
   readonly tokenFile?: string;
+  /** Folders of their own for some of the three. */
+  readonly roots?: Partial<Record<PrincipalName, string>>;
   /** Further lines of config.toml, after the provider's table. */
   readonly config?: string;
   /** The whole of config.toml instead, given where the model is. */
@@ -36,8 +38,11 @@ export interface VictimOptions extends Pick<ServerStart, "command" | "env"> {
 }
 
 /** Lines of a token file for the three, one of them operator. Each token is a secret of the ground. */
-export function tokenLines(ground: Ground): string {
-  return PRINCIPALS.map((name) => `${name} ${ground.secret(`token of ${name}`)}${name === "root" ? " operator" : ""}\n`).join("");
+export function tokenLines(ground: Ground, roots: VictimOptions["roots"] = {}): string {
+  return PRINCIPALS.map((name) => {
+    const grants = [...(name === "root" ? ["operator"] : []), ...(roots[name] === undefined ? [] : [`root=${roots[name]}`])];
+    return `${[name, ground.secret(`token of ${name}`), ...grants].join(" ")}\n`;
+  }).join("");
 }
 
 /** The built server under attack, its model and what it did with both: everything it says is noted on the ground. */
@@ -73,7 +78,7 @@ export class Victim implements AsyncDisposable {
 
   /** Listening on a free port, for the three of the token file. */
   static async onPort(ground: Ground, options: VictimOptions = {}): Promise<Victim> {
-    const file = ground.hold(options.tokenFile ?? path.join(ground.root, "keys", "tokens"), tokenLines(ground));
+    const file = ground.hold(options.tokenFile ?? path.join(ground.root, "keys", "tokens"), tokenLines(ground, options.roots));
     return Victim.listening(ground, { ...options, args: ["--token-file", file, ...(options.args ?? [])] });
   }
 
