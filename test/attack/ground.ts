@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { constants, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { closeSync, constants, existsSync, lstatSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { type Stage, setStage } from "../support/stage.js";
 
@@ -142,10 +142,14 @@ function filesIn(folder: string): string[] {
 
 /** Whatever it has become since it was listed: a link is not followed. */
 function readPlain(file: string): string {
+  let fd: number | undefined;
   try {
-    return readFileSync(file, { encoding: "latin1", flag: constants.O_RDONLY | constants.O_NOFOLLOW });
+    fd = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW);
+    return readFileSync(fd, "latin1");
   } catch {
     return "";
+  } finally {
+    if (fd !== undefined) closeSync(fd);
   }
 }
 

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { isMissing } from "../sandbox/available.js";
-import { ask, type EventStream, handshake, openStream, rpc, toolCall } from "../support/httpClient.js";
+import { ask, type EventStream, handshake, openStream, rpc, SPEC_LATER, toolCall } from "../support/httpClient.js";
 import { openSocket, type SocketClient } from "../support/httpSocketClient.js";
 import { SeededRandom } from "../support/patch/random.js";
 import { valueAt } from "../support/scenario.js";
@@ -26,8 +26,9 @@ const APPROVED = { action: "accept", decision: "approved", content: { decision: 
 interface Owner {
   readonly headers: Headers;
   readonly estate: Estate;
+  /** Of the session, and of the calls that run in it. */
   readonly stream: EventStream;
-  readonly pending: Promise<unknown>;
+  readonly calls: Readonly<Record<"running" | "asking", EventStream>>;
 }
 
 async function settleIn(ground: Ground, url: string, who: "bob" | "root"): Promise<Owner> {
@@ -43,18 +44,12 @@ async function settleIn(ground: Ground, url: string, who: "bob" | "root"): Promi
   const idle = threadOf(await call("idle", { prompt: `!say ${secret("idle thread")}` }));
   const archived = threadOf(await call("archived", { prompt: `!say ${secret("archived thread")}` }));
   await call("archiving", { action: "archive", threadId: archived }, "codex-threads");
-  const running = call("running", { prompt: `${secret("running turn")}\n!hang` });
-  const threadOfCall = async (id: string) => {
-    const begun = await stream.message(
-      `thread of ${id}`,
-      (message) => valueAt(message, "params._meta.requestId") === id && valueAt(message, "params.msg.type") === "session_configured",
-    );
-    return String(valueAt(begun, "params.msg.session_id"));
-  };
-  const runningThread = await threadOfCall("running");
-  const asking = call("asking", { prompt: `!shell echo ${secret("question")} > made-by-${who}.txt\n!say done`, ...ASKING });
-  const askingThread = await threadOfCall("asking");
-  const question = await stream.question();
+  const begin = (id: string, args: object) =>
+    openStream(url, { headers: { ...headers, ...SPEC_LATER }, message: toolCall(id, { ...args }) });
+  const threadOfCall = async (begun: EventStream) => String(valueAt(await begun.step("session_configured"), "params.msg.session_id"));
+  const running = await begin("running", { prompt: `${secret("running turn")}\n!hang` });
+  const asking = await begin("asking", { prompt: `!shell echo ${secret("question")} > made-by-${who}.txt\n!say done`, ...ASKING });
+  const question = await asking.question();
   const waiting = await ask(url, codexCall({ prompt: "!shell touch stateless.txt\n!say done", ...ASKING }, { headers: { authorization } }));
   const task = await ask(
     url,
@@ -64,15 +59,14 @@ async function settleIn(ground: Ground, url: string, who: "bob" | "root"): Promi
     who,
     token: ground.secret(`token of ${who}`),
     session,
-    lastEventId: stream.lastEventId,
-    threads: { idle, archived, running: runningThread, asking: askingThread },
+    lastEventId: asking.lastEventId,
+    threads: { idle, archived, running: await threadOfCall(running), asking: await threadOfCall(asking) },
     calls: { running: "running", asking: "asking" },
     questionId: question["id"],
     requestState: String(valueAt(waiting.body, "result.requestState")),
     taskId: String(valueAt(task.body, "result.taskId")),
   };
-  const pending = Promise.all([running, asking]);
-  return { headers, estate, stream, pending };
+  return { headers, estate, stream, calls: { running, asking } };
 }
 
 /** The one who wants to have it all. */
@@ -105,7 +99,10 @@ class Attacker implements Disposable {
 
   /** Fails when there is no answer. */
   async try(attempt: Attempt): Promise<void> {
-    this.#answers.push(`${attempt.name} -> ${JSON.stringify(await this.#send(attempt))}`);
+    const answer = await this.#send(attempt).catch((cause: unknown) => {
+      throw new Error(`No answer to attempt ${attempt.name}: ${String(cause)}`, { cause });
+    });
+    this.#answers.push(`${attempt.name} -> ${JSON.stringify(answer)}`);
   }
 
   async #send(attempt: Attempt): Promise<unknown> {
@@ -173,7 +170,7 @@ function rollouts({ codexHome }: Ground, threads: readonly string[]): string {
 }
 
 /** Every thing an owner can do with what is theirs, done: what fails was taken from them. */
-async function useEverything(url: string, { headers, estate, stream, pending }: Owner): Promise<Record<string, boolean>> {
+async function useEverything(url: string, { headers, estate, stream, calls }: Owner): Promise<Record<string, boolean>> {
   const { threads, questionId, requestState, taskId } = estate;
   const { authorization = "" } = headers;
   let last = 0;
@@ -203,9 +200,8 @@ async function useEverything(url: string, { headers, estate, stream, pending }: 
   done["stream"] = again.session === estate.session || again === stream;
   await ask(url, { headers, message: { jsonrpc: "2.0", id: questionId, result: APPROVED } });
   await ask(url, { headers, message: { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "running" } } });
-  const ends = (await pending) as unknown[];
-  done["call's end"] = JSON.stringify(ends[0]).includes("isError");
-  done["question's answer"] = valueAt(ends[1], "result.structuredContent.content") === "done";
+  done["call's end"] = (await calls.running.end()) === "politely";
+  done["question's answer"] = valueAt(await calls.asking.answerTo("asking"), "result.structuredContent.content") === "done";
   return done;
 }
 
@@ -246,7 +242,7 @@ describe.skipIf(isMissing)("two tenants and an operator on one port", () => {
       const used = await useEverything(url, owner);
       expect({ [owner.estate.who]: Object.keys(used).filter((kind) => !used[kind]) }).toEqual({ [owner.estate.who]: [] });
       expect(ground.has(`made-by-${owner.estate.who}.txt`)).toBe(true);
-      owner.stream.breakOff();
+      for (const stream of [owner.stream, ...Object.values(owner.calls)]) stream.breakOff();
     }
     await victim.stillAnswers();
   });
