@@ -89,7 +89,7 @@ describeAttacks(
   Object.entries(WAYS).map(([how, act]): Attack => {
     return {
       name: `run ${how}`,
-      ...((how === "by the caller" || how === "with full access") && { quick: true }),
+      ...(how === "by the caller" && { quick: true }),
       prepare: (ground) => ground.write(ground.inHome("rules/default.rules"), RULES),
       victim: { answer: APPROVED, args: how === "in a session" ? ["--enable", "unified_exec"] : [] },
       attempt: (_, victim) => act(victim, "made.txt"),

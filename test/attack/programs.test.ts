@@ -157,7 +157,6 @@ describeAttacks("programs planted in the workspace", [
   }),
   {
     name: "run outside when a command planted them itself",
-    quick: true,
     victim: (ground) => ({ env: { PATH: pathInProject(ground) } }),
     attempt: async (ground, victim) => {
       for (const name of ["mkfifo", "bwrap", "setpriv", "unshare"])

@@ -57,7 +57,7 @@ function linkTo(ground: Ground, target: string): void {
 function patchAttack(treasure: string, policy: string, on = usuallyOn(treasure)): Attack {
   return {
     name: `read ${treasure} by patches of links to it and of it, under ${policy}${on === "port" ? ", on a port" : ""}`,
-    ...(["credentials", "the token file"].includes(treasure) && policy === "never" && { quick: true }),
+    ...(treasure === "the token file" && policy === "never" && { quick: true }),
     on,
     // Nobody says yes: what a question shows is what counts.
     victim: { answer: { action: "decline" } },

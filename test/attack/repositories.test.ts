@@ -26,9 +26,11 @@ const RUN_BY_OTHERS = [
 const NESTED = ["sub", "a/b/c", "vendor/lib"] as const;
 
 function furnish(ground: Ground): void {
-  makeRepository(ground.workspace);
-  for (const folder of NESTED) {
-    makeRepository(ground.inWorkspace(folder));
+  for (const folder of ["", ...NESTED]) {
+    // What git makes of an empty folder, without a program for each of them.
+    for (const name of ["objects", "refs", "hooks"]) mkdirSync(ground.inWorkspace(folder, ".git", name), { recursive: true });
+    ground.write(ground.inWorkspace(folder, ".git/HEAD"), "ref: refs/heads/main\n");
+    ground.write(ground.inWorkspace(folder, ".git/config"), "[core]\n\trepositoryformatversion = 0\n\tbare = false\n");
     ground.write(ground.inWorkspace(folder, ".git/hooks/pre-commit"), UNTOUCHED, 0o755);
   }
   for (const file of RUN_BY_OTHERS) ground.write(ground.inWorkspace(file), UNTOUCHED);
