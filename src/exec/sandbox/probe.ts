@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe } from "../../lib/errors.js";
@@ -72,7 +72,9 @@ async function complaintOf(launch: () => Launch): Promise<string | undefined> {
 async function complaintInScratchFolder(launch: (folder: string) => Launch): Promise<string | undefined> {
   let folder: string;
   try {
-    folder = mkdtempSync(path.join(tmpdir(), "codex-mcpd-probe-"));
+    // $TMPDIR may name a folder that is not there.
+    const parent = existsSync(tmpdir()) ? tmpdir() : "/tmp";
+    folder = mkdtempSync(path.join(parent, "codex-mcpd-probe-"));
   } catch (error) {
     return `it cannot be tried without a temporary folder (${describe(error)})`;
   }

@@ -1,0 +1,37 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { isMissing } from "../sandbox/available.js";
+import { type McpServer, startServer } from "../support/mcpServer.js";
+
+/** What a turn warned about. */
+async function warnings(server: McpServer, prompt: string, options: object = {}): Promise<string[]> {
+  const call = server.call("codex", { prompt: `${prompt}\n!say done`, sandbox: "workspace-write", "approval-policy": "never", ...options });
+  await call.result();
+  return call.events.filter(({ type }) => type === "warning").map(({ message }) => String(message));
+}
+
+describe.skipIf(isMissing)("names that other programs run", () => {
+  it("are reported when a turn made them, by a command or by a patch, and not again", async () => {
+    await using server = await startServer();
+    await server.initialize();
+    const { workspace } = server.stage;
+    const [told, ...more] = await warnings(
+      server,
+      "!shell mkdir -p .vscode sub/.git/hooks && echo x > sub/.git/hooks/pre-commit\n!patch .envrc hello",
+    );
+    const made = [".vscode", ".envrc", "sub/.git/hooks"].map((name) => path.join(workspace, name));
+    expect([made.filter((name) => !told?.includes(name)), made.filter((name) => !existsSync(name)), more]).toEqual([[], [], []]);
+    expect(await warnings(server, "!shell true")).toEqual([]);
+  });
+
+  it("are neither changed by a command nor, unasked, by a patch where they exist", async () => {
+    await using server = await startServer();
+    await server.initialize();
+    const file = path.join(server.stage.workspace, ".vscode/tasks.json");
+    mkdirSync(path.dirname(file));
+    writeFileSync(file, "mine\n");
+    expect(await warnings(server, "!shell echo x > .vscode/tasks.json\n!patch .vscode/tasks.json theirs")).toEqual([]);
+    expect(readFileSync(file, "utf8")).toBe("mine\n");
+  });
+});
