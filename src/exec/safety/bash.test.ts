@@ -177,9 +177,13 @@ it("an endless script is not read", () => {
 
 it("text made to be slow is given up, once for all questions, and the parser goes on", () => {
   const script = "((a".repeat(300_000);
-  const started = performance.now();
-  for (let question = 0; question < 20; question++) expect(parser.canRead(script)).toBe(false);
-  expect(performance.now() - started).toBeLessThan(5_000);
+  const timeOf = (questions: number) => {
+    const started = performance.now();
+    for (let question = 0; question < questions; question++) expect(parser.canRead(script)).toBe(false);
+    return performance.now() - started;
+  };
+  const first = timeOf(1);
+  expect(timeOf(19)).toBeLessThan(first);
   expect([parser.canRead("ls &&"), plain("ls && pwd")]).toEqual([true, [["ls"], ["pwd"]]]);
 });
 
