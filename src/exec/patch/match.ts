@@ -25,6 +25,9 @@ export class LineFinder {
   }
 }
 
+/** A block that nearly fits in millions of places is given up, not waited for: nobody else is served meanwhile. */
+const MOST_COMPARISONS = 5_000_000;
+
 class LineIndex {
   readonly #places = new Map<string, number[]>();
 
@@ -38,9 +41,11 @@ class LineIndex {
 
   find(block: readonly string[], from: number): number | undefined {
     const { places, offset } = this.#rarest(block);
-    for (let n = firstAtLeast(places, from + offset); n < places.length; n++) {
+    let comparisons = 0;
+    const isAt = (start: number) => block.every((line, at) => ++comparisons > 0 && this.lines[start + at] === line);
+    for (let n = firstAtLeast(places, from + offset); n < places.length && comparisons < MOST_COMPARISONS; n++) {
       const start = (places[n] ?? 0) - offset;
-      if (block.every((line, at) => this.lines[start + at] === line)) return start;
+      if (isAt(start)) return start;
     }
     return undefined;
   }

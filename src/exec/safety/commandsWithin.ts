@@ -54,6 +54,7 @@ const FIND_ACTIONS = new Set(["-exec", "-execdir", "-ok", "-okdir"]);
 
 /** Scripts in scripts in scripts: deeper than this nobody looks. */
 const MAX_NESTING = 5;
+const MOST_COMMANDS = 1_000;
 
 /** The command itself and every command it names and would run, in order; what `except` picks is left out with all inside it. */
 export function* commandsWithin(
@@ -61,10 +62,14 @@ export function* commandsWithin(
   parser: BashReader,
   except: (words: readonly string[]) => boolean = () => false,
 ): Generator<readonly string[]> {
+  const seen = new Set<string>();
   yield* within(argv, 0);
 
   function* within(words: readonly string[], depth: number): Generator<readonly string[]> {
-    if (except(words)) return;
+    // Each once: a script names the commands of the scripts inside it too, so that the work would grow with every level.
+    const key = JSON.stringify(words);
+    if (seen.has(key) || seen.size >= MOST_COMMANDS || except(words)) return;
+    seen.add(key);
     yield words;
     if (depth < MAX_NESTING) for (const inner of innerCommands(words, parser)) yield* within(inner, depth + 1);
   }
