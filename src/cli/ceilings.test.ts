@@ -134,12 +134,12 @@ describe("callers that were given folders of their own", () => {
       string,
     ];
     for (const folder of [mine, other, shared, docs]) mkdirSync(folder);
-    const ceilings = ceilingsIn(home.path, { allowRoots: ["shared"], readRoots: ["docs"], givenRoots: () => [mine, other, "/missing"] });
+    const ceilings = ceilingsIn(home.path, { allowRoots: ["shared"], readRoots: ["docs"], givenRoots: () => [mine, other] });
     const limits = ceilings.limitsOf({ ...BOB, roots: [mine] });
     expect(() => limits.check(settingsIn(mine))).not.toThrow();
     expect(() => limits.check(settingsIn(shared))).toThrow(AboveCeiling);
-    expect(limits.reach).toEqual({ folders: [mine, docs], foreign: [shared, other] });
-    expect(ceilings.limitsOf(BOB).reach).toEqual({ folders: [shared, docs], foreign: [mine, other] });
+    expect(limits.reach).toEqual({ folders: [mine, docs], workRoots: [mine], foreign: [shared, other] });
+    expect(ceilings.limitsOf(BOB).reach).toEqual({ folders: [shared, docs], workRoots: [shared], foreign: [mine, other] });
   });
 
   it("the server's own user and operators read what the user may", () => {
@@ -149,7 +149,8 @@ describe("callers that were given folders of their own", () => {
       { ...BOB, scopes: ["operator"] as const },
       { principal: "local" as Principal, scopes: ["call", "read", "manage"] as const },
     ].map((caller) => ceilings.limitsOf(caller).reach);
-    expect(reaches).toEqual([{ folders: undefined }, { folders: undefined }]);
+    const everything = { folders: undefined, workRoots: [realpathSync(home.path)] };
+    expect(reaches).toEqual([everything, everything]);
   });
 });
 

@@ -66,13 +66,13 @@ export function openCeilings(flags: CeilingFlags, { serverCwd, codexHome, settin
   const readRoots = allowedRoots(flags.readRoots ?? [], { serverCwd, flag: "--read-root" });
   const added = allowedKeys(flags.allowConfig ?? []);
   const reachOf = (caller: Caller, roots: readonly string[]): Reach => {
-    if (actsForTheUser(caller)) return { folders: undefined };
-    const others = [...everybodys, ...realFolders(flags.givenRoots?.() ?? [])];
-    return { folders: [...roots, ...readRoots], foreign: others.filter((folder) => !roots.includes(folder)) };
+    if (actsForTheUser(caller)) return { folders: undefined, workRoots: roots };
+    const others = [...everybodys, ...(flags.givenRoots?.() ?? [])];
+    return { folders: [...roots, ...readRoots], workRoots: roots, foreign: others.filter((folder) => !roots.includes(folder)) };
   };
   return {
     limitsOf(caller) {
-      const roots = caller.roots === undefined ? everybodys : realFolders(caller.roots);
+      const roots = caller.roots === undefined ? everybodys : caller.roots;
       return turnLimits({
         maxSandbox: flags.maxSandbox ?? "workspace-write",
         roots,
@@ -100,10 +100,6 @@ function allowedRoots(given: readonly string[], { serverCwd, flag }: { serverCwd
     if (real === undefined) throw new UsageError(`${flag} ${root}: there is no such folder`);
     return real;
   });
-}
-
-function realFolders(given: readonly string[]): string[] {
-  return given.flatMap((root) => realFolder(root) ?? []);
 }
 
 function realFolder(folder: string): string | undefined {

@@ -19,7 +19,7 @@ export interface Caller {
   readonly scopes: readonly Scope[];
   /** It is a process that this server has started, or the server itself: what it asks for happens inside of a turn. */
   readonly inside?: true;
-  /** The folders it may work in, where they are its own: absolute, as they were written. */
+  /** The folders it may work in, where they are its own: real paths, found when its token was read. */
   readonly roots?: readonly string[] | undefined;
 }
 

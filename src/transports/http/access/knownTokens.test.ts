@@ -33,10 +33,10 @@ function stage(text: string, tokens: readonly string[] = []) {
 }
 
 it("a named token stands for its name, any other for itself", () => {
-  const { known } = stage(`alice ${ALICE} operator root=/srv/a`, [BOB]);
-  expect(known.find(ALICE)).toEqual({ principal: "alice", scopes: ["call", "read", "manage", "operator"], roots: ["/srv/a"] });
+  const { known } = stage(`alice ${ALICE} operator root=/usr root=/not/there`, [BOB]);
+  expect(known.find(ALICE)).toEqual({ principal: "alice", scopes: ["call", "read", "manage", "operator"], roots: ["/usr"] });
   expect(known.find(BOB)).toEqual({ principal: expect.stringMatching(/^token-[0-9a-f]{16}$/), scopes: ["call", "read"] });
-  expect(known.roots).toEqual(["/srv/a"]);
+  expect(known.roots).toEqual(["/usr"]);
   expect(known.find(BOB.toUpperCase())).toBeUndefined();
   expect(known.find(BOB.slice(1))).toBeUndefined();
 });

@@ -1,4 +1,5 @@
 import { hash, timingSafeEqual } from "node:crypto";
+import { realpathSync } from "node:fs";
 import type { Principal, Scope } from "../../../mcp/caller.js";
 import type { Visitor } from "./admission.js";
 import { TOKEN_FORM } from "./bearer.js";
@@ -58,7 +59,16 @@ export function checkToken(token: string, where: string): void {
 }
 
 function visitorOf({ token, name, scopes, roots }: WrittenToken): Visitor {
-  return { principal: (name ?? fingerprint(token)) as Principal, scopes, ...(roots && { roots }) };
+  return { principal: (name ?? fingerprint(token)) as Principal, scopes, ...(roots && { roots: roots.flatMap(placeOf) }) };
+}
+
+/** A root is a place, found when the token is read, not a name that somebody may let lead elsewhere later. One that is not there is none. */
+function placeOf(root: string): string[] {
+  try {
+    return [realpathSync.native(root)];
+  } catch {
+    return [];
+  }
 }
 
 /** The same for the same token after any restart. Not a part of the digest that tokens are compared by. */
