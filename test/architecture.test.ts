@@ -86,6 +86,7 @@ const READING =
  * bounded, regular files, nothing that is hidden from commands, no link that leaves what may be read.
  */
 const READERS: Readonly<Record<string, string>> = {
+  "exec/sandbox/guardedNames.ts": "names of a workspace's entries, within bounds and never through links; no contents",
   "lib/files/guardedRead.ts": "the reader for files that others name",
   "lib/files/smallFile.ts": "the same for small files, without waiting",
   "exec/patch/heldFolders.ts": "holds folders; their entries are read by the reader",

@@ -1,3 +1,4 @@
+import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { ApprovalDesk } from "../src/approvals/desk.js";
 import { createNativeEngine } from "../src/engines/native/engine.js";
@@ -81,7 +82,7 @@ async function nativeWork(): Promise<WorkUnderTest> {
   const model = await startResponsesServer();
   const settings = settingsIn(home.path, { model: "mock-model" });
   const engine = createNativeEngine({
-    codexHome: home.path,
+    codexHome: path.join(home.path, "codex-home"),
     env: process.env,
     serverCwd: home.path,
     writable: new WritablePlaces([]),

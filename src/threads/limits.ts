@@ -13,6 +13,8 @@ export interface TurnLimits {
 export interface Reach {
   /** Real paths of the folders of the caller and of the server's read roots. Undefined: whatever the server's user may read, less what is hidden. */
   readonly folders: readonly string[] | undefined;
+  /** Real paths of the folders that the caller may work in. Absent: wherever its settings say. */
+  readonly workRoots?: readonly string[];
   /** Real paths of folders that belong to other callers. */
   readonly foreign?: readonly string[];
 }

@@ -66,8 +66,8 @@ describe.concurrent("compiled code is kept for the next start", () => {
     const { kept } = installation;
     expect(Object.keys(kept)).toEqual(expect.arrayContaining(["sandbox", "tools"]));
     expect(await installation.answer(prompt)).toBe("done");
-    // What is not good enough is kept anew.
-    expect(installation.kept).toEqual(kept);
+    // What is not good enough is kept anew. The log is loaded whenever it has something to say, before or after the compiler is tuned.
+    expect({ ...installation.kept, "log-file": undefined }).toEqual({ ...kept, "log-file": undefined });
   });
 
   it("and a server that finds it damaged does without, and mends it", async () => {

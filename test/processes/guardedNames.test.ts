@@ -20,7 +20,7 @@ describe.skipIf(isMissing)("names that other programs run", () => {
       server,
       "!shell mkdir -p .vscode sub/.git/hooks && echo x > sub/.git/hooks/pre-commit\n!patch .envrc hello",
     );
-    const made = [".vscode", ".envrc", "sub/.git/hooks"].map((name) => path.join(workspace, name));
+    const made = [".vscode", ".envrc", "sub/.git"].map((name) => path.join(workspace, name));
     expect([made.filter((name) => !told?.includes(name)), made.filter((name) => !existsSync(name)), more]).toEqual([[], [], []]);
     expect(await warnings(server, "!shell true")).toEqual([]);
   });

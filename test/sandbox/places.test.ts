@@ -143,6 +143,18 @@ describe.skipIf(found.backend !== "bubblewrap")("places that no command reaches"
     expect(await play(`cat made ../../auth.json 2>/dev/null`, { ...situation, policy: { type: "read-only" } })).toBe("x");
   });
 
+  it("a sealed folder holds no workspace but in the entries that are named, and a swapped link leads nowhere", async () => {
+    const codexHome = folder("codex-home");
+    const hidden = [{ folder: codexHome, sealedBut: ["worktrees"] }];
+    const tree = folder("codex-home/worktrees/w");
+    expect(await play("echo x > made && cat made", { workspace: tree, hidden })).toBe("x");
+    for (const policy of [NOTHING_ELSE, { type: "read-only" } as const])
+      await expect(play("true", { workspace: folder("codex-home/rules"), hidden, policy })).rejects.toThrow(RootRefused);
+    symlinkSync(folder("elsewhere"), path.join(home, "link"));
+    await expect(play("true", { workspace: path.join(home, "link") })).rejects.toThrow(RootRefused);
+    await expect(play("true", { workRoots: [path.join(home, "elsewhere")] })).rejects.toThrow(RootRefused);
+  });
+
   it("the server's own folder is never the workspace", async () => {
     await expect(play("true", { hidden: [{ folder: workspace }] })).rejects.toThrow(RootRefused);
     await expect(play("true", { workspace: "/usr/bin" })).rejects.toThrow(RootRefused);
@@ -163,13 +175,14 @@ describe.skipIf(found.backend !== "bubblewrap")("names that other programs run",
     file("[core]", "work/vendor/lib/.git/config");
     file("ref: refs/heads/main", "work/vendor/lib/.git/HEAD");
     folder("work/vendor/lib/.git/hooks");
+    file("gitdir: ../../.git/modules/module", "work/vendor/module/.git");
     file("[core]", "work/.git/config");
-    const guarded = await findGuardedNames(workspace);
+    const { names: guarded } = await findGuardedNames(workspace);
     expect(guarded.map((name) => path.relative(workspace, name)).sort()).toEqual([
       ".mcp.json",
       "packages/a/.vscode",
-      "vendor/lib/.git/config",
-      "vendor/lib/.git/hooks",
+      "vendor/lib/.git",
+      "vendor/module/.git",
     ]);
     const attempts = [
       "echo x > .mcp.json",
@@ -180,12 +193,12 @@ describe.skipIf(found.backend !== "bubblewrap")("names that other programs run",
       "echo x > vendor/lib/.git/config",
       "echo x > vendor/lib/.git/hooks/pre-commit",
       "mv vendor/lib/.git x",
+      "echo ../evil > vendor/lib/.git/commondir",
+      "echo gitdir: ../evil > vendor/module/.git",
       "mv vendor/lib x",
     ];
     for (const attempt of attempts) expect(await play(`${attempt} && echo ESCAPED`, { guarded }), attempt).toBe("");
-    expect(await play("mkdir .vscode && echo x > .vscode/tasks.json && echo x > vendor/lib/.git/index && echo made", { guarded })).toBe(
-      "made",
-    );
+    expect(await play("mkdir .vscode && echo x > .vscode/tasks.json && echo x > vendor/lib/made && echo made", { guarded })).toBe("made");
   });
 
   it("are found within bounds, and never through links", async () => {
@@ -194,8 +207,10 @@ describe.skipIf(found.backend !== "bubblewrap")("names that other programs run",
     symlinkSync(path.join(home, "elsewhere"), path.join(workspace, "a-link"));
     symlinkSync(path.join(home, "elsewhere/.envrc"), path.join(workspace, ".envrc"));
     file("x", "work/node_modules/pkg/.envrc");
-    const guarded = await findGuardedNames(workspace);
-    expect([guarded.length, guarded.filter((name) => !/\/work\/p\d+\/\.envrc$/.test(name))]).toEqual([64, []]);
+    const { names, isComplete } = await findGuardedNames(workspace);
+    expect([names.length, isComplete, names.filter((name) => !/\/work\/p\d+\/\.envrc$/.test(name))]).toEqual([64, false, []]);
+    const own = new Set(names.slice(0, 40));
+    expect(await findGuardedNames(workspace, own)).toMatchObject({ isComplete: true, names: { length: 40 } });
   });
 
   it("that became a link meanwhile open nothing that is hidden", async () => {

@@ -45,7 +45,7 @@ export async function openNativeThread(
 ): Promise<EngineThread> {
   const instructions = await findUserInstructions(settings, {
     codexHome: machine.codexHome,
-    mayRead: new ThreadFiles(settings, machine, { running: { reach } }).mayReadUnasked,
+    mayRead: new ThreadFiles(settings, machine, { running: { reach }, workspace: machine.workspaceOf(settings.cwd) }).mayReadUnasked,
   });
   const context = initialContext(settings, instructions.text);
   const sandboxBackend = await machine.sandboxBackend(settings.sandboxPolicy);

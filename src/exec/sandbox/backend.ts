@@ -27,6 +27,7 @@ export interface WrapOptions extends Omit<ConfinedCommand, "argv"> {
   readonly workspace: string;
   readonly guarded?: readonly string[];
   readonly caller?: CallerView | undefined;
+  readonly workRoots?: readonly string[] | undefined;
 }
 
 /** What stands between commands and the machine, and proved that it works here. */
@@ -51,8 +52,8 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   const tidyUp = () => placeholders.close();
   process.once("exit", tidyUp);
   const { hidden = [], ownPrograms = [], env: serverEnv } = options;
-  const launchConfined = (command: ConfinedCommand, { policy, workspace, guarded = [], caller }: WrapOptions): Launch => {
-    const confinement = { policy, workspace, hidden, ownPrograms, guarded, caller, serverEnv };
+  const launchConfined = (command: ConfinedCommand, { policy, workspace, guarded = [], caller, workRoots }: WrapOptions): Launch => {
+    const confinement = { policy, workspace, hidden, ownPrograms, guarded, caller, workRoots, serverEnv };
     switch (probed.backend) {
       case "bubblewrap":
         return confine(probed.bubblewrap, command, { ...confinement, placeholders });

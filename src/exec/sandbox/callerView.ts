@@ -1,4 +1,4 @@
-import { homedir } from "node:os";
+import { homedir, userInfo } from "node:os";
 import path from "node:path";
 import type { CallerView } from "./confinement.js";
 import type { HiddenPlace } from "./hiddenPlaces.js";
@@ -29,7 +29,8 @@ export function callerView({ folders, foreign, env, tmp }: CallerFolders): Calle
 }
 
 function homesOf(env: CallerFolders["env"]): string[] {
-  const named = [env["HOME"], homedir()].filter((home): home is string => home !== undefined && path.isAbsolute(home));
+  // `homedir` is $HOME again where that is set; the user has another one in the system's table.
+  const named = [env["HOME"], homedir(), userInfo().homedir].filter((home): home is string => home !== undefined && path.isAbsolute(home));
   return [...new Set(named.map(resolvedAsFarAsPossible))].filter((home) => home !== "/");
 }
 

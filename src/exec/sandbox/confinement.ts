@@ -13,8 +13,10 @@ export interface ConfinedCommand {
 /** What a sandboxed command may do. */
 export interface Confinement {
   readonly policy: SandboxPolicy;
-  /** The thread's folder. */
+  /** The thread's folder, by the real path that it had when the thread was opened. */
   readonly workspace: string;
+  /** Real paths that the workspace must lie in, for a caller over the network. */
+  readonly workRoots?: readonly string[] | undefined;
   /** The server's own environment decides where `$TMPDIR` is. */
   readonly serverEnv: Readonly<Record<string, string | undefined>>;
   /** What no command may even read. */

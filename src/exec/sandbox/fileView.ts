@@ -2,10 +2,10 @@ import { RootRefused } from "../errors.js";
 import { SYSTEM_FOLDERS } from "../outside/systemPrograms.js";
 import type { Confinement } from "./confinement.js";
 import { enforceableRoots } from "./enforceableRoots.js";
-import { type HiddenPlace, isVisible, type VisibleFiles } from "./hiddenPlaces.js";
+import { type HiddenPlace, isVisible, sealAround, type VisibleFiles } from "./hiddenPlaces.js";
 import { isInside } from "./paths.js";
 import { mayWrite, type WritableRoot, writableRoots } from "./policy.js";
-import { isThere, resolvedAsFarAsPossible } from "./realPath.js";
+import { followLinks, isThere, resolvedAsFarAsPossible } from "./realPath.js";
 
 /** One policy for all that touches files for a thread: its commands, its patches, and what the server reads for it. */
 export interface FileView extends VisibleFiles {
@@ -16,7 +16,9 @@ export interface FileView extends VisibleFiles {
 export function fileView(confinement: Confinement): FileView {
   const { guarded, ownPrograms } = confinement;
   const roots = rootsOf(confinement, [...systemFolders(), ...ownPrograms, ...guarded]);
-  const open = enforceableRoots(roots).filter((root) => isOpenable(root, confinement));
+  const enforceable = enforceableRoots(roots);
+  checkWorkspace(confinement);
+  const open = enforceable.filter((root) => isOpenable(root, confinement));
   return { roots: open, ...visibleFiles(confinement, open) };
 }
 
@@ -38,6 +40,19 @@ export function mayWriteFor(confinement: Confinement): (realPath: string) => boo
   }
 }
 
+/** What is checked here is the very path that is mounted: a link put in its place meanwhile leads nowhere else. */
+function checkWorkspace({ policy, workspace, workRoots, hidden }: Confinement): void {
+  if (policy.type === "danger-full-access") return;
+  const refuse = (why: string): never => {
+    throw new RootRefused(`The command was not run: ${workspace} ${why}`);
+  };
+  if (followLinks(workspace)?.real !== workspace) refuse("is gone, or a link leads to it that commands can change. Name the real folder.");
+  if (workRoots && !workRoots.some((root) => isInside(workspace, root))) refuse(`is not in a folder that this caller may work in.`);
+  const seal = sealAround(hidden, workspace);
+  if (seal)
+    refuse(`cannot be opened to commands, because ${seal.folder} belongs to this server. Use another folder, or danger-full-access.`);
+}
+
 function rootsOf({ policy, workspace, serverEnv, caller }: Confinement, kept: readonly string[]): WritableRoot[] {
   return writableRoots(policy, { workspace, env: serverEnv, kept, sharesTmp: caller === undefined });
 }
@@ -48,7 +63,7 @@ function visibleFiles({ policy, workspace, hidden, caller }: Confinement, roots:
   const writable = roots.map(({ root }) => root);
   return {
     hidden: [...hidden, ...(caller?.hidden ?? [])].map((place) => wholeIfWritable(place, writable)),
-    shown: [resolvedAsFarAsPossible(workspace), ...asked, ...(caller?.shown ?? [])],
+    shown: [workspace, ...asked].filter((folder) => !sealAround(hidden, folder)).concat(caller?.shown ?? []),
   };
 }
 
@@ -61,7 +76,8 @@ function wholeIfWritable(place: HiddenPlace, writable: readonly string[]): Hidde
 function isOpenable({ root, given, temporary }: WritableRoot, { policy, hidden, ownPrograms }: Confinement): boolean {
   if (policy.type === "danger-full-access") return true;
   const owned =
-    hidden.find(({ folder }) => folder === root)?.folder ?? [...ownPrograms, ...systemFolders()].find((place) => isInside(root, place));
+    (hidden.find(({ folder }) => folder === root) ?? sealAround(hidden, root))?.folder ??
+    [...ownPrograms, ...systemFolders()].find((place) => isInside(root, place));
   if (owned === undefined) return true;
   if (temporary) return false;
   throw new RootRefused(

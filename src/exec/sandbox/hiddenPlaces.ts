@@ -6,6 +6,18 @@ export interface HiddenPlace {
   readonly folder: string;
   /** Only these entries are secret; the folder has others that programs need. Absent: all of it. */
   readonly names?: readonly string[];
+  /** No thread works in there, but for folders below these entries. Absent: a thread's own folder shows through. */
+  readonly sealedBut?: readonly string[];
+}
+
+/** The place that keeps a folder from being anybody's workspace. */
+export function sealAround(hidden: readonly HiddenPlace[], folder: string): HiddenPlace | undefined {
+  return hidden.find(
+    (place) =>
+      place.sealedBut !== undefined &&
+      isInside(folder, place.folder) &&
+      !place.sealedBut.some((name) => isBelow(folder, path.join(place.folder, name))),
+  );
 }
 
 /** What files look like to one command: the machine's own tree, less what is hidden, plus what shows through. */

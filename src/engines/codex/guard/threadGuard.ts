@@ -176,7 +176,7 @@ export class ThreadGuards {
   async #profile(program: string, thread: { cwd: string; policy: EnforcedPolicy; place: CallerPlace | undefined }): Promise<Fields> {
     const { cwd, policy, place } = thread;
     const hidden = [...this.#hidden(), ...(place?.view.hidden ?? [])];
-    const guarded = policy.type === "read-only" ? [] : await findGuardedNames(resolvedAsFarAsPossible(cwd));
+    const guarded = policy.type === "read-only" ? [] : (await findGuardedNames(resolvedAsFarAsPossible(cwd))).names;
     return permissionProfile({
       policy,
       cwd,

@@ -23,7 +23,7 @@ export async function runOnce(
 ): Promise<OneOffResult> {
   const sandbox = await machine.sandbox();
   signal.throwIfAborted();
-  const files = new ThreadFiles({ cwd, sandboxPolicy: policy }, machine, { running: { reach } });
+  const files = new ThreadFiles({ sandboxPolicy: policy }, machine, { running: { reach }, workspace: machine.workspaceOf(cwd) });
   await files.lookAround();
   const environment = commandEnvironment(settings.shellEnvironment, machine.env, {
     secrets: secretVariables(settings.provider),
@@ -31,10 +31,10 @@ export async function runOnce(
     sandbox: sandbox.backend,
   });
   check?.();
-  const { guarded, caller } = files.confinement(policy);
+  const { workspace, workRoots, guarded, caller } = files.confinement(policy);
   const mark = { [MARK_VARIABLE]: markText(machine.mark({ sandboxPolicy: policy, cwd })) };
   const env = { ...environment, ...(caller ? OWN_TMP : {}), ...mark };
-  const launch = () => sandbox.wrap(argv, { policy, workspace: cwd, cwd, env, guarded, caller });
+  const launch = () => sandbox.wrap(argv, { policy, workspace, workRoots, cwd, env, guarded, caller });
   const result = await runWith(launch, { timeoutMs, signal }).finally(() => files.close());
   if (result.ended === "cancelled") throw signal.reason;
   return { exitCode: result.exitCode, stdout: result.stdout, stderr: withOmission(result) };

@@ -7,7 +7,7 @@ import type { WritablePlaces } from "../../../exec/outside/writablePlaces.js";
 import type { Sandbox } from "../../../exec/sandbox/backend.js";
 import type { ConfinedCommand } from "../../../exec/sandbox/confinement.js";
 import type { HiddenPlace } from "../../../exec/sandbox/hiddenPlaces.js";
-import { resolvedAsFarAsPossible } from "../../../exec/sandbox/realPath.js";
+import { followLinks, resolvedAsFarAsPossible } from "../../../exec/sandbox/realPath.js";
 import { secretPlaces } from "../../../exec/sandbox/secretPlaces.js";
 import type { SandboxPolicy, ThreadSettings } from "../../../threads/model.js";
 import { markWithin, type TurnMark } from "../../../threads/turnMark.js";
@@ -56,6 +56,16 @@ export class Machine {
   get hidden(): readonly HiddenPlace[] {
     this.#hidden ??= this.#findHidden();
     return this.#hidden;
+  }
+
+  /**
+   * The place that a thread works in: found once, when it is opened, and not a name that may lead elsewhere later. A folder that is reached through a
+   * link which commands can change stays a name, and is refused as a place.
+   */
+  workspaceOf(cwd: string): string {
+    const found = followLinks(path.resolve(cwd));
+    if (!found) return resolvedAsFarAsPossible(cwd);
+    return found.links.some((link) => this.#options.writable.covers(link)) ? path.resolve(cwd) : found.real;
   }
 
   makeTemporaryFolder(): string {
@@ -117,7 +127,7 @@ export class Machine {
     const { codexHome, env, serverCwd, secretFiles = [] } = this.#options;
     mkdirSync(codexHome, { recursive: true, mode: 0o700 });
     const secrets = secretFiles.flatMap((file) => secretPlaces(path.resolve(serverCwd, file), env));
-    return [{ folder: resolvedAsFarAsPossible(codexHome) }, ...secrets];
+    return [{ folder: resolvedAsFarAsPossible(codexHome), sealedBut: ["worktrees"] }, ...secrets];
   }
 }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mkdirSync, readdirSync, realpathSync, rmSync } from "node:fs";
+import { mkdirSync, readdirSync, realpathSync, rm } from "node:fs";
 import path from "node:path";
 import { isOver, ownIdentity } from "../../../exec/processTable.js";
 
@@ -19,8 +19,9 @@ export class TemporaryFolders {
     return realpathSync.native(folder);
   }
 
+  /** Does not wait: it may hold as many files as its owner liked to make, and what cannot be removed stays hidden until the next server tries. */
   remove(folder: string): void {
-    rmSync(folder, { recursive: true, force: true, maxRetries: 2 });
+    rm(folder, { recursive: true, force: true, maxRetries: 2 }, () => {});
   }
 
   get #parent(): string {

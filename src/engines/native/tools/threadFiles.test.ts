@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { WritablePlaces } from "../../../exec/outside/writablePlaces.js";
 import type { Reach } from "../../../threads/limits.js";
 import type { SandboxPolicy } from "../../../threads/model.js";
@@ -41,7 +41,7 @@ function filesOf({ policy = WORKSPACE_WRITE, reach }: { policy?: SandboxPolicy; 
     secretFiles: [path.join(home, "tokens.d/tokens")],
     ownPrograms: [path.join(workspace, "node_modules/codex-mcpd/dist")],
   });
-  return new ThreadFiles({ cwd: workspace, sandboxPolicy: policy }, machine, { running: { reach } });
+  return new ThreadFiles({ sandboxPolicy: policy }, machine, { running: { reach }, workspace });
 }
 
 it("a patch may write what commands may, and nothing that is hidden, protected or run by other programs", async () => {
@@ -62,19 +62,19 @@ it("what a turn makes is told once, and stays usable to the turns after it; what
   const files = filesOf();
   await files.lookAround();
   const own = make("work/.envrc");
-  expect([await files.newNames(), await files.newNames()]).toEqual([[own], []]);
+  expect([(await files.findings()).made, (await files.findings()).made]).toEqual([[own], []]);
   const others = make("work/sub/.envrc");
   files.beginTurn();
   await files.lookAround();
   expect([own, others].map(files.mayWrite)).toEqual([true, false]);
-  expect(await files.newNames()).toEqual([]);
+  expect((await files.findings()).made).toEqual([]);
 });
 
 it("nothing is looked for where nothing can be written, and nothing is told of a turn that touched no files", async () => {
   const files = filesOf({ policy: { type: "read-only" } });
   await files.lookAround();
   make("work/.envrc");
-  expect([await files.newNames(), await filesOf().newNames()]).toEqual([[], []]);
+  expect([(await files.findings()).made, (await filesOf().findings()).made]).toEqual([[], []]);
 });
 
 it("the server reads for a thread what its commands could read, and nothing that the kernel makes up", () => {
@@ -105,10 +105,24 @@ it("a caller reads its own folders and not the home folder, temporary files or t
   expect([secret.filter(mayRead), secret.filter(mayWrite), mayRead(path.join(workspace, "a"))]).toEqual([[], [], true]);
 });
 
-it("a caller's temporary folder lies where nobody sees it, and goes with the thread", () => {
+it("a caller's temporary folder lies where nobody sees it, and goes with the thread", async () => {
   const files = filesOf({ reach: { folders: [workspace] } });
   const tmp = files.caller()?.tmp() ?? "";
   expect([path.dirname(tmp), existsSync(tmp), files.caller()?.tmp()]).toEqual([path.join(home, "codex-home/mcp-server/tmp"), true, tmp]);
   files.close();
-  expect(existsSync(tmp)).toBe(false);
+  await vi.waitFor(() => expect(existsSync(tmp)).toBe(false));
+});
+
+it("a link put in the place of the thread's folder opens nothing", async () => {
+  const files = filesOf();
+  mkdirSync(path.join(home, "elsewhere"));
+  renameSync(workspace, path.join(home, "away"));
+  symlinkSync(path.join(home, "elsewhere"), workspace);
+  await files.lookAround();
+  expect([path.join(home, "elsewhere/x"), path.join(workspace, "x")].filter(files.mayWrite)).toEqual([]);
+});
+
+it("a caller's thread writes only where the caller may work, wherever its folder led when it was checked", () => {
+  const files = filesOf({ reach: { folders: [workspace], workRoots: [path.join(home, "other")] } });
+  expect(files.mayWrite(path.join(workspace, "x"))).toBe(false);
 });

@@ -1,8 +1,8 @@
 import { callerView } from "../../../exec/sandbox/callerView.js";
 import type { CallerView, Confinement } from "../../../exec/sandbox/confinement.js";
 import { mayReadFor, mayWriteFor } from "../../../exec/sandbox/fileView.js";
-import { findGuardedNames } from "../../../exec/sandbox/guardedNames.js";
-import { resolvedAsFarAsPossible } from "../../../exec/sandbox/realPath.js";
+import { findGuardedNames, type GuardedNames, guardedPart } from "../../../exec/sandbox/guardedNames.js";
+import { isThere } from "../../../exec/sandbox/realPath.js";
 import type { TurnContext } from "../../../threads/engine.js";
 import type { SandboxPolicy, ThreadSettings } from "../../../threads/model.js";
 import type { Machine } from "./machine.js";
@@ -18,19 +18,26 @@ const WORKSPACE_ONLY: SandboxPolicy = {
 /** Wherever the server's temporary files are, the thread of a caller has its own in /tmp. */
 export const OWN_TMP = { TMPDIR: "/tmp", TMP: "/tmp", TEMP: "/tmp" };
 
+export interface ThreadTurns {
+  readonly running: (Pick<TurnContext, "reach"> & Partial<Pick<TurnContext, "confined">>) | undefined;
+  /** The thread's folder, by the real path that it had when the thread was opened. */
+  readonly workspace: string;
+}
+
 /** Which files a thread may read and write: one answer for its commands, its patches and what the server reads for it. */
 export class ThreadFiles {
   /** What other programs run, as it was when the turn first touched files. */
-  #guarded: Promise<readonly string[]> | undefined;
+  #guarded: Promise<GuardedNames> | undefined;
+  #toldTooLarge = false;
   #guardedNow: readonly string[] = [];
   /** What turns of this thread have made themselves; it stays usable to them. */
   readonly #ownNames = new Set<string>();
   #tmp: string | undefined;
 
   constructor(
-    private readonly settings: Pick<ThreadSettings, "cwd" | "sandboxPolicy">,
+    private readonly settings: Pick<ThreadSettings, "sandboxPolicy">,
     private readonly machine: Machine,
-    private readonly turns: { readonly running: (Pick<TurnContext, "reach"> & Partial<Pick<TurnContext, "confined">>) | undefined },
+    private readonly turns: ThreadTurns,
   ) {}
 
   beginTurn(): void {
@@ -40,23 +47,35 @@ export class ThreadFiles {
   /** Must have resolved before a command or patch of the turn is judged. Looks at the disk once per turn. */
   async lookAround(): Promise<void> {
     if (this.settings.sandboxPolicy.type !== "workspace-write") return;
-    this.#guarded ??= findGuardedNames(this.#workspace).then((found) => found.filter((name) => !this.#ownNames.has(name)));
-    this.#guardedNow = await this.#guarded;
+    this.#guarded ??= findGuardedNames(this.turns.workspace, this.#ownNames);
+    ({ names: this.#guardedNow } = await this.#guarded);
   }
 
-  /** Names that other programs run and that came to be during the turn. */
-  async newNames(): Promise<readonly string[]> {
-    if (!this.#guarded) return [];
+  /** What the user should know of what the turn made, and of what could not be protected. */
+  async findings(): Promise<{ readonly made: readonly string[]; readonly isTooLarge: boolean }> {
+    if (!this.#guarded) return { made: [], isTooLarge: false };
     const before = await this.#guarded;
-    const made = (await findGuardedNames(this.#workspace)).filter((name) => !before.includes(name) && !this.#ownNames.has(name));
-    for (const name of made) this.#ownNames.add(name);
-    return made;
+    const { names } = await findGuardedNames(this.turns.workspace, new Set([...this.#ownNames, ...before.names]));
+    for (const name of names) this.#ownNames.add(name);
+    const isTooLarge = !before.isComplete && !this.#toldTooLarge;
+    this.#toldTooLarge ||= isTooLarge;
+    // What a search did not come to at first is not known to be new.
+    return { made: before.isComplete ? names : [], isTooLarge };
   }
 
   /** What confines a command under a policy. */
   confinement(policy: SandboxPolicy): Confinement {
     const { hidden, ownPrograms, env } = this.machine;
-    return { policy, workspace: this.settings.cwd, serverEnv: env, hidden, ownPrograms, guarded: this.#guardedNow, caller: this.caller() };
+    return {
+      policy,
+      workspace: this.turns.workspace,
+      workRoots: this.turns.running?.reach?.workRoots,
+      serverEnv: env,
+      hidden,
+      ownPrograms,
+      guarded: this.#guardedNow,
+      caller: this.caller(),
+    };
   }
 
   /** The narrower view of the caller whose turn runs; undefined for the server's own user. */
@@ -78,10 +97,17 @@ export class ThreadFiles {
   readonly mayRead = (realPath: string): boolean => mayReadFor(this.confinement(this.#policy))(realPath);
 
   /** Whether a patch may write there, by the rules that hold for commands. Asked about real paths. */
-  readonly mayWrite = (realPath: string): boolean => mayWriteFor(this.confinement(this.#policy))(realPath);
+  readonly mayWrite = (realPath: string): boolean => !this.#isGuarded(realPath) && mayWriteFor(this.confinement(this.#policy))(realPath);
 
   /** Whether a patch may write there in a thread whose sandbox opens its folder and nothing else. */
   readonly isInWorkspace = (realPath: string): boolean => mayWriteFor(this.confinement(WORKSPACE_ONLY))(realPath);
+
+  /** Also what lies where the search did not come to: a patch names its files. */
+  #isGuarded(realPath: string): boolean {
+    if (this.#policy.type !== "workspace-write") return false;
+    const part = guardedPart(this.turns.workspace, realPath);
+    return part !== undefined && !this.#ownNames.has(part) && (isThere(part) || this.#guardedNow.includes(part));
+  }
 
   close(): void {
     if (this.#tmp !== undefined) this.machine.removeTemporaryFolder(this.#tmp);
@@ -92,9 +118,5 @@ export class ThreadFiles {
   get #policy(): SandboxPolicy {
     const { sandboxPolicy } = this.settings;
     return this.turns.running?.confined && sandboxPolicy.type === "danger-full-access" ? READ_ONLY : sandboxPolicy;
-  }
-
-  get #workspace(): string {
-    return resolvedAsFarAsPossible(this.settings.cwd);
   }
 }

@@ -36,7 +36,7 @@ export interface Toolbox {
 
 /** Starts the thread's MCP servers. */
 export async function openToolbox(settings: ThreadSettings, machine: Machine): Promise<ThreadToolbox> {
-  const turns: TurnSlot = { running: undefined };
+  const turns: TurnSlot = { running: undefined, workspace: machine.workspaceOf(settings.cwd) };
   const servers = await openConfiguredServers(settings.mcpServers, {
     around: machine,
     mark: machine.mark(settings),
@@ -96,8 +96,9 @@ export class ThreadToolbox implements Toolbox {
   }
 
   async leftBehind(): Promise<readonly ThreadEvent[]> {
-    const names = (await this.#own?.bench.files.newNames()) ?? [];
-    return names.length === 0 ? [] : [{ type: "warning", message: reportOf(names) }];
+    const { made, isTooLarge } = (await this.#own?.bench.files.findings()) ?? { made: [], isTooLarge: false };
+    const messages = [...(made.length > 0 ? [reportOf(made)] : []), ...(isTooLarge ? [TOO_LARGE] : [])];
+    return messages.map((message): ThreadEvent => ({ type: "warning", message }));
   }
 
   turnDiff(): string | undefined {
@@ -121,6 +122,8 @@ export class ThreadToolbox implements Toolbox {
 }
 
 const MOST_NAMED = 10;
+const TOO_LARGE =
+  "This folder is too large to be looked through for files that other programs run (.vscode, .envrc, hooks of inner repositories, …): commands could change those that were not found.";
 
 function reportOf(names: readonly string[]): string {
   const named = names.slice(0, MOST_NAMED).join(", ");

@@ -8,5 +8,7 @@ export interface TurnPurpose {
 
 /** The turn that runs on a thread now, for what outlives its turns. */
 export interface TurnSlot {
+  /** The thread's folder, by the real path that it had when the thread was opened. */
+  readonly workspace: string;
   running: (Pick<TurnContext, "ask" | "confined" | "reach"> & TurnPurpose) | undefined;
 }

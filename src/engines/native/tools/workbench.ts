@@ -120,12 +120,13 @@ export class Workbench {
     const { sandboxPolicy } = this.settings;
     // Whatever was decided before, and by whom: this is the last door.
     const policy = sandboxed || this.confined ? sandboxPolicy : FULL_ACCESS;
-    const { workspace, guarded, caller } = this.files.confinement(policy);
+    const { workspace, workRoots, guarded, caller } = this.files.confinement(policy);
     const env = { ...this.#environment(sandbox.backend, plainOutput), ...(caller ? OWN_TMP : {}) };
     const mark = { [MARK_VARIABLE]: markText(this.machine.mark(this.settings)) };
     const wrap = (words: readonly string[], environment: Environment) =>
-      sandbox.wrap(words, { policy, workspace, cwd, env: { ...environment, ...mark }, guarded, caller });
-    const seenBy = caller ? "a caller" : "the user";
+      sandbox.wrap(words, { policy, workspace, cwd, env: { ...environment, ...mark }, guarded, caller, workRoots });
+    // A profile in a folder that one caller may write is none for the others.
+    const seenBy = caller ? JSON.stringify(caller.shown) : "the user";
     const login = isLoginShell(argv) ? await (await this.machine.logins()).of({ shell: argv[0], env, seenBy, wrap }) : undefined;
     const { shellEnvironment, provider } = this.settings;
     const plainly = isLoginShell(argv) ? [argv[0], "-c", argv[2]] : argv;
