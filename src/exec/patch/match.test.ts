@@ -33,6 +33,12 @@ describe("a block of lines is found", () => {
     expect(find(lines, ["x", "a"], { from: 3 })).toBeUndefined();
   });
 
+  it("unless it nearly fits in so many places that looking on would keep everybody else waiting", () => {
+    const filler = Array.from({ length: 40_000 }, (_, at) => (at % 2 ? "r" : "q"));
+    const block = [...filler.slice(0, 4_000), "q", "q"];
+    expect([find([...filler, "q"], ["q", "r", "q"]), find([...filler, ...block], block)]).toEqual([0, undefined]);
+  });
+
   it("also when its first lines repeat", () => {
     expect(find(["}", "}", "}", "end"], ["}", "end"])).toBe(2);
     expect(find(["a", "a", "b", "a", "a", "c"], ["a", "a", "c"])).toBe(3);

@@ -26,7 +26,7 @@ export class LineFinder {
 }
 
 /** A block that nearly fits in millions of places is given up, not waited for: nobody else is served meanwhile. */
-const MOST_COMPARISONS = 5_000_000;
+const MOST_COMPARISONS = 1_000_000;
 
 class LineIndex {
   readonly #places = new Map<string, number[]>();

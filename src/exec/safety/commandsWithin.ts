@@ -54,7 +54,10 @@ const FIND_ACTIONS = new Set(["-exec", "-execdir", "-ok", "-okdir"]);
 
 /** Scripts in scripts in scripts: deeper than this nobody looks. */
 const MAX_NESTING = 5;
-const MOST_COMMANDS = 1_000;
+/** Each is parsed; scripts that quote each other would keep the server busy for ever. */
+const MOST_SCRIPTS = 50;
+/** Stands for what is inside more scripts than are looked into. */
+export const UNREAD_COMMANDS: readonly string[] = ["(commands in more scripts than are looked into)"];
 
 /** The command itself and every command it names and would run, in order; what `except` picks is left out with all inside it. */
 export function* commandsWithin(
@@ -63,16 +66,22 @@ export function* commandsWithin(
   except: (words: readonly string[]) => boolean = () => false,
 ): Generator<readonly string[]> {
   const seen = new Set<string>();
+  let scripts = 0;
   yield* within(argv, 0);
 
   function* within(words: readonly string[], depth: number): Generator<readonly string[]> {
     // Each once: a script names the commands of the scripts inside it too, so that the work would grow with every level.
     const key = JSON.stringify(words);
-    if (seen.has(key) || seen.size >= MOST_COMMANDS || except(words)) return;
+    if (seen.has(key) || except(words)) return;
     seen.add(key);
     yield words;
-    if (depth < MAX_NESTING) for (const inner of innerCommands(words, parser)) yield* within(inner, depth + 1);
+    if (holdsScript(words) && ++scripts > MOST_SCRIPTS) yield UNREAD_COMMANDS;
+    else if (depth < MAX_NESTING) for (const inner of innerCommands(words, parser)) yield* within(inner, depth + 1);
   }
+}
+
+function holdsScript([program = "", ...args]: readonly string[]): boolean {
+  return (anyShellScript([program, ...args]) ?? SCRIPT_WORDS.get(programName(program))?.(args)) !== undefined;
 }
 
 /** A shell's script, what stands behind `sudo`, `find -exec` and the like. */

@@ -1,5 +1,5 @@
 import type { BashReader } from "./bashReader.js";
-import { commandsWithin } from "./commandsWithin.js";
+import { commandsWithin, UNREAD_COMMANDS } from "./commandsWithin.js";
 import { isDestructiveGit } from "./dangerousGit.js";
 import { hasLong, hasShort } from "./options.js";
 import { anyShellScript, programName } from "./program.js";
@@ -31,6 +31,7 @@ export function hidesItsScript(argv: readonly string[], parser: BashReader): boo
 }
 
 function isUnreadable(words: readonly string[], parser: BashReader): boolean {
+  if (words === UNREAD_COMMANDS) return true;
   const script = anyShellScript(words);
   return script !== undefined && !parser.canRead(script);
 }
