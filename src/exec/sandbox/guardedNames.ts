@@ -49,7 +49,7 @@ export interface GuardedNames {
  * What is there now of such names below a folder, less those that are passed over. Links are left out: nothing can be mounted over
  * them. Of inner repositories all of `.git` counts, as it does at the root: a file in it can name other folders for hooks and settings.
  */
-export async function findGuardedNames(root: string, besides: ReadonlySet<string> = new Set()): Promise<GuardedNames> {
+export async function findGuardedNames(root: string, besides: Pick<ReadonlySet<string>, "has"> = new Set()): Promise<GuardedNames> {
   const names: string[] = [];
   let folders = [root];
   let visited = 0;

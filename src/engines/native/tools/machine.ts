@@ -7,6 +7,7 @@ import type { WritablePlaces } from "../../../exec/outside/writablePlaces.js";
 import type { Sandbox } from "../../../exec/sandbox/backend.js";
 import type { ConfinedCommand } from "../../../exec/sandbox/confinement.js";
 import type { HiddenPlace } from "../../../exec/sandbox/hiddenPlaces.js";
+import { NamesMadeHere } from "../../../exec/sandbox/namesMadeHere.js";
 import { followLinks, resolvedAsFarAsPossible } from "../../../exec/sandbox/realPath.js";
 import { secretPlaces } from "../../../exec/sandbox/secretPlaces.js";
 import type { SandboxPolicy, ThreadSettings } from "../../../threads/model.js";
@@ -36,6 +37,7 @@ export class Machine {
   readonly env: NodeJS.ProcessEnv;
   readonly codexHome: string;
   readonly ownPrograms: readonly string[];
+  readonly namesMadeHere = new NamesMadeHere();
   readonly outside: OutsidePrograms;
   readonly #options: MachineOptions;
   readonly #temporaryFolders: TemporaryFolders;

@@ -30,8 +30,6 @@ export class ThreadFiles {
   #guarded: Promise<GuardedNames> | undefined;
   #toldTooLarge = false;
   #guardedNow: readonly string[] = [];
-  /** What turns of this thread have made themselves; it stays usable to them. */
-  readonly #ownNames = new Set<string>();
   #tmp: string | undefined;
 
   constructor(
@@ -47,7 +45,7 @@ export class ThreadFiles {
   /** Must have resolved before a command or patch of the turn is judged. Looks at the disk once per turn. */
   async lookAround(): Promise<void> {
     if (this.settings.sandboxPolicy.type !== "workspace-write") return;
-    this.#guarded ??= findGuardedNames(this.turns.workspace, this.#ownNames);
+    this.#guarded ??= findGuardedNames(this.turns.workspace, this.machine.namesMadeHere);
     ({ names: this.#guardedNow } = await this.#guarded);
   }
 
@@ -55,8 +53,11 @@ export class ThreadFiles {
   async findings(): Promise<{ readonly made: readonly string[]; readonly isTooLarge: boolean }> {
     if (!this.#guarded) return { made: [], isTooLarge: false };
     const before = await this.#guarded;
-    const { names } = await findGuardedNames(this.turns.workspace, new Set([...this.#ownNames, ...before.names]));
-    for (const name of names) this.#ownNames.add(name);
+    const { namesMadeHere } = this.machine;
+    const { names } = await findGuardedNames(this.turns.workspace, {
+      has: (name) => before.names.includes(name) || namesMadeHere.has(name),
+    });
+    for (const name of names) namesMadeHere.add(name);
     const isTooLarge = !before.isComplete && !this.#toldTooLarge;
     this.#toldTooLarge ||= isTooLarge;
     // What a search did not come to at first is not known to be new.
@@ -106,7 +107,7 @@ export class ThreadFiles {
   #isGuarded(realPath: string): boolean {
     if (this.#policy.type !== "workspace-write") return false;
     const part = guardedPart(this.turns.workspace, realPath);
-    return part !== undefined && !this.#ownNames.has(part) && (isThere(part) || this.#guardedNow.includes(part));
+    return part !== undefined && !this.machine.namesMadeHere.has(part) && (isThere(part) || this.#guardedNow.includes(part));
   }
 
   close(): void {
