@@ -38,6 +38,8 @@ export async function* judge(
   bench: Workbench,
   ctx: ToolContext,
 ): AsyncGenerator<readonly ThreadEvent[], { readonly refusal: ToolResult } | { readonly work: Work; readonly permission: Permission }> {
+  // The disk is looked at while the command is judged and put on record.
+  bench.files.beginLookingAround();
   const parser = await openBashReader(call.argv);
   const verdict = assessCommand({
     argv: call.argv,

@@ -44,9 +44,14 @@ export class ThreadFiles {
 
   /** Must have resolved before a command or patch of the turn is judged. Looks at the disk once per turn. */
   async lookAround(): Promise<void> {
+    this.beginLookingAround();
+    if (this.#guarded) ({ names: this.#guardedNow } = await this.#guarded);
+  }
+
+  /** Never rejects; whoever needs the result waits for it. */
+  beginLookingAround(): void {
     if (this.settings.sandboxPolicy.type !== "workspace-write") return;
     this.#guarded ??= findGuardedNames(this.turns.workspace, this.machine.namesMadeHere);
-    ({ names: this.#guardedNow } = await this.#guarded);
   }
 
   /** What the user should know of what the turn made, and of what could not be protected. */
