@@ -38,6 +38,7 @@ export function conversationWith(client: ModelClient, options: ConversationOptio
       declarations: async () => declarations,
       find: async (name) => tools.find((tool) => tool.name === name),
       news: () => [],
+      callsEnded: () => {},
       beginTurn: () => {},
       leftBehind: async () => [],
       endTurn: () => {},

@@ -81,6 +81,7 @@ async function* answerUntilDone(conversation: Conversation, ctx: TurnContext): W
     const answer = yield* sample(conversation, ctx.signal);
     lastMessage = answer.lastMessage ?? lastMessage;
     for (const call of answer.calls) yield* carryOut(conversation, call, ctx);
+    parts.toolbox.callsEnded();
     yield turnDiff(conversation);
     if (answer.calls.length === 0 && steering.closeIfNothingWaits()) return lastMessage;
     if (needsCompaction(conversation)) yield* compact(conversation, ctx.signal);

@@ -28,6 +28,8 @@ export interface ThreadTurns {
 export class ThreadFiles {
   /** What other programs run, as it was when the turn first touched files. */
   #guarded: Promise<GuardedNames> | undefined;
+  /** What is there after the turn's latest tool calls, besides what was there before the turn. */
+  #made: Promise<GuardedNames> | undefined;
   #toldTooLarge = false;
   #guardedNow: readonly string[] = [];
   #tmp: string | undefined;
@@ -40,6 +42,17 @@ export class ThreadFiles {
 
   beginTurn(): void {
     this.#guarded = undefined;
+    this.#made = undefined;
+  }
+
+  /** What was found after earlier calls no longer holds. */
+  toolBegins(): void {
+    this.#made = undefined;
+  }
+
+  /** Begins to look for what the calls made: the model's next answer takes longer than that. Never rejects. */
+  toolsEnded(): void {
+    if (this.#guarded) this.#made ??= this.#findMade(this.#guarded);
   }
 
   /** Must have resolved before a command or patch of the turn is judged. Looks at the disk once per turn. */
@@ -58,15 +71,18 @@ export class ThreadFiles {
   async findings(): Promise<{ readonly made: readonly string[]; readonly isTooLarge: boolean }> {
     if (!this.#guarded) return { made: [], isTooLarge: false };
     const before = await this.#guarded;
-    const { namesMadeHere } = this.machine;
-    const { names } = await findGuardedNames(this.turns.workspace, {
-      has: (name) => before.names.includes(name) || namesMadeHere.has(name),
-    });
-    for (const name of names) namesMadeHere.add(name);
+    const { names } = await (this.#made ?? this.#findMade(this.#guarded));
+    for (const name of names) this.machine.namesMadeHere.add(name);
     const isTooLarge = !before.isComplete && !this.#toldTooLarge;
     this.#toldTooLarge ||= isTooLarge;
     // What a search did not come to at first is not known to be new.
     return { made: before.isComplete ? names : [], isTooLarge };
+  }
+
+  async #findMade(guarded: Promise<GuardedNames>): Promise<GuardedNames> {
+    const before = await guarded;
+    const { namesMadeHere } = this.machine;
+    return findGuardedNames(this.turns.workspace, { has: (name) => before.names.includes(name) || namesMadeHere.has(name) });
   }
 
   /** What confines a command under a policy. */

@@ -24,6 +24,8 @@ export interface Toolbox {
   /** What happened to the servers since it was last asked. */
   news(): readonly ThreadEvent[];
   beginTurn(turn: TurnContext, purpose: TurnPurpose): void;
+  /** The calls of one answer of the model are carried out. */
+  callsEnded(): void;
   /** What the user should know of what the turn made; asked at its end. */
   leftBehind(): Promise<readonly ThreadEvent[]>;
   endTurn(): void;
@@ -73,7 +75,9 @@ export class ThreadToolbox implements Toolbox {
   }
 
   async find(name: string, waiting: Waiting): Promise<Tool | undefined> {
-    return (await this.#ownTools()).find(name) ?? this.#parts.servers.find(name, waiting);
+    const own = await this.#ownTools();
+    own.bench.files.toolBegins();
+    return own.find(name) ?? this.#parts.servers.find(name, waiting);
   }
 
   news(): readonly ThreadEvent[] {
@@ -89,6 +93,11 @@ export class ThreadToolbox implements Toolbox {
   beginTurn({ ask, confined, reach }: TurnContext, purpose: TurnPurpose): void {
     this.#parts.turns.running = { ask, confined, reach, ...purpose };
     this.#own?.bench.beginTurn();
+  }
+
+  callsEnded(): void {
+    // What runs on could make more until the turn ends.
+    if (!this.keepsRunning) this.#own?.bench.files.toolsEnded();
   }
 
   endTurn(): void {
