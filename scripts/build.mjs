@@ -6,16 +6,16 @@ import { bundle } from "./bundle.mjs";
 
 /** Our own code, in the order in which it is needed. What is imported with `import()` is a source of a later file. */
 const FILES = [
-  { file: "main.js", sources: ["src/start/start.ts"] },
+  { file: "main.js", sources: ["src/platform/start/start.ts"] },
   { file: "server.js", sources: ["src/main.ts"], after: "main.js" },
   { file: "log-file.js", sources: ["src/observability/logFile.ts"], after: "server.js" },
   { file: "metrics.js", sources: ["src/observability/promMetrics.ts"], after: "server.js" },
   { file: "traces.js", sources: ["src/observability/otel.ts"], after: "server.js" },
-  { file: "agent.js", sources: ["src/cli/agent.ts", "src/mcp/callTurn.ts"], after: "server.js" },
-  { file: "own-tools.js", sources: ["src/mcp/tools/own/ownTools.ts", "src/rollouts/catalog.ts"], after: "agent.js" },
-  { file: "stateless.js", sources: ["src/cli/statelessDoor.ts"], after: "agent.js" },
-  { file: "http.js", sources: ["src/cli/serveHttp.ts"], after: "stateless.js" },
-  { file: "jwt.js", sources: ["src/transports/http/access/jwt.ts"], after: "http.js" },
+  { file: "agent.js", sources: ["src/server/openAgent.ts", "src/mcp/sessions/callTurn.ts"], after: "server.js" },
+  { file: "own-tools.js", sources: ["src/mcp/tools/own/ownTools.ts", "src/stores/files/catalog.ts"], after: "agent.js" },
+  { file: "stateless.js", sources: ["src/server/statelessServer.ts"], after: "agent.js" },
+  { file: "http.js", sources: ["src/server/serveHttp.ts"], after: "stateless.js" },
+  { file: "jwt.js", sources: ["src/http/access/jwt.ts"], after: "http.js" },
   { file: "proxy.js", sources: ["src/engines/native/model/proxyAgent.ts"], after: "agent.js" },
   { file: "review.js", sources: ["src/engines/native/review.ts"], after: "agent.js" },
   { file: "scripted.js", sources: ["src/engines/native/scriptedEngine.ts"], after: "agent.js" },
@@ -25,7 +25,7 @@ const FILES = [
   { file: "native-offers.js", sources: ["src/engines/native/offers/nativeOffers.ts"], after: "tools.js" },
   { file: "mcp-servers.js", sources: ["src/engines/native/mcpServers/open.ts"], after: "tools.js" },
   { file: "mcp-client.js", sources: ["src/engines/native/mcpServers/sdk.ts"], after: "server.js" },
-  { file: "codex-program.js", sources: ["src/cli/codexForCallers.ts"], after: "rules.js" },
+  { file: "codex-program.js", sources: ["src/server/codexForCallers.ts"], after: "rules.js" },
   // A process has one engine: this one runs no tools of ours.
   {
     file: "codex.js",

@@ -1,9 +1,9 @@
 import { type CliCommand, parseCommand } from "./cli/command.js";
 import { UsageError } from "./cli/flagValues.js";
 import { helpText, usageText } from "./cli/help.js";
-import { serveStdio } from "./cli/serveStdio.js";
 import { AppError } from "./lib/errors.js";
 import { VERSION } from "./lib/version.js";
+import { serveStdio } from "./server/serveStdio.js";
 
 /** What the program's first file can do for the others. */
 export interface Starter {
@@ -49,7 +49,7 @@ async function run(command: CliCommand, { keepCompiled }: Starter): Promise<numb
       return 0;
     }
     case "http": {
-      const { serveHttp } = await import("./cli/serveHttp.js");
+      const { serveHttp } = await import("./server/serveHttp.js");
       await serveHttp({ ...here, options: command.options, listen: command.listen, exitAtOnce });
       return 0;
     }

@@ -1,7 +1,7 @@
+import { reachOf } from "../http/access/hostName.js";
+import { keepOwnToken } from "../http/access/ownToken.js";
+import { canTellUsers } from "../http/access/peers.js";
 import { describe } from "../lib/errors.js";
-import { reachOf } from "../transports/http/access/hostName.js";
-import { keepOwnToken } from "../transports/http/access/ownToken.js";
-import { canTellUsers } from "../transports/http/access/peers.js";
 import { UsageError } from "./flagValues.js";
 import type { ListenOptions } from "./listenOptions.js";
 

@@ -1,12 +1,12 @@
 import { parseArgs } from "node:util";
 import { type ApprovalFallback, FALLBACKS } from "../approvals/fallback.js";
 import { type CodexSearch, findCodex, passedOver } from "../engines/codex/locate.js";
+import { APPROVAL_POLICIES, type ApprovalPolicy, SANDBOX_MODES, type SandboxMode } from "../exec/policies.js";
 import { errorCode } from "../lib/errors.js";
-import { APPROVAL_POLICIES, type ApprovalPolicy, SANDBOX_MODES, type SandboxMode } from "../threads/model.js";
+import { writablePlaces } from "../server/writablePlaces.js";
 import { choice, seconds, text, texts, UsageError, type Values } from "./flagValues.js";
 import { type ListenOptions, listenOptions } from "./listenOptions.js";
 import { FLAGS, type FlagSpec } from "./options.js";
-import { writablePlaces } from "./writablePlaces.js";
 
 export const ENGINES = ["codex", "native", "scripted"] as const;
 export const TOOL_SETS = ["codex", "codex-original"] as const;

@@ -6,11 +6,11 @@ import { endpoint, providerHeaders, shownUrl } from "../engines/native/model/pro
 import { openSandbox } from "../exec/sandbox/backend.js";
 import { describe } from "../lib/errors.js";
 import { VERSION } from "../lib/version.js";
-import type { ModelProvider, ThreadSettings } from "../threads/model.js";
-import { resolveSettings, type ServerContext } from "./context.js";
+import { resolveSettings, type ServerContext } from "../server/context.js";
+import { writablePlaces } from "../server/writablePlaces.js";
+import type { ModelProvider, ThreadSettings } from "../threads/settings.js";
 import { codexFinding } from "./doctorCodex.js";
 import type { Finding } from "./finding.js";
-import { writablePlaces } from "./writablePlaces.js";
 
 const PROBE_MS = 5_000;
 

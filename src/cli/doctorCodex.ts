@@ -4,7 +4,7 @@ import type { RunningCodex } from "../engines/codex/supervisor.js";
 import type { WritablePlaces } from "../exec/outside/writablePlaces.js";
 import { describe } from "../lib/errors.js";
 import { isFields } from "../lib/fields.js";
-import type { ThreadSettings } from "../threads/model.js";
+import type { ThreadSettings } from "../threads/settings.js";
 import type { Finding } from "./finding.js";
 
 export interface CodexPatient {

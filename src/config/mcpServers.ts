@@ -1,4 +1,4 @@
-import type { McpServerSettings, McpServerTransport } from "../threads/model.js";
+import type { McpServerSettings, McpServerTransport } from "../threads/settings.js";
 import { LONGEST_TIMER_MS } from "./timers.js";
 import { type ConfigTree, flagAt, numberAt, tableAt, textAt, textMapAt, textsAt } from "./tree.js";
 

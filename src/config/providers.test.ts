@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ModelProvider } from "../threads/model.js";
+import type { ModelProvider } from "../threads/settings.js";
 import { findProvider, providerNotices } from "./providers.js";
 
 const OPENAI: ModelProvider = {

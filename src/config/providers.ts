@@ -1,4 +1,4 @@
-import type { ModelProvider } from "../threads/model.js";
+import type { ModelProvider } from "../threads/settings.js";
 import type { Environment } from "./codexHome.js";
 import { DEFAULT_REQUEST_RETRIES, DEFAULT_STREAM_IDLE_MS, DEFAULT_STREAM_RETRIES, RETRY_LIMIT, WIRE_APIS } from "./settings/providers.js";
 import { LONGEST_TIMER_MS } from "./timers.js";

@@ -2,7 +2,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { ThreadSettings } from "../threads/model.js";
+import type { ThreadSettings } from "../threads/settings.js";
 import type { StoredSettings } from "../threads/store.js";
 import { ConfigInvalid } from "./errors.js";
 import { parseOverride } from "./overrides.js";

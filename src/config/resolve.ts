@@ -1,5 +1,6 @@
 import path from "node:path";
-import type { ApprovalPolicy, SandboxMode, ThreadSettings } from "../threads/model.js";
+import type { ApprovalPolicy, SandboxMode } from "../exec/policies.js";
+import type { ThreadSettings } from "../threads/settings.js";
 import type { StoredSettings } from "../threads/store.js";
 import { checkConfig } from "./check.js";
 import { type Environment, userHome } from "./codexHome.js";

@@ -1,14 +1,5 @@
-import {
-  APPROVAL_POLICIES,
-  type ModelProvider,
-  REASONING_EFFORTS,
-  REASONING_SUMMARIES,
-  SANDBOX_MODES,
-  type SandboxPolicy,
-  type ShellEnvironmentPolicy,
-  type ThreadSettings,
-  VERBOSITIES,
-} from "../threads/model.js";
+import { APPROVAL_POLICIES, SANDBOX_MODES, type SandboxPolicy, type ShellEnvironmentPolicy } from "../exec/policies.js";
+import { type ModelProvider, REASONING_EFFORTS, REASONING_SUMMARIES, type ThreadSettings, VERBOSITIES } from "../threads/settings.js";
 import type { Environment } from "./codexHome.js";
 import { ConfigInvalid } from "./errors.js";
 import { resolveFeatures } from "./features.js";

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import type { ShellEnvironmentPolicy } from "../threads/model.js";
 import {
   afterLogin,
   commandEnvironment,
@@ -8,6 +7,7 @@ import {
   keptBackVariables,
   withoutSecrets,
 } from "./environment.js";
+import type { ShellEnvironmentPolicy } from "./policies.js";
 
 const SERVER = {
   PATH: "/bin",

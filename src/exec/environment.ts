@@ -1,5 +1,5 @@
 import { isLikelySecret } from "../lib/likelySecret.js";
-import type { ShellEnvironmentPolicy } from "../threads/model.js";
+import type { ShellEnvironmentPolicy } from "./policies.js";
 
 export const DEFAULT_ENVIRONMENT_POLICY: ShellEnvironmentPolicy = {
   inherit: "all",

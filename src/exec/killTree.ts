@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
+import { descendantsOf, environmentOf, livingProcess, livingProcesses } from "../platform/processTable.js";
 import { within } from "./deadline.js";
 import type { Containment } from "./launch.js";
-import { descendantsOf, environmentOf, livingProcess, livingProcesses } from "./processTable.js";
 
 export interface ProcessTree {
   readonly pid: number;

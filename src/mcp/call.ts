@@ -1,10 +1,10 @@
+import type { Caller } from "../agent/caller.js";
 import type { RequestId } from "../jsonrpc/message.js";
 import type { JsonRpcPeer } from "../jsonrpc/peer.js";
 import type { TraceContext } from "../observability/traceContext.js";
 import type { TurnWatch } from "../threads/turn.js";
-import type { Caller } from "./caller.js";
-import type { LogLevel } from "./logMessage.js";
-import { type HandshakeRevision, hasStructuredContent } from "./revision.js";
+import { type HandshakeRevision, hasStructuredContent } from "./revisions.js";
+import type { LogLevel } from "./wording/logMessage.js";
 
 /** One `tools/call` while it is worked on: who asked, how to reach them, and whether they still want it. */
 export interface Call {

@@ -1,8 +1,8 @@
-import { MARK_HEADER, type TurnMark } from "../threads/turnMark.js";
-import type { Caller, Principal } from "./caller.js";
-import { refusal } from "./callResult.js";
+import type { Caller, Principal } from "../agent/caller.js";
+import { MARK_HEADER, type TurnMark } from "../exec/nesting/turnMark.js";
 import { isServedInside } from "./tools/catalog.js";
 import type { ToolAction, ToolDeclaration } from "./tools/tool.js";
+import { refusal } from "./wording/callResult.js";
 
 /**
  * Whoever calls from inside a turn. It has nothing of the one whose turn it is: not the threads, not the tasks, not the questions, which it

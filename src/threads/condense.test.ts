@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { condenseEvents, weighEvent } from "./condense.js";
 import { type Entry, EventLog } from "./eventLog.js";
-import type { ThreadEvent } from "./model.js";
+import type { ThreadEvent } from "./events.js";
 
 function delta(itemId: string, text: string): ThreadEvent {
   return { type: "messageDelta", itemId, delta: text };

@@ -1,5 +1,5 @@
 import type { Entry } from "./eventLog.js";
-import type { ThreadEvent } from "./model.js";
+import type { ThreadEvent } from "./events.js";
 
 type Delta = Extract<ThreadEvent, { type: "messageDelta" | "reasoningDelta" | "rawReasoningDelta" }>;
 

@@ -1,8 +1,9 @@
 import type { ApprovalDecision, ApprovalSubject } from "../approvals/model.js";
 import type { ThreadId, TurnId } from "../lib/ids.js";
+import type { ThreadEvent, TurnInput } from "./events.js";
 import type { Reach } from "./limits.js";
-import type { ThreadEvent, ThreadSettings, TurnInput } from "./model.js";
 import type { EngineOffers } from "./offers.js";
+import type { ThreadSettings } from "./settings.js";
 import type { ThreadHistory, ThreadRecord } from "./store.js";
 
 export type EngineName = "native" | "scripted" | "codex";

@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { settingsIn } from "../../test/support/rollouts.js";
-import type { ApprovalId, FileChanges } from "../approvals/model.js";
+import type { ApprovalId } from "../approvals/model.js";
+import type { FileChanges } from "../exec/actions.js";
 import { threadIdOf, turnIdOf } from "../lib/ids.js";
 import { eventMsgs } from "./eventMsg.js";
-import type { CommandCall, Item, RawItem, ThreadEvent } from "./model.js";
+import type { ThreadEvent } from "./events.js";
+import type { CommandCall, Item, RawItem } from "./items.js";
 
 const THREAD = threadIdOf("01a1dd1a-6d22-73e1-88aa-ccf523ae5caa");
 const WHERE = { threadId: THREAD, turnId: turnIdOf("2") };

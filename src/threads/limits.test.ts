@@ -6,7 +6,7 @@ import { AppError } from "../lib/errors.js";
 import { type ThreadId, turnIdOf } from "../lib/ids.js";
 import type { EngineThread } from "./engine.js";
 import type { TurnLimits } from "./limits.js";
-import type { ThreadSettings } from "./model.js";
+import type { ThreadSettings } from "./settings.js";
 import { ThreadRegistry } from "./threadRegistry.js";
 
 class TooMuch extends AppError {

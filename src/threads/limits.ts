@@ -1,4 +1,5 @@
-import type { SandboxMode, ThreadSettings } from "./model.js";
+import type { SandboxMode } from "../exec/policies.js";
+import type { ThreadSettings } from "./settings.js";
 
 /** What a turn may not go beyond, whatever its thread was allowed before. Given with the turn by whoever speaks for its caller. */
 export interface TurnLimits {

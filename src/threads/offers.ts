@@ -1,6 +1,7 @@
+import type { SandboxPolicy } from "../exec/policies.js";
 import type { ThreadId } from "../lib/ids.js";
 import type { Reach } from "./limits.js";
-import type { ReasoningEffort, SandboxPolicy } from "./model.js";
+import type { ReasoningEffort } from "./settings.js";
 
 /** What an engine can do besides running turns. Whatever it cannot do rejects with an `AppError` that says what to do instead. */
 export interface EngineOffers {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { RawItem } from "./model.js";
+import type { RawItem } from "./items.js";
 import { pairToolCalls } from "./pairToolCalls.js";
 
 const call = (id: string): RawItem => ({ type: "function_call", name: "shell", arguments: "{}", call_id: id });

@@ -1,4 +1,4 @@
-import type { RawItem } from "./model.js";
+import type { RawItem } from "./items.js";
 
 /**
  * Models refuse a history in which a tool call has no output or an output no call; a process that died in the middle of a

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { ApprovalDesk } from "../approvals/desk.js";
 import type { ApprovalDecision, ApprovalSubject } from "../approvals/model.js";
 import { newThreadId, turnIdOf } from "../lib/ids.js";
+import type { ThreadEvent } from "./events.js";
 import type { Confinement } from "./limits.js";
-import type { ThreadEvent } from "./model.js";
 import { questionsOf } from "./questions.js";
 import { Turn } from "./turn.js";
 

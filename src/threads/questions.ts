@@ -1,8 +1,8 @@
 import type { ApprovalDesk } from "../approvals/desk.js";
 import type { ApprovalDecision, ApprovalSubject } from "../approvals/model.js";
 import type { TurnContext } from "./engine.js";
+import type { ThreadEvent } from "./events.js";
 import type { Confinement } from "./limits.js";
-import type { ThreadEvent } from "./model.js";
 import type { Turn } from "./turn.js";
 
 /** How a turn puts its questions: they wait on the desk, and readers are told of each and how it was decided. */

@@ -1,5 +1,9 @@
+import type { ApprovalPolicy, SandboxPolicy } from "../exec/policies.js";
 import type { ThreadId } from "../lib/ids.js";
-import type { ApprovalPolicy, RawItem, ReasoningEffort, SandboxPolicy, ThreadEvent, ThreadSettings, TokenUsageInfo } from "./model.js";
+import type { ThreadEvent } from "./events.js";
+import type { RawItem } from "./items.js";
+import type { ReasoningEffort, ThreadSettings } from "./settings.js";
+import type { TokenUsageInfo } from "./usage.js";
 
 /** Keeps threads beyond this process. `rollouts/` implements it on Codex's JSONL files. */
 export interface ThreadStore {

@@ -7,7 +7,7 @@ import type { ApprovalSubject } from "../approvals/model.js";
 import { newThreadId, turnIdOf } from "../lib/ids.js";
 import type { EngineThread } from "./engine.js";
 import { StorageFailed, ThreadBusyElsewhere, TooManyQueuedTurns } from "./errors.js";
-import type { ThreadEvent } from "./model.js";
+import type { ThreadEvent } from "./events.js";
 import { Thread } from "./thread.js";
 import type { Turn } from "./turn.js";
 

@@ -3,10 +3,11 @@ import { AppError, describe } from "../lib/errors.js";
 import { type ThreadId, type TurnId, turnIdOf } from "../lib/ids.js";
 import type { EngineThread } from "./engine.js";
 import { NothingToSteer, TooManyQueuedTurns } from "./errors.js";
+import type { ThreadEvent } from "./events.js";
 import type { Reach } from "./limits.js";
-import type { ThreadEvent, ThreadSettings } from "./model.js";
 import { outputTypeOf } from "./pairToolCalls.js";
 import { questionsOf } from "./questions.js";
+import type { ThreadSettings } from "./settings.js";
 import type { ThreadRecord, WriterLease } from "./store.js";
 import { Turn, type TurnRequest } from "./turn.js";
 

@@ -5,7 +5,7 @@ import { historyOf } from "../../test/support/turns.js";
 import { ApprovalDesk } from "../approvals/desk.js";
 import { newThreadId, turnIdOf } from "../lib/ids.js";
 import { ThreadInUse, ThreadNotFound } from "./errors.js";
-import type { ThreadSettings } from "./model.js";
+import type { ThreadSettings } from "./settings.js";
 import type { StoredSettings } from "./store.js";
 import { ThreadRegistry } from "./threadRegistry.js";
 import type { Turn } from "./turn.js";

@@ -5,7 +5,7 @@ import { Tasks } from "../lib/tasks.js";
 import type { Engine, EngineThread } from "./engine.js";
 import { NothingToSteer, ThreadInUse, ThreadNotFound } from "./errors.js";
 import type { Reach, TurnLimits } from "./limits.js";
-import type { ThreadSettings } from "./model.js";
+import type { ThreadSettings } from "./settings.js";
 import type { StoredSettings, StoredThread, ThreadStore } from "./store.js";
 import { Thread, type ThreadParts } from "./thread.js";
 import type { Turn, TurnRequest } from "./turn.js";

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { newThreadId, turnIdOf } from "../lib/ids.js";
-import type { ThreadEvent, TurnEnd, TurnOutcome } from "./model.js";
+import type { ThreadEvent, TurnEnd, TurnOutcome } from "./events.js";
 import { Turn } from "./turn.js";
 
 const ABORTED: ThreadEvent = { type: "turnAborted", reason: "interrupted" };

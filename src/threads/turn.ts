@@ -2,8 +2,8 @@ import { deferred } from "../lib/deferred.js";
 import type { ThreadId, TurnId } from "../lib/ids.js";
 import { condenseEvents, weighEvent } from "./condense.js";
 import { EventLog } from "./eventLog.js";
+import { isTurnEnd, type ThreadEvent, type TurnEnd, type TurnInput, type TurnOutcome } from "./events.js";
 import type { TurnLimits } from "./limits.js";
-import { isTurnEnd, type ThreadEvent, type TurnEnd, type TurnInput, type TurnOutcome } from "./model.js";
 
 /** What a running turn keeps for readers that are behind or come back. */
 const LOG_LIMIT_BYTES = 8 * 1024 * 1024;

@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { newThreadId } from "../../src/lib/ids.js";
 import type { Engine, EngineThread } from "../../src/threads/engine.js";
-import { type Item, isTurnEnd, type ThreadEvent, type ThreadSettings, type TurnInput } from "../../src/threads/model.js";
+import { isTurnEnd, type ThreadEvent, type TurnInput } from "../../src/threads/events.js";
+import type { Item } from "../../src/threads/items.js";
 import { pairToolCalls } from "../../src/threads/pairToolCalls.js";
+import type { ThreadSettings } from "../../src/threads/settings.js";
 import { historyOf, lastMessageOf, playTurn } from "../support/turns.js";
 
 /** An engine whose model is the scripted one, wherever it runs, and the settings its threads are opened with. */

@@ -1,12 +1,13 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
+import type { SandboxPolicy } from "../../src/exec/policies.js";
 import { AppError } from "../../src/lib/errors.js";
 import { newThreadId, type ThreadId, turnIdOf } from "../../src/lib/ids.js";
 import type { Engine } from "../../src/threads/engine.js";
 import { InvalidCursor, ThreadNotFound } from "../../src/threads/errors.js";
-import type { SandboxPolicy, ThreadSettings } from "../../src/threads/model.js";
 import type { EngineOffers, OneOffCommand, OneOffResult, ThreadQuery, ThreadSummary } from "../../src/threads/offers.js";
+import type { ThreadSettings } from "../../src/threads/settings.js";
 import type { ThreadRegistry } from "../../src/threads/threadRegistry.js";
 import { eventually } from "../support/eventually.js";
 import { processesIn } from "../support/processesIn.js";

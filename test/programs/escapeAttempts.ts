@@ -3,9 +3,9 @@
 
 import { commandEnvironment, DEFAULT_ENVIRONMENT_POLICY } from "../../src/exec/environment.js";
 import { WritablePlaces } from "../../src/exec/outside/writablePlaces.js";
+import type { SandboxPolicy } from "../../src/exec/policies.js";
 import { runCommand } from "../../src/exec/run.js";
 import { openSandbox, type Sandbox } from "../../src/exec/sandbox/backend.js";
-import type { SandboxPolicy } from "../../src/threads/model.js";
 import { ATTEMPTS, type Attempt, type Outcome, type Played, type PolicyName } from "../sandbox/attempts.js";
 import { hiddenIn, homeFolderIn, openStage, type Stage } from "../sandbox/stage.js";
 

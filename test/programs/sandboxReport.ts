@@ -1,10 +1,10 @@
 // Says what sandbox there is where it is started, and what becomes of a command under each policy.
 
 import { WritablePlaces } from "../../src/exec/outside/writablePlaces.js";
+import type { SandboxPolicy } from "../../src/exec/policies.js";
 import { runCommand } from "../../src/exec/run.js";
 import { openSandbox } from "../../src/exec/sandbox/backend.js";
 import { describe } from "../../src/lib/errors.js";
-import type { SandboxPolicy } from "../../src/threads/model.js";
 
 const sandbox = await openSandbox({ env: process.env, writable: new WritablePlaces([]) });
 

@@ -1,4 +1,4 @@
-import { openStdio } from "../../src/transports/stdio.js";
+import { openStdio } from "../../src/mcp/over/stdio.js";
 
 /** Talks on stdio as it is told: `noise` prints past the wire and answers, `flood` sends far more than a pipe holds. */
 const wire = openStdio();

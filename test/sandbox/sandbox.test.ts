@@ -21,9 +21,9 @@ import { promisify } from "node:util";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ProgramNotStarted, RootRefused, SandboxFailed, WorkingFolderMissing } from "../../src/exec/errors.js";
 import { WritablePlaces } from "../../src/exec/outside/writablePlaces.js";
+import type { SandboxPolicy } from "../../src/exec/policies.js";
 import { type CommandResult, runCommand } from "../../src/exec/run.js";
 import { openSandbox, type Sandbox, type WrapOptions } from "../../src/exec/sandbox/backend.js";
-import type { SandboxPolicy } from "../../src/threads/model.js";
 import { isMissing, sandbox } from "./available.js";
 import { bundle } from "./bundle.js";
 

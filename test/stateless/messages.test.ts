@@ -2,7 +2,7 @@
 import { isSpecType } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
 import { isFields } from "../../src/lib/fields.js";
-import { bothEras } from "../../src/mcp/eras.js";
+import { bothEras } from "../../src/mcp/sessions/eras.js";
 import { MemorySession } from "../support/memorySession.js";
 import { valueAt } from "../support/scenario.js";
 import { claimMeta, FORMS, StatelessClient, TASKS } from "../support/statelessClient.js";

@@ -9,7 +9,8 @@ import type { McpStartupNews } from "../../src/engines/native/mcpServers/startup
 import { Machine } from "../../src/engines/native/tools/machine.js";
 import type { Tool, ToolContext, ToolResult } from "../../src/engines/native/tools/tool.js";
 import { WritablePlaces } from "../../src/exec/outside/writablePlaces.js";
-import type { McpServerSettings, McpServerTransport, ThreadEvent } from "../../src/threads/model.js";
+import type { ThreadEvent } from "../../src/threads/events.js";
+import type { McpServerSettings, McpServerTransport } from "../../src/threads/settings.js";
 import { eventually } from "./eventually.js";
 import { RUN_MARK } from "./markedProcesses.js";
 import { turnContext } from "./turns.js";

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Principal, SessionCaller, SessionId } from "../../src/mcp/caller.js";
+import type { Principal, SessionCaller, SessionId } from "../../src/agent/caller.js";
 import type { MemoryAgent } from "./memoryAgent.js";
 import { MemorySession } from "./memorySession.js";
 

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import path from "node:path";
 import { ApprovalDesk } from "../../src/approvals/desk.js";
 import { createCodexEngine } from "../../src/engines/codex/engine.js";
-import type { ThreadSettings } from "../../src/threads/model.js";
+import type { ThreadSettings } from "../../src/threads/settings.js";
 import { ThreadRegistry } from "../../src/threads/threadRegistry.js";
 import { killMarked, type MarkedProcess, processesMarked, RUN_MARK, stragglers } from "./markedProcesses.js";
 import { type ResponsesServer, startResponsesServer } from "./responsesServer.js";

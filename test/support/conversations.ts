@@ -5,7 +5,9 @@ import { UPDATE_PLAN } from "../../src/engines/native/tools/declarations/plan.js
 import { planTool } from "../../src/engines/native/tools/plan.js";
 import type { DeclaredTool } from "../../src/engines/native/tools/tool.js";
 import { newThreadId } from "../../src/lib/ids.js";
-import type { RawItem, ThreadEvent, ThreadSettings } from "../../src/threads/model.js";
+import type { ThreadEvent } from "../../src/threads/events.js";
+import type { RawItem } from "../../src/threads/items.js";
+import type { ThreadSettings } from "../../src/threads/settings.js";
 import { settingsIn } from "./rollouts.js";
 
 /** What conversations of the tests begin with. */

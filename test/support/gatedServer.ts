@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type IncomingHttpHeaders, type IncomingMessage, request as send } from "node:http";
-import { type Gate, type GateOptions, openGate } from "../../src/transports/http/access/gate.js";
+import { type Gate, type GateOptions, openGate } from "../../src/http/access/gate.js";
 import { bodyOf, startLoopback } from "./loopback.js";
 
 /** A server that has nothing but a gate: it answers with whom it took the visitor for. */

@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import path from "node:path";
-import { type AgentOptions, type OpenAgent, openAgent } from "../../src/cli/agent.js";
 import { createSettingsResolver } from "../../src/config/resolve.js";
+import { type AgentOptions, type OpenAgent, openAgent } from "../../src/server/openAgent.js";
 import { tempHome } from "./rollouts.js";
 
 export interface MemoryAgentOptions extends Partial<Pick<AgentOptions, "ceilings" | "sandboxBin">> {

@@ -1,8 +1,8 @@
 import { memoryWires } from "../../src/jsonrpc/memoryWire.js";
 import type { RequestId } from "../../src/jsonrpc/message.js";
 import type { Wire } from "../../src/jsonrpc/wire.js";
-import { MCP_DISPATCH } from "../../src/mcp/dispatch.js";
-import { Session, type SessionParts } from "../../src/mcp/session.js";
+import { MCP_DISPATCH } from "../../src/mcp/sessions/methods.js";
+import { Session, type SessionParts } from "../../src/mcp/sessions/session.js";
 import { TOOL_SETS } from "../../src/mcp/tools/catalog.js";
 import { MemoryAgent } from "./memoryAgent.js";
 import { isRecord, valueAt } from "./scenario.js";

@@ -1,4 +1,4 @@
-import type { Telemetry } from "../../src/mcp/telemetry/telemetry.js";
+import type { Telemetry } from "../../src/agent/watch/telemetry.js";
 import { createLog, type LogLine } from "../../src/observability/log.js";
 import { readLogFilter } from "../../src/observability/logFilter.js";
 import type { Metrics } from "../../src/observability/metrics.js";

@@ -2,7 +2,7 @@ import { type Deferred, deferred } from "../../src/lib/deferred.js";
 import type { ThreadId } from "../../src/lib/ids.js";
 import type { Engine, EngineThread, ThreadOpening, TurnContext } from "../../src/threads/engine.js";
 import { StorageFailed } from "../../src/threads/errors.js";
-import type { ThreadEvent, TurnInput } from "../../src/threads/model.js";
+import type { ThreadEvent, TurnInput } from "../../src/threads/events.js";
 import type { NewThread, StoredThread, ThreadOwners, ThreadRecord, ThreadStore, WriterLease } from "../../src/threads/store.js";
 import { message } from "./rollouts.js";
 import { historyOf } from "./turns.js";

@@ -1,5 +1,6 @@
 import { type ModelClient, type ModelEvent, ModelFailure, type ModelRequest } from "../../src/engines/native/model/client.js";
-import type { RawItem, TokenUsage } from "../../src/threads/model.js";
+import type { RawItem } from "../../src/threads/items.js";
+import type { TokenUsage } from "../../src/threads/usage.js";
 
 /** What the model does for one request: events one after the other, and how it ends if not well. */
 export type PlannedAnswer = readonly (ModelEvent | ModelFailure | "silence")[];

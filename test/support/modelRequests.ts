@@ -1,6 +1,6 @@
 import { type ModelEvent, ModelFailure } from "../../src/engines/native/model/client.js";
 import { ResponsesClient, type ResponsesOptions } from "../../src/engines/native/model/responses.js";
-import type { ModelProvider } from "../../src/threads/model.js";
+import type { ModelProvider } from "../../src/threads/settings.js";
 import { settingsIn } from "./rollouts.js";
 
 /** The smallest body that every server of the tests takes for a request. */

@@ -1,11 +1,11 @@
+import { ThreadAccess } from "../../src/agent/access.js";
+import type { Caller, Principal, Scope } from "../../src/agent/caller.js";
 import { ApprovalDesk } from "../../src/approvals/desk.js";
 import type { Call } from "../../src/mcp/call.js";
-import type { Caller, Principal, Scope } from "../../src/mcp/caller.js";
-import type { CallToolResult } from "../../src/mcp/callResult.js";
-import { ThreadAccess } from "../../src/mcp/threadAccess.js";
 import type { Agent } from "../../src/mcp/tools/agent.js";
 import { ownTools } from "../../src/mcp/tools/own/ownTools.js";
-import type { ThreadSettings } from "../../src/threads/model.js";
+import type { CallToolResult } from "../../src/mcp/wording/callResult.js";
+import type { ThreadSettings } from "../../src/threads/settings.js";
 import { ThreadRegistry } from "../../src/threads/threadRegistry.js";
 import { MemoryOffers } from "./memoryOffers.js";
 import { MemoryOwners, MemoryStore, ObedientEngine } from "./memoryThreads.js";

@@ -1,8 +1,10 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { RolloutStore } from "../../src/rollouts/store.js";
-import type { RawItem, ThreadEvent, ThreadSettings } from "../../src/threads/model.js";
+import { RolloutStore } from "../../src/stores/files/store.js";
+import type { ThreadEvent } from "../../src/threads/events.js";
+import type { RawItem } from "../../src/threads/items.js";
+import type { ThreadSettings } from "../../src/threads/settings.js";
 
 /** A CODEX_HOME of its own, gone at the end of the test. */
 export function tempHome(): { readonly path: string } & Disposable {

@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
+import type { Caller, Principal } from "../../src/agent/caller.js";
 import { RpcError } from "../../src/jsonrpc/errors.js";
 import type { RequestId } from "../../src/jsonrpc/message.js";
-import type { Caller, Principal } from "../../src/mcp/caller.js";
 import { META, readClaim } from "../../src/mcp/stateless/claim.js";
-import type { StatelessDoor } from "../../src/mcp/stateless/door.js";
 import { openStatelessDoor } from "../../src/mcp/stateless/open.js";
+import type { StatelessDoor } from "../../src/mcp/stateless/server.js";
 import { TOOL_SETS } from "../../src/mcp/tools/catalog.js";
 import type { ToolAction } from "../../src/mcp/tools/tool.js";
-import { TaskFiles } from "../../src/rollouts/taskFiles.js";
+import { TaskFiles } from "../../src/stores/files/taskFiles.js";
 import { MemoryAgent, type MemoryAgentOptions } from "./memoryAgent.js";
 
 type Json = Readonly<Record<string, unknown>>;

@@ -1,7 +1,8 @@
 import { ThreadMemory } from "../../src/engines/codex/translate/threadMemory.js";
 import type { TurnEnding } from "../../src/engines/codex/translate/turnEnd.js";
 import { TurnTranslator } from "../../src/engines/codex/translate/turnTranslator.js";
-import type { ReviewTarget, ThreadEvent, ThreadSettings } from "../../src/threads/model.js";
+import type { ReviewTarget, ThreadEvent } from "../../src/threads/events.js";
+import type { ThreadSettings } from "../../src/threads/settings.js";
 import { settingsIn } from "./rollouts.js";
 
 type Fields = Readonly<Record<string, unknown>>;

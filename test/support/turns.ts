@@ -1,7 +1,8 @@
 import { ApprovalDesk } from "../../src/approvals/desk.js";
 import { newThreadId, turnIdOf } from "../../src/lib/ids.js";
 import type { EngineThread, TurnContext } from "../../src/threads/engine.js";
-import type { RawItem, ThreadEvent, TurnInput } from "../../src/threads/model.js";
+import type { ThreadEvent, TurnInput } from "../../src/threads/events.js";
+import type { RawItem } from "../../src/threads/items.js";
 import type { ThreadHistory } from "../../src/threads/store.js";
 
 export interface PlayOptions {

@@ -1,4 +1,4 @@
-import { REASONING_EFFORTS, REASONING_SUMMARIES, VERBOSITIES } from "../../threads/model.js";
+import { REASONING_EFFORTS, REASONING_SUMMARIES, VERBOSITIES } from "../../threads/settings.js";
 import { active, choice, flag, inert, integer, type SettingGroup, text } from "../types.js";
 
 export const MODEL_GROUP: SettingGroup = {

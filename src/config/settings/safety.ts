@@ -1,4 +1,4 @@
-import { APPROVAL_POLICIES, SANDBOX_MODES } from "../../threads/model.js";
+import { APPROVAL_POLICIES, SANDBOX_MODES } from "../../exec/policies.js";
 import { active, choice, filePath, flag, inert, listOf, mapOf, type SettingGroup, table, text } from "../types.js";
 
 export const TRUST_LEVELS = ["trusted", "untrusted"] as const;

@@ -1,6 +1,6 @@
 import { withoutSecrets } from "../../exec/environment.js";
+import { MARK_VARIABLE } from "../../exec/nesting/turnMark.js";
 import type { OutsidePrograms } from "../../exec/outside/outsidePrograms.js";
-import { MARK_VARIABLE } from "../../threads/turnMark.js";
 import { GIT_VARIABLE, NO_REPOSITORY } from "./guard/withoutGit.js";
 
 export interface AppServerNeeds {

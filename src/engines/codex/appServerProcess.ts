@@ -3,13 +3,13 @@ import { within } from "../../exec/deadline.js";
 import { withoutSecrets } from "../../exec/environment.js";
 import { endStragglers, killTree } from "../../exec/killTree.js";
 import type { Containment } from "../../exec/launch.js";
+import { MARK_VARIABLE, markText, markWithin, type TurnMark } from "../../exec/nesting/turnMark.js";
 import { launchPlainly } from "../../exec/sandbox/plain.js";
 import { StreamWire } from "../../jsonrpc/streamWire.js";
 import type { Wire } from "../../jsonrpc/wire.js";
 import { deferred } from "../../lib/deferred.js";
 import { describe } from "../../lib/errors.js";
 import { Redactor } from "../../observability/redact.js";
-import { MARK_VARIABLE, markText, markWithin, type TurnMark } from "../../threads/turnMark.js";
 import { AppServerGone, CodexUnusable } from "./errors.js";
 import { StderrReader } from "./stderrReader.js";
 

@@ -1,5 +1,5 @@
 import { sweepLeftovers } from "../../exec/sandbox/plain.js";
-import type { ThreadSettings } from "../../threads/model.js";
+import type { ThreadSettings } from "../../threads/settings.js";
 import { CodexRefused } from "./errors.js";
 import { codexProgram } from "./findBinary.js";
 import { processSettings } from "./processSettings.js";

@@ -3,7 +3,7 @@ import { type Fields, isFields, textOrNothing } from "../../lib/fields.js";
 import type { ThreadId } from "../../lib/ids.js";
 import { parseThreadId } from "../../lib/uuid.js";
 import type { KeptThread } from "../../threads/engine.js";
-import type { ThreadSettings } from "../../threads/model.js";
+import type { ThreadSettings } from "../../threads/settings.js";
 import type { ThreadRecord, WriterLease } from "../../threads/store.js";
 import { CodexNotLoggedIn, CodexRefused } from "./errors.js";
 import type { ThreadGuard } from "./guard/threadGuard.js";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { ModelProvider } from "../../threads/model.js";
+import type { ModelProvider } from "../../threads/settings.js";
 import { CodexRefused } from "./errors.js";
 import { processSettings } from "./processSettings.js";
 

@@ -1,5 +1,5 @@
 import { type Fields, isFields } from "../../lib/fields.js";
-import type { ThreadSettings } from "../../threads/model.js";
+import type { ThreadSettings } from "../../threads/settings.js";
 import { CodexRefused } from "./errors.js";
 
 /** Their values may be secrets, and everybody on the machine can read a command line. */

@@ -1,6 +1,7 @@
 import { assertNever } from "../../lib/assertNever.js";
 import { isFields, textOrNothing } from "../../lib/fields.js";
-import type { ReviewTarget, ThreadSettings, TurnInput, TurnWork } from "../../threads/model.js";
+import type { ReviewTarget, TurnInput, TurnWork } from "../../threads/events.js";
+import type { ThreadSettings } from "../../threads/settings.js";
 import type { AppServer } from "./appServer.js";
 import type { ThreadGuard } from "./guard/threadGuard.js";
 import { settingsUpdateParams, turnStartParams } from "./translate/settings.js";

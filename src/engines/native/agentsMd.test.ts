@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { settingsIn, tempHome } from "../../../test/support/rollouts.js";
-import type { ThreadSettings } from "../../threads/model.js";
+import type { ThreadSettings } from "../../threads/settings.js";
 import { findUserInstructions, type UserInstructions } from "./agentsMd.js";
 
 let root: string;

@@ -6,7 +6,7 @@ import { describe } from "../../lib/errors.js";
 import { isCheckout } from "../../lib/files/gitFiles.js";
 import { type MayRead, type ReadFile, readGuarded } from "../../lib/files/guardedRead.js";
 import { ReadRefused } from "../../lib/files/readRefused.js";
-import type { ThreadSettings } from "../../threads/model.js";
+import type { ThreadSettings } from "../../threads/settings.js";
 
 export interface InstructionSources {
   readonly codexHome: string;

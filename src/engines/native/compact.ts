@@ -1,4 +1,5 @@
-import type { RawItem, ThreadEvent } from "../../threads/model.js";
+import type { ThreadEvent } from "../../threads/events.js";
+import type { RawItem } from "../../threads/items.js";
 import { pairToolCalls } from "../../threads/pairToolCalls.js";
 import type { Conversation } from "./conversation.js";
 import { message } from "./history.js";

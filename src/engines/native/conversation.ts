@@ -1,6 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { ThreadId } from "../../lib/ids.js";
-import type { Item, RateLimits, RawItem, ThreadEvent, ThreadSettings, TokenUsage, TokenUsageInfo } from "../../threads/model.js";
+import type { ThreadEvent } from "../../threads/events.js";
+import type { Item, RawItem } from "../../threads/items.js";
+import type { ThreadSettings } from "../../threads/settings.js";
+import type { RateLimits, TokenUsage, TokenUsageInfo } from "../../threads/usage.js";
 import { History, message } from "./history.js";
 import type { ModelClient } from "./model/client.js";
 import { NO_RATE_LIMITS } from "./model/rateLimits.js";

@@ -7,7 +7,8 @@ import { lastMessageOf, playTurn, typesOf } from "../../../test/support/turns.js
 import { WritablePlaces } from "../../exec/outside/writablePlaces.js";
 import { newThreadId } from "../../lib/ids.js";
 import type { EngineThread } from "../../threads/engine.js";
-import type { ModelProvider, RawItem, ThreadSettings } from "../../threads/model.js";
+import type { RawItem } from "../../threads/items.js";
+import type { ModelProvider, ThreadSettings } from "../../threads/settings.js";
 import type { ThreadHistory } from "../../threads/store.js";
 import { createNativeEngine } from "./engine.js";
 import { message } from "./history.js";

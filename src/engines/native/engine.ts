@@ -1,6 +1,7 @@
 import type { ThreadId } from "../../lib/ids.js";
 import type { Engine, EngineThread, ThreadOpening } from "../../threads/engine.js";
-import { leftOutWarnings, type ThreadEvent, type ThreadSettings } from "../../threads/model.js";
+import type { ThreadEvent } from "../../threads/events.js";
+import { leftOutWarnings, type ThreadSettings } from "../../threads/settings.js";
 import { lazyOffers } from "../lazyOffers.js";
 import { findUserInstructions } from "./agentsMd.js";
 import { Conversation } from "./conversation.js";

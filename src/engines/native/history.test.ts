@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { RawItem } from "../../threads/model.js";
+import type { RawItem } from "../../threads/items.js";
 import { History, message } from "./history.js";
 
 const IMAGE: RawItem = {

@@ -1,4 +1,4 @@
-import type { RawItem } from "../../threads/model.js";
+import type { RawItem } from "../../threads/items.js";
 
 /**
  * The conversation as the model sees it, kept as the JSON text of the request's `input`:

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { RawItem } from "../../threads/model.js";
+import type { RawItem } from "../../threads/items.js";
 import { shownItem, toolCallOf, toolOutput, unansweredCalls } from "./items.js";
 
 describe("what a reader sees of an item", () => {

@@ -1,5 +1,5 @@
 import { type Fields, isFields } from "../../lib/fields.js";
-import type { Item, RawItem } from "../../threads/model.js";
+import type { Item, RawItem } from "../../threads/items.js";
 
 /** A call the model makes, whichever kind of item carries it. */
 export interface ToolCall {

@@ -1,5 +1,5 @@
 import type { TruncationPolicy } from "../../exec/modelOutput.js";
-import type { ReasoningEffort, ThreadSettings, Verbosity } from "../../threads/model.js";
+import type { ReasoningEffort, ThreadSettings, Verbosity } from "../../threads/settings.js";
 
 /** What a model can do, as far as a request depends on it. */
 export interface ModelTraits {

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { settingsIn } from "../../../test/support/rollouts.js";
-import type { ThreadSettings } from "../../threads/model.js";
+import type { ThreadSettings } from "../../threads/settings.js";
 import { message } from "./history.js";
 import { initialContext } from "./prompt.js";
 

@@ -1,5 +1,7 @@
 import path from "node:path";
-import type { RawItem, SandboxPolicy, ThreadSettings } from "../../threads/model.js";
+import type { SandboxPolicy } from "../../exec/policies.js";
+import type { RawItem } from "../../threads/items.js";
+import type { ThreadSettings } from "../../threads/settings.js";
 import { message } from "./history.js";
 
 /** The instructions of a thread that brings none of its own. */

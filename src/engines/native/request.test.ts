@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { settingsIn } from "../../../test/support/rollouts.js";
-import type { ThreadSettings } from "../../threads/model.js";
+import type { ThreadSettings } from "../../threads/settings.js";
 import { History, message } from "./history.js";
 import { BASE_INSTRUCTIONS } from "./prompt.js";
 import { RequestTemplate } from "./request.js";

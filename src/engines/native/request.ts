@@ -1,4 +1,5 @@
-import type { RawItem, ThreadSettings } from "../../threads/model.js";
+import type { RawItem } from "../../threads/items.js";
+import type { ThreadSettings } from "../../threads/settings.js";
 import type { History } from "./history.js";
 import { traitsOf } from "./models.js";
 import { BASE_INSTRUCTIONS } from "./prompt.js";

@@ -4,7 +4,8 @@ import { CONTEXT, conversationWith } from "../../../test/support/conversations.j
 import { accepted, assistant, call, calls, completed, done, PlannedModel, says, usageOf } from "../../../test/support/modelDouble.js";
 import { openToolStage } from "../../../test/support/toolStage.js";
 import { historyOf, turnContext, typesOf } from "../../../test/support/turns.js";
-import type { RawItem, ReviewTarget, ThreadEvent } from "../../threads/model.js";
+import type { ReviewTarget, ThreadEvent } from "../../threads/events.js";
+import type { RawItem } from "../../threads/items.js";
 import type { Conversation } from "./conversation.js";
 import { message } from "./history.js";
 import { ModelFailure } from "./model/client.js";

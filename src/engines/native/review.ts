@@ -1,4 +1,5 @@
-import type { RawItem, ReviewTarget, ThreadEvent } from "../../threads/model.js";
+import type { ReviewTarget, ThreadEvent } from "../../threads/events.js";
+import type { RawItem } from "../../threads/items.js";
 import type { Conversation } from "./conversation.js";
 import { reviewHint, reviewPrompt } from "./reviewPrompt.js";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ReviewTarget } from "../../threads/model.js";
+import type { ReviewTarget } from "../../threads/events.js";
 import { reviewHint, reviewPrompt } from "./reviewPrompt.js";
 
 describe("a reviewer", () => {

@@ -1,5 +1,5 @@
 import { oneLine } from "../../lib/oneLine.js";
-import type { ReviewTarget } from "../../threads/model.js";
+import type { ReviewTarget } from "../../threads/events.js";
 
 const LONGEST_HINT = 80;
 

@@ -1,5 +1,6 @@
 import { assertNever } from "../../lib/assertNever.js";
-import type { RawItem, ThreadEvent } from "../../threads/model.js";
+import type { ThreadEvent } from "../../threads/events.js";
+import type { RawItem } from "../../threads/items.js";
 import type { Conversation } from "./conversation.js";
 import { shownItem, type ToolCall, toolCallOf } from "./items.js";
 import { type ModelEvent, ModelFailure } from "./model/client.js";

@@ -14,7 +14,8 @@ import {
   usageOf,
 } from "../../../test/support/modelDouble.js";
 import { turnContext, typesOf } from "../../../test/support/turns.js";
-import { isTurnEnd, type RawItem, type ThreadEvent } from "../../threads/model.js";
+import { isTurnEnd, type ThreadEvent } from "../../threads/events.js";
+import type { RawItem } from "../../threads/items.js";
 import type { Conversation } from "./conversation.js";
 import { message } from "./history.js";
 import { ModelFailure } from "./model/client.js";

@@ -1,6 +1,7 @@
 import { abortedAnswer } from "../../exec/modelOutput.js";
 import type { TurnContext } from "../../threads/engine.js";
-import type { RawItem, ReviewTarget, ThreadEvent, TurnInput } from "../../threads/model.js";
+import type { ReviewTarget, ThreadEvent, TurnInput } from "../../threads/events.js";
+import type { RawItem } from "../../threads/items.js";
 import { compact, hasPast, needsCompaction } from "./compact.js";
 import type { Conversation } from "./conversation.js";
 import { type ToolCall, toolOutput, unansweredCalls } from "./items.js";

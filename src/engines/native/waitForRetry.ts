@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ThreadEvent } from "../../threads/model.js";
+import type { ThreadEvent } from "../../threads/events.js";
 import type { ModelFailure } from "./model/client.js";
 import type { RetryBudget } from "./model/retry.js";
 

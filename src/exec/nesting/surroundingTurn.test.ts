@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { markText } from "../../threads/turnMark.js";
 import { type Ancestor, findSurroundingTurn } from "./surroundingTurn.js";
+import { markText } from "./turnMark.js";
 
 let place: string;
 beforeAll(() => {

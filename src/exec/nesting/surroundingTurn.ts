@@ -1,8 +1,8 @@
 import path from "node:path";
-import { MARK_VARIABLE, narrowest, readMark, type TurnMark } from "../../threads/turnMark.js";
-import { ancestorsOfThisProcess, commandLineOf, environmentOf, folderOf } from "../processTable.js";
+import { ancestorsOfThisProcess, commandLineOf, environmentOf, folderOf } from "../../platform/processTable.js";
 import { MARK as COMMAND_MARK } from "../sandbox/plain.js";
 import { isOwnProgram, scriptIn } from "./ownProgram.js";
+import { MARK_VARIABLE, narrowest, readMark, type TurnMark } from "./turnMark.js";
 
 /** A process that this one descends from. */
 export interface Ancestor {

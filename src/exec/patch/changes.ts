@@ -1,4 +1,4 @@
-import type { FileChange } from "../../approvals/model.js";
+import type { FileChange } from "../actions.js";
 import type { PlannedFile } from "./plannedFiles.js";
 import { unifiedDiff } from "./unifiedDiff.js";
 

@@ -3,7 +3,7 @@ import { mkdir, readdir, symlink, truncate } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { patchOf } from "../../../test/support/patch/patchText.js";
 import { Tree } from "../../../test/support/patch/tree.js";
-import type { FileChange } from "../../approvals/model.js";
+import type { FileChange } from "../actions.js";
 import { fileChanges } from "./changes.js";
 import { EmptyPatch, PatchInvalid } from "./errors.js";
 

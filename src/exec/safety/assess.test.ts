@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import type { ApprovalPolicy, SandboxPolicy } from "../../threads/model.js";
+import type { ApprovalPolicy, SandboxPolicy } from "../policies.js";
 import { assessCommand, type ProposedCommand, type Verdict } from "./assess.js";
 import { type BashParser, openBashParser } from "./bash.js";
 import { readPrefixRules } from "./prefixRule.js";

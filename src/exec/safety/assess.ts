@@ -1,4 +1,4 @@
-import type { ApprovalPolicy, SandboxPolicy } from "../../threads/model.js";
+import type { ApprovalPolicy, SandboxPolicy } from "../policies.js";
 import type { BashReader } from "./bashReader.js";
 import { type ExaminedCommand, examine, type Findings, rulesAgainst } from "./findings.js";
 import type { PrefixRule } from "./prefixRule.js";

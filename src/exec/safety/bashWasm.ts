@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
-import { tuneCompiler } from "../../lib/compiler.js";
+import { tuneCompiler } from "../../platform/v8.js";
 
 /** The package that brings each file, for a run from the source tree. The build puts copies of both beside the bundle. */
 const PACKAGE_OF = {

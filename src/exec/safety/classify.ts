@@ -1,5 +1,5 @@
 import path from "node:path";
-import type { ParsedCommand } from "../../approvals/model.js";
+import type { ParsedCommand } from "../actions.js";
 import { operands, optionValue } from "./options.js";
 import { fileRead } from "./readers.js";
 import { isSearchProgram, searchTerms } from "./searchers.js";

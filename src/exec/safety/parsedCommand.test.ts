@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import type { ParsedCommand } from "../../approvals/model.js";
+import type { ParsedCommand } from "../actions.js";
 import { type BashParser, openBashParser } from "./bash.js";
 import { parsedCommand } from "./parsedCommand.js";
 

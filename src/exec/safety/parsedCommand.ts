@@ -1,5 +1,5 @@
 import path from "node:path";
-import type { ParsedCommand } from "../../approvals/model.js";
+import type { ParsedCommand } from "../actions.js";
 import type { BashReader } from "./bashReader.js";
 import { classify } from "./classify.js";
 import { isFormatter } from "./formatters.js";

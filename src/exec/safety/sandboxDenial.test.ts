@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { APPROVAL_POLICIES } from "../../threads/model.js";
+import { APPROVAL_POLICIES } from "../policies.js";
 import { type FinishedCommand, isSandboxDenial, retryAfterDenial } from "./sandboxDenial.js";
 
 function ended(exitCode: number, output: Partial<FinishedCommand>): FinishedCommand {

@@ -1,4 +1,4 @@
-import type { ApprovalPolicy } from "../../threads/model.js";
+import type { ApprovalPolicy } from "../policies.js";
 
 export interface FinishedCommand {
   readonly exitCode: number;

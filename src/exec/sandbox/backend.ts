@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
-import type { SandboxPolicy } from "../../threads/model.js";
 import { ProgramNotStarted, SandboxUnavailable, WorkingFolderMissing } from "../errors.js";
 import type { Launch } from "../launch.js";
+import type { SandboxPolicy } from "../policies.js";
 import { confine, contain } from "./bubblewrap.js";
 import type { CallerView, ConfinedCommand } from "./confinement.js";
 import type { WhereToLook } from "./findBubblewrap.js";

@@ -1,6 +1,6 @@
-import { MARK_VARIABLE } from "../../threads/turnMark.js";
 import { ProgramNotStarted, SandboxFailed } from "../errors.js";
 import type { Descriptor, Launch, SandboxReport } from "../launch.js";
+import { MARK_VARIABLE } from "../nesting/turnMark.js";
 import type { ConfinedCommand } from "./confinement.js";
 import { allowsNetwork } from "./policy.js";
 import { seccompFilter } from "./seccomp.js";

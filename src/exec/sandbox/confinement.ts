@@ -1,4 +1,4 @@
-import type { SandboxPolicy } from "../../threads/model.js";
+import type { SandboxPolicy } from "../policies.js";
 import type { HiddenPlace } from "./hiddenPlaces.js";
 
 /** A command as it sees itself, whatever is around it. */

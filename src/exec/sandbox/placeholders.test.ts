@@ -2,7 +2,7 @@ import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, r
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { ownIdentity } from "../processTable.js";
+import { ownIdentity } from "../../platform/processTable.js";
 import { Placeholders } from "./placeholders.js";
 
 let parent: string;

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { closeSync, fstatSync, mkdirSync, openSync, readdirSync, rmdirSync, rmSync, unlinkSync } from "node:fs";
 import path from "node:path";
 import { errorCode } from "../../lib/errors.js";
-import { isOver, ownIdentity } from "../processTable.js";
+import { isOver, ownIdentity } from "../../platform/processTable.js";
 import { isThere } from "./realPath.js";
 
 /** A file in a placeholder that says which server still needs it. */

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
+import { environmentOf, isOver, livingProcesses, ownIdentity } from "../../platform/processTable.js";
 import type { Launch } from "../launch.js";
-import { environmentOf, isOver, livingProcesses, ownIdentity } from "../processTable.js";
 import type { ConfinedCommand } from "./confinement.js";
 
 /** Names the server and the command in the environment of everything the command starts. */

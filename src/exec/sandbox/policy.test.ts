@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { SandboxPolicy } from "../../threads/model.js";
+import type { SandboxPolicy } from "../policies.js";
 import { allowsNetwork, mayWrite, writableRoots } from "./policy.js";
 
 const POLICY = {

@@ -1,7 +1,7 @@
 import { lstatSync } from "node:fs";
 import path from "node:path";
 import { smallFileIfAny } from "../../lib/files/smallFile.js";
-import type { SandboxPolicy } from "../../threads/model.js";
+import type { SandboxPolicy } from "../policies.js";
 import { isBelow, isInside } from "./paths.js";
 import { followLinks, isThere, resolvedAsFarAsPossible } from "./realPath.js";
 

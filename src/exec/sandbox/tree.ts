@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readdirSync, readlinkSync } from "node:fs";
 import path from "node:path";
-import type { SandboxPolicy } from "../../threads/model.js";
 import { RootRefused } from "../errors.js";
+import type { SandboxPolicy } from "../policies.js";
 import type { Confinement } from "./confinement.js";
 import { fileView } from "./fileView.js";
 import { type Mount, planMounts } from "./mounts.js";

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
+import { hasScope, ScopeMissing } from "../../agent/scopes.js";
 import { invalidParams, RPC, RpcError } from "../../jsonrpc/errors.js";
 import { type Fields, isFields } from "../../lib/fields.js";
-import { failureOn, refusal } from "../callResult.js";
-import { hasScope, ScopeMissing } from "../scopes.js";
+import { failureOn, refusal } from "../wording/callResult.js";
 import { beginCall, cancelled, type ToolParts } from "./beginCall.js";
 import { TASKS_EXTENSION, takesForms } from "./claim.js";
 import { FollowedTurn } from "./followedTurn.js";

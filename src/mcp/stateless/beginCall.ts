@@ -1,12 +1,12 @@
+import type { Caller } from "../../agent/caller.js";
+import type { Place } from "../../agent/turnLimiter.js";
 import { invalidParams, RPC, RpcError } from "../../jsonrpc/errors.js";
 import type { Fields } from "../../lib/fields.js";
 import { readTraceContext } from "../../observability/traceContext.js";
 import type { Call } from "../call.js";
-import type { Caller } from "../caller.js";
 import type { Objection } from "../inside.js";
 import { takesPlace } from "../tools/catalog.js";
 import type { ToolAction, ToolDeclaration, TurnCall } from "../tools/tool.js";
-import type { Place } from "../turnGate.js";
 import { takesForms } from "./claim.js";
 import type { StatelessRequest } from "./request.js";
 

@@ -1,6 +1,6 @@
 import { invalidParams } from "../../jsonrpc/errors.js";
 import { type Fields, isFields } from "../../lib/fields.js";
-import { isLogLevel, type LogLevel } from "../logMessage.js";
+import { isLogLevel, type LogLevel } from "../wording/logMessage.js";
 import { unsupportedVersion } from "./errors.js";
 
 /** The revisions in which every request says for itself what it is. */

@@ -4,11 +4,11 @@ import { RPC, RpcError } from "../../jsonrpc/errors.js";
 import type { RequestId } from "../../jsonrpc/message.js";
 import { describe } from "../../lib/errors.js";
 import type { Fields } from "../../lib/fields.js";
-import type { ThreadEvent } from "../../threads/model.js";
+import type { ThreadEvent } from "../../threads/events.js";
 import type { Turn } from "../../threads/turn.js";
-import { elicitationParams, readDecision } from "../elicitApproval.js";
-import { progressText } from "../progress.js";
 import type { TurnCall } from "../tools/tool.js";
+import { elicitationParams, readDecision } from "../wording/elicitation.js";
+import { progressText } from "../wording/progress.js";
 import type { Work, WorkEnd, WorkState } from "./work.js";
 
 export interface FollowOptions {

@@ -1,7 +1,7 @@
+import type { Caller } from "../../agent/caller.js";
 import type { RequestId } from "../../jsonrpc/message.js";
 import type { JsonRpcPeer } from "../../jsonrpc/peer.js";
 import type { Fields } from "../../lib/fields.js";
-import type { Caller } from "../caller.js";
 import type { Claim } from "./claim.js";
 
 /** A request that stands for itself: who sends it, what they can do, and how to tell them something before the result. */

@@ -1,4 +1,4 @@
-import { TurnView } from "../turnView.js";
+import { TurnView } from "../wording/turnView.js";
 import { EVENTS_EXTENSION, takesForms } from "./claim.js";
 import type { FollowedTurn } from "./followedTurn.js";
 import type { StatelessRequest } from "./request.js";

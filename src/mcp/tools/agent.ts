@@ -1,13 +1,13 @@
+import type { ThreadAccess } from "../../agent/access.js";
+import type { Caller } from "../../agent/caller.js";
+import { TurnSummary } from "../../agent/receipt.js";
 import type { TurnLimits } from "../../threads/limits.js";
-import type { ThreadSettings } from "../../threads/model.js";
 import type { EngineOffers } from "../../threads/offers.js";
+import type { ThreadSettings } from "../../threads/settings.js";
 import type { ThreadRegistry } from "../../threads/threadRegistry.js";
 import type { Turn } from "../../threads/turn.js";
-import type { ApprovalDoor } from "../approvalDoor.js";
-import type { Caller } from "../caller.js";
-import { resultOf } from "../callResult.js";
-import type { ThreadAccess } from "../threadAccess.js";
-import { TurnSummary } from "../turnSummary.js";
+import type { ApprovalDoor } from "../sessions/elicitationChannel.js";
+import { resultOf } from "../wording/callResult.js";
 import type { TurnCall } from "./tool.js";
 
 /** What the agent tools work with. */

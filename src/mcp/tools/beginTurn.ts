@@ -1,8 +1,9 @@
 import { AppError } from "../../lib/errors.js";
 import { type ThreadId, turnIdOf } from "../../lib/ids.js";
-import type { ThreadSettings, TurnInput } from "../../threads/model.js";
+import type { TurnInput } from "../../threads/events.js";
+import type { ThreadSettings } from "../../threads/settings.js";
 import type { Call } from "../call.js";
-import { type CallToolResult, failureOn, refusal } from "../callResult.js";
+import { type CallToolResult, failureOn, refusal } from "../wording/callResult.js";
 import { type Agent, answeredBy } from "./agent.js";
 import type { TurnCall } from "./tool.js";
 

@@ -5,11 +5,11 @@ import { MemorySession, threadOf } from "../../../test/support/memorySession.js"
 import { MemoryOwners, MemoryStore } from "../../../test/support/memoryThreads.js";
 import { settingsIn } from "../../../test/support/rollouts.js";
 import { valueAt } from "../../../test/support/scenario.js";
+import { ThreadAccess } from "../../agent/access.js";
 import { ApprovalDesk } from "../../approvals/desk.js";
 import { AppError } from "../../lib/errors.js";
 import type { Engine } from "../../threads/engine.js";
 import { ThreadRegistry } from "../../threads/threadRegistry.js";
-import { ThreadAccess } from "../threadAccess.js";
 import { codexTool } from "./codex.js";
 
 const OPENING = ["session_configured", "raw_response_item", "raw_response_item", "mcp_startup_complete"];

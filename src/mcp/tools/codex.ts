@@ -1,8 +1,8 @@
+import type { Caller } from "../../agent/caller.js";
+import { AboveCeiling } from "../../agent/ceilings/errors.js";
 import { AppError } from "../../lib/errors.js";
-import type { ThreadSettings } from "../../threads/model.js";
-import type { Caller } from "../caller.js";
-import { refusal } from "../callResult.js";
-import { AboveCeiling } from "../ceilings/errors.js";
+import type { ThreadSettings } from "../../threads/settings.js";
+import { refusal } from "../wording/callResult.js";
 import type { Agent } from "./agent.js";
 import { InvalidArguments, parseArguments, type ToolStruct } from "./arguments.js";
 import { beginThread } from "./beginTurn.js";

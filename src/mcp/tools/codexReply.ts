@@ -1,6 +1,6 @@
 import type { ThreadId } from "../../lib/ids.js";
 import { InvalidUuid, parseThreadId } from "../../lib/uuid.js";
-import { refusal } from "../callResult.js";
+import { refusal } from "../wording/callResult.js";
 import type { Agent } from "./agent.js";
 import { InvalidArguments, parseArguments, type ToolStruct } from "./arguments.js";
 import { continueThread } from "./beginTurn.js";

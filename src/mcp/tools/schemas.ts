@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { APPROVAL_POLICIES, SANDBOX_MODES } from "../../threads/model.js";
+import { APPROVAL_POLICIES, SANDBOX_MODES } from "../../exec/policies.js";
 
 /** The arguments and results of the tools, declared once: `schemas.generated.json` is made from here, which is advertised and checked at each call. */
 

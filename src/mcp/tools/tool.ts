@@ -1,8 +1,8 @@
-import type { ThreadEvent, TurnOutcome } from "../../threads/model.js";
+import type { ThreadEvent, TurnOutcome } from "../../threads/events.js";
 import type { Turn } from "../../threads/turn.js";
-import type { ApprovalDoor } from "../approvalDoor.js";
 import type { Call } from "../call.js";
-import type { CallToolResult } from "../callResult.js";
+import type { ApprovalDoor } from "../sessions/elicitationChannel.js";
+import type { CallToolResult } from "../wording/callResult.js";
 
 /** A tool as `tools/list` shows it. */
 export interface ToolDeclaration {

@@ -1,9 +1,9 @@
 import path from "node:path";
+import type { SandboxPolicy } from "../../../exec/policies.js";
 import type { HiddenPlace } from "../../../exec/sandbox/hiddenPlaces.js";
 import { isInside } from "../../../exec/sandbox/paths.js";
 import { resolvedAsFarAsPossible } from "../../../exec/sandbox/realPath.js";
 import type { Fields } from "../../../lib/fields.js";
-import type { SandboxPolicy } from "../../../threads/model.js";
 import { CodexRefused } from "../errors.js";
 
 export type EnforcedPolicy = Exclude<SandboxPolicy, { type: "danger-full-access" }>;

@@ -1,6 +1,7 @@
 import { homedir } from "node:os";
 import path from "node:path";
 import { DEFAULT_ENVIRONMENT_POLICY, keptBackVariables } from "../../../exec/environment.js";
+import type { SandboxPolicy } from "../../../exec/policies.js";
 import { callerView } from "../../../exec/sandbox/callerView.js";
 import type { CallerView } from "../../../exec/sandbox/confinement.js";
 import { findGuardedNames } from "../../../exec/sandbox/guardedNames.js";
@@ -9,7 +10,7 @@ import { resolvedAsFarAsPossible } from "../../../exec/sandbox/realPath.js";
 import { secretPlaces } from "../../../exec/sandbox/secretPlaces.js";
 import type { Fields } from "../../../lib/fields.js";
 import type { Reach } from "../../../threads/limits.js";
-import type { SandboxPolicy, ThreadSettings } from "../../../threads/model.js";
+import type { ThreadSettings } from "../../../threads/settings.js";
 import { TemporaryFolders } from "../../native/tools/temporaryFolders.js";
 import { CodexRefused } from "../errors.js";
 import type { RunningCodex } from "../supervisor.js";

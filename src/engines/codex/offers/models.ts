@@ -1,6 +1,6 @@
 import { oneOf } from "../../../lib/fields.js";
-import { REASONING_EFFORTS, type ReasoningEffort } from "../../../threads/model.js";
 import type { ModelOffer } from "../../../threads/offers.js";
+import { REASONING_EFFORTS, type ReasoningEffort } from "../../../threads/settings.js";
 import { refusal } from "../refusals.js";
 import type { RunningCodex } from "../supervisor.js";
 import { fieldsOf, listOf, saidText } from "../translate/read.js";

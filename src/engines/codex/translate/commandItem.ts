@@ -1,7 +1,8 @@
-import type { ParsedCommand } from "../../../approvals/model.js";
+import type { ParsedCommand } from "../../../exec/actions.js";
 import { shellWords } from "../../../exec/safety/shellWords.js";
 import type { Fields } from "../../../lib/fields.js";
-import type { CommandCall, CommandOutcome, ThreadEvent } from "../../../threads/model.js";
+import type { ThreadEvent } from "../../../threads/events.js";
+import type { CommandCall, CommandOutcome } from "../../../threads/items.js";
 import type { ItemKind } from "./itemKind.js";
 import type { OpenItem } from "./openItems.js";
 import { fieldsOf, listOf, numberOf, saidText, textOf } from "./read.js";

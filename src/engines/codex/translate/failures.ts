@@ -1,5 +1,5 @@
 import type { Fields } from "../../../lib/fields.js";
-import type { CodexErrorInfo } from "../../../threads/model.js";
+import type { CodexErrorInfo } from "../../../threads/events.js";
 import { fieldsOf, numberOf, saidText } from "./read.js";
 import type { Failure } from "./turnState.js";
 

@@ -1,7 +1,7 @@
 import path from "node:path";
-import type { FileChange, FileChanges } from "../../../approvals/model.js";
+import type { FileChange, FileChanges } from "../../../exec/actions.js";
 import type { Fields } from "../../../lib/fields.js";
-import type { ThreadEvent } from "../../../threads/model.js";
+import type { ThreadEvent } from "../../../threads/events.js";
 import type { ItemKind } from "./itemKind.js";
 import type { OpenItem } from "./openItems.js";
 import { fieldsOf, listOf, saidText, textOf } from "./read.js";

@@ -1,5 +1,5 @@
 import type { Fields } from "../../../lib/fields.js";
-import type { ThreadEvent } from "../../../threads/model.js";
+import type { ThreadEvent } from "../../../threads/events.js";
 import type { OpenItem } from "./openItems.js";
 import type { TurnState } from "./turnState.js";
 

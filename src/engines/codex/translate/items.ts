@@ -1,5 +1,5 @@
 import type { Fields } from "../../../lib/fields.js";
-import type { ThreadEvent } from "../../../threads/model.js";
+import type { ThreadEvent } from "../../../threads/events.js";
 import { commandExecution } from "./commandItem.js";
 import { fileChange } from "./fileChangeItem.js";
 import type { Ending, ItemKind } from "./itemKind.js";

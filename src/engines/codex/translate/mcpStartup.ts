@@ -1,5 +1,6 @@
 import type { Fields } from "../../../lib/fields.js";
-import type { McpServerStatus, ThreadEvent } from "../../../threads/model.js";
+import type { ThreadEvent } from "../../../threads/events.js";
+import type { McpServerStatus } from "../../../threads/items.js";
 import { saidText, textOf } from "./read.js";
 
 /** More servers than this are not kept apart. */

@@ -1,5 +1,6 @@
 import type { Fields } from "../../../lib/fields.js";
-import type { Item, ThreadEvent } from "../../../threads/model.js";
+import type { ThreadEvent } from "../../../threads/events.js";
+import type { Item } from "../../../threads/items.js";
 import type { ItemKind } from "./itemKind.js";
 import type { OpenItem } from "./openItems.js";
 import { fieldsOf, listOf, saidText, textOf, textsOf } from "./read.js";

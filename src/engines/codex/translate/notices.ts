@@ -1,5 +1,5 @@
 import type { Fields } from "../../../lib/fields.js";
-import type { ThreadEvent } from "../../../threads/model.js";
+import type { ThreadEvent } from "../../../threads/events.js";
 import { failureOf } from "./failures.js";
 import { fieldsOf, saidText, textOf, textsOf } from "./read.js";
 import type { ThreadMemory } from "./threadMemory.js";

@@ -1,4 +1,4 @@
-import type { RawItem } from "../../../threads/model.js";
+import type { RawItem } from "../../../threads/items.js";
 import { textOf } from "./read.js";
 
 /** Far more than a model asks for at once. */

@@ -1,5 +1,5 @@
 import path from "node:path";
-import type { FileChanges } from "../../../approvals/model.js";
+import type { FileChanges } from "../../../exec/actions.js";
 import { approvalWord } from "./commandQuestion.js";
 import { fileChanges } from "./fileChangeItem.js";
 import { LEAVES_SANDBOX, type Question } from "./question.js";

@@ -1,6 +1,6 @@
 import type { ApprovalDecision, ApprovalSubject } from "../../../approvals/model.js";
 import type { Fields } from "../../../lib/fields.js";
-import type { ThreadSettings } from "../../../threads/model.js";
+import type { ThreadSettings } from "../../../threads/settings.js";
 import type { OpenItems } from "./openItems.js";
 
 /** What a request of the app-server means: a question to somebody, or an answer that is known without asking. */

@@ -1,6 +1,7 @@
 import path from "node:path";
 import { isFields } from "../../../lib/fields.js";
-import type { CommandCall, RawItem, ThreadEvent } from "../../../threads/model.js";
+import type { ThreadEvent } from "../../../threads/events.js";
+import type { CommandCall, RawItem } from "../../../threads/items.js";
 import type { OpenCall } from "./openCalls.js";
 import { saidText, textOf } from "./read.js";
 import type { Translation, TurnState } from "./turnState.js";

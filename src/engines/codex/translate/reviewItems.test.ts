@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { began, done, shownAs, type Told, translatorFor } from "../../../../test/support/translatedTurn.js";
-import type { ReviewTarget } from "../../../threads/model.js";
+import type { ReviewTarget } from "../../../threads/events.js";
 import type { TurnEnding } from "./turnEnd.js";
 
 const TARGET: ReviewTarget = { type: "baseBranch", branch: "main" };

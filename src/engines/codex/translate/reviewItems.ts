@@ -1,4 +1,4 @@
-import type { ThreadEvent } from "../../../threads/model.js";
+import type { ThreadEvent } from "../../../threads/events.js";
 import type { Ending, ItemKind } from "./itemKind.js";
 import { saidText, textOf } from "./read.js";
 import type { TurnState } from "./turnState.js";

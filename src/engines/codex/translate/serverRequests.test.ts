@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { settingsIn } from "../../../../test/support/rollouts.js";
 import { WORKSPACE } from "../../../../test/support/translatedTurn.js";
 import type { ApprovalDecision } from "../../../approvals/model.js";
-import type { ApprovalPolicy } from "../../../threads/model.js";
+import type { ApprovalPolicy } from "../../../exec/policies.js";
 import { OpenItems } from "./openItems.js";
 import { approvalAnswer, SERVER_REQUESTS, serverRequest } from "./serverRequests.js";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { settingsIn } from "../../../../test/support/rollouts.js";
-import { APPROVAL_POLICIES } from "../../../threads/model.js";
+import { APPROVAL_POLICIES } from "../../../exec/policies.js";
 import type { ThreadGuard } from "../guard/threadGuard.js";
 import { settingsNotices, threadResumeParams, threadStartParams, turnStartParams } from "./settings.js";
 

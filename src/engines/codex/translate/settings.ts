@@ -1,5 +1,7 @@
+import type { ApprovalPolicy, SandboxPolicy } from "../../../exec/policies.js";
 import { type Fields, isFields } from "../../../lib/fields.js";
-import { type ApprovalPolicy, leftOutWarnings, type SandboxPolicy, type ThreadSettings, type TurnInput } from "../../../threads/model.js";
+import type { TurnInput } from "../../../threads/events.js";
+import { leftOutWarnings, type ThreadSettings } from "../../../threads/settings.js";
 import type { ThreadGuard } from "../guard/threadGuard.js";
 
 type Params = Readonly<Record<string, unknown>>;

@@ -1,4 +1,4 @@
-import type { RateLimits } from "../../../threads/model.js";
+import type { RateLimits } from "../../../threads/usage.js";
 import { McpStartup } from "./mcpStartup.js";
 import { NO_RATE_LIMITS } from "./usage.js";
 

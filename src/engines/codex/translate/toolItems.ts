@@ -1,5 +1,5 @@
 import type { Fields } from "../../../lib/fields.js";
-import type { McpInvocation } from "../../../threads/model.js";
+import type { McpInvocation } from "../../../threads/items.js";
 import type { ItemKind } from "./itemKind.js";
 import { fieldsOf, listOf, numberOf, saidText, textOf } from "./read.js";
 

@@ -1,5 +1,5 @@
 import { assertNever } from "../../../lib/assertNever.js";
-import type { CodexErrorInfo, TurnEnd } from "../../../threads/model.js";
+import type { CodexErrorInfo, TurnEnd } from "../../../threads/events.js";
 import { failureOf } from "./failures.js";
 import { fieldsOf } from "./read.js";
 import type { TurnState } from "./turnState.js";

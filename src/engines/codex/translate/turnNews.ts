@@ -1,4 +1,4 @@
-import type { PlanStep } from "../../../threads/model.js";
+import type { PlanStep } from "../../../threads/items.js";
 import { fieldsOf, listOf, saidText, textOf } from "./read.js";
 import type { Translation } from "./turnState.js";
 import { rateLimitsOf, tokenUsageInfo } from "./usage.js";

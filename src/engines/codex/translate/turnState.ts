@@ -1,5 +1,6 @@
 import type { Fields } from "../../../lib/fields.js";
-import type { CodexErrorInfo, ReviewTarget, ThreadEvent, ThreadSettings } from "../../../threads/model.js";
+import type { CodexErrorInfo, ReviewTarget, ThreadEvent } from "../../../threads/events.js";
+import type { ThreadSettings } from "../../../threads/settings.js";
 import { OpenCalls } from "./openCalls.js";
 import { OpenItems } from "./openItems.js";
 import type { ThreadMemory } from "./threadMemory.js";

@@ -3,7 +3,7 @@ import { SeededRandom } from "../../../../test/support/patch/random.js";
 import { settingsIn } from "../../../../test/support/rollouts.js";
 import { threadIdOf, turnIdOf } from "../../../lib/ids.js";
 import { eventMsgs } from "../../../threads/eventMsg.js";
-import { isTurnEnd, type ThreadEvent } from "../../../threads/model.js";
+import { isTurnEnd, type ThreadEvent } from "../../../threads/events.js";
 import { ITEM_KINDS } from "./items.js";
 import { NOTIFICATIONS } from "./notifications.js";
 import { approvalAnswer, SERVER_REQUESTS, serverRequest } from "./serverRequests.js";

@@ -1,5 +1,5 @@
 import { isFields } from "../../../lib/fields.js";
-import type { ThreadEvent } from "../../../threads/model.js";
+import type { ThreadEvent } from "../../../threads/events.js";
 import { patchStarted } from "./fileChangeItem.js";
 import { closeItems } from "./items.js";
 import { translationOf } from "./notifications.js";

@@ -1,5 +1,5 @@
 import type { Fields } from "../../../lib/fields.js";
-import type { RateLimits, RateLimitWindow, TokenUsage, TokenUsageInfo } from "../../../threads/model.js";
+import type { RateLimits, RateLimitWindow, TokenUsage, TokenUsageInfo } from "../../../threads/usage.js";
 import { fieldsOf, numberOf, saidText } from "./read.js";
 
 export const NO_RATE_LIMITS: RateLimits = { primary: null, secondary: null, credits: null, plan_type: null };

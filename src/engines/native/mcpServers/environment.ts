@@ -1,4 +1,4 @@
-import type { McpServerTransport } from "../../../threads/model.js";
+import type { McpServerTransport } from "../../../threads/settings.js";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

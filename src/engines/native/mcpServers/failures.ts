@@ -1,6 +1,6 @@
 import { systemReason } from "../../../exec/patch/systemError.js";
 import { AppError } from "../../../lib/errors.js";
-import type { McpServerSettings } from "../../../threads/model.js";
+import type { McpServerSettings } from "../../../threads/settings.js";
 
 /** A server of config.toml did not come up. `reason` is the bare cause; the message is for whoever watches. */
 export class McpServerNotStarted extends AppError {

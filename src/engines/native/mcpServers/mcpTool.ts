@@ -1,6 +1,6 @@
 import { describe } from "../../../lib/errors.js";
 import { isFields } from "../../../lib/fields.js";
-import type { McpInvocation } from "../../../threads/model.js";
+import type { McpInvocation } from "../../../threads/items.js";
 import type { Declaration, DeclaredTool, ToolRun } from "../tools/tool.js";
 import { answerOf, failureAnswer, shownResult } from "./callOutput.js";
 import { McpServerNotStarted } from "./failures.js";

@@ -1,6 +1,6 @@
 import { within } from "../../../exec/deadline.js";
-import type { McpServerSettings } from "../../../threads/model.js";
-import type { TurnMark } from "../../../threads/turnMark.js";
+import type { TurnMark } from "../../../exec/nesting/turnMark.js";
+import type { McpServerSettings } from "../../../threads/settings.js";
 import type { DeclaredTool, Tool } from "../tools/tool.js";
 import { orAborted } from "./deadline.js";
 import { mcpTool } from "./mcpTool.js";

@@ -1,4 +1,4 @@
-import type { McpServerSettings } from "../../../threads/model.js";
+import type { McpServerSettings } from "../../../threads/settings.js";
 import type { McpServers, McpServersOptions } from "./open.js";
 import type { McpStartupNews } from "./startupNews.js";
 

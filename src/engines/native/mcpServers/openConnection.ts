@@ -1,5 +1,5 @@
 import { VERSION } from "../../../lib/version.js";
-import type { McpServerSettings } from "../../../threads/model.js";
+import type { McpServerSettings } from "../../../threads/settings.js";
 import { Connection } from "./connection.js";
 import { Deadline, withinLimit } from "./deadline.js";
 import { durationText } from "./failures.js";

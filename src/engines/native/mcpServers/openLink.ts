@@ -1,5 +1,5 @@
-import type { McpServerSettings } from "../../../threads/model.js";
-import { MARK_HEADER, MARK_VARIABLE, markText, type TurnMark } from "../../../threads/turnMark.js";
+import { MARK_HEADER, MARK_VARIABLE, markText, type TurnMark } from "../../../exec/nesting/turnMark.js";
+import type { McpServerSettings } from "../../../threads/settings.js";
 import { httpHeaders } from "./environment.js";
 import { HttpTransport } from "./http.js";
 import { fetchMessages } from "./nodeFetch.js";

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { describe } from "../../../lib/errors.js";
 import type { Fields } from "../../../lib/fields.js";
-import type { McpInvocation } from "../../../threads/model.js";
+import type { McpInvocation } from "../../../threads/items.js";
 import { readArguments } from "../tools/arguments.js";
 import type { DeclaredTool, ToolContext, ToolRun } from "../tools/tool.js";
 import { McpCallRefused, McpServerNotStarted } from "./failures.js";

@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from "@modelcontextprotocol/client";
-import type { McpServerSettings } from "../../../threads/model.js";
-import type { TurnMark } from "../../../threads/turnMark.js";
+import type { TurnMark } from "../../../exec/nesting/turnMark.js";
+import type { McpServerSettings } from "../../../threads/settings.js";
 import type { Connection, McpRequest } from "./connection.js";
 import { Deadline, orAborted, withinLimit } from "./deadline.js";
 import { durationText, McpStartCancelled, notStarted } from "./failures.js";

@@ -5,7 +5,7 @@ import type { Launch } from "../../../exec/launch.js";
 import type { OutsidePrograms } from "../../../exec/outside/outsidePrograms.js";
 import { isExecutableFile } from "../../../exec/outside/systemPrograms.js";
 import type { ConfinedCommand } from "../../../exec/sandbox/confinement.js";
-import type { McpServerTransport } from "../../../threads/model.js";
+import type { McpServerTransport } from "../../../threads/settings.js";
 import { type Environment, programEnvironment } from "./environment.js";
 import { McpProgramDistrusted } from "./failures.js";
 import { startFolder } from "./startFolder.js";

@@ -1,4 +1,4 @@
-import type { McpInvocation } from "../../../threads/model.js";
+import type { McpInvocation } from "../../../threads/items.js";
 import type { ToolContext, ToolResult, ToolRun } from "../tools/tool.js";
 
 export interface CallEnd {

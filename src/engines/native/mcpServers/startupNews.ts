@@ -1,5 +1,6 @@
 import { describe } from "../../../lib/errors.js";
-import type { McpServerStatus, ThreadEvent } from "../../../threads/model.js";
+import type { ThreadEvent } from "../../../threads/events.js";
+import type { McpServerStatus } from "../../../threads/items.js";
 import { McpServerNotStarted, McpStartCancelled } from "./failures.js";
 
 export type McpStartupNews = Extract<ThreadEvent, { type: "mcpStartupUpdated" | "mcpStartupCompleted" }>;

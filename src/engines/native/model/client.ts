@@ -1,4 +1,6 @@
-import type { CodexErrorInfo, RateLimits, RawItem, TokenUsage } from "../../../threads/model.js";
+import type { CodexErrorInfo } from "../../../threads/events.js";
+import type { RawItem } from "../../../threads/items.js";
+import type { RateLimits, TokenUsage } from "../../../threads/usage.js";
 
 /** Something that answers model requests: the Responses API of a provider, or the scripted model. */
 export interface ModelClient {

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { settingsIn, tempHome } from "../../../../test/support/rollouts.js";
-import type { ModelProvider } from "../../../threads/model.js";
+import type { ModelProvider } from "../../../threads/settings.js";
 import { ModelFailure } from "./client.js";
 import { findBearerToken } from "./credentials.js";
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { errorCode } from "../../../lib/errors.js";
-import type { ModelProvider } from "../../../threads/model.js";
+import type { ModelProvider } from "../../../threads/settings.js";
 import { ModelFailure } from "./client.js";
 
 export interface CredentialSources {

@@ -1,5 +1,6 @@
 import { type Fields, isFields } from "../../../lib/fields.js";
-import type { RawItem, TokenUsage } from "../../../threads/model.js";
+import type { RawItem } from "../../../threads/items.js";
+import type { TokenUsage } from "../../../threads/usage.js";
 import { type ModelEvent, ModelFailure } from "./client.js";
 import { failureOfResponse } from "./failures.js";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { settingsIn } from "../../../../test/support/rollouts.js";
-import type { ModelProvider } from "../../../threads/model.js";
+import type { ModelProvider } from "../../../threads/settings.js";
 import { endpoint, providerHeaders, shownUrl } from "./provider.js";
 
 function provider(changes: Partial<ModelProvider>): ModelProvider {

@@ -1,4 +1,4 @@
-import type { ModelProvider } from "../../../threads/model.js";
+import type { ModelProvider } from "../../../threads/settings.js";
 import { ModelFailure } from "./client.js";
 import { type CredentialSources, findBearerToken } from "./credentials.js";
 

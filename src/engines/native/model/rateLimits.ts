@@ -1,4 +1,4 @@
-import type { RateLimits, RateLimitWindow } from "../../../threads/model.js";
+import type { RateLimits, RateLimitWindow } from "../../../threads/usage.js";
 
 export const NO_RATE_LIMITS: RateLimits = { primary: null, secondary: null, credits: null, plan_type: null };
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { StringDecoder } from "node:string_decoder";
 import { describe, errorCode } from "../../../lib/errors.js";
-import type { ModelProvider } from "../../../threads/model.js";
+import type { ModelProvider } from "../../../threads/settings.js";
 import { type ModelClient, type ModelEvent, ModelFailure, type ModelRequest } from "./client.js";
 import type { CredentialSources } from "./credentials.js";
 import { EventReader } from "./eventReader.js";

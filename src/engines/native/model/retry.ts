@@ -1,4 +1,4 @@
-import type { ModelProvider } from "../../../threads/model.js";
+import type { ModelProvider } from "../../../threads/settings.js";
 import type { ModelFailure } from "./client.js";
 
 const BASE_DELAY_MS = 200;

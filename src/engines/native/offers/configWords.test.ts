@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { settingsIn } from "../../../../test/support/rollouts.js";
-import type { ThreadSettings } from "../../../threads/model.js";
+import type { ThreadSettings } from "../../../threads/settings.js";
 import { configWords } from "./configWords.js";
 
 it("the settings of a thread are told in config.toml's words, and what nobody set is left out", () => {

@@ -1,4 +1,5 @@
-import type { McpServerSettings, ModelProvider, SandboxPolicy, ShellEnvironmentPolicy, ThreadSettings } from "../../../threads/model.js";
+import type { SandboxPolicy, ShellEnvironmentPolicy } from "../../../exec/policies.js";
+import type { McpServerSettings, ModelProvider, ThreadSettings } from "../../../threads/settings.js";
 
 /** Settings as config.toml would say them, defaults filled in. Secrets are still in there. */
 export function configWords(settings: ThreadSettings): Record<string, unknown> {

@@ -2,8 +2,8 @@ import { lstatSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileS
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { settingsIn, tempHome } from "../../../../test/support/rollouts.js";
-import type { ModelProvider } from "../../../threads/model.js";
 import type { Account } from "../../../threads/offers.js";
+import type { ModelProvider } from "../../../threads/settings.js";
 import { ApiKeyInvalid, LoginNotKept, LoginNotPossible } from "./errors.js";
 import { keyAccount } from "./keyAccount.js";
 

@@ -1,5 +1,5 @@
-import type { ModelProvider } from "../../../threads/model.js";
 import type { Account, AccountState } from "../../../threads/offers.js";
+import type { ModelProvider } from "../../../threads/settings.js";
 import { ModelFailure } from "../model/client.js";
 import { type CredentialSources, findCredential, readLogin } from "../model/credentials.js";
 import { dropApiKey, keepApiKey } from "./authFile.js";

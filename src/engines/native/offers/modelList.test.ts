@@ -4,8 +4,8 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
 import { NOBODY_LISTENS } from "../../../../test/support/mockProvider.js";
 import { settingsIn } from "../../../../test/support/rollouts.js";
-import type { ModelProvider } from "../../../threads/model.js";
 import type { ModelOffer } from "../../../threads/offers.js";
+import type { ModelProvider } from "../../../threads/settings.js";
 import { offeredModels } from "./modelList.js";
 
 const unending = new AbortController().signal;

@@ -1,6 +1,6 @@
 import { isFields, textOrNothing } from "../../../lib/fields.js";
-import type { ModelProvider, ReasoningEffort, ThreadSettings } from "../../../threads/model.js";
 import type { ModelOffer } from "../../../threads/offers.js";
+import type { ModelProvider, ReasoningEffort, ThreadSettings } from "../../../threads/settings.js";
 import type { CredentialSources } from "../model/credentials.js";
 import { sendRequest } from "../model/http.js";
 import { endpoint, providerHeaders } from "../model/provider.js";

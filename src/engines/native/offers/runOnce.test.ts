@@ -6,8 +6,9 @@ import { settingsIn } from "../../../../test/support/rollouts.js";
 import { setStage } from "../../../../test/support/stage.js";
 import { SandboxUnavailable } from "../../../exec/errors.js";
 import { WritablePlaces } from "../../../exec/outside/writablePlaces.js";
-import type { SandboxPolicy, ThreadSettings } from "../../../threads/model.js";
+import type { SandboxPolicy } from "../../../exec/policies.js";
 import type { OneOffResult } from "../../../threads/offers.js";
+import type { ThreadSettings } from "../../../threads/settings.js";
 import { Machine } from "../tools/machine.js";
 import { runOnce } from "./runOnce.js";
 

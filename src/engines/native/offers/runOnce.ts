@@ -1,10 +1,10 @@
 import { commandEnvironment } from "../../../exec/environment.js";
 import type { Launch } from "../../../exec/launch.js";
+import { MARK_VARIABLE, markText } from "../../../exec/nesting/turnMark.js";
 import { type CommandResult, type RunOptions, runCommand } from "../../../exec/run.js";
 import { allowsNetwork } from "../../../exec/sandbox/policy.js";
-import type { ThreadSettings } from "../../../threads/model.js";
 import type { OneOffCommand, OneOffResult } from "../../../threads/offers.js";
-import { MARK_VARIABLE, markText } from "../../../threads/turnMark.js";
+import type { ThreadSettings } from "../../../threads/settings.js";
 import type { Machine } from "../tools/machine.js";
 import { secretVariables } from "../tools/secretVariables.js";
 import { OWN_TMP, ThreadFiles } from "../tools/threadFiles.js";

@@ -1,5 +1,5 @@
-import type { ThreadSettings } from "../../../threads/model.js";
 import type { ThreadCatalog } from "../../../threads/offers.js";
+import type { ThreadSettings } from "../../../threads/settings.js";
 
 /** What the offers are made from that is not the engine's own. */
 export interface OfferSources {

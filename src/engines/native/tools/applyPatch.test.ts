@@ -3,7 +3,8 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { openToolStage, type PlayedTurn, type ToolStage } from "../../../../test/support/toolStage.js";
 import { typesOf } from "../../../../test/support/turns.js";
-import type { ApprovalPolicy, RawItem, SandboxMode } from "../../../threads/model.js";
+import type { ApprovalPolicy, SandboxMode } from "../../../exec/policies.js";
+import type { RawItem } from "../../../threads/items.js";
 
 const YES = { kind: "approved" } as const;
 const REJECTED = "patch rejected by user";

@@ -1,6 +1,6 @@
 import path from "node:path";
 import * as z from "zod/mini";
-import type { FileChanges } from "../../../approvals/model.js";
+import type { FileChanges } from "../../../exec/actions.js";
 import { shellAnswer } from "../../../exec/modelOutput.js";
 import { applyPlan } from "../../../exec/patch/apply.js";
 import { fileChanges } from "../../../exec/patch/changes.js";
@@ -12,7 +12,8 @@ import type { PatchCall } from "../../../exec/safety/patchCall.js";
 import { RETRY_REASON } from "../../../exec/safety/sandboxDenial.js";
 import { isInside } from "../../../exec/sandbox/paths.js";
 import { resolvedAsFarAsPossible } from "../../../exec/sandbox/realPath.js";
-import type { RawItem, ThreadEvent } from "../../../threads/model.js";
+import type { ThreadEvent } from "../../../threads/events.js";
+import type { RawItem } from "../../../threads/items.js";
 import { message } from "../history.js";
 import { readArguments } from "./arguments.js";
 import type { Tool, ToolContext, ToolRun } from "./tool.js";

@@ -3,7 +3,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFil
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { openToolStage, type PlayedTurn, type PlayOptions, type ToolStage } from "../../../../test/support/toolStage.js";
-import type { ApprovalPolicy, RawItem, SandboxMode } from "../../../threads/model.js";
+import type { ApprovalPolicy, SandboxMode } from "../../../exec/policies.js";
+import type { RawItem } from "../../../threads/items.js";
 
 const SECRET = "sk-very-secret";
 const YES = { kind: "approved" } as const;

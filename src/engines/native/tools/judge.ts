@@ -3,7 +3,8 @@ import { assessCommand, forbiddenRefusal, type Verdict } from "../../../exec/saf
 import { openBashReader } from "../../../exec/safety/bash.js";
 import { parsedCommand } from "../../../exec/safety/parsedCommand.js";
 import { shellQuote } from "../../../exec/safety/shellQuote.js";
-import type { CommandCall, ThreadEvent } from "../../../threads/model.js";
+import type { ThreadEvent } from "../../../threads/events.js";
+import type { CommandCall } from "../../../threads/items.js";
 import type { ToolContext, ToolResult, ToolRun } from "./tool.js";
 import type { Workbench } from "./workbench.js";
 

@@ -2,16 +2,17 @@ import { mkdirSync, realpathSync } from "node:fs";
 import path from "node:path";
 import type { Launch } from "../../../exec/launch.js";
 import type { LoginEnvironments } from "../../../exec/loginEnvironment.js";
+import { markWithin, type TurnMark } from "../../../exec/nesting/turnMark.js";
 import { OutsidePrograms } from "../../../exec/outside/outsidePrograms.js";
 import type { WritablePlaces } from "../../../exec/outside/writablePlaces.js";
+import type { SandboxPolicy } from "../../../exec/policies.js";
 import type { Sandbox } from "../../../exec/sandbox/backend.js";
 import type { ConfinedCommand } from "../../../exec/sandbox/confinement.js";
 import type { HiddenPlace } from "../../../exec/sandbox/hiddenPlaces.js";
 import { NamesMadeHere } from "../../../exec/sandbox/namesMadeHere.js";
 import { followLinks, resolvedAsFarAsPossible } from "../../../exec/sandbox/realPath.js";
 import { secretPlaces } from "../../../exec/sandbox/secretPlaces.js";
-import type { SandboxPolicy, ThreadSettings } from "../../../threads/model.js";
-import { markWithin, type TurnMark } from "../../../threads/turnMark.js";
+import type { ThreadSettings } from "../../../threads/settings.js";
 import { TemporaryFolders } from "./temporaryFolders.js";
 
 export interface MachineOptions {

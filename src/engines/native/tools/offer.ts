@@ -1,4 +1,4 @@
-import type { ThreadSettings } from "../../../threads/model.js";
+import type { ThreadSettings } from "../../../threads/settings.js";
 import { traitsOf } from "../models.js";
 import { FREEFORM_PATCH, FUNCTION_PATCH } from "./declarations/applyPatch.js";
 import { EXEC_COMMAND, WRITE_STDIN } from "./declarations/execCommand.js";

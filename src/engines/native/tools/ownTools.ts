@@ -1,4 +1,4 @@
-import type { ThreadSettings } from "../../../threads/model.js";
+import type { ThreadSettings } from "../../../threads/settings.js";
 import { freeformPatchTool, functionPatchTool } from "./applyPatch.js";
 import { execTools } from "./execCommand.js";
 import type { Machine } from "./machine.js";

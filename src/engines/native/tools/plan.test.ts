@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { conversationWith, drain } from "../../../../test/support/conversations.js";
 import { call, calls, PlannedModel, says } from "../../../../test/support/modelDouble.js";
 import { turnContext } from "../../../../test/support/turns.js";
-import type { ThreadEvent } from "../../../threads/model.js";
+import type { ThreadEvent } from "../../../threads/events.js";
 import { runTurn } from "../turn.js";
 
 /** What a call with these arguments shows to readers, and what the model gets for it. */

@@ -6,7 +6,7 @@ import { processesIn } from "../../../../test/support/processesIn.js";
 import { settingsIn } from "../../../../test/support/rollouts.js";
 import { openToolStage, shellOutput, type ToolStage } from "../../../../test/support/toolStage.js";
 import { typesOf } from "../../../../test/support/turns.js";
-import type { ApprovalPolicy, SandboxMode } from "../../../threads/model.js";
+import type { ApprovalPolicy, SandboxMode } from "../../../exec/policies.js";
 
 const YES = { kind: "approved" } as const;
 const REJECTED = "exec command rejected by user";

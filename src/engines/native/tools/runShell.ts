@@ -3,7 +3,7 @@ import { type CommandResult, runCommand } from "../../../exec/run.js";
 import { isSandboxDenial, RETRY_REASON, retryAfterDenial } from "../../../exec/safety/sandboxDenial.js";
 import { AppError, describe } from "../../../lib/errors.js";
 import { Mailbox } from "../../../lib/mailbox.js";
-import type { ThreadEvent } from "../../../threads/model.js";
+import type { ThreadEvent } from "../../../threads/events.js";
 import { type CommandRequest, judge, type Permission, question, refuse, type Work } from "./judge.js";
 import type { ToolContext, ToolRun } from "./tool.js";
 import type { Workbench } from "./workbench.js";

@@ -1,4 +1,4 @@
-import type { ModelProvider } from "../../../threads/model.js";
+import type { ModelProvider } from "../../../threads/settings.js";
 
 /** The keys of the provider in use are ours, not the commands'. */
 export function secretVariables({ envKey, envHttpHeaders }: ModelProvider): string[] {

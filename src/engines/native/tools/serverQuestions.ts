@@ -1,4 +1,4 @@
-import type { ApprovalPolicy } from "../../../threads/model.js";
+import type { ApprovalPolicy } from "../../../exec/policies.js";
 import type { AskElicitation, McpAnswer } from "../mcpServers/questions.js";
 import type { TurnSlot } from "./turnSlot.js";
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { mkdirSync, readdirSync, realpathSync, rm } from "node:fs";
 import path from "node:path";
-import { isOver, ownIdentity } from "../../../exec/processTable.js";
+import { isOver, ownIdentity } from "../../../platform/processTable.js";
 
 /**
  * Folders that are /tmp for the threads of callers who share the machine. They lie in our own folder, which no command sees,

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { WritablePlaces } from "../../../exec/outside/writablePlaces.js";
+import type { SandboxPolicy } from "../../../exec/policies.js";
 import type { Reach } from "../../../threads/limits.js";
-import type { SandboxPolicy } from "../../../threads/model.js";
 import { Machine } from "./machine.js";
 import { ThreadFiles } from "./threadFiles.js";
 

@@ -1,10 +1,11 @@
+import type { SandboxPolicy } from "../../../exec/policies.js";
 import { callerView } from "../../../exec/sandbox/callerView.js";
 import type { CallerView, Confinement } from "../../../exec/sandbox/confinement.js";
 import { mayReadFor, mayWriteFor } from "../../../exec/sandbox/fileView.js";
 import { findGuardedNames, type GuardedNames, guardedPart } from "../../../exec/sandbox/guardedNames.js";
 import { isThere } from "../../../exec/sandbox/realPath.js";
 import type { TurnContext } from "../../../threads/engine.js";
-import type { SandboxPolicy, ThreadSettings } from "../../../threads/model.js";
+import type { ThreadSettings } from "../../../threads/settings.js";
 import type { Machine } from "./machine.js";
 
 const READ_ONLY: SandboxPolicy = { type: "read-only" };

@@ -1,5 +1,6 @@
 import type { TurnContext } from "../../../threads/engine.js";
-import type { RawItem, ThreadEvent } from "../../../threads/model.js";
+import type { ThreadEvent } from "../../../threads/events.js";
+import type { RawItem } from "../../../threads/items.js";
 
 /** A tool as the Responses API declares it. */
 export type Declaration = Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { settingsIn } from "../../../../test/support/rollouts.js";
 import { WritablePlaces } from "../../../exec/outside/writablePlaces.js";
-import type { ThreadSettings } from "../../../threads/model.js";
+import type { ThreadSettings } from "../../../threads/settings.js";
 import { Machine } from "./machine.js";
 import { openToolbox } from "./toolbox.js";
 

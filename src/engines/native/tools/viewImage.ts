@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import { describe, errorCode } from "../../../lib/errors.js";
 import { readGuarded } from "../../../lib/files/guardedRead.js";
 import { ReadRefused } from "../../../lib/files/readRefused.js";
-import type { RawItem } from "../../../threads/model.js";
+import type { RawItem } from "../../../threads/items.js";
 import { message } from "../history.js";
 import { readArguments } from "./arguments.js";
 import type { Tool, ToolRun } from "./tool.js";

@@ -1,15 +1,16 @@
 import { afterLogin, commandEnvironment, type Environment } from "../../../exec/environment.js";
 import type { Launch } from "../../../exec/launch.js";
 import type { TruncationPolicy } from "../../../exec/modelOutput.js";
+import { MARK_VARIABLE, markText } from "../../../exec/nesting/turnMark.js";
 import { leadsToTrusted } from "../../../exec/outside/searchPath.js";
 import { TurnDiff } from "../../../exec/patch/turnDiff.js";
+import type { SandboxPolicy } from "../../../exec/policies.js";
 import { isSystemProgram } from "../../../exec/safety/program.js";
 import { loadRules } from "../../../exec/safety/rules.js";
 import { ThreadRules } from "../../../exec/safety/threadRules.js";
 import { allowsNetwork } from "../../../exec/sandbox/policy.js";
 import { ExecSessions } from "../../../exec/session.js";
-import type { SandboxPolicy, ThreadSettings } from "../../../threads/model.js";
-import { MARK_VARIABLE, markText } from "../../../threads/turnMark.js";
+import type { ThreadSettings } from "../../../threads/settings.js";
 import { truncationOf } from "../models.js";
 import type { Machine } from "./machine.js";
 import { secretVariables } from "./secretVariables.js";

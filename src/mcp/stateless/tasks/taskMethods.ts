@@ -1,6 +1,6 @@
+import { hasScope, ScopeMissing } from "../../../agent/scopes.js";
 import { invalidParams, RPC, RpcError } from "../../../jsonrpc/errors.js";
 import { type Fields, isFields } from "../../../lib/fields.js";
-import { hasScope, ScopeMissing } from "../../scopes.js";
 import { type Claim, TASKS_EXTENSION } from "../claim.js";
 import { missingCapability } from "../errors.js";
 import type { StatelessMethod, StatelessRequest } from "../request.js";

@@ -1,8 +1,8 @@
+import type { Caller } from "../../../agent/caller.js";
+import { checkScope, hasScope } from "../../../agent/scopes.js";
 import { describe } from "../../../lib/errors.js";
 import type { Account, AccountState } from "../../../threads/offers.js";
-import type { Caller } from "../../caller.js";
-import { type CallToolResult, refusal } from "../../callResult.js";
-import { checkScope, hasScope } from "../../scopes.js";
+import { type CallToolResult, refusal } from "../../wording/callResult.js";
 import type { Agent } from "../agent.js";
 import { InvalidArguments, parseArguments, type ToolStruct } from "../arguments.js";
 import schemas from "../schemas.generated.json" with { type: "json" };

@@ -1,6 +1,6 @@
 import { AppError } from "../../../lib/errors.js";
 import type { EngineOffers } from "../../../threads/offers.js";
-import { type CallToolResult, refusal } from "../../callResult.js";
+import { type CallToolResult, refusal } from "../../wording/callResult.js";
 import type { Agent } from "../agent.js";
 import type { ToolAction } from "../tool.js";
 import { NotOffered } from "./errors.js";

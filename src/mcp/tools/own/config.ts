@@ -1,4 +1,4 @@
-import { checkScope } from "../../scopes.js";
+import { checkScope } from "../../../agent/scopes.js";
 import type { Agent } from "../agent.js";
 import { parseArguments, type ToolStruct } from "../arguments.js";
 import schemas from "../schemas.generated.json" with { type: "json" };

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { refused } from "../../../../test/support/callResults.js";
 import { callerNamed, OwnToolsStage } from "../../../../test/support/ownToolsStage.js";
+import { AboveCeiling } from "../../../agent/ceilings/errors.js";
 import { AppError } from "../../../lib/errors.js";
 import { newThreadId } from "../../../lib/ids.js";
 import { InvalidCursor } from "../../../threads/errors.js";
-import type { CallToolResult } from "../../callResult.js";
-import { AboveCeiling } from "../../ceilings/errors.js";
+import type { CallToolResult } from "../../wording/callResult.js";
 import { OWN_TOOLS } from "../catalog.js";
 import { ownTools } from "./ownTools.js";
 

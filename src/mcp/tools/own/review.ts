@@ -1,5 +1,5 @@
 import { parseThreadId } from "../../../lib/uuid.js";
-import type { ReviewTarget } from "../../../threads/model.js";
+import type { ReviewTarget } from "../../../threads/events.js";
 import type { Agent } from "../agent.js";
 import { InvalidArguments, parseArguments, type ToolStruct } from "../arguments.js";
 import { beginThread, continueThread } from "../beginTurn.js";

@@ -1,17 +1,17 @@
+import type { Caller } from "../../../agent/caller.js";
+import { SealedCursors } from "../../../agent/sealedCursors.js";
+import { type PageReader, visibleThreads } from "../../../agent/threadList.js";
 import type { ThreadId } from "../../../lib/ids.js";
 import { parseThreadId } from "../../../lib/uuid.js";
 import type { ThreadPage, ThreadQuery } from "../../../threads/offers.js";
 import type { Call } from "../../call.js";
-import type { Caller } from "../../caller.js";
-import type { CallToolResult } from "../../callResult.js";
+import type { CallToolResult } from "../../wording/callResult.js";
 import type { Agent } from "../agent.js";
 import { InvalidArguments, parseArguments, type ToolStruct } from "../arguments.js";
 import schemas from "../schemas.generated.json" with { type: "json" };
 import type { ThreadsArguments } from "../schemas.js";
 import type { ToolAction } from "../tool.js";
 import { answer, offersOf, PROMPTLY, refusing } from "./answers.js";
-import { SealedCursors } from "./sealedCursors.js";
-import { type PageReader, visibleThreads } from "./visibleThreads.js";
 import { within } from "./within.js";
 
 const ARGUMENTS: ToolStruct<ThreadsArguments> = { schema: schemas.threadsInput, tool: "codex-threads" };

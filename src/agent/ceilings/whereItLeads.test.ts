@@ -1,0 +1,52 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { isWithin, whereItLeads } from "./resolveLinks.js";
+
+let place: string;
+beforeAll(() => {
+  place = realpathSync(mkdtempSync(path.join(tmpdir(), "leads-")));
+  mkdirSync(path.join(place, "a/b"), { recursive: true });
+  mkdirSync(path.join(place, "elsewhere/deep"), { recursive: true });
+  const link = (name: string, target: string) => symlinkSync(target, path.join(place, name));
+  link("absolute", path.join(place, "elsewhere"));
+  link("a/relative", "../elsewhere/deep");
+  link("chain", "a/relative");
+  link("dangling", "elsewhere/not/yet");
+  link("round", "about");
+  link("about", "round");
+});
+afterAll(() => rmSync(place, { recursive: true, force: true }));
+
+describe("where a path leads", () => {
+  it.for([
+    ["a/b", "a/b"],
+    ["a/b/not/yet/made", "a/b/not/yet/made"],
+    ["absolute", "elsewhere"],
+    ["absolute/deep/new", "elsewhere/deep/new"],
+    ["a/relative", "elsewhere/deep"],
+    ["chain/new", "elsewhere/deep/new"],
+    ["dangling", "elsewhere/not/yet"],
+    ["dangling/below", "elsewhere/not/yet/below"],
+  ] as const)("%s → %s", ([from, to]) => expect(whereItLeads(path.join(place, from))).toBe(path.join(place, to)));
+
+  it("what stands above a link's target is found from there, not from the link", () => {
+    expect(whereItLeads(`${place}/chain/../x`)).toBe(path.join(place, "elsewhere/x"));
+  });
+
+  it("nowhere, for links that go in circles", () => {
+    expect([whereItLeads(path.join(place, "round")), whereItLeads(path.join(place, "round/x"))]).toEqual([undefined, undefined]);
+  });
+
+  it("the root is itself", () => expect(whereItLeads("/")).toBe("/"));
+});
+
+it.for([
+  ["/root/a", "/root/a", true],
+  ["/root/a/b", "/root/a", true],
+  ["/root/ab", "/root/a", false],
+  ["/root", "/root/a", false],
+  ["/anything", "/", true],
+  ["/", "/", true],
+] as const)("%s is within %s: %s", ([file, folder, within]) => expect(isWithin(file, folder)).toBe(within));

@@ -1,0 +1,47 @@
+import { statSync } from "node:fs";
+import { describe } from "../../lib/errors.js";
+
+const LOOK_EVERY_MS = 1_000;
+
+/**
+ * Notices that any of some files was written, replaced or removed. It looks at them, instead of asking the system for news: editors replace
+ * files, mounted secrets are links to links, and network file systems send no news.
+ */
+export class FileChanges {
+  #seen: string;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(private readonly files: readonly string[]) {
+    this.#seen = this.#look();
+  }
+
+  /** Whether something changed since this was asked last. */
+  happened(): boolean {
+    const look = this.#look();
+    const same = look === this.#seen;
+    this.#seen = look;
+    return !same;
+  }
+
+  /** Calls `look` regularly until `close`, which may then ask what happened. */
+  everySecond(look: () => void): void {
+    this.#timer ??= setInterval(look, LOOK_EVERY_MS).unref();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  #look(): string {
+    return this.files.map(lookOf).join("\n");
+  }
+}
+
+function lookOf(file: string): string {
+  try {
+    const { ino, size, mtimeMs, ctimeMs } = statSync(file);
+    return `${ino} ${size} ${mtimeMs} ${ctimeMs}`;
+  } catch (error) {
+    return describe(error);
+  }
+}

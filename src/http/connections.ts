@@ -1,0 +1,63 @@
+import type { Server, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { endsWithin } from "../lib/endsWithin.js";
+
+/** What clients get to read the rest of their answers in. */
+const HAND_OVER_MS = 2_000;
+
+/** The connections of a server, and how they end without cutting off an answer. */
+export class Connections {
+  /** How many answers each still has to hand over. WebSockets are not among them: they say goodbye by themselves. */
+  readonly #answering = new Map<Socket, number>();
+  readonly #allClosed: Promise<void>;
+  #leaving = false;
+
+  constructor(
+    private readonly server: Server,
+    private readonly options: { readonly secure: boolean; readonly readingMs: number },
+  ) {
+    server.on(options.secure ? "secureConnection" : "connection", (socket: Socket) => {
+      this.#answering.set(socket, 0);
+      socket.once("close", () => this.#answering.delete(socket));
+    });
+    server.on("request", (_, response: ServerResponse) => this.#follow(response));
+    server.on("upgrade", (_, socket: Socket) => this.#answering.delete(socket));
+    this.#allClosed = new Promise((resolve) => server.once("close", resolve));
+    // Node takes a connection for idle as soon as its answer is written, though the client may not have read it yet.
+    server.closeIdleConnections = () => this.#endIdle();
+  }
+
+  /** No new ones from now on. Those with an answer in the making go on until it has left. */
+  stopAccepting(): void {
+    this.#leaving = true;
+    if (this.server.listening) this.server.close();
+  }
+
+  /** Resolves when all are gone; whoever does not read is cut off in the end. */
+  async close(): Promise<void> {
+    this.stopAccepting();
+    if (await endsWithin(HAND_OVER_MS, this.#allClosed)) return;
+    this.server.closeAllConnections();
+  }
+
+  #follow(response: ServerResponse): void {
+    const { socket } = response;
+    if (!socket) return;
+    this.#count(socket, 1);
+    // It is all written; a client that takes none of it for this long never will. Node sets its own limit once it has left.
+    response.on("prefinish", () => socket.setTimeout(this.options.readingMs));
+    response.on("close", () => {
+      this.#count(socket, -1);
+      if (this.#leaving) this.#endIdle();
+    });
+  }
+
+  #count(socket: Socket, change: number): void {
+    const answers = this.#answering.get(socket);
+    if (answers !== undefined) this.#answering.set(socket, answers + change);
+  }
+
+  #endIdle(): void {
+    for (const [socket, answers] of this.#answering) if (answers === 0) socket.destroySoon();
+  }
+}

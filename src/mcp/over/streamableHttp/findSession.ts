@@ -1,0 +1,65 @@
+import type { IncomingMessage } from "node:http";
+import { standsAs } from "../../../agent/scopes.js";
+import type { Visitor } from "../../../http/access/admission.js";
+import { HTTP_RPC, HttpRefusal, SESSION_OVER } from "../../../http/answers.js";
+import { TooManySessions } from "../../sessions/sessionRegistry.js";
+import type { ClientKind } from "./clientKind.js";
+import { HttpConnection, type HttpSession, type HttpSessions } from "./httpSession.js";
+import type { OutboxLimits } from "./outbox.js";
+
+export interface SessionRules {
+  readonly sessions: HttpSessions;
+  readonly outbox: OutboxLimits;
+  /** Clients may name a session that does not exist yet; where strangers can reach the server they could plant a name they know. */
+  readonly clientsChooseIds: boolean;
+}
+
+export interface Seeker {
+  readonly visitor: Visitor;
+  readonly kind: ClientKind;
+  /** Its message begins a conversation. */
+  readonly initializes: boolean;
+  readonly transport?: "http" | "websocket" | "sse";
+}
+
+/** The session of this id, or a new one. Throws `HttpRefusal`. */
+export function findOrOpenSession(id: string | undefined, seeker: Seeker, rules: SessionRules): HttpSession {
+  if (id === undefined) return openSession(seeker, rules);
+  const found = findSession(id, seeker.visitor, rules.sessions);
+  if (found?.connection.transport === (seeker.transport ?? "http")) return found;
+  const mayBegin = rules.clientsChooseIds && (seeker.kind === "plain" || seeker.initializes) && rules.sessions.find(id) === undefined;
+  if (!mayBegin) throw new HttpRefusal(SESSION_OVER);
+  return openSession(seeker, rules, id);
+}
+
+/** The session if it is there and the visitor's own. To everybody else it does not exist. */
+export function findSession(id: string, visitor: Visitor, sessions: HttpSessions): HttpSession | undefined {
+  const found = sessions.find(id);
+  if (found === undefined || found === "ended" || !standsAs(visitor, found.caller)) return undefined;
+  found.lastUsedAt = Date.now();
+  return found;
+}
+
+/** Throws `HttpRefusal` when it is no id. */
+export function namedSession({ headers }: IncomingMessage): string | undefined {
+  const id = headers["mcp-session-id"];
+  return id === undefined ? undefined : checkedSessionId(id);
+}
+
+export function checkedSessionId(id: string | readonly string[]): string {
+  if (typeof id === "string" && /^[\x21-\x7e]{1,128}$/.test(id)) return id;
+  throw new HttpRefusal({
+    status: 400,
+    code: HTTP_RPC.refused,
+    message: "mcp-session-id must be 1 to 128 visible ASCII characters",
+  });
+}
+
+function openSession({ visitor, transport = "http" }: Seeker, { sessions, outbox }: SessionRules, id?: string): HttpSession {
+  try {
+    return sessions.open(visitor, { connection: new HttpConnection(transport, outbox), ...(id === undefined ? {} : { id }) });
+  } catch (error) {
+    if (!(error instanceof TooManySessions)) throw error;
+    throw new HttpRefusal({ status: 503, code: HTTP_RPC.refused, message: error.message, headers: { "retry-after": "30" } });
+  }
+}

@@ -1,0 +1,67 @@
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import { type Fields, isFields } from "../../../lib/fields.js";
+import { META, STATELESS_REVISIONS } from "../../stateless/claim.js";
+import { headerMismatch } from "../../stateless/errors.js";
+import type { ToolDeclaration } from "../../tools/tool.js";
+
+/** Which parameter the header `Mcp-Name` repeats. */
+const NAMED_BY: Readonly<Record<string, string>> = {
+  "tools/call": "name",
+  "prompts/get": "name",
+  "resources/read": "uri",
+  "tasks/get": "taskId",
+  "tasks/update": "taskId",
+  "tasks/cancel": "taskId",
+};
+
+/** Tool → its arguments that headers repeat, and the headers. */
+export type ArgumentHeaders = ReadonlyMap<string, readonly (readonly [argument: string, header: string])[]>;
+
+/** As the tools' schemas say with `x-mcp-header`. */
+export function argumentHeadersOf(tools: readonly ToolDeclaration[]): ArgumentHeaders {
+  return new Map(tools.map(({ name, inputSchema }) => [name, headersIn(inputSchema)]));
+}
+
+/** Headers let proxies route without looking into a body, so they must say what it says. Throws `-32020` when they do not. */
+export function checkStatelessHeaders(
+  { headers }: IncomingMessage,
+  { method, params }: { readonly method: string; readonly params: Fields },
+  argumentHeaders: ArgumentHeaders,
+): void {
+  mustRepeat(headers, "mcp-protocol-version", isFields(params["_meta"]) ? params["_meta"][META.protocolVersion] : undefined);
+  mustRepeat(headers, "mcp-method", method);
+  const named = Object.hasOwn(NAMED_BY, method) ? NAMED_BY[method] : undefined;
+  if (named !== undefined) mustRepeat(headers, "mcp-name", params[named]);
+  if (method !== "tools/call") return;
+  const args = isFields(params["arguments"]) ? params["arguments"] : {};
+  for (const [argument, header] of argumentHeaders.get(String(params["name"])) ?? []) mustRepeat(headers, header, args[argument]);
+}
+
+export function namesStatelessVersion({ headers }: IncomingMessage): boolean {
+  return STATELESS_REVISIONS.some((served) => served === headers["mcp-protocol-version"]);
+}
+
+function headersIn(inputSchema: unknown): [argument: string, header: string][] {
+  const properties = isFields(inputSchema) && isFields(inputSchema["properties"]) ? inputSchema["properties"] : {};
+  return Object.entries(properties).flatMap(([argument, schema]) => {
+    const header = isFields(schema) ? schema["x-mcp-header"] : undefined;
+    return typeof header === "string" ? [[argument, `mcp-param-${header.toLowerCase()}`] as [string, string]] : [];
+  });
+}
+
+/** What a body does not say, or not as a word, no header can repeat: whether it must be said is not decided here. */
+function mustRepeat(headers: IncomingHttpHeaders, header: string, said: unknown): void {
+  const value = headers[header];
+  const word = typeof said === "number" || typeof said === "boolean" ? String(said) : said;
+  if (value === undefined && typeof word !== "string") return;
+  if (value === undefined) throw headerMismatch(`The header ${header} is missing`);
+  if (typeof value !== "string" || decoded(value.trim()) !== word)
+    throw headerMismatch(`The header ${header} does not say what the body says`);
+}
+
+/** Values that are not plain ASCII travel as `=?base64?…?=`. What is not base64 to the letter stands for nothing. */
+function decoded(value: string): string | undefined {
+  const [, encoded] = /^=\?base64\?(.*)\?=$/.exec(value) ?? [];
+  if (encoded === undefined) return value;
+  return encoded.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(encoded) ? Buffer.from(encoded, "base64").toString("utf8") : undefined;
+}

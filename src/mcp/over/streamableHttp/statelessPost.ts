@@ -1,0 +1,73 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Visitor } from "../../../http/access/admission.js";
+import { invalidParams, RPC, RpcError } from "../../../jsonrpc/errors.js";
+import { errorText, notificationText, type RequestMessage, resultText } from "../../../jsonrpc/message.js";
+import { describe } from "../../../lib/errors.js";
+import { isFields } from "../../../lib/fields.js";
+import { claimsVersion, META, readClaim } from "../../stateless/claim.js";
+import { STATELESS_RPC } from "../../stateless/errors.js";
+import type { StatelessRequest } from "../../stateless/request.js";
+import type { StatelessDoor } from "../../stateless/server.js";
+import { acceptsEventStream } from "./clientKind.js";
+import { type ArgumentHeaders, checkStatelessHeaders } from "./statelessHeaders.js";
+import { type ReplyOptions, StatelessReply } from "./statelessReply.js";
+
+export interface StatelessRules extends Pick<ReplyOptions, "streams" | "slowReaderMs"> {
+  readonly door: StatelessDoor;
+  readonly argumentHeaders: ArgumentHeaders;
+  readonly failed: (method: string, error: unknown) => void;
+}
+
+export interface StatelessPost {
+  readonly message: RequestMessage;
+  readonly visitor: Visitor;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly rules: StatelessRules;
+}
+
+/** A request without a session: its connection is all there is. When that closes, the request is cancelled. */
+export async function postStateless(request: IncomingMessage, response: ServerResponse, post: StatelessPost): Promise<void> {
+  const { message, rules, headers } = post;
+  const reply = new StatelessReply(response, { ...rules, headers, takesStream: acceptsEventStream(request) });
+  let understood: StatelessRequest | undefined;
+  try {
+    understood = readRequest(request, reply, post);
+    reply.answer({ text: resultText(message.id, await rules.door.answer(understood)), status: 200 });
+  } catch (error) {
+    const told = toRpcError(message.method, error, rules);
+    reply.answer({ text: errorText(message.id, told), status: understood ? statusOf(told) : 400 });
+  }
+}
+
+/** Throws what is wrong with the request as such, before any method looks at it. */
+function readRequest(request: IncomingMessage, reply: StatelessReply, { message, visitor, rules }: StatelessPost): StatelessRequest {
+  const { id, method, params } = message;
+  if (!isFields(params) || !claimsVersion(params)) throw invalidParams(`\`_meta["${META.protocolVersion}"]\` is missing`);
+  checkStatelessHeaders(request, { method, params }, rules.argumentHeaders);
+  const peer = {
+    notify: (name: string, told: unknown) => reply.say(notificationText(name, told)),
+    notifyText: (text: string) => reply.say(text),
+    congested: () => reply.congested(),
+  };
+  return { id, method, params, claim: readClaim(params), signal: reply.gone, caller: visitor, peer };
+}
+
+function toRpcError(method: string, error: unknown, { failed }: StatelessRules): RpcError {
+  if (error instanceof RpcError) return error;
+  failed(method, error);
+  return new RpcError(RPC.internalError, `internal error: ${describe(error)}`);
+}
+
+/** What a method says of its parameters is an answer like any other. */
+function statusOf({ code }: RpcError): number {
+  switch (code) {
+    case RPC.methodNotFound:
+      return 404;
+    case RPC.busy:
+      return 429;
+    case STATELESS_RPC.missingCapability:
+      return 400;
+    default:
+      return 200;
+  }
+}

@@ -1,0 +1,194 @@
+import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import { type RawData, type WebSocket, WebSocketServer } from "ws";
+import { HTTP_RPC, HttpRefusal, SESSION_OVER } from "../../http/answers.js";
+import { refuseUpgrade } from "../../http/server.js";
+import type { Visit } from "../../http/visit.js";
+import { RPC, RpcError } from "../../jsonrpc/errors.js";
+import { errorText, parseMessage } from "../../jsonrpc/message.js";
+import { checkedSessionId, findOrOpenSession, findSession, type SessionRules } from "./streamableHttp/findSession.js";
+import type { HttpSession } from "./streamableHttp/httpSession.js";
+import { numbered } from "./streamableHttp/numbered.js";
+import type { Kept } from "./streamableHttp/replayBuffer.js";
+import type { Carrier } from "./streamableHttp/stream.js";
+
+const SUBPROTOCOL = "mcp";
+/** Unsent bytes past which a socket gets no more until it has caught up. */
+const CONGESTED_BYTES = 256 * 1024;
+
+export interface WebSocketRules extends SessionRules {
+  readonly maxMessageBytes: number;
+  /** How long a session waits for its client to come back. */
+  readonly lingerMs: number;
+}
+
+/** MCP over WebSocket: a message per text frame, and a session that outlives its socket for a while. */
+export class WebSocketDoor {
+  readonly #server: WebSocketServer;
+  readonly #sockets = new Map<WebSocket, { alive: boolean }>();
+  /** Sessions without a socket, until they have waited long enough. */
+  readonly #left = new Map<HttpSession, NodeJS.Timeout>();
+
+  constructor(private readonly rules: WebSocketRules) {
+    this.#server = new WebSocketServer({
+      noServer: true,
+      perMessageDeflate: false,
+      maxPayload: rules.maxMessageBytes,
+      handleProtocols: (offered) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : false),
+    });
+  }
+
+  get socketCount(): number {
+    return this.#sockets.size;
+  }
+
+  upgrade(request: IncomingMessage, socket: Socket, { head, visit }: { readonly head: Buffer; readonly visit: Visit }): void {
+    let arrival: Arrival;
+    try {
+      arrival = arrive(request, visit, this.rules);
+    } catch (error) {
+      if (!(error instanceof HttpRefusal)) throw error;
+      return refuseUpgrade(socket, {
+        status: error.status,
+        headers: { "content-type": "application/json", ...error.headers },
+        body: errorText(error.id, error.rpc),
+      });
+    }
+    const sessionHeader = (headers: string[]) => headers.push(`mcp-session-id: ${arrival.open.caller.sessionId}`);
+    this.#server.once("headers", sessionHeader);
+    this.#server.handleUpgrade(request, socket, head, (ws) => this.#serve(ws, arrival));
+    this.#server.off("headers", sessionHeader);
+    // The library refuses a handshake that is none by itself; nobody would ever come back to its session.
+    if (arrival.open.connection.streamCount === 0) this.#awaitReturn(arrival.open);
+  }
+
+  /** Asks every socket for a sign of life, and gives up those that gave none since the last time. */
+  ping(): void {
+    for (const [socket, life] of this.#sockets) {
+      if (!life.alive) socket.terminate();
+      life.alive = false;
+      socket.ping();
+    }
+  }
+
+  close(): void {
+    for (const timer of this.#left.values()) clearTimeout(timer);
+    this.#left.clear();
+    for (const socket of this.#sockets.keys()) socket.close(1001, "the server is shutting down");
+    this.#server.close();
+  }
+
+  #serve(socket: WebSocket, { open, after }: Arrival): void {
+    const { outbox } = open.connection;
+    const life = { alive: true };
+    this.#sockets.set(socket, life);
+    this.#hasReturned(open);
+    // A client has one socket; an older one is a connection that it has given up.
+    outbox.endStreams();
+    const stream = outbox.attach({
+      name: outbox.names.next("everything"),
+      kind: "everything",
+      carrier: new SocketCarrier(socket, () => outbox.drained(stream)),
+      ...(after === undefined ? {} : { after }),
+    });
+    socket.on("pong", () => {
+      life.alive = true;
+    });
+    socket.on("message", (frame, isBinary) => {
+      life.alive = true;
+      receive(open, frame, isBinary);
+    });
+    // Its close follows.
+    socket.on("error", () => {});
+    socket.once("close", () => {
+      this.#sockets.delete(socket);
+      outbox.detach(stream, { now: Date.now(), comesBackWithinMs: this.rules.lingerMs });
+      if (outbox.streamCount > 0) return;
+      open.session.leave();
+      this.#awaitReturn(open);
+    });
+  }
+
+  #awaitReturn(open: HttpSession): void {
+    clearTimeout(this.#left.get(open));
+    const timer = setTimeout(() => {
+      this.#left.delete(open);
+      this.rules.sessions.end(open, "its WebSocket did not come back");
+    }, this.rules.lingerMs);
+    timer.unref();
+    this.#left.set(open, timer);
+  }
+
+  #hasReturned(open: HttpSession): void {
+    clearTimeout(this.#left.get(open));
+    this.#left.delete(open);
+  }
+}
+
+interface Arrival {
+  readonly open: HttpSession;
+  /** The last message the client has seen. */
+  readonly after?: number;
+}
+
+/** Browsers cannot set headers on an upgrade, so the query of the address does as well. */
+function arrive(request: IncomingMessage, { visitor }: Visit, rules: SessionRules): Arrival {
+  const query = new URLSearchParams(request.url?.split("?")[1] ?? "");
+  const said = (name: string) => request.headers[name] ?? query.get(name) ?? undefined;
+  const [named, left] = [said("mcp-session-id"), said("last-event-id")];
+  const id = named === undefined ? undefined : checkedSessionId(named);
+  if (id === undefined || left === undefined)
+    return { open: findOrOpenSession(id, { visitor, kind: "plain", initializes: true, transport: "websocket" }, rules) };
+  const open = findSession(id, visitor, rules.sessions);
+  if (open?.connection.transport !== "websocket") throw new HttpRefusal(SESSION_OVER);
+  const after = Number(left);
+  if (!open.connection.outbox.hasSaid(after))
+    throw new HttpRefusal({ status: 400, code: HTTP_RPC.refused, message: "Last-Event-ID must be the number of the last message seen" });
+  return { open, after };
+}
+
+function receive(open: HttpSession, frame: RawData, isBinary: boolean): void {
+  open.lastUsedAt = Date.now();
+  if (isBinary) return open.connection.outbox.send(errorText(null, new RpcError(RPC.invalidRequest, "Messages are text frames")));
+  const said = parseMessage(textOf(frame));
+  open.requests++;
+  open.session.peer.receive(said);
+}
+
+function textOf(frame: RawData): string {
+  if (Array.isArray(frame)) return Buffer.concat(frame).toString("utf8");
+  return frame instanceof ArrayBuffer ? Buffer.from(frame).toString("utf8") : frame.toString("utf8");
+}
+
+class SocketCarrier implements Carrier {
+  constructor(
+    private readonly socket: WebSocket,
+    private readonly drained: () => void,
+  ) {}
+
+  write(messages: readonly Kept[]): boolean {
+    const last = messages.length - 1;
+    // The last frame's callback comes when the ones before it have left too.
+    for (const [at, { text, seq }] of messages.entries())
+      this.socket.send(numbered(text, seq), at === last ? () => this.#sent() : undefined);
+    if (this.socket.bufferedAmount <= CONGESTED_BYTES) return true;
+    this.#blocked = true;
+    return false;
+  }
+
+  #blocked = false;
+
+  #sent(): void {
+    if (!this.#blocked || this.socket.bufferedAmount > CONGESTED_BYTES) return;
+    this.#blocked = false;
+    this.drained();
+  }
+
+  // Sockets are asked for signs of life by the door, with pings.
+  keepAlive(): void {}
+
+  end(how: "politely" | "at once"): void {
+    if (how === "politely") this.socket.close(1000, "the session is over");
+    else this.socket.terminate();
+  }
+}

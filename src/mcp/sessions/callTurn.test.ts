@@ -1,0 +1,317 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { completed } from "../../../test/support/callResults.js";
+import { MemorySession, threadOf } from "../../../test/support/memorySession.js";
+import { valueAt } from "../../../test/support/scenario.js";
+import { ApprovalDesk } from "../../approvals/desk.js";
+import { type Deferred, deferred } from "../../lib/deferred.js";
+import { threadIdOf, turnIdOf } from "../../lib/ids.js";
+import type { ThreadEvent } from "../../threads/events.js";
+import { Turn } from "../../threads/turn.js";
+import type { Call } from "../call.js";
+import type { TurnCall } from "../tools/tool.js";
+import { followTurn } from "./callTurn.js";
+
+/** A call whose answer is the outcome as it is. */
+function callOn(turn: Turn): TurnCall {
+  return {
+    turn,
+    approvals: { desk: new ApprovalDesk(), fallback: "deny" },
+    observe: () => {},
+    answer: (outcome) => ({ content: [], _meta: { outcome } }),
+  };
+}
+
+const THREAD = threadIdOf("01a1dd1a-6d22-73e1-88aa-ccf523ae5caa");
+const META = { requestId: 7, threadId: THREAD };
+const DONE: ThreadEvent = { type: "turnCompleted", lastMessage: "ok" };
+
+/** One call attached to one turn, and what its client was sent. */
+class Attachment {
+  readonly turn = new Turn(THREAD, turnIdOf("7"), { text: "a secret prompt" });
+  readonly sent: unknown[] = [];
+  readonly #cancelled = new AbortController();
+  /** While set, the client does not keep up. */
+  congestion: Deferred<void> | undefined;
+  readonly outcome: Promise<unknown>;
+
+  constructor(options: Partial<Pick<Call, "progressToken" | "logLevel">> = {}) {
+    this.turn.begin();
+    const answer = followTurn(callOn(this.turn), {
+      requestId: 7,
+      signal: this.#cancelled.signal,
+      caller: undefined,
+      progressToken: undefined,
+      logLevel: () => undefined,
+      canElicit: false,
+      revision: undefined,
+      ...options,
+      peer: {
+        notify: (method, params) => this.sent.push([method, params]),
+        notifyText: (text) => this.sent.push(valueAt(JSON.parse(text), "params.msg.type")),
+        congested: () => this.congestion?.promise,
+        request: () => Promise.reject(new Error("not asked")),
+      },
+    });
+    this.outcome = answer.then((result) => valueAt(result, "_meta.outcome"));
+  }
+
+  cancel(): void {
+    this.#cancelled.abort(new Error("cancelled"));
+  }
+
+  /** Publishes events and lets the call show them. */
+  async publish(...events: ThreadEvent[]): Promise<void> {
+    this.turn.publish(events);
+    await vi.advanceTimersByTimeAsync(0);
+  }
+}
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("a call attached to a turn", () => {
+  it("shows its events and ends with its outcome; without being asked it says nothing else", async () => {
+    const call = new Attachment();
+    await call.publish({ type: "turnStarted", contextWindow: null }, { type: "messageDelta", itemId: "m", delta: "ok" });
+    await call.publish(DONE);
+    expect([await call.outcome, call.sent, vi.getTimerCount()]).toEqual([
+      { status: "completed", lastMessage: "ok" },
+      ["task_started", "agent_message_content_delta", "agent_message_delta", "task_complete"],
+      0,
+    ]);
+  });
+
+  it("shows what happened before it was attached", async () => {
+    const turn = new Turn(THREAD, turnIdOf("7"), { text: "" });
+    turn.publish([{ type: "warning", message: "early" }, DONE]);
+    const sent: string[] = [];
+    const peer = {
+      notify: () => {},
+      notifyText: (text: string) => sent.push(text),
+      congested: () => undefined,
+      request: () => Promise.reject(new Error("not asked")),
+    };
+    const signal = new AbortController().signal;
+    await followTurn(callOn(turn), {
+      requestId: 7,
+      signal,
+      caller: undefined,
+      progressToken: undefined,
+      logLevel: () => undefined,
+      peer,
+      canElicit: false,
+      revision: undefined,
+    });
+    expect(sent.map((text) => valueAt(JSON.parse(text), "params.msg.type"))).toEqual(["warning", "task_complete"]);
+  });
+
+  it("waits for a client that does not keep up, also within what came at once; the turn does not", async () => {
+    const call = new Attachment();
+    call.congestion = deferred<void>();
+    await call.publish({ type: "warning", message: "one" }, { type: "warning", message: "two" });
+    await call.publish({ type: "historyCompacted", message: "", replacement: [] }, DONE);
+    expect([call.sent, call.turn.ended]).toEqual([["warning"], true]);
+    call.congestion.resolve();
+    call.congestion = undefined;
+    expect([await call.outcome, call.sent]).toEqual([
+      { status: "completed", lastMessage: "ok" },
+      ["warning", "warning", "context_compacted", "task_complete"],
+    ]);
+  });
+});
+
+describe("progress", () => {
+  const progress = (count: number, message: string) => [
+    "notifications/progress",
+    { progressToken: "token", progress: count, message, _meta: META },
+  ];
+
+  it("goes to a client that gave a token, with numbers that grow, until the end", async () => {
+    const call = new Attachment({ progressToken: "token" });
+    await vi.advanceTimersByTimeAsync(9_000);
+    await call.publish({ type: "turnStarted", contextWindow: null });
+    await vi.advanceTimersByTimeAsync(9_000);
+    await call.publish(DONE);
+    await call.outcome;
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(call.sent).toEqual([
+      progress(1, "Waiting to start (9 s)"),
+      "task_started",
+      progress(2, "Thinking"),
+      progress(3, "Thinking (18 s)"),
+      "task_complete",
+    ]);
+  });
+
+  it("stops when the call is cancelled, while the last events are still shown", async () => {
+    const call = new Attachment({ progressToken: "token" });
+    await call.publish({ type: "turnStarted", contextWindow: null });
+    call.cancel();
+    await vi.advanceTimersByTimeAsync(1_000);
+    await call.publish({ type: "turnAborted", reason: "interrupted" });
+    await call.outcome;
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(call.sent).toEqual(["task_started", progress(1, "Thinking"), "turn_aborted"]);
+  });
+});
+
+describe("log messages", () => {
+  const line = (level: string, data: unknown) => ["notifications/message", { level, logger: "codex", data, _meta: META }];
+  const STORY: ThreadEvent[] = [
+    { type: "turnStarted", contextWindow: null },
+    { type: "rawItem", item: { type: "message", role: "user", content: [{ type: "input_text", text: "a secret prompt" }] } },
+    { type: "modelRetry", attempt: 1, limit: 2, cause: "cut" },
+    { type: "turnFailed", message: "no model", info: "other" },
+  ];
+  const RETRY = line("warning", { message: "asking the model again", attempt: 1, limit: 2, cause: "cut" });
+  const FAILED = line("error", { message: "turn failed", cause: "no model" });
+
+  it.for([
+    [undefined, []],
+    ["debug", [line("info", { message: "turn started" }), RETRY, FAILED]],
+    ["warning", [RETRY, FAILED]],
+    ["error", [FAILED]],
+    ["critical", []],
+  ] as const)("from the level %s on", async ([level, lines]) => {
+    const call = new Attachment({ logLevel: () => level });
+    await call.publish(...STORY);
+    await call.outcome;
+    const sent = call.sent.filter((entry) => Array.isArray(entry));
+    expect(sent).toEqual(lines);
+    expect(JSON.stringify(sent)).not.toContain("secret");
+  });
+
+  it("begin when the client asks for them, also in the middle of a turn, and end when the call is cancelled", async () => {
+    let level: "info" | undefined;
+    const call = new Attachment({ logLevel: () => level });
+    await call.publish({ type: "turnStarted", contextWindow: null });
+    level = "info";
+    await call.publish({ type: "warning", message: "careful" });
+    call.cancel();
+    await call.publish({ type: "turnAborted", reason: "interrupted" });
+    await call.outcome;
+    expect(call.sent).toEqual(["task_started", "warning", line("warning", { message: "careful" }), "turn_aborted"]);
+  });
+});
+
+describe("a cancelled call", () => {
+  it("interrupts its turn, which ends without its engine if need be", async () => {
+    const call = new Attachment();
+    await call.publish({ type: "turnStarted", contextWindow: null });
+    call.cancel();
+    expect(call.turn.signal.aborted).toBe(true);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect([await call.outcome, call.sent]).toEqual([{ status: "interrupted" }, ["task_started", "turn_aborted"]]);
+  });
+
+  it("that was answered already changes nothing", async () => {
+    const call = new Attachment();
+    await call.publish(DONE);
+    await call.outcome;
+    call.cancel();
+    expect(call.turn.signal.aborted).toBe(false);
+  });
+});
+
+describe("over a whole session, a cancelled call", () => {
+  beforeEach(() => {
+    vi.useRealTimers();
+  });
+
+  const cancel = (requestId: unknown) => ({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId } });
+  const start = (id: string | number, prompt: string) => ({
+    jsonrpc: "2.0",
+    id,
+    method: "tools/call",
+    params: { name: "codex", arguments: { prompt } },
+  });
+  const answersTo = (client: MemorySession, id: string | number) => client.received.filter((message) => message["id"] === id);
+
+  it("gets its last event and no answer, and its thread can be used at once", async () => {
+    await using client = new MemorySession();
+    client.send(start(1, "!hang"));
+    const { session_id: threadId } = await client.untilEvent("session_configured", 1);
+    await client.untilEvent("token_count", 1);
+    client.send(cancel(1));
+    expect(await client.untilEvent("turn_aborted", 1)).toEqual({ type: "turn_aborted", reason: "interrupted" });
+    expect(await client.call("codex-reply", { threadId, prompt: "!say on we go" })).toEqual(completed(String(threadId), "on we go"));
+    expect(answersTo(client, 1)).toEqual([]);
+  });
+
+  it("is stopped although it was cancelled before its thread existed", async () => {
+    await using client = new MemorySession();
+    client.send(start(1, "!hang"), cancel(1));
+    await client.request("ping");
+    await client.session.peer.idle();
+    expect([answersTo(client, 1), client.eventTypesOf(1).filter((type) => type === "task_complete")]).toEqual([[], []]);
+  });
+
+  it("is found only under its own id and type", async () => {
+    await using client = new MemorySession();
+    client.send(start(1, "!hang"), start("1", "!say ok"));
+    await client.untilEvent("token_count", 1);
+    client.send(cancel("1"), cancel(2), cancel(1.5));
+    await client.request("ping");
+    expect(client.eventTypesOf(1)).not.toContain("turn_aborted");
+    client.send(cancel(1));
+    await client.untilEvent("turn_aborted", 1);
+  });
+
+  it("leaves others alone", async () => {
+    await using client = new MemorySession();
+    client.send(start(1, "!hang"), start(2, "!slow 20 1"));
+    await Promise.all([client.untilEvent("token_count", 1), client.untilEvent("agent_message_delta", 2)]);
+    client.send(cancel(1));
+    const result = (await client.answerTo(2))["result"];
+    expect(result).toEqual(completed(threadOf(result), Array.from({ length: 20 }, (_, index) => `w${index} `).join("")));
+    expect(answersTo(client, 1)).toEqual([]);
+  });
+
+  it("that waits behind another turn ends at once, and the other is not touched", async () => {
+    await using client = new MemorySession();
+    client.send(start(1, "!hang"));
+    const { session_id: threadId } = await client.untilEvent("session_configured", 1);
+    const reply = { name: "codex-reply", arguments: { threadId, prompt: "!say never" } };
+    client.send({ jsonrpc: "2.0", id: 2, method: "tools/call", params: reply });
+    await client.request("ping");
+    client.send(cancel(2));
+    await client.untilEvent("turn_aborted", 2);
+    expect([client.eventTypesOf(2), client.eventTypesOf(1).includes("turn_aborted")]).toEqual([["turn_aborted"], false]);
+    client.send(cancel(1));
+    await client.untilEvent("turn_aborted", 1);
+    expect([answersTo(client, 1), answersTo(client, 2)]).toEqual([[], []]);
+  });
+});
+
+describe("over a whole session", () => {
+  beforeEach(() => {
+    vi.useRealTimers();
+  });
+
+  it("progress and log messages name the call and its thread, and nothing of what was said", async () => {
+    await using client = new MemorySession();
+    await client.request("logging/setLevel", { level: "info" });
+    const params = { name: "codex", arguments: { prompt: "!say a secret" }, _meta: { progressToken: 5 } };
+    const threadId = threadOf((await client.request("tools/call", params, 9))["result"]);
+    const _meta = { requestId: 9, threadId };
+    expect(client.notified("notifications/progress")).toEqual([
+      { progressToken: 5, progress: 1, message: "Thinking", _meta },
+      { progressToken: 5, progress: 2, message: "Writing the answer", _meta },
+    ]);
+    expect(client.notified("notifications/message")).toEqual([
+      { level: "info", logger: "codex", data: { message: "turn started" }, _meta },
+      { level: "info", logger: "codex", data: { message: "item started", kind: "agentMessage" }, _meta },
+      { level: "info", logger: "codex", data: { message: "turn completed" }, _meta },
+    ]);
+  });
+
+  it("nothing of the kind is sent to a client that did not ask", async () => {
+    await using client = new MemorySession();
+    await client.call("codex", { prompt: "!say ok" });
+    expect([client.notified("notifications/progress"), client.notified("notifications/message")]).toEqual([[], []]);
+  });
+});

@@ -1,0 +1,160 @@
+import { describe, expect, it } from "vitest";
+import { ApprovalDesk } from "../../approvals/desk.js";
+import type { ApprovalFallback } from "../../approvals/fallback.js";
+import type { ApprovalDecision, ApprovalSubject } from "../../approvals/model.js";
+import { memoryWires } from "../../jsonrpc/memoryWire.js";
+import { JsonRpcPeer } from "../../jsonrpc/peer.js";
+import type { Wire } from "../../jsonrpc/wire.js";
+import { newThreadId, turnIdOf } from "../../lib/ids.js";
+import { ElicitationDoor } from "./elicitationChannel.js";
+
+type Message = Readonly<Record<string, unknown>>;
+
+/** A turn's questions, the door, and the client behind it. */
+class Doorstep implements AsyncDisposable {
+  readonly desk = new ApprovalDesk();
+  readonly door: ElicitationDoor;
+  readonly #peer: JsonRpcPeer;
+  readonly #client: Wire;
+  readonly #arrivals: AsyncIterator<unknown>;
+  readonly #running: Promise<void>;
+
+  constructor({ canElicit = true, fallback = "deny" }: { canElicit?: boolean; fallback?: ApprovalFallback } = {}) {
+    const [near, far] = memoryWires();
+    this.#client = far;
+    this.#arrivals = far.incoming[Symbol.asyncIterator]();
+    const role = { answer: () => Promise.resolve({}), notified: () => {}, unreadable: () => {}, failed: () => {} };
+    this.#peer = new JsonRpcPeer(near, role);
+    this.#running = this.#peer.run(near.incoming);
+    const signal = new AbortController().signal;
+    const call = {
+      requestId: 7,
+      signal,
+      caller: undefined,
+      progressToken: undefined,
+      logLevel: () => undefined,
+      peer: this.#peer,
+      canElicit,
+      revision: undefined,
+    };
+    this.door = new ElicitationDoor(call, { desk: this.desk, fallback });
+  }
+
+  ask(callId: string, reach: Partial<Pick<ApprovalSubject, "staysInSandbox" | "needsPerson">> = {}): Promise<ApprovalDecision> {
+    const subject: ApprovalSubject = { kind: "patch", callId, changes: {}, staysInSandbox: true, needsPerson: false, ...reach };
+    const signal = new AbortController().signal;
+    const { request, decision } = this.desk.ask({ threadId: newThreadId(), turnId: turnIdOf("0"), subject, signal });
+    this.door.take({ type: "approvalRequested", request });
+    return decision.then((decided) => {
+      this.door.take({ type: "approvalDecided", id: request.id, decision: decided });
+      return decided;
+    });
+  }
+
+  /** What the client gets next. */
+  async received(): Promise<Message> {
+    const { value } = await this.#arrivals.next();
+    return JSON.parse((value as { text: string }).text) as Message;
+  }
+
+  /** What the client gets next is the answer to this, so nothing else was on its way. */
+  async receivedNothing(): Promise<void> {
+    this.#peer.notify("marker", {});
+    expect(await this.received()).toEqual({ jsonrpc: "2.0", method: "marker", params: {} });
+  }
+
+  answer(id: unknown, body: Message): void {
+    this.#client.send(JSON.stringify({ jsonrpc: "2.0", id, ...body }));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#peer.close(new Error("over"));
+    await this.#client.close();
+    await this.#running;
+  }
+}
+
+describe("a client that can be asked", () => {
+  it("is asked, and its answer decides", async () => {
+    await using step = new Doorstep();
+    const decision = step.ask("one");
+    const question = await step.received();
+    expect(question).toMatchObject({ id: 0, method: "elicitation/create", params: { codex_call_id: "one", codex_mcp_tool_call_id: "7" } });
+    step.answer(0, { result: { decision: "denied", reason: "no" } });
+    expect(await decision).toEqual({ kind: "denied", reason: "no", by: "elicitation" });
+    await step.receivedNothing();
+  });
+
+  it("may answer several questions in any order", async () => {
+    await using step = new Doorstep();
+    const decisions = ["one", "two", "three"].map((name) => step.ask(name));
+    const ids = [await step.received(), await step.received(), await step.received()].map(({ id }) => id);
+    step.answer(ids[2], { result: { decision: "abort" } });
+    expect(await decisions[2]).toEqual({ kind: "abort", by: "elicitation" });
+    step.answer(ids[0], { result: { decision: "approved" } });
+    expect(await decisions[0]).toEqual({ kind: "approved", by: "elicitation" });
+    step.answer(ids[1], { result: { action: "decline" } });
+    expect(await decisions[1]).toEqual({ kind: "denied", by: "elicitation" });
+  });
+
+  it("that answers with an error has denied, and the reason says so", async () => {
+    await using step = new Doorstep();
+    const decision = step.ask("one");
+    await step.received();
+    step.answer(0, { error: { code: -32_601, message: "never heard of it" } });
+    expect(await decision).toEqual({ kind: "denied", reason: "the client could not answer: never heard of it", by: "elicitation" });
+  });
+
+  it("is told when somebody else decided, and its answer counts no more", async () => {
+    await using step = new Doorstep();
+    const decision = step.ask("one");
+    await step.received();
+    const [request] = step.desk.pending();
+    if (request) step.desk.answer(request.id, { kind: "approved" });
+    expect(await decision).toEqual({ kind: "approved" });
+    expect(await step.received()).toEqual({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 0 } });
+    step.answer(0, { result: { decision: "abort" } });
+    await step.receivedNothing();
+  });
+
+  it("is told when the turn has ended, and its answer decides nothing", async () => {
+    await using step = new Doorstep();
+    void step.ask("one");
+    await step.received();
+    await step.door.close();
+    expect(await step.received()).toEqual({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 0 } });
+    step.answer(0, { result: { decision: "approved" } });
+    await step.receivedNothing();
+    expect(step.desk.pending()).toHaveLength(1);
+  });
+});
+
+describe("a client that cannot be asked", () => {
+  it.for([
+    ["auto-within-policy", { staysInSandbox: true }, { kind: "approved" }],
+    ["auto-within-policy", { staysInSandbox: false }, { kind: "denied", reason: expect.stringContaining("leave the sandbox") }],
+    ["deny", { staysInSandbox: true }, { kind: "denied", reason: expect.stringContaining("nobody can be asked") }],
+  ] as const)("leaves it to %s: with %j it is %j", async ([fallback, reach, decision]) => {
+    await using step = new Doorstep({ canElicit: false, fallback });
+    expect(await step.ask("one", reach)).toEqual({ ...decision, by: "fallback" });
+    await step.receivedNothing();
+  });
+
+  it("leaves the question open under hold, for somebody else", async () => {
+    await using step = new Doorstep({ canElicit: false, fallback: "hold" });
+    const decision = step.ask("one");
+    await step.receivedNothing();
+    const [request] = step.desk.pending();
+    if (request) step.desk.answer(request.id, { kind: "approved" });
+    expect(await decision).toEqual({ kind: "approved" });
+    await step.receivedNothing();
+  });
+
+  it("is asked all the same under ask", async () => {
+    await using step = new Doorstep({ canElicit: false, fallback: "ask" });
+    const decision = step.ask("one");
+    expect(await step.received()).toMatchObject({ method: "elicitation/create" });
+    step.answer(0, { result: { decision: "approved" } });
+    expect(await decision).toEqual({ kind: "approved", by: "elicitation" });
+  });
+});

@@ -1,0 +1,50 @@
+import { invalidParams } from "../../jsonrpc/errors.js";
+import { type Fields, isFields } from "../../lib/fields.js";
+import { VERSION } from "../../lib/version.js";
+import { type HandshakeRevision, negotiate } from "../revisions.js";
+import { userAgent } from "../wording/userAgent.js";
+
+/** What a client told about itself in the handshake. */
+export interface ClientProfile {
+  readonly revision: HandshakeRevision;
+  readonly name: string;
+  readonly version: string;
+  readonly elicitation: boolean;
+}
+
+/** Throws `invalidParams` naming what is missing. */
+export function readClientProfile(params: unknown): ClientProfile {
+  const { protocolVersion, clientInfo, capabilities } = asRecord(params, "params");
+  if (typeof protocolVersion !== "string") throw invalidParams("initialize: `protocolVersion` must be a string");
+  const { name, version } = asRecord(clientInfo, "clientInfo");
+  if (typeof name !== "string" || typeof version !== "string")
+    throw invalidParams("initialize: `clientInfo` must have a name and a version");
+  return {
+    revision: negotiate(protocolVersion),
+    name,
+    version,
+    elicitation: isFields(capabilities) && isFields(capabilities["elicitation"]),
+  };
+}
+
+interface ServerProfile {
+  readonly engine: string;
+  readonly env: NodeJS.ProcessEnv;
+  /** What the client's model should know. */
+  readonly instructions?: string | undefined;
+}
+
+export function initializeResult(client: ClientProfile, server: ServerProfile): unknown {
+  return {
+    capabilities: { logging: {}, tools: { listChanged: true } },
+    protocolVersion: client.revision,
+    serverInfo: { name: "codex-mcp-server", title: "Codex", version: VERSION, user_agent: userAgent(server.env, client) },
+    ...(server.instructions === undefined ? {} : { instructions: server.instructions }),
+    _meta: { "codex-mcpd/engine": server.engine },
+  };
+}
+
+function asRecord(value: unknown, name: string): Fields {
+  if (isFields(value)) return value;
+  throw invalidParams(`initialize: \`${name}\` must be an object`);
+}

@@ -1,0 +1,125 @@
+import { expect, it } from "vitest";
+import type { Principal } from "../../agent/caller.js";
+import { memoryWires } from "../../jsonrpc/memoryWire.js";
+import { deferred } from "../../lib/deferred.js";
+import { Session } from "./session.js";
+import { type Connection, type OpenSession, SessionRegistry, TooManySessions } from "./sessionRegistry.js";
+
+const ADA = { principal: "ada" as Principal, scopes: ["call", "read"] as const };
+const MINUTE = 60_000;
+
+class Line implements Connection {
+  readonly transport = "http";
+  streamCount = 0;
+  closed = false;
+
+  async close(): Promise<void> {
+    this.closed = true;
+  }
+}
+
+/** A registry with a clock in our hands, whose sessions answer `work` when they are told to. */
+function registry(limits: { idleMs?: number; sessions?: number } = {}) {
+  const clock = { now: 0 };
+  const ended: [string, string][] = [];
+  const work = deferred<unknown>();
+  const sessions = new SessionRegistry<Line>({
+    limits: { idleMs: 30 * MINUTE, sessions: 3, ...limits },
+    now: () => clock.now,
+    ended: ({ caller }, reason) => ended.push([caller.sessionId, reason]),
+    openSession: (caller) =>
+      new Session(memoryWires()[0], {
+        caller,
+        dispatch: {
+          answer: (_, { signal }) => {
+            signal.addEventListener("abort", () => work.resolve("interrupted"));
+            return work.promise;
+          },
+          notified: () => {},
+        },
+        engine: "scripted",
+        env: {},
+        tools: [],
+        actions: async () => new Map(),
+        welcomed: () => {},
+        report: () => {},
+      }),
+  });
+  const open = (id?: string) => sessions.open(ADA, { connection: new Line(), ...(id === undefined ? {} : { id }) });
+  return { sessions, clock, ended, work, open };
+}
+
+function beginWork({ session }: OpenSession<Line>): void {
+  session.peer.receive({ kind: "request", id: 1, method: "work", params: {} });
+}
+
+it("a session is found by its id, which is random unless it was chosen", () => {
+  const { sessions, open } = registry();
+  const [one, two, chosen] = [open(), open(), open("chosen")];
+  expect(one.caller.sessionId).toMatch(/^[0-9a-f-]{36}$/);
+  expect(one.caller.sessionId).not.toEqual(two.caller.sessionId);
+  expect([sessions.find(one.caller.sessionId), sessions.find("chosen"), sessions.find("unknown")]).toEqual([one, chosen, undefined]);
+});
+
+it("an ended session is remembered as ended, its calls are interrupted and its connection closed", async () => {
+  const { sessions, ended, open, work } = registry();
+  const session = open("s1");
+  beginWork(session);
+  sessions.end(session, "its client ended it");
+  sessions.end(session, "again");
+  expect(sessions.find("s1")).toEqual("ended");
+  await sessions.close("over");
+  expect({ ended, work: await work.promise, closed: session.connection.closed }).toEqual({
+    ended: [["s1", "its client ended it"]],
+    work: "interrupted",
+    closed: true,
+  });
+});
+
+it("one that nobody uses ends after its time; one with a stream or a running call does not", async () => {
+  const { sessions, clock, ended, open } = registry();
+  open("idle");
+  const streaming = open("streaming");
+  streaming.connection.streamCount = 1;
+  beginWork(open("working"));
+  clock.now = 30 * MINUTE - 1;
+  sessions.sweep();
+  expect(sessions.size).toEqual(3);
+  clock.now = 30 * MINUTE;
+  sessions.sweep();
+  expect([sessions.find("idle"), sessions.size]).toEqual(["ended", 2]);
+  await sessions.close("over");
+  expect(ended[0]).toEqual(["idle", "nobody used it for long"]);
+});
+
+it("a clock that jumps back ends nothing", () => {
+  const { sessions, clock, open } = registry();
+  open();
+  clock.now = -1_000 * MINUTE;
+  sessions.sweep();
+  expect(sessions.size).toEqual(1);
+});
+
+it("past the limit a new one is refused, unless one that was barely used can make way", () => {
+  const { sessions, open } = registry({ sessions: 2 });
+  const [first, second] = [open("first"), open("second")];
+  for (const used of [first, second]) used.requests = 2;
+  expect(() => open("third")).toThrow(TooManySessions);
+  first.requests = 1;
+  open("third");
+  expect([sessions.find("first"), sessions.size]).toEqual(["ended", 2]);
+});
+
+it("closing ends every session", async () => {
+  const { sessions, ended, open } = registry();
+  open("a");
+  open("b");
+  await sessions.close("the server is shutting down");
+  expect({ size: sessions.size, ended }).toEqual({
+    size: 0,
+    ended: [
+      ["a", "the server is shutting down"],
+      ["b", "the server is shutting down"],
+    ],
+  });
+});

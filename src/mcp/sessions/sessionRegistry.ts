@@ -1,0 +1,135 @@
+import { randomUUID } from "node:crypto";
+import type { Caller, SessionCaller, SessionId } from "../../agent/caller.js";
+import { endsWithin } from "../../lib/endsWithin.js";
+import { AppError } from "../../lib/errors.js";
+import type { Session } from "./session.js";
+
+/** How a session is connected, as far as its life depends on it. */
+export interface Connection {
+  readonly transport: "http" | "websocket" | "sse";
+  /** Streams or sockets that are open now. */
+  readonly streamCount: number;
+  close(): Promise<void>;
+}
+
+export interface OpenSession<C extends Connection> {
+  readonly caller: SessionCaller;
+  readonly session: Session;
+  readonly connection: C;
+  readonly openedAt: number;
+  lastUsedAt: number;
+  requests: number;
+}
+
+export interface SessionLimits {
+  readonly idleMs: number;
+  readonly sessions: number;
+}
+
+export interface RegistryOptions<C extends Connection> {
+  readonly limits: SessionLimits;
+  readonly openSession: (caller: SessionCaller, connection: C) => Session;
+  /** Called once for every session that is over. */
+  readonly ended: (open: OpenSession<C>, reason: string) => void;
+  readonly now?: () => number;
+}
+
+export class TooManySessions extends AppError {
+  readonly code = "too_many_sessions";
+}
+
+/** How long calls of an ended session have to be answered. */
+const WIND_UP_MS = 2_500;
+/** Ids of ended sessions that are remembered, so that their clients learn that they are over. */
+const REMEMBERED_ENDED = 10_000;
+
+/** The sessions of a listening server: found by id, ended when told or when nobody has used them for long. */
+export class SessionRegistry<C extends Connection> {
+  readonly #open = new Map<string, OpenSession<C>>();
+  readonly #ended = new Set<string>();
+  readonly #closing = new Set<Promise<void>>();
+  readonly #now: () => number;
+
+  constructor(private readonly options: RegistryOptions<C>) {
+    this.#now = options.now ?? Date.now;
+  }
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  open(who: Omit<Caller, "sessionId">, { id, connection }: { readonly id?: string; readonly connection: C }): OpenSession<C> {
+    if (this.#open.size >= this.options.limits.sessions && !this.#makeRoom())
+      throw new TooManySessions(
+        `This server has ${this.#open.size} sessions open, which is its limit. End one with DELETE, or try again later.`,
+      );
+    // Made here and nowhere else; one the client chose was checked by the transport.
+    const sessionId = (id ?? randomUUID()) as SessionId;
+    const caller: SessionCaller = { ...who, sessionId };
+    const now = this.#now();
+    const session = this.options.openSession(caller, connection);
+    const open: OpenSession<C> = { caller, session, connection, openedAt: now, lastUsedAt: now, requests: 0 };
+    this.#open.set(sessionId, open);
+    return open;
+  }
+
+  find(id: string): OpenSession<C> | "ended" | undefined {
+    return this.#open.get(id) ?? (this.#ended.has(id) ? "ended" : undefined);
+  }
+
+  all(): Iterable<OpenSession<C>> {
+    return this.#open.values();
+  }
+
+  /** The session is gone for its client at once; its running calls are interrupted and answered, then its streams end. */
+  end(open: OpenSession<C>, reason: string): void {
+    const { sessionId } = open.caller;
+    if (this.#open.get(sessionId) !== open) return;
+    this.#open.delete(sessionId);
+    this.#remember(sessionId);
+    const closing: Promise<void> = windUp(open, new Error(reason)).finally(() => {
+      this.#closing.delete(closing);
+      this.options.ended(open, reason);
+    });
+    this.#closing.add(closing);
+  }
+
+  /** Ends sessions that nobody has used for long. */
+  sweep(): void {
+    for (const open of this.#open.values())
+      if (this.#isIdle(open) && this.#now() - open.lastUsedAt >= this.options.limits.idleMs) this.end(open, "nobody used it for long");
+  }
+
+  async close(reason: string): Promise<void> {
+    for (const open of this.#open.values()) this.end(open, reason);
+    await Promise.allSettled(this.#closing);
+  }
+
+  /** Sessions that came into being by a single call and were never used again make way for new ones. */
+  #makeRoom(): boolean {
+    for (const open of this.#open.values()) {
+      if (!this.#isIdle(open) || open.requests > 1 || open.session.profile !== undefined) continue;
+      this.end(open, "it made way for a new one");
+      return true;
+    }
+    return false;
+  }
+
+  #isIdle({ session, connection }: OpenSession<C>): boolean {
+    return connection.streamCount === 0 && session.peer.servingCount === 0;
+  }
+
+  #remember(id: string): void {
+    this.#ended.add(id);
+    if (this.#ended.size <= REMEMBERED_ENDED) return;
+    const [oldest] = this.#ended;
+    if (oldest !== undefined) this.#ended.delete(oldest);
+  }
+}
+
+async function windUp({ session, connection }: OpenSession<Connection>, reason: Error): Promise<void> {
+  session.interrupt(reason);
+  if (session.peer.servingCount > 0) await endsWithin(WIND_UP_MS, session.peer.idle());
+  session.close(reason);
+  await connection.close();
+}

@@ -1,0 +1,67 @@
+import type { RequestId } from "../../jsonrpc/message.js";
+import { eventMsgs } from "../../threads/eventMsg.js";
+import type { ThreadEvent } from "../../threads/events.js";
+import type { Turn } from "../../threads/turn.js";
+
+/** Writes a turn's events as the text of `codex/event` notifications, for one call. */
+export class CodexEventWriter {
+  readonly #requestId: RequestId;
+  readonly #where: Pick<Turn, "threadId" | "id">;
+  readonly #beforeId: string;
+  readonly #ofTurn: string;
+  /** What precedes the item's id and the text in each of a delta's two notifications. */
+  readonly #deltaStart: string;
+  readonly #legacyDeltaStart: string;
+  /** The item whose deltas come now, and what precedes their text. */
+  #item: { readonly id: string; readonly start: string } | undefined;
+
+  constructor(requestId: RequestId, turn: Pick<Turn, "threadId" | "id">) {
+    this.#requestId = requestId;
+    this.#where = turn;
+    const meta = JSON.stringify({ requestId, threadId: turn.threadId });
+    this.#beforeId = `{"jsonrpc":"2.0","method":"codex/event","params":{"_meta":${meta},"id":`;
+    this.#ofTurn = `${this.#beforeId}${JSON.stringify(turn.id)},"msg":`;
+    const ids = `"thread_id":${JSON.stringify(turn.threadId)},"turn_id":${JSON.stringify(turn.id)}`;
+    this.#deltaStart = `${this.#ofTurn}{"type":"agent_message_content_delta",${ids},"item_id":`;
+    this.#legacyDeltaStart = `${this.#ofTurn}{"type":"agent_message_delta","delta":`;
+  }
+
+  /** The notifications an event shows as, in order. */
+  write(event: ThreadEvent): string[] {
+    // Deltas come by the thousand: their text is put together around one escaped piece.
+    if (event.type === "messageDelta") {
+      const delta = JSON.stringify(event.delta);
+      return [`${this.#startOfDeltas(event.itemId)}${delta}}}}`, `${this.#legacyDeltaStart}${delta}}}}`];
+    }
+    if (event.type === "threadConfigured") return [this.#configured(event)];
+    const start = this.#startOf(event);
+    return eventMsgs(event, { threadId: this.#where.threadId, turnId: this.#where.id }).map((msg) => `${start}${JSON.stringify(msg)}}}`);
+  }
+
+  #startOfDeltas(itemId: string): string {
+    if (this.#item?.id !== itemId) this.#item = { id: itemId, start: `${this.#deltaStart}${JSON.stringify(itemId)},"delta":` };
+    return this.#item.start;
+  }
+
+  /** Says beside Codex's own fields what really confines the commands. */
+  #configured(event: Extract<ThreadEvent, { type: "threadConfigured" }>): string {
+    const { threadId, id: turnId } = this.#where;
+    const [msg] = eventMsgs(event, { threadId, turnId });
+    const meta = { requestId: this.#requestId, threadId, "codex-mcpd/sandbox": event.sandboxBackend ?? "none" };
+    return JSON.stringify({ jsonrpc: "2.0", method: "codex/event", params: { _meta: meta, id: "", msg } });
+  }
+
+  /** What belongs to the opening of a thread is not part of a turn. */
+  #startOf(event: ThreadEvent): string {
+    switch (event.type) {
+      case "deprecation":
+      case "mcpStartupUpdated":
+      case "mcpStartupCompleted":
+        return `${this.#beforeId}"","msg":`;
+      case "contextItem":
+        return `${this.#beforeId}"auto-compact-0","msg":`;
+      default:
+        return this.#ofTurn;
+    }
+  }
+}

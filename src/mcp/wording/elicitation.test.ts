@@ -1,0 +1,236 @@
+import { describe, expect, it } from "vitest";
+import type { ApprovalId, ApprovalRequest, ApprovalSubject } from "../../approvals/model.js";
+import { threadIdOf, turnIdOf } from "../../lib/ids.js";
+import { elicitationParams, readDecision } from "./elicitation.js";
+
+const THREAD = threadIdOf("01a1dd1c-a8b9-7be3-b223-e9cb43fc24f0");
+
+function request(subject: ApprovalSubject): ApprovalRequest {
+  return { id: "question" as ApprovalId, threadId: THREAD, turnId: turnIdOf("2"), subject, deadline: 5_000 };
+}
+
+const COMMAND: ApprovalSubject = {
+  kind: "command",
+  callId: "call_1",
+  command: ["bash", "-lc", "touch made.txt"],
+  commandText: "bash -lc 'touch made.txt'",
+  cwd: "/project",
+  parsed: [{ type: "unknown", cmd: "touch made.txt" }],
+  staysInSandbox: true,
+  needsPerson: false,
+};
+
+function form(description: string): unknown {
+  return {
+    type: "object",
+    properties: {
+      decision: {
+        type: "string",
+        title: "Decision",
+        description,
+        enum: ["approved", "approved_for_session", "denied", "abort"],
+      },
+      reason: { type: "string", title: "Reason", description: "If denied: what the agent should know." },
+    },
+    required: ["decision"],
+  };
+}
+
+describe("the question", () => {
+  it("about a command has Codex's parameters, a form, and a copy under _meta", () => {
+    const shared = {
+      threadId: THREAD,
+      codex_mcp_tool_call_id: "2",
+      codex_event_id: "2",
+      codex_call_id: "call_1",
+      codex_command: ["bash", "-lc", "touch made.txt"],
+      codex_cwd: "/project",
+      codex_parsed_cmd: [{ type: "unknown", cmd: "touch made.txt" }],
+    };
+    expect(elicitationParams(request(COMMAND), 2)).toEqual({
+      message: "Allow Codex to run `bash -lc 'touch made.txt'` in `/project`?",
+      requestedSchema: form("It runs inside the sandbox."),
+      codex_elicitation: "exec-approval",
+      ...shared,
+      _meta: { "codex-mcpd/approval": { ...shared, kind: "command", reason: null, staysInSandbox: true, deadline: 5_000 } },
+    });
+  });
+
+  it("about a patch names the files", () => {
+    const changes = { "/project/new.txt": { type: "add", content: "hello\nworld\n" } } as const;
+    const subject: ApprovalSubject = { kind: "patch", callId: "call_2", changes, staysInSandbox: false, needsPerson: false, reason: "why" };
+    const shared = {
+      threadId: THREAD,
+      codex_mcp_tool_call_id: "a",
+      codex_event_id: "2",
+      codex_call_id: "call_2",
+      codex_changes: changes,
+    };
+    expect(elicitationParams(request(subject), "a")).toEqual({
+      message: "Allow Codex to apply proposed code changes?\n- add /project/new.txt",
+      requestedSchema: form("Reason: why. It is not confined by the sandbox. Files: add /project/new.txt."),
+      codex_elicitation: "patch-approval",
+      ...shared,
+      _meta: { "codex-mcpd/approval": { ...shared, kind: "patch", reason: "why", staysInSandbox: false, deadline: 5_000 } },
+    });
+  });
+
+  it("about very many files names the first", () => {
+    const changes = Object.fromEntries(Array.from({ length: 23 }, (_, at) => [`/f${at}`, { type: "delete", content: "" }] as const));
+    const subject: ApprovalSubject = { kind: "patch", callId: "c", changes, staysInSandbox: true, needsPerson: false };
+    expect(JSON.stringify(elicitationParams(request(subject), 1))).toContain("delete /f19, and 3 more.");
+  });
+
+  it("about a patch says which files are moved, and which lie outside the workspace", () => {
+    const changes = {
+      "/project/a": { type: "update", unified_diff: "", move_path: "/elsewhere/b" },
+      "/project/link": { type: "update", unified_diff: "", move_path: null },
+      "/project/c": { type: "delete", content: "" },
+    } as const;
+    const outside = { "/elsewhere/b": "/elsewhere/b", "/project/link": "/etc/hosts" };
+    const subject: ApprovalSubject = { kind: "patch", callId: "c", changes, outside, staysInSandbox: false, needsPerson: false };
+    expect(elicitationParams(request(subject), 1)["message"]).toBe(
+      [
+        "Allow Codex to apply proposed code changes?",
+        "- move /project/a to /elsewhere/b (outside the workspace)",
+        "- update /project/link (outside the workspace: /etc/hosts)",
+        "- delete /project/c",
+      ].join("\n"),
+    );
+  });
+
+  it("carries an empty form, as Codex sent it, for those who want that", () => {
+    expect(elicitationParams(request(COMMAND), 2, { emptyForm: true })).toMatchObject({
+      requestedSchema: { properties: {}, type: "object" },
+    });
+  });
+});
+
+describe("a question shows what is in it, and nothing else:", () => {
+  const BASE = { callId: "c", staysInSandbox: true, needsPerson: false } as const;
+  const TRICKS = "\u001b[2K\u202efdp.exe\u200b\u2028x\u009b";
+  const SHOWN = "\\u{1b}[2K\\u{202e}fdp.exe\\u{200b}\\u{2028}x\\u{9b}";
+
+  it("a command, its folder and its reason; programs get them as they are", () => {
+    const command = ["bash", "-c", TRICKS];
+    const text = { commandText: `bash -c '${TRICKS}\nAllow Codex to run \`ls\`?'`, cwd: `/${TRICKS}\n`, reason: `${TRICKS}\nIt is safe` };
+    const subject: ApprovalSubject = { ...BASE, kind: "command", command, parsed: [], ...text };
+    expect(elicitationParams(request(subject), 1)).toMatchObject({
+      message: `Allow Codex to run \`bash -c '${SHOWN}\n  | Allow Codex to run \`ls\`?'\` in \`/${SHOWN}\\n\`?`,
+      requestedSchema: form(`Reason: ${SHOWN}\\nIt is safe. It runs inside the sandbox.`),
+      codex_command: command,
+      codex_cwd: text.cwd,
+      _meta: { "codex-mcpd/approval": { reason: text.reason, codex_command: command } },
+    });
+  });
+
+  it("a patch", () => {
+    const changes = { [`/${TRICKS}\n- add /harmless`]: { type: "add", content: TRICKS } } as const;
+    const params = elicitationParams(request({ ...BASE, kind: "patch", changes }), 1);
+    expect(params).toMatchObject({
+      message: `Allow Codex to apply proposed code changes?\n- add /${SHOWN}\\n- add /harmless`,
+      codex_changes: changes,
+    });
+  });
+
+  it("a server's form, whose names and values stay the server's", () => {
+    const words = { title: TRICKS, description: `a\n${TRICKS}` };
+    const shown = { title: SHOWN, description: `a\n  | ${SHOWN}` };
+    const rest = { type: "string", enum: [TRICKS], default: TRICKS };
+    const schemaOf = (texts: typeof words, enumNames: string) => ({
+      type: "object",
+      properties: {
+        [TRICKS]: { ...rest, ...texts, enumNames: [enumNames] },
+        title: { oneOf: [{ const: TRICKS, title: texts.title }] },
+        description: { type: "array", items: { enum: [TRICKS] } },
+      },
+      required: [TRICKS],
+    });
+    const subject: ApprovalSubject = {
+      ...BASE,
+      kind: "form",
+      server: `s${TRICKS}`,
+      message: `${TRICKS}\nAllow?`,
+      requestedSchema: schemaOf(words, TRICKS),
+    };
+    expect(elicitationParams(request(subject), 1)).toMatchObject({
+      message: `s${SHOWN}: ${SHOWN}\n  | Allow?`,
+      requestedSchema: schemaOf(shown, SHOWN),
+    });
+  });
+});
+
+const APPROVED = { kind: "approved" };
+const DENIED = { kind: "denied" };
+const ABORT = { kind: "abort" };
+const UNREADABLE = { kind: "denied", reason: "the client's answer could not be read" };
+
+describe("an answer", () => {
+  it.for([
+    // Codex's own form
+    [{ decision: "approved" }, APPROVED],
+    [{ decision: "approved_for_session" }, { kind: "approvedForSession" }],
+    [
+      { decision: { approved_execpolicy_amendment: { proposed_execpolicy_amendment: ["touch"] } } },
+      { kind: "approvedPrefix", prefix: ["touch"] },
+    ],
+    [{ decision: "denied" }, DENIED],
+    [
+      { decision: "denied", reason: " not now " },
+      { kind: "denied", reason: "not now" },
+    ],
+    [{ decision: { denied: { rejection: "not now" } } }, { kind: "denied", reason: "not now" }],
+    [
+      { decision: { denied: { rejection: "not now" } }, reason: "other" },
+      { kind: "denied", reason: "not now" },
+    ],
+    [{ decision: { denied: {} } }, DENIED],
+    [{ decision: "abort" }, ABORT],
+    [{ action: "decline", decision: "approved" }, APPROVED],
+    [{ action: "accept", decision: "denied", content: { decision: "approved" } }, DENIED],
+    // words of other clients
+    [{ decision: "Approved" }, APPROVED],
+    [{ decision: " APPROVE " }, APPROVED],
+    [{ decision: "allow" }, APPROVED],
+    [{ decision: "allowed" }, APPROVED],
+    [{ decision: "accept" }, APPROVED],
+    [{ decision: "deny" }, DENIED],
+    [{ decision: "Reject" }, DENIED],
+    // MCP's own form
+    [{ action: "accept" }, APPROVED],
+    [{ action: "accept", content: {} }, APPROVED],
+    [{ action: "accept", content: { decision: "approved" } }, APPROVED],
+    [{ action: "accept", content: { decision: "approved_for_session" } }, { kind: "approvedForSession" }],
+    [
+      { action: "accept", content: { decision: "denied", reason: "later" } },
+      { kind: "denied", reason: "later" },
+    ],
+    [{ action: "accept", content: { decision: "abort" } }, ABORT],
+    [{ content: { decision: "approved" } }, APPROVED],
+    [{ action: "decline" }, DENIED],
+    [
+      { action: "decline", content: { decision: "approved", reason: "no" } },
+      { kind: "denied", reason: "no" },
+    ],
+    [{ action: "cancel" }, ABORT],
+    [{ action: "cancel", content: { decision: "approved" } }, ABORT],
+    // what nobody can read
+    [{}, UNREADABLE],
+    [null, UNREADABLE],
+    [undefined, UNREADABLE],
+    ["approved", UNREADABLE],
+    [["approved"], UNREADABLE],
+    [{ decision: "timed_out" }, UNREADABLE],
+    [{ decision: "constructor" }, UNREADABLE],
+    [{ decision: "__proto__" }, UNREADABLE],
+    [{ decision: null, action: "accept" }, UNREADABLE],
+    [{ decision: true }, UNREADABLE],
+    [{ decision: { approved_execpolicy_amendment: { proposed_execpolicy_amendment: [] } } }, UNREADABLE],
+    [{ decision: { approved_execpolicy_amendment: { proposed_execpolicy_amendment: [1] } } }, UNREADABLE],
+    [{ action: "accept", content: { decision: "whatever" } }, UNREADABLE],
+    [{ action: "perhaps" }, UNREADABLE],
+    [{ action: 1 }, UNREADABLE],
+  ] as const)("%j is %j", ([answer, decision]) => {
+    expect(readDecision(answer, "command")).toEqual(decision);
+  });
+});

@@ -1,0 +1,180 @@
+import type { ApprovalDecision, ApprovalRequest, ApprovalSubject } from "../../approvals/model.js";
+import type { RequestId } from "../../jsonrpc/message.js";
+import { type Fields, isFields } from "../../lib/fields.js";
+import { visible, visibleLines } from "../../lib/visibleText.js";
+
+/** An approval as `elicitation/create` parameters: Codex's own, a form that any client can show, and a copy under `_meta`, which SDK clients keep. */
+export function elicitationParams(
+  { threadId, turnId, subject, deadline }: ApprovalRequest,
+  requestId: RequestId,
+  { emptyForm = false }: { readonly emptyForm?: boolean } = {},
+): Fields {
+  const codex = {
+    codex_mcp_tool_call_id: String(requestId),
+    codex_event_id: turnId,
+    codex_call_id: subject.callId,
+  };
+  const about = subjectParams(subject);
+  return {
+    message: messageOf(subject),
+    requestedSchema: subject.kind === "form" ? visibleSchema(subject.requestedSchema) : emptyForm ? EMPTY_FORM : decisionForm(subject),
+    threadId,
+    codex_elicitation: KINDS[subject.kind],
+    ...codex,
+    ...about,
+    _meta: {
+      "codex-mcpd/approval": {
+        threadId,
+        kind: subject.kind,
+        reason: subject.reason ?? null,
+        staysInSandbox: subject.staysInSandbox,
+        deadline,
+        ...codex,
+        ...about,
+      },
+    },
+  };
+}
+
+const EMPTY_FORM = { properties: {}, type: "object" };
+
+const KINDS = { command: "exec-approval", patch: "patch-approval", form: "mcp-elicitation" } as const;
+
+function messageOf(subject: ApprovalSubject): string {
+  switch (subject.kind) {
+    case "command":
+      return `Allow Codex to run \`${visibleLines(subject.commandText)}\` in \`${visible(subject.cwd)}\`?`;
+    case "patch":
+      return ["Allow Codex to apply proposed code changes?", ...shortList(changedFiles(subject))].join("\n- ");
+    case "form":
+      return `${visible(subject.server)}: ${visibleLines(subject.message)}`;
+  }
+}
+
+const LONGEST_LIST = 20;
+
+function shortList(entries: readonly string[]): string[] {
+  const more = entries.length - LONGEST_LIST;
+  return more > 0 ? [...entries.slice(0, LONGEST_LIST), `and ${more} more`] : [...entries];
+}
+
+function changedFiles({ changes, outside = {} }: Extract<ApprovalSubject, { kind: "patch" }>): string[] {
+  return Object.entries(changes).map(([file, change]) => {
+    const target = change.type === "update" ? change.move_path : null;
+    const places = [file, ...(target === null ? [] : [target])].map((place) => {
+      const real = outside[place];
+      if (real === undefined) return visible(place);
+      return `${visible(place)} (outside the workspace${real === place ? "" : `: ${visible(real)}`})`;
+    });
+    return `${target === null ? change.type : "move"} ${places.join(" to ")}`;
+  });
+}
+
+/** What a server says of its form is for people; names and values go back to it and stay as they are. */
+function visibleSchema(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(visibleSchema);
+  if (!isFields(schema)) return schema;
+  return Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, visiblePart(key, value)]));
+}
+
+function visiblePart(key: string, value: unknown): unknown {
+  if (["const", "enum", "default", "pattern", "required"].includes(key) && !isFields(value)) return value;
+  if (["title", "description"].includes(key) && typeof value === "string") return visibleLines(value);
+  if (key === "enumNames" && Array.isArray(value)) return value.map((name: unknown) => (typeof name === "string" ? visible(name) : name));
+  return visibleSchema(value);
+}
+
+function subjectParams(subject: ApprovalSubject): Record<string, unknown> {
+  switch (subject.kind) {
+    case "command":
+      return { codex_command: subject.command, codex_cwd: subject.cwd, codex_parsed_cmd: subject.parsed };
+    case "patch":
+      return { codex_changes: subject.changes };
+    case "form":
+      return { codex_mcp_server: subject.server };
+  }
+}
+
+/** What a person fills in. The description carries what the recorded message leaves out: reason, reach, files. */
+function decisionForm(subject: Exclude<ApprovalSubject, { kind: "form" }>): unknown {
+  return {
+    type: "object",
+    properties: {
+      decision: {
+        type: "string",
+        title: "Decision",
+        description: explanation(subject),
+        enum: ["approved", "approved_for_session", "denied", "abort"],
+      },
+      reason: { type: "string", title: "Reason", description: "If denied: what the agent should know." },
+    },
+    required: ["decision"],
+  };
+}
+
+function explanation(subject: Exclude<ApprovalSubject, { kind: "form" }>): string {
+  const reason = subject.reason === undefined ? "" : `Reason: ${visible(subject.reason)}. `;
+  const reach = subject.staysInSandbox ? "It runs inside the sandbox." : "It is not confined by the sandbox.";
+  if (subject.kind === "command") return `${reason}${reach}`;
+  return `${reason}${reach} Files: ${shortList(changedFiles(subject)).join(", ")}.`;
+}
+
+const WORDS: ReadonlyMap<string, ApprovalDecision> = new Map([
+  ["approved", { kind: "approved" }],
+  ["approve", { kind: "approved" }],
+  ["allow", { kind: "approved" }],
+  ["allowed", { kind: "approved" }],
+  ["accept", { kind: "approved" }],
+  ["approved_for_session", { kind: "approvedForSession" }],
+  ["denied", { kind: "denied" }],
+  ["deny", { kind: "denied" }],
+  ["reject", { kind: "denied" }],
+  ["decline", { kind: "denied" }],
+  ["abort", { kind: "abort" }],
+  ["cancel", { kind: "abort" }],
+]);
+
+/**
+ * A client's answer → a decision. A top-level `decision` (Codex's form) wins; `content.decision` counts only with an accepting action
+ * or none; then the action alone. What cannot be read is denied, and says so.
+ */
+export function readDecision(answer: unknown, kind: ApprovalSubject["kind"]): ApprovalDecision {
+  if (kind === "form") return readForm(answer);
+  if (!isFields(answer)) return unreadable();
+  if ("decision" in answer) return withReason(decisionOf(answer["decision"]), answer);
+  const { action, content } = answer;
+  const accepted = action === undefined || action === "accept";
+  if (accepted && isFields(content) && "decision" in content) return withReason(decisionOf(content["decision"]), content);
+  if (typeof action === "string") return withReason(decisionOf(action), isFields(content) ? content : {});
+  return unreadable();
+}
+
+/** MCP's own form of answer, and nothing else: the question is not ours. */
+function readForm(answer: unknown): ApprovalDecision {
+  const { action, content } = isFields(answer) ? answer : {};
+  if (action === "accept") return { kind: "answered", content: isFields(content) ? content : {} };
+  return action === "cancel" ? { kind: "abort" } : { kind: "denied" };
+}
+
+function decisionOf(value: unknown): ApprovalDecision {
+  if (typeof value === "string") return WORDS.get(value.trim().toLowerCase()) ?? unreadable();
+  if (!isFields(value)) return unreadable();
+  const amendment = value["approved_execpolicy_amendment"];
+  const prefix = isFields(amendment) ? amendment["proposed_execpolicy_amendment"] : undefined;
+  if (Array.isArray(prefix) && prefix.every((word) => typeof word === "string") && prefix.length > 0)
+    return { kind: "approvedPrefix", prefix };
+  const denial = value["denied"];
+  if (isFields(denial))
+    return typeof denial["rejection"] === "string" ? { kind: "denied", reason: denial["rejection"] } : { kind: "denied" };
+  return unreadable();
+}
+
+function withReason(decision: ApprovalDecision, fields: Readonly<Record<string, unknown>>): ApprovalDecision {
+  const reason = fields["reason"];
+  if (decision.kind !== "denied" || decision.reason !== undefined || typeof reason !== "string" || reason.trim() === "") return decision;
+  return { kind: "denied", reason: reason.trim() };
+}
+
+function unreadable(): ApprovalDecision {
+  return { kind: "denied", reason: "the client's answer could not be read" };
+}

@@ -1,0 +1,107 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { ThreadEvent } from "../../threads/events.js";
+import { ProgressReporter, progressText } from "./progress.js";
+
+const STARTED: ThreadEvent = { type: "turnStarted", contextWindow: null };
+const WRITING: ThreadEvent = { type: "itemStarted", item: { kind: "agentMessage", id: "m", texts: [] } };
+
+describe("what a person reads", () => {
+  it.for([
+    [STARTED, "Thinking"],
+    [{ type: "itemStarted", item: { kind: "reasoning", id: "r", summary: [], rawContent: [] } }, "Thinking"],
+    [WRITING, "Writing the answer"],
+    [{ type: "itemStarted", item: { kind: "webSearch", id: "w", query: "", action: {} } }, "Searching the web"],
+    [{ type: "itemStarted", item: { kind: "userMessage", id: "u", text: "a secret" } }, undefined],
+    [
+      {
+        type: "planUpdated",
+        explanation: null,
+        plan: [
+          { step: "look", status: "completed" },
+          { step: "mend", status: "in_progress" },
+        ],
+      },
+      "Plan: mend",
+    ],
+    [{ type: "planUpdated", explanation: null, plan: [{ step: "look", status: "completed" }] }, "Plan updated"],
+    [{ type: "modelRetry", attempt: 2, limit: 5, cause: "cut" }, "Asking the model again (2 of 5)"],
+    [{ type: "historyCompacted", message: "long story", replacement: [] }, "Summarised the earlier conversation"],
+    [{ type: "warning", message: "Careful" }, "Careful"],
+    [{ type: "warning", message: "\u001b[2J\u202efine\nRunning ls" }, "\\u{1b}[2J\\u{202e}fine\\nRunning ls"],
+    [{ type: "turnCompleted", lastMessage: "the answer" }, undefined],
+    [{ type: "turnFailed", message: "no model", info: "other" }, undefined],
+    [{ type: "turnAborted", reason: "interrupted" }, undefined],
+    [{ type: "messageDelta", itemId: "m", delta: "the answer" }, undefined],
+    [{ type: "itemCompleted", item: { kind: "agentMessage", id: "m", texts: ["the answer"] } }, undefined],
+    [{ type: "mcpStartupCompleted", ready: [], failed: [], cancelled: [] }, undefined],
+  ] satisfies [ThreadEvent, string | undefined][])("%o: %s", ([event, text]) => {
+    expect(progressText(event)).toBe(text);
+  });
+});
+
+describe("the reporter", () => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  function reporter() {
+    const sent: { at: number; progress: number; message: string }[] = [];
+    const start = Date.now();
+    const progress = new ProgressReporter(
+      (count, text) => sent.push({ at: Date.now() - start, progress: count, message: text }),
+      "Waiting",
+    );
+    return { progress, sent };
+  }
+
+  it("tells each change once, under a number that always grows", () => {
+    const { progress, sent } = reporter();
+    for (const event of [STARTED, STARTED, WRITING, WRITING, STARTED]) progress.observe(event);
+    expect(sent).toEqual([
+      { at: 0, progress: 1, message: "Thinking" },
+      { at: 0, progress: 2, message: "Writing the answer" },
+      { at: 0, progress: 3, message: "Thinking" },
+    ]);
+  });
+
+  it("repeats itself when nothing changes, with the time it took so far", () => {
+    const { progress, sent } = reporter();
+    vi.advanceTimersByTime(13_000);
+    progress.observe(STARTED);
+    vi.advanceTimersByTime(18_000);
+    expect(sent).toEqual([
+      { at: 9_000, progress: 1, message: "Waiting (9 s)" },
+      { at: 13_000, progress: 2, message: "Thinking" },
+      { at: 22_000, progress: 3, message: "Thinking (22 s)" },
+      { at: 31_000, progress: 4, message: "Thinking (31 s)" },
+    ]);
+  });
+
+  it("is never silent for ten seconds, whenever something changed in between", () => {
+    const { progress, sent } = reporter();
+    for (const [after, event] of [
+      [4_000, STARTED],
+      [8_999, WRITING],
+      [12_345, STARTED],
+      [60_000, WRITING],
+    ] as const) {
+      vi.advanceTimersByTime(after);
+      progress.observe(event);
+    }
+    const times = [0, ...sent.map(({ at }) => at)];
+    const silences = times.slice(1).map((at, index) => at - (times[index] ?? 0));
+    expect(Math.max(...silences)).toBeLessThan(10_000);
+    expect(sent.map(({ progress: count }) => count)).toEqual(sent.map((_, index) => index + 1));
+  });
+
+  it("says nothing more once it is stopped", () => {
+    const { progress, sent } = reporter();
+    progress.observe(STARTED);
+    progress.stop();
+    vi.advanceTimersByTime(60_000);
+    expect([sent.length, vi.getTimerCount()]).toEqual([1, 0]);
+  });
+});

@@ -1,0 +1,106 @@
+import type { ApprovalSubject } from "../../approvals/model.js";
+import { visible } from "../../lib/visibleText.js";
+import type { ThreadEvent } from "../../threads/events.js";
+
+/**
+ * What a person should read while a turn runs; undefined for events that change nothing for them. How it ended is the answer's
+ * to say: progress that arrives together with the answer comes too late for the official clients, which report it as an error.
+ */
+export function progressText(event: ThreadEvent): string | undefined {
+  const text = textOf(event);
+  return text === undefined ? undefined : visible(text);
+}
+
+function textOf(event: ThreadEvent): string | undefined {
+  switch (event.type) {
+    case "turnStarted":
+      return "Thinking";
+    case "itemStarted":
+      return { userMessage: undefined, reasoning: "Thinking", agentMessage: "Writing the answer", webSearch: "Searching the web" }[
+        event.item.kind
+      ];
+    case "planUpdated": {
+      const current = event.plan.find(({ status }) => status === "in_progress");
+      return current ? `Plan: ${current.step}` : "Plan updated";
+    }
+    case "commandStarted":
+      return `Running ${commandGist(event.command)}`;
+    case "patchStarted": {
+      const files = Object.keys(event.changes).length;
+      return files === 1 ? "Changing a file" : `Changing ${files} files`;
+    }
+    case "approvalRequested":
+      return waitingFor(event.request.subject);
+    case "approvalDecided":
+      return "Going on";
+    case "mcpToolStarted":
+      return `Calling ${event.invocation.tool} of ${event.invocation.server}`;
+    case "modelRetry":
+      return `Asking the model again (${event.attempt} of ${event.limit})`;
+    case "historyCompacted":
+      return "Summarised the earlier conversation";
+    case "reviewStarted":
+      return `Reviewing ${event.hint}`;
+    case "warning":
+    case "backgroundNote":
+      return event.message;
+    default:
+      return undefined;
+  }
+}
+
+function waitingFor(subject: ApprovalSubject): string {
+  switch (subject.kind) {
+    case "command":
+      return `Waiting for approval to run ${commandGist(subject.command)}`;
+    case "patch":
+      return "Waiting for approval to change files";
+    case "form":
+      return `Waiting for an answer to ${subject.server}`;
+  }
+}
+
+const GIST_LENGTH = 80;
+
+/** The command as a person would type it, in one short line. */
+function commandGist(command: readonly string[]): string {
+  const script = command.length === 3 && /^-l?c$/.test(command[1] ?? "") ? (command[2] ?? "") : command.join(" ");
+  const [line = ""] = script.trim().split("\n");
+  return line.length > GIST_LENGTH ? `${line.slice(0, GIST_LENGTH - 1)}…` : line;
+}
+
+/** A client hears something at least every ten seconds, so that it never takes a long turn for a dead one; timers are late at times. */
+const HEARTBEAT_MS = 9_000;
+
+/** Sends numbered progress for one call: each change once, and the last text again when nothing changes. */
+export class ProgressReporter {
+  readonly #heartbeat: NodeJS.Timeout;
+  readonly #since = Date.now();
+  #count = 0;
+  #text: string;
+
+  constructor(
+    private readonly send: (progress: number, message: string) => void,
+    firstText: string,
+  ) {
+    this.#text = firstText;
+    this.#heartbeat = setInterval(() => this.#beat(), HEARTBEAT_MS);
+    this.#heartbeat.unref();
+  }
+
+  observe(event: ThreadEvent): void {
+    const text = progressText(event);
+    if (text === undefined || text === this.#text) return;
+    this.#text = text;
+    this.send(++this.#count, text);
+    this.#heartbeat.refresh();
+  }
+
+  stop(): void {
+    clearInterval(this.#heartbeat);
+  }
+
+  #beat(): void {
+    this.send(++this.#count, `${this.#text} (${Math.round((Date.now() - this.#since) / 1000)} s)`);
+  }
+}

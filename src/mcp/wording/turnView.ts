@@ -1,0 +1,58 @@
+import type { ThreadEvent } from "../../threads/events.js";
+import type { Turn } from "../../threads/turn.js";
+import type { Call } from "../call.js";
+import { CodexEventWriter } from "./codexEvent.js";
+import { aboutEvent } from "./deliveryHints.js";
+import { logMessage, reaches } from "./logMessage.js";
+import { ProgressReporter } from "./progress.js";
+
+/** What has to be known of a call to show it something. */
+export type Shown = Pick<Call, "requestId" | "signal" | "progressToken" | "logLevel"> & {
+  readonly peer: Pick<Call["peer"], "notify" | "notifyText">;
+};
+
+/** What one client gets to see of a turn: every event, and progress and log messages if it asked for them. */
+export class TurnView {
+  readonly #call: Shown;
+  readonly #meta: Readonly<Record<string, unknown>>;
+  readonly #events: CodexEventWriter | undefined;
+  readonly #progress: ProgressReporter | undefined;
+
+  constructor(turn: Turn, call: Shown, { events = true }: { readonly events?: boolean } = {}) {
+    this.#call = call;
+    this.#meta = { requestId: call.requestId, threadId: turn.threadId };
+    if (events) this.#events = new CodexEventWriter(call.requestId, turn);
+    const { progressToken } = call;
+    if (progressToken !== undefined)
+      this.#progress = new ProgressReporter(
+        (progress, message) => this.#notify("notifications/progress", { progressToken, progress, message }),
+        "Waiting to start",
+      );
+  }
+
+  show(event: ThreadEvent): void {
+    if (this.#events) {
+      const about = aboutEvent(event, this.#call.requestId);
+      for (const text of this.#events.write(event)) this.#call.peer.notifyText(text, about);
+    }
+    this.#progress?.observe(event);
+    this.#log(event);
+  }
+
+  close(): void {
+    this.#progress?.stop();
+  }
+
+  #log(event: ThreadEvent): void {
+    const threshold = this.#call.logLevel();
+    const line = threshold === undefined ? undefined : logMessage(event);
+    if (line && threshold && reaches(line.level, threshold))
+      this.#notify("notifications/message", { level: line.level, logger: "codex", data: line.data });
+  }
+
+  /** A cancelled call gets the turn's last events, as Codex sends them, but nothing of MCP's own any more. */
+  #notify(method: string, params: Readonly<Record<string, unknown>>): void {
+    if (this.#call.signal.aborted) return;
+    this.#call.peer.notify(method, { ...params, _meta: this.#meta }, { relatedTo: this.#call.requestId });
+  }
+}

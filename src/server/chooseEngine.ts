@@ -1,0 +1,103 @@
+import path from "node:path";
+import type { SettingsResolver } from "../config/resolve.js";
+import { lazyCatalog, lazyOffers } from "../engines/lazyOffers.js";
+import { createNativeEngine, type NativeEngineOptions } from "../engines/native/engine.js";
+import type { TurnMark } from "../exec/nesting/turnMark.js";
+import type { WritablePlaces } from "../exec/outside/writablePlaces.js";
+import { isThere, resolvedAsFarAsPossible } from "../exec/sandbox/realPath.js";
+import { lazily } from "../lib/lazily.js";
+import { VERSION } from "../lib/version.js";
+import { NotOffered } from "../mcp/tools/own/errors.js";
+import { userAgent } from "../mcp/wording/userAgent.js";
+import type { Engine, EngineName } from "../threads/engine.js";
+
+export interface EngineOptions {
+  readonly engine: EngineName;
+  readonly codexHome: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly serverCwd: string;
+  /** Nothing in there decides what runs outside the sandbox. */
+  readonly writable: WritablePlaces;
+  readonly sandboxBin?: string;
+  /** Off: what has full access is a plain child process. */
+  readonly containFullAccess?: boolean;
+  readonly codexBin?: string;
+  readonly settings: Pick<SettingsResolver, "forNewThread" | "stated">;
+  /** Files of the server that no command may read. */
+  readonly secretFiles?: readonly string[];
+  /** The turn that this server runs in. Its own turns mark what they start with it. */
+  readonly surrounding?: TurnMark | undefined;
+  /** Callers come over a network, and more than one may. */
+  readonly listens?: boolean;
+  readonly severalCallers?: boolean;
+  readonly report: (line: string) => void;
+}
+
+/** The engine that was chosen. None does anything before its first thread. */
+export function openEngine(options: EngineOptions): Engine {
+  switch (options.engine) {
+    case "codex":
+      return loadedWithFirstThread("codex", async () => {
+        const { createCodexEngine } = await import("../engines/codex/engine.js");
+        const { settings, serverCwd: cwd } = options;
+        return createCodexEngine({
+          ...options,
+          cwd,
+          ownPrograms: ownPrograms(options),
+          defaults: () => ({ ...settings.forNewThread({}), stated: settings.stated({}) }),
+        });
+      });
+    case "native":
+      return createNativeEngine({
+        ...options,
+        ownPrograms: ownPrograms(options),
+        userAgent: userAgent(options.env),
+        offers: offerSources(options),
+      });
+    case "scripted":
+      return loadedWithFirstThread("scripted", async () => {
+        const { createScriptedEngine } = await import("../engines/native/scriptedEngine.js");
+        return createScriptedEngine({ ...options, ownPrograms: ownPrograms(options), offers: offerSources(options) });
+      });
+  }
+}
+
+/** What runs outside the sandbox because of us: our own files, which are loaded when first needed, Node, and what the user named. */
+function ownPrograms({ serverCwd, sandboxBin, codexBin }: EngineOptions): string[] {
+  const named = [sandboxBin, codexBin].filter((file) => file !== undefined).map((file) => path.resolve(serverCwd, file));
+  const entry = process.argv[1] === undefined ? [] : [ownFolder(resolvedAsFarAsPossible(process.argv[1]))];
+  return [...entry, ...[process.execPath, ...named].map(resolvedAsFarAsPossible)].filter(isThere);
+}
+
+/** An installed package as a whole; in a checkout, which somebody works on, only what is run. */
+function ownFolder(entry: string): string {
+  const folder = path.dirname(entry);
+  const packageFolder = path.dirname(folder);
+  return path.basename(path.dirname(packageFolder)) === "node_modules" ? packageFolder : folder;
+}
+
+/** The code of one engine is of no use to the others, and would make their first answer later. */
+function loadedWithFirstThread(name: EngineName, load: () => Promise<Engine>): Engine {
+  const engine = lazily(load);
+  return {
+    name,
+    openThread: async (opening) => (await engine.get()).openThread(opening),
+    offers: lazyOffers(async () => {
+      const { offers } = await engine.get();
+      if (!offers) throw new NotOffered(name);
+      return offers;
+    }),
+    close: async () => (await engine.ifLoaded())?.close?.(),
+  };
+}
+
+/** What engines that keep no threads of their own offer of ours. */
+function offerSources({ codexHome, env, settings }: EngineOptions): NonNullable<NativeEngineOptions["offers"]> {
+  return {
+    catalog: lazyCatalog(async () => {
+      const { RolloutCatalog } = await import("../stores/files/catalog.js");
+      return new RolloutCatalog({ codexHome, env, version: VERSION });
+    }),
+    settingsIn: (cwd) => settings.forNewThread(cwd === undefined ? {} : { cwd }),
+  };
+}

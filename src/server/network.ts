@@ -1,0 +1,178 @@
+import type { Caller, SessionCaller } from "../agent/caller.js";
+import type { OwnAddress } from "../agent/ownEntries.js";
+import { type Place, TurnGate } from "../agent/turnLimiter.js";
+import { severalMayCall } from "../cli/listenOptions.js";
+import type { HttpSettings } from "../config/httpSettings.js";
+import type { SettingsResolver } from "../config/resolve.js";
+import { endsWithin } from "../lib/endsWithin.js";
+import { describe } from "../lib/errors.js";
+import { type Lazy, lazily } from "../lib/lazily.js";
+import type { Objection } from "../mcp/inside.js";
+import type { HttpConnection, HttpSession, HttpSessions } from "../mcp/over/streamableHttp/httpSession.js";
+import { bothEras } from "../mcp/sessions/eras.js";
+import { Session } from "../mcp/sessions/session.js";
+import { SessionRegistry } from "../mcp/sessions/sessionRegistry.js";
+import type { StatelessDoor } from "../mcp/stateless/server.js";
+import { TOOL_SETS } from "../mcp/tools/catalog.js";
+import type { ToolDeclaration } from "../mcp/tools/tool.js";
+import type { Metrics } from "../observability/metrics.js";
+import type { HttpContext } from "./httpContext.js";
+import type { OpenAgent } from "./openAgent.js";
+import { ownNesting } from "./ownNesting.js";
+import type { Reporting } from "./reporting.js";
+import { openStateless } from "./statelessServer.js";
+
+/** What turns get to end in after they were interrupted, and what they left running to be ended in. */
+const INTERRUPT_MS = 2_500;
+const CLEAN_UP_MS = 1_000;
+
+export interface NetworkParts {
+  readonly context: HttpContext;
+  readonly codexHome: string;
+  readonly settings: SettingsResolver;
+  readonly http: HttpSettings;
+  readonly reporting: Reporting;
+  readonly metrics: Metrics;
+  /** The folders that single callers were given, all of them. */
+  readonly givenRoots: () => readonly string[];
+}
+
+/** What is behind the port: the sessions of clients, the era without sessions, and the one agent that serves them all. */
+export class Network {
+  readonly tools: readonly ToolDeclaration[];
+  readonly sessions: HttpSessions;
+  readonly stateless: StatelessDoor;
+  readonly turns: TurnGate;
+  readonly #agent: Lazy<OpenAgent>;
+  readonly #objection: Objection;
+  #address: OwnAddress | undefined;
+
+  constructor(private readonly parts: NetworkParts) {
+    const { context, http, codexHome, reporting } = parts;
+    this.tools = TOOL_SETS[context.options.tools];
+    this.turns = new TurnGate(http.turns);
+    this.#agent = lazily(() => this.#openAgent());
+    this.#objection = ownNesting({
+      env: context.env,
+      settings: parts.settings,
+      listening: true,
+      report: (line) => reporting.report(line),
+    }).objection;
+    this.stateless = openStateless({
+      codexHome,
+      engine: context.options.engine,
+      tools: this.tools,
+      objection: this.#objection,
+      actions: () => this.#actions(),
+      enterTurn: (caller, signal) => this.#enterTurn(caller, signal),
+      report: (line) => reporting.report(line),
+    });
+    this.sessions = new SessionRegistry<HttpConnection>({
+      limits: http.sessions,
+      openSession: (caller, connection) => this.#openSession(caller, connection),
+      ended: (open, reason) => this.#noteEnd(open, reason),
+    });
+  }
+
+  /** Threads leave out MCP servers that are at this address. */
+  listensOn(address: OwnAddress): void {
+    this.#address = address;
+  }
+
+  /** Ends what only waits for changes; resolves when nobody is being served. */
+  async idle(): Promise<void> {
+    this.stateless.leave();
+    await this.stateless.idle();
+    for (const { session } of this.sessions.all()) await session.peer.idle();
+  }
+
+  /** Calls are interrupted and answered, then files are flushed, then what turns left running is ended. */
+  async close(): Promise<void> {
+    const open = await this.#agent.ifLoaded();
+    await this.sessions.close("the server is shutting down");
+    if (!open) return;
+    open.interruptAll();
+    await endsWithin(INTERRUPT_MS, Promise.all([open.settle(), this.stateless.settle()]));
+    // Whatever it does, it goes with us: its namespace ends with this process.
+    await endsWithin(CLEAN_UP_MS, open.close());
+  }
+
+  async #enterTurn(caller: Caller, signal: AbortSignal): Promise<Place> {
+    // Whoever gets nothing started needs no place, and must not wait for the one of the turn that waits for it.
+    if (this.#objection(caller) !== undefined) return () => {};
+    try {
+      return await this.turns.enter(caller, signal);
+    } catch (error) {
+      this.parts.metrics.callRefused({ reason: "busy" });
+      throw error;
+    }
+  }
+
+  async #openAgent(): Promise<OpenAgent> {
+    const { context, codexHome, settings, reporting, metrics, givenRoots } = this.parts;
+    const { options, env, serverCwd, listen } = context;
+    const { openAgent } = await import("./openAgent.js");
+    const telemetry = await reporting.telemetry(metrics);
+    const report = (line: string) => reporting.report(line);
+    const agent = openAgent({
+      ...options,
+      codexHome,
+      env,
+      serverCwd,
+      settings,
+      ceilings: { ...listen, givenRoots },
+      objection: this.#objection,
+      // What callers of different principals start must never meet in a server of its own.
+      surrounding: "sealed",
+      ownAddress: () => this.#address,
+      secretFiles: secretFiles(listen),
+      listens: true,
+      severalCallers: severalMayCall(listen),
+      report,
+      telemetry,
+    });
+    metrics.sample({ threadsLoaded: () => agent.threadsLoaded });
+    return agent;
+  }
+
+  async #actions(): Promise<OpenAgent["actions"]> {
+    return (await this.#agent.get()).actions;
+  }
+
+  #openSession(caller: SessionCaller, { transport, outbox }: HttpConnection): Session {
+    const { context, reporting, metrics } = this.parts;
+    const log = reporting.log.with({ session_id: caller.sessionId });
+    metrics.sessionOpened({ transport });
+    log.info("session opened", { transport, principal: caller.principal });
+    return new Session(outbox, {
+      caller,
+      dispatch: bothEras(async () => this.stateless),
+      engine: context.options.engine,
+      env: context.env,
+      tools: this.tools,
+      objection: this.#objection,
+      actions: () => this.#actions(),
+      enterTurn: (signal) => this.#enterTurn(caller, signal),
+      welcomed: () => this.#agent.warmUp(),
+      report: (line) => log.warn(line),
+    });
+  }
+
+  #noteEnd({ caller, connection, requests, openedAt }: HttpSession, reason: string): void {
+    const { log } = this.parts.reporting;
+    const { sessionId } = caller;
+    const { sent, dropped, disconnected } = connection.outbox.counts;
+    this.parts.metrics.sessionClosed({ transport: connection.transport, reason });
+    log.info("session ended", { session_id: sessionId, reason, ms: Date.now() - openedAt, requests, sent, dropped, disconnected });
+    // Its threads may be continued by the same principal from now on.
+    this.#agent.ifLoaded().then(
+      (open) => open?.access.sessionEnded(sessionId),
+      (error: unknown) => log.error(`a session's threads could not be released: ${describe(error)}`),
+    );
+  }
+}
+
+/** Files that no command of a caller may read. */
+export function secretFiles({ tokenFile, tls }: HttpContext["listen"]): string[] {
+  return [tokenFile, tls?.key].filter((file) => file !== undefined);
+}

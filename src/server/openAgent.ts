@@ -1,0 +1,132 @@
+import { ThreadAccess } from "../agent/access.js";
+import { type CeilingFlags, openCeilings } from "../agent/ceilings/ceilings.js";
+import { type OwnAddress, withoutOwnEntries } from "../agent/ownEntries.js";
+import { trailed } from "../agent/watch/callTrail.js";
+import { NO_TELEMETRY, type Telemetry } from "../agent/watch/telemetry.js";
+import { ApprovalDesk } from "../approvals/desk.js";
+import type { ApprovalFallback } from "../approvals/fallback.js";
+import type { SettingsResolver } from "../config/resolve.js";
+import { writableRoots } from "../exec/sandbox/policy.js";
+import { VERSION } from "../lib/version.js";
+import { callersInside, type Objection, unlessInside } from "../mcp/inside.js";
+import type { Agent, AskedSettings } from "../mcp/tools/agent.js";
+import type { ToolAction } from "../mcp/tools/tool.js";
+import { toolActions } from "../mcp/tools/toolActions.js";
+import { tuneCompiler } from "../platform/v8.js";
+import { OwnerFiles } from "../stores/files/owners.js";
+import { RolloutStore } from "../stores/files/store.js";
+import { leftOutWarnings, type ThreadSettings } from "../threads/settings.js";
+import type { StoredSettings } from "../threads/store.js";
+import { ThreadRegistry } from "../threads/threadRegistry.js";
+import { type EngineOptions, openEngine } from "./chooseEngine.js";
+import { writablePlaces } from "./writablePlaces.js";
+
+export interface AgentOptions extends Omit<EngineOptions, "writable"> {
+  readonly approvalFallback: ApprovalFallback;
+  readonly settings: SettingsResolver;
+  /** For callers over the network and from inside a turn; those that are not given have their strict defaults. */
+  readonly ceilings?: CeilingFlags | undefined;
+  /** Why nothing is started for a caller. Absent on a server that no turn started. */
+  readonly objection?: Objection;
+  /** Where the server listens, if it does. */
+  readonly ownAddress?: () => OwnAddress | undefined;
+  readonly telemetry?: Telemetry;
+}
+
+/** The agent behind the tools: engine, store and threads, put together. Loaded when first needed. */
+export interface OpenAgent {
+  readonly actions: ReadonlyMap<string, ToolAction>;
+  readonly access: ThreadAccess;
+  /** Threads in memory. */
+  readonly threadsLoaded: number;
+  interruptAll(): void;
+  /** Resolves when no turn runs and what was written is on disk. */
+  settle(): Promise<void>;
+  /** Ends what turns left running. */
+  close(): Promise<void>;
+}
+
+export function openAgent(options: AgentOptions): OpenAgent {
+  tuneCompiler();
+  const { codexHome, env, settings, report, telemetry = NO_TELEMETRY, objection = callersInside } = options;
+  const { allowRoots = [], givenRoots } = options.ceilings ?? {};
+  const writable = writablePlaces({ ...options, allowRoots: [...allowRoots, ...(givenRoots?.() ?? [])] });
+  const { idleThreadMs, approvalTimeoutMs, emptyApprovalForms: emptyForms, containFullAccess } = settings.serverSettings();
+  const engine = openEngine({ ...options, writable, containFullAccess });
+  const withoutUs = ownEntriesLeftOut(options);
+  const noted = (resolved: ThreadSettings) => {
+    for (const { root } of writableRoots(resolved.sandboxPolicy, { workspace: resolved.cwd, env })) writable.open(root);
+    return withoutUs(resolved);
+  };
+  const stated = (asked: AskedSettings) => (engine.name === "codex" ? statedSettings(settings.stated(asked)) : {});
+  const store = new RolloutStore({ codexHome, version: VERSION, env });
+  const desk = new ApprovalDesk(approvalTimeoutMs);
+  const settingsOf = (stored: StoredSettings) => noted({ ...settings.forStoredThread(stored), ...stated({}) });
+  const threads = new ThreadRegistry({ engine, store, desk, settingsOf, idleMs: idleThreadMs, report });
+  const ceilings = onFirstUse(() => openCeilings(options.ceilings ?? {}, options));
+  const access = new ThreadAccess({
+    owners: new OwnerFiles(codexHome),
+    sharesUnowned: () => settings.serverSettings().shareUnownedThreads,
+    report,
+  });
+  const agent: Agent = {
+    engineName: engine.name,
+    offers: engine.offers,
+    threads,
+    approvals: { desk, fallback: options.approvalFallback, emptyForms },
+    access,
+    limitsOf: (caller) => caller && ceilings().limitsOf(caller),
+    async checkCommand(argv, { features }) {
+      if (features["exec_policy"] === false) return;
+      const { checkForbidden } = await import("../exec/safety/forbidden.js");
+      await checkForbidden(argv, { codexHome });
+    },
+    settingsFor(asked, caller) {
+      if (caller) ceilings().checkConfig(asked.config ?? {});
+      const resolved = noted({ ...settings.forNewThread(asked), ...stated(asked) });
+      for (const notice of resolved.notices) report(notice);
+      return resolved;
+    },
+  };
+  const served = (name: string, action: ToolAction) => trailed(name, unlessInside(name, action, objection), telemetry);
+  return {
+    actions: new Map([...toolActions(agent)].map(([name, action]) => [name, served(name, action)])),
+    access,
+    get threadsLoaded() {
+      return threads.loadedCount;
+    },
+    interruptAll: () => threads.interruptAll(),
+    async settle() {
+      await threads.settle();
+      await store.settle();
+    },
+    async close() {
+      await threads.close();
+      await engine.close?.();
+    },
+  };
+}
+
+/** Threads without the MCP servers that lead back to this one. Each is told once. */
+function ownEntriesLeftOut({ env, serverCwd, ownAddress, report }: AgentOptions): (settings: ThreadSettings) => ThreadSettings {
+  const told = new Set<string>();
+  return (settings) => {
+    const kept = withoutOwnEntries(settings, { env, cwd: serverCwd, address: ownAddress?.() });
+    for (const warning of leftOutWarnings(kept)) if (told.size !== told.add(warning).size) report(warning);
+    return kept;
+  };
+}
+
+/** For an engine that reads config.toml itself and has a model of its own where nobody names one. */
+function statedSettings(stated: Readonly<Record<string, unknown>>): Pick<ThreadSettings, "stated" | "modelIsDefault"> {
+  return { stated, modelIsDefault: stated["model"] === undefined };
+}
+
+/** On stdio nobody has ceilings, and none are looked for. */
+function onFirstUse<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}

@@ -1,0 +1,68 @@
+import type { Telemetry } from "../agent/watch/telemetry.js";
+import type { Log } from "../observability/log.js";
+import { LOG_LEVELS, readLogFilter, thresholdOf } from "../observability/logFilter.js";
+import { type Metrics, NO_METRICS } from "../observability/metrics.js";
+import { logsContent, openLog } from "../observability/openLog.js";
+import { openTracing } from "../observability/openTracing.js";
+import type { Redactor } from "../observability/redact.js";
+import { stderrText } from "../observability/stderrText.js";
+import type { Tracing } from "../observability/tracing.js";
+
+export interface ReportingOptions {
+  readonly env: NodeJS.ProcessEnv;
+  readonly codexHome: string;
+  readonly listening: boolean;
+}
+
+/** How the server tells what it does: to people, to programs, and to whoever follows a call through several. */
+export class Reporting {
+  readonly log: Log;
+  readonly redactor: Redactor;
+  readonly linesLost: () => number;
+  readonly #env: NodeJS.ProcessEnv;
+  readonly #closeLog: () => Promise<void>;
+  readonly #showsInfo: boolean;
+  #tracing: Tracing | undefined;
+
+  constructor({ env, codexHome, listening }: ReportingOptions) {
+    const opened = openLog({ env, codexHome, listening, stderr: (text) => process.stderr.write(text) });
+    this.log = opened.log;
+    this.redactor = opened.redactor;
+    this.linesLost = opened.linesLost;
+    this.#closeLog = () => opened.close();
+    this.#env = env;
+    this.#showsInfo = listening && thresholdOf(readLogFilter(env, "info"), undefined) <= LOG_LEVELS.indexOf("info");
+  }
+
+  /** What somebody should know who looks at the server's own output. */
+  report(line: string): void {
+    this.log.warn(line);
+  }
+
+  /** What must be seen whatever the log's level is. */
+  announce(line: string): void {
+    this.log.info(line);
+    if (!this.#showsInfo) process.stderr.write(stderrText(line));
+  }
+
+  /** What is for whoever has started the server to copy, and no event: it is in no log. */
+  show(line: string): void {
+    process.stderr.write(stderrText(line));
+  }
+
+  /** Something nobody foresaw. */
+  failed(what: string, error: unknown): void {
+    this.log.error(`${what} failed unexpectedly: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  }
+
+  /** Loads tracing if it is wanted, so it is asked for when calls are about to come. */
+  async telemetry(metrics: Metrics = NO_METRICS): Promise<Telemetry> {
+    this.#tracing ??= await openTracing({ env: this.#env, log: this.log });
+    return { log: this.log, metrics, tracing: this.#tracing, logsContent: logsContent(this.#env) };
+  }
+
+  async close(): Promise<void> {
+    await this.#tracing?.close();
+    await this.#closeLog();
+  }
+}

@@ -1,0 +1,176 @@
+import { Server as TlsServer } from "node:https";
+import { checkCeilings } from "../agent/ceilings/ceilings.js";
+import { checkEntry, clientSnippet, prepareEntry } from "../cli/clientEntry.js";
+import { severalMayCall } from "../cli/listenOptions.js";
+import type { HttpSettings } from "../config/httpSettings.js";
+import { OwnConnections } from "../exec/ownConnections.js";
+import { hasOwnProcesses, ownProcesses } from "../exec/ownProcesses.js";
+import { openGate } from "../http/access/gate.js";
+import { reachOf } from "../http/access/hostName.js";
+import { tellingInsiders } from "../http/access/insiders.js";
+import { loadTls, renewTls } from "../http/access/tls.js";
+import { OpenVisits } from "../http/openVisits.js";
+import { openHttpServer } from "../http/server.js";
+import { OPEN_PATHS, statusRoutes } from "../http/statusRoutes.js";
+import type { EndpointRules } from "../http/visit.js";
+import { endsWithin } from "../lib/endsWithin.js";
+import { legacySseRoutes } from "../mcp/over/legacySse.js";
+import { argumentHeadersOf } from "../mcp/over/streamableHttp/statelessHeaders.js";
+import type { StatelessReply } from "../mcp/over/streamableHttp/statelessReply.js";
+import { WebSocketDoor } from "../mcp/over/websocket.js";
+import { type Metrics, NO_METRICS } from "../observability/metrics.js";
+import { openMetrics } from "../observability/openMetrics.js";
+import { resolveSettings } from "./context.js";
+import type { HttpContext } from "./httpContext.js";
+import { Upkeep } from "./maintenance.js";
+import { Network, secretFiles } from "./network.js";
+import { Reporting } from "./reporting.js";
+import { untilSignalled } from "./shutdown.js";
+
+/** What an answered request leaves behind for a client that lost its last messages. */
+const ANSWERED_BYTES = 256 * 1024;
+/** What the gate's answers mean. */
+const REFUSALS: Readonly<Record<number, string>> = {
+  400: "malformed",
+  401: "token",
+  403: "host, origin or scope",
+  404: "no metadata",
+  429: "too many wrong tokens",
+  503: "issuer unreachable",
+};
+/** What watches files and asks issuers has this long to end. */
+const CLEAN_UP_MS = 1_000;
+
+/** The server on a port, from the first connection to the last. Resolves when the process may end. */
+export async function serveHttp(given: HttpContext): Promise<void> {
+  const context = await withSafeEngine(given);
+  const { options, env, listen, serverCwd } = context;
+  const { codexHome, settings } = resolveSettings(context, { listening: true });
+  const loopback = reachOf(listen.host) === "this machine";
+  checkEntry(listen);
+  checkCeilings(listen, { serverCwd, loopback, secretFiles: secretFiles(listen) });
+  const reporting = new Reporting({ env, codexHome, listening: true });
+  const { log, redactor } = reporting;
+  const report = (line: string) => reporting.report(line);
+  const keepSecret = (token: string) => redactor.learn(token);
+  listen.tokens.forEach(keepSecret);
+  for (const warning of settings.checkAtStart()) report(warning);
+  if (options.engineNotice !== undefined) report(options.engineNotice);
+  if (options.engine === "scripted") report("the model is scripted: answers come from the `!` lines of the prompt, not from a real model");
+
+  const http = settings.httpSettings();
+  const metrics = http.metrics ? await openMetrics() : NO_METRICS;
+  if (listen.showsTokens)
+    report("every user of this machine can read --token in the list of processes; CODEX_MCP_TOKEN or --token-file keeps it to you");
+  const entry = prepareEntry(listen, { codexHome, report });
+  const ownConnections = new OwnConnections();
+  const gate = await openGate({
+    ...listen,
+    ...entry,
+    ownSide: {
+      connectsFrom: (address, port) => ownConnections.has(address, port),
+      hasProcesses: hasOwnProcesses,
+      processes: ownProcesses,
+    },
+    openPaths: OPEN_PATHS,
+    report,
+    keepSecret,
+  });
+  const network = new Network({ context, codexHome, settings, http, reporting, metrics, givenRoots: () => gate.givenRoots() });
+  const rules = endpointRules(network, { http, loopback, failed: (what, error) => reporting.failed(what, error) });
+  const webSockets = new WebSocketDoor({ ...rules, maxMessageBytes: http.maxBodyBytes, lingerMs: http.webSocketLingerMs });
+  const visits = new OpenVisits();
+  let leaving = false;
+  const server = await openHttpServer({
+    host: listen.host,
+    ports: listen.ports,
+    ...(listen.tls ? { tls: loadTls(listen.tls, report) } : {}),
+    patience: { ...http.arrival, readingMs: http.streams.slowReaderMs },
+    gate: { admit: tellingInsiders((request) => gate.admit(request)) },
+    rules,
+    visits,
+    routes: {
+      ...statusRoutes({ sessions: network.sessions, ready: () => !leaving, metrics: () => metrics.render() }),
+      ...(http.legacySse ? legacySseRoutes(rules) : {}),
+    },
+    upgrade: (request, socket, head, visit) => webSockets.upgrade(request, socket, { head, visit }),
+    served: (request) => metrics.httpRequestEnded(request),
+    refused: (status) => metrics.httpRequestRefused({ reason: REFUSALS[status] ?? "other" }),
+    failed: (what, error) => reporting.failed(what, error),
+  });
+  const renewal = listen.tls && server.server instanceof TlsServer ? renewTls(server.server, listen.tls, report) : undefined;
+  const upkeep = new Upkeep({
+    sessions: network.sessions,
+    statelessStreams: rules.stateless.streams,
+    webSockets,
+    metrics,
+    recheck: () => visits.recheck((request) => gate.readmit(request)),
+    failed: (error) => reporting.failed("upkeep", error),
+  });
+  upkeep.every(http.streams.keepAliveMs);
+  sampleFor(metrics, { network, webSockets, reporting });
+  network.listensOn({ host: listen.host, port: server.port, names: listen.allowedHosts });
+  const url = `${listen.tls ? "https" : "http"}://${urlHost(listen.host)}:${server.port}/mcp`;
+  reporting.announce(`listening on ${url}`);
+  reporting.show(clientSnippet(url, { ...entry, seenByUser: process.stderr.isTTY }));
+
+  await untilSignalled(context.exitAtOnce);
+  leaving = true;
+  log.info(`shutting down: running turns have ${http.shutdownGraceMs / 1_000} s, a second signal ends them at once`, {
+    sessions: network.sessions.size,
+  });
+  server.stopAccepting();
+  await endsWithin(http.shutdownGraceMs, network.idle());
+  await network.close();
+  upkeep.end();
+  renewal?.close();
+  ownConnections.close();
+  webSockets.close();
+  await Promise.all([server.close(), endsWithin(CLEAN_UP_MS, gate.close())]);
+  await reporting.close();
+}
+
+async function withSafeEngine(context: HttpContext): Promise<HttpContext> {
+  if (context.options.engine !== "codex" || !severalMayCall(context.listen)) return context;
+  const { requireHidingCodex } = await import("./codexForCallers.js");
+  return requireHidingCodex(context);
+}
+
+function endpointRules(
+  { sessions, stateless, tools }: Network,
+  { http, loopback, failed }: { http: HttpSettings; loopback: boolean; failed: (what: string, error: unknown) => void },
+): EndpointRules {
+  return {
+    sessions,
+    outbox: { ...http.streams, answeredBytes: ANSWERED_BYTES },
+    // Where strangers can reach the server, one of them could plant an id that somebody else then uses.
+    clientsChooseIds: http.clientsChooseIds ?? loopback,
+    maxBodyBytes: http.maxBodyBytes,
+    maxStreamsPerSession: http.streams.perSession,
+    stateless: {
+      door: stateless,
+      argumentHeaders: argumentHeadersOf(tools),
+      streams: new Set<StatelessReply>(),
+      slowReaderMs: http.streams.slowReaderMs,
+      failed,
+    },
+  };
+}
+
+function sampleFor(
+  metrics: Metrics,
+  { network, webSockets, reporting }: { network: Network; webSockets: WebSocketDoor; reporting: Reporting },
+): void {
+  const outboxes = () => [...network.sessions.all()].map(({ connection }) => connection.outbox);
+  metrics.sample({
+    logLinesLost: reporting.linesLost,
+    callsWaiting: () => network.turns.waiting,
+    streamsOpen: () => outboxes().reduce((sum, { streamCount }) => sum + streamCount, 0) - webSockets.socketCount,
+    webSocketsOpen: () => webSockets.socketCount,
+    longestReaderQueue: () => outboxes().reduce((longest, { longestQueue }) => Math.max(longest, longestQueue), 0),
+  });
+}
+
+function urlHost(host: string): string {
+  return host.includes(":") ? `[${host}]` : host;
+}

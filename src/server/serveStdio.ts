@@ -1,0 +1,96 @@
+import { endsWithin } from "../lib/endsWithin.js";
+import { type Lazy, lazily } from "../lib/lazily.js";
+import { openStdio } from "../mcp/over/stdio.js";
+import { bothEras } from "../mcp/sessions/eras.js";
+import { Session } from "../mcp/sessions/session.js";
+import type { StatelessDoor } from "../mcp/stateless/server.js";
+import { TOOL_SETS } from "../mcp/tools/catalog.js";
+import { resolveSettings, type ServerContext } from "./context.js";
+import { FirstCall } from "./firstCall.js";
+import type { OpenAgent } from "./openAgent.js";
+import { ownNesting } from "./ownNesting.js";
+import { Reporting } from "./reporting.js";
+import { untilSignalled } from "./shutdown.js";
+
+/** What turns get to end in after they were interrupted, and files to be flushed in. */
+const INTERRUPT_MS = 2_500;
+const CLEAN_UP_MS = 400;
+
+export interface StdioContext extends ServerContext {
+  /** Makes the next start faster. A client starts this server for itself, and waits for it. */
+  readonly keepCompiled: () => void;
+}
+
+/** The server on stdin and stdout, from first line to last. Resolves when the process may end. */
+export async function serveStdio(context: StdioContext): Promise<void> {
+  const { options, env } = context;
+  const { codexHome, settings } = resolveSettings(context);
+  const reporting = new Reporting({ env, codexHome, listening: false });
+  const report = (line: string) => reporting.report(line);
+  for (const warning of settings.checkAtStart()) report(warning);
+  if (options.engineNotice !== undefined) report(options.engineNotice);
+  if (options.engine === "scripted") report("the model is scripted: answers come from the `!` lines of the prompt, not from a real model");
+
+  const tools = TOOL_SETS[options.tools];
+  const { caller, ...nesting } = ownNesting({ env, settings, listening: false, report });
+  const agent = lazily(async () => {
+    const { openAgent } = await import("./openAgent.js");
+    const telemetry = await reporting.telemetry();
+    return openAgent({ ...options, codexHome, env, serverCwd: context.serverCwd, settings, report, telemetry, ...nesting });
+  });
+  const served = new FirstCall(context.keepCompiled);
+  const actions = async () => {
+    served.begin(() => session.peer.idle());
+    return (await agent.get()).actions;
+  };
+  const stateless = lazily(async () => {
+    const { openStateless } = await import("./statelessServer.js");
+    return openStateless({ codexHome, engine: options.engine, tools, objection: nesting.objection, actions, report });
+  });
+  const wire = openStdio();
+  const session = new Session(wire, {
+    caller,
+    dispatch: bothEras(() => stateless.get()),
+    engine: options.engine,
+    env,
+    tools,
+    objection: nesting.objection,
+    actions,
+    welcomed: () => agent.warmUp(),
+    report,
+  });
+
+  const signalled = untilSignalled(context.exitAtOnce);
+  await Promise.race([session.run(wire.incoming), signalled]);
+  const parts = { session, agent, stateless };
+  const finished = await endsWithin(options.eofGraceMs, nothingRuns(parts), { unless: signalled });
+  await endSession(parts, { interrupt: !finished });
+  await wire.close();
+  await reporting.close();
+  served.end();
+}
+
+interface Running {
+  readonly session: Session;
+  readonly agent: Lazy<OpenAgent>;
+  readonly stateless: Lazy<StatelessDoor>;
+}
+
+/** A call that became a task, or waits for its client to come back, is answered already: its turn is not. */
+async function nothingRuns({ session, agent, stateless }: Running): Promise<void> {
+  (await stateless.ifLoaded())?.leave();
+  await session.peer.idle();
+  await (await agent.ifLoaded())?.settle();
+}
+
+/** In the order in which it must happen: answers first, then files, then the end of the conversation. */
+async function endSession({ session, agent, stateless }: Running, { interrupt }: { readonly interrupt: boolean }): Promise<void> {
+  // A call may not have come as far as a turn yet, and a turn may have no call.
+  if (interrupt) session.interrupt(new Error("the server is shutting down"));
+  const [open, door] = await Promise.all([agent.ifLoaded(), stateless.ifLoaded()]);
+  if (interrupt) open?.interruptAll();
+  await endsWithin(INTERRUPT_MS, Promise.all([session.peer.idle(), open?.settle(), door?.settle()]));
+  session.close(new Error("the server is shutting down"));
+  // What turns left running goes with us, whatever it does: its namespace ends with this process.
+  if (open) await endsWithin(CLEAN_UP_MS, open.close());
+}

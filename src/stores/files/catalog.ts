@@ -1,0 +1,116 @@
+import { existsSync, promises } from "node:fs";
+import path from "node:path";
+import { newThreadId, type ThreadId } from "../../lib/ids.js";
+import { StorageFailed, ThreadBusyElsewhere, ThreadInUse, ThreadNotFound } from "../../threads/errors.js";
+import type { ThreadCatalog, ThreadPage, ThreadQuery, ThreadSummary } from "../../threads/offers.js";
+import { storageFailure } from "./failure.js";
+import { parseRolloutName } from "./fileName.js";
+import { previewOf } from "./firstWords.js";
+import { writeFork } from "./fork.js";
+import { checkPosition, rolloutsNewestFirst } from "./newestFirst.js";
+import { findRollout, newRolloutPath } from "./path.js";
+import type { Origin } from "./sessionMeta.js";
+import { readThreadHead } from "./threadHead.js";
+import { type WriterLock, WriterLocks } from "./writerLock.js";
+
+/** Files that are opened for one page. A page that finds less than it was asked for still says where the next one goes on. */
+const MOST_LOOKED_AT = 2_000;
+
+export interface CatalogOptions extends Origin {
+  readonly codexHome: string;
+}
+
+/** The threads of a CODEX_HOME as their rollouts tell of them, whoever wrote those. */
+export class RolloutCatalog implements ThreadCatalog {
+  readonly #options: CatalogOptions;
+  readonly #locks: WriterLocks;
+
+  constructor(options: CatalogOptions) {
+    this.#options = options;
+    this.#locks = new WriterLocks(options.codexHome);
+  }
+
+  async list(query: ThreadQuery): Promise<ThreadPage> {
+    const { limit, cursor, archived = false } = query;
+    const threads: ThreadSummary[] = [];
+    let last = cursor === undefined ? undefined : checkPosition(cursor, { archived });
+    let looked = 0;
+    for await (const place of rolloutsNewestFirst(this.#options.codexHome, { archived, after: last })) {
+      const found = await this.#summaryOf(place.path, query);
+      // Only a thread that is there makes another page.
+      if (found && threads.length >= limit) return pageUpTo(last, threads);
+      if (found) threads.push(found);
+      last = place.position;
+      if (++looked >= MOST_LOOKED_AT) return pageUpTo(last, threads);
+    }
+    return { threads };
+  }
+
+  async fork(id: ThreadId): Promise<ThreadId> {
+    const { codexHome } = this.#options;
+    const startedAt = new Date();
+    const forked = newThreadId();
+    const fork = { id: forked, path: newRolloutPath(codexHome, forked, startedAt), startedAt };
+    await this.#holding(id, (file) => writeFork({ codexHome, origin: this.#options, source: { id, path: file }, fork }));
+    return forked;
+  }
+
+  async archive(id: ThreadId): Promise<void> {
+    await this.#holding(id, (file) => this.#move(file, ["archived_sessions"]));
+  }
+
+  async unarchive(id: ThreadId): Promise<void> {
+    await this.#holding(id, async (file) => {
+      if (path.dirname(file) !== path.join(this.#options.codexHome, "archived_sessions")) return;
+      const { day = [] } = parseRolloutName(path.basename(file)) ?? {};
+      await this.#move(file, ["sessions", ...day]);
+    });
+  }
+
+  async #summaryOf(file: string, { cwd, search }: ThreadQuery): Promise<ThreadSummary | undefined> {
+    const id = parseRolloutName(path.basename(file))?.threadId;
+    const head = await readThreadHead(file, this.#options.codexHome);
+    if (id === undefined || head?.threadId !== id) return undefined;
+    if (cwd !== undefined && path.resolve(head.cwd) !== path.resolve(cwd)) return undefined;
+    if (search !== undefined && !head.words.toLowerCase().includes(search.toLowerCase())) return undefined;
+    const lastUsedAt = head.lastUsedAt.toISOString();
+    return { id, preview: previewOf(head.words), cwd: head.cwd, startedAt: head.startedAt ?? lastUsedAt, lastUsedAt };
+  }
+
+  /** Nobody writes to the thread meanwhile, in whichever process. */
+  async #holding(id: ThreadId, work: (file: string) => Promise<void>): Promise<void> {
+    const lock = await this.#lock(id);
+    try {
+      const file = await findRollout(this.#options.codexHome, id);
+      if (file === undefined) throw new ThreadNotFound(id);
+      await work(file);
+    } finally {
+      lock.release();
+    }
+  }
+
+  async #lock(id: ThreadId): Promise<WriterLock> {
+    try {
+      return await this.#locks.acquire(id);
+    } catch (error) {
+      if (error instanceof ThreadBusyElsewhere && error.holder === `process ${process.pid}`) throw new ThreadInUse(id);
+      throw error;
+    }
+  }
+
+  async #move(file: string, folders: readonly string[]): Promise<void> {
+    const target = path.join(this.#options.codexHome, ...folders, path.basename(file));
+    if (target === file) return;
+    if (existsSync(target)) throw new StorageFailed(`${target} is there already. Move one of the two files of this thread away.`);
+    try {
+      await promises.mkdir(path.dirname(target), { recursive: true, mode: 0o700 });
+      await promises.rename(file, target);
+    } catch (error) {
+      throw storageFailure("move the thread's file to", target, error);
+    }
+  }
+}
+
+function pageUpTo(last: string | undefined, threads: readonly ThreadSummary[]): ThreadPage {
+  return last === undefined ? { threads } : { threads, nextCursor: last };
+}

@@ -1,0 +1,143 @@
+import { execFileSync } from "node:child_process";
+import { appendFileSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { tempHome } from "../../../test/support/rollouts.js";
+import { readGitCheckout } from "./git.js";
+
+const ENV = { ...process.env, GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_SYSTEM: "/dev/null" };
+
+function git(cwd: string, ...args: string[]): string {
+  return execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@b", ...args], {
+    cwd,
+    env: ENV,
+    encoding: "utf8",
+    stdio: "pipe",
+  }).trim();
+}
+
+/** A repository with one commit on `main`. */
+function repository(folder: string): string {
+  git(folder, "init", "--quiet", "--initial-branch=main");
+  git(folder, "commit", "--quiet", "--allow-empty", "--message=first");
+  return git(folder, "rev-parse", "HEAD");
+}
+
+describe("a checkout is told by its files as git would tell it", () => {
+  it("from a folder deep inside, on a branch, with a remote", () => {
+    using home = tempHome();
+    const commit_hash = repository(home.path);
+    git(home.path, "remote", "add", "upstream", "https://example.com/other.git");
+    git(home.path, "remote", "add", "origin", "git@example.com:team/repo.git");
+    git(home.path, "switch", "--quiet", "--create", "feature/one");
+    mkdirSync(path.join(home.path, "a/b"), { recursive: true });
+    expect(readGitCheckout(path.join(home.path, "a/b"))).toEqual({
+      commit_hash,
+      branch: "feature/one",
+      repository_url: "git@example.com:team/repo.git",
+    });
+  });
+
+  it("with packed refs", () => {
+    using home = tempHome();
+    const commit_hash = repository(home.path);
+    git(home.path, "pack-refs", "--all");
+    expect(readGitCheckout(home.path)).toEqual({ commit_hash, branch: "main" });
+  });
+
+  it("detached: no branch", () => {
+    using home = tempHome();
+    const commit_hash = repository(home.path);
+    git(home.path, "checkout", "--quiet", "--detach");
+    expect(readGitCheckout(home.path)).toEqual({ commit_hash });
+  });
+
+  it("in a linked worktree", () => {
+    using home = tempHome();
+    mkdirSync(path.join(home.path, "main"));
+    const commit_hash = repository(path.join(home.path, "main"));
+    git(path.join(home.path, "main"), "remote", "add", "origin", "https://example.com/repo.git");
+    git(path.join(home.path, "main"), "worktree", "add", "--quiet", "-b", "side", "../side");
+    expect(readGitCheckout(path.join(home.path, "side"))).toEqual({
+      commit_hash,
+      branch: "side",
+      repository_url: "https://example.com/repo.git",
+    });
+  });
+});
+
+describe("nothing is said", () => {
+  it("before the first commit of a repository without a remote", () => {
+    using home = tempHome();
+    git(home.path, "init", "--quiet");
+    expect(readGitCheckout(home.path)).toBeUndefined();
+  });
+
+  it("outside a repository", () => {
+    using home = tempHome();
+    expect(readGitCheckout(home.path)).toBeUndefined();
+  });
+
+  it.each([
+    ["a .git file that points nowhere", "gitdir: /nowhere/at/all\n"],
+    ["a .git file with other words", "hello\n"],
+  ])("with %s", (_, content) => {
+    using home = tempHome();
+    writeFileSync(path.join(home.path, ".git"), content);
+    expect(readGitCheckout(home.path)).toBeUndefined();
+  });
+
+  it.each(["ref: refs/heads/../../secret", "ref: /etc/passwd", "ref: refs/heads/.invalid", "garbage", ""])("with the HEAD %j", (head) => {
+    using home = tempHome();
+    repository(home.path);
+    writeFileSync(path.join(home.path, ".git/secret"), `${"a".repeat(40)}\n`);
+    writeFileSync(path.join(home.path, ".git/HEAD"), `${head}\n`);
+    expect(readGitCheckout(home.path)).toBeUndefined();
+  });
+
+  it("of a repository that a pretended worktree names as its own", () => {
+    using home = tempHome();
+    mkdirSync(path.join(home.path, "private"));
+    repository(path.join(home.path, "private"));
+    git(path.join(home.path, "private"), "remote", "add", "origin", "https://example.com/private.git");
+    mkdirSync(path.join(home.path, "evil/.fake"), { recursive: true });
+    writeFileSync(path.join(home.path, "evil/.git"), "gitdir: .fake\n");
+    writeFileSync(path.join(home.path, "evil/.fake/HEAD"), "ref: refs/heads/main\n");
+    writeFileSync(path.join(home.path, "evil/.fake/commondir"), `${path.join(home.path, "private/.git")}\n`);
+    expect(readGitCheckout(path.join(home.path, "evil"))).toBeUndefined();
+  });
+
+  it.runIf(process.platform === "linux")("with files that never end, or are the server's own", () => {
+    using home = tempHome();
+    mkdirSync(path.join(home.path, ".git"));
+    symlinkSync("/proc/self/pagemap", path.join(home.path, ".git/HEAD"));
+    symlinkSync("/proc/self/environ", path.join(home.path, ".git/config"));
+    writeFileSync(path.join(home.path, ".git/packed-refs"), "");
+    truncateSync(path.join(home.path, ".git/packed-refs"), 2 ** 31);
+    expect(readGitCheckout(home.path)).toBeUndefined();
+  });
+
+  it("with a pipe where HEAD should be", () => {
+    using home = tempHome();
+    mkdirSync(path.join(home.path, ".git"));
+    execFileSync("mkfifo", [path.join(home.path, ".git/HEAD")]);
+    expect(readGitCheckout(home.path)).toBeUndefined();
+  });
+});
+
+it.each([
+  ["https://ghp_secret@example.com/a/b.git", "https://example.com/a/b.git"],
+  ["https://user:secret@example.com:8443/a/b.git", "https://example.com:8443/a/b.git"],
+  ["HTTPS://user:se@cret@example.com/a@b.git", "HTTPS://example.com/a@b.git"],
+  ["ssh://git:secret@example.com/a.git", "ssh://git@example.com/a.git"],
+  ["ssh://git@example.com:22/a.git", "ssh://git@example.com:22/a.git"],
+  ["user:secret@example.com:a.git", "user@example.com:a.git"],
+  ["git@example.com:a/b.git", "git@example.com:a/b.git"],
+  ["/srv/git/a.git", "/srv/git/a.git"],
+])("the remote %s is written as %s", (url, written) => {
+  using home = tempHome();
+  mkdirSync(path.join(home.path, ".git"));
+  writeFileSync(path.join(home.path, ".git/HEAD"), "ref: refs/heads/main\n");
+  appendFileSync(path.join(home.path, ".git/config"), `[core]\n\tbare = false\n[remote "origin"]\n\turl = ${url}\n`);
+  expect(readGitCheckout(home.path)).toEqual({ repository_url: written });
+});

@@ -1,0 +1,120 @@
+import { expect, it } from "vitest";
+import { message, settingsIn } from "../../../test/support/rollouts.js";
+import { newThreadId } from "../../lib/ids.js";
+import type { ThreadEvent } from "../../threads/events.js";
+import type { RateLimits, TokenUsageInfo } from "../../threads/usage.js";
+import { rolloutLines } from "./lines.js";
+
+const AT = new Date("2026-01-27T10:32:31.120Z");
+
+function linesFor(...events: ThreadEvent[]): unknown[] {
+  return rolloutLines(events, { threadId: newThreadId(), at: AT })
+    .split("\n")
+    .slice(0, -1)
+    .map((text) => JSON.parse(text));
+}
+
+function line(type: string, payload: unknown): unknown {
+  return { timestamp: "2026-01-27T10:32:31.120Z", type, payload };
+}
+
+it("an item is kept exactly as it came, with its id and fields nobody knows", () => {
+  const item = {
+    type: "message",
+    id: "msg_1",
+    role: "assistant",
+    content: [{ type: "output_text", text: "é\n", logprobs: [] }],
+    novel: { a: 1 },
+  };
+  expect(rolloutLines([{ type: "rawItem", item }], { threadId: newThreadId(), at: AT })).toBe(
+    '{"timestamp":"2026-01-27T10:32:31.120Z","type":"response_item","payload":{"type":"message","id":"msg_1","role":"assistant",' +
+      '"content":[{"type":"output_text","text":"é\\n","logprobs":[]}],"novel":{"a":1}}}\n',
+  );
+});
+
+it("context, shown and unseen items are all items of the conversation", () => {
+  const items = [message("developer", "rules"), message("user", "hello"), message("user", "note")] as const;
+  const events: ThreadEvent[] = [
+    { type: "contextItem", item: items[0] },
+    { type: "rawItem", item: items[1] },
+    { type: "unseenItem", item: items[2] },
+  ];
+  expect(linesFor(...events)).toEqual(items.map((item) => line("response_item", item)));
+});
+
+it("what the user says is an item first and an event after it", () => {
+  const item = message("user", "Count to 5");
+  expect(
+    linesFor(
+      { type: "rawItem", item },
+      { type: "itemStarted", item: { kind: "userMessage", id: "1", text: "Count to 5" } },
+      { type: "itemCompleted", item: { kind: "userMessage", id: "1", text: "Count to 5" } },
+    ),
+  ).toEqual([
+    line("response_item", item),
+    line("event_msg", { type: "user_message", message: "Count to 5", images: [], local_images: [], text_elements: [] }),
+  ]);
+});
+
+it("messages and reasoning of the model are kept as events, one for each part", () => {
+  expect(
+    linesFor(
+      { type: "itemCompleted", item: { kind: "reasoning", id: "r", summary: ["**Plan**", "**Do**"], rawContent: ["hm"] } },
+      { type: "itemCompleted", item: { kind: "agentMessage", id: "m", texts: ["1 2 3"] } },
+      { type: "itemCompleted", item: { kind: "webSearch", id: "w", query: "rust", action: { type: "search" } } },
+    ),
+  ).toEqual([
+    line("event_msg", { type: "agent_reasoning", text: "**Plan**" }),
+    line("event_msg", { type: "agent_reasoning", text: "**Do**" }),
+    line("event_msg", { type: "agent_reasoning_raw_content", text: "hm" }),
+    line("event_msg", { type: "agent_message", message: "1 2 3" }),
+  ]);
+});
+
+it("a turn context says what the model is asked with, and leaves out what is not set", () => {
+  const policy = { cwd: "/repo", approval_policy: "on-request", sandbox_policy: { type: "read-only" }, model: "gpt-5.2-codex" };
+  const truncation_policy = { mode: "tokens", limit: 10000 };
+  const full = settingsIn("/repo", { reasoningEffort: "high", developerInstructions: "be brief" });
+  expect(linesFor({ type: "turnContext", settings: settingsIn("/repo") }, { type: "turnContext", settings: full })).toEqual([
+    line("turn_context", { ...policy, summary: "auto", truncation_policy }),
+    line("turn_context", { ...policy, effort: "high", summary: "auto", developer_instructions: "be brief", truncation_policy }),
+  ]);
+});
+
+it("a compaction is kept with the history that follows it, before its event", () => {
+  const replacement = [message("user", "so far: nothing")];
+  expect(linesFor({ type: "historyCompacted", message: "nothing", replacement })).toEqual([
+    line("compacted", { message: "nothing", replacement_history: replacement }),
+    line("event_msg", { type: "context_compacted" }),
+  ]);
+});
+
+it("usage and an aborted turn are kept", () => {
+  const tokens = { input_tokens: 1, cached_input_tokens: 0, output_tokens: 2, reasoning_output_tokens: 0, total_tokens: 3 };
+  const usage: TokenUsageInfo = { total_token_usage: tokens, last_token_usage: tokens, model_context_window: 258400 };
+  const rateLimits: RateLimits = { primary: null, secondary: null, credits: null, plan_type: null };
+  expect(linesFor({ type: "tokenCount", usage, rateLimits }, { type: "turnAborted", reason: "interrupted" })).toEqual([
+    line("event_msg", { type: "token_count", info: usage, rate_limits: rateLimits }),
+    line("event_msg", { type: "turn_aborted", reason: "interrupted" }),
+  ]);
+});
+
+it("what can be told again from the items leaves no line", () => {
+  expect(
+    linesFor(
+      { type: "threadConfigured", threadId: newThreadId(), settings: settingsIn("/"), recordPath: undefined },
+      { type: "deprecation", summary: "old" },
+      { type: "mcpStartupCompleted", ready: [], failed: [], cancelled: [] },
+      { type: "turnStarted", contextWindow: null },
+      { type: "messageDelta", itemId: "m", delta: "1" },
+      { type: "reasoningDelta", itemId: "r", summaryIndex: 0, delta: "1" },
+      { type: "rawReasoningDelta", itemId: "r", contentIndex: 0, delta: "1" },
+      { type: "reasoningSectionBreak", itemId: "r", summaryIndex: 0 },
+      { type: "planUpdated", explanation: null, plan: [] },
+      { type: "warning", message: "careful" },
+      { type: "modelRetry", attempt: 1, limit: 5, cause: "cut" },
+      { type: "turnFailed", message: "no", info: "other" },
+      { type: "turnCompleted", lastMessage: null },
+    ),
+  ).toEqual([]);
+});

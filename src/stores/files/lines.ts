@@ -1,0 +1,106 @@
+import { assertNever } from "../../lib/assertNever.js";
+import { type ThreadId, turnIdOf } from "../../lib/ids.js";
+import { eventMsgs } from "../../threads/eventMsg.js";
+import type { ThreadEvent } from "../../threads/events.js";
+import type { ThreadSettings } from "../../threads/settings.js";
+
+type LineType = "session_meta" | "response_item" | "event_msg" | "turn_context" | "compacted";
+
+/** One line of a rollout. The timestamp has three fractional digits and `Z`, as Codex writes it. */
+export function rolloutLine(type: LineType, payload: unknown, at: Date): string {
+  return `{"timestamp":"${at.toISOString()}","type":"${type}","payload":${JSON.stringify(payload)}}\n`;
+}
+
+/** What a rollout keeps of a batch of events, as text ready to append; empty when it keeps nothing. */
+export function rolloutLines(events: readonly ThreadEvent[], stamp: { readonly threadId: ThreadId; readonly at: Date }): string {
+  let text = "";
+  for (const event of events) text += linesOf(event, stamp);
+  return text;
+}
+
+function linesOf(event: ThreadEvent, stamp: { readonly threadId: ThreadId; readonly at: Date }): string {
+  switch (event.type) {
+    case "rawItem":
+    case "unseenItem":
+    case "contextItem":
+      return rolloutLine("response_item", event.item, stamp.at);
+    case "turnContext":
+      return rolloutLine("turn_context", turnContext(event.settings), stamp.at);
+    case "historyCompacted": {
+      const compacted = { message: event.message, replacement_history: event.replacement };
+      return rolloutLine("compacted", compacted, stamp.at) + eventLines(event, stamp);
+    }
+    case "itemCompleted":
+    case "tokenCount":
+    case "reviewStarted":
+    case "reviewEnded":
+    case "turnAborted":
+      return eventLines(event, stamp);
+    case "threadConfigured":
+    case "deprecation":
+    case "mcpStartupCompleted":
+    case "turnStarted":
+    case "itemStarted":
+    case "messageDelta":
+    case "reasoningDelta":
+    case "rawReasoningDelta":
+    case "reasoningSectionBreak":
+    case "commandStarted":
+    case "commandOutput":
+    case "commandEnded":
+    case "patchStarted":
+    case "patchEnded":
+    case "turnDiff":
+    case "imageViewed":
+    case "mcpStartupUpdated":
+    case "mcpToolStarted":
+    case "mcpToolEnded":
+    case "approvalRequested":
+    case "approvalDecided":
+    case "planUpdated":
+    case "warning":
+    case "backgroundNote":
+    case "modelRetry":
+    case "turnCompleted":
+    case "turnFailed":
+      return "";
+    default:
+      return assertNever(event);
+  }
+}
+
+/** The events Codex keeps; the rest can be told again from the items. */
+const KEPT_EVENTS = new Set([
+  "user_message",
+  "agent_message",
+  "agent_reasoning",
+  "agent_reasoning_raw_content",
+  "token_count",
+  "context_compacted",
+  "entered_review_mode",
+  "exited_review_mode",
+  "turn_aborted",
+]);
+
+// None of the kept events names a turn.
+const NO_TURN = turnIdOf("");
+
+function eventLines(event: ThreadEvent, { threadId, at }: { readonly threadId: ThreadId; readonly at: Date }): string {
+  let text = "";
+  for (const msg of eventMsgs(event, { threadId, turnId: NO_TURN }))
+    if (KEPT_EVENTS.has(msg.type)) text += rolloutLine("event_msg", msg, at);
+  return text;
+}
+
+function turnContext(settings: ThreadSettings): unknown {
+  return {
+    cwd: settings.cwd,
+    approval_policy: settings.approvalPolicy,
+    sandbox_policy: settings.sandboxPolicy,
+    model: settings.model,
+    effort: settings.reasoningEffort,
+    summary: settings.reasoningSummary,
+    developer_instructions: settings.developerInstructions,
+    truncation_policy: { mode: "tokens", limit: 10_000 },
+  };
+}

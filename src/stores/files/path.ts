@@ -1,0 +1,79 @@
+import { type Dirent, promises } from "node:fs";
+import path from "node:path";
+import { errorCode } from "../../lib/errors.js";
+import { type ThreadId, timeOfUuid } from "../../lib/ids.js";
+import { storageFailure } from "./failure.js";
+
+/** Where the rollout of a thread goes that begins now. Folder and name tell local time, as Codex's do. */
+export function newRolloutPath(codexHome: string, id: ThreadId, startedAt: Date): string {
+  const { year, month, day } = localDate(startedAt);
+  const time = [startedAt.getHours(), startedAt.getMinutes(), startedAt.getSeconds()].map(twoDigits).join("-");
+  return path.join(dayFolder(codexHome, startedAt), `rollout-${year}-${month}-${day}T${time}-${id}.jsonl`);
+}
+
+/**
+ * The rollout of a thread, wherever it is kept. Looks first where a thread of this id's age must be, so that a large
+ * home costs nothing; then among the archived ones; then everywhere, newest folders first. Opens no file.
+ */
+export async function findRollout(codexHome: string, id: ThreadId): Promise<string | undefined> {
+  for (const folder of [...likelyFolders(codexHome, id), path.join(codexHome, "archived_sessions")]) {
+    const found = rolloutIn(folder, await entriesOf(folder), id);
+    if (found !== undefined) return found;
+  }
+  return searchBelow(path.join(codexHome, "sessions"), id, DAY_FOLDER_DEPTH);
+}
+
+/** sessions/YYYY/MM/DD */
+const DAY_FOLDER_DEPTH = 3;
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** The day the id was made and its neighbours: the zone may have been another, and a record may begin after midnight. */
+function likelyFolders(codexHome: string, id: ThreadId): string[] {
+  const madeAt = timeOfUuid(id);
+  if (madeAt === undefined) return [];
+  return [0, DAY_MS, -DAY_MS].map((shift) => dayFolder(codexHome, new Date(madeAt + shift)));
+}
+
+async function searchBelow(folder: string, id: ThreadId, depth: number): Promise<string | undefined> {
+  const entries = await entriesOf(folder);
+  const found = rolloutIn(folder, entries, id);
+  if (found !== undefined || depth === 0) return found;
+  const folders = entries.filter((entry) => !entry.isFile()).map((entry) => entry.name);
+  for (const name of folders.sort(descending)) {
+    const deeper = await searchBelow(path.join(folder, name), id, depth - 1);
+    if (deeper !== undefined) return deeper;
+  }
+  return undefined;
+}
+
+function rolloutIn(folder: string, entries: readonly Dirent[], id: ThreadId): string | undefined {
+  const found = entries.find(({ name }) => name.startsWith("rollout-") && name.endsWith(`-${id}.jsonl`));
+  return found && path.join(folder, found.name);
+}
+
+export async function entriesOf(folder: string): Promise<readonly Dirent[]> {
+  try {
+    // By way of node:fs, which loads this half of itself when it is first used: a new thread does not need it.
+    return await promises.readdir(folder, { withFileTypes: true });
+  } catch (error) {
+    if (errorCode(error) === "ENOENT" || errorCode(error) === "ENOTDIR") return [];
+    throw storageFailure("look for threads in", folder, error);
+  }
+}
+
+function dayFolder(codexHome: string, date: Date): string {
+  const { year, month, day } = localDate(date);
+  return path.join(codexHome, "sessions", year, month, day);
+}
+
+function localDate(date: Date): { year: string; month: string; day: string } {
+  return { year: String(date.getFullYear()), month: twoDigits(date.getMonth() + 1), day: twoDigits(date.getDate()) };
+}
+
+function twoDigits(value: number): string {
+  return String(value).padStart(2, "0");
+}
+
+function descending(a: string, b: string): number {
+  return b.localeCompare(a, "en", { numeric: true });
+}

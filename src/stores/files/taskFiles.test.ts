@@ -1,0 +1,119 @@
+import { mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { tempHome } from "../../../test/support/rollouts.js";
+import { newTaskId } from "../../lib/taskId.js";
+import { StorageFailed } from "../../threads/errors.js";
+import { type StoredTask, TASK_TTL_MS } from "../../threads/taskStore.js";
+import { ownRun } from "./runningProcess.js";
+import { TaskFiles } from "./taskFiles.js";
+
+const NOW = Date.UTC(2026, 10, 15);
+
+function newTask(changes: Partial<StoredTask> = {}): StoredTask {
+  return { id: newTaskId(NOW), owner: "ada", createdAt: NOW, lastUpdatedAt: NOW, ifLost: { isError: true }, ...changes };
+}
+
+function folderIn(codexHome: string): string {
+  return path.join(codexHome, "mcp-server", "tasks");
+}
+
+/** As a process that is no longer there left it. */
+function leaveBehind(codexHome: string, task: StoredTask, run: object): string {
+  mkdirSync(folderIn(codexHome), { recursive: true });
+  const file = path.join(folderIn(codexHome), `${task.id}.json`);
+  writeFileSync(file, JSON.stringify({ ...task, run }));
+  return file;
+}
+
+describe("a task", () => {
+  it("that has ended is known to every process that shares the folder, and to those that come later", async () => {
+    using home = tempHome();
+    const task = newTask({ end: { status: "completed", result: { content: [] } } });
+    await new TaskFiles(home.path, () => NOW).keep(task);
+    expect(await new TaskFiles(home.path, () => NOW).find(task.id)).toEqual({ task, lost: false });
+  });
+
+  it("is nobody else's to read, and leaves no draft behind", async () => {
+    using home = tempHome();
+    const task = newTask();
+    const files = new TaskFiles(home.path, () => NOW);
+    await files.keep(task);
+    await files.keep({ ...task, end: { status: "cancelled" } });
+    expect(readdirSync(folderIn(home.path))).toEqual([`${task.id}.json`]);
+    const modes = [folderIn(home.path), path.join(folderIn(home.path), `${task.id}.json`)].map((file) => statSync(file).mode & 0o777);
+    expect(modes).toEqual([0o700, 0o600]);
+  });
+
+  it("that goes on in a process that lives is not lost", async () => {
+    using home = tempHome();
+    const task = newTask();
+    const files = new TaskFiles(home.path, () => NOW);
+    await files.keep(task);
+    expect(await new TaskFiles(home.path, () => NOW).find(task.id)).toEqual({ task, lost: false });
+    await files.drop(task.id);
+    expect(await files.find(task.id)).toBeUndefined();
+  });
+
+  it("that went on in a process that is gone is lost", async () => {
+    using home = tempHome();
+    const task = newTask();
+    leaveBehind(home.path, task, { ...ownRun(), startTime: "1" });
+    expect(await new TaskFiles(home.path, () => NOW).find(task.id)).toEqual({ task, lost: true });
+  });
+
+  it("of another machine is lost when nothing was heard of it for long", async () => {
+    using home = tempHome();
+    const task = newTask();
+    const file = leaveBehind(home.path, task, { ...ownRun(), place: "elsewhere" });
+    const files = new TaskFiles(home.path, () => NOW);
+    expect(await files.find(task.id)).toMatchObject({ lost: false });
+    utimesSync(file, new Date(0), new Date(0));
+    expect(await files.find(task.id)).toMatchObject({ lost: true });
+  });
+
+  it("is forgotten when it has expired, and its file goes when the next one comes", async () => {
+    using home = tempHome();
+    const old = newTask({ end: { status: "cancelled" } });
+    await new TaskFiles(home.path, () => NOW).keep(old);
+    const later = NOW + TASK_TTL_MS + 1;
+    const files = new TaskFiles(home.path, () => later);
+    expect(await files.find(old.id)).toBeUndefined();
+    const next = newTask({ id: newTaskId(later), end: { status: "cancelled" } });
+    await files.keep(next);
+    expect(readdirSync(folderIn(home.path))).toEqual([`${next.id}.json`]);
+  });
+
+  it("that still goes on when it would have expired is kept", async () => {
+    using home = tempHome();
+    let now = NOW;
+    const files = new TaskFiles(home.path, () => now);
+    const task = newTask();
+    await files.keep(task);
+    now += TASK_TTL_MS + 1;
+    expect(await files.find(task.id)).toEqual({ task, lost: false });
+    await files.drop(task.id);
+  });
+
+  it.each(["", "../../auth", "..", "no-such-task", `${"0".repeat(9)}-${"z".repeat(32)}`, newTaskId(NOW)])(
+    "that is none is not there: %j",
+    async (id) => {
+      using home = tempHome();
+      writeFileSync(path.join(home.path, "auth.json"), '{"id":"x","run":{}}');
+      expect(await new TaskFiles(home.path, () => NOW).find(id)).toBeUndefined();
+    },
+  );
+
+  it.each(["", "{", "[]", '{"id":5}'])("whose file is damaged is not nothing: %j", async (text) => {
+    using home = tempHome();
+    const task = newTask();
+    writeFileSync(leaveBehind(home.path, task, ownRun()), text);
+    await expect(new TaskFiles(home.path, () => NOW).find(task.id)).rejects.toThrow(StorageFailed);
+  });
+
+  it("that cannot be kept is an error with the reason", async () => {
+    using home = tempHome();
+    writeFileSync(path.join(home.path, "mcp-server"), "in the way");
+    await expect(new TaskFiles(home.path, () => NOW).keep(newTask())).rejects.toThrow(StorageFailed);
+  });
+});

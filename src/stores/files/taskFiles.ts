@@ -1,0 +1,123 @@
+import { randomBytes } from "node:crypto";
+import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
+import path from "node:path";
+import { errorCode } from "../../lib/errors.js";
+import { isFields } from "../../lib/fields.js";
+import { timeOfTaskId } from "../../lib/taskId.js";
+import { StorageFailed } from "../../threads/errors.js";
+import { type FoundTask, type StoredTask, TASK_TTL_MS, type TaskStore } from "../../threads/taskStore.js";
+import { isAbandoned } from "./claim.js";
+import { storageFailure } from "./failure.js";
+import { keepFresh } from "./keepFresh.js";
+import { ownRun, type ProcessRun } from "./runningProcess.js";
+
+/** Far more than anybody starts in a day; past it the oldest go. */
+const MOST_FILES = 10_000;
+const SWEEP_EVERY_MS = 10 * 60_000;
+
+/** Tasks as a small file each, which several processes may share. Files appear whole or not at all. */
+export class TaskFiles implements TaskStore {
+  readonly #folder: string;
+  readonly #running = new Map<string, () => void>();
+  #sweptAt = Number.NEGATIVE_INFINITY;
+
+  constructor(
+    codexHome: string,
+    private readonly now: () => number = Date.now,
+  ) {
+    this.#folder = path.join(codexHome, "mcp-server", "tasks");
+  }
+
+  async keep(task: StoredTask): Promise<void> {
+    const file = this.#fileOf(task.id);
+    const draft = `${file}.${randomBytes(6).toString("hex")}.new`;
+    try {
+      await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+      await this.#sweep();
+      await writeWhole(draft, `${JSON.stringify({ ...task, run: ownRun() } satisfies TaskFile)}\n`);
+      await rename(draft, file);
+    } catch (error) {
+      await rm(draft, { force: true }).catch(() => undefined);
+      throw storageFailure("keep the task in", file, error);
+    }
+    this.#noteRunning(task);
+  }
+
+  async find(id: string): Promise<FoundTask | undefined> {
+    if (this.#isExpired(id)) return undefined;
+    const file = this.#fileOf(id);
+    try {
+      const { run, ...task } = taskIn(await readFile(file, "utf8"), file);
+      const lost = task.end === undefined && !this.#running.has(id) && isAbandoned({ ...run, name: path.basename(file) }, this.#folder);
+      return { task, lost };
+    } catch (error) {
+      if (errorCode(error) === "ENOENT") return undefined;
+      throw storageFailure("read the task from", file, error);
+    }
+  }
+
+  async drop(id: string): Promise<void> {
+    this.#stopRunning(id);
+    await rm(this.#fileOf(id), { force: true });
+  }
+
+  #fileOf(id: string): string {
+    return path.join(this.#folder, `${id}.json`);
+  }
+
+  /** While it goes on here, the time of its file tells other machines that it does. */
+  #noteRunning({ id, end }: StoredTask): void {
+    this.#stopRunning(id);
+    if (end === undefined) this.#running.set(id, keepFresh(this.#fileOf(id)));
+  }
+
+  #stopRunning(id: string): void {
+    this.#running.get(id)?.();
+    this.#running.delete(id);
+  }
+
+  /** What is no id of ours names no file of ours. */
+  #isExpired(id: string): boolean {
+    const createdAt = timeOfTaskId(id);
+    if (createdAt === undefined) return true;
+    // A turn may last longer than its task would be kept.
+    return !this.#running.has(id) && this.now() - createdAt > TASK_TTL_MS;
+  }
+
+  async #sweep(): Promise<void> {
+    if (this.now() - this.#sweptAt < SWEEP_EVERY_MS) return;
+    this.#sweptAt = this.now();
+    const names = (await readdir(this.#folder)).sort();
+    const tooMany = names.length - MOST_FILES;
+    // Names begin with the time, which has as many digits for decades: the oldest come first.
+    for (const [at, name] of names.entries()) {
+      if (at < tooMany || this.#isExpired(name.slice(0, name.indexOf(".")))) await rm(path.join(this.#folder, name), { force: true });
+    }
+  }
+}
+
+interface TaskFile extends StoredTask {
+  readonly run: ProcessRun;
+}
+
+/** On the disk before it gets its name: after a power failure a file that is there tells the truth. */
+async function writeWhole(file: string, text: string): Promise<void> {
+  await using handle = await open(file, "wx", 0o600);
+  await handle.writeFile(text);
+  await handle.datasync();
+}
+
+function taskIn(text: string, file: string): TaskFile {
+  const value = parsed(text);
+  // Written whole by this class or not at all: what has these two has the rest.
+  if (isFields(value) && typeof value["id"] === "string" && isFields(value["run"])) return value as unknown as TaskFile;
+  throw new StorageFailed(`${file} does not hold a task. Restore it, or remove it.`);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

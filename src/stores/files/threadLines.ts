@@ -1,0 +1,57 @@
+import { promises } from "node:fs";
+import type { FileHandle } from "node:fs/promises";
+import { isFields } from "../../lib/fields.js";
+import { threadIdOf } from "../../lib/ids.js";
+import { StorageFailed } from "../../threads/errors.js";
+import { completeLines, type ReadLimits } from "./lineReader.js";
+import { parseLine } from "./parseLine.js";
+import { findRollout } from "./path.js";
+
+/** Forks of forks; longer than anybody makes by hand, short enough to notice files that name each other. */
+const MOST_ANCESTORS = 64;
+
+/**
+ * Everything that was said on a thread: the lines of its file and, after the first, those of the thread it was forked from as far as its
+ * first line refers to them. Codex copied them into the fork once; from 0.15x on it refers to them.
+ */
+export async function* threadLines(file: FileHandle, codexHome: string, limits: ReadLimits = {}): AsyncGenerator<Buffer> {
+  yield* linesOf(file, { codexHome, limits, ancestors: 0 });
+}
+
+interface Reading {
+  readonly codexHome: string;
+  readonly limits: ReadLimits;
+  readonly ancestors: number;
+}
+
+async function* linesOf(file: FileHandle, reading: Reading): AsyncGenerator<Buffer> {
+  let isFirst = true;
+  for await (const line of completeLines(file, reading.limits)) {
+    const past = isFirst ? pastIn(line) : undefined;
+    isFirst = false;
+    yield line;
+    if (past) yield* linesOfPast(past, reading);
+  }
+}
+
+interface Past {
+  readonly threadId: string;
+  readonly endByte: number;
+}
+
+async function* linesOfPast({ threadId, endByte }: Past, { codexHome, limits, ancestors }: Reading): AsyncGenerator<Buffer> {
+  const found = ancestors < MOST_ANCESTORS ? await findRollout(codexHome, threadIdOf(threadId)) : undefined;
+  if (found === undefined)
+    throw new StorageFailed(`The thread was forked from thread ${threadId}, whose file is gone. Put it back, or start a new thread.`);
+  await using file = await promises.open(found, "r");
+  const nearer = Math.min(endByte, limits.endByte ?? endByte);
+  yield* linesOf(file, { codexHome, limits: { ...limits, endByte: nearer }, ancestors: ancestors + 1 });
+}
+
+function pastIn(line: Buffer): Past | undefined {
+  const { type, payload } = parseLine(line) ?? {};
+  const base = type === "session_meta" ? payload?.["history_base"] : undefined;
+  if (!isFields(base)) return undefined;
+  const { thread_id: threadId, end_byte_offset: endByte } = base;
+  return typeof threadId === "string" && typeof endByte === "number" ? { threadId, endByte } : undefined;
+}

@@ -1,0 +1,117 @@
+import { randomBytes } from "node:crypto";
+import { closeSync, mkdirSync, openSync, readdirSync, unlinkSync } from "node:fs";
+import path from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { errorCode } from "../../lib/errors.js";
+import type { ThreadId } from "../../lib/ids.js";
+import { ThreadBusyElsewhere } from "../../threads/errors.js";
+import { type Claim, claimName, isAbandoned, parseClaim } from "./claim.js";
+import { storageFailure } from "./failure.js";
+import { keepFresh } from "./keepFresh.js";
+
+export interface WriterLock {
+  release(): void;
+}
+
+/** A contender that came at the same moment withdraws within this time; a writer does not. */
+const CONTENTION_STEP_MS = 5;
+const CONTENTION_LOOKS = 12;
+
+/**
+ * One writer per thread across processes, without native code. Everybody who wants to write first puts down a claim, then
+ * looks who else has one for that thread. As the claim is made before looking, of two writers at least one sees the other,
+ * so there are never two; of two that see each other the first by name stays.
+ */
+export class WriterLocks {
+  readonly #folder: string;
+  /** Two stores in one process are strangers to each other. */
+  readonly #suffix = randomBytes(4).toString("hex");
+  #clearedUp = false;
+
+  constructor(codexHome: string) {
+    this.#folder = path.join(codexHome, "mcp-server", "locks");
+  }
+
+  /** Throws `ThreadBusyElsewhere` when the thread has a writer, `StorageFailed` when no claim can be made. */
+  async acquire(threadId: ThreadId): Promise<WriterLock> {
+    const name = claimName(threadId, this.#suffix);
+    const file = path.join(this.#folder, name);
+    this.#claim(threadId, file);
+    try {
+      const rival = await this.#rivalThatStays(threadId, name);
+      if (rival) throw new ThreadBusyElsewhere(threadId, `process ${rival.pid}`);
+    } catch (error) {
+      withdraw(file);
+      throw storageFailure("look for other writers in", this.#folder, error);
+    }
+    return held(file);
+  }
+
+  #claim(threadId: ThreadId, file: string): void {
+    try {
+      if (makeFile(file)) return;
+    } catch (error) {
+      throw storageFailure("lock the thread with", file, error);
+    }
+    throw new ThreadBusyElsewhere(threadId, `process ${process.pid}`);
+  }
+
+  async #rivalThatStays(threadId: ThreadId, name: string): Promise<Claim | undefined> {
+    for (let look = 1; ; look++) {
+      const rivals = this.#rivals(threadId, name);
+      const stronger = rivals.find((rival) => rival.name < name);
+      const last = look === CONTENTION_LOOKS ? rivals[0] : undefined;
+      if (rivals.length === 0 || stronger || last) return stronger ?? last;
+      await delay(CONTENTION_STEP_MS);
+    }
+  }
+
+  /** The first look of all also clears up after processes that were killed while they held other threads. */
+  #rivals(threadId: ThreadId, name: string): Claim[] {
+    const isOfInterest = (other: string) => other !== name && (!this.#clearedUp || other.startsWith(threadId));
+    const claims = readdirSync(this.#folder)
+      .filter(isOfInterest)
+      .flatMap((other) => parseClaim(other) ?? []);
+    this.#clearedUp = true;
+    return claims.filter((claim) => !this.#removeIfAbandoned(claim) && claim.threadId === threadId);
+  }
+
+  #removeIfAbandoned(claim: Claim): boolean {
+    if (!isAbandoned(claim, this.#folder)) return false;
+    withdraw(path.join(this.#folder, claim.name));
+    return true;
+  }
+}
+
+function held(file: string): WriterLock {
+  const stopRefreshing = keepFresh(file);
+  return {
+    release() {
+      stopRefreshing();
+      withdraw(file);
+    },
+  };
+}
+
+/** False when it is there already. */
+function makeFile(file: string): boolean {
+  const make = () => closeSync(openSync(file, "wx", 0o600));
+  try {
+    make();
+    return true;
+  } catch (error) {
+    if (errorCode(error) === "EEXIST") return false;
+    if (errorCode(error) !== "ENOENT") throw error;
+  }
+  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  make();
+  return true;
+}
+
+function withdraw(file: string): void {
+  try {
+    unlinkSync(file);
+  } catch {
+    // Gone already, or in a folder that became unwritable: then it ends with the process it names.
+  }
+}

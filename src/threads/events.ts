@@ -1,0 +1,134 @@
+import type { ApprovalDecision, ApprovalId, ApprovalRequest } from "../approvals/model.js";
+import type { FileChanges } from "../exec/actions.js";
+import type { ThreadId } from "../lib/ids.js";
+import type { CommandCall, CommandOutcome, Item, McpInvocation, McpServerStatus, PlanStep, RawItem } from "./items.js";
+import type { ThreadSettings } from "./settings.js";
+import type { RateLimits, TokenUsageInfo } from "./usage.js";
+
+export interface TurnInput {
+  readonly text: string;
+  /** What the turn is, when it is not an answer to the text; the text is empty then. */
+  readonly work?: TurnWork | undefined;
+}
+
+export type TurnWork =
+  /** Replaces the thread's past by a summary of it. */
+  { readonly kind: "compact" } | { readonly kind: "review"; readonly target: ReviewTarget };
+
+export type ReviewTarget =
+  | { readonly type: "uncommittedChanges" }
+  | { readonly type: "baseBranch"; readonly branch: string }
+  | { readonly type: "commit"; readonly sha: string; readonly title?: string }
+  | { readonly type: "custom"; readonly instructions: string };
+
+/** Codex's classification of a failure, as clients know it. */
+export type CodexErrorInfo =
+  | "context_window_exceeded"
+  | "usage_limit_exceeded"
+  | "internal_server_error"
+  | "unauthorized"
+  | "bad_request"
+  | "sandbox_error"
+  | "other"
+  | {
+      readonly [name in
+        | "http_connection_failed"
+        | "response_stream_connection_failed"
+        | "response_stream_disconnected"
+        | "response_too_many_failed_attempts"]?: { readonly http_status_code: number | null };
+    };
+
+/** What happened on a thread, whichever engine ran it. Closed: every reader handles every kind. */
+export type ThreadEvent =
+  // the thread opens
+  | {
+      readonly type: "threadConfigured";
+      readonly threadId: ThreadId;
+      readonly settings: ThreadSettings;
+      readonly recordPath: string | undefined;
+      readonly sandboxBackend?: string | undefined;
+    }
+  | { readonly type: "contextItem"; readonly item: RawItem }
+  | { readonly type: "deprecation"; readonly summary: string; readonly details?: string }
+  | {
+      readonly type: "mcpStartupCompleted";
+      readonly ready: readonly string[];
+      readonly failed: readonly { readonly server: string; readonly error: string }[];
+      readonly cancelled: readonly string[];
+    }
+  // a turn runs
+  | { readonly type: "turnStarted"; readonly contextWindow: number | null }
+  /** The settings a model request is made with; recorded, not shown. */
+  | { readonly type: "turnContext"; readonly settings: ThreadSettings; readonly sandboxBackend?: string }
+  | { readonly type: "rawItem"; readonly item: RawItem }
+  /** Part of the model's conversation that is recorded but not shown. */
+  | { readonly type: "unseenItem"; readonly item: RawItem }
+  | { readonly type: "itemStarted"; readonly item: Item }
+  | { readonly type: "itemCompleted"; readonly item: Item }
+  | { readonly type: "messageDelta"; readonly itemId: string; readonly delta: string }
+  | {
+      readonly type: "reasoningDelta";
+      readonly itemId: string;
+      readonly summaryIndex: number;
+      readonly delta: string;
+    }
+  | {
+      readonly type: "rawReasoningDelta";
+      readonly itemId: string;
+      readonly contentIndex: number;
+      readonly delta: string;
+    }
+  | { readonly type: "reasoningSectionBreak"; readonly itemId: string; readonly summaryIndex: number }
+  | { readonly type: "tokenCount"; readonly usage: TokenUsageInfo | null; readonly rateLimits: RateLimits }
+  // commands, patches and other tools
+  | ({ readonly type: "commandStarted" } & CommandCall)
+  | { readonly type: "commandOutput"; readonly callId: string; readonly stream: "stdout" | "stderr"; readonly bytes: Uint8Array }
+  | ({ readonly type: "commandEnded" } & CommandCall & CommandOutcome)
+  | { readonly type: "patchStarted"; readonly callId: string; readonly autoApproved: boolean; readonly changes: FileChanges }
+  | {
+      readonly type: "patchEnded";
+      readonly callId: string;
+      readonly stdout: string;
+      readonly stderr: string;
+      readonly success: boolean;
+      readonly changes: FileChanges;
+    }
+  /** Everything the turn's patches changed so far, as one diff. */
+  | { readonly type: "turnDiff"; readonly unifiedDiff: string }
+  | { readonly type: "imageViewed"; readonly callId: string; readonly path: string }
+  | { readonly type: "mcpStartupUpdated"; readonly server: string; readonly status: McpServerStatus }
+  | { readonly type: "mcpToolStarted"; readonly callId: string; readonly invocation: McpInvocation }
+  | {
+      readonly type: "mcpToolEnded";
+      readonly callId: string;
+      readonly invocation: McpInvocation;
+      readonly durationMs: number;
+      readonly result: { readonly Ok: unknown } | { readonly Err: string };
+    }
+  | { readonly type: "approvalRequested"; readonly request: ApprovalRequest }
+  | { readonly type: "approvalDecided"; readonly id: ApprovalId; readonly decision: ApprovalDecision }
+  | { readonly type: "planUpdated"; readonly explanation: string | null; readonly plan: readonly PlanStep[] }
+  /** The history was replaced by a summary; `replacement` is the new history. */
+  | { readonly type: "historyCompacted"; readonly message: string; readonly replacement: readonly RawItem[] }
+  | { readonly type: "reviewStarted"; readonly target: ReviewTarget; readonly hint: string }
+  /** The verdict as text; null when the review was cut short. */
+  | { readonly type: "reviewEnded"; readonly text: string | null }
+  | { readonly type: "warning"; readonly message: string }
+  /** Something worth a line in a log, of no consequence to the turn. */
+  | { readonly type: "backgroundNote"; readonly message: string }
+  | { readonly type: "modelRetry"; readonly attempt: number; readonly limit: number; readonly cause: string }
+  // a turn ends, once
+  | { readonly type: "turnCompleted"; readonly lastMessage: string | null }
+  | { readonly type: "turnFailed"; readonly message: string; readonly info: CodexErrorInfo }
+  | { readonly type: "turnAborted"; readonly reason: "interrupted" | "replaced" };
+
+export type TurnEnd = Extract<ThreadEvent, { type: "turnCompleted" | "turnFailed" | "turnAborted" }>;
+
+export type TurnOutcome =
+  | { readonly status: "completed"; readonly lastMessage: string | null }
+  | { readonly status: "failed"; readonly message: string }
+  | { readonly status: "interrupted" };
+
+export function isTurnEnd(event: ThreadEvent): event is TurnEnd {
+  return event.type === "turnCompleted" || event.type === "turnFailed" || event.type === "turnAborted";
+}

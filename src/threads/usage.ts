@@ -1,0 +1,26 @@
+export interface TokenUsage {
+  readonly input_tokens: number;
+  readonly cached_input_tokens: number;
+  readonly output_tokens: number;
+  readonly reasoning_output_tokens: number;
+  readonly total_tokens: number;
+}
+
+export interface TokenUsageInfo {
+  readonly total_token_usage: TokenUsage;
+  readonly last_token_usage: TokenUsage;
+  readonly model_context_window: number | null;
+}
+
+export interface RateLimitWindow {
+  readonly used_percent: number;
+  readonly window_minutes: number | null;
+  readonly resets_at: number | null;
+}
+
+export interface RateLimits {
+  readonly primary: RateLimitWindow | null;
+  readonly secondary: RateLimitWindow | null;
+  readonly credits: { readonly has_credits: boolean; readonly unlimited: boolean; readonly balance: string | null } | null;
+  readonly plan_type: string | null;
+}
