@@ -1,6 +1,6 @@
 import type { Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { endsWithin } from "../lib/endsWithin.js";
+import { endsWithin } from "../lib/deadlines.js";
 
 /** What clients get to read the rest of their answers in. */
 const HAND_OVER_MS = 2_000;

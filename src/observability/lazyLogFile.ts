@@ -1,5 +1,5 @@
 import path from "node:path";
-import { endsWithin } from "../lib/endsWithin.js";
+import { endsWithin } from "../lib/deadlines.js";
 import { describe } from "../lib/errors.js";
 import type { LogLine, LogSink } from "./log.js";
 import type { LogFile } from "./logFile.js";

@@ -11,7 +11,7 @@ import {
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { resourceFromAttributes } from "@opentelemetry/resources";
 import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace-node";
-import { endsWithin } from "../lib/endsWithin.js";
+import { endsWithin } from "../lib/deadlines.js";
 import { VERSION } from "../lib/version.js";
 import type { Log } from "./log.js";
 import { reportingExporter } from "./reportingExporter.js";

@@ -4,7 +4,7 @@ import { type Place, TurnGate } from "../agent/turnLimiter.js";
 import { severalMayCall } from "../cli/listenOptions.js";
 import type { HttpSettings } from "../config/httpSettings.js";
 import type { SettingsResolver } from "../config/resolve.js";
-import { endsWithin } from "../lib/endsWithin.js";
+import { endsWithin } from "../lib/deadlines.js";
 import { describe } from "../lib/errors.js";
 import { type Lazy, lazily } from "../lib/lazily.js";
 import type { Objection } from "../mcp/inside.js";

@@ -13,7 +13,7 @@ import { OpenVisits } from "../http/openVisits.js";
 import { openHttpServer } from "../http/server.js";
 import { OPEN_PATHS, statusRoutes } from "../http/statusRoutes.js";
 import type { EndpointRules } from "../http/visit.js";
-import { endsWithin } from "../lib/endsWithin.js";
+import { endsWithin } from "../lib/deadlines.js";
 import { legacySseRoutes } from "../mcp/over/legacySse.js";
 import { argumentHeadersOf } from "../mcp/over/streamableHttp/statelessHeaders.js";
 import type { StatelessReply } from "../mcp/over/streamableHttp/statelessReply.js";

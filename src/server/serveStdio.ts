@@ -1,4 +1,4 @@
-import { endsWithin } from "../lib/endsWithin.js";
+import { endsWithin, valueWithin } from "../lib/deadlines.js";
 import { type Lazy, lazily } from "../lib/lazily.js";
 import { openStdio } from "../mcp/over/stdio.js";
 import { bothEras } from "../mcp/sessions/eras.js";
@@ -63,7 +63,8 @@ export async function serveStdio(context: StdioContext): Promise<void> {
   const signalled = untilSignalled(context.exitAtOnce);
   await Promise.race([session.run(wire.incoming), signalled]);
   const parts = { session, agent, stateless };
-  const finished = await endsWithin(options.eofGraceMs, nothingRuns(parts), { unless: signalled });
+  const allEnded = Promise.race([nothingRuns(parts).then(() => true), signalled.then(() => false)]);
+  const finished = await valueWithin(options.eofGraceMs, allEnded, false);
   await endSession(parts, { interrupt: !finished });
   await wire.close();
   await reporting.close();

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Caller, SessionCaller, SessionId } from "../../agent/caller.js";
-import { endsWithin } from "../../lib/endsWithin.js";
+import { endsWithin } from "../../lib/deadlines.js";
 import { AppError } from "../../lib/errors.js";
 import type { Session } from "./session.js";
 
