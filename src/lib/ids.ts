@@ -6,6 +6,13 @@ export type ThreadId = string & { readonly brand: "ThreadId" };
 /** The id a turn's events carry: the first call's request id, then "0", "1", … (Codex calls it submission id). */
 export type TurnId = string & { readonly brand: "TurnId" };
 
+/** A turn's own id, which no other turn of any thread has: a version 7 UUID. */
+export type TurnKey = string & { readonly brand: "TurnKey" };
+
+export function newTurnKey(): TurnKey {
+  return uuidV7(Date.now()) as TurnKey;
+}
+
 export function newThreadId(): ThreadId {
   return uuidV7(Date.now()) as ThreadId;
 }

@@ -5,6 +5,7 @@ import type { EngineThread } from "./engine.js";
 import { NothingToSteer, TooManyQueuedTurns } from "./errors.js";
 import type { ThreadEvent } from "./events.js";
 import type { Reach } from "./limits.js";
+import type { ThreadObserver } from "./observer.js";
 import { outputTypeOf } from "./pairToolCalls.js";
 import { questionsOf } from "./questions.js";
 import type { ThreadSettings } from "./settings.js";
@@ -20,6 +21,7 @@ export interface ThreadParts {
   readonly record: ThreadRecord;
   readonly engineThread: EngineThread;
   readonly desk: ApprovalDesk;
+  readonly observer?: ThreadObserver | undefined;
   /** Ends an engine's thread that is no longer used. */
   readonly retire: (engineThread: EngineThread) => void;
   /** Reads the thread from its record again, when somebody else has written to it or we lost track. */
@@ -32,6 +34,7 @@ export class Thread {
   readonly settings: ThreadSettings;
   readonly #record: ThreadRecord;
   readonly #desk: ApprovalDesk;
+  readonly #observer: ThreadObserver | undefined;
   readonly #reload: ThreadParts["reload"];
   readonly #retire: (engineThread: EngineThread) => void;
   #engineThread: EngineThread | undefined;
@@ -42,11 +45,12 @@ export class Thread {
   #replies = 0;
   #lastUsed = Date.now();
 
-  constructor({ id, settings, record, engineThread, desk, retire, reload }: ThreadParts) {
+  constructor({ id, settings, record, engineThread, desk, observer, retire, reload }: ThreadParts) {
     this.id = id;
     this.settings = settings;
     this.#record = record;
     this.#desk = desk;
+    this.#observer = observer;
     this.#retire = retire;
     this.#engineThread = engineThread;
     this.#reload = reload;
@@ -59,7 +63,7 @@ export class Thread {
 
   /** A turn runs or waits. One that has ended may still be tidied up after. */
   get isInUse(): boolean {
-    return this.#queue.some(({ ended }) => !ended);
+    return this.turns.length > 0;
   }
 
   /** Something outlives its turns that would end with it. */
@@ -79,19 +83,24 @@ export class Thread {
       },
       ...(this.#engineThread?.opening ?? []),
     ];
-    return this.#enqueue(new Turn(this.id, turnId, input));
+    return this.#enqueue(input, turnId);
   }
 
   /** A further turn; runs when the ones before it have ended. */
   reply(input: TurnRequest): Turn {
     if (this.#queue.length > MAX_QUEUED_TURNS) throw new TooManyQueuedTurns(this.id, MAX_QUEUED_TURNS);
-    return this.#enqueue(new Turn(this.id, turnIdOf(String(this.#replies++)), input));
+    return this.#enqueue(input, turnIdOf(String(this.#replies++)));
   }
 
   /** Gives the running turn more to consider. Throws `NothingToSteer`. */
   async steer(text: string): Promise<void> {
     const taken = this.#playing && (await this.#engineThread?.steer?.(text));
     if (!taken) throw new NothingToSteer(this.id);
+  }
+
+  /** The turn that runs, then those that wait. */
+  get turns(): readonly Turn[] {
+    return this.#queue.filter(({ ended }) => !ended);
   }
 
   interrupt(): void {
@@ -101,6 +110,7 @@ export class Thread {
   /** Ends what the engine keeps for this thread. No turn runs any more. */
   close(): void {
     this.#forget();
+    this.#observer?.threadClosed(this.id);
   }
 
   /** Resolves when no turn runs or waits. */
@@ -108,7 +118,8 @@ export class Thread {
     while (this.#playing) await this.#playing;
   }
 
-  #enqueue(turn: Turn): Turn {
+  #enqueue(input: TurnRequest, id: TurnId): Turn {
+    const turn = new Turn(this.id, id, { ...input, observer: this.#observer });
     this.#queue.push(turn);
     // Never rejects: whatever goes wrong becomes the turn's outcome.
     this.#playing = (this.#playing ?? Promise.resolve()).then(() => this.#play(turn));

@@ -5,6 +5,7 @@ import { Tasks } from "../lib/tasks.js";
 import type { Engine, EngineThread } from "./engine.js";
 import { NothingToSteer, ThreadInUse, ThreadNotFound } from "./errors.js";
 import type { Reach, TurnLimits } from "./limits.js";
+import { guardedObserver, type OpenedThread, type ThreadObserver } from "./observer.js";
 import type { ThreadSettings } from "./settings.js";
 import type { StoredSettings, StoredThread, ThreadStore } from "./store.js";
 import { Thread, type ThreadParts } from "./thread.js";
@@ -25,6 +26,7 @@ export interface RegistryOptions {
   readonly settingsOf: (stored: StoredSettings) => ThreadSettings;
   /** How long a thread stays in memory after its last turn. */
   readonly idleMs: number;
+  readonly observer?: ThreadObserver;
   /** For people who look at the server's own output. */
   readonly report?: (line: string) => void;
 }
@@ -43,9 +45,11 @@ export class ThreadRegistry {
   readonly #leaving = new Set<ThreadId>();
   /** Threads of the engine that are being ended. */
   readonly #retired = new Tasks((name, error) => this.options.report?.(`${name}: ${describe(error)}`));
+  readonly #observer: ThreadObserver | undefined;
   readonly #sweep: NodeJS.Timeout;
 
   constructor(private readonly options: RegistryOptions) {
+    this.#observer = options.observer && guardedObserver(options.observer, options.report);
     this.#sweep = setInterval(() => this.unloadIdle(Date.now()), Math.min(Math.max(options.idleMs, SWEEP_MS.least), SWEEP_MS.most));
     this.#sweep.unref();
   }
@@ -65,7 +69,7 @@ export class ThreadRegistry {
       this.#retire(engineThread);
       throw error;
     }
-    return this.#keep({ ...kept, engineThread }).begin(input, turnId);
+    return this.#keep({ ...kept, engineThread }, "new").begin(input, turnId);
   }
 
   /** A further turn on a thread, loaded or stored. Throws `ThreadNotFound`. */
@@ -117,6 +121,19 @@ export class ThreadRegistry {
     return this.#loaded.size;
   }
 
+  /** A thread that is in memory; undefined also for one that is stored and not in use. */
+  find(id: ThreadId): Thread | undefined {
+    return this.#loaded.get(id);
+  }
+
+  /** Ends the turn that runs on a thread and those that wait behind it. False when there is none in this process. */
+  interrupt(id: ThreadId): boolean {
+    const thread = this.#loaded.get(id);
+    if (!thread?.isInUse) return false;
+    thread.interrupt();
+    return true;
+  }
+
   interruptAll(): void {
     for (const thread of this.#loaded.values()) thread.interrupt();
   }
@@ -146,12 +163,13 @@ export class ThreadRegistry {
     this.#loaded.delete(id);
   }
 
-  #keep(parts: Pick<ThreadParts, "id" | "settings" | "record" | "engineThread">): Thread {
+  #keep(parts: Pick<ThreadParts, "id" | "settings" | "record" | "engineThread">, origin: OpenedThread["origin"]): Thread {
     const retire = (engineThread: EngineThread) => this.#retire(engineThread);
     const reload = (reach: Reach | undefined) => this.#reopen(parts.id, parts.settings, reach);
-    const thread = new Thread({ ...parts, desk: this.options.desk, retire, reload });
+    const thread = new Thread({ ...parts, desk: this.options.desk, observer: this.#observer, retire, reload });
     this.#makeRoom();
     this.#loaded.set(parts.id, thread);
+    this.#observer?.threadOpened({ id: parts.id, settings: parts.settings, origin });
     return thread;
   }
 
@@ -178,7 +196,7 @@ export class ThreadRegistry {
     const settings = this.options.settingsOf(history.settings);
     limits?.check(settings);
     const engineThread = await this.options.engine.openThread({ id, settings, history, reach: limits?.reach });
-    return this.#keep({ id, settings, record, ...engineThread.kept, engineThread });
+    return this.#keep({ id, settings, record, ...engineThread.kept, engineThread }, "stored");
   }
 
   async #reopen(id: ThreadId, settings: ThreadSettings, reach: Reach | undefined): Promise<EngineThread> {

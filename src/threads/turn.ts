@@ -1,9 +1,10 @@
 import { deferred } from "../lib/deferred.js";
-import type { ThreadId, TurnId } from "../lib/ids.js";
+import { newTurnKey, type ThreadId, type TurnId } from "../lib/ids.js";
 import { condenseEvents, weighEvent } from "./condense.js";
 import { EventLog } from "./eventLog.js";
 import { isTurnEnd, type ThreadEvent, type TurnEnd, type TurnInput, type TurnOutcome } from "./events.js";
 import type { TurnLimits } from "./limits.js";
+import type { ThreadObserver } from "./observer.js";
 
 /** What a running turn keeps for readers that are behind or come back. */
 const LOG_LIMIT_BYTES = 8 * 1024 * 1024;
@@ -20,22 +21,33 @@ export interface TurnRequest extends TurnInput {
 /** Told of a turn when it is asked for, then of every event the moment it is published. For logs and counts: quick, and never throws. */
 export type TurnWatch = (turn: Turn) => (event: ThreadEvent) => void;
 
+export interface TurnParts extends TurnRequest {
+  readonly observer?: ThreadObserver | undefined;
+}
+
 /** One exchange on a thread: queued → running → ended, with a log anyone may read and an outcome anyone may await. */
 export class Turn {
+  /** Tells it from every other turn, also of the same thread in another process; `id` does not. */
+  readonly key = newTurnKey();
   readonly log = new EventLog<ThreadEvent>({ limit: LOG_LIMIT_BYTES, weigh: weighEvent, condense: condenseEvents });
   readonly #outcome = deferred<TurnOutcome>();
   readonly #abandoned = deferred<void>();
   readonly #abort = new AbortController();
   #overdue: NodeJS.Timeout | undefined;
   #state: "queued" | "running" | "ended" = "queued";
+  readonly input: TurnRequest;
+  readonly #observer: ThreadObserver | undefined;
   readonly #watched: ((event: ThreadEvent) => void) | undefined;
 
   constructor(
     readonly threadId: ThreadId,
     readonly id: TurnId,
-    readonly input: TurnRequest,
+    { observer, ...input }: TurnParts,
   ) {
+    this.input = input;
+    this.#observer = observer;
     this.#watched = input.watch?.(this);
+    observer?.turnQueued(this);
   }
 
   get signal(): AbortSignal {
@@ -58,14 +70,20 @@ export class Turn {
 
   /** The engine is about to run it. False when it was interrupted before. */
   begin(): boolean {
-    if (this.#state === "queued") this.#state = "running";
-    return this.#state === "running";
+    if (this.#state !== "queued") return false;
+    this.#state = "running";
+    this.#observer?.turnBegun(this);
+    return true;
   }
 
   publish(events: readonly ThreadEvent[]): void {
     if (this.#state === "ended") return;
     this.log.append(events);
-    if (this.#watched) for (const event of events) this.#watched(event);
+    for (const event of events) {
+      this.#watched?.(event);
+      if (event.type === "approvalRequested") this.#observer?.questionAsked(this, event.request);
+      else if (event.type === "approvalDecided") this.#observer?.questionAnswered(this, event);
+    }
     const last = events.at(-1);
     if (last && isTurnEnd(last)) this.#end(last);
   }
@@ -91,7 +109,9 @@ export class Turn {
     this.#state = "ended";
     clearTimeout(this.#overdue);
     this.log.end();
-    this.#outcome.resolve(outcomeOf(end));
+    const outcome = outcomeOf(end);
+    this.#outcome.resolve(outcome);
+    this.#observer?.turnEnded(this, outcome);
   }
 }
 

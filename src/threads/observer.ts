@@ -1,0 +1,58 @@
+import type { ApprovalDecision, ApprovalId, ApprovalRequest } from "../approvals/model.js";
+import { describe } from "../lib/errors.js";
+import type { ThreadId, TurnId, TurnKey } from "../lib/ids.js";
+import type { EventLog } from "./eventLog.js";
+import type { ThreadEvent, TurnInput, TurnOutcome } from "./events.js";
+import type { ThreadSettings } from "./settings.js";
+
+export interface OpenedThread {
+  readonly id: ThreadId;
+  readonly settings: ThreadSettings;
+  /** `stored`: it was there before, and has been read from the store. */
+  readonly origin: "new" | "stored";
+}
+
+/** A turn, to look at. */
+export interface ObservedTurn {
+  readonly threadId: ThreadId;
+  readonly id: TurnId;
+  readonly key: TurnKey;
+  readonly input: TurnInput;
+  readonly log: Pick<EventLog<ThreadEvent>, "read" | "size">;
+}
+
+/**
+ * Sees what happens on the threads of one registry: each method is called once for each fact, at the moment it becomes true and in that
+ * order. A turn is queued, begins unless it was interrupted while it waited, and ends. A question that has no answer when its turn ends
+ * ends with it. A thread that was closed is out of memory, not gone: it is opened again when it is used again.
+ */
+export interface ThreadObserver {
+  threadOpened(thread: OpenedThread): void;
+  turnQueued(turn: ObservedTurn): void;
+  turnBegun(turn: ObservedTurn): void;
+  questionAsked(turn: ObservedTurn, request: ApprovalRequest): void;
+  questionAnswered(turn: ObservedTurn, answer: { readonly id: ApprovalId; readonly decision: ApprovalDecision }): void;
+  /** The log is complete and the outcome settled. */
+  turnEnded(turn: ObservedTurn, outcome: TurnOutcome): void;
+  threadClosed(id: ThreadId): void;
+}
+
+/** The observer, unable to do harm to what it observes: what it throws is reported. */
+export function guardedObserver(observer: ThreadObserver, report: ((line: string) => void) | undefined): ThreadObserver {
+  const guard = (fact: string, tell: () => void) => {
+    try {
+      tell();
+    } catch (error) {
+      report?.(`observer of threads failed on ${fact}: ${describe(error)}`);
+    }
+  };
+  return {
+    threadOpened: (thread) => guard("threadOpened", () => observer.threadOpened(thread)),
+    turnQueued: (turn) => guard("turnQueued", () => observer.turnQueued(turn)),
+    turnBegun: (turn) => guard("turnBegun", () => observer.turnBegun(turn)),
+    questionAsked: (turn, request) => guard("questionAsked", () => observer.questionAsked(turn, request)),
+    questionAnswered: (turn, answer) => guard("questionAnswered", () => observer.questionAnswered(turn, answer)),
+    turnEnded: (turn, outcome) => guard("turnEnded", () => observer.turnEnded(turn, outcome)),
+    threadClosed: (id) => guard("threadClosed", () => observer.threadClosed(id)),
+  };
+}
