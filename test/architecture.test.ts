@@ -157,7 +157,7 @@ const READERS: Readonly<Record<string, string>> = {
   "observability/rotateLog.ts": "the lock of our log",
   "engines/codex/findBinary.ts": "the first bytes of the program that is about to be run",
   "engines/native/model/credentials.ts": "the user's credentials in CODEX_HOME",
-  "engines/native/offers/authFile.ts": "the user's credentials in CODEX_HOME",
+  "engines/native/services/keyAccount.ts": "the user's credentials in CODEX_HOME",
   "http/access/peers.ts": "the kernel's settings of users",
   "http/access/tcpTable.ts": "the kernel's table of connections",
   "http/access/ownToken.ts": "our own token below CODEX_HOME",

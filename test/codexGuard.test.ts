@@ -8,7 +8,7 @@ import type { TurnInput } from "../src/threads/events.js";
 import type { Reach, TurnLimits } from "../src/threads/limits.js";
 import type { ThreadSettings } from "../src/threads/settings.js";
 import { buildAppServerDouble, type Faults, withFaults } from "./support/appServerDouble.js";
-import { REQUESTS_FILE } from "./support/appServerDoubleOffers.js";
+import { REQUESTS_FILE } from "./support/appServerDoubleServices.js";
 import { type CodexStage, openCodexThreads, setCodexStage } from "./support/codexStage.js";
 import { turnContext } from "./support/turns.js";
 

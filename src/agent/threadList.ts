@@ -1,6 +1,6 @@
 import type { Agent } from "../mcp/tools/agent.js";
-import { offersOf } from "../mcp/tools/own/answers.js";
-import type { ThreadPage, ThreadQuery, ThreadSummary } from "../threads/offers.js";
+import { servicesOf } from "../mcp/tools/own/answers.js";
+import type { ThreadPage, ThreadQuery, ThreadSummary } from "../threads/engineServices.js";
 import type { Caller } from "./caller.js";
 import type { SealedCursors } from "./sealedCursors.js";
 
@@ -16,7 +16,7 @@ export interface PageReader {
 
 /** The threads that a network caller may use. A page may be short, or empty, and still have a next one. */
 export async function visibleThreads(agent: Agent, query: ThreadQuery, { caller, cursors, signal }: PageReader): Promise<ThreadPage> {
-  const { threads: catalog } = offersOf(agent);
+  const { threads: catalog } = await servicesOf(agent);
   const threads: ThreadSummary[] = [];
   let cursor = query.cursor === undefined ? undefined : cursors.open(query.cursor, caller);
   for (let page = 0; page < MOST_PAGES && !signal.aborted; page++) {

@@ -1,6 +1,5 @@
 import path from "node:path";
 import type { SettingsResolver } from "../config/resolve.js";
-import { lazyCatalog, lazyOffers } from "../engines/lazyOffers.js";
 import { createNativeEngine, type NativeEngineOptions } from "../engines/native/engine.js";
 import type { TurnMark } from "../exec/nesting/turnMark.js";
 import type { WritablePlaces } from "../exec/outside/writablePlaces.js";
@@ -52,12 +51,12 @@ export function openEngine(options: EngineOptions): Engine {
         ...options,
         ownPrograms: ownPrograms(options),
         userAgent: userAgent(options.env),
-        offers: offerSources(options),
+        services: serviceSources(options),
       });
     case "scripted":
       return loadedWithFirstThread("scripted", async () => {
         const { createScriptedEngine } = await import("../engines/native/scriptedEngine.js");
-        return createScriptedEngine({ ...options, ownPrograms: ownPrograms(options), offers: offerSources(options) });
+        return createScriptedEngine({ ...options, ownPrograms: ownPrograms(options), services: serviceSources(options) });
       });
   }
 }
@@ -82,22 +81,22 @@ function loadedWithFirstThread(name: EngineName, load: () => Promise<Engine>): E
   return {
     name,
     openThread: async (opening) => (await engine.get()).openThread(opening),
-    offers: lazyOffers(async () => {
-      const { offers } = await engine.get();
-      if (!offers) throw new NotOffered(name);
-      return offers;
-    }),
+    services: async () => {
+      const { services } = await engine.get();
+      if (!services) throw new NotOffered(name);
+      return services();
+    },
     close: async () => (await engine.ifLoaded())?.close?.(),
   };
 }
 
-/** What engines that keep no threads of their own offer of ours. */
-function offerSources({ codexHome, env, settings }: EngineOptions): NonNullable<NativeEngineOptions["offers"]> {
+/** What engines that keep no threads of their own take from us. */
+function serviceSources({ codexHome, env, settings }: EngineOptions): NonNullable<NativeEngineOptions["services"]> {
   return {
-    catalog: lazyCatalog(async () => {
+    catalog: async () => {
       const { RolloutCatalog } = await import("../stores/files/catalog.js");
       return new RolloutCatalog({ codexHome, env, version: VERSION });
-    }),
+    },
     settingsIn: (cwd) => settings.forNewThread(cwd === undefined ? {} : { cwd }),
   };
 }

@@ -71,7 +71,7 @@ export function openAgent(options: AgentOptions): OpenAgent {
   });
   const agent: Agent = {
     engineName: engine.name,
-    offers: engine.offers,
+    services: engine.services,
     threads,
     approvals: { desk, fallback: options.approvalFallback, emptyForms },
     access,

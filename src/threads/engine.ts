@@ -1,8 +1,8 @@
 import type { ApprovalDecision, ApprovalSubject } from "../approvals/model.js";
 import type { ThreadId, TurnId } from "../lib/ids.js";
+import type { EngineServices } from "./engineServices.js";
 import type { ThreadEvent, TurnInput } from "./events.js";
 import type { Reach } from "./limits.js";
-import type { EngineOffers } from "./offers.js";
 import type { ThreadSettings } from "./settings.js";
 import type { ThreadHistory, ThreadRecord } from "./store.js";
 
@@ -15,7 +15,8 @@ export type EngineName = "native" | "scripted" | "codex";
 export interface Engine {
   readonly name: EngineName;
   openThread(opening: ThreadOpening): Promise<EngineThread>;
-  readonly offers?: EngineOffers;
+  /** What it can do besides turns, whose code is loaded when it is first asked for. Absent: it runs turns and nothing else. */
+  services?(): Promise<EngineServices>;
   /** Ends what threads share. No thread is open any more. */
   close?(): Promise<void>;
 }

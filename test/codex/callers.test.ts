@@ -128,7 +128,7 @@ describe.each(AVAILABLE)("commands of a caller, with Codex $version", PATIENCE, 
     const engine = openEngine(stage, program, { secretFiles });
     const script = `cat ${Object.values(files).join(" ")} link-to-*; find ${stage.codexHome} -type f; echo GIT_DIR=$GIT_DIR; touch made.txt; ls`;
     const command = { argv: ["sh", "-c", script], cwd: stage.workspace, sandboxPolicy, timeoutMs: 60_000, reach: EVERYTHING };
-    const result = await engine.offers?.runOnce(command, new AbortController().signal);
+    const result = await (await engine.services?.())?.runOnce(command, new AbortController().signal);
     await engine.close?.();
     expect(leaks(stage, result)).toEqual([]);
     expect(result).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/GIT_DIR=\n(.|\n)*sub\n/) });
@@ -190,7 +190,7 @@ describe.skipIf(OLD === "")("a Codex that cannot hide anything", PATIENCE, () =>
     const complaint = /version 0\.152\.1, cannot hide tokens, .* more than one principal may call this server\. Update it/;
     await expect(play(shared, stage.settings, "!say done")).rejects.toThrow(complaint);
     const command = { argv: ["true"], cwd: stage.workspace, sandboxPolicy: READ_ONLY, timeoutMs: 30_000, reach: EVERYTHING };
-    await expect(shared.offers?.runOnce(command, new AbortController().signal)).rejects.toThrow(complaint);
+    await expect((await shared.services?.())?.runOnce(command, new AbortController().signal)).rejects.toThrow(complaint);
     await shared.close?.();
   });
 });

@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ScriptedModel } from "../../src/engines/native/model/script.js";
 import type { Faults } from "../support/appServerDouble.js";
-import { offersOfDouble, REQUESTS_FILE } from "../support/appServerDoubleOffers.js";
+import { REQUESTS_FILE, servicesOfDouble } from "../support/appServerDoubleServices.js";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -23,7 +23,7 @@ const others = [
   "turn/steer",
 ];
 const known = new Set([...methods, ...others, ...(faults.config ? ["config/read"] : [])].filter((method) => method !== faults.lacks));
-const offers = offersOfDouble(faults, notify);
+const services = servicesOfDouble(faults, notify);
 const model = new ScriptedModel();
 const histories = new Map<string, Json[]>();
 const running = new Map<string, { turnId: string; abort: AbortController }>();
@@ -63,7 +63,7 @@ function receive({ id, method, params, result }: { id: number; method?: string; 
   if (method !== "initialize")
     appendFileSync(path.join(process.env["CODEX_HOME"] ?? "", REQUESTS_FILE), `${JSON.stringify({ method, params })}\n`);
   const reply = (answer: Json) => send("error" in answer ? { id, ...answer } : { id, result: answer });
-  const offered = method === faults.lacks ? undefined : offers(method, params ?? {});
+  const offered = method === faults.lacks ? undefined : services(method, params ?? {});
   if (offered instanceof Promise) void offered.then(reply);
   else reply(offered ?? answerTo(method, params ?? {}));
 }

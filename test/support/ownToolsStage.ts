@@ -7,13 +7,13 @@ import { ownTools } from "../../src/mcp/tools/own/ownTools.js";
 import type { CallToolResult } from "../../src/mcp/wording/callResult.js";
 import type { ThreadSettings } from "../../src/threads/settings.js";
 import { ThreadRegistry } from "../../src/threads/threadRegistry.js";
-import { MemoryOffers } from "./memoryOffers.js";
+import { MemoryServices } from "./memoryServices.js";
 import { MemoryOwners, MemoryStore, ObedientEngine } from "./memoryThreads.js";
 import { settingsIn } from "./rollouts.js";
 
-/** Our tools on threads, owners and offers in memory. */
+/** Our tools on threads, owners and services in memory. */
 export class OwnToolsStage implements AsyncDisposable {
-  readonly offers = new MemoryOffers();
+  readonly services = new MemoryServices();
   readonly owners = new MemoryOwners();
   readonly threads: ThreadRegistry;
   readonly agent: Agent;
@@ -30,7 +30,7 @@ export class OwnToolsStage implements AsyncDisposable {
     });
     this.agent = {
       engineName: "memory",
-      offers: this.offers,
+      services: async () => this.services,
       threads: this.threads,
       approvals: { desk, fallback: "deny" },
       access: new ThreadAccess({ owners: this.owners, sharesUnowned: () => false, report: () => {} }),

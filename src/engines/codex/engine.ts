@@ -2,7 +2,7 @@ import type { Engine } from "../../threads/engine.js";
 import { AppServers, type AppServersOptions } from "./appServers.js";
 import { type GuardOptions, type ThreadGuard, ThreadGuards } from "./guard/threadGuard.js";
 import { resumeThread, startThread } from "./loadThread.js";
-import { CodexOffers } from "./offers/offers.js";
+import { CodexServices } from "./services/services.js";
 import { CodexThread } from "./thread.js";
 
 export type CodexEngineOptions = AppServersOptions & GuardOptions;
@@ -11,10 +11,10 @@ export type CodexEngineOptions = AppServersOptions & GuardOptions;
 export function createCodexEngine(options: CodexEngineOptions): Engine {
   const servers = new AppServers(options);
   const guards = new ThreadGuards(options);
-  const offers = new CodexOffers(servers, guards);
+  const services = new CodexServices(servers, guards);
   return {
     name: "codex",
-    offers,
+    services: async () => services,
     async openThread({ id, settings, history, reach }) {
       const supervisor = servers.for(settings);
       supervisor.enter();
@@ -31,7 +31,7 @@ export function createCodexEngine(options: CodexEngineOptions): Engine {
       }
     },
     async close() {
-      await offers.close();
+      await services.close();
       await servers.close();
     },
   };

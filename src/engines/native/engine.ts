@@ -1,15 +1,15 @@
 import type { ThreadId } from "../../lib/ids.js";
+import { lazily } from "../../lib/lazily.js";
 import type { Engine, EngineThread, ThreadOpening } from "../../threads/engine.js";
 import type { ThreadEvent } from "../../threads/events.js";
 import { leftOutWarnings, type ThreadSettings } from "../../threads/settings.js";
-import { lazyOffers } from "../lazyOffers.js";
 import { findUserInstructions } from "./agentsMd.js";
 import { Conversation } from "./conversation.js";
 import { History } from "./history.js";
 import type { ModelClient } from "./model/client.js";
 import { ResponsesClient } from "./model/responses.js";
-import type { OfferSources } from "./offers/sources.js";
 import { initialContext } from "./prompt.js";
+import type { ServiceSources } from "./services/nativeServices.js";
 import { Machine, type MachineOptions } from "./tools/machine.js";
 import { ThreadFiles } from "./tools/threadFiles.js";
 import { openToolbox } from "./tools/toolbox.js";
@@ -17,20 +17,20 @@ import { runTurn } from "./turn.js";
 
 export interface NativeEngineOptions extends MachineOptions {
   readonly userAgent: string;
-  /** Absent: the engine runs turns and offers nothing else. */
-  readonly offers?: OfferSources;
+  /** Absent: the engine runs turns and does nothing else. */
+  readonly services?: ServiceSources;
 }
 
 /** The agent loop in this process, on the Responses API of any configured provider. */
 export function createNativeEngine(options: NativeEngineOptions): Engine {
-  const { codexHome, env, userAgent, offers } = options;
+  const { codexHome, env, userAgent, services } = options;
   const machine = new Machine(options);
   const clientFor: ClientFactory = ({ provider }, threadId) => new ResponsesClient({ provider, codexHome, env, userAgent, threadId });
   return {
     name: "native",
     openThread: (opening) => openNativeThread(opening, machine, clientFor),
-    ...(offers && {
-      offers: lazyOffers(async () => (await import("./offers/nativeOffers.js")).nativeOffers(offers, machine, { userAgent })),
+    ...(services && {
+      services: lazily(async () => (await import("./services/nativeServices.js")).nativeServices(services, machine, { userAgent })).get,
     }),
     close: () => machine.close(),
   };

@@ -1,5 +1,5 @@
+import { lazily } from "../../lib/lazily.js";
 import type { Engine } from "../../threads/engine.js";
-import { lazyOffers } from "../lazyOffers.js";
 import { type ClientFactory, type NativeEngineOptions, openNativeThread } from "./engine.js";
 import { ScriptedModel } from "./model/script.js";
 import { ScriptedClient } from "./model/scripted.js";
@@ -10,11 +10,13 @@ export function createScriptedEngine(options: Omit<NativeEngineOptions, "userAge
   const machine = new Machine(options);
   const model = new ScriptedModel();
   const clientFor: ClientFactory = ({ provider }) => new ScriptedClient(model, provider.streamIdleTimeoutMs);
-  const { offers } = options;
+  const { services } = options;
   return {
     name: "scripted",
     openThread: (opening) => openNativeThread(opening, machine, clientFor),
-    ...(offers && { offers: lazyOffers(async () => (await import("./offers/nativeOffers.js")).scriptedOffers(offers, machine)) }),
+    ...(services && {
+      services: lazily(async () => (await import("./services/nativeServices.js")).scriptedServices(services, machine)).get,
+    }),
     close: () => machine.close(),
   };
 }

@@ -1,8 +1,8 @@
 import type { ThreadAccess } from "../../agent/access.js";
 import type { Caller } from "../../agent/caller.js";
 import { TurnSummary } from "../../agent/receipt.js";
+import type { Engine } from "../../threads/engine.js";
 import type { TurnLimits } from "../../threads/limits.js";
-import type { EngineOffers } from "../../threads/offers.js";
 import type { ThreadSettings } from "../../threads/settings.js";
 import type { ThreadRegistry } from "../../threads/threadRegistry.js";
 import type { Turn } from "../../threads/turn.js";
@@ -14,7 +14,7 @@ import type { TurnCall } from "./tool.js";
 export interface Agent {
   readonly engineName: string;
   /** What the engine can do besides running turns. */
-  readonly offers: EngineOffers | undefined;
+  readonly services: Engine["services"];
   readonly threads: ThreadRegistry;
   readonly approvals: ApprovalDoor;
   readonly access: ThreadAccess;

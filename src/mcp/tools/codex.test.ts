@@ -127,7 +127,7 @@ it("a call whose engine cannot work is refused with the remedy", async () => {
   const approvals = { desk, fallback: "deny" as const };
   const codex = codexTool({
     engineName: engine.name,
-    offers: undefined,
+    services: undefined,
     threads,
     approvals,
     access,

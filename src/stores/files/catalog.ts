@@ -1,8 +1,8 @@
 import { existsSync, promises } from "node:fs";
 import path from "node:path";
 import { newThreadId, type ThreadId } from "../../lib/ids.js";
+import type { ThreadCatalog, ThreadPage, ThreadQuery, ThreadSummary } from "../../threads/engineServices.js";
 import { StorageFailed, ThreadBusyElsewhere, ThreadInUse, ThreadNotFound } from "../../threads/errors.js";
-import type { ThreadCatalog, ThreadPage, ThreadQuery, ThreadSummary } from "../../threads/offers.js";
 import { storageFailure } from "./failure.js";
 import { parseRolloutName } from "./fileName.js";
 import { previewOf } from "./firstWords.js";

@@ -61,7 +61,7 @@ export interface Login {
   readonly hasChatGptTokens: boolean;
 }
 
-/** What `auth.json` in CODEX_HOME offers. Throws `ModelFailure` when there is one that cannot be read. */
+/** What `auth.json` in CODEX_HOME services. Throws `ModelFailure` when there is one that cannot be read. */
 export function readLogin(codexHome: string): Login {
   let text: string;
   try {

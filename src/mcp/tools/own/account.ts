@@ -1,14 +1,14 @@
 import type { Caller } from "../../../agent/caller.js";
 import { checkScope, hasScope } from "../../../agent/scopes.js";
 import { describe } from "../../../lib/errors.js";
-import type { Account, AccountState } from "../../../threads/offers.js";
+import type { Account, AccountState } from "../../../threads/engineServices.js";
 import { type CallToolResult, refusal } from "../../wording/callResult.js";
 import type { Agent } from "../agent.js";
 import { InvalidArguments, parseArguments, type ToolStruct } from "../arguments.js";
 import schemas from "../schemas.generated.json" with { type: "json" };
 import type { AccountArguments } from "../schemas.js";
 import type { ToolAction } from "../tool.js";
-import { answer, offersOf, PROMPTLY, refusing } from "./answers.js";
+import { answer, PROMPTLY, refusing, servicesOf } from "./answers.js";
 import { within } from "./within.js";
 
 const ARGUMENTS: ToolStruct<AccountArguments> = { schema: schemas.accountInput, tool: "codex-account" };
@@ -18,7 +18,7 @@ export function accountTool(agent: Agent): ToolAction {
   return refusing(async (args, call) => {
     const asked = parseArguments(args, ARGUMENTS);
     if (asked.action !== "state") checkScope(call.caller, "manage");
-    return within(PROMPTLY, call, () => change(offersOf(agent).account, asked, call.caller));
+    return within(PROMPTLY, call, async () => change((await servicesOf(agent)).account, asked, call.caller));
   });
 }
 

@@ -1,5 +1,5 @@
 import { AppError } from "../../../lib/errors.js";
-import type { EngineOffers } from "../../../threads/offers.js";
+import type { EngineServices } from "../../../threads/engineServices.js";
 import { type CallToolResult, refusal } from "../../wording/callResult.js";
 import type { Agent } from "../agent.js";
 import type { ToolAction } from "../tool.js";
@@ -26,7 +26,7 @@ export function refusing(action: ToolAction): ToolAction {
   };
 }
 
-export function offersOf({ offers, engineName }: Agent): EngineOffers {
-  if (!offers) throw new NotOffered(engineName);
-  return offers;
+export async function servicesOf({ services, engineName }: Agent): Promise<EngineServices> {
+  if (!services) throw new NotOffered(engineName);
+  return services();
 }

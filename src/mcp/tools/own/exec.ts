@@ -1,10 +1,10 @@
-import type { OneOffResult } from "../../../threads/offers.js";
+import type { OneOffResult } from "../../../threads/engineServices.js";
 import type { Agent } from "../agent.js";
 import { InvalidArguments, parseArguments, type ToolStruct } from "../arguments.js";
 import schemas from "../schemas.generated.json" with { type: "json" };
 import type { ExecArguments } from "../schemas.js";
 import type { ToolAction } from "../tool.js";
-import { answer, offersOf, refusing } from "./answers.js";
+import { answer, refusing, servicesOf } from "./answers.js";
 import { within } from "./within.js";
 
 const ARGUMENTS: ToolStruct<ExecArguments> = { schema: schemas.execInput, tool: "codex-exec" };
@@ -26,7 +26,7 @@ export function execTool(agent: Agent): ToolAction {
     await agent.checkCommand(command, settings);
     const asked = { argv: command, cwd: settings.cwd, sandboxPolicy: settings.sandboxPolicy, timeoutMs, check, reach: limits?.reach };
     const patience = { ms: timeoutMs + AROUND_MS, stopMs: STOP_MS };
-    const result = await within(patience, call, (signal) => offersOf(agent).runOnce(asked, signal));
+    const result = await within(patience, call, async (signal) => (await servicesOf(agent)).runOnce(asked, signal));
     return answer(toRead(result), { ...result });
   });
 }

@@ -24,7 +24,7 @@ it("every tool that is listed does something", async () => {
 });
 
 it("an engine that only runs turns says so", async () => {
-  await using stage = new OwnToolsStage({ offers: undefined });
+  await using stage = new OwnToolsStage({ services: undefined });
   const why = refused("The engine memory cannot do this. Start the server with another --engine.");
   for (const [tool, args] of [
     ["codex-threads", { action: "list" }],
@@ -58,7 +58,7 @@ describe("the threads", () => {
   it("of stdio are all that are kept, with the engine's own cursor", async () => {
     await using stage = new OwnToolsStage();
     const [first, second] = [newThreadId(), newThreadId()];
-    stage.offers.threads.kept.push(first, second);
+    stage.services.threads.kept.push(first, second);
     const summary = { id: first, preview: "said", cwd: "/repo", startedAt: "then", lastUsedAt: "now" };
     expect(await stage.call("codex-threads", { action: "list", limit: 1 })).toEqual(
       told(`${first}  now  /repo  said\nThere are more: cursor 1`, { threads: [summary], nextCursor: "1" }),
@@ -68,7 +68,7 @@ describe("the threads", () => {
 
   it("of a network caller are their own, page by page, and no page tells of the others", async () => {
     await using stage = new OwnToolsStage();
-    const { kept } = stage.offers.threads;
+    const { kept } = stage.services.threads;
     for (let at = 0; at < 60; at++) kept.push(newThreadId());
     const mine = kept.filter((_, at) => at % 7 === 3);
     for (const id of kept) stage.owners.kept.set(id, mine.includes(id) ? "alice" : "bob");
@@ -86,16 +86,16 @@ describe("the threads", () => {
 
   it("are looked for in so many pages at a time", async () => {
     await using stage = new OwnToolsStage();
-    for (let at = 0; at < 100; at++) stage.offers.threads.kept.push(newThreadId());
+    for (let at = 0; at < 100; at++) stage.services.threads.kept.push(newThreadId());
     const answer = await stage.call("codex-threads", { action: "list", limit: 2 }, ALICE);
     expect(answer.structuredContent).toEqual({ threads: [], nextCursor: expect.any(String) });
-    expect(stage.offers.threads.queries).toHaveLength(20);
+    expect(stage.services.threads.queries).toHaveLength(20);
   });
 
   it("cursors are of use to their caller only", async () => {
     await using stage = new OwnToolsStage();
     const ids = [newThreadId(), newThreadId(), newThreadId()];
-    stage.offers.threads.kept.push(...ids);
+    stage.services.threads.kept.push(...ids);
     for (const id of ids) stage.owners.kept.set(id, "alice");
     const page = (cursor: unknown, who: typeof ALICE) => stage.call("codex-threads", { action: "list", limit: 1, cursor }, who);
     const cursor = String((await page(null, ALICE)).structuredContent?.["nextCursor"]);
@@ -108,28 +108,28 @@ describe("the threads", () => {
   it("a fork is its caller's, and only who may use a thread can fork or archive it", async () => {
     await using stage = new OwnToolsStage();
     const id = newThreadId();
-    stage.offers.threads.kept.push(id);
+    stage.services.threads.kept.push(id);
     stage.owners.kept.set(id, "alice");
     const { structuredContent } = await stage.call("codex-threads", { action: "fork", threadId: id }, ALICE);
     expect(stage.owners.kept.get(structuredContent?.["threadId"] as never)).toBe("alice");
     for (const action of ["fork", "archive", "unarchive"])
       expect(await stage.call("codex-threads", { action, threadId: id }, BOB)).toEqual(refused(`Session not found for thread_id: ${id}`));
-    expect(stage.offers.threads.archived.size).toBe(0);
+    expect(stage.services.threads.archived.size).toBe(0);
     expect(await stage.call("codex-threads", { action: "archive", threadId: id }, ALICE)).toEqual(
       told(`Archived thread ${id}.`, { threadId: id }),
     );
-    expect([...stage.offers.threads.archived]).toEqual([id]);
+    expect([...stage.services.threads.archived]).toEqual([id]);
   });
 });
 
 describe("a command", () => {
   it("runs as a new thread would, and its end is told for people and programs", async () => {
     await using stage = new OwnToolsStage();
-    stage.offers.result = { exitCode: 3, stdout: "out\n", stderr: "err\n" };
+    stage.services.result = { exitCode: 3, stdout: "out\n", stderr: "err\n" };
     expect(await stage.call("codex-exec", { command: ["ls", "-l"], cwd: "/repo/a", timeoutMs: 5 })).toEqual(
-      told("out\nerr\n(exit code 3)", stage.offers.result),
+      told("out\nerr\n(exit code 3)", stage.services.result),
     );
-    expect(stage.offers.ran).toEqual([
+    expect(stage.services.ran).toEqual([
       { argv: ["ls", "-l"], cwd: "/repo/a", sandboxPolicy: { type: "read-only" }, timeoutMs: 5, check: expect.any(Function) },
     ]);
   });
@@ -138,7 +138,7 @@ describe("a command", () => {
     const forbidden = new AboveCeiling("do not touch");
     await using stage = new OwnToolsStage({ checkCommand: () => Promise.reject(forbidden) });
     expect(await stage.call("codex-exec", { command: ["ls"] })).toEqual(refused(forbidden.message));
-    expect(stage.offers.ran).toEqual([]);
+    expect(stage.services.ran).toEqual([]);
   });
 
   it.for([
@@ -147,7 +147,7 @@ describe("a command", () => {
     [{ exitCode: 124, stdout: "", stderr: "" }, "(exit code 124: its time was up)"],
   ] as const)("%j reads %j", async ([result, text]) => {
     await using stage = new OwnToolsStage();
-    stage.offers.result = result;
+    stage.services.result = result;
     expect(await stage.call("codex-exec", { command: ["x"] })).toEqual(told(text, result));
   });
 
@@ -159,7 +159,7 @@ describe("a command", () => {
       limitsOf: (caller) => caller && { check, confinement: undefined, reach: { folders: undefined } },
     });
     expect(await stage.call("codex-exec", { command: ["x"] }, ALICE)).toEqual(refused("Too far."));
-    expect(stage.offers.ran).toEqual([]);
+    expect(stage.services.ran).toEqual([]);
   });
 
   it("ends with its call", async () => {
@@ -181,13 +181,13 @@ describe("the account", () => {
     [{ kind: "chatgpt", email: "a@b.c", plan: "pro" }, "Logged in with ChatGPT as a@b.c (plan pro)"],
   ] as const)("%j reads %j", async ([state, text]) => {
     await using stage = new OwnToolsStage();
-    stage.offers.account.current = state;
+    stage.services.account.current = state;
     expect(await stage.call("codex-account", { action: "state" })).toEqual(told(text, state));
   });
 
   it("is named only to who may change it", async () => {
     await using stage = new OwnToolsStage();
-    stage.offers.account.current = { kind: "chatgpt", email: "a@b.c", plan: "pro" };
+    stage.services.account.current = { kind: "chatgpt", email: "a@b.c", plan: "pro" };
     expect(await stage.call("codex-account", { action: "state" }, ALICE)).toEqual(
       told("Logged in with ChatGPT (plan pro)", { kind: "chatgpt", plan: "pro" }),
     );
@@ -197,7 +197,7 @@ describe("the account", () => {
   it("takes a key, gives out a code to log in with, and logs out", async () => {
     await using stage = new OwnToolsStage();
     expect(await stage.call("codex-account", { action: "login", apiKey: KEY })).toEqual(told("Logged in with the API key."));
-    expect(stage.offers.account.current).toEqual({ kind: "apiKey", source: "memory" });
+    expect(stage.services.account.current).toEqual({ kind: "apiKey", source: "memory" });
     expect((await stage.call("codex-account", { action: "device-login" }, MANAGER)).structuredContent).toEqual({
       url: "https://login.invalid/device",
       code: "ABCD-1234",
@@ -209,7 +209,7 @@ describe("the account", () => {
     await using stage = new OwnToolsStage();
     for (const action of ["login", "device-login", "logout"])
       expect(await stage.call("codex-account", { action, apiKey: KEY }, ALICE)).toEqual(FOR_MANAGERS);
-    expect(stage.offers.account.current.kind).toBe("none");
+    expect(stage.services.account.current.kind).toBe("none");
   });
 
   it("never repeats the key, whatever goes wrong", async () => {
@@ -218,7 +218,7 @@ describe("the account", () => {
       readonly code = "refused";
     }
     for (const failure of [new Refused(`${KEY} is no key`), new Error(`${KEY} is no key`)]) {
-      stage.offers.account.failure = failure;
+      stage.services.account.failure = failure;
       expect(await stage.call("codex-account", { action: "login", apiKey: KEY })).toEqual(refused("**** is no key"));
     }
   });
@@ -239,7 +239,7 @@ it("the models are told with what is worth knowing of them", async () => {
     { model: "a", displayName: "The A", isDefault: true, reasoningEfforts: ["low", "high"] },
     { model: "b", displayName: "b", isDefault: false, reasoningEfforts: [] },
   ] as const;
-  stage.offers.offered = models;
+  stage.services.offered = models;
   expect(await stage.call("codex-models", {})).toEqual(told("a (The A, default, low/high)\nb", { models }));
 });
 

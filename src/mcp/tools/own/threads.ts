@@ -3,7 +3,7 @@ import { SealedCursors } from "../../../agent/sealedCursors.js";
 import { type PageReader, visibleThreads } from "../../../agent/threadList.js";
 import type { ThreadId } from "../../../lib/ids.js";
 import { parseThreadId } from "../../../lib/uuid.js";
-import type { ThreadPage, ThreadQuery } from "../../../threads/offers.js";
+import type { ThreadPage, ThreadQuery } from "../../../threads/engineServices.js";
 import type { Call } from "../../call.js";
 import type { CallToolResult } from "../../wording/callResult.js";
 import type { Agent } from "../agent.js";
@@ -11,7 +11,7 @@ import { InvalidArguments, parseArguments, type ToolStruct } from "../arguments.
 import schemas from "../schemas.generated.json" with { type: "json" };
 import type { ThreadsArguments } from "../schemas.js";
 import type { ToolAction } from "../tool.js";
-import { answer, offersOf, PROMPTLY, refusing } from "./answers.js";
+import { answer, PROMPTLY, refusing, servicesOf } from "./answers.js";
 import { within } from "./within.js";
 
 const ARGUMENTS: ToolStruct<ThreadsArguments> = { schema: schemas.threadsInput, tool: "codex-threads" };
@@ -51,7 +51,7 @@ async function list(
   query: ThreadQuery,
   { caller, ...reader }: Omit<PageReader, "caller"> & { readonly caller: Caller | undefined },
 ): Promise<ThreadPage> {
-  return caller ? visibleThreads(agent, query, { caller, ...reader }) : offersOf(agent).threads.list(query);
+  return caller ? visibleThreads(agent, query, { caller, ...reader }) : (await servicesOf(agent)).threads.list(query);
 }
 
 async function fork(agent: Agent, id: ThreadId, call: Call): Promise<CallToolResult> {
@@ -59,19 +59,21 @@ async function fork(agent: Agent, id: ThreadId, call: Call): Promise<CallToolRes
   const threadId = await agent.access.using(id, call, async () => {
     // An engine may open the thread for it, in its folder and with its servers.
     if (limits) await agent.threads.check(id, limits);
-    return offersOf(agent).threads.fork(id);
+    return (await servicesOf(agent)).threads.fork(id);
   });
   await agent.access.claim(threadId, call);
   return answer(`Forked into thread ${threadId}. Go on there with codex-reply.`, { threadId });
 }
 
 async function archive(agent: Agent, threadId: ThreadId, call: Call): Promise<CallToolResult> {
-  await agent.access.using(threadId, call, () => agent.threads.putAway(threadId, () => offersOf(agent).threads.archive(threadId)));
+  await agent.access.using(threadId, call, () =>
+    agent.threads.putAway(threadId, async () => (await servicesOf(agent)).threads.archive(threadId)),
+  );
   return answer(`Archived thread ${threadId}.`, { threadId });
 }
 
 async function unarchive(agent: Agent, threadId: ThreadId, call: Call): Promise<CallToolResult> {
-  await agent.access.using(threadId, call, () => offersOf(agent).threads.unarchive(threadId));
+  await agent.access.using(threadId, call, async () => (await servicesOf(agent)).threads.unarchive(threadId));
   return answer(`Thread ${threadId} is back in the list.`, { threadId });
 }
 

@@ -1,17 +1,17 @@
 import { RpcError } from "../../../jsonrpc/errors.js";
 import type { Fields } from "../../../lib/fields.js";
-import type { ThreadId } from "../../../lib/ids.js";
+import { type ThreadId, threadIdOf } from "../../../lib/ids.js";
+import { oneLine } from "../../../lib/oneLine.js";
 import { parseThreadId } from "../../../lib/uuid.js";
+import type { ThreadCatalog, ThreadPage, ThreadQuery, ThreadSummary } from "../../../threads/engineServices.js";
 import { InvalidCursor } from "../../../threads/errors.js";
-import type { ThreadCatalog, ThreadPage, ThreadQuery, ThreadSummary } from "../../../threads/offers.js";
 import type { AppServer } from "../appServer.js";
 import type { AppServers } from "../appServers.js";
 import { CodexRefused } from "../errors.js";
 import type { ThreadGuards } from "../guard/threadGuard.js";
 import { UNLOADING } from "../loadThread.js";
 import { isHeldElsewhere, refusal, threadRefusal } from "../refusals.js";
-import { fieldsOf, listOf, saidText } from "../translate/read.js";
-import { type ListedThread, listedThread } from "./threadSummary.js";
+import { fieldsOf, listOf, numberOf, saidText, textOf } from "../translate/read.js";
 
 /** Everything that somebody began; what agents began for themselves is left out. */
 const SOURCES = ["cli", "vscode", "exec", "appServer", "unknown"];
@@ -99,4 +99,38 @@ async function fork(server: AppServer, source: Fields & { readonly threadId: Thr
   if (threadId === undefined) throw new CodexRefused("Codex forked a thread without telling its id: it is newer than this server knows.");
   for (const method of UNLOADING) await server.request(method, { threadId });
   return parseThreadId(threadId);
+}
+
+const PREVIEW_LENGTH = 160;
+
+/** A thread as the app-server lists it. */
+export interface ListedThread {
+  readonly summary: ThreadSummary;
+  /** Everything the user said to begin it. */
+  readonly beginning: string;
+}
+
+/** Undefined for what is no thread. */
+export function listedThread(entry: unknown): ListedThread | undefined {
+  const { id, preview, cwd, createdAt, recencyAt, updatedAt, name } = fieldsOf(entry);
+  const threadId = saidText(id);
+  if (threadId === undefined) return undefined;
+  const beginning = textOf(preview);
+  const started = numberOf(createdAt) ?? 0;
+  const title = saidText(name);
+  return {
+    beginning,
+    summary: {
+      id: threadIdOf(threadId),
+      preview: oneLine(beginning, PREVIEW_LENGTH),
+      cwd: textOf(cwd),
+      startedAt: isoTime(started),
+      lastUsedAt: isoTime(numberOf(recencyAt) ?? numberOf(updatedAt) ?? started),
+      ...(title === undefined ? {} : { name: title }),
+    },
+  };
+}
+
+function isoTime(seconds: number): string {
+  return new Date(seconds * 1_000).toISOString();
 }

@@ -5,15 +5,15 @@ import type { SandboxPolicy } from "../../src/exec/policies.js";
 import { AppError } from "../../src/lib/errors.js";
 import { newThreadId, type ThreadId, turnIdOf } from "../../src/lib/ids.js";
 import type { Engine } from "../../src/threads/engine.js";
+import type { EngineServices, OneOffCommand, OneOffResult, ThreadQuery, ThreadSummary } from "../../src/threads/engineServices.js";
 import { InvalidCursor, ThreadNotFound } from "../../src/threads/errors.js";
-import type { EngineOffers, OneOffCommand, OneOffResult, ThreadQuery, ThreadSummary } from "../../src/threads/offers.js";
 import type { ThreadSettings } from "../../src/threads/settings.js";
 import type { ThreadRegistry } from "../../src/threads/threadRegistry.js";
 import { eventually } from "../support/eventually.js";
 import { processesIn } from "../support/processesIn.js";
 
 /** An engine whose model is the scripted one, and the threads it runs. */
-export interface OffersUnderTest extends AsyncDisposable {
+export interface ServicesUnderTest extends AsyncDisposable {
   readonly engine: Engine;
   readonly threads: ThreadRegistry;
   readonly settings: ThreadSettings;
@@ -23,8 +23,8 @@ export interface OffersUnderTest extends AsyncDisposable {
   readonly secret: string;
 }
 
-export interface OffersContractOptions {
-  readonly openEngine: () => Promise<OffersUnderTest>;
+export interface ServicesContractOptions {
+  readonly openEngine: () => Promise<ServicesUnderTest>;
   /** Commands cannot be confined on this machine. */
   readonly withoutSandbox?: boolean;
   readonly timeoutMs?: number;
@@ -42,20 +42,20 @@ const KEY = "sk-contract-0123456789abcdef";
 const unending = new AbortController().signal;
 
 /** What every engine promises besides turns. */
-export function offersContract(name: string, options: OffersContractOptions): void {
+export function servicesContract(name: string, options: ServicesContractOptions): void {
   const { openEngine, withoutSandbox = false, timeoutMs = 20_000 } = options;
 
-  async function withOffers(check: (offers: EngineOffers, under: OffersUnderTest) => Promise<void>): Promise<void> {
+  async function withServices(check: (services: EngineServices, under: ServicesUnderTest) => Promise<void>): Promise<void> {
     await using under = await openEngine();
-    const { offers } = under.engine;
-    if (!offers) throw new Error(`the ${name} engine offers nothing`);
-    await check(offers, under);
+    const services = await under.engine.services?.();
+    if (!services) throw new Error(`the ${name} engine has no services`);
+    await check(services, under);
   }
 
   describe(`the models of the ${name} engine`, { timeout: timeoutMs }, () => {
     it("begin with the one that is used when nobody names another", () =>
-      withOffers(async (offers) => {
-        const offered = await offers.models(unending);
+      withServices(async (services) => {
+        const offered = await services.models(unending);
         expect(offered.map(({ isDefault }) => isDefault)).toEqual(offered.map((_, at) => at === 0));
         expect(offered[0]).toEqual({
           model: expect.stringMatching(/\S/),
@@ -69,7 +69,7 @@ export function offersContract(name: string, options: OffersContractOptions): vo
 
   describe(`the account of the ${name} engine`, { timeout: timeoutMs }, () => {
     it("is there after a login with a key, which nobody gets to see, and gone after the logout", () =>
-      withOffers(async ({ account }) => {
+      withServices(async ({ account }) => {
         expect(await account.state()).toMatchObject({ kind: "none" });
         await account.loginWithKey(KEY);
         const state = await account.state();
@@ -82,11 +82,11 @@ export function offersContract(name: string, options: OffersContractOptions): vo
 
   describe(`the threads that the ${name} engine keeps`, { timeout: timeoutMs }, () => {
     it("are listed newest first, page by page: of 24 that began at once none is lost or repeated", () =>
-      withOffers(async (offers, { threads, settings }) => {
+      withServices(async (services, { threads, settings }) => {
         const begun = Array.from({ length: 24 }, (_, at) => threads.start(settings, { text: `!say thread ${at}` }, turnIdOf("1")));
         const turns = await Promise.all(begun);
         await Promise.all(turns.map(({ outcome }) => outcome));
-        const pages = await allPages(offers, { limit: 5 });
+        const pages = await allPages(services, { limit: 5 });
         expect(pages.map(({ length }) => length).filter((length) => length > 5)).toEqual([]);
         const listed = pages.flat();
         expect(listed.map(({ id }) => id).sort()).toEqual(turns.map(({ threadId }) => threadId).sort());
@@ -95,69 +95,69 @@ export function offersContract(name: string, options: OffersContractOptions): vo
       }));
 
     it("are found by what they began with and where they work", () =>
-      withOffers(async (offers, { threads, settings }) => {
+      withServices(async (services, { threads, settings }) => {
         const [one, two] = [await played(threads, settings, "!say apple"), await played(threads, settings, "!say pear")];
-        expect(idsOf(await allPages(offers, { limit: 10, search: "APPLE" }))).toEqual([one]);
-        expect(idsOf(await allPages(offers, { limit: 10, cwd: settings.cwd })).sort()).toEqual([one, two].sort());
-        expect(idsOf(await allPages(offers, { limit: 10, cwd: path.join(settings.cwd, "elsewhere") }))).toEqual([]);
+        expect(idsOf(await allPages(services, { limit: 10, search: "APPLE" }))).toEqual([one]);
+        expect(idsOf(await allPages(services, { limit: 10, cwd: settings.cwd })).sort()).toEqual([one, two].sort());
+        expect(idsOf(await allPages(services, { limit: 10, cwd: path.join(settings.cwd, "elsewhere") }))).toEqual([]);
       }));
 
     it("are not listed from a place that nobody gave out", () =>
-      withOffers(async (offers) => {
-        await expect(offers.threads.list({ limit: 5, cursor: "no such place" })).rejects.toThrow(InvalidCursor);
+      withServices(async (services) => {
+        await expect(services.threads.list({ limit: 5, cursor: "no such place" })).rejects.toThrow(InvalidCursor);
       }));
 
     it("can be forked: the fork has the same past, and neither knows what the other does next", () =>
-      withOffers(async (offers, { threads, settings }) => {
+      withServices(async (services, { threads, settings }) => {
         const source = await played(threads, settings, "!say alpha");
-        const fork = await offers.threads.fork(source);
+        const fork = await services.threads.fork(source);
         expect(fork).not.toBe(source);
         expect(await replied(threads, fork, "go on")).toBe("alpha");
         expect(await replied(threads, fork, "!say beta")).toBe("beta");
         expect(await replied(threads, source, "go on")).toBe("alpha");
         expect(await replied(threads, source, "!say gamma")).toBe("gamma");
         expect(await replied(threads, fork, "go on")).toBe("beta");
-        expect(idsOf(await allPages(offers, { limit: 10 })).sort()).toEqual([source, fork].sort());
+        expect(idsOf(await allPages(services, { limit: 10 })).sort()).toEqual([source, fork].sort());
       }));
 
     it("leave the list when they are archived, and come back", () =>
-      withOffers(async (offers, { threads, settings }) => {
+      withServices(async (services, { threads, settings }) => {
         const [kept, archived] = [await played(threads, settings, "!say alpha"), await played(threads, settings, "!say beta")];
-        await threads.putAway(archived, () => offers.threads.archive(archived));
-        expect(idsOf(await allPages(offers, { limit: 10 }))).toEqual([kept]);
-        expect(idsOf(await allPages(offers, { limit: 10, archived: true }))).toEqual([archived]);
-        await offers.threads.unarchive(archived);
-        expect(idsOf(await allPages(offers, { limit: 10 })).sort()).toEqual([kept, archived].sort());
-        expect(idsOf(await allPages(offers, { limit: 10, archived: true }))).toEqual([]);
+        await threads.putAway(archived, () => services.threads.archive(archived));
+        expect(idsOf(await allPages(services, { limit: 10 }))).toEqual([kept]);
+        expect(idsOf(await allPages(services, { limit: 10, archived: true }))).toEqual([archived]);
+        await services.threads.unarchive(archived);
+        expect(idsOf(await allPages(services, { limit: 10 })).sort()).toEqual([kept, archived].sort());
+        expect(idsOf(await allPages(services, { limit: 10, archived: true }))).toEqual([]);
         expect(await replied(threads, archived, "go on")).toBe("beta");
       }));
 
     it.each(["fork", "archive", "unarchive"] as const)("are said not to be there when they are not: %s", (action) =>
-      withOffers(async (offers) => {
-        await expect(offers.threads[action](newThreadId())).rejects.toThrow(ThreadNotFound);
+      withServices(async (services) => {
+        await expect(services.threads[action](newThreadId())).rejects.toThrow(ThreadNotFound);
       }),
     );
   });
 
   describe(`a single command of the ${name} engine`, { timeout: timeoutMs }, () => {
     it("tells how it ended and what it printed", () =>
-      withOffers(async (offers, { workspace }) => {
+      withServices(async (services, { workspace }) => {
         const command = shell("echo out; echo err >&2; pwd; exit 3", { cwd: workspace, sandboxPolicy: FULL_ACCESS });
-        expect(await offers.runOnce(command, unending)).toEqual({ exitCode: 3, stdout: `out\n${workspace}\n`, stderr: "err\n" });
+        expect(await services.runOnce(command, unending)).toEqual({ exitCode: 3, stdout: `out\n${workspace}\n`, stderr: "err\n" });
       }));
 
     it.skipIf(withoutSandbox)("writes nowhere when it may only read", () =>
-      withOffers(async (offers, { workspace }) => {
-        const result = await offers.runOnce(shell("echo x > made.txt", { cwd: workspace, sandboxPolicy: READ_ONLY }), unending);
+      withServices(async (services, { workspace }) => {
+        const result = await services.runOnce(shell("echo x > made.txt", { cwd: workspace, sandboxPolicy: READ_ONLY }), unending);
         expect(result.exitCode).toBeGreaterThan(0);
         expect(readdirSync(workspace)).toEqual([]);
       }),
     );
 
     it.skipIf(withoutSandbox)("writes in its folder when it may, and not beside it", () =>
-      withOffers(async (offers, { workspace }) => {
+      withServices(async (services, { workspace }) => {
         const script = "echo x > made.txt && ! echo x > ../beside.txt";
-        const result = await offers.runOnce(shell(script, { cwd: workspace, sandboxPolicy: WORKSPACE_WRITE }), unending);
+        const result = await services.runOnce(shell(script, { cwd: workspace, sandboxPolicy: WORKSPACE_WRITE }), unending);
         expect(result.exitCode).toBe(0);
         expect(readFileSync(path.join(workspace, "made.txt"), "utf8")).toBe("x\n");
         expect(existsSync(path.join(workspace, "..", "beside.txt"))).toBe(false);
@@ -165,17 +165,17 @@ export function offersContract(name: string, options: OffersContractOptions): vo
     );
 
     it("is ended when its time is over, with everything it started", () =>
-      withOffers(async (offers, { workspace }) => {
+      withServices(async (services, { workspace }) => {
         const command = shell("sleep 300 & sleep 300", { cwd: workspace, sandboxPolicy: FULL_ACCESS, timeoutMs: 300 });
-        expect((await offers.runOnce(command, unending)).exitCode).toBe(124);
+        expect((await services.runOnce(command, unending)).exitCode).toBe(124);
         await eventually("the end of everything", () => processesIn(workspace).length === 0 || undefined);
       }));
 
     it("is ended when nobody wants it any more, with everything it started", () =>
-      withOffers(async (offers, { workspace }) => {
+      withServices(async (services, { workspace }) => {
         const abort = new AbortController();
         const command = shell("sleep 300 & sleep 300 & touch begun; wait", { cwd: workspace, sandboxPolicy: FULL_ACCESS });
-        const running = outcomeOf(offers.runOnce(command, abort.signal));
+        const running = outcomeOf(services.runOnce(command, abort.signal));
         await eventually("its beginning", () => existsSync(path.join(workspace, "begun")) || undefined);
         abort.abort(new Error("not wanted any more"));
         expect(await running).toEqual({ failed: true });
@@ -183,25 +183,25 @@ export function offersContract(name: string, options: OffersContractOptions): vo
       }));
 
     it("does not begin when nobody wants it any more", () =>
-      withOffers(async (offers, { workspace }) => {
+      withServices(async (services, { workspace }) => {
         const command = shell("touch begun", { cwd: workspace, sandboxPolicy: FULL_ACCESS });
-        expect(await outcomeOf(offers.runOnce(command, AbortSignal.abort()))).toEqual({ failed: true });
+        expect(await outcomeOf(services.runOnce(command, AbortSignal.abort()))).toEqual({ failed: true });
         expect(readdirSync(workspace)).toEqual([]);
       }));
 
     it("that does not exist, or whose folder does not, is said not to have run", () =>
-      withOffers(async (offers, { workspace }) => {
+      withServices(async (services, { workspace }) => {
         const missing = { argv: ["no-such-program-anywhere"], cwd: workspace, sandboxPolicy: FULL_ACCESS, timeoutMs: 10_000 };
-        await expect(offers.runOnce(missing, unending)).rejects.toThrow(AppError);
+        await expect(services.runOnce(missing, unending)).rejects.toThrow(AppError);
         const nowhere = shell("true", { cwd: path.join(workspace, "nowhere"), sandboxPolicy: FULL_ACCESS });
-        await expect(offers.runOnce(nowhere, unending)).rejects.toThrow(AppError);
+        await expect(services.runOnce(nowhere, unending)).rejects.toThrow(AppError);
       }));
   });
 
   describe(`the configuration of the ${name} engine`, { timeout: timeoutMs }, () => {
     it("is told in config.toml's words, without its secrets", () =>
-      withOffers(async (offers, { settings, workspace, secret }) => {
-        const config = await offers.config(workspace);
+      withServices(async (services, { settings, workspace, secret }) => {
+        const config = await services.config(workspace);
         expect(config).toMatchObject({ model: settings.model, model_provider: settings.provider.id });
         expect(JSON.stringify(config)).not.toContain(secret);
       }));
@@ -232,7 +232,7 @@ async function replied(threads: ThreadRegistry, id: ThreadId, text: string): Pro
 /** More pages than that go round in circles. */
 const MOST_PAGES = 50;
 
-async function allPages({ threads }: EngineOffers, query: ThreadQuery): Promise<(readonly ThreadSummary[])[]> {
+async function allPages({ threads }: EngineServices, query: ThreadQuery): Promise<(readonly ThreadSummary[])[]> {
   const pages: (readonly ThreadSummary[])[] = [];
   let cursor: string | undefined;
   do {

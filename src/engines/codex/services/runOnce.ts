@@ -6,8 +6,8 @@ import { ProgramNotStarted, WorkingFolderMissing } from "../../../exec/errors.js
 import type { SandboxPolicy } from "../../../exec/policies.js";
 import { RpcError } from "../../../jsonrpc/errors.js";
 import { type Fields, isFields } from "../../../lib/fields.js";
+import type { OneOffCommand, OneOffResult } from "../../../threads/engineServices.js";
 import type { Reach } from "../../../threads/limits.js";
-import type { OneOffCommand, OneOffResult } from "../../../threads/offers.js";
 import type { AppServer } from "../appServer.js";
 import type { AppServers } from "../appServers.js";
 import type { EnforcedPolicy } from "../guard/permissionProfile.js";
@@ -33,7 +33,7 @@ export interface CommandPlaces {
 }
 
 /** Runs a command in Codex's sandbox. When the signal aborts, it rejects with the reason once the command is gone. */
-export async function runOnce(command: OneOffCommand, places: CommandPlaces, signal: AbortSignal): Promise<OneOffResult> {
+export async function runInCodexSandbox(command: OneOffCommand, places: CommandPlaces, signal: AbortSignal): Promise<OneOffResult> {
   const { cwd, sandboxPolicy, reach } = command;
   if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) throw new WorkingFolderMissing(cwd);
   const env = { ...places.guards.withoutSecrets(), ...(reach ? GIT_AGAIN : {}) };

@@ -2,10 +2,9 @@ import { lstatSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileS
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { settingsIn, tempHome } from "../../../../test/support/rollouts.js";
-import type { Account } from "../../../threads/offers.js";
+import type { Account } from "../../../threads/engineServices.js";
 import type { ModelProvider } from "../../../threads/settings.js";
-import { ApiKeyInvalid, LoginNotKept, LoginNotPossible } from "./errors.js";
-import { keyAccount } from "./keyAccount.js";
+import { ApiKeyInvalid, keyAccount, LoginNotKept, LoginNotPossible } from "./keyAccount.js";
 
 const KEY = "sk-0123456789";
 const TOKENS = { access_token: "secret-token" };

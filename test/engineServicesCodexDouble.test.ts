@@ -4,9 +4,8 @@ import { afterAll, describe, expect, it } from "vitest";
 import { createCodexEngine } from "../src/engines/codex/engine.js";
 import { newThreadId } from "../src/lib/ids.js";
 import { isTurnEnd } from "../src/threads/events.js";
-import type { EngineOffers } from "../src/threads/offers.js";
 import { buildAppServerDouble, type Faults, withFaults } from "./support/appServerDouble.js";
-import { COMMAND_FILE, LOGIN_DONE_FILE, LOGINS_FILE } from "./support/appServerDoubleOffers.js";
+import { COMMAND_FILE, LOGIN_DONE_FILE, LOGINS_FILE } from "./support/appServerDoubleServices.js";
 import { type CodexStage, setCodexStage } from "./support/codexStage.js";
 import { eventually } from "./support/eventually.js";
 import { lastMessageOf, playTurn } from "./support/turns.js";
@@ -25,10 +24,12 @@ async function codexWith(faults: Faults) {
     report: () => {},
     defaults: () => stage.settings,
   });
+  const services = await engine.services?.();
+  if (!services) throw new Error("it has no services");
   return {
     stage,
     engine,
-    offers: engine.offers as EngineOffers,
+    services,
     async [Symbol.asyncDispose]() {
       await engine.close?.();
       await stage[Symbol.asyncDispose]();
@@ -44,8 +45,8 @@ function loginsIn({ codexHome }: CodexStage): string[] {
 describe.concurrent("a login with a code", () => {
   it("keeps Codex running until its user has typed the code", async () => {
     await using codex = await codexWith({});
-    expect(await codex.offers.account.loginWithDeviceCode()).toEqual({ url: "https://example.org/device", code: "CODE-1" });
-    await codex.offers.models(unending);
+    expect(await codex.services.account.loginWithDeviceCode()).toEqual({ url: "https://example.org/device", code: "CODE-1" });
+    await codex.services.models(unending);
     expect(codex.stage.appServers()).toHaveLength(1);
     writeFileSync(path.join(codex.stage.codexHome, LOGIN_DONE_FILE), "");
     expect(await codex.stage.leftovers()).toEqual([]);
@@ -54,7 +55,7 @@ describe.concurrent("a login with a code", () => {
 
   it("is ended by the next one, by a key and by a logout", async () => {
     await using codex = await codexWith({});
-    const { account } = codex.offers;
+    const { account } = codex.services;
     const ended = () => loginsIn(codex.stage).map((line) => line.split(" ")[0]);
     await Promise.all([account.loginWithDeviceCode(), account.loginWithDeviceCode()]);
     expect(ended()).toEqual(["cancelled"]);
@@ -68,7 +69,7 @@ describe.concurrent("a login with a code", () => {
 
   it("is ended with the engine", async () => {
     await using codex = await codexWith({});
-    await codex.offers.account.loginWithDeviceCode();
+    await codex.services.account.loginWithDeviceCode();
     await codex.engine.close?.();
     expect(loginsIn(codex.stage)).toEqual(["cancelled login 1"]);
     expect(await codex.stage.leftovers()).toEqual([]);
@@ -76,17 +77,17 @@ describe.concurrent("a login with a code", () => {
 
   it("is over when Codex is killed, and the next one works", async () => {
     await using codex = await codexWith({});
-    await codex.offers.account.loginWithDeviceCode();
+    await codex.services.account.loginWithDeviceCode();
     for (const { pid } of codex.stage.appServers()) process.kill(pid, "SIGKILL");
     await eventually("its end", () => codex.stage.appServers().length === 0 || undefined);
-    expect(await codex.offers.account.loginWithDeviceCode()).toMatchObject({ code: "CODE-1" });
+    expect(await codex.services.account.loginWithDeviceCode()).toMatchObject({ code: "CODE-1" });
   });
 });
 
 describe.concurrent("models", () => {
   it("come from all pages, the default one first, and without what is no model", async () => {
     await using codex = await codexWith({});
-    expect(await codex.offers.models(unending)).toEqual([
+    expect(await codex.services.models(unending)).toEqual([
       { model: "three", displayName: "three", isDefault: true, reasoningEfforts: ["high"] },
       { model: "one", displayName: "One", isDefault: false, reasoningEfforts: ["low"] },
       { model: "two", displayName: "two", isDefault: false, reasoningEfforts: [] },
@@ -95,13 +96,13 @@ describe.concurrent("models", () => {
 
   it("are not told when nobody wants to know any more", async () => {
     await using codex = await codexWith({});
-    await expect(codex.offers.models(AbortSignal.abort(new Error("gone")))).rejects.toThrow("gone");
+    await expect(codex.services.models(AbortSignal.abort(new Error("gone")))).rejects.toThrow("gone");
     expect(await codex.stage.leftovers()).toEqual([]);
   });
 
   it("of a Codex that does not tell them are missed with a sentence that says what to do", async () => {
     await using codex = await codexWith({ lacks: "model/list" });
-    await expect(codex.offers.models(unending)).rejects.toThrow("This Codex cannot list its models. Update it");
+    await expect(codex.services.models(unending)).rejects.toThrow("This Codex cannot list its models. Update it");
   });
 });
 
@@ -115,7 +116,7 @@ describe.concurrent("a single command that is cancelled", { timeout: 60_000 }, (
     await using codex = await codexWith(faults);
     const abort = new AbortController();
     const command = { argv: ["sleep", "300"], cwd: codex.stage.workspace, sandboxPolicy, timeoutMs: 60_000 };
-    const running = expect(codex.offers.runOnce(command, abort.signal)).rejects.toThrow("not wanted");
+    const running = expect(codex.services.runOnce(command, abort.signal)).rejects.toThrow("not wanted");
     await eventually("the command", () => existsSync(path.join(codex.stage.codexHome, COMMAND_FILE)) || undefined);
     abort.abort(new Error("not wanted"));
     await running;
@@ -125,7 +126,7 @@ describe.concurrent("a single command that is cancelled", { timeout: 60_000 }, (
   it("or takes longer than it may is ended by us when Codex does not", async () => {
     await using codex = await codexWith({});
     const command = { argv: ["sleep", "300"], cwd: codex.stage.workspace, sandboxPolicy, timeoutMs: 10 };
-    expect(await codex.offers.runOnce(command, unending)).toEqual({ exitCode: 124, stdout: "", stderr: "" });
+    expect(await codex.services.runOnce(command, unending)).toEqual({ exitCode: 124, stdout: "", stderr: "" });
   });
 });
 

@@ -3,7 +3,7 @@ import type { Launch } from "../../../exec/launch.js";
 import { MARK_VARIABLE, markText } from "../../../exec/nesting/turnMark.js";
 import { type CommandResult, type RunOptions, runCommand } from "../../../exec/run.js";
 import { allowsNetwork } from "../../../exec/sandbox/policy.js";
-import type { OneOffCommand, OneOffResult } from "../../../threads/offers.js";
+import type { OneOffCommand, OneOffResult } from "../../../threads/engineServices.js";
 import type { ThreadSettings } from "../../../threads/settings.js";
 import type { Machine } from "../tools/machine.js";
 import { secretVariables } from "../tools/secretVariables.js";
@@ -16,7 +16,7 @@ export interface OneOffPlace {
 }
 
 /** Nobody is asked: the command runs in the sandbox it names, or not at all. Rejects with the signal's reason once nothing of it lives any more. */
-export async function runOnce(
+export async function runOneOffCommand(
   { argv, cwd, sandboxPolicy: policy, timeoutMs, check, reach }: OneOffCommand,
   { machine, settings }: OneOffPlace,
   signal: AbortSignal,

@@ -7,10 +7,10 @@ import { setStage } from "../../../../test/support/stage.js";
 import { SandboxUnavailable } from "../../../exec/errors.js";
 import { WritablePlaces } from "../../../exec/outside/writablePlaces.js";
 import type { SandboxPolicy } from "../../../exec/policies.js";
-import type { OneOffResult } from "../../../threads/offers.js";
+import type { OneOffResult } from "../../../threads/engineServices.js";
 import type { ThreadSettings } from "../../../threads/settings.js";
 import { Machine } from "../tools/machine.js";
-import { runOnce } from "./runOnce.js";
+import { runOneOffCommand } from "./runOnce.js";
 
 const FULL_ACCESS: SandboxPolicy = { type: "danger-full-access" };
 
@@ -37,7 +37,7 @@ async function run(
   });
   const command = { argv: ["bash", "-c", script], cwd: stage.workspace, sandboxPolicy, timeoutMs: 15_000, check };
   try {
-    return await runOnce(command, { machine, settings: settingsIn(stage.workspace, settings) }, new AbortController().signal);
+    return await runOneOffCommand(command, { machine, settings: settingsIn(stage.workspace, settings) }, new AbortController().signal);
   } finally {
     await machine.close();
   }

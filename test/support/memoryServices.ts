@@ -1,28 +1,28 @@
 import { deferred } from "../../src/lib/deferred.js";
 import { newThreadId, type ThreadId } from "../../src/lib/ids.js";
-import { ThreadNotFound } from "../../src/threads/errors.js";
 import type {
   Account,
   AccountState,
-  EngineOffers,
-  ModelOffer,
+  EngineServices,
+  ModelSummary,
   OneOffCommand,
   OneOffResult,
   ThreadCatalog,
   ThreadPage,
   ThreadQuery,
-} from "../../src/threads/offers.js";
+} from "../../src/threads/engineServices.js";
+import { ThreadNotFound } from "../../src/threads/errors.js";
 
 /** What an engine offers besides turns, in memory. */
-export class MemoryOffers implements EngineOffers {
+export class MemoryServices implements EngineServices {
   readonly threads = new MemoryCatalog();
   readonly account = new MemoryAccount();
   /** The commands that were run. */
   readonly ran: OneOffCommand[] = [];
   result: OneOffResult = { exitCode: 0, stdout: "", stderr: "" };
-  offered: readonly ModelOffer[] = [];
+  offered: readonly ModelSummary[] = [];
 
-  async models(): Promise<readonly ModelOffer[]> {
+  async models(): Promise<readonly ModelSummary[]> {
     return this.offered;
   }
 

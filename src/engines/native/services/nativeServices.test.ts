@@ -4,12 +4,12 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
 import { NOBODY_LISTENS } from "../../../../test/support/mockProvider.js";
 import { settingsIn } from "../../../../test/support/rollouts.js";
-import type { ModelOffer } from "../../../threads/offers.js";
+import type { ModelSummary } from "../../../threads/engineServices.js";
 import type { ModelProvider } from "../../../threads/settings.js";
-import { offeredModels } from "./modelList.js";
+import { availableModels } from "./nativeServices.js";
 
 const unending = new AbortController().signal;
-const CONFIGURED: ModelOffer = {
+const CONFIGURED: ModelSummary = {
   model: "gpt-5.2-codex",
   displayName: "gpt-5.2-codex",
   isDefault: true,
@@ -34,10 +34,10 @@ async function provider(answer: Answer): Promise<{ readonly baseUrl: string } & 
   };
 }
 
-function offered(changes: Partial<ModelProvider>, env: NodeJS.ProcessEnv = {}, signal = unending): Promise<readonly ModelOffer[]> {
+function offered(changes: Partial<ModelProvider>, env: NodeJS.ProcessEnv = {}, signal = unending): Promise<readonly ModelSummary[]> {
   const settings = settingsIn("/");
   const sources = { env, codexHome: "/nowhere", userAgent: "test/1" };
-  return offeredModels({ ...settings, provider: { ...settings.provider, ...changes } }, sources, signal);
+  return availableModels({ ...settings, provider: { ...settings.provider, ...changes } }, sources, signal);
 }
 
 const json =

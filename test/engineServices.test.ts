@@ -9,7 +9,7 @@ import { turnIdOf } from "../src/lib/ids.js";
 import { RolloutCatalog } from "../src/stores/files/catalog.js";
 import { NothingToSteer } from "../src/threads/errors.js";
 import { ThreadRegistry } from "../src/threads/threadRegistry.js";
-import { type OffersUnderTest, offersContract } from "./contracts/offers.js";
+import { type ServicesUnderTest, servicesContract } from "./contracts/engineServices.js";
 import { type WorkUnderTest, workContract } from "./contracts/work.js";
 import { isMissing } from "./sandbox/available.js";
 import { type ResponsesServer, startResponsesServer } from "./support/responsesServer.js";
@@ -17,16 +17,16 @@ import { settingsIn, storeIn, tempHome } from "./support/rollouts.js";
 import { setStage, stageEnvironment } from "./support/stage.js";
 
 workContract("native", { makeEngine: nativeWork });
-offersContract("native", { openEngine: nativeOffers, withoutSandbox: isMissing });
+servicesContract("native", { openEngine: nativeServices, withoutSandbox: isMissing });
 
 describe("what a native thread leaves on the disk", () => {
   const reviewed = { type: "custom", instructions: "!say one\\ntwo" } as const;
 
   it("after a review that began it: the request, by which it is listed, and the verdict, which a later process knows", async () => {
-    await using under = await nativeOffers();
+    await using under = await nativeServices();
     const turn = await under.threads.start(under.settings, { text: "", work: { kind: "review", target: reviewed } }, turnIdOf("1"));
     expect(await turn.outcome).toEqual({ status: "completed", lastMessage: "one\ntwo" });
-    const listed = await under.engine.offers?.threads.list({ limit: 5 });
+    const listed = await (await under.engine.services?.())?.threads.list({ limit: 5 });
     expect(listed).toEqual({ threads: [expect.objectContaining({ id: turn.threadId, preview: "Review: !say one\\ntwo" })] });
     const later = under.laterThreads();
     expect(await (await later.reply(turn.threadId, { text: "!say noted" })).outcome).toMatchObject({ lastMessage: "noted" });
@@ -35,7 +35,7 @@ describe("what a native thread leaves on the disk", () => {
   });
 
   it("after a summary: what takes the place of the past", async () => {
-    await using under = await nativeOffers();
+    await using under = await nativeServices();
     const { threadId, outcome } = await under.threads.start(under.settings, { text: "!say alpha" }, turnIdOf("1"));
     await outcome;
     expect(await (await under.threads.reply(threadId, { text: "", work: { kind: "compact" } })).outcome).toEqual({
@@ -49,7 +49,7 @@ describe("what a native thread leaves on the disk", () => {
   });
 
   it("after a turn that was given more to consider: that too, where it was said", async () => {
-    await using under = await nativeOffers();
+    await using under = await nativeServices();
     const turn = await under.threads.start(under.settings, { text: "!slow 40 20" }, turnIdOf("1"));
     for await (const batch of turn.log.read()) if (batch.some(({ value }) => value.type === "messageDelta")) break;
     await under.threads.steer(turn.threadId, "!say after all");
@@ -100,13 +100,13 @@ async function nativeWork(): Promise<WorkUnderTest> {
   };
 }
 
-interface NativeOffers extends OffersUnderTest {
+interface NativeServices extends ServicesUnderTest {
   readonly model: ResponsesServer;
   /** The threads as a later process finds them. */
   laterThreads(): ThreadRegistry;
 }
 
-async function nativeOffers(): Promise<NativeOffers> {
+async function nativeServices(): Promise<NativeServices> {
   const stage = await setStage();
   const { codexHome, workspace } = stage;
   const model = await startResponsesServer();
@@ -122,7 +122,7 @@ async function nativeOffers(): Promise<NativeOffers> {
     serverCwd: workspace,
     writable: new WritablePlaces([]),
     userAgent: "test/1",
-    offers: { catalog, settingsIn: settingsOf },
+    services: { catalog: async () => catalog, settingsIn: settingsOf },
   });
   const registries: ThreadRegistry[] = [];
   const openThreads = () => {

@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 import { ProgramNotStarted } from "../../src/exec/errors.js";
 import type { SandboxPolicy } from "../../src/exec/policies.js";
 import { newThreadId, type ThreadId, turnIdOf } from "../../src/lib/ids.js";
+import type { EngineServices } from "../../src/threads/engineServices.js";
 import { ThreadBusyElsewhere } from "../../src/threads/errors.js";
-import type { EngineOffers } from "../../src/threads/offers.js";
 import type { ThreadSettings } from "../../src/threads/settings.js";
 import type { ThreadRegistry } from "../../src/threads/threadRegistry.js";
 import { publishedCodex } from "../support/codexPeers.js";
@@ -20,24 +20,24 @@ const FULL_ACCESS: SandboxPolicy = { type: "danger-full-access" };
 describe.skipIf(program === "")("what Codex offers besides turns", { timeout: 120_000 }, () => {
   it("starts its process when none runs, and ends it afterwards", async () => {
     await using stage = await setCodexStage();
-    await using codex = opened(stage);
-    expect((await codex.offers.models(unending)).length).toBeGreaterThan(0);
+    await using codex = await opened(stage);
+    expect((await codex.services.models(unending)).length).toBeGreaterThan(0);
     expect(await stage.leftovers()).toEqual([]);
   });
 
   it("uses the process of the threads that are open", async () => {
     await using stage = await setCodexStage();
-    await using codex = opened(stage);
+    await using codex = await opened(stage);
     await played(codex.threads, stage.settings, "!say alpha");
     const before = stage.appServers();
-    await codex.offers.models(unending);
+    await codex.services.models(unending);
     expect(stage.appServers()).toEqual(before);
   });
 
   it("says what to do when there is no connection to get a code from", async () => {
     await using stage = await setCodexStage();
-    await using codex = opened(stage);
-    await expect(codex.offers.account.loginWithDeviceCode()).rejects.toThrow(
+    await using codex = await opened(stage);
+    await expect(codex.services.account.loginWithDeviceCode()).rejects.toThrow(
       /^Codex did not get a code for the login: .*auth\.openai\.com.*\. Check that the machine of this server reaches/,
     );
     expect(await stage.leftovers()).toEqual([]);
@@ -45,17 +45,17 @@ describe.skipIf(program === "")("what Codex offers besides turns", { timeout: 12
 
   it("says that nobody has to log in to a provider that wants no login", async () => {
     await using stage = await setCodexStage();
-    await using codex = opened(stage);
-    expect(await codex.offers.account.state()).toEqual({ kind: "none", isNeeded: false });
+    await using codex = await opened(stage);
+    expect(await codex.services.account.state()).toEqual({ kind: "none", isNeeded: false });
   });
 });
 
 describe.skipIf(program === "")("threads that Codex keeps", { timeout: 120_000 }, () => {
   it.each(["cli", "vscode", "exec", "mcp", "unknown"])("are listed when they were begun by %s", async (source) => {
     await using stage = await setCodexStage();
-    await using codex = opened(stage);
+    await using codex = await opened(stage);
     const id = writeThread(stage, { source, prompt: "look  around\nhere" });
-    expect(await codex.offers.threads.list({ limit: 10 })).toEqual({
+    expect(await codex.services.threads.list({ limit: 10 })).toEqual({
       threads: [
         {
           id,
@@ -76,36 +76,36 @@ describe.skipIf(program === "")("threads that Codex keeps", { timeout: 120_000 }
       provider: { ...stage.settings.provider, id: "other" },
       stated: { model_providers: { other: provider } },
     };
-    await using codex = opened(stage);
+    await using codex = await opened(stage);
     const [one, two] = [await played(codex.threads, settings, "!say alpha"), await played(codex.threads, settings, "!say beta")];
-    await codex.threads.putAway(one, () => codex.offers.threads.archive(one));
-    const { threads } = await codex.offers.threads.list({ limit: 10 });
+    await codex.threads.putAway(one, () => codex.services.threads.archive(one));
+    const { threads } = await codex.services.threads.list({ limit: 10 });
     expect(threads.map(({ id }) => id)).toEqual([two]);
   });
 
   it("cannot be archived while another Codex has them", async () => {
     await using stage = await setCodexStage();
-    await using other = opened(stage);
+    await using other = await opened(stage);
     const id = await played(other.threads, stage.settings, "!say alpha");
-    await using codex = opened(stage);
-    await expect(codex.offers.threads.archive(id)).rejects.toThrow(ThreadBusyElsewhere);
+    await using codex = await opened(stage);
+    await expect(codex.services.threads.archive(id)).rejects.toThrow(ThreadBusyElsewhere);
   });
 
   it("have to be taken out of the archive before they are used", async () => {
     await using stage = await setCodexStage();
-    await using codex = opened(stage);
+    await using codex = await opened(stage);
     const id = await played(codex.threads, stage.settings, "!say alpha");
-    await codex.threads.putAway(id, () => codex.offers.threads.archive(id));
-    await expect(codex.offers.threads.fork(id)).rejects.toThrow(`Thread ${id} is archived. Unarchive it first.`);
+    await codex.threads.putAway(id, () => codex.services.threads.archive(id));
+    await expect(codex.services.threads.fork(id)).rejects.toThrow(`Thread ${id} is archived. Unarchive it first.`);
   });
 
   it("go on as forks after what they were forked from is archived, while others stay open", async () => {
     await using stage = await setCodexStage();
-    await using codex = opened(stage);
+    await using codex = await opened(stage);
     await played(codex.threads, stage.settings, "!say stays open");
     const source = await played(codex.threads, stage.settings, "!say alpha");
-    const fork = await codex.offers.threads.fork(source);
-    await codex.threads.putAway(source, () => codex.offers.threads.archive(source));
+    const fork = await codex.services.threads.fork(source);
+    await codex.threads.putAway(source, () => codex.services.threads.archive(source));
     const turn = await codex.threads.reply(fork, { text: "go on" });
     expect(await turn.outcome).toEqual({ status: "completed", lastMessage: "alpha" });
   });
@@ -114,20 +114,20 @@ describe.skipIf(program === "")("threads that Codex keeps", { timeout: 120_000 }
 describe.skipIf(program === "")("a single command in Codex's sandbox", { timeout: 120_000 }, () => {
   it.each([READ_ONLY, FULL_ACCESS])("that is no program is said not to have run: $type", async (sandboxPolicy) => {
     await using stage = await setCodexStage();
-    await using codex = opened(stage);
+    await using codex = await opened(stage);
     const command = { argv: ["no-such-program"], cwd: stage.workspace, sandboxPolicy, timeoutMs: 10_000 };
-    await expect(codex.offers.runOnce(command, unending)).rejects.toEqual(
+    await expect(codex.services.runOnce(command, unending)).rejects.toEqual(
       new ProgramNotStarted("no-such-program", "No such file or directory"),
     );
   });
 
   it.each([READ_ONLY, FULL_ACCESS])("is killed when it is cancelled, although it does not want to go: $type", async (sandboxPolicy) => {
     await using stage = await setCodexStage();
-    await using codex = opened(stage);
+    await using codex = await opened(stage);
     await played(codex.threads, stage.settings, "!say the process goes on");
     const abort = new AbortController();
     const argv = ["sh", "-c", "trap '' TERM INT HUP; sleep 300; sleep 300"];
-    const running = codex.offers.runOnce({ argv, cwd: stage.workspace, sandboxPolicy, timeoutMs: 60_000 }, abort.signal);
+    const running = codex.services.runOnce({ argv, cwd: stage.workspace, sandboxPolicy, timeoutMs: 60_000 }, abort.signal);
     const ended = expect(running).rejects.toThrow("not wanted");
     await eventually("the command", () => sleepers(stage).length > 0 || undefined);
     abort.abort(new Error("not wanted"));
@@ -138,9 +138,9 @@ describe.skipIf(program === "")("a single command in Codex's sandbox", { timeout
 
   it("dies with Codex, which is said", async () => {
     await using stage = await setCodexStage();
-    await using codex = opened(stage);
+    await using codex = await opened(stage);
     const command = { argv: ["sleep", "300"], cwd: stage.workspace, sandboxPolicy: FULL_ACCESS, timeoutMs: 60_000 };
-    const running = expect(codex.offers.runOnce(command, unending)).rejects.toThrow("The Codex process was ended by SIGKILL");
+    const running = expect(codex.services.runOnce(command, unending)).rejects.toThrow("The Codex process was ended by SIGKILL");
     await eventually("the command", () => sleepers(stage).length > 0 || undefined);
     for (const { pid } of stage.appServers()) process.kill(pid, "SIGKILL");
     await running;
@@ -149,12 +149,12 @@ describe.skipIf(program === "")("a single command in Codex's sandbox", { timeout
 
   it("may write where its policy says, relative to its folder, and nowhere else", async () => {
     await using stage = await setCodexStage();
-    await using codex = opened(stage);
+    await using codex = await opened(stage);
     const [cwd, beside] = [path.join(stage.workspace, "here"), path.join(stage.workspace, "beside")];
     for (const folder of [cwd, beside]) mkdirSync(folder);
     const argv = ["sh", "-c", "touch here.txt ../beside/too.txt; touch ../not.txt"];
     const sandboxPolicy = { type: "workspace-write", writable_roots: ["../beside"], ...NOTHING_ELSE } as const;
-    const { exitCode } = await codex.offers.runOnce({ argv, cwd, sandboxPolicy, timeoutMs: 10_000 }, unending);
+    const { exitCode } = await codex.services.runOnce({ argv, cwd, sandboxPolicy, timeoutMs: 10_000 }, unending);
     expect(exitCode).not.toBe(0);
     expect(["here/here.txt", "beside/too.txt", "not.txt"].map((file) => existsSync(path.join(stage.workspace, file)))).toEqual([
       true,
@@ -174,8 +174,8 @@ describe.skipIf(program === "")("the settings of Codex", { timeout: 120_000 }, (
 [mcp_servers.one]\ncommand = "true"\nenabled = false\nenv = { PLAIN = "${variable}" }
 [features]\nplugins = true\n`,
     );
-    await using codex = opened(stage);
-    const config = await codex.offers.config(stage.workspace);
+    await using codex = await opened(stage);
+    const config = await codex.services.config(stage.workspace);
     expect(config).toMatchObject({
       model: "mock-model",
       model_provider: "mock",
@@ -192,14 +192,14 @@ const NOTHING_ELSE = { network_access: false, exclude_tmpdir_env_var: true, excl
 
 interface OpenedCodex extends AsyncDisposable {
   readonly threads: ThreadRegistry;
-  readonly offers: EngineOffers;
+  readonly services: EngineServices;
 }
 
-function opened(stage: CodexStage): OpenedCodex {
+async function opened(stage: CodexStage): Promise<OpenedCodex> {
   const codex = openCodexThreads(stage, program);
-  const { offers } = codex.engine;
-  if (!offers) throw new Error("it offers nothing");
-  return { ...codex, offers };
+  const services = await codex.engine.services?.();
+  if (!services) throw new Error("it has no services");
+  return { ...codex, services };
 }
 
 /** A thread with one turn, which is over. */

@@ -1,7 +1,7 @@
 import { appendFileSync } from "node:fs";
 import path from "node:path";
 import { createCodexEngine } from "../../src/engines/codex/engine.js";
-import { type OffersUnderTest, offersContract } from "../contracts/offers.js";
+import { type ServicesUnderTest, servicesContract } from "../contracts/engineServices.js";
 import { type WorkUnderTest, workContract } from "../contracts/work.js";
 import { publishedCodex } from "../support/codexPeers.js";
 import { openCodexThreads, setCodexStage } from "../support/codexStage.js";
@@ -11,7 +11,7 @@ const timeoutMs = 120_000;
 
 if (program !== undefined) {
   workContract("codex (0.166.0)", { makeEngine: () => codexWork(program), timeoutMs });
-  offersContract("codex (0.166.0)", { openEngine: () => codexOffers(program), timeoutMs });
+  servicesContract("codex (0.166.0)", { openEngine: () => codexServices(program), timeoutMs });
 }
 
 async function codexWork(codexBin: string): Promise<WorkUnderTest> {
@@ -29,7 +29,7 @@ async function codexWork(codexBin: string): Promise<WorkUnderTest> {
   };
 }
 
-async function codexOffers(codexBin: string): Promise<OffersUnderTest> {
+async function codexServices(codexBin: string): Promise<ServicesUnderTest> {
   const stage = await setCodexStage();
   const secret = "a-header-nobody-may-see";
   // Continues the table of the provider. Codex tells of a login only when its provider wants one.

@@ -4,11 +4,11 @@ import type { Reach } from "./limits.js";
 import type { ReasoningEffort } from "./settings.js";
 
 /** What an engine can do besides running turns. Whatever it cannot do rejects with an `AppError` that says what to do instead. */
-export interface EngineOffers {
+export interface EngineServices {
   readonly threads: ThreadCatalog;
   readonly account: Account;
   /** The models a call may name, the default one first. Asked anew each time. */
-  models(signal: AbortSignal): Promise<readonly ModelOffer[]>;
+  models(signal: AbortSignal): Promise<readonly ModelSummary[]>;
   /** The settings in force in a folder, as config.toml would say them; keys, tokens and headers are masked. */
   config(cwd: string): Promise<Readonly<Record<string, unknown>>>;
   /** Runs one command in the sandbox it names, outside any thread, and ends with everything it started. */
@@ -54,7 +54,7 @@ export interface ThreadSummary {
   readonly name?: string;
 }
 
-export interface ModelOffer {
+export interface ModelSummary {
   readonly model: string;
   readonly displayName: string;
   readonly isDefault: boolean;

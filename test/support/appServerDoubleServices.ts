@@ -22,7 +22,7 @@ const MODELS = [
 ];
 
 /** What the double answers to requests that concern no turn; undefined when they are not of that kind. */
-export function offersOfDouble(faults: Faults, notify: Notify): (method: string, params: Json) => Json | Promise<Json> | undefined {
+export function servicesOfDouble(faults: Faults, notify: Notify): (method: string, params: Json) => Json | Promise<Json> | undefined {
   const home = process.env["CODEX_HOME"] ?? "";
   const commands = new Map<string, (answer: Json) => void>();
   let logins = 0;

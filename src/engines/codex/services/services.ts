@@ -1,0 +1,121 @@
+import { type Fields, isFields, oneOf } from "../../../lib/fields.js";
+import type { EngineServices, ModelSummary, OneOffCommand, OneOffResult } from "../../../threads/engineServices.js";
+import { REASONING_EFFORTS, type ReasoningEffort } from "../../../threads/settings.js";
+import { maskedConfig } from "../../maskedConfig.js";
+import type { AppServers } from "../appServers.js";
+import type { ThreadGuards } from "../guard/threadGuard.js";
+import { refusal } from "../refusals.js";
+import type { RunningCodex } from "../supervisor.js";
+import { fieldsOf, listOf, saidText } from "../translate/read.js";
+import { CodexAccount } from "./account.js";
+import { runInCodexSandbox } from "./runOnce.js";
+import { CodexCatalog } from "./threadCatalog.js";
+
+/** What Codex can do besides running turns. Its process is started for it when none runs, and ends afterwards. */
+export class CodexServices implements EngineServices {
+  readonly threads: CodexCatalog;
+  readonly account: CodexAccount;
+
+  constructor(
+    private readonly servers: AppServers,
+    private readonly guards: ThreadGuards,
+  ) {
+    this.threads = new CodexCatalog(servers, guards);
+    this.account = new CodexAccount(() => servers.usual());
+  }
+
+  async models(signal: AbortSignal): Promise<readonly ModelSummary[]> {
+    return this.servers.usual().lend((codex) => listModels(codex, signal));
+  }
+
+  async config(cwd: string): Promise<Fields> {
+    return this.servers.usual().lend((codex) => readConfig(codex, cwd));
+  }
+
+  async runOnce(command: OneOffCommand, signal: AbortSignal): Promise<OneOffResult> {
+    return runInCodexSandbox(command, { servers: this.servers, guards: this.guards }, signal);
+  }
+
+  async close(): Promise<void> {
+    await this.account.close();
+  }
+}
+
+const PAGE = 100;
+/** Far beyond any catalogue: a Codex that goes on for ever is not followed. */
+const MOST_PAGES = 20;
+
+/** The models that Codex offers to whoever is logged in, the default one first. */
+export async function listModels({ server }: RunningCodex, signal: AbortSignal): Promise<readonly ModelSummary[]> {
+  const models: ModelSummary[] = [];
+  let cursor: string | undefined;
+  for (let page = 0; page < MOST_PAGES; page++) {
+    const answer = await server
+      .request("model/list", { limit: PAGE, ...(cursor === undefined ? {} : { cursor }) }, { signal })
+      .catch(refused);
+    const { data, nextCursor } = fieldsOf(answer);
+    models.push(...listOf(data).flatMap(modelSummary));
+    cursor = saidText(nextCursor);
+    if (cursor === undefined) break;
+  }
+  return models.sort((one, other) => Number(other.isDefault) - Number(one.isDefault));
+}
+
+function refused(error: unknown): never {
+  throw refusal(error, "list its models");
+}
+
+function modelSummary(entry: unknown): ModelSummary[] {
+  const { model, displayName, isDefault, supportedReasoningEfforts } = fieldsOf(entry);
+  const name = saidText(model);
+  if (name === undefined) return [];
+  const reasoningEfforts = listOf(supportedReasoningEfforts).flatMap(effortThatWeHave);
+  return [{ model: name, displayName: saidText(displayName) ?? name, isDefault: isDefault === true, reasoningEfforts }];
+}
+
+/** Codex has more of them for some models; what a call may ask for is in our list. */
+function effortThatWeHave(entry: unknown): ReasoningEffort[] {
+  const effort = oneOf(REASONING_EFFORTS, fieldsOf(entry)["reasoningEffort"]);
+  return effort === undefined ? [] : [effort];
+}
+
+/** The settings in force in a folder as Codex reads them, without those that we start its process with. */
+export async function readConfig({ server }: RunningCodex, cwd: string): Promise<Fields> {
+  const answer = await server.request("config/read", { cwd, includeLayers: true }).catch((error: unknown) => {
+    throw refusal(error, "tell its settings");
+  });
+  const { config, layers } = fieldsOf(answer);
+  const inForce = listOf(layers).map(fieldsOf).filter(isInForce);
+  const ours = inForce.filter(isOurs).map(settingsOf);
+  const others = inForce.filter((layer) => !isOurs(layer)).map(settingsOf);
+  const theirs = ours.reduce((seen, layer) => without(layer, seen, others), fieldsOf(config));
+  return maskedConfig(onlySet(theirs));
+}
+
+function settingsOf({ config }: Fields): Fields {
+  return fieldsOf(config);
+}
+
+function isOurs({ name }: Fields): boolean {
+  return fieldsOf(name)["type"] === "sessionFlags";
+}
+
+/** Those of a folder that is not trusted are read and not used. */
+function isInForce({ disabledReason }: Fields): boolean {
+  return disabledReason === undefined || disabledReason === null;
+}
+
+/** The table with every value of the layer replaced by what the first of the others says; the strongest comes first. */
+function without(layer: Fields, table: Fields, others: readonly Fields[]): Fields {
+  const cleared = Object.entries(layer).map(([key, value]) => {
+    const below = others.map((other) => other[key]);
+    return [key, isFields(value) ? without(value, fieldsOf(table[key]), below.map(fieldsOf)) : below.find((said) => said !== undefined)];
+  });
+  return { ...table, ...Object.fromEntries(cleared) };
+}
+
+/** Codex tells every setting there is, most of them as null. */
+function onlySet(table: Fields): Fields {
+  const set = Object.entries(table).filter(([, value]) => value !== null && value !== undefined);
+  return Object.fromEntries(set.map(([key, value]) => [key, isFields(value) ? onlySet(value) : value]));
+}

@@ -1,0 +1,144 @@
+import { promises } from "node:fs";
+import path from "node:path";
+import { AppError, describe, errorCode } from "../../../lib/errors.js";
+import { type Fields, isFields } from "../../../lib/fields.js";
+import type { Account, AccountState } from "../../../threads/engineServices.js";
+import type { ModelProvider } from "../../../threads/settings.js";
+import { ModelFailure } from "../model/client.js";
+import { type CredentialSources, findCredential, readLogin } from "../model/credentials.js";
+
+/** This engine cannot log in or out that way. */
+export class LoginNotPossible extends AppError {
+  readonly code = "login_not_possible";
+}
+
+export class ApiKeyInvalid extends AppError {
+  readonly code = "api_key_invalid";
+  constructor() {
+    super("This is no API key: a key is one word of printable characters.");
+  }
+}
+
+/** `auth.json` could not be read or written. */
+export class LoginNotKept extends AppError {
+  readonly code = "login_not_kept";
+}
+
+const LONGEST_KEY = 4096;
+
+/** The account of an engine that pays with keys: those of the environment and the one in `auth.json`. */
+export function keyAccount(provider: () => ModelProvider, sources: CredentialSources): Account {
+  const { codexHome } = sources;
+  return {
+    state: async () => stateOf(provider(), sources),
+
+    async loginWithKey(apiKey) {
+      const key = apiKey.trim();
+      // What cannot stand in a header would make every request fail.
+      if (key.length > LONGEST_KEY || !/^[\x21-\x7e]+$/.test(key)) throw new ApiKeyInvalid();
+      await keepApiKey(codexHome, key);
+    },
+
+    async loginWithDeviceCode() {
+      throw new LoginNotPossible(
+        "A login with a device code is one of the Codex CLI: start this server with --engine codex, or run `codex login`. This engine needs an API key.",
+      );
+    },
+
+    async logout() {
+      const { apiKey, hasChatGptTokens } = loginIn(codexHome);
+      if (apiKey !== undefined) return dropApiKey(codexHome);
+      if (hasChatGptTokens)
+        throw new LoginNotPossible(
+          "auth.json holds a ChatGPT login, which belongs to the Codex CLI and was left alone. End it with `codex logout`.",
+        );
+      const state = stateOf(provider(), sources);
+      if (state.kind === "apiKey")
+        throw new LoginNotPossible(`The key in use comes from ${state.source}. Remove it there, and start this server again.`);
+    },
+  };
+}
+
+function stateOf(provider: ModelProvider, sources: CredentialSources): AccountState {
+  try {
+    const used = findCredential(provider, sources);
+    if (used) return { kind: "apiKey", source: used.source };
+    return loginIn(sources.codexHome).apiKey === undefined
+      ? { kind: "none", isNeeded: false }
+      : { kind: "apiKey", source: `auth.json in CODEX_HOME, which provider ${provider.id} does not need` };
+  } catch (error) {
+    if (!(error instanceof ModelFailure)) throw error;
+    return { kind: "none", isNeeded: true, remedy: error.message };
+  }
+}
+
+/** A file that cannot be read is no login. */
+function loginIn(codexHome: string): ReturnType<typeof readLogin> {
+  try {
+    return readLogin(codexHome);
+  } catch (error) {
+    if (!(error instanceof ModelFailure)) throw error;
+    return { apiKey: undefined, hasChatGptTokens: false };
+  }
+}
+
+/** Puts the key into `auth.json` as Codex does. What else is in there stays. Throws `LoginNotKept`. */
+export async function keepApiKey(codexHome: string, apiKey: string): Promise<void> {
+  const file = authFileIn(codexHome);
+  await writeMembers(file, { ...(await readMembers(file)), OPENAI_API_KEY: apiKey });
+}
+
+/** Takes the key out of `auth.json`, and the file away when nothing else is in there. Throws `LoginNotKept`. */
+export async function dropApiKey(codexHome: string): Promise<void> {
+  const file = authFileIn(codexHome);
+  const members = await readMembers(file);
+  // Newer versions of Codex write down that the key is what they log in with.
+  const others = Object.entries(members).filter(
+    ([name, value]) => name !== "OPENAI_API_KEY" && !(name === "auth_mode" && value === "apikey"),
+  );
+  if (others.length > 0) await writeMembers(file, { OPENAI_API_KEY: null, ...Object.fromEntries(others) });
+  else await attempt(`remove ${file}`, () => promises.rm(file, { force: true }));
+}
+
+function authFileIn(codexHome: string): string {
+  return path.join(codexHome, "auth.json");
+}
+
+/** A file that is no JSON has nothing in it that could be kept. */
+async function readMembers(file: string): Promise<Fields> {
+  const text = await attempt(`read ${file}`, () => readIfThere(file));
+  try {
+    const members: unknown = JSON.parse(text);
+    return isFields(members) ? members : {};
+  } catch {
+    return {};
+  }
+}
+
+async function readIfThere(file: string): Promise<string> {
+  try {
+    return await promises.readFile(file, "utf8");
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return "";
+    throw error;
+  }
+}
+
+/**
+ * In place, as Codex does: a sandbox hides the file that was there when its command began, and a new one under the same name
+ * would show through.
+ */
+async function writeMembers(file: string, members: Fields): Promise<void> {
+  await attempt(`write ${file}`, async () => {
+    await promises.mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+    await promises.writeFile(file, `${JSON.stringify(members, null, 2)}\n`, { mode: 0o600, flush: true });
+  });
+}
+
+async function attempt<T>(what: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw new LoginNotKept(`Cannot ${what}: ${describe(error)}. Check the permissions of the folder.`, { cause: error });
+  }
+}
