@@ -1,4 +1,4 @@
-import { deferred } from "../../../lib/deferred.js";
+import { Deadline, withDeadline } from "../../../lib/deadlines.js";
 import type { Call } from "../../call.js";
 import { TookTooLong } from "./errors.js";
 
@@ -14,21 +14,6 @@ export async function within<T>(
   call: Pick<Call, "signal">,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const late = new AbortController();
-  const deadline = setTimeout(() => late.abort(new TookTooLong(ms)), ms);
-  const signal = AbortSignal.any([call.signal, late.signal]);
-  const stopped = deferred<never>();
-  let stopping: NodeJS.Timeout | undefined;
-  const stop = () => {
-    stopping = setTimeout(() => stopped.reject(signal.reason), stopMs);
-  };
-  signal.addEventListener("abort", stop, { once: true });
-  if (signal.aborted) stop();
-  try {
-    return await Promise.race([work(signal), stopped.promise]);
-  } finally {
-    clearTimeout(deadline);
-    clearTimeout(stopping);
-    signal.removeEventListener("abort", stop);
-  }
+  using deadline = new Deadline(ms, () => new TookTooLong(ms));
+  return await withDeadline({ deadline, signal: call.signal, stopMs }, work);
 }
