@@ -7,6 +7,7 @@ const CHECKS = [
   ["lint with types", "oxlint", ["--type-aware", "--deny-warnings"]],
   ["types", "tsc", ["--noEmit"]],
   ["unused code", "knip", []],
+  ["architecture", "node", ["scripts/run-ts.mjs", "scripts/check-architecture.ts"]],
   ["tool schemas", "node", ["scripts/run-ts.mjs", "scripts/generate-tool-schemas.ts", "--check"]],
   ["configuration page", "node", ["scripts/run-ts.mjs", "scripts/generate-configuration-doc.ts", "--check"]],
   ["package", "node", ["scripts/check-package.mjs"]],

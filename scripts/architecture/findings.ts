@@ -1,0 +1,74 @@
+import { ALLOWED, READERS, STILL_OPEN } from "./layout.js";
+import {
+  barrels,
+  fileReaders,
+  hiddenFileImports,
+  importCycles,
+  longFiles,
+  mutualFolders,
+  namesExportedTwice,
+  scraps,
+  unknownImports,
+  upwardImports,
+} from "./rules.js";
+import type { Sources } from "./sources.js";
+
+/** One rule on the whole of the sources. */
+export interface Finding {
+  readonly rule: string;
+  /** Everything the rule has found, what is known and still open included. */
+  readonly found: readonly string[];
+  /** What breaks the rule now. */
+  readonly broken: readonly string[];
+}
+
+export function findings(sources: Sources): Finding[] {
+  return [
+    strict("every import leads to a file", unknownImports(sources)),
+    strict("no file imports itself by a detour", importCycles(sources)),
+    open("every folder imports only what is below it", upwardImports(sources, ALLOWED), STILL_OPEN.upwardImports),
+    open("no two folders import each other", mutualFolders(sources), STILL_OPEN.mutualFolders),
+    exportedOnce(sources),
+    strict("no file is a door to others", barrels(sources)),
+    open("a file past 300 lines says why (`Long because …`)", longFiles(sources), STILL_OPEN.longFiles),
+    fewScraps(sources),
+    strict("files that others name are read by the reader and by nobody else", readersOutOfList(sources)),
+    strict("nobody gets at the file system by a detour", hiddenFileImports(sources)),
+  ];
+}
+
+function strict(rule: string, found: readonly string[]): Finding {
+  return { rule, found, broken: found };
+}
+
+function open(rule: string, found: readonly string[], known: readonly string[]): Finding {
+  return { rule, found, broken: found.filter((item) => !known.includes(item)) };
+}
+
+function exportedOnce(sources: Sources): Finding {
+  const known: readonly string[] = STILL_OPEN.namesExportedTwice;
+  const told = [...namesExportedTwice(sources)].map(([name, files]) => ({ name, line: `${name}: ${files.join(", ")}` }));
+  return {
+    rule: "a name is exported by one file",
+    found: told.map(({ line }) => line),
+    broken: told.filter(({ name }) => !known.includes(name)).map(({ line }) => line),
+  };
+}
+
+function fewScraps(sources: Sources): Finding {
+  const most = STILL_OPEN.scrapCount;
+  const found = [...scraps(sources)].map(([file, importer]) => `${file} (${sources.get(file)?.lineCount} lines) ← ${importer}`);
+  return {
+    rule: `at most ${most} files under a screen have a single importer (${found.length} now)`,
+    found,
+    broken: found.length > most ? found : [],
+  };
+}
+
+/** Whoever reads and is not listed, and whoever is listed and does not read. */
+function readersOutOfList(sources: Sources): string[] {
+  const reading = fileReaders(sources);
+  const unlisted = reading.filter((file) => READERS[file] === undefined).map((file) => `${file} reads files and is not listed`);
+  const idle = Object.keys(READERS).filter((file) => !reading.includes(file));
+  return [...unlisted, ...idle.map((file) => `${file} is listed and reads no files`)];
+}
