@@ -12,7 +12,7 @@ const FILES = [
   { file: "metrics.js", sources: ["src/observability/promMetrics.ts"], after: "server.js" },
   { file: "traces.js", sources: ["src/observability/otel.ts"], after: "server.js" },
   { file: "agent.js", sources: ["src/server/openAgent.ts", "src/mcp/sessions/callTurn.ts"], after: "server.js" },
-  { file: "own-tools.js", sources: ["src/mcp/tools/own/ownTools.ts", "src/stores/files/catalog.ts"], after: "agent.js" },
+  { file: "own-tools.js", sources: ["src/mcp/tools/own/ownTools.ts", "src/stores/files/threads/rolloutCatalog.ts"], after: "agent.js" },
   { file: "stateless.js", sources: ["src/server/statelessServer.ts"], after: "agent.js" },
   { file: "http.js", sources: ["src/server/serveHttp.ts"], after: "stateless.js" },
   { file: "jwt.js", sources: ["src/http/access/jwt.ts"], after: "http.js" },

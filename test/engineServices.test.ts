@@ -6,7 +6,7 @@ import type { ScriptInputItem } from "../src/engines/native/model/scriptLines.js
 import { WritablePlaces } from "../src/exec/outside/writablePlaces.js";
 import { isFields } from "../src/lib/fields.js";
 import { turnIdOf } from "../src/lib/ids.js";
-import { RolloutCatalog } from "../src/stores/files/catalog.js";
+import { RolloutCatalog } from "../src/stores/files/threads/rolloutCatalog.js";
 import { NothingToSteer } from "../src/threads/errors.js";
 import { ThreadRegistry } from "../src/threads/threadRegistry.js";
 import { type ServicesUnderTest, servicesContract } from "./contracts/engineServices.js";

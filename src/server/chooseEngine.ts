@@ -94,7 +94,7 @@ function loadedWithFirstThread(name: EngineName, load: () => Promise<Engine>): E
 function serviceSources({ codexHome, env, settings }: EngineOptions): NonNullable<NativeEngineOptions["services"]> {
   return {
     catalog: async () => {
-      const { RolloutCatalog } = await import("../stores/files/catalog.js");
+      const { RolloutCatalog } = await import("../stores/files/threads/rolloutCatalog.js");
       return new RolloutCatalog({ codexHome, env, version: VERSION });
     },
     settingsIn: (cwd) => settings.forNewThread(cwd === undefined ? {} : { cwd }),

@@ -14,7 +14,7 @@ import type { ToolAction } from "../mcp/tools/tool.js";
 import { toolActions } from "../mcp/tools/toolActions.js";
 import { tuneCompiler } from "../platform/v8.js";
 import { OwnerFiles } from "../stores/files/owners.js";
-import { RolloutStore } from "../stores/files/store.js";
+import { RolloutStore } from "../stores/files/threads/rolloutStore.js";
 import { leftOutWarnings, type ThreadSettings } from "../threads/settings.js";
 import type { StoredSettings } from "../threads/store.js";
 import { ThreadRegistry } from "../threads/threadRegistry.js";

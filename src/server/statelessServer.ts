@@ -1,6 +1,6 @@
 import { openStatelessDoor, type StatelessParts } from "../mcp/stateless/open.js";
 import type { StatelessDoor } from "../mcp/stateless/server.js";
-import { TaskFiles } from "../stores/files/taskFiles.js";
+import { TaskFiles } from "../stores/files/tasks.js";
 
 export interface StatelessOptions extends Omit<StatelessParts, "taskStore"> {
   readonly codexHome: string;

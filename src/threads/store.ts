@@ -5,7 +5,7 @@ import type { RawItem } from "./items.js";
 import type { ReasoningEffort, ThreadSettings } from "./settings.js";
 import type { TokenUsageInfo } from "./usage.js";
 
-/** Keeps threads beyond this process. `rollouts/` implements it on Codex's JSONL files. */
+/** Keeps threads beyond this process. `stores/files` implements it on Codex's JSONL files. */
 export interface ThreadStore {
   /** The record of a new thread. Nothing is written before the first lease appends. */
   create(thread: NewThread): ThreadRecord;

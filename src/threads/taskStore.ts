@@ -1,4 +1,4 @@
-/** Keeps what becomes of calls that their clients follow by an id, beyond this process. `rollouts/` implements it on files. */
+/** Keeps what becomes of calls that their clients follow by an id, beyond this process. `stores/files` implements it on files. */
 export interface TaskStore {
   /** Comes back when it is on the disk. Throws `StorageFailed`. */
   keep(task: StoredTask): Promise<void>;

@@ -12,7 +12,7 @@ import { TaskBoard } from "../../src/mcp/stateless/tasks/taskBoard.js";
 import { requireTasks, taskMethods } from "../../src/mcp/stateless/tasks/taskMethods.js";
 import { resultOf, type Work } from "../../src/mcp/stateless/work.js";
 import type { ToolDeclaration } from "../../src/mcp/tools/tool.js";
-import { TaskFiles } from "../../src/stores/files/taskFiles.js";
+import { TaskFiles } from "../../src/stores/files/tasks.js";
 import { isRecord, valueAt } from "../support/scenario.js";
 import { CONTENT_METHODS, PLAIN_TOOLS, text } from "./fixtureContent.js";
 import schema202012 from "./schema202012.json" with { type: "json" };

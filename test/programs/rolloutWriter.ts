@@ -5,7 +5,7 @@ import { writeSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { AppError, describe } from "../../src/lib/errors.js";
 import { threadIdOf } from "../../src/lib/ids.js";
-import { RolloutStore } from "../../src/stores/files/store.js";
+import { RolloutStore } from "../../src/stores/files/threads/rolloutStore.js";
 import type { WriterLease } from "../../src/threads/store.js";
 import { saying, settingsIn } from "../support/rollouts.js";
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { RolloutStore } from "../../src/stores/files/store.js";
+import { RolloutStore } from "../../src/stores/files/threads/rolloutStore.js";
 import type { ThreadEvent } from "../../src/threads/events.js";
 import type { RawItem } from "../../src/threads/items.js";
 import type { ThreadSettings } from "../../src/threads/settings.js";

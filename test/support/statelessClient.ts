@@ -7,7 +7,7 @@ import { openStatelessDoor } from "../../src/mcp/stateless/open.js";
 import type { StatelessDoor } from "../../src/mcp/stateless/server.js";
 import { TOOL_SETS } from "../../src/mcp/tools/catalog.js";
 import type { ToolAction } from "../../src/mcp/tools/tool.js";
-import { TaskFiles } from "../../src/stores/files/taskFiles.js";
+import { TaskFiles } from "../../src/stores/files/tasks.js";
 import { MemoryAgent, type MemoryAgentOptions } from "./memoryAgent.js";
 
 type Json = Readonly<Record<string, unknown>>;

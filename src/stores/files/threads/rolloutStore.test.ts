@@ -1,13 +1,13 @@
 import { appendFileSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { linesIn, message, saying, settingsIn, storeIn, tempHome } from "../../../test/support/rollouts.js";
-import { buildWriter, WriterProcess } from "../../../test/support/rolloutWriter.js";
-import { newThreadId, type ThreadId } from "../../lib/ids.js";
-import type { ThreadEvent } from "../../threads/events.js";
-import type { ThreadRecord } from "../../threads/store.js";
-import type { RateLimits } from "../../threads/usage.js";
-import { RolloutStore } from "./store.js";
+import { linesIn, message, saying, settingsIn, storeIn, tempHome } from "../../../../test/support/rollouts.js";
+import { buildWriter, WriterProcess } from "../../../../test/support/rolloutWriter.js";
+import { newThreadId, type ThreadId } from "../../../lib/ids.js";
+import type { ThreadEvent } from "../../../threads/events.js";
+import type { ThreadRecord } from "../../../threads/store.js";
+import type { RateLimits } from "../../../threads/usage.js";
+import { RolloutStore } from "./rolloutStore.js";
 
 let program: string;
 beforeAll(async () => {

@@ -2,14 +2,14 @@ import { execFileSync } from "node:child_process";
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { asked, keepThread, line, USED_AT } from "../../../test/support/keptThreads.js";
-import { linesIn, message, saying, storeIn, tempHome } from "../../../test/support/rollouts.js";
-import { buildWriter, WriterProcess } from "../../../test/support/rolloutWriter.js";
-import { newThreadId, type ThreadId, threadIdOf } from "../../lib/ids.js";
-import type { ThreadQuery } from "../../threads/engineServices.js";
-import { InvalidCursor, ThreadInUse, ThreadNotFound } from "../../threads/errors.js";
-import { RolloutCatalog } from "./catalog.js";
-import { findRollout } from "./path.js";
+import { asked, keepThread, line, USED_AT } from "../../../../test/support/keptThreads.js";
+import { linesIn, message, saying, storeIn, tempHome } from "../../../../test/support/rollouts.js";
+import { buildWriter, WriterProcess } from "../../../../test/support/rolloutWriter.js";
+import { newThreadId, type ThreadId, threadIdOf } from "../../../lib/ids.js";
+import type { ThreadQuery } from "../../../threads/engineServices.js";
+import { InvalidCursor, ThreadInUse, ThreadNotFound } from "../../../threads/errors.js";
+import { RolloutCatalog } from "./rolloutCatalog.js";
+import { findRollout } from "./rolloutPaths.js";
 
 const REFERENCE = { thread_id: "019bff00-0000-7000-8000-00000000000f", end_ordinal_exclusive: 9, end_byte_offset: 100_000 };
 

@@ -1,8 +1,8 @@
-import type { Fields } from "../../lib/fields.js";
-import type { ThreadId } from "../../lib/ids.js";
-import type { NewThread } from "../../threads/store.js";
-import { readGitCheckout } from "./git.js";
-import { rolloutLine } from "./lines.js";
+import type { Fields } from "../../../lib/fields.js";
+import type { ThreadId } from "../../../lib/ids.js";
+import type { NewThread } from "../../../threads/store.js";
+import { readGitCheckout } from "./gitCheckout.js";
+import { rolloutLine } from "./rolloutLines.js";
 
 export interface Origin {
   /** The version of this server. */

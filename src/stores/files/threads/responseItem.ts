@@ -1,5 +1,5 @@
-import { isFields } from "../../lib/fields.js";
-import type { RawItem } from "../../threads/items.js";
+import { isFields } from "../../../lib/fields.js";
+import type { RawItem } from "../../../threads/items.js";
 
 /**
  * An item a model can be sent again. Kinds we know must have the fields a model insists on, since one bad item would make

@@ -1,8 +1,8 @@
 import { type Dirent, promises } from "node:fs";
 import path from "node:path";
-import { errorCode } from "../../lib/errors.js";
-import { type ThreadId, timeOfUuid } from "../../lib/ids.js";
-import { storageFailure } from "./failure.js";
+import { errorCode } from "../../../lib/errors.js";
+import { type ThreadId, timeOfUuid } from "../../../lib/ids.js";
+import { storageFailure } from "../failure.js";
 
 /** Where the rollout of a thread goes that begins now. Folder and name tell local time, as Codex's do. */
 export function newRolloutPath(codexHome: string, id: ThreadId, startedAt: Date): string {

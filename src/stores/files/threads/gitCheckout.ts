@@ -1,6 +1,6 @@
 import path from "node:path";
-import { type GitFolders, gitFoldersOf, isCheckout } from "../../lib/files/gitFiles.js";
-import { smallFileIfAny } from "../../lib/files/smallFile.js";
+import { type GitFolders, gitFoldersOf, isCheckout } from "../../../lib/files/gitFiles.js";
+import { smallFileIfAny } from "../../../lib/files/smallFile.js";
 
 /** What a rollout says about the checkout it ran in, with Codex's field names. */
 interface GitCheckout {

@@ -1,11 +1,11 @@
 import { promises } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import type { Fields } from "../../lib/fields.js";
-import { StorageFailed } from "../../threads/errors.js";
-import { pairToolCalls } from "../../threads/pairToolCalls.js";
-import type { ThreadHistory } from "../../threads/store.js";
-import type { TokenUsageInfo } from "../../threads/usage.js";
-import { storageFailure } from "./failure.js";
+import type { Fields } from "../../../lib/fields.js";
+import { StorageFailed } from "../../../threads/errors.js";
+import { pairToolCalls } from "../../../threads/pairToolCalls.js";
+import type { ThreadHistory } from "../../../threads/store.js";
+import type { TokenUsageInfo } from "../../../threads/usage.js";
+import { storageFailure } from "../failure.js";
 import { wordsIn } from "./firstWords.js";
 import { parseLine } from "./parseLine.js";
 import { Replay } from "./replay.js";

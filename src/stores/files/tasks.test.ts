@@ -6,7 +6,7 @@ import { newTaskId } from "../../lib/taskId.js";
 import { StorageFailed } from "../../threads/errors.js";
 import { type StoredTask, TASK_TTL_MS } from "../../threads/taskStore.js";
 import { ownRun } from "./runningProcess.js";
-import { TaskFiles } from "./taskFiles.js";
+import { TaskFiles } from "./tasks.js";
 
 const NOW = Date.UTC(2026, 10, 15);
 

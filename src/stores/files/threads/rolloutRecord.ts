@@ -1,11 +1,11 @@
-import type { ThreadId } from "../../lib/ids.js";
-import { StorageFailed } from "../../threads/errors.js";
-import type { ThreadRecord, WriterLease } from "../../threads/store.js";
+import type { ThreadId } from "../../../lib/ids.js";
+import { StorageFailed } from "../../../threads/errors.js";
+import type { ThreadRecord, WriterLease } from "../../../threads/store.js";
+import type { WriterLock, WriterLocks } from "../writerLock.js";
 import type { Flusher } from "./flusher.js";
-import { findRollout } from "./path.js";
 import { RolloutRecorder } from "./recorder.js";
 import { type FileMark, RolloutFile } from "./rolloutFile.js";
-import type { WriterLock, WriterLocks } from "./writerLock.js";
+import { findRollout } from "./rolloutPaths.js";
 
 export interface RecordParts {
   readonly codexHome: string;

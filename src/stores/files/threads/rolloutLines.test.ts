@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import { message, settingsIn } from "../../../test/support/rollouts.js";
-import { newThreadId } from "../../lib/ids.js";
-import type { ThreadEvent } from "../../threads/events.js";
-import type { RateLimits, TokenUsageInfo } from "../../threads/usage.js";
-import { rolloutLines } from "./lines.js";
+import { message, settingsIn } from "../../../../test/support/rollouts.js";
+import { newThreadId } from "../../../lib/ids.js";
+import type { ThreadEvent } from "../../../threads/events.js";
+import type { RateLimits, TokenUsageInfo } from "../../../threads/usage.js";
+import { rolloutLines } from "./rolloutLines.js";
 
 const AT = new Date("2026-01-27T10:32:31.120Z");
 

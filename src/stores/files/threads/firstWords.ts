@@ -1,5 +1,5 @@
-import { type Fields, isFields, textOrNothing } from "../../lib/fields.js";
-import { oneLine } from "../../lib/oneLine.js";
+import { type Fields, isFields, textOrNothing } from "../../../lib/fields.js";
+import { oneLine } from "../../../lib/oneLine.js";
 
 /** Editors put what is open in them before the request, under headings of their own; the request comes last. */
 const REQUEST_HEADING = "## My request for Codex:";

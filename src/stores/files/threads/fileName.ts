@@ -1,4 +1,4 @@
-import { type ThreadId, threadIdOf } from "../../lib/ids.js";
+import { type ThreadId, threadIdOf } from "../../../lib/ids.js";
 
 /** `rollout-2026-01-27T10-32-31-<uuid>.jsonl`: when the thread began, in the local time of its machine, and which it is. */
 const FILE_NAME = /^rollout-(\d{4})-(\d{2})-(\d{2})T\d{2}-\d{2}-\d{2}-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$/;

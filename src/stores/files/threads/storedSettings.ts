@@ -1,8 +1,8 @@
-import { APPROVAL_POLICIES, SANDBOX_MODES, type SandboxPolicy } from "../../exec/policies.js";
-import { type Fields, isFields, oneOf, textOrNothing } from "../../lib/fields.js";
-import { REASONING_EFFORTS } from "../../threads/settings.js";
-import type { StoredSettings } from "../../threads/store.js";
-import type { TokenUsage, TokenUsageInfo } from "../../threads/usage.js";
+import { APPROVAL_POLICIES, SANDBOX_MODES, type SandboxPolicy } from "../../../exec/policies.js";
+import { type Fields, isFields, oneOf, textOrNothing } from "../../../lib/fields.js";
+import { REASONING_EFFORTS } from "../../../threads/settings.js";
+import type { StoredSettings } from "../../../threads/store.js";
+import type { TokenUsage, TokenUsageInfo } from "../../../threads/usage.js";
 
 export type SessionStart = { readonly threadId: string } & Pick<StoredSettings, "cwd" | "providerId" | "baseInstructions">;
 

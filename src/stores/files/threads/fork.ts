@@ -1,8 +1,8 @@
 import { promises } from "node:fs";
 import path from "node:path";
-import type { ThreadId } from "../../lib/ids.js";
-import { StorageFailed } from "../../threads/errors.js";
-import { storageFailure } from "./failure.js";
+import type { ThreadId } from "../../../lib/ids.js";
+import { StorageFailed } from "../../../threads/errors.js";
+import { storageFailure } from "../failure.js";
 import { parseLine } from "./parseLine.js";
 import { forkedMetaLine, type Origin } from "./sessionMeta.js";
 import { threadLines } from "./threadLines.js";

@@ -1,9 +1,9 @@
 import { mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { message, tempHome } from "../../../test/support/rollouts.js";
-import type { RawItem } from "../../threads/items.js";
-import { readRollout } from "./reader.js";
+import { message, tempHome } from "../../../../test/support/rollouts.js";
+import type { RawItem } from "../../../threads/items.js";
+import { readRollout } from "./rolloutReader.js";
 
 const ID = "019bff00-0000-7000-8000-000000000001";
 const META = {

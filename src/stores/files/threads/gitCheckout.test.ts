@@ -2,8 +2,8 @@ import { execFileSync } from "node:child_process";
 import { appendFileSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { tempHome } from "../../../test/support/rollouts.js";
-import { readGitCheckout } from "./git.js";
+import { tempHome } from "../../../../test/support/rollouts.js";
+import { readGitCheckout } from "./gitCheckout.js";
 
 const ENV = { ...process.env, GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_SYSTEM: "/dev/null" };
 

@@ -1,8 +1,8 @@
 import { close, closeSync, constants, fdatasync, fstatSync, ftruncateSync, mkdirSync, openSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { promisify } from "node:util";
-import { errorCode } from "../../lib/errors.js";
-import { storageFailure } from "./failure.js";
+import { errorCode } from "../../../lib/errors.js";
+import { storageFailure } from "../failure.js";
 import { cutTornLine } from "./tornLine.js";
 
 /** Which file it was and how long: differs as soon as anybody else has written, or put another file in its place. */

@@ -1,7 +1,7 @@
 import { constants, promises } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import { type Fields, isFields, textOrNothing } from "../../lib/fields.js";
-import { isOutOfFiles, storageFailure } from "./failure.js";
+import { type Fields, isFields, textOrNothing } from "../../../lib/fields.js";
+import { isOutOfFiles, storageFailure } from "../failure.js";
 import { wordsIn } from "./firstWords.js";
 import { parseLine } from "./parseLine.js";
 import { threadLines } from "./threadLines.js";

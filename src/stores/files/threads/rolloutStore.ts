@@ -1,13 +1,13 @@
-import { describe } from "../../lib/errors.js";
-import type { ThreadId } from "../../lib/ids.js";
-import { StorageFailed } from "../../threads/errors.js";
-import type { NewThread, StoredThread, ThreadRecord, ThreadStore } from "../../threads/store.js";
+import { describe } from "../../../lib/errors.js";
+import type { ThreadId } from "../../../lib/ids.js";
+import { StorageFailed } from "../../../threads/errors.js";
+import type { NewThread, StoredThread, ThreadRecord, ThreadStore } from "../../../threads/store.js";
+import { WriterLocks } from "../writerLock.js";
 import { Flusher } from "./flusher.js";
-import { findRollout, newRolloutPath } from "./path.js";
-import { readRollout } from "./reader.js";
+import { findRollout, newRolloutPath } from "./rolloutPaths.js";
+import { readRollout } from "./rolloutReader.js";
 import { type RecordParts, RolloutRecord } from "./rolloutRecord.js";
 import { type Origin, sessionMetaLine } from "./sessionMeta.js";
-import { WriterLocks } from "./writerLock.js";
 
 interface RolloutStoreOptions extends Origin {
   readonly codexHome: string;

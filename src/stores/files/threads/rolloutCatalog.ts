@@ -1,17 +1,17 @@
 import { existsSync, promises } from "node:fs";
 import path from "node:path";
-import { newThreadId, type ThreadId } from "../../lib/ids.js";
-import type { ThreadCatalog, ThreadPage, ThreadQuery, ThreadSummary } from "../../threads/engineServices.js";
-import { StorageFailed, ThreadBusyElsewhere, ThreadInUse, ThreadNotFound } from "../../threads/errors.js";
-import { storageFailure } from "./failure.js";
+import { newThreadId, type ThreadId } from "../../../lib/ids.js";
+import type { ThreadCatalog, ThreadPage, ThreadQuery, ThreadSummary } from "../../../threads/engineServices.js";
+import { StorageFailed, ThreadBusyElsewhere, ThreadInUse, ThreadNotFound } from "../../../threads/errors.js";
+import { storageFailure } from "../failure.js";
+import { type WriterLock, WriterLocks } from "../writerLock.js";
 import { parseRolloutName } from "./fileName.js";
 import { previewOf } from "./firstWords.js";
 import { writeFork } from "./fork.js";
 import { checkPosition, rolloutsNewestFirst } from "./newestFirst.js";
-import { findRollout, newRolloutPath } from "./path.js";
+import { findRollout, newRolloutPath } from "./rolloutPaths.js";
 import type { Origin } from "./sessionMeta.js";
 import { readThreadHead } from "./threadHead.js";
-import { type WriterLock, WriterLocks } from "./writerLock.js";
 
 /** Files that are opened for one page. A page that finds less than it was asked for still says where the next one goes on. */
 const MOST_LOOKED_AT = 2_000;

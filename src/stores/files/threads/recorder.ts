@@ -1,9 +1,9 @@
-import type { ThreadId } from "../../lib/ids.js";
-import { StorageFailed } from "../../threads/errors.js";
-import type { ThreadEvent } from "../../threads/events.js";
-import type { WriterLease } from "../../threads/store.js";
-import { rolloutLines } from "./lines.js";
+import type { ThreadId } from "../../../lib/ids.js";
+import { StorageFailed } from "../../../threads/errors.js";
+import type { ThreadEvent } from "../../../threads/events.js";
+import type { WriterLease } from "../../../threads/store.js";
 import type { RolloutFile } from "./rolloutFile.js";
+import { rolloutLines } from "./rolloutLines.js";
 
 interface RecorderParts {
   readonly threadId: ThreadId;

@@ -1,11 +1,11 @@
 import { promises } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import { isFields } from "../../lib/fields.js";
-import { threadIdOf } from "../../lib/ids.js";
-import { StorageFailed } from "../../threads/errors.js";
+import { isFields } from "../../../lib/fields.js";
+import { threadIdOf } from "../../../lib/ids.js";
+import { StorageFailed } from "../../../threads/errors.js";
 import { completeLines, type ReadLimits } from "./lineReader.js";
 import { parseLine } from "./parseLine.js";
-import { findRollout } from "./path.js";
+import { findRollout } from "./rolloutPaths.js";
 
 /** Forks of forks; longer than anybody makes by hand, short enough to notice files that name each other. */
 const MOST_ANCESTORS = 64;

@@ -1,8 +1,8 @@
-import { assertNever } from "../../lib/assertNever.js";
-import { type ThreadId, turnIdOf } from "../../lib/ids.js";
-import { eventMsgs } from "../../threads/eventMsg.js";
-import type { ThreadEvent } from "../../threads/events.js";
-import type { ThreadSettings } from "../../threads/settings.js";
+import { assertNever } from "../../../lib/assertNever.js";
+import { type ThreadId, turnIdOf } from "../../../lib/ids.js";
+import { eventMsgs } from "../../../threads/eventMsg.js";
+import type { ThreadEvent } from "../../../threads/events.js";
+import type { ThreadSettings } from "../../../threads/settings.js";
 
 type LineType = "session_meta" | "response_item" | "event_msg" | "turn_context" | "compacted";
 

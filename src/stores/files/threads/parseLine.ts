@@ -1,4 +1,4 @@
-import { type Fields, isFields } from "../../lib/fields.js";
+import { type Fields, isFields } from "../../../lib/fields.js";
 
 /** A line of a rollout; undefined for one that nobody can understand. */
 export function parseLine(bytes: Buffer): { readonly type: unknown; readonly payload: Fields } | undefined {

@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { Tasks } from "../../lib/tasks.js";
+import { Tasks } from "../../../lib/tasks.js";
 import type { RolloutFile } from "./rolloutFile.js";
 
 /** Half of Node's file threads at most, so that a slow disk does not hold up name look-ups and reads. */

@@ -1,5 +1,5 @@
-import type { Fields } from "../../lib/fields.js";
-import type { RawItem } from "../../threads/items.js";
+import type { Fields } from "../../../lib/fields.js";
+import type { RawItem } from "../../../threads/items.js";
 import { isReplayable, isUserMessage, textOf, userMessage } from "./responseItem.js";
 
 /** About 20,000 tokens: what a compaction without a history of its own keeps of the user's words. */

@@ -1,8 +1,8 @@
 import path from "node:path";
-import { InvalidCursor, StorageFailed } from "../../threads/errors.js";
-import { isOutOfFiles } from "./failure.js";
+import { InvalidCursor, StorageFailed } from "../../../threads/errors.js";
+import { isOutOfFiles } from "../failure.js";
 import { parseRolloutName } from "./fileName.js";
-import { entriesOf } from "./path.js";
+import { entriesOf } from "./rolloutPaths.js";
 
 /** A rollout by its place in the order of all. */
 export interface RolloutPlace {
