@@ -19,7 +19,7 @@ const FILES = [
   { file: "proxy.js", sources: ["src/engines/native/model/proxyAgent.ts"], after: "agent.js" },
   { file: "review.js", sources: ["src/engines/native/review.ts"], after: "agent.js" },
   { file: "scripted.js", sources: ["src/engines/native/scriptedEngine.ts"], after: "agent.js" },
-  { file: "rules.js", sources: ["src/exec/safety/forbidden.ts"], after: "agent.js" },
+  { file: "rules.js", sources: ["src/exec/safety/judge/assess.ts"], after: "agent.js" },
   { file: "sandbox.js", sources: ["src/exec/sandbox/backend.ts"], after: "rules.js" },
   { file: "tools.js", sources: ["src/engines/native/tools/ownTools.ts", "src/exec/loginEnvironment.ts"], after: "sandbox.js" },
   { file: "native-services.js", sources: ["src/engines/native/services/nativeServices.ts"], after: "tools.js" },

@@ -78,7 +78,7 @@ export function openAgent(options: AgentOptions): OpenAgent {
     limitsOf: (caller) => caller && ceilings().limitsOf(caller),
     async checkCommand(argv, { features }) {
       if (features["exec_policy"] === false) return;
-      const { checkForbidden } = await import("../exec/safety/forbidden.js");
+      const { checkForbidden } = await import("../exec/safety/judge/assess.js");
       await checkForbidden(argv, { codexHome });
     },
     settingsFor(asked, caller) {

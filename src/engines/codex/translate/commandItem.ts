@@ -1,5 +1,5 @@
 import type { ParsedCommand } from "../../../exec/actions.js";
-import { shellWords } from "../../../exec/safety/shellWords.js";
+import { shellWords } from "../../../exec/safety/bash/quoting.js";
 import type { Fields } from "../../../lib/fields.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import type { CommandCall, CommandOutcome } from "../../../threads/items.js";

@@ -8,8 +8,8 @@ import { EmptyPatch, PatchFailed, PatchInvalid } from "../../../exec/patch/error
 import { parsePatch } from "../../../exec/patch/parse.js";
 import { type PatchPlan, planPatch } from "../../../exec/patch/plan.js";
 import { placesOf, type TouchedPlace } from "../../../exec/patch/realPlace.js";
-import type { PatchCall } from "../../../exec/safety/patchCall.js";
-import { RETRY_REASON } from "../../../exec/safety/sandboxDenial.js";
+import type { PatchCall } from "../../../exec/safety/bash/patchCall.js";
+import { RETRY_REASON } from "../../../exec/safety/judge/assess.js";
 import { isInside } from "../../../exec/sandbox/paths.js";
 import { resolvedAsFarAsPossible } from "../../../exec/sandbox/realPath.js";
 import type { ThreadEvent } from "../../../threads/events.js";

@@ -1,8 +1,8 @@
 import type { ApprovalSubject } from "../../../approvals/model.js";
-import { assessCommand, forbiddenRefusal, type Verdict } from "../../../exec/safety/assess.js";
-import { openBashReader } from "../../../exec/safety/bash.js";
-import { parsedCommand } from "../../../exec/safety/parsedCommand.js";
-import { shellQuote } from "../../../exec/safety/shellQuote.js";
+import { openBashReader } from "../../../exec/safety/bash/parser.js";
+import { shellQuote } from "../../../exec/safety/bash/quoting.js";
+import { assessCommand, type CommandVerdict, forbiddenRefusal } from "../../../exec/safety/judge/assess.js";
+import { parsedCommand } from "../../../exec/safety/judge/parsedCommand.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import type { CommandCall } from "../../../threads/items.js";
 import type { ToolContext, ToolResult, ToolRun } from "./tool.js";
@@ -73,7 +73,7 @@ export interface Refusal {
   readonly endsTurn?: true;
 }
 
-async function permit(verdict: Exclude<Verdict, { kind: "refuse" }>, work: Work): Promise<Permission | Refusal> {
+async function permit(verdict: Exclude<CommandVerdict, { kind: "refuse" }>, work: Work): Promise<Permission | Refusal> {
   const prefix = verdict.proposedPrefix === undefined ? {} : { proposedPrefix: verdict.proposedPrefix };
   if (verdict.kind === "run") return { sandboxed: verdict.sandboxed, ...prefix };
   const sandboxed = verdict.sandboxedAfterwards;

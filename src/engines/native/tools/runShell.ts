@@ -1,6 +1,6 @@
 import { abortedAnswer, formattedOutput } from "../../../exec/modelOutput.js";
 import { type CommandResult, runCommand } from "../../../exec/run.js";
-import { isSandboxDenial, RETRY_REASON, retryAfterDenial } from "../../../exec/safety/sandboxDenial.js";
+import { isSandboxDenial, RETRY_REASON, retryAfterDenial } from "../../../exec/safety/judge/assess.js";
 import { AppError, describe } from "../../../lib/errors.js";
 import { Mailbox } from "../../../lib/mailbox.js";
 import type { ThreadEvent } from "../../../threads/events.js";

@@ -1,8 +1,8 @@
 import path from "node:path";
 import * as z from "zod/mini";
 import { shellAnswer, shellCommandAnswer } from "../../../exec/modelOutput.js";
-import { openBashReader } from "../../../exec/safety/bash.js";
-import { patchCall } from "../../../exec/safety/patchCall.js";
+import { openBashReader } from "../../../exec/safety/bash/parser.js";
+import { patchCall } from "../../../exec/safety/bash/patchCall.js";
 import { patchThroughShell } from "./applyPatch.js";
 import { readArguments } from "./arguments.js";
 import { forbiddenByRules } from "./judge.js";

@@ -1,0 +1,37 @@
+import { beforeAll, expect, it } from "vitest";
+import { hidesItsScript, isDangerous } from "../judge/dangerous.js";
+import { commandsWithin } from "./commandsWithin.js";
+import { type BashParser, openBashParser } from "./parser.js";
+
+let parser: BashParser;
+beforeAll(async () => {
+  parser = await openBashParser();
+});
+
+/** Scripts in scripts: each names all those inside it. */
+function nested(levels: number): string[] {
+  let script = "rm -rf x";
+  for (let level = 0; level < levels; level++) script = `eval x${level} $(${script})`;
+  return ["bash", "-c", script];
+}
+
+it("each script is parsed once, however often the ones around it name it", () => {
+  let parsed = 0;
+  const counting = {
+    canRead: (script: string) => parser.canRead(script),
+    plainCommands: (script: string) => parser.plainCommands(script),
+    patchHeredoc: (script: string) => parser.patchHeredoc(script),
+    mentionedCommands: (script: string) => {
+      parsed++;
+      return parser.mentionedCommands(script);
+    },
+  };
+  const commands = [...commandsWithin(nested(20), counting)];
+  expect(parsed).toBeLessThanOrEqual(21);
+  expect(commands).toContainEqual(["rm", "-rf", "x"]);
+});
+
+it("more scripts than are looked into count as one that cannot be read", () => {
+  const many = ["bash", "-c", Array.from({ length: 60 }, (_, at) => `eval "true ${at}"`).join("; ")];
+  expect([isDangerous(many, parser), hidesItsScript(many, parser)]).toEqual([true, true]);
+});

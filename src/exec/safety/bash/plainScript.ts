@@ -1,0 +1,156 @@
+import type { Node } from "web-tree-sitter";
+import type { PlainCommand } from "./reader.js";
+
+const SEQUENCES = new Set(["program", "list", "pipeline"]);
+const CONNECTORS = new Set(["&&", "||", ";", "|", "\n"]);
+
+// A line may be continued only after a blank: `-del\⏎ete` is one word to bash and two to the grammar.
+const WORD_GAP = /^[ \t]+(?:\\\n[ \t]*)*$/;
+const CONNECTOR_GAP = /^(?:[ \t\n]|(?<=[ \t])\\\n)*$/;
+const LINE_BREAK = /^[ \t]*\n[ \t\n]*$/;
+
+// The grammar takes these for blanks; to bash they are part of a word.
+const FOREIGN_BLANKS_AND_CONTROLS = /[^\S \t\n]|(?![\t\n])\p{Cc}/u;
+
+/**
+ * The commands of a script made of plain words joined by `&&`, `||`, `;`, `|` and line breaks. Anything that could make bash
+ * run or write something else (expansions, redirections, subshells, assignments, control flow, comments, `&`) gives undefined.
+ */
+export function plainCommands(root: Node, script: string): PlainCommand[] | undefined {
+  if (root.hasError || FOREIGN_BLANKS_AND_CONTROLS.test(script) || !coversAll(root, script)) return undefined;
+  const commands: PlainCommand[] = [];
+  const pending = [root];
+  for (let node = pending.pop(); node; node = pending.pop()) {
+    if (node.type === "command") {
+      const command = plainCommand(node, script);
+      if (!command) return undefined;
+      commands.push(command);
+    } else if (SEQUENCES.has(node.type)) {
+      const children = node.children;
+      if (!areSeparate(children, script)) return undefined;
+      for (const child of children.reverse()) pending.push(child);
+    } else if (node.isNamed || !CONNECTORS.has(node.type)) return undefined;
+  }
+  return commands.length > 0 ? commands : undefined;
+}
+
+function plainCommand(node: Node, script: string): PlainCommand | undefined {
+  const [name, ...args] = node.children;
+  const program = name?.type === "command_name" ? programWord(name) : undefined;
+  if (program === undefined || !gapsBetween(node.children, script).every((gap) => WORD_GAP.test(gap))) return undefined;
+  const words = args.map(plainWord).filter((word) => word !== undefined);
+  if (words.length < args.length) return undefined;
+  return { words: [program, ...words.map((word) => word.text)], mayGainOptions: words.some((word) => word.mayBecomeOption) };
+}
+
+function programWord(name: Node): string | undefined {
+  const word = name.firstChild;
+  return word?.type === "word" && !name.text.includes("\\") ? plainWord(word)?.text : undefined;
+}
+
+/** Nothing but blanks before the first and behind the last node. */
+function coversAll(root: Node, script: string): boolean {
+  const around = script.slice(0, root.firstChild?.startIndex) + script.slice(root.lastChild?.endIndex);
+  return /^[ \t\n]*$/.test(around);
+}
+
+/** Two commands have a connector or a line break between them, and nothing else. */
+function areSeparate(nodes: readonly Node[], script: string): boolean {
+  return gapsBetween(nodes, script).every((gap, at) =>
+    (nodes[at]?.isNamed && nodes[at + 1]?.isNamed ? LINE_BREAK : CONNECTOR_GAP).test(gap),
+  );
+}
+
+function gapsBetween(nodes: readonly Node[], script: string): string[] {
+  return nodes.slice(1).map((node, at) => script.slice(nodes[at]?.endIndex, node.startIndex));
+}
+
+/** The words of every command in the tree, whatever surrounds it; a word that only a run would tell is given as it was written. */
+export function mentionedCommands(root: Node): string[][] {
+  return root
+    .descendantsOfType("command")
+    .filter((node) => node !== null)
+    .map(wordsOf);
+}
+
+function wordsOf(command: Node): string[] {
+  return command.namedChildren.filter((child) => child.type !== "variable_assignment" && !child.type.endsWith("redirect")).map(wordOf);
+}
+
+function wordOf(node: Node): string {
+  const written = node.type === "command_name" ? (node.firstChild ?? node) : node;
+  return plainWord(written)?.text ?? written.text;
+}
+
+interface PlainWord {
+  readonly text: string;
+  /** Bash may replace it by file names, and one of those could look like an option. */
+  readonly mayBecomeOption: boolean;
+}
+
+/** A word whose value is certain without running anything; undefined for every other. */
+export function plainWord(node: Node): PlainWord | undefined {
+  const pieces = piecesOf(node);
+  if (!pieces || hasBraceExpansion(pieces)) return undefined;
+  const text = pieces.map((piece) => piece.text).join("");
+  const globs = pieces.some((piece) => /[*?[]/.test(piece.bare));
+  return { text, mayBecomeOption: globs && (text.startsWith("-") || /^[*?[]/.test(pieces[0]?.bare ?? "")) };
+}
+
+interface Piece {
+  readonly text: string;
+  /** What of it is neither quoted nor escaped. */
+  readonly bare: string;
+}
+
+function piecesOf(node: Node): Piece[] | undefined {
+  if (node.type !== "concatenation") {
+    const piece = pieceOf(node);
+    return piece && [piece];
+  }
+  const pieces: Piece[] = [];
+  let end = node.startIndex;
+  for (const child of node.children) {
+    const piece = pieceOf(child);
+    if (!piece || child.startIndex !== end) return undefined;
+    pieces.push(piece);
+    end = child.endIndex;
+  }
+  return pieces;
+}
+
+function pieceOf(node: Node): Piece | undefined {
+  switch (node.type) {
+    case "word":
+    case "number":
+      return barePiece(node);
+    case "raw_string":
+      return { text: node.text.slice(1, -1), bare: "" };
+    case "string":
+      return doubleQuotedPiece(node);
+    default:
+      return undefined;
+  }
+}
+
+function barePiece(node: Node): Piece | undefined {
+  if (node.namedChildCount > 0) return undefined;
+  const bare = node.text.replace(/\\[^\n]/gsu, "");
+  // A lone backslash joins lines; the rest would end the word or mean something to bash that the grammar did not see.
+  if (/[\\$`<>()&|;"'\s]/.test(bare)) return undefined;
+  return { text: node.text.replace(/\\(.)/gsu, "$1"), bare };
+}
+
+function doubleQuotedPiece(node: Node): Piece | undefined {
+  if (node.namedChildren.some((child) => child.type !== "string_content") || node.children.some((child) => child.type === "$"))
+    return undefined;
+  const inner = node.text.slice(1, -1);
+  if (inner.includes("\\\n")) return undefined;
+  return { text: inner.replace(/\\([$`"\\])/g, "$1"), bare: "" };
+}
+
+// `{a,b}` and `{1..9}` become several words, whatever part of them is quoted.
+function hasBraceExpansion(pieces: readonly Piece[]): boolean {
+  const bare = pieces.map((piece) => piece.bare).join("");
+  return bare.includes("{") && (bare.includes(",") || bare.includes(".."));
+}

@@ -1,0 +1,94 @@
+import path from "node:path";
+
+const SHELLS = new Set(["bash", "zsh", "sh"]);
+
+/** Where programs live that a command cannot have put there itself. */
+const SYSTEM_FOLDERS = new Set([
+  "/bin",
+  "/sbin",
+  "/usr/bin",
+  "/usr/sbin",
+  "/usr/local/bin",
+  "/opt/homebrew/bin",
+  "/opt/local/bin",
+  "/run/current-system/sw/bin",
+]);
+
+/** Shells that are not taken at their word, but whose scripts are looked through for what must not run. */
+const OTHER_SHELLS = new Set(["dash", "ash", "ksh", "ksh93", "mksh", "rbash", "yash", "fish"]);
+
+/** The file name of a program, however it is called. */
+export function programName(word: string): string {
+  return path.posix.basename(word);
+}
+
+/** Called by a bare name or out of a system folder: not a file of the workspace that happens to be called `ls`. */
+export function isSystemProgram(word: string): boolean {
+  return !word.includes("/") || SYSTEM_FOLDERS.has(path.posix.dirname(word));
+}
+
+function isShell(word: string): boolean {
+  return SHELLS.has(
+    programName(word)
+      .toLowerCase()
+      .replace(/\.exe$/, ""),
+  );
+}
+
+/** The script of `[bash|zsh|sh, -lc|-c, script]`, exactly. */
+export function shellScript(argv: readonly string[]): string | undefined {
+  const [shell, flag, script, ...more] = argv;
+  if (shell === undefined || !isShell(shell) || more.length > 0) return undefined;
+  return flag === "-lc" || flag === "-c" ? script : undefined;
+}
+
+/** The script a shell is given in any form (`-ec`, `--login -c`, words behind it). */
+export function anyShellScript(argv: readonly string[]): string | undefined {
+  const [shell, ...rest] = argv;
+  if (shell === undefined || !(isShell(shell) || OTHER_SHELLS.has(programName(shell)))) return undefined;
+  const flag = rest.findIndex((word) => /^-[a-z]*c[a-z]*$/i.test(word));
+  return flag < 0 ? undefined : rest[flag + 1];
+}
+
+/** Reading a command's options without knowing the whole command. */
+
+/** The words that are not options, nor the value of one of `valued`. */
+export function operands(args: readonly string[], valued: readonly string[] = []): string[] {
+  const found: string[] = [];
+  for (let at = 0; at < args.length; at++) {
+    const word = args[at] ?? "";
+    if (word === "--") return [...found, ...args.slice(at + 1)];
+    if (valued.includes(word)) at++;
+    else if (!word.startsWith("-") || word === "-") found.push(word);
+  }
+  return found;
+}
+
+/** The value of the first of these options, given as the next word or after `=`. */
+export function optionValue(args: readonly string[], names: readonly string[]): string | undefined {
+  for (const [at, word] of args.entries()) {
+    if (word === "--") return undefined;
+    if (names.includes(word)) return args[at + 1];
+    const name = names.find((each) => each.startsWith("--") && word.startsWith(`${each}=`));
+    if (name) return word.slice(name.length + 1);
+  }
+  return undefined;
+}
+
+/** A short option, alone or in a cluster: `-f` in `-rf`. */
+export function hasShort(args: readonly string[], letter: string): boolean {
+  return optionsOf(args).some((word) => /^-[^-]/.test(word) && word.includes(letter));
+}
+
+/** A long option, with or without `=value`, also cut short as most programs allow (`--forc`). */
+export function hasLong(args: readonly string[], option: string): boolean {
+  return optionsOf(args).some((word) => {
+    const [name = ""] = word.split("=", 1);
+    return name.length > 2 && option.startsWith(name);
+  });
+}
+
+function optionsOf(args: readonly string[]): string[] {
+  const end = args.indexOf("--");
+  return (end < 0 ? args : args.slice(0, end)).filter((word) => word.startsWith("-") && word !== "-");
+}
