@@ -15,7 +15,7 @@ const FILES = [
   { file: "own-tools.js", sources: ["src/mcp/tools/own/ownTools.ts", "src/stores/files/threads/rolloutCatalog.ts"], after: "agent.js" },
   { file: "stateless.js", sources: ["src/server/statelessServer.ts"], after: "agent.js" },
   { file: "http.js", sources: ["src/server/serveHttp.ts"], after: "stateless.js" },
-  { file: "jwt.js", sources: ["src/http/access/jwt.ts"], after: "http.js" },
+  { file: "jwt.js", sources: ["src/http/access/oauth/jwt.ts"], after: "http.js" },
   { file: "proxy.js", sources: ["src/engines/native/model/proxyAgent.ts"], after: "agent.js" },
   { file: "review.js", sources: ["src/engines/native/review.ts"], after: "agent.js" },
   { file: "scripted.js", sources: ["src/engines/native/scriptedEngine.ts"], after: "agent.js" },

@@ -1,6 +1,6 @@
-import { reachOf } from "../http/access/hostName.js";
-import { keepOwnToken } from "../http/access/ownToken.js";
-import { canTellUsers } from "../http/access/peers.js";
+import { reachOf } from "../http/access/host/hostName.js";
+import { keepOwnToken } from "../http/access/tokens/ownToken.js";
+import { canTellUsers } from "../http/access/local/peers.js";
 import { describe } from "../lib/errors.js";
 import { UsageError } from "./flagValues.js";
 import type { ListenOptions } from "./listenOptions.js";

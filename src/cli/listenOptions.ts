@@ -1,5 +1,5 @@
 import { SANDBOX_MODES, type SandboxMode } from "../exec/policies.js";
-import type { OAuthSettings } from "../http/access/oauthSettings.js";
+import type { OAuthSettings } from "../http/access/oauth/oauthSettings.js";
 import { choice, text, texts, UsageError, type Values } from "./flagValues.js";
 import { FLAGS, type FlagName, type FlagSpec } from "./options.js";
 

@@ -1,5 +1,5 @@
 import { findCodexHome } from "../config/codexHome.js";
-import { keepOwnToken } from "../http/access/ownToken.js";
+import { keepOwnToken } from "../http/access/tokens/ownToken.js";
 
 /** `codex-mcp-server token`: made by it when no server has been started yet, so that clients can be set up before. */
 export function showToken(env: NodeJS.ProcessEnv): string {

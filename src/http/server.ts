@@ -4,10 +4,10 @@ import type { AddressInfo, Socket } from "node:net";
 import { AppError, errorCode } from "../lib/errors.js";
 import { visitEndpoint } from "../mcp/over/streamableHttp/endpoint.js";
 import type { Admission } from "./access/admission.js";
-import type { Gate } from "./access/gate.js";
+import type { AccessControl } from "./accessControl.js";
 import { HTTP_RPC, HttpRefusal, isGone, sendJson, sendRefusal } from "./answers.js";
 import { Connections } from "./connections.js";
-import { OpenVisit, type OpenVisits } from "./openVisits.js";
+import { OpenRequest, type OpenRequests } from "./openRequests.js";
 import type { EndpointRules, Visit } from "./visit.js";
 
 const KEEP_ALIVE_MS = 65_000;
@@ -36,13 +36,13 @@ export interface HttpServerOptions {
   readonly ports: readonly number[];
   readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer };
   readonly patience: Patience;
-  readonly gate: Pick<Gate, "admit">;
+  readonly gate: Pick<AccessControl, "admit">;
   readonly rules: EndpointRules;
   /** Path → what answers it. */
   readonly routes: Readonly<Record<string, Route>>;
   readonly upgrade?: Upgrade;
   /** Kept up to date with what is being served. */
-  readonly visits: OpenVisits;
+  readonly visits: OpenRequests;
   /** Told about every request when it is over. */
   readonly served: (request: { readonly method: string; readonly route: string; readonly status: number; readonly ms: number }) => void;
   /** Told about every request that the gate did not let in, with the status it got. */
@@ -122,7 +122,7 @@ function reasonOf(error: unknown): string {
 
 function receive(request: IncomingMessage, response: ServerResponse, options: HttpServerOptions): void {
   const began = performance.now();
-  const visit = new OpenVisit(request, response);
+  const visit = new OpenRequest(request, response);
   // `on`, here and wherever every request comes by: what happens once anyway need not be watched over by `once`.
   response.on("close", () => {
     options.visits.end(visit);
@@ -143,7 +143,7 @@ function receive(request: IncomingMessage, response: ServerResponse, options: Ht
 
 interface Attendance {
   readonly admission: Admission;
-  readonly visit: OpenVisit;
+  readonly visit: OpenRequest;
   readonly options: HttpServerOptions;
 }
 
@@ -205,7 +205,7 @@ function upgrade(request: IncomingMessage, { socket, head, options }: { socket: 
     const path = pathOf(request);
     if (!options.upgrade || (path !== "/mcp" && path !== "/"))
       return refuseUpgrade(socket, { status: 404, headers: {}, body: "WebSocket is served at /mcp\n" });
-    const visit = new OpenVisit(request, socket);
+    const visit = new OpenRequest(request, socket);
     options.visits.begin(visit);
     socket.once("close", () => options.visits.end(visit));
     options.upgrade(request, socket, head, admission);

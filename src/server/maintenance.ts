@@ -1,15 +1,15 @@
 import type { HttpSession, HttpSessions } from "../mcp/over/streamableHttp/httpSession.js";
 import type { StatelessReply } from "../mcp/over/streamableHttp/statelessReply.js";
-import type { WebSocketDoor } from "../mcp/over/websocket.js";
+import type { WebSocketEndpoint } from "../mcp/over/websocket.js";
 import type { Metrics } from "../observability/metrics.js";
 
 /** How long a client may come back for what it missed. */
 const RETAIN_MS = 5 * 60_000;
 
-export interface UpkeepParts {
+export interface MaintenanceParts {
   readonly sessions: HttpSessions;
   readonly statelessStreams: ReadonlySet<StatelessReply>;
-  readonly webSockets: WebSocketDoor;
+  readonly webSockets: WebSocketEndpoint;
   readonly metrics: Metrics;
   /** Ends connections whose tokens are no good any more. */
   readonly recheck: () => Promise<void>;
@@ -17,11 +17,11 @@ export interface UpkeepParts {
 }
 
 /** What has to be done now and then on a server that listens: signs of life, sessions nobody uses, losses to be counted. */
-export class Upkeep {
+export class Maintenance {
   #timer: NodeJS.Timeout | undefined;
   readonly #counted = new WeakMap<HttpSession, { dropped: number; disconnected: number }>();
 
-  constructor(private readonly parts: UpkeepParts) {}
+  constructor(private readonly parts: MaintenanceParts) {}
 
   every(ms: number): void {
     this.#timer = setInterval(() => this.#round(Date.now()), ms);

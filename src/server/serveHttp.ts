@@ -5,11 +5,11 @@ import { severalMayCall } from "../cli/listenOptions.js";
 import type { HttpSettings } from "../config/httpSettings.js";
 import { OwnConnections } from "../exec/ownConnections.js";
 import { hasOwnProcesses, ownProcesses } from "../exec/ownProcesses.js";
-import { openGate } from "../http/access/gate.js";
-import { reachOf } from "../http/access/hostName.js";
+import { openAccessControl } from "../http/accessControl.js";
+import { reachOf } from "../http/access/host/hostName.js";
 import { tellingInsiders } from "../http/access/insiders.js";
 import { loadTls, renewTls } from "../http/access/tls.js";
-import { OpenVisits } from "../http/openVisits.js";
+import { OpenRequests } from "../http/openRequests.js";
 import { openHttpServer } from "../http/server.js";
 import { OPEN_PATHS, statusRoutes } from "../http/statusRoutes.js";
 import type { EndpointRules } from "../http/visit.js";
@@ -17,12 +17,12 @@ import { endsWithin } from "../lib/deadlines.js";
 import { legacySseRoutes } from "../mcp/over/legacySse.js";
 import { argumentHeadersOf } from "../mcp/over/streamableHttp/statelessHeaders.js";
 import type { StatelessReply } from "../mcp/over/streamableHttp/statelessReply.js";
-import { WebSocketDoor } from "../mcp/over/websocket.js";
+import { WebSocketEndpoint } from "../mcp/over/websocket.js";
 import { type Metrics, NO_METRICS } from "../observability/metrics.js";
 import { openMetrics } from "../observability/openMetrics.js";
 import { resolveSettings } from "./context.js";
 import type { HttpContext } from "./httpContext.js";
-import { Upkeep } from "./maintenance.js";
+import { Maintenance } from "./maintenance.js";
 import { Network, secretFiles } from "./network.js";
 import { Reporting } from "./reporting.js";
 import { untilSignalled } from "./shutdown.js";
@@ -64,7 +64,7 @@ export async function serveHttp(given: HttpContext): Promise<void> {
     report("every user of this machine can read --token in the list of processes; CODEX_MCP_TOKEN or --token-file keeps it to you");
   const entry = prepareEntry(listen, { codexHome, report });
   const ownConnections = new OwnConnections();
-  const gate = await openGate({
+  const gate = await openAccessControl({
     ...listen,
     ...entry,
     ownSide: {
@@ -78,8 +78,8 @@ export async function serveHttp(given: HttpContext): Promise<void> {
   });
   const network = new Network({ context, codexHome, settings, http, reporting, metrics, givenRoots: () => gate.givenRoots() });
   const rules = endpointRules(network, { http, loopback, failed: (what, error) => reporting.failed(what, error) });
-  const webSockets = new WebSocketDoor({ ...rules, maxMessageBytes: http.maxBodyBytes, lingerMs: http.webSocketLingerMs });
-  const visits = new OpenVisits();
+  const webSockets = new WebSocketEndpoint({ ...rules, maxMessageBytes: http.maxBodyBytes, lingerMs: http.webSocketLingerMs });
+  const visits = new OpenRequests();
   let leaving = false;
   const server = await openHttpServer({
     host: listen.host,
@@ -99,7 +99,7 @@ export async function serveHttp(given: HttpContext): Promise<void> {
     failed: (what, error) => reporting.failed(what, error),
   });
   const renewal = listen.tls && server.server instanceof TlsServer ? renewTls(server.server, listen.tls, report) : undefined;
-  const upkeep = new Upkeep({
+  const upkeep = new Maintenance({
     sessions: network.sessions,
     statelessStreams: rules.stateless.streams,
     webSockets,
@@ -159,7 +159,7 @@ function endpointRules(
 
 function sampleFor(
   metrics: Metrics,
-  { network, webSockets, reporting }: { network: Network; webSockets: WebSocketDoor; reporting: Reporting },
+  { network, webSockets, reporting }: { network: Network; webSockets: WebSocketEndpoint; reporting: Reporting },
 ): void {
   const outboxes = () => [...network.sessions.all()].map(({ connection }) => connection.outbox);
   metrics.sample({

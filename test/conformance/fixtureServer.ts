@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
-import { openGate } from "../../src/http/access/gate.js";
-import { OpenVisits } from "../../src/http/openVisits.js";
+import { openAccessControl } from "../../src/http/accessControl.js";
+import { OpenRequests } from "../../src/http/openRequests.js";
 import { openHttpServer } from "../../src/http/server.js";
 import type { HttpConnection } from "../../src/mcp/over/streamableHttp/httpSession.js";
 import { argumentHeadersOf } from "../../src/mcp/over/streamableHttp/statelessHeaders.js";
@@ -38,7 +38,7 @@ export async function openFixtureServer(): Promise<FixtureServer> {
       }),
     ended: () => {},
   });
-  const gate = await openGate({ host: "127.0.0.1", tellsUsers: true, report: () => {} });
+  const gate = await openAccessControl({ host: "127.0.0.1", tellsUsers: true, report: () => {} });
   const http = await openHttpServer({
     host: "127.0.0.1",
     ports: [0],
@@ -59,7 +59,7 @@ export async function openFixtureServer(): Promise<FixtureServer> {
       },
     },
     routes: {},
-    visits: new OpenVisits(),
+    visits: new OpenRequests(),
     served: () => {},
     refused: () => {},
     failed,

@@ -1,11 +1,11 @@
 import { once } from "node:events";
 import { type IncomingHttpHeaders, type IncomingMessage, request as send } from "node:http";
-import { type Gate, type GateOptions, openGate } from "../../src/http/access/gate.js";
+import { type AccessControl, type AccessControlOptions, openAccessControl } from "../../src/http/accessControl.js";
 import { bodyOf, startLoopback } from "./loopback.js";
 
 /** A server that has nothing but a gate: it answers with whom it took the visitor for. */
 export interface GatedServer extends AsyncDisposable {
-  readonly gate: Gate;
+  readonly gate: AccessControl;
   readonly port: number;
   readonly reports: readonly string[];
   ask(question?: Question): Promise<Reply>;
@@ -26,9 +26,9 @@ export interface Reply {
   readonly body: unknown;
 }
 
-export async function startGated(options: Partial<GateOptions> = {}): Promise<GatedServer> {
+export async function startGated(options: Partial<AccessControlOptions> = {}): Promise<GatedServer> {
   const reports: string[] = [];
-  const gate = await openGate({ host: "127.0.0.1", tellsUsers: true, report: (line) => reports.push(line), ...options });
+  const gate = await openAccessControl({ host: "127.0.0.1", tellsUsers: true, report: (line) => reports.push(line), ...options });
   const server = await startLoopback(async (request, response) => {
     const admission = await gate.admit(request);
     const { status, headers, body } =

@@ -1,7 +1,10 @@
-import type { Caller } from "../../agent/caller.js";
+import type { Caller, Scope } from "../../agent/caller.js";
 
 /** Somebody the gate has let in. */
 export type Visitor = Omit<Caller, "sessionId">;
+
+/** What a token is good for whose line says nothing about it. */
+export const USUAL_SCOPES: readonly Scope[] = ["call", "read"];
 
 export type AnswerHeaders = Readonly<Record<string, string>>;
 

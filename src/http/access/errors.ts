@@ -1,8 +1,8 @@
 import { AppError } from "../../lib/errors.js";
 
 /** A setting of the gate that cannot be used. The sentence never holds a secret. */
-export class GateMisconfigured extends AppError {
-  readonly code = "gate_misconfigured";
+export class AccessMisconfigured extends AppError {
+  readonly code = "access_misconfigured";
 }
 
 /** The server would be reachable from other machines, and nobody would be asked who they are. */

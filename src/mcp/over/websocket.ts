@@ -23,7 +23,7 @@ export interface WebSocketRules extends SessionRules {
 }
 
 /** MCP over WebSocket: a message per text frame, and a session that outlives its socket for a while. */
-export class WebSocketDoor {
+export class WebSocketEndpoint {
   readonly #server: WebSocketServer;
   readonly #sockets = new Map<WebSocket, { alive: boolean }>();
   /** Sessions without a socket, until they have waited long enough. */

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { HttpRefusal, isGone, SESSION_OVER, sendJson, sendRefusal } from "../../../http/answers.js";
-import { answersTogether } from "../../../http/answersTogether.js";
-import { LateAnswers, Waiting } from "../../../http/lateAnswers.js";
+import { responseBatcher } from "../../../http/responseBatcher.js";
+import { SlowRequests, Waiting } from "../../../http/slowRequests.js";
 import { openSse } from "../../../http/sse.js";
 import type { RequestId } from "../../../jsonrpc/message.js";
 import type { About } from "../../../jsonrpc/wire.js";
@@ -41,7 +41,7 @@ export class JsonExchange implements Exchange {
 
 /** After this long without an answer a POST becomes a stream, so that nobody on the way takes it for dead. */
 const BECOMES_STREAM_AFTER_MS = 1_000;
-const lateAnswers = new LateAnswers(BECOMES_STREAM_AFTER_MS);
+const slowRequests = new SlowRequests(BECOMES_STREAM_AFTER_MS);
 
 /**
  * A POST of a client that follows the specification: one JSON body if the answer is there before anything else had to be said,
@@ -58,7 +58,7 @@ export class LazyExchange extends Waiting implements Exchange {
   ) {
     super();
     this.ids = options.ids;
-    lateAnswers.begin(this);
+    slowRequests.begin(this);
   }
 
   get stream(): string | undefined {
@@ -105,7 +105,7 @@ export class LazyExchange extends Waiting implements Exchange {
   }
 
   #stopWaiting(state: "streaming" | "answered" | "abandoned"): void {
-    lateAnswers.end(this);
+    slowRequests.end(this);
     this.#state = state;
   }
 }
@@ -147,6 +147,6 @@ function sendAnswer(response: ServerResponse, text: string, options: { about: Ab
   const { about, headers } = options;
   if (about.answer === "refused as busy")
     sendJson(response, text, { status: 429, headers: { ...headers, "retry-after": BUSY_RETRY_AFTER_SECONDS } });
-  else answersTogether.send(response, text, { status: 200, headers });
+  else responseBatcher.send(response, text, { status: 200, headers });
   return true;
 }

@@ -1,4 +1,4 @@
-import { pacer } from "../../../http/pacer.js";
+import { sendScheduler } from "../../../http/fairScheduler.js";
 import type { RequestId } from "../../../jsonrpc/message.js";
 import type { About, Outlet } from "../../../jsonrpc/wire.js";
 import { type Deferred, deferred } from "../../../lib/deferred.js";
@@ -238,7 +238,7 @@ export class Outbox implements Outlet {
 
   /** What is said until the streams have their turn leaves in one write. */
   #schedulePump(): void {
-    pacer.soon(this.#takeTurn);
+    sendScheduler.soon(this.#takeTurn);
   }
 
   #carry(): void {

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { answersTogether } from "../../../http/answersTogether.js";
+import { responseBatcher } from "../../../http/responseBatcher.js";
 import { EVENT_STREAM_HEADERS } from "../../../http/sse.js";
 import { deferred } from "../../../lib/deferred.js";
 import { BUSY_RETRY_AFTER_SECONDS } from "./exchange.js";
@@ -75,7 +75,7 @@ export class StatelessReply {
     this.options.streams.delete(this);
     if (streaming) return void this.response.end(frame(text));
     const { headers } = this.options;
-    answersTogether.send(this.response, text, {
+    responseBatcher.send(this.response, text, {
       status,
       headers: status === 429 ? { ...headers, "retry-after": BUSY_RETRY_AFTER_SECONDS } : headers,
     });

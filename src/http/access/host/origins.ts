@@ -1,0 +1,131 @@
+import type { IncomingMessage } from "node:http";
+import { TLSSocket } from "node:tls";
+import type { Answer, AnswerHeaders } from "../admission.js";
+import { AccessMisconfigured } from "../errors.js";
+import { hostOfAuthority, isLoopbackName, reachOf } from "./hostName.js";
+
+export interface OriginSettings {
+  /** What the server binds to. */
+  readonly host: string;
+  readonly corsOrigins: readonly string[];
+}
+
+/** Which web pages may send requests. Programs send no `Origin`, and are not the matter here. */
+export class OriginRule {
+  readonly #listed: ReadonlySet<string>;
+  readonly #onThisMachine: boolean;
+
+  constructor({ host, corsOrigins }: OriginSettings) {
+    this.#listed = new Set(corsOrigins.map(originOfSetting));
+    this.#onThisMachine = reachOf(host) === "this machine";
+  }
+
+  /** The sentence that refuses the request; undefined when its origin is fine. */
+  objection(request: IncomingMessage): string | undefined {
+    const { origin } = request.headers;
+    if (origin === undefined) return isUnseenCrossSite(request) ? "Requests from other web sites are not answered." : undefined;
+    if (this.isListed(origin) || this.#isLocalPage(origin)) return undefined;
+    return "The origin of this request is not one this server answers to. --cors-origin adds one.";
+  }
+
+  /**
+   * The same of an upgrade that shows no token. WebSockets know no CORS: a page of any other port of this machine, such as a repository's own, could
+   * drive the agent and read its answers.
+   */
+  upgradeObjection(request: IncomingMessage): string | undefined {
+    const { origin, upgrade } = request.headers;
+    if (upgrade === undefined || origin === undefined || this.isListed(origin) || isOwnOrigin(origin, request)) return undefined;
+    return "Without a token a WebSocket is for programs and for pages of this very server. --cors-origin adds an origin.";
+  }
+
+  get anyListed(): boolean {
+    return this.#listed.size > 0;
+  }
+
+  isListed(origin: string): boolean {
+    return this.#listed.has(origin.toLowerCase());
+  }
+
+  /** A page of this machine, where only this machine can reach the server. */
+  #isLocalPage(origin: string): boolean {
+    if (!this.#onThisMachine) return false;
+    const [, authority = ""] = /^https?:\/\/([^/]*)$/i.exec(origin) ?? [];
+    const host = hostOfAuthority(authority);
+    return host !== undefined && isLoopbackName(host);
+  }
+}
+
+/** Scheme, host and port of this server, whatever port the request claims to be for. */
+function isOwnOrigin(origin: string, { headers, socket }: IncomingMessage): boolean {
+  const [, scheme = "", authority = "", port] = /^(https?):\/\/([^/]*?)(?::(\d+))?$/i.exec(origin) ?? [];
+  const secure = socket instanceof TLSSocket;
+  const host = hostOfAuthority(authority);
+  return (
+    host !== undefined &&
+    host === hostOfAuthority(headers.host ?? "") &&
+    scheme.toLowerCase() === (secure ? "https" : "http") &&
+    Number(port ?? (secure ? 443 : 80)) === socket.localPort
+  );
+}
+
+/** Browsers leave `Origin` out of images, frames and the like, and say in another header that a page of another site asks. */
+function isUnseenCrossSite({ headers }: IncomingMessage): boolean {
+  return headers["sec-fetch-site"] === "cross-site" && headers["sec-fetch-dest"] !== "document";
+}
+
+/** An origin as browsers send it. Those of extensions and editors have schemes for which URLs know no origin. */
+export function originOfSetting(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const bare = url !== undefined && `${url.username}${url.password}${url.search}${url.hash}` === "" && /^\/?$/.test(url.pathname);
+  if (!bare || url.host === "")
+    throw new AccessMisconfigured(`--cors-origin ${JSON.stringify(text)}: expected one origin, such as https://app.example.com`);
+  return url.origin === "null" ? `${url.protocol}//${url.host}`.toLowerCase() : url.origin;
+}
+
+const METHODS = "GET, POST, DELETE, OPTIONS";
+const REQUEST_HEADERS = [
+  "authorization",
+  "content-type",
+  "last-event-id",
+  "mcp-method",
+  "mcp-name",
+  "mcp-protocol-version",
+  "mcp-session-id",
+  "traceparent",
+  "tracestate",
+  "x-mcp-post-stream",
+].join(", ");
+const SHOWN_HEADERS = "mcp-session-id, mcp-protocol-version, www-authenticate, retry-after";
+/** Browsers keep an answer to a preflight for at most about two hours. */
+const PREFLIGHT_SECONDS = 7_200;
+
+const NONE: AnswerHeaders = {};
+const DEPENDS_ON_ORIGIN: AnswerHeaders = { vary: "Origin" };
+
+/** What browsers are told. Nothing, unless the operator has listed origins. */
+export class Cors {
+  readonly #unlisted: AnswerHeaders;
+
+  constructor(private readonly origins: OriginRule) {
+    this.#unlisted = origins.anyListed ? DEPENDS_ON_ORIGIN : NONE;
+  }
+
+  /** For every answer to the request. There are no cookies, so browsers need not be allowed to send any. */
+  headersFor({ headers: { origin } }: IncomingMessage): AnswerHeaders {
+    if (origin === undefined || !this.origins.isListed(origin)) return this.#unlisted;
+    return { ...DEPENDS_ON_ORIGIN, "access-control-allow-origin": origin, "access-control-expose-headers": SHOWN_HEADERS };
+  }
+
+  /** The answer to any OPTIONS; browsers ask without a token. */
+  preflight(request: IncomingMessage): Answer {
+    const shared = this.headersFor(request);
+    const allowed: AnswerHeaders = shared["access-control-allow-origin"]
+      ? {
+          "access-control-allow-methods": METHODS,
+          "access-control-allow-headers": REQUEST_HEADERS,
+          "access-control-max-age": String(PREFLIGHT_SECONDS),
+        }
+      : NONE;
+    return { status: 204, headers: { ...shared, ...allowed, allow: METHODS }, body: "" };
+  }
+}

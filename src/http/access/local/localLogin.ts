@@ -1,0 +1,63 @@
+import type { IncomingMessage } from "node:http";
+import type { Principal } from "../../../agent/caller.js";
+import type { Visitor } from "../admission.js";
+import { refuseRequest } from "../answers.js";
+import { credentialOf } from "../tokens/bearer.js";
+import type { KnownTokens } from "../tokens/knownTokens.js";
+import type { Login, LoginOutcome, Occasion } from "../tokens/login.js";
+import type { Peer } from "./peers.js";
+
+/** The server's own user: everything but what belongs to others. */
+const LOCAL: Visitor = { principal: "local" as Principal, scopes: ["call", "read", "manage"] };
+
+export interface LocalLoginParts {
+  /** Every user of the machine is taken for the server's. */
+  readonly anyUser: boolean;
+  readonly tokens: KnownTokens;
+  readonly login: Login;
+  readonly upgradeObjection: (request: IncomingMessage) => string | undefined;
+}
+
+/** Who comes in where no token was set and only this machine can reach the server: its user unasked, everybody else with the server's own token. */
+export class LocalLogin {
+  readonly #local: LoginOutcome = { visitor: LOCAL };
+
+  constructor(private readonly parts: LocalLoginParts) {}
+
+  identify(request: IncomingMessage, peer: Peer, occasion: Occasion): LoginOutcome | Promise<LoginOutcome> {
+    const { anyUser, tokens, login, upgradeObjection } = this.parts;
+    const need = anyUser ? undefined : whyToken(request, peer);
+    if (need !== undefined) return login.identify(request, occasion, need);
+    // Whoever comes in anyway may send any token, or the one that gives more.
+    const credential = credentialOf(request);
+    const visitor = credential.kind === "token" ? tokens.find(credential.token) : undefined;
+    if (visitor) return { visitor };
+    const objection = upgradeObjection(request);
+    return objection === undefined ? this.#local : { answer: refuseRequest(403, objection) };
+  }
+}
+
+function whyToken(request: IncomingMessage, { user }: Peer): string | undefined {
+  if (isForwarded(request)) return `A token is needed: this request came through a proxy. ${WHOSE_TOKEN}`;
+  switch (user) {
+    case "own":
+      return undefined;
+    case "another":
+      return `A token is needed: this server runs as another user of this machine. ${WHOSE_TOKEN}`;
+    case "unknown":
+      return `A token is needed: it could not be found out which user has made this connection. ${WHOSE_TOKEN}`;
+  }
+}
+
+const WHOSE_TOKEN = "`codex-mcp-server token` shows it to the user who runs the server.";
+
+/** What proxies and tunnels say of the clients they speak for; besides, everything that begins with `x-forwarded`. */
+const NAMES = ["forwarded", "via", "x-real-ip", "x-client-ip", "true-client-ip", "cf-connecting-ip"] as const;
+const FAMILY = "x-forwarded";
+
+/** Whether somebody else than the one who connects has sent this. Whose process has made the connection says nothing then. */
+function isForwarded({ headers }: IncomingMessage): boolean {
+  if (NAMES.some((name) => headers[name] !== undefined)) return true;
+  for (const name in headers) if (name.startsWith(FAMILY)) return true;
+  return false;
+}

@@ -1,0 +1,144 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { connect, createServer, type Socket } from "node:net";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { startGated } from "../../../../test/support/gatedServer.js";
+import { type OwnSide, Peers } from "./peers.js";
+
+const TOKEN = "an-example-token-of-some-length";
+const SANDBOXED = {
+  jsonrpc: "2.0",
+  id: null,
+  error: {
+    code: -32_000,
+    message: "Commands that run in a sandbox of this server may not call it, and this connection is of one, or cannot be told from theirs.",
+  },
+};
+
+/** Asks, and says what it got; the second program does so for the first, which has nothing open. */
+const CLIENT = `
+  const { request } = require("node:http");
+  const headers = process.argv[2] ? { authorization: "Bearer " + process.argv[2] } : {};
+  request({ host: "127.0.0.1", port: process.argv[1], path: "/mcp", headers }, (response) => {
+    let text = "";
+    response.on("data", (piece) => (text += piece)).on("end", () => console.log(response.statusCode + " " + text));
+  }).end();`;
+
+function program(script: string, args: readonly string[] = []): ChildProcess {
+  const child = spawn(process.execPath, ["-e", script, "--", ...args], { stdio: ["ignore", "pipe", "inherit"] });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  return child;
+}
+
+async function answerTo(child: ChildProcess): Promise<readonly [number, unknown]> {
+  const said = (await child.stdout?.setEncoding("utf8").toArray())?.join("") ?? "";
+  return [Number(said.slice(0, 3)), JSON.parse(said.slice(4))];
+}
+
+/** A server that takes these for what it has started. */
+function having(own: () => readonly { readonly pid: number; readonly confined: boolean }[]): OwnSide {
+  return { connectsFrom: () => false, hasProcesses: () => own().length > 0, processes: async () => own() };
+}
+
+const idOf = ({ pid }: ChildProcess) => pid ?? 0;
+
+describe.skipIf(process.platform !== "linux")("a connection of a process that the server has started", () => {
+  it.each([
+    ["without a token", undefined, {}],
+    ["with one", TOKEN, { tokens: [TOKEN] }],
+  ])("comes from inside, %s", async (_, token, options) => {
+    const children: ChildProcess[] = [];
+    await using server = await startGated({
+      ...options,
+      ownSide: having(() => children.map((child) => ({ pid: idOf(child), confined: false }))),
+    });
+    const child = program(CLIENT, [String(server.port), token ?? ""]);
+    children.push(child);
+    expect(await answerTo(child)).toEqual([200, expect.objectContaining({ inside: true, scopes: ["call", "read"] })]);
+  });
+
+  it.each([
+    ["without a token", undefined, {}],
+    ["with one that is right", TOKEN, { tokens: [TOKEN] }],
+    ["where every user comes in", undefined, { allowUnauthenticated: true }],
+  ])("in a sandbox is refused, %s", async (_, token, options) => {
+    const children: ChildProcess[] = [];
+    await using server = await startGated({
+      ...options,
+      ownSide: having(() => children.map((child) => ({ pid: idOf(child), confined: true }))),
+    });
+    const child = program(CLIENT, [String(server.port), token ?? ""]);
+    children.push(child);
+    expect(await answerTo(child)).toEqual([403, SANDBOXED]);
+  });
+
+  it("is not mixed up with others while one runs in a sandbox", async () => {
+    const other = program("setInterval(() => {}, 1000)");
+    await using server = await startGated({ ownSide: having(() => [{ pid: idOf(other), confined: true }]) });
+    expect(await answerTo(program(CLIENT, [String(server.port), ""]))).toEqual([200, expect.not.objectContaining({ inside: true })]);
+  });
+
+  it("is refused when a sandbox runs and nobody else is found to have the socket, as when a command hides it", async () => {
+    const [hiding, other] = [program("setInterval(() => {}, 1000)"), program("setInterval(() => {}, 1000)")];
+    // The client's socket is found with nobody: its own process is among those that count as the sandbox's, and shows none.
+    const sockets = await acceptedFrom((port) => connect(port, "127.0.0.1"));
+    const own = [hiding, other].map((child) => ({ pid: idOf(child), confined: true }));
+    const peers = new Peers({ tellsUsers: true, ownSide: having(() => [...own, { pid: process.pid, confined: true }]) });
+    expect(await peers.of(sockets.accepted)).toEqual({ user: "own", place: "sandbox" });
+  });
+});
+
+/** Both ends of a connection in this process. */
+async function acceptedFrom(open: (port: number) => Socket): Promise<{ readonly accepted: Socket; readonly client: Socket }> {
+  const server = createServer({ allowHalfOpen: true }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  const coming = once(server, "connection");
+  const client = open(typeof address === "object" ? (address?.port ?? 0) : 0);
+  const [accepted] = (await coming) as [Socket];
+  onTestFinished(() => {
+    client.destroy();
+    accepted.destroy();
+    server.close();
+  });
+  return { accepted, client };
+}
+
+describe.skipIf(process.platform !== "linux")("the other end", () => {
+  it("that has closed its side is nobody's, though the kernel may call it root's", async () => {
+    const { accepted, client } = await acceptedFrom((port) => connect({ port, host: "127.0.0.1", allowHalfOpen: true }));
+    client.end();
+    await once(client, "finish");
+    expect(await new Peers({ tellsUsers: true }).of(accepted)).toEqual({ user: "unknown", place: "outside" });
+  });
+
+  it("that has closed its side while a sandbox runs is the sandbox's, whatever it shows", async () => {
+    const { accepted, client } = await acceptedFrom((port) => connect({ port, host: "127.0.0.1", allowHalfOpen: true }));
+    client.end();
+    await once(client, "finish");
+    const ownSide = having(() => [{ pid: 1, confined: true }]);
+    expect(await new Peers({ tellsUsers: false, ownSide }).of(accepted)).toEqual({ user: "unknown", place: "sandbox" });
+  });
+
+  it("that is gone when it was found out says nothing", async () => {
+    const { accepted } = await acceptedFrom((port) => connect(port, "127.0.0.1"));
+    const finding = new Peers({ tellsUsers: true }).of(accepted);
+    accepted.destroy();
+    expect(await finding).toEqual({ user: "unknown", place: "outside" });
+  });
+
+  it("that is this very process comes from inside", async () => {
+    const { accepted } = await acceptedFrom((port) => connect(port, "127.0.0.1"));
+    const ownSide: OwnSide = {
+      connectsFrom: (address, port) => address === accepted.remoteAddress && port === accepted.remotePort,
+      hasProcesses: () => false,
+      processes: async () => [],
+    };
+    expect(await new Peers({ tellsUsers: false, ownSide }).of(accepted)).toEqual({ user: "own", place: "inside" });
+  });
+
+  it("is not looked up for a token while the server has started nothing", async () => {
+    const { accepted } = await acceptedFrom((port) => connect(port, "127.0.0.1"));
+    expect(new Peers({ tellsUsers: false, ownSide: having(() => []) }).of(accepted)).toEqual({ user: "unknown", place: "outside" });
+  });
+});

@@ -1,0 +1,134 @@
+import { hash } from "node:crypto";
+import { type Principal, SCOPES, type Scope } from "../../../agent/caller.js";
+import { describe } from "../../../lib/errors.js";
+import type { Fields } from "../../../lib/fields.js";
+import type { Visitor } from "../admission.js";
+import { USUAL_SCOPES } from "../admission.js";
+import { loadKeyDocument } from "./issuer.js";
+import { IssuerKeys } from "./issuerKeys.js";
+import type * as Jwt from "./jwt.js";
+import { keyFileOf, type OAuthSettings } from "./oauthSettings.js";
+
+/** What a token turned out to be worth. */
+export type Verdict =
+  | { readonly kind: "valid"; readonly visitor: Visitor }
+  /** Nobody has given out this token: somebody guesses, or mistyped. */
+  | { readonly kind: "unknown" }
+  /** It was given out, but not for here and now. */
+  | { readonly kind: "unfit"; readonly reason: string }
+  | { readonly kind: "insufficient scope"; readonly needed: readonly string[] }
+  | { readonly kind: "unchecked"; readonly reason: string };
+
+export interface AccessTokenOptions {
+  readonly report: (line: string) => void;
+  /** Not the time of day, which may jump. */
+  readonly now?: () => number;
+}
+
+/**
+ * Loads what checking signatures takes, which a server without an issuer never needs. Rejects when a file of keys cannot be used; an issuer
+ * that cannot be reached is reported, and asked again when the first token comes.
+ */
+export async function openAccessTokens(settings: OAuthSettings, options: AccessTokenOptions): Promise<AccessTokens> {
+  const now = options.now ?? (() => performance.now());
+  const jwt = await import("./jwt.js");
+  const load = async (signal: AbortSignal) => jwt.readKeySet(await loadKeyDocument(settings, signal));
+  const keys = new IssuerKeys({ load, report: options.report, now });
+  if (keyFileOf(settings) === undefined) keys.begin();
+  else await keys.current();
+  return new AccessTokens(settings, { jwt, keys, now });
+}
+
+interface Parts {
+  readonly jwt: typeof Jwt;
+  readonly keys: IssuerKeys<Jwt.KeySet>;
+  readonly now: () => number;
+}
+
+/** Checking a signature costs more than all else about a small request. */
+const REMEMBER_MS = 60_000;
+const MAX_REMEMBERED = 1_000;
+const SUBJECT_FORM = /^[\x20-\x7e]{1,255}$/;
+
+/** Access tokens of an OAuth issuer (JWTs), and whom they stand for. */
+export class AccessTokens {
+  readonly #remembered = new Map<string, { readonly visitor: Visitor; readonly until: number }>();
+
+  constructor(
+    private readonly settings: OAuthSettings,
+    private readonly parts: Parts,
+  ) {}
+
+  /** Whom a token stands for that was found valid a moment ago. */
+  recall(token: string): Visitor | undefined {
+    const known = this.#remembered.get(keyOf(token));
+    return known && known.until > this.parts.now() ? known.visitor : undefined;
+  }
+
+  /** Never rejects. */
+  async check(token: string): Promise<Verdict> {
+    try {
+      const finding = await this.#verify(token);
+      switch (finding.kind) {
+        case "signed":
+          return this.#judge(token, finding.claims);
+        case "no such key":
+          return { kind: "unfit", reason: "The token is signed with a key that its issuer does not show." };
+        case "unknown":
+        case "unfit":
+          return finding;
+      }
+    } catch (error) {
+      return { kind: "unchecked", reason: describe(error) };
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#remembered.clear();
+    await this.parts.keys.close();
+  }
+
+  /** Issuers change their keys: a key that is not there may be a new one. */
+  async #verify(token: string): Promise<Jwt.Finding> {
+    const { jwt, keys } = this.parts;
+    const finding = await jwt.verifyJwt(token, await keys.current(), this.settings);
+    if (finding.kind !== "no such key") return finding;
+    const newer = await keys.newer();
+    return newer ? jwt.verifyJwt(token, newer, this.settings) : finding;
+  }
+
+  #judge(token: string, claims: Fields): Verdict {
+    const { issuer, requiredScopes } = this.settings;
+    const { sub, exp } = claims;
+    if (typeof sub !== "string" || !SUBJECT_FORM.test(sub)) return { kind: "unfit", reason: "The token does not say whom it stands for." };
+    const scopes = scopesOf(claims);
+    if (!requiredScopes.every((scope) => scopes.has(scope))) return { kind: "insufficient scope", needed: requiredScopes };
+    const visitor: Visitor = { principal: `${issuer}#${sub}` as Principal, scopes: ownScopes(scopes, this.settings) };
+    this.#remember(token, { visitor, expiresAt: Number(exp) * 1_000 });
+    return { kind: "valid", visitor };
+  }
+
+  #remember(token: string, { visitor, expiresAt }: { readonly visitor: Visitor; readonly expiresAt: number }): void {
+    const [oldest] = this.#remembered.keys();
+    if (oldest !== undefined && this.#remembered.size >= MAX_REMEMBERED) this.#remembered.delete(oldest);
+    const until = this.parts.now() + Math.min(REMEMBER_MS, expiresAt - Date.now());
+    this.#remembered.set(keyOf(token), { visitor, until });
+  }
+}
+
+/** An issuer's words mean what the settings say, and nothing by themselves: `read` may be about anything there. */
+function ownScopes(scopes: ReadonlySet<string>, { manageScope, operatorScope }: OAuthSettings): readonly Scope[] {
+  if (operatorScope !== undefined && scopes.has(operatorScope)) return SCOPES;
+  return manageScope !== undefined && scopes.has(manageScope) ? [...USUAL_SCOPES, "manage"] : USUAL_SCOPES;
+}
+
+/** RFC 8693 has a text with spaces; some issuers send a list under another name. */
+function scopesOf({ scope, scp }: Fields): ReadonlySet<string> {
+  return new Set(
+    [scope, scp].flatMap((said) => (typeof said === "string" ? said.split(" ") : Array.isArray(said) ? said.map(String) : [])),
+  );
+}
+
+function keyOf(token: string): string {
+  return hash("sha256", token, "base64");
+}

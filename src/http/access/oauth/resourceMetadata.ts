@@ -1,0 +1,46 @@
+import type { IncomingMessage } from "node:http";
+import { TLSSocket } from "node:tls";
+import type { Answer } from "../admission.js";
+import { jsonAnswer } from "../answers.js";
+import { pathOf } from "../requestHeaders.js";
+import type { OAuthSettings } from "./oauthSettings.js";
+
+const WELL_KNOWN = "/.well-known/oauth-protected-resource";
+/** Where MCP is served; a document for each of them. */
+const RESOURCE_PATHS = ["", "/", "/mcp"];
+
+/** How clients learn where tokens for this server come from (RFC 9728). */
+export class ResourceMetadata {
+  constructor(private readonly settings: OAuthSettings) {}
+
+  /** The URL that goes into a challenge. */
+  urlFor(request: IncomingMessage): string {
+    const { origin, pathname } = new URL(this.#resource(request, pathOf(request) === "/" ? "/" : "/mcp"));
+    return `${origin}${WELL_KNOWN}${pathname === "/" ? "" : pathname}`;
+  }
+
+  answer(request: IncomingMessage): Answer | undefined {
+    const suffix = pathOf(request).slice(WELL_KNOWN.length);
+    if (!pathOf(request).startsWith(WELL_KNOWN) || !this.#isServed(suffix)) return undefined;
+    const { issuer, requiredScopes, manageScope, operatorScope } = this.settings;
+    const scopes = [...requiredScopes, manageScope, operatorScope].filter((scope) => scope !== undefined);
+    return jsonAnswer(200, {
+      resource: this.#resource(request, suffix || "/"),
+      authorization_servers: [issuer],
+      bearer_methods_supported: ["header"],
+      resource_name: "codex-mcpd",
+      ...(scopes.length > 0 ? { scopes_supported: scopes } : {}),
+    });
+  }
+
+  #isServed(suffix: string): boolean {
+    const { resource } = this.settings;
+    return RESOURCE_PATHS.includes(suffix) || (resource !== undefined && suffix === new URL(resource).pathname);
+  }
+
+  /** `Host` was checked before: nobody else's name gets into a document of ours. */
+  #resource(request: IncomingMessage, path: string): string {
+    if (this.settings.resource !== undefined) return this.settings.resource;
+    return `${request.socket instanceof TLSSocket ? "https" : "http"}://${request.headers.host}${path}`;
+  }
+}

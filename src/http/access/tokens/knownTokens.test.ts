@@ -1,0 +1,121 @@
+import { chmodSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { eventually } from "../../../../test/support/eventually.js";
+import { KnownTokens } from "./knownTokens.js";
+
+const ALICE = "alices-token-alices-token";
+const BOB = "bobs-token-bobs-token-bobs";
+
+/** A file of tokens that can be rewritten, and the tokens known from it. */
+function stage(text: string, tokens: readonly string[] = []) {
+  const folder = mkdtempSync(path.join(tmpdir(), "tokens-"));
+  const tokenFile = path.join(folder, "tokens");
+  const reports: string[] = [];
+  const replace = (newText: string) => {
+    writeFileSync(`${tokenFile}.new`, newText, { mode: 0o600 });
+    renameSync(`${tokenFile}.new`, tokenFile);
+  };
+  replace(text);
+  const secrets = new Set<string>();
+  const known = KnownTokens.open({
+    tokens,
+    tokenFile,
+    report: (line) => reports.push(line),
+    keepSecret: (token) => secrets.add(token),
+  });
+  onTestFinished(() => {
+    known.close();
+    rmSync(folder, { recursive: true });
+  });
+  return { known, tokenFile, reports, secrets, replace };
+}
+
+it("a named token stands for its name, any other for itself", () => {
+  const { known } = stage(`alice ${ALICE} operator root=/usr root=/not/there`, [BOB]);
+  expect(known.find(ALICE)).toEqual({ principal: "alice", scopes: ["call", "read", "manage", "operator"], roots: ["/usr"] });
+  expect(known.find(BOB)).toEqual({ principal: expect.stringMatching(/^token-[0-9a-f]{16}$/), scopes: ["call", "read"] });
+  expect(known.roots).toEqual(["/usr"]);
+  expect(known.find(BOB.toUpperCase())).toBeUndefined();
+  expect(known.find(BOB.slice(1))).toBeUndefined();
+});
+
+it("an unnamed token stands for the same after a restart", () => {
+  expect(stage(ALICE).known.find(ALICE)).toEqual(stage(BOB, [ALICE]).known.find(ALICE));
+});
+
+it("logs are told of every token, those that come later too", () => {
+  const { known, secrets, replace } = stage(`alice ${ALICE}`, [BOB]);
+  expect([...secrets]).toEqual([ALICE, BOB]);
+  replace(`carol ${ALICE}${BOB}`);
+  known.find("any-token-that-is-not-known");
+  expect([...secrets]).toEqual([ALICE, BOB, `${ALICE}${BOB}`]);
+});
+
+describe("when the file changes", () => {
+  it("a new token works at once, with its first use", () => {
+    const { known, tokenFile, replace, reports } = stage(`alice ${ALICE}`);
+    replace(`alice ${ALICE}\nbob ${BOB}`);
+    expect(known.find(BOB)).toEqual({ principal: "bob", scopes: ["call", "read"] });
+    expect(reports).toEqual([`read the tokens of ${tokenFile} again`]);
+  });
+
+  it("a token that was taken out stops working, without anybody asking for it", async () => {
+    const { known, tokenFile, reports, replace } = stage(`alice ${ALICE}\nbob ${BOB}`);
+    replace(`alice ${ALICE}`);
+    await eventually("the file is read again", () => reports.find((line) => line === `read the tokens of ${tokenFile} again`));
+    expect(known.find(BOB)).toBeUndefined();
+  });
+
+  it.each([
+    ["a broken", "alice short"],
+    ["an empty", ""],
+  ])("to %s one, the tokens of before stay in force, and the operator is told once", (_, text) => {
+    const { known, reports, replace } = stage(`alice ${ALICE}`);
+    replace(text);
+    expect([known.find(BOB), known.find(BOB)]).toEqual([undefined, undefined]);
+    expect(known.find(ALICE)).toEqual({ principal: "alice", scopes: ["call", "read"] });
+    expect(reports).toEqual([expect.stringMatching(/^the tokens of before stay in force: .*tokens/)]);
+  });
+
+  it("and is removed, the tokens of before stay in force until it is there again", () => {
+    const { known, reports, replace, tokenFile } = stage(`alice ${ALICE}`);
+    rmSync(tokenFile);
+    expect(known.find(BOB)).toBeUndefined();
+    expect(known.find(ALICE)).toEqual({ principal: "alice", scopes: ["call", "read"] });
+    replace(`bob ${BOB}`);
+    expect(known.find(BOB)).toEqual({ principal: "bob", scopes: ["call", "read"] });
+    expect(known.find(ALICE)).toBeUndefined();
+    expect(reports).toEqual([
+      expect.stringMatching(/^the tokens of before stay in force: .* cannot be read: ENOENT/),
+      `read the tokens of ${tokenFile} again`,
+    ]);
+  });
+});
+
+describe("nothing opens", () => {
+  it("without the file", () => {
+    const open = () => KnownTokens.open({ tokens: [], tokenFile: "/nowhere/tokens", report: () => {} });
+    expect(open).toThrow(/^the token file \/nowhere\/tokens cannot be read: ENOENT/);
+  });
+
+  it("with a folder in its place", () => {
+    expect(() => KnownTokens.open({ tokens: [], tokenFile: tmpdir(), report: () => {} })).toThrow("is not a file");
+  });
+
+  it("with a token that is too short, which the complaint does not show", () => {
+    const open = () => KnownTokens.open({ tokens: ["hunter2"], report: () => {} });
+    expect(open).toThrow("--token or CODEX_MCP_TOKEN: the token has 7 characters and needs at least 16");
+    expect(open).not.toThrow("hunter2");
+  });
+});
+
+it.skipIf(process.platform === "win32")("a file that others can read is reported", () => {
+  const { tokenFile, known } = stage(`alice ${ALICE}`);
+  known.close();
+  chmodSync(tokenFile, 0o640);
+  const reports: string[] = [];
+  KnownTokens.open({ tokens: [], tokenFile, report: (line) => reports.push(line) }).close();
+  expect(reports).toEqual([`the token file ${tokenFile} can be read by other users of this machine; \`chmod 600\` keeps it to you`]);
+});

@@ -1,0 +1,57 @@
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { SlowRequests, Waiting } from "./slowRequests.js";
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+class Named extends Waiting {
+  constructor(
+    private readonly name: string,
+    private readonly told: string[],
+  ) {
+    super();
+  }
+
+  waitedLong(): void {
+    this.told.push(this.name);
+  }
+}
+
+it("what waits is told once, not before its time and soon after it", () => {
+  const late = new SlowRequests(1_000);
+  const told: string[] = [];
+  late.begin(new Named("first", told));
+  vi.advanceTimersByTime(500);
+  late.begin(new Named("second", told));
+  vi.advanceTimersByTime(499);
+  expect(told).toEqual([]);
+  vi.advanceTimersByTime(201);
+  expect(told).toEqual(["first"]);
+  vi.advanceTimersByTime(5_000);
+  expect(told).toEqual(["first", "second"]);
+});
+
+it("what has ended is never told", () => {
+  const late = new SlowRequests(1_000);
+  const told: string[] = [];
+  const answered = new Named("answered", told);
+  late.begin(answered);
+  late.end(answered);
+  vi.advanceTimersByTime(5_000);
+  expect(told).toEqual([]);
+});
+
+it("keeps no timer when nothing waits, and begins again", () => {
+  const late = new SlowRequests(1_000);
+  const told: string[] = [];
+  late.begin(new Named("first", told));
+  vi.advanceTimersByTime(2_000);
+  expect(vi.getTimerCount()).toBe(0);
+  late.begin(new Named("second", told));
+  vi.advanceTimersByTime(2_000);
+  expect(told).toEqual(["first", "second"]);
+});
