@@ -5,7 +5,7 @@ import type { EventLog } from "./eventLog.js";
 import type { ThreadEvent, TurnInput, TurnOutcome } from "./events.js";
 import type { ThreadSettings } from "./settings.js";
 
-export interface OpenedThread {
+export interface LoadedThread {
   readonly id: ThreadId;
   readonly settings: ThreadSettings;
   /** `stored`: it was there before, and has been read from the store. */
@@ -27,7 +27,7 @@ export interface ObservedTurn {
  * ends with it. A thread that was closed is out of memory, not gone: it is opened again when it is used again.
  */
 export interface ThreadObserver {
-  threadOpened(thread: OpenedThread): void;
+  threadOpened(thread: LoadedThread): void;
   turnQueued(turn: ObservedTurn): void;
   turnBegun(turn: ObservedTurn): void;
   questionAsked(turn: ObservedTurn, request: ApprovalRequest): void;

@@ -5,7 +5,7 @@ import { Tasks } from "../lib/tasks.js";
 import type { Engine, EngineThread } from "./engine.js";
 import { NothingToSteer, ThreadInUse, ThreadNotFound } from "./errors.js";
 import type { Reach, TurnLimits } from "./limits.js";
-import { guardedObserver, type OpenedThread, type ThreadObserver } from "./observer.js";
+import { guardedObserver, type LoadedThread, type ThreadObserver } from "./observer.js";
 import type { ThreadSettings } from "./settings.js";
 import type { StoredSettings, StoredThread, ThreadStore } from "./store.js";
 import { Thread, type ThreadParts } from "./thread.js";
@@ -163,7 +163,7 @@ export class ThreadRegistry {
     this.#loaded.delete(id);
   }
 
-  #keep(parts: Pick<ThreadParts, "id" | "settings" | "record" | "engineThread">, origin: OpenedThread["origin"]): Thread {
+  #keep(parts: Pick<ThreadParts, "id" | "settings" | "record" | "engineThread">, origin: LoadedThread["origin"]): Thread {
     const retire = (engineThread: EngineThread) => this.#retire(engineThread);
     const reload = (reach: Reach | undefined) => this.#reopen(parts.id, parts.settings, reach);
     const thread = new Thread({ ...parts, desk: this.options.desk, observer: this.#observer, retire, reload });

@@ -21,7 +21,7 @@ export interface TurnRequest extends TurnInput {
 /** Told of a turn when it is asked for, then of every event the moment it is published. For logs and counts: quick, and never throws. */
 export type TurnWatch = (turn: Turn) => (event: ThreadEvent) => void;
 
-export interface TurnParts extends TurnRequest {
+export interface NewTurn extends TurnRequest {
   readonly observer?: ThreadObserver | undefined;
 }
 
@@ -42,7 +42,7 @@ export class Turn {
   constructor(
     readonly threadId: ThreadId,
     readonly id: TurnId,
-    { observer, ...input }: TurnParts,
+    { observer, ...input }: NewTurn,
   ) {
     this.input = input;
     this.#observer = observer;

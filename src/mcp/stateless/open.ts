@@ -1,4 +1,4 @@
-import type { TaskStore } from "../../threads/taskStore.js";
+import type { TaskStore } from "../../tasks/taskStore.js";
 import { callersInside } from "../inside.js";
 import { AgentCalls } from "./agentCalls.js";
 import type { ToolParts } from "./beginCall.js";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { settingsIn } from "../../../test/support/rollouts.js";
+import { eventMsgs } from "../../codexwire/eventMsg.js";
 import { threadIdOf, turnIdOf } from "../../lib/ids.js";
-import { eventMsgs } from "../../threads/eventMsg.js";
 import type { ThreadEvent } from "../../threads/events.js";
 import { CodexEventWriter } from "./codexEvent.js";
 

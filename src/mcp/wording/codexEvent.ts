@@ -1,5 +1,5 @@
+import { eventMsgs } from "../../codexwire/eventMsg.js";
 import type { RequestId } from "../../jsonrpc/message.js";
-import { eventMsgs } from "../../threads/eventMsg.js";
 import type { ThreadEvent } from "../../threads/events.js";
 import type { Turn } from "../../threads/turn.js";
 

@@ -2,9 +2,8 @@ import { mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from "nod
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { tempHome } from "../../../test/support/rollouts.js";
-import { newTaskId } from "../../lib/taskId.js";
+import { newTaskId, type StoredTask, TASK_TTL_MS } from "../../tasks/taskStore.js";
 import { StorageFailed } from "../../threads/errors.js";
-import { type StoredTask, TASK_TTL_MS } from "../../threads/taskStore.js";
 import { ownRun } from "./runningProcess.js";
 import { TaskFiles } from "./tasks.js";
 

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { SeededRandom } from "../../../../test/support/patch/random.js";
 import { settingsIn } from "../../../../test/support/rollouts.js";
+import { eventMsgs } from "../../../codexwire/eventMsg.js";
 import { threadIdOf, turnIdOf } from "../../../lib/ids.js";
-import { eventMsgs } from "../../../threads/eventMsg.js";
 import { isTurnEnd, type ThreadEvent } from "../../../threads/events.js";
 import { ITEM_KINDS } from "./items.js";
 import { NOTIFICATIONS } from "./notifications.js";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { began, contextOf, done, shownAs, type Told, translatorFor } from "../../../../test/support/translatedTurn.js";
+import { eventMsgs } from "../../../codexwire/eventMsg.js";
 import { threadIdOf, turnIdOf } from "../../../lib/ids.js";
-import { eventMsgs } from "../../../threads/eventMsg.js";
 import { ThreadMemory } from "./threadMemory.js";
 import { turnEndOf } from "./turnEnd.js";
 

@@ -8,7 +8,7 @@ import { type Answer, type AskOptions, FORMS, resultIn, StatelessClient, TASKS }
 import { ApprovalDesk } from "../../../approvals/desk.js";
 import { newThreadId, turnIdOf } from "../../../lib/ids.js";
 import { VERSION } from "../../../lib/version.js";
-import { TASK_TTL_MS } from "../../../threads/taskStore.js";
+import { TASK_TTL_MS } from "../../../tasks/taskStore.js";
 import { Turn } from "../../../threads/turn.js";
 
 const SERVER = { "io.modelcontextprotocol/serverInfo": { name: "codex-mcp-server", title: "Codex", version: VERSION } };

@@ -1,9 +1,9 @@
 import { invalidParams } from "../../../jsonrpc/errors.js";
 import { describe } from "../../../lib/errors.js";
 import type { Fields } from "../../../lib/fields.js";
-import { newTaskId } from "../../../lib/taskId.js";
 import { Tasks } from "../../../lib/tasks.js";
-import type { StoredTask, TaskStore } from "../../../threads/taskStore.js";
+import type { StoredTask, TaskStore } from "../../../tasks/taskStore.js";
+import { newTaskId } from "../../../tasks/taskStore.js";
 import { resultOf, type Work, type WorkState } from "../work.js";
 import { endOf, storedForm, taskForm, taskHandle } from "./taskForm.js";
 

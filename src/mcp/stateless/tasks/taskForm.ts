@@ -1,6 +1,6 @@
 import type { RpcError } from "../../../jsonrpc/errors.js";
 import type { Fields } from "../../../lib/fields.js";
-import { type FoundTask, type StoredTask, TASK_TTL_MS, type TaskEnd } from "../../../threads/taskStore.js";
+import { type FoundTask, type StoredTask, TASK_TTL_MS, type TaskEnd } from "../../../tasks/taskStore.js";
 import type { WorkEnd, WorkState } from "../work.js";
 
 /** How often a client should ask, unless it is told. */

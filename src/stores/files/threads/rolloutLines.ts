@@ -1,6 +1,6 @@
+import { eventMsgs } from "../../../codexwire/eventMsg.js";
 import { assertNever } from "../../../lib/assertNever.js";
 import { type ThreadId, turnIdOf } from "../../../lib/ids.js";
-import { eventMsgs } from "../../../threads/eventMsg.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import type { ThreadSettings } from "../../../threads/settings.js";
 

@@ -1,3 +1,5 @@
+import { randomBytes } from "node:crypto";
+
 /** Keeps what becomes of calls that their clients follow by an id, beyond this process. `stores/files` implements it on files. */
 export interface TaskStore {
   /** Comes back when it is on the disk. Throws `StorageFailed`. */
@@ -37,3 +39,17 @@ export interface FoundTask {
 
 /** How long a task is kept after the call was made. A turn may take hours, and its client be away for the night. */
 export const TASK_TTL_MS = 24 * 3_600_000;
+
+/** When its call was made, then what nobody can guess. */
+const TASK_ID = /^([0-9a-z]{8,9})-[0-9a-f]{32}$/;
+
+/** 128 random bits, after the time, so that a look at the ids is enough to tell which tasks have expired. */
+export function newTaskId(createdAt: number): string {
+  return `${createdAt.toString(36)}-${randomBytes(16).toString("hex")}`;
+}
+
+/** The moment the task was made, in milliseconds; undefined when it is no id of ours. */
+export function timeOfTaskId(id: string): number | undefined {
+  const [, time] = TASK_ID.exec(id) ?? [];
+  return time === undefined ? undefined : Number.parseInt(time, 36);
+}

@@ -1,8 +1,8 @@
 import type { ApprovalRequest } from "../approvals/model.js";
 import { assertNever } from "../lib/assertNever.js";
 import type { ThreadId, TurnId } from "../lib/ids.js";
-import type { ThreadEvent } from "./events.js";
-import type { CommandCall, CommandOutcome, Item, RawItem } from "./items.js";
+import type { ThreadEvent } from "../threads/events.js";
+import type { CommandCall, CommandOutcome, Item, RawItem } from "../threads/items.js";
 
 /** One Codex event as clients and rollouts know it: `type` plus that type's fields, in Codex 0.92.0's shape and key order. */
 export type EventMsg = { readonly type: string } & Readonly<Record<string, unknown>>;

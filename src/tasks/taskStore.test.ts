@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { newTaskId, timeOfTaskId } from "./taskId.js";
+import { newTaskId, timeOfTaskId } from "./taskStore.js";
 
 it("an id tells when it was made, and nothing else can be told from it", () => {
   const now = Date.UTC(2026, 10, 15);

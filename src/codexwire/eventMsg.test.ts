@@ -3,9 +3,9 @@ import { settingsIn } from "../../test/support/rollouts.js";
 import type { ApprovalId } from "../approvals/model.js";
 import type { FileChanges } from "../exec/actions.js";
 import { threadIdOf, turnIdOf } from "../lib/ids.js";
+import type { ThreadEvent } from "../threads/events.js";
+import type { CommandCall, Item, RawItem } from "../threads/items.js";
 import { eventMsgs } from "./eventMsg.js";
-import type { ThreadEvent } from "./events.js";
-import type { CommandCall, Item, RawItem } from "./items.js";
 
 const THREAD = threadIdOf("01a1dd1a-6d22-73e1-88aa-ccf523ae5caa");
 const WHERE = { threadId: THREAD, turnId: turnIdOf("2") };
