@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
-import { descendantsOf, environmentOf, livingProcess, livingProcesses } from "../platform/processTable.js";
+import { descendantsOf, environmentOf, livingProcess, livingProcesses } from "../platform/processes.js";
 import { within } from "./deadline.js";
 import type { Containment } from "./launch.js";
 

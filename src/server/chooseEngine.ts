@@ -3,11 +3,11 @@ import type { SettingsResolver } from "../config/resolve.js";
 import { createNativeEngine, type NativeEngineOptions } from "../engines/native/engine.js";
 import type { TurnMark } from "../exec/nesting/turnMark.js";
 import type { WritablePlaces } from "../exec/outside/writablePlaces.js";
-import { isThere, resolvedAsFarAsPossible } from "../exec/sandbox/realPath.js";
 import { lazily } from "../lib/lazily.js";
 import { VERSION } from "../lib/version.js";
 import { NotOffered } from "../mcp/tools/own/errors.js";
 import { userAgent } from "../mcp/wording/userAgent.js";
+import { isThere, resolvedAsFarAsPossible } from "../platform/paths.js";
 import type { Engine, EngineName } from "../threads/engine.js";
 
 export interface EngineOptions {

@@ -4,12 +4,12 @@ import { UsageError } from "../../cli/flagValues.js";
 import { parseKeyPath } from "../../config/overrides.js";
 import type { SettingsResolver } from "../../config/resolve.js";
 import type { SandboxMode } from "../../exec/policies.js";
+import { resolveLinks } from "../../platform/paths.js";
 import type { Reach, TurnLimits } from "../../threads/limits.js";
 import type { Caller } from "../caller.js";
 import { hasScope } from "../scopes.js";
 import { isForbidden, refusedKeys } from "./callKeys.js";
 import { AboveCeiling } from "./errors.js";
-import { whereItLeads } from "./resolveLinks.js";
 import { turnLimits } from "./turnLimits.js";
 
 /** `--max-sandbox`, `--allow-root` and `--allow-config`, as they were given. */
@@ -55,7 +55,7 @@ export function checkCeilings(flags: CeilingFlags, { serverCwd, loopback, secret
 
 /** Secrets are hidden together with their folder, so that they stay hidden when they are replaced. */
 function checkOutOfReach(file: string, roots: readonly string[]): void {
-  const folders = [path.dirname(file), path.dirname(whereItLeads(file) ?? file)].map((folder) => whereItLeads(folder) ?? folder);
+  const folders = [path.dirname(file), path.dirname(resolveLinks(file) ?? file)].map((folder) => resolveLinks(folder) ?? folder);
   if (!roots.some((root) => folders.includes(root))) return;
   throw new UsageError(`${file} is in a folder that callers work in: keep it in a folder of its own, which is then hidden from them`);
 }
@@ -77,7 +77,7 @@ export function openCeilings(flags: CeilingFlags, { serverCwd, codexHome, settin
         maxSandbox: flags.maxSandbox ?? "workspace-write",
         roots,
         reach: reachOf(caller, roots),
-        ownFiles: whereItLeads(codexHome) ?? codexHome,
+        ownFiles: resolveLinks(codexHome) ?? codexHome,
         configured: () => settings.forNewThread({ sandbox: "workspace-write" }).sandboxPolicy,
       });
     },
@@ -103,7 +103,7 @@ function allowedRoots(given: readonly string[], { serverCwd, flag }: { serverCwd
 }
 
 function realFolder(folder: string): string | undefined {
-  const real = whereItLeads(folder);
+  const real = resolveLinks(folder);
   return real !== undefined && statSync(real, { throwIfNoEntry: false })?.isDirectory() ? real : undefined;
 }
 

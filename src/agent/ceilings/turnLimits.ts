@@ -1,9 +1,9 @@
 import path from "node:path";
 import { SANDBOX_MODES, type SandboxMode, type SandboxPolicy } from "../../exec/policies.js";
+import { isInside, resolveLinks } from "../../platform/paths.js";
 import type { Reach, TurnLimits } from "../../threads/limits.js";
 import type { ThreadSettings } from "../../threads/settings.js";
 import { AboveCeiling } from "./errors.js";
-import { isWithin, whereItLeads } from "./resolveLinks.js";
 
 type WorkspaceWrite = Extract<SandboxPolicy, { type: "workspace-write" }>;
 
@@ -45,8 +45,8 @@ function checkMode({ type }: ThreadSettings["sandboxPolicy"], maxSandbox: Sandbo
 }
 
 function checkFolder(what: string, folder: string, { roots }: Pick<Ceilings, "roots">): void {
-  const real = whereItLeads(folder);
-  if (real !== undefined && roots.some((root) => isWithin(real, root))) return;
+  const real = resolveLinks(folder);
+  if (real !== undefined && roots.some((root) => isInside(real, root))) return;
   const elsewhere = real === undefined || real === folder ? "" : ` (it leads to ${real})`;
   throw new AboveCeiling(
     `${folder}${elsewhere} cannot be ${what}: this server allows only ${roots.join(", ")} and below. ` +
@@ -56,9 +56,9 @@ function checkFolder(what: string, folder: string, { roots }: Pick<Ceilings, "ro
 
 /** The sandbox itself guards a `.codex` right in the folder it opens, and none elsewhere. */
 function checkKeepsOff(folder: string, { ownFiles }: Pick<Ceilings, "ownFiles">): void {
-  const real = whereItLeads(folder) ?? folder;
-  const exposed = isWithin(ownFiles, real) && ownFiles !== path.join(real, ".codex");
-  if (!exposed && !isWithin(real, ownFiles)) return;
+  const real = resolveLinks(folder) ?? folder;
+  const exposed = isInside(ownFiles, real) && ownFiles !== path.join(real, ".codex");
+  if (!exposed && !isInside(real, ownFiles)) return;
   throw new AboveCeiling(
     `${folder} cannot be opened to commands: this server keeps its own files in ${ownFiles}. ` +
       "Choose another folder, or have the server started with a CODEX_HOME elsewhere.",
@@ -69,8 +69,8 @@ function checkKeepsOff(folder: string, { ownFiles }: Pick<Ceilings, "ownFiles">)
 const SPECIAL_NAMES = [".git", ".codex", ".agents"];
 
 function checkOrdinary(folder: string, { roots }: Pick<Ceilings, "roots">): void {
-  const real = whereItLeads(folder) ?? folder;
-  const root = roots.filter((place) => isWithin(real, place)).sort((a, b) => b.length - a.length)[0] ?? "/";
+  const real = resolveLinks(folder) ?? folder;
+  const root = roots.filter((place) => isInside(real, place)).sort((a, b) => b.length - a.length)[0] ?? "/";
   const special = path
     .relative(root, real)
     .split(path.sep)

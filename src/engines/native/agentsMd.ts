@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import path from "node:path";
-import { isInside } from "../../exec/sandbox/paths.js";
 import { describe } from "../../lib/errors.js";
 import { isCheckout } from "../../lib/files/gitFiles.js";
 import { type MayRead, type ReadFile, readGuarded } from "../../lib/files/guardedRead.js";
 import { ReadRefused } from "../../lib/files/readRefused.js";
+import { isInside } from "../../platform/paths.js";
 import type { ThreadSettings } from "../../threads/settings.js";
 
 export interface InstructionSources {

@@ -1,5 +1,5 @@
 import path from "node:path";
-import { ancestorsOfThisProcess, commandLineOf, environmentOf, folderOf } from "../../platform/processTable.js";
+import { ancestorsOfThisProcess, commandLineOf, environmentOf, folderOf } from "../../platform/processes.js";
 import { MARK as COMMAND_MARK } from "../sandbox/plain.js";
 import { isOwnProgram, scriptIn } from "./ownProgram.js";
 import { MARK_VARIABLE, narrowest, readMark, type TurnMark } from "./turnMark.js";

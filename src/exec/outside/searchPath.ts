@@ -1,6 +1,5 @@
 import path from "node:path";
-import { isInside } from "../sandbox/paths.js";
-import { resolvedAsFarAsPossible } from "../sandbox/realPath.js";
+import { isInside, resolvedAsFarAsPossible } from "../../platform/paths.js";
 import type { OutsidePrograms } from "./outsidePrograms.js";
 import { isExecutableFile } from "./systemPrograms.js";
 

@@ -1,6 +1,5 @@
 import path from "node:path";
-import { isInside } from "../sandbox/paths.js";
-import { resolvedAsFarAsPossible } from "../sandbox/realPath.js";
+import { isInside, resolvedAsFarAsPossible } from "../../platform/paths.js";
 
 /** Everybody may write these, whatever a thread's policy says. */
 export const SHARED_FOLDERS = ["/tmp", "/var/tmp", "/dev/shm"] as const;

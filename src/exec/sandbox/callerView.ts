@@ -1,9 +1,8 @@
 import { homedir, userInfo } from "node:os";
 import path from "node:path";
+import { isInside, isThere, resolvedAsFarAsPossible } from "../../platform/paths.js";
 import type { CallerView } from "./confinement.js";
 import type { HiddenPlace } from "./hiddenPlaces.js";
-import { isInside } from "./paths.js";
-import { isThere, resolvedAsFarAsPossible } from "./realPath.js";
 
 export interface CallerFolders {
   /** Real paths of the caller's own folders and of what the server lets everybody read. */

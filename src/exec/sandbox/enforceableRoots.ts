@@ -1,6 +1,6 @@
 import { lstatSync } from "node:fs";
+import { isBelow } from "../../platform/paths.js";
 import { RootRefused } from "../errors.js";
-import { isBelow } from "./paths.js";
 import type { WritableRoot } from "./policy.js";
 
 /** Folders that everybody may write, this policy or not. */

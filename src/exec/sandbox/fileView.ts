@@ -1,11 +1,10 @@
+import { followLinks, isInside, isThere, resolvedAsFarAsPossible } from "../../platform/paths.js";
 import { RootRefused } from "../errors.js";
 import { SYSTEM_FOLDERS } from "../outside/systemPrograms.js";
 import type { Confinement } from "./confinement.js";
 import { enforceableRoots } from "./enforceableRoots.js";
 import { type HiddenPlace, isVisible, sealAround, type VisibleFiles } from "./hiddenPlaces.js";
-import { isInside } from "./paths.js";
 import { mayWrite, type WritableRoot, writableRoots } from "./policy.js";
-import { followLinks, isThere, resolvedAsFarAsPossible } from "./realPath.js";
 
 /** One policy for all that touches files for a thread: its commands, its patches, and what the server reads for it. */
 export interface FileView extends VisibleFiles {

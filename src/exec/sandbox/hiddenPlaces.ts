@@ -1,5 +1,5 @@
 import path from "node:path";
-import { isBelow, isInside } from "./paths.js";
+import { isBelow, isInside } from "../../platform/paths.js";
 
 /** A folder that commands must not read, by its real path; what is made in it later is hidden as well. */
 export interface HiddenPlace {

@@ -1,6 +1,6 @@
+import { foldersBetween, isBelow, isInside } from "../../platform/paths.js";
 import type { FileView } from "./fileView.js";
 import { isVisible, outermostHidden } from "./hiddenPlaces.js";
-import { foldersBetween, isBelow, isInside } from "./paths.js";
 
 /** One place in the sandbox's file tree, which is read-only where nothing else is said. */
 export type Mount = { readonly path: string } & (

@@ -2,7 +2,7 @@ import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, r
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { ownIdentity } from "../../platform/processTable.js";
+import { ownRun } from "../../platform/processes.js";
 import { Placeholders } from "./placeholders.js";
 
 let parent: string;
@@ -96,9 +96,8 @@ it("the end leaves what is still in use", () => {
 });
 
 it("what a killed server left is taken over and removed", () => {
-  const [namespace] = ownIdentity().split("-");
   mkdirSync(folder);
-  writeFileSync(path.join(folder, `.in-use-by-${namespace}-4194304-1-0badcafe`), "");
+  writeFileSync(path.join(folder, `.in-use-by-${ownRun().place}.4194304-1.0badcafe`), "");
   new Placeholders().hold(place())?.();
   expect(existsSync(folder)).toBe(false);
 });

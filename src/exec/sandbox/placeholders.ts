@@ -2,11 +2,11 @@ import { randomBytes } from "node:crypto";
 import { closeSync, fstatSync, mkdirSync, openSync, readdirSync, rmdirSync, rmSync, unlinkSync } from "node:fs";
 import path from "node:path";
 import { errorCode } from "../../lib/errors.js";
-import { isOver, ownIdentity } from "../../platform/processTable.js";
-import { isThere } from "./realPath.js";
+import { isThere, O_PATH } from "../../platform/paths.js";
+import { isRunning, ownRun, parseRun, runName } from "../../platform/processes.js";
 
 /** A file in a placeholder that says which server still needs it. */
-const CLAIM = /^\.in-use-by-(\d+-\d+-\d+)-[0-9a-f]+$/;
+const CLAIM = /^\.in-use-by-([^.]+\.[^.]+)\.[0-9a-f]+$/;
 /** Two servers that make and remove the same placeholder at once meet again a few times at most. */
 const ATTEMPTS = 20;
 
@@ -16,9 +16,6 @@ export interface NamedPlace {
   readonly folder: number;
   readonly name: string;
 }
-
-/** Not in Node's constants: opens a place, and neither reads nor writes it. */
-export const O_PATH = 0o10000000;
 
 interface HeldPlace {
   /** With a descriptor of our own. */
@@ -38,7 +35,7 @@ export function pathOf({ folder, name }: NamedPlace): string {
  */
 export class Placeholders {
   readonly #held = new Map<string, HeldPlace>();
-  readonly #claim = `.in-use-by-${ownIdentity()}-${randomBytes(4).toString("hex")}`;
+  readonly #claim = `.in-use-by-${runName(ownRun())}.${randomBytes(4).toString("hex")}`;
 
   /**
    * Makes sure that something is there. Returns what gives it up again, or undefined when it belongs to the user. Where
@@ -131,8 +128,8 @@ function isPlaceholder(folder: string): boolean {
 
 function removeClaimsOfTheDead(folder: string): void {
   for (const name of entriesOf(folder)) {
-    const owner = CLAIM.exec(name)?.[1];
-    if (owner !== undefined && isOver(owner)) rmSync(path.join(folder, name), { force: true });
+    const owner = parseRun(CLAIM.exec(name)?.[1] ?? "");
+    if (owner && owner.place === ownRun().place && !isRunning(owner)) rmSync(path.join(folder, name), { force: true });
   }
 }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { environmentOf, isOver, livingProcesses, ownIdentity } from "../../platform/processTable.js";
+import { environmentOf, isRunning, livingProcesses, ownRun, parseRun, runName } from "../../platform/processes.js";
 import type { Launch } from "../launch.js";
 import type { ConfinedCommand } from "./confinement.js";
 
@@ -8,7 +8,7 @@ export const MARK = "CODEX_MCPD_EXEC_ID";
 
 /** No namespace: what leaves the command's process group is found by a mark, and after a crash only by the next server. */
 export function launchPlainly({ argv, cwd, env }: ConfinedCommand): Launch {
-  const id = `${ownIdentity()}-${randomUUID()}`;
+  const id = `${runName(ownRun())}.${randomUUID()}`;
   const [program = "", ...args] = argv;
   return {
     program,
@@ -24,10 +24,9 @@ export function launchPlainly({ argv, cwd, env }: ConfinedCommand): Launch {
 /** Ends what commands of servers that are over have left running. Returns how many those were. */
 export function sweepLeftovers(): number {
   const leftovers = livingProcesses().filter(({ pid }) => {
-    const owner = environmentOf(pid)
-      .find((entry) => entry.startsWith(`${MARK}=`))
-      ?.slice(MARK.length + 1);
-    return owner !== undefined && isOver(owner);
+    const mark = environmentOf(pid).find((entry) => entry.startsWith(`${MARK}=`));
+    const owner = mark && parseRun(mark.slice(MARK.length + 1, mark.lastIndexOf(".")));
+    return owner && owner.place === ownRun().place && !isRunning(owner);
   });
   for (const { pid } of leftovers) {
     try {

@@ -1,9 +1,8 @@
 import { lstatSync } from "node:fs";
 import path from "node:path";
 import { smallFileIfAny } from "../../lib/files/smallFile.js";
+import { followLinks, isBelow, isInside, isThere, resolvedAsFarAsPossible } from "../../platform/paths.js";
 import type { SandboxPolicy } from "../policies.js";
-import { isBelow, isInside } from "./paths.js";
-import { followLinks, isThere, resolvedAsFarAsPossible } from "./realPath.js";
 
 /** Names that a command must not change in any folder it may write: they decide what runs outside the sandbox later. */
 export const PROTECTED_NAMES = [".git", ".codex", ".agents"] as const;

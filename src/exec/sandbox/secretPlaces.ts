@@ -1,8 +1,7 @@
 import { homedir } from "node:os";
 import path from "node:path";
+import { isInside, resolvedAsFarAsPossible } from "../../platform/paths.js";
 import type { HiddenPlace } from "./hiddenPlaces.js";
-import { isInside } from "./paths.js";
-import { resolvedAsFarAsPossible } from "./realPath.js";
 
 /**
  * How a file with secrets is hidden: with the folder around it, because a mask on the file alone is lost when somebody replaces

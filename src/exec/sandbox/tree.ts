@@ -1,12 +1,12 @@
 import { closeSync, constants, fstatSync, openSync, readdirSync, readlinkSync } from "node:fs";
 import path from "node:path";
+import { isThere, O_PATH } from "../../platform/paths.js";
 import { RootRefused } from "../errors.js";
 import type { SandboxPolicy } from "../policies.js";
 import type { Confinement } from "./confinement.js";
 import { fileView } from "./fileView.js";
 import { type Mount, planMounts } from "./mounts.js";
-import { O_PATH, type Placeholders, pathOf } from "./placeholders.js";
-import { isThere } from "./realPath.js";
+import { type Placeholders, pathOf } from "./placeholders.js";
 
 /** Mounts need something to lie on. */
 export interface MountedConfinement extends Confinement {

@@ -2,9 +2,9 @@ import { mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from "nod
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { tempHome } from "../../../test/support/rollouts.js";
+import { ownRun } from "../../platform/processes.js";
 import { newTaskId, type StoredTask, TASK_TTL_MS } from "../../tasks/taskStore.js";
 import { StorageFailed } from "../../threads/errors.js";
-import { ownRun } from "./runningProcess.js";
 import { TaskFiles } from "./tasks.js";
 
 const NOW = Date.UTC(2026, 10, 15);

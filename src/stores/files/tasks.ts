@@ -3,12 +3,11 @@ import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import path from "node:path";
 import { errorCode } from "../../lib/errors.js";
 import { isFields } from "../../lib/fields.js";
+import { isAbandoned, keepFresh } from "../../platform/claims.js";
+import { ownRun, type ProcessRun } from "../../platform/processes.js";
 import { type FoundTask, type StoredTask, TASK_TTL_MS, type TaskStore, timeOfTaskId } from "../../tasks/taskStore.js";
 import { StorageFailed } from "../../threads/errors.js";
-import { isAbandoned } from "./claim.js";
 import { storageFailure } from "./failure.js";
-import { keepFresh } from "./keepFresh.js";
-import { ownRun, type ProcessRun } from "./runningProcess.js";
 
 /** Far more than anybody starts in a day; past it the oldest go. */
 const MOST_FILES = 10_000;

@@ -6,8 +6,8 @@ import { afterEach, beforeAll, expect, it, vi } from "vitest";
 import { tempHome } from "../../../test/support/rollouts.js";
 import { buildWriter, WriterProcess } from "../../../test/support/rolloutWriter.js";
 import { newThreadId } from "../../lib/ids.js";
+import { ownRun } from "../../platform/processes.js";
 import { ThreadBusyElsewhere } from "../../threads/errors.js";
-import { ownRun } from "./runningProcess.js";
 import { WriterLocks } from "./writerLock.js";
 
 let program: string;

@@ -1,13 +1,11 @@
 import { randomBytes } from "node:crypto";
-import { closeSync, mkdirSync, openSync, readdirSync, unlinkSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { errorCode } from "../../lib/errors.js";
 import type { ThreadId } from "../../lib/ids.js";
+import { type ClaimFile, claimName, isAbandoned, keepFresh, makeClaim, parseClaim, withdrawClaim } from "../../platform/claims.js";
 import { ThreadBusyElsewhere } from "../../threads/errors.js";
-import { type Claim, claimName, isAbandoned, parseClaim } from "./claim.js";
 import { storageFailure } from "./failure.js";
-import { keepFresh } from "./keepFresh.js";
 
 export interface WriterLock {
   release(): void;
@@ -41,7 +39,7 @@ export class WriterLocks {
       const rival = await this.#rivalThatStays(threadId, name);
       if (rival) throw new ThreadBusyElsewhere(threadId, `process ${rival.pid}`);
     } catch (error) {
-      withdraw(file);
+      withdrawClaim(file);
       throw storageFailure("look for other writers in", this.#folder, error);
     }
     return held(file);
@@ -49,14 +47,14 @@ export class WriterLocks {
 
   #claim(threadId: ThreadId, file: string): void {
     try {
-      if (makeFile(file)) return;
+      if (makeClaim(file)) return;
     } catch (error) {
       throw storageFailure("lock the thread with", file, error);
     }
     throw new ThreadBusyElsewhere(threadId, `process ${process.pid}`);
   }
 
-  async #rivalThatStays(threadId: ThreadId, name: string): Promise<Claim | undefined> {
+  async #rivalThatStays(threadId: ThreadId, name: string): Promise<ClaimFile | undefined> {
     for (let look = 1; ; look++) {
       const rivals = this.#rivals(threadId, name);
       const stronger = rivals.find((rival) => rival.name < name);
@@ -67,18 +65,18 @@ export class WriterLocks {
   }
 
   /** The first look of all also clears up after processes that were killed while they held other threads. */
-  #rivals(threadId: ThreadId, name: string): Claim[] {
+  #rivals(threadId: ThreadId, name: string): ClaimFile[] {
     const isOfInterest = (other: string) => other !== name && (!this.#clearedUp || other.startsWith(threadId));
     const claims = readdirSync(this.#folder)
       .filter(isOfInterest)
       .flatMap((other) => parseClaim(other) ?? []);
     this.#clearedUp = true;
-    return claims.filter((claim) => !this.#removeIfAbandoned(claim) && claim.threadId === threadId);
+    return claims.filter((claim) => !this.#removeIfAbandoned(claim) && claim.subject === threadId);
   }
 
-  #removeIfAbandoned(claim: Claim): boolean {
+  #removeIfAbandoned(claim: ClaimFile): boolean {
     if (!isAbandoned(claim, this.#folder)) return false;
-    withdraw(path.join(this.#folder, claim.name));
+    withdrawClaim(path.join(this.#folder, claim.name));
     return true;
   }
 }
@@ -88,30 +86,7 @@ function held(file: string): WriterLock {
   return {
     release() {
       stopRefreshing();
-      withdraw(file);
+      withdrawClaim(file);
     },
   };
-}
-
-/** False when it is there already. */
-function makeFile(file: string): boolean {
-  const make = () => closeSync(openSync(file, "wx", 0o600));
-  try {
-    make();
-    return true;
-  } catch (error) {
-    if (errorCode(error) === "EEXIST") return false;
-    if (errorCode(error) !== "ENOENT") throw error;
-  }
-  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
-  make();
-  return true;
-}
-
-function withdraw(file: string): void {
-  try {
-    unlinkSync(file);
-  } catch {
-    // Gone already, or in a folder that became unwritable: then it ends with the process it names.
-  }
 }

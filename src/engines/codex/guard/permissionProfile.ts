@@ -1,9 +1,8 @@
 import path from "node:path";
 import type { SandboxPolicy } from "../../../exec/policies.js";
 import type { HiddenPlace } from "../../../exec/sandbox/hiddenPlaces.js";
-import { isInside } from "../../../exec/sandbox/paths.js";
-import { resolvedAsFarAsPossible } from "../../../exec/sandbox/realPath.js";
 import type { Fields } from "../../../lib/fields.js";
+import { isInside, resolvedAsFarAsPossible } from "../../../platform/paths.js";
 import { CodexRefused } from "../errors.js";
 
 export type EnforcedPolicy = Exclude<SandboxPolicy, { type: "danger-full-access" }>;

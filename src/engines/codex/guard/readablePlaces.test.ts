@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { VisibleFiles } from "../../../exec/sandbox/hiddenPlaces.js";
-import { isBelow } from "../../../exec/sandbox/paths.js";
+import { isBelow } from "../../../platform/paths.js";
 import { readablePlaces } from "./readablePlaces.js";
 
 let root: string;

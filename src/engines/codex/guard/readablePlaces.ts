@@ -3,8 +3,7 @@ import { readdir } from "node:fs/promises";
 import path from "node:path";
 import { SHARED_FOLDERS } from "../../../exec/outside/writablePlaces.js";
 import { isVisible, type VisibleFiles } from "../../../exec/sandbox/hiddenPlaces.js";
-import { isBelow, isInside } from "../../../exec/sandbox/paths.js";
-import { resolvedAsFarAsPossible } from "../../../exec/sandbox/realPath.js";
+import { isBelow, isInside, resolvedAsFarAsPossible } from "../../../platform/paths.js";
 import { CodexRefused } from "../errors.js";
 
 /** Codex's sandbox has its own. */

@@ -10,8 +10,8 @@ import type { Sandbox } from "../../../exec/sandbox/backend.js";
 import type { ConfinedCommand } from "../../../exec/sandbox/confinement.js";
 import type { HiddenPlace } from "../../../exec/sandbox/hiddenPlaces.js";
 import { NamesMadeHere } from "../../../exec/sandbox/namesMadeHere.js";
-import { followLinks, resolvedAsFarAsPossible } from "../../../exec/sandbox/realPath.js";
 import { secretPlaces } from "../../../exec/sandbox/secretPlaces.js";
+import { followLinks, resolvedAsFarAsPossible } from "../../../platform/paths.js";
 import type { ThreadSettings } from "../../../threads/settings.js";
 import { TemporaryFolders } from "./temporaryFolders.js";
 

@@ -3,7 +3,7 @@ import { callerView } from "../../../exec/sandbox/callerView.js";
 import type { CallerView, Confinement } from "../../../exec/sandbox/confinement.js";
 import { mayReadFor, mayWriteFor } from "../../../exec/sandbox/fileView.js";
 import { findGuardedNames, type GuardedNames, guardedPart } from "../../../exec/sandbox/guardedNames.js";
-import { isThere } from "../../../exec/sandbox/realPath.js";
+import { isThere } from "../../../platform/paths.js";
 import type { TurnContext } from "../../../threads/engine.js";
 import type { ThreadSettings } from "../../../threads/settings.js";
 import type { Machine } from "./machine.js";

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { isWithin, whereItLeads } from "./resolveLinks.js";
+import { isInside, resolveLinks } from "./paths.js";
 
 let place: string;
 beforeAll(() => {
@@ -29,17 +29,17 @@ describe("where a path leads", () => {
     ["chain/new", "elsewhere/deep/new"],
     ["dangling", "elsewhere/not/yet"],
     ["dangling/below", "elsewhere/not/yet/below"],
-  ] as const)("%s → %s", ([from, to]) => expect(whereItLeads(path.join(place, from))).toBe(path.join(place, to)));
+  ] as const)("%s → %s", ([from, to]) => expect(resolveLinks(path.join(place, from))).toBe(path.join(place, to)));
 
   it("what stands above a link's target is found from there, not from the link", () => {
-    expect(whereItLeads(`${place}/chain/../x`)).toBe(path.join(place, "elsewhere/x"));
+    expect(resolveLinks(`${place}/chain/../x`)).toBe(path.join(place, "elsewhere/x"));
   });
 
   it("nowhere, for links that go in circles", () => {
-    expect([whereItLeads(path.join(place, "round")), whereItLeads(path.join(place, "round/x"))]).toEqual([undefined, undefined]);
+    expect([resolveLinks(path.join(place, "round")), resolveLinks(path.join(place, "round/x"))]).toEqual([undefined, undefined]);
   });
 
-  it("the root is itself", () => expect(whereItLeads("/")).toBe("/"));
+  it("the root is itself", () => expect(resolveLinks("/")).toBe("/"));
 });
 
 it.for([
@@ -49,4 +49,4 @@ it.for([
   ["/root", "/root/a", false],
   ["/anything", "/", true],
   ["/", "/", true],
-] as const)("%s is within %s: %s", ([file, folder, within]) => expect(isWithin(file, folder)).toBe(within));
+] as const)("%s is inside %s: %s", ([file, folder, within]) => expect(isInside(file, folder)).toBe(within));

@@ -1,10 +1,13 @@
 import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { hostname } from "node:os";
+import { errorCode } from "../lib/errors.js";
 
 /** The kernel's table of processes. Empty where there is no `/proc`. */
 export interface ProcessEntry {
   readonly pid: number;
   readonly parent: number;
   readonly group: number;
+  readonly threads: number;
   /** In clock ticks since boot; with the pid it names one run of one process. */
   readonly startTime: string;
 }
@@ -25,13 +28,17 @@ function processIds(): number[] {
 /** A living process, or undefined. */
 export function livingProcess(pid: number): ProcessEntry | undefined {
   // Mostly asked of a process that is gone, for which an error would be made.
-  if (!existsSync(`/proc/${pid}`)) return undefined;
+  const stat = existsSync(`/proc/${pid}`) ? statOf(pid) : undefined;
+  return stat === undefined || GONE_STATES.has(stat.state) ? undefined : stat;
+}
+
+function statOf(pid: number): (ProcessEntry & { readonly state: string }) | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
     // The second field is the program's name in parentheses and may itself hold spaces and parentheses.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    if (GONE_STATES.has(fields[0] ?? "X")) return undefined;
-    return { pid, parent: Number(fields[1]), group: Number(fields[2]), startTime: fields[19] ?? "0" };
+    const [state = "X", parent, group] = fields;
+    return { pid, state, parent: Number(parent), group: Number(group), threads: Number(fields[17]), startTime: fields[19] ?? "0" };
   } catch {
     return undefined;
   }
@@ -105,16 +112,46 @@ function ownNumber(): number | undefined {
   }
 }
 
-/** Names this run of this process, and whose process numbers it counts in. */
-export function ownIdentity(): string {
-  return `${pidNamespace()}-${process.pid}-${livingProcess(process.pid)?.startTime ?? "0"}`;
+/** Names one run of one process: a pid alone is given out again. */
+export interface ProcessRun {
+  /** The machine, and the container on it: pids of another one say nothing here. */
+  readonly place: string;
+  readonly pid: number;
+  /** In the kernel's clock ticks since boot; "0" where the system does not tell. */
+  readonly startTime: string;
 }
 
-/** Whether the process that gave itself this name is known to be over; one that counts in other numbers is not. */
-export function isOver(identity: string): boolean {
-  const [namespace, pid, startTime] = identity.split("-");
-  if (namespace !== pidNamespace() || pid === undefined) return false;
-  return livingProcess(Number(pid))?.startTime !== startTime;
+let own: ProcessRun | undefined;
+
+export function ownRun(): ProcessRun {
+  own ??= { place: ownPlace(), pid: process.pid, startTime: livingProcess(process.pid)?.startTime ?? "0" };
+  return own;
+}
+
+/** Has one dot, so that it can be a part of a file's name. */
+export function runName({ place, pid, startTime }: ProcessRun): string {
+  return `${place}.${pid}-${startTime}`;
+}
+
+export function parseRun(name: string): ProcessRun | undefined {
+  const [, place, pid, startTime] = /^([^.]+)\.([1-9]\d*)-(\d+)$/.exec(name) ?? [];
+  return place === undefined || startTime === undefined ? undefined : { place, pid: Number(pid), startTime };
+}
+
+/** For a run at our own place. When in doubt it is running, since two writers are worse than a refused one. */
+export function isRunning({ pid, startTime }: ProcessRun): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    if (errorCode(error) === "ESRCH") return false;
+  }
+  const stat = statOf(pid);
+  if (!stat || startTime === "0") return true;
+  return stat.startTime === startTime && !GONE_STATES.has(stat.state);
+}
+
+function ownPlace(): string {
+  return `${hostname().replaceAll(/[^A-Za-z0-9-]/g, "_")}-${pidNamespace()}`;
 }
 
 function pidNamespace(): string {
