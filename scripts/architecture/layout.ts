@@ -69,15 +69,14 @@ export const READERS: Readonly<Record<string, string>> = {
   "http/access/oauth/issuer.ts": "the keys that the operator names",
   "platform/start/compiledFiles.ts": "our own program and its compiled code",
   "stores/files/threads/rolloutCatalog.ts": "rollouts, found below CODEX_HOME",
-  "stores/files/threads/fork.ts": "rollouts, found below CODEX_HOME",
   "stores/files/owners.ts": "our own notes below CODEX_HOME",
   "stores/files/threads/rolloutPaths.ts": "rollouts, found below CODEX_HOME",
   "stores/files/threads/rolloutReader.ts": "rollouts, found below CODEX_HOME",
   "stores/files/threads/rolloutFile.ts": "rollouts, to append to",
   "stores/files/tasks.ts": "our own notes below CODEX_HOME",
+  "stores/files/wholeFile.ts": "our own notes below CODEX_HOME, to write them",
   "stores/files/threads/threadHead.ts": "rollouts, found below CODEX_HOME",
   "stores/files/threads/threadLines.ts": "rollouts, found below CODEX_HOME",
-  "stores/files/threads/tornLine.ts": "the end of a rollout that is open",
 };
 
 /**

@@ -59,7 +59,7 @@ export function openAgent(options: AgentOptions): OpenAgent {
     return withoutUs(resolved);
   };
   const stated = (asked: AskedSettings) => (engine.name === "codex" ? statedSettings(settings.stated(asked)) : {});
-  const store = new RolloutStore({ codexHome, version: VERSION, env });
+  const store = new RolloutStore({ codexHome, version: VERSION, env, warn: report });
   const desk = new ApprovalDesk(approvalTimeoutMs);
   const settingsOf = (stored: StoredSettings) => noted({ ...settings.forStoredThread(stored), ...stated({}) });
   const threads = new ThreadRegistry({ engine, store, desk, settingsOf, idleMs: idleThreadMs, report });

@@ -10,7 +10,7 @@ import type { WriterLease } from "../../src/threads/store.js";
 import { saying, settingsIn } from "../support/rollouts.js";
 
 const [codexHome = "", id = ""] = process.argv.slice(2);
-const store = new RolloutStore({ codexHome, version: "0.0.0", env: {} });
+const store = new RolloutStore({ codexHome, version: "0.0.0", env: {}, warn: (line) => process.stderr.write(`${line}\n`) });
 const found = await store.find(threadIdOf(id));
 const record = found?.record ?? store.create({ id: threadIdOf(id), settings: settingsIn(codexHome), engine: "native" });
 let lease: WriterLease | undefined;

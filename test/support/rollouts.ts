@@ -13,7 +13,7 @@ export function tempHome(): { readonly path: string } & Disposable {
 }
 
 export function storeIn(codexHome: string, env: Record<string, string> = {}): RolloutStore {
-  return new RolloutStore({ codexHome, version: "1.2.3", env });
+  return new RolloutStore({ codexHome, version: "1.2.3", env, warn: (line) => process.stderr.write(`${line}\n`) });
 }
 
 export function settingsIn(cwd: string, changes: Partial<ThreadSettings> = {}): ThreadSettings {

@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { promises } from "node:fs";
 import path from "node:path";
 import { errorCode } from "../../lib/errors.js";
@@ -7,11 +6,12 @@ import type { ThreadId } from "../../lib/ids.js";
 import { StorageFailed } from "../../threads/errors.js";
 import type { ThreadOwners } from "../../threads/store.js";
 import { storageFailure } from "./failure.js";
+import { writeWholeFile } from "./wholeFile.js";
 
 /** More than the longest subject of a token takes. */
 const LARGEST_FILE_BYTES = 8_192;
 
-/** Whose thread is whose, as a small file for each thread that has an owner. Files appear whole or not at all. */
+/** Whose thread is whose, as a small file for each thread that has an owner. */
 export class OwnerFiles implements ThreadOwners {
   readonly #folder: string;
 
@@ -21,13 +21,9 @@ export class OwnerFiles implements ThreadOwners {
 
   async keep(id: ThreadId, owner: string): Promise<void> {
     const file = this.#fileOf(id);
-    const draft = `${file}.${randomBytes(6).toString("hex")}.new`;
     try {
-      await promises.mkdir(this.#folder, { recursive: true, mode: 0o700 });
-      await writeWhole(draft, `${JSON.stringify({ principal: owner })}\n`);
-      await promises.rename(draft, file);
+      await writeWholeFile(file, `${JSON.stringify({ principal: owner })}\n`);
     } catch (error) {
-      await promises.rm(draft, { force: true }).catch(() => undefined);
       throw storageFailure("note the thread's owner in", file, error);
     }
   }
@@ -47,13 +43,6 @@ export class OwnerFiles implements ThreadOwners {
   #fileOf(id: ThreadId): string {
     return path.join(this.#folder, `${id}.json`);
   }
-}
-
-/** On the disk before it gets its name: after a power failure a file that is there tells the truth. */
-async function writeWhole(file: string, text: string): Promise<void> {
-  await using handle = await promises.open(file, "wx", 0o600);
-  await handle.writeFile(text);
-  await handle.datasync();
 }
 
 function principalIn(text: string, file: string): string {

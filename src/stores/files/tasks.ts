@@ -1,5 +1,4 @@
-import { randomBytes } from "node:crypto";
-import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
+import { readdir, readFile, rm } from "node:fs/promises";
 import path from "node:path";
 import { errorCode } from "../../lib/errors.js";
 import { isFields } from "../../lib/fields.js";
@@ -8,12 +7,13 @@ import { ownRun, type ProcessRun } from "../../platform/processes.js";
 import { type FoundTask, type StoredTask, TASK_TTL_MS, type TaskStore, timeOfTaskId } from "../../tasks/taskStore.js";
 import { StorageFailed } from "../../threads/errors.js";
 import { storageFailure } from "./failure.js";
+import { writeWholeFile } from "./wholeFile.js";
 
 /** Far more than anybody starts in a day; past it the oldest go. */
 const MOST_FILES = 10_000;
 const SWEEP_EVERY_MS = 10 * 60_000;
 
-/** Tasks as a small file each, which several processes may share. Files appear whole or not at all. */
+/** Tasks as a small file each, which several processes may share. */
 export class TaskFiles implements TaskStore {
   readonly #folder: string;
   readonly #running = new Map<string, () => void>();
@@ -28,14 +28,10 @@ export class TaskFiles implements TaskStore {
 
   async keep(task: StoredTask): Promise<void> {
     const file = this.#fileOf(task.id);
-    const draft = `${file}.${randomBytes(6).toString("hex")}.new`;
     try {
-      await mkdir(this.#folder, { recursive: true, mode: 0o700 });
       await this.#sweep();
-      await writeWhole(draft, `${JSON.stringify({ ...task, run: ownRun() } satisfies TaskFile)}\n`);
-      await rename(draft, file);
+      await writeWholeFile(file, `${JSON.stringify({ ...task, run: ownRun() } satisfies TaskFile)}\n`);
     } catch (error) {
-      await rm(draft, { force: true }).catch(() => undefined);
       throw storageFailure("keep the task in", file, error);
     }
     this.#noteRunning(task);
@@ -85,7 +81,7 @@ export class TaskFiles implements TaskStore {
   async #sweep(): Promise<void> {
     if (this.now() - this.#sweptAt < SWEEP_EVERY_MS) return;
     this.#sweptAt = this.now();
-    const names = (await readdir(this.#folder)).sort();
+    const names = (await namesIn(this.#folder)).sort();
     const tooMany = names.length - MOST_FILES;
     // Names begin with the time, which has as many digits for decades: the oldest come first.
     for (const [at, name] of names.entries()) {
@@ -98,11 +94,14 @@ interface TaskFile extends StoredTask {
   readonly run: ProcessRun;
 }
 
-/** On the disk before it gets its name: after a power failure a file that is there tells the truth. */
-async function writeWhole(file: string, text: string): Promise<void> {
-  await using handle = await open(file, "wx", 0o600);
-  await handle.writeFile(text);
-  await handle.datasync();
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    // The first task makes it.
+    if (errorCode(error) === "ENOENT") return [];
+    throw error;
+  }
 }
 
 function taskIn(text: string, file: string): TaskFile {

@@ -5,18 +5,15 @@ import type { ThreadCatalog, ThreadPage, ThreadQuery, ThreadSummary } from "../.
 import { StorageFailed, ThreadBusyElsewhere, ThreadInUse, ThreadNotFound } from "../../../threads/errors.js";
 import { storageFailure } from "../failure.js";
 import { type WriterLock, WriterLocks } from "../writerLock.js";
-import { parseRolloutName } from "./fileName.js";
-import { previewOf } from "./firstWords.js";
-import { writeFork } from "./fork.js";
-import { checkPosition, rolloutsNewestFirst } from "./newestFirst.js";
-import { findRollout, newRolloutPath } from "./rolloutPaths.js";
-import type { Origin } from "./sessionMeta.js";
-import { readThreadHead } from "./threadHead.js";
+import { forkedMetaLine, type Origin, parseLine } from "./rolloutLines.js";
+import { checkPosition, findRollout, newRolloutPath, parseRolloutName, rolloutsNewestFirst } from "./rolloutPaths.js";
+import { previewOf, readThreadHead } from "./threadHead.js";
+import { threadLines } from "./threadLines.js";
 
 /** Files that are opened for one page. A page that finds less than it was asked for still says where the next one goes on. */
 const MOST_LOOKED_AT = 2_000;
 
-export interface CatalogOptions extends Origin {
+interface CatalogOptions extends Origin {
   readonly codexHome: string;
 }
 
@@ -113,4 +110,50 @@ export class RolloutCatalog implements ThreadCatalog {
 
 function pageUpTo(last: string | undefined, threads: readonly ThreadSummary[]): ThreadPage {
   return last === undefined ? { threads } : { threads, nextCursor: last };
+}
+
+interface ForkParts {
+  readonly codexHome: string;
+  readonly origin: Origin;
+  readonly source: { readonly id: ThreadId; readonly path: string };
+  readonly fork: { readonly id: ThreadId; readonly path: string; readonly startedAt: Date };
+}
+
+/** Writes a rollout with everything the source's says, under an id of its own. It appears whole or not at all. */
+async function writeFork(parts: ForkParts): Promise<void> {
+  const { path: target } = parts.fork;
+  const draft = `${target}.new`;
+  try {
+    await promises.mkdir(path.dirname(target), { recursive: true, mode: 0o700 });
+    await using source = await promises.open(parts.source.path, "r");
+    await using file = await promises.open(draft, "wx", 0o600);
+    for await (const line of forkedLines(threadLines(source, parts.codexHome), parts)) await file.appendFile(line);
+    await file.datasync();
+    await promises.rename(draft, target);
+  } catch (error) {
+    await promises.rm(draft, { force: true }).catch(() => undefined);
+    throw storageFailure("write the fork", target, error);
+  }
+}
+
+async function* forkedLines(lines: AsyncIterable<Buffer>, { source, fork, origin }: ForkParts): AsyncGenerator<Buffer> {
+  let begun = false;
+  for await (const line of lines) {
+    if (!begun) yield Buffer.from(forkedMetaLine(metaIn(line, source), { ...fork, origin }));
+    begun = true;
+    yield Buffer.concat([line, NEWLINE]);
+  }
+  if (!begun) throw unusable(source.path);
+}
+
+const NEWLINE = Buffer.from("\n");
+
+function metaIn(line: Buffer, { id, path: file }: ForkParts["source"]): Readonly<Record<string, unknown>> {
+  const { type, payload } = parseLine(line) ?? {};
+  if (type !== "session_meta" || payload?.["id"] !== id) throw unusable(file);
+  return payload;
+}
+
+function unusable(file: string): StorageFailed {
+  return new StorageFailed(`The file ${file} does not begin with the session_meta of its thread. Restore it, or start a new thread.`);
 }

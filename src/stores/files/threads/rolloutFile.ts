@@ -1,9 +1,8 @@
-import { close, closeSync, constants, fdatasync, fstatSync, ftruncateSync, mkdirSync, openSync, writeSync } from "node:fs";
+import { close, closeSync, constants, fdatasync, fstatSync, ftruncateSync, mkdirSync, openSync, readSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { promisify } from "node:util";
 import { errorCode } from "../../../lib/errors.js";
 import { storageFailure } from "../failure.js";
-import { cutTornLine } from "./tornLine.js";
 
 /** Which file it was and how long: differs as soon as anybody else has written, or put another file in its place. */
 export interface FileMark {
@@ -127,4 +126,34 @@ function openMakingFolders(file: string): number {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     return open();
   }
+}
+
+const BLOCK_BYTES = 64 * 1024;
+const NEWLINE = 0x0a;
+
+/**
+ * A last line without a newline is what a killed writer or a full disk left: cuts it off, so that the next line does not
+ * grow onto it. Returns the size of what stays.
+ */
+function cutTornLine(fd: number, size: number): number {
+  const kept = endOfLastLine(fd, size);
+  if (kept < size) ftruncateSync(fd, kept);
+  return kept;
+}
+
+function endOfLastLine(fd: number, size: number): number {
+  // Nearly every file ends well, so the last byte is looked at before any block.
+  if (size === 0 || lastNewlineIn(fd, size - 1, size) !== undefined) return size;
+  for (let end = size; end > 0; end -= BLOCK_BYTES) {
+    const newline = lastNewlineIn(fd, Math.max(0, end - BLOCK_BYTES), end);
+    if (newline !== undefined) return newline + 1;
+  }
+  return 0;
+}
+
+function lastNewlineIn(fd: number, from: number, to: number): number | undefined {
+  const block = Buffer.allocUnsafe(to - from);
+  const bytes = readSync(fd, block, 0, block.length, from);
+  const at = block.subarray(0, bytes).lastIndexOf(NEWLINE);
+  return at === -1 ? undefined : from + at;
 }

@@ -1,13 +1,16 @@
 import { eventMsgs } from "../../../codexwire/eventMsg.js";
 import { assertNever } from "../../../lib/assertNever.js";
+import { type Fields, isFields } from "../../../lib/fields.js";
 import { type ThreadId, turnIdOf } from "../../../lib/ids.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import type { ThreadSettings } from "../../../threads/settings.js";
+import type { NewThread } from "../../../threads/store.js";
+import { readGitCheckout } from "./gitCheckout.js";
 
 type LineType = "session_meta" | "response_item" | "event_msg" | "turn_context" | "compacted";
 
 /** One line of a rollout. The timestamp has three fractional digits and `Z`, as Codex writes it. */
-export function rolloutLine(type: LineType, payload: unknown, at: Date): string {
+function rolloutLine(type: LineType, payload: unknown, at: Date): string {
   return `{"timestamp":"${at.toISOString()}","type":"${type}","payload":${JSON.stringify(payload)}}\n`;
 }
 
@@ -103,4 +106,47 @@ function turnContext(settings: ThreadSettings): unknown {
     developer_instructions: settings.developerInstructions,
     truncation_policy: { mode: "tokens", limit: 10_000 },
   };
+}
+
+export interface Origin {
+  /** The version of this server. */
+  readonly version: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** The first line of a rollout: which thread it is and where it began. */
+export function sessionMetaLine({ id, settings }: NewThread, origin: Origin, startedAt: Date): string {
+  const { cwd, provider, baseInstructions } = settings;
+  const meta = {
+    id,
+    timestamp: startedAt.toISOString(),
+    cwd,
+    ...writtenBy(origin),
+    model_provider: provider.id,
+    base_instructions: baseInstructions === undefined ? null : { text: baseInstructions },
+    git: readGitCheckout(cwd),
+  };
+  return rolloutLine("session_meta", meta, new Date());
+}
+
+/** The first line of a fork. The one of the thread it comes from follows with all that was said there, as Codex does it. */
+export function forkedMetaLine(source: Fields, { id, origin, startedAt }: { id: ThreadId; origin: Origin; startedAt: Date }): string {
+  const { id: forkedFrom, cwd, model_provider, base_instructions, git } = source;
+  const timestamp = startedAt.toISOString();
+  const meta = { id, forked_from_id: forkedFrom, timestamp, cwd, ...writtenBy(origin), model_provider, base_instructions, git };
+  return rolloutLine("session_meta", meta, startedAt);
+}
+
+function writtenBy({ version, env }: Origin): Fields {
+  return { originator: env["CODEX_INTERNAL_ORIGINATOR_OVERRIDE"] || "codex_cli_rs", cli_version: version, source: "mcp" };
+}
+
+/** A line of a rollout; undefined for one that nobody can understand. */
+export function parseLine(bytes: Buffer): { readonly type: unknown; readonly payload: Fields } | undefined {
+  try {
+    const line: unknown = JSON.parse(bytes.toString("utf8"));
+    return isFields(line) && isFields(line["payload"]) ? { type: line["type"], payload: line["payload"] } : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -1,8 +1,9 @@
 import { type Dirent, promises } from "node:fs";
 import path from "node:path";
 import { errorCode } from "../../../lib/errors.js";
-import { type ThreadId, timeOfUuid } from "../../../lib/ids.js";
-import { storageFailure } from "../failure.js";
+import { type ThreadId, threadIdOf, timeOfUuid } from "../../../lib/ids.js";
+import { InvalidCursor, StorageFailed } from "../../../threads/errors.js";
+import { isOutOfFiles, storageFailure } from "../failure.js";
 
 /** Where the rollout of a thread goes that begins now. Folder and name tell local time, as Codex's do. */
 export function newRolloutPath(codexHome: string, id: ThreadId, startedAt: Date): string {
@@ -51,7 +52,7 @@ function rolloutIn(folder: string, entries: readonly Dirent[], id: ThreadId): st
   return found && path.join(folder, found.name);
 }
 
-export async function entriesOf(folder: string): Promise<readonly Dirent[]> {
+async function entriesOf(folder: string): Promise<readonly Dirent[]> {
   try {
     // By way of node:fs, which loads this half of itself when it is first used: a new thread does not need it.
     return await promises.readdir(folder, { withFileTypes: true });
@@ -76,4 +77,83 @@ function twoDigits(value: number): string {
 
 function descending(a: string, b: string): number {
   return b.localeCompare(a, "en", { numeric: true });
+}
+
+/** `rollout-2026-01-27T10-32-31-<uuid>.jsonl`: when the thread began, in the local time of its machine, and which it is. */
+const FILE_NAME = /^rollout-(\d{4})-(\d{2})-(\d{2})T\d{2}-\d{2}-\d{2}-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$/;
+
+interface RolloutName {
+  readonly threadId: ThreadId;
+  /** YYYY, MM, DD: the folders it belongs into. */
+  readonly day: readonly string[];
+}
+
+/** Undefined for a file that is no rollout. Names of rollouts sort by age, then by id. */
+export function parseRolloutName(name: string): RolloutName | undefined {
+  const [, ...parts] = FILE_NAME.exec(name) ?? [];
+  const id = parts.pop();
+  return id === undefined ? undefined : { threadId: threadIdOf(id), day: parts };
+}
+
+/** A rollout by its place in the order of all. */
+interface RolloutPlace {
+  readonly path: string;
+  /** Folders and name below the folder of all: tells day, second and id, and sorts by them. */
+  readonly position: string;
+}
+
+interface Walk {
+  readonly archived: boolean;
+  /** Only what comes after this position in the list. */
+  readonly after?: string | undefined;
+}
+
+/** sessions/YYYY/MM/DD; archived threads lie in one folder. */
+const LEVELS = [/^\d{4}$/, /^\d{2}$/, /^\d{2}$/];
+
+/** All rollouts of a home, newest first. Opens no file, and no folder before it is its turn. */
+export async function* rolloutsNewestFirst(codexHome: string, { archived, after }: Walk): AsyncGenerator<RolloutPlace> {
+  const folder = path.join(codexHome, archived ? "archived_sessions" : "sessions");
+  yield* below({ folder, prefix: "", levels: archived ? [] : LEVELS, after });
+}
+
+/** Throws `InvalidCursor` for what is no position in this list. */
+export function checkPosition(position: string, { archived }: Pick<Walk, "archived">): string {
+  const steps = position.split("/");
+  const name = steps.pop() ?? "";
+  const levels = archived ? [] : LEVELS;
+  const fits = parseRolloutName(name) && steps.length === levels.length && levels.every((level, at) => level.test(steps[at] ?? ""));
+  if (!fits) throw new InvalidCursor();
+  return position;
+}
+
+interface Branch {
+  readonly folder: string;
+  readonly prefix: string;
+  readonly levels: readonly RegExp[];
+  readonly after: string | undefined;
+}
+
+async function* below({ folder, prefix, levels, after }: Branch): AsyncGenerator<RolloutPlace> {
+  const [level, ...deeper] = levels;
+  const entries = await entriesOf(folder);
+  const names = entries.map(({ name }) => name).filter((name) => (level ? level.test(name) : parseRolloutName(name)));
+  for (const name of names.sort().reverse()) {
+    const position = `${prefix}${name}`;
+    const place = path.join(folder, name);
+    if (!level) {
+      if (after === undefined || position < after) yield { path: place, position };
+    } else if (after === undefined || position <= after.slice(0, position.length)) {
+      yield* readable(below({ folder: place, prefix: `${position}/`, levels: deeper, after }));
+    }
+  }
+}
+
+/** One folder that cannot be looked into does not hide the others. */
+async function* readable(places: AsyncGenerator<RolloutPlace>): AsyncGenerator<RolloutPlace> {
+  try {
+    yield* places;
+  } catch (error) {
+    if (!(error instanceof StorageFailed) || isOutOfFiles(error)) throw error;
+  }
 }

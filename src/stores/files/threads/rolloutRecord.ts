@@ -1,10 +1,12 @@
+import { setImmediate } from "node:timers/promises";
 import type { ThreadId } from "../../../lib/ids.js";
+import { Tasks } from "../../../lib/tasks.js";
 import { StorageFailed } from "../../../threads/errors.js";
+import type { ThreadEvent } from "../../../threads/events.js";
 import type { ThreadRecord, WriterLease } from "../../../threads/store.js";
 import type { WriterLock, WriterLocks } from "../writerLock.js";
-import type { Flusher } from "./flusher.js";
-import { RolloutRecorder } from "./recorder.js";
 import { type FileMark, RolloutFile } from "./rolloutFile.js";
+import { rolloutLines } from "./rolloutLines.js";
 import { findRollout } from "./rolloutPaths.js";
 
 export interface RecordParts {
@@ -87,4 +89,99 @@ export class RolloutRecord implements ThreadRecord {
 
 function isSame(a: FileMark, b: FileMark | undefined): boolean {
   return a.inode === b?.inode && a.size === b.size;
+}
+
+interface RecorderParts {
+  readonly threadId: ThreadId;
+  readonly changedElsewhere: boolean;
+  /** A thread that is already on disk has its file open from the start; a new one gets it with its first line. */
+  readonly file: RolloutFile | undefined;
+  readonly createFile: () => RolloutFile;
+  /** What the first line of an empty file says. */
+  readonly firstLine: () => string;
+  /** Called once, with the file if there is one by then. */
+  readonly onRelease: (file: RolloutFile | undefined) => void;
+}
+
+/** The one who may write a thread's rollout, until released: each batch of events is one write of whole lines. */
+class RolloutRecorder implements WriterLease {
+  readonly #parts: RecorderParts;
+  #state: { at: "held"; file: RolloutFile | undefined } | { at: "released" };
+
+  constructor(parts: RecorderParts) {
+    this.#parts = parts;
+    this.#state = { at: "held", file: parts.file };
+  }
+
+  get changedElsewhere(): boolean {
+    return this.#parts.changedElsewhere;
+  }
+
+  append(events: readonly ThreadEvent[]): void {
+    const { threadId, createFile, firstLine } = this.#parts;
+    const state = this.#state;
+    // A turn that was given up may still speak; by now another writer may have the file.
+    if (state.at === "released") throw new StorageFailed(`Thread ${threadId} is no longer written to: its turn was ended.`);
+    const lines = rolloutLines(events, { threadId, at: new Date() });
+    if (lines === "") return;
+    state.file ??= createFile();
+    state.file.append(state.file.isEmpty ? firstLine() + lines : lines);
+  }
+
+  async sync(): Promise<void> {
+    if (this.#state.at === "held") await this.#state.file?.flush();
+  }
+
+  release(): void {
+    const state = this.#state;
+    if (state.at === "released") return;
+    this.#state = { at: "released" };
+    this.#parts.onRelease(state.file);
+  }
+}
+
+/** Half of Node's file threads at most, so that a slow disk does not hold up name look-ups and reads. */
+const FLUSHES_AT_ONCE = 2;
+
+/** Brings finished files to the disk, off everybody's path. Holds at most one waiting file per thread. */
+export class Flusher {
+  readonly #waiting = new Map<string, RolloutFile>();
+  readonly #tasks: Tasks;
+  #running = 0;
+
+  constructor(onFailure: (name: string, error: unknown) => void) {
+    this.#tasks = new Tasks(onFailure);
+  }
+
+  flushAndClose(file: RolloutFile): void {
+    // The newer opening's flush covers what was written through the older one.
+    this.#waiting.get(file.path)?.closeUnflushed();
+    this.#waiting.set(file.path, file);
+    this.#startNext();
+  }
+
+  /** Resolves when everything handed over is on the disk. */
+  settle(): Promise<void> {
+    return this.#tasks.settle();
+  }
+
+  #startNext(): void {
+    if (this.#running >= FLUSHES_AT_ONCE) return;
+    const [next] = this.#waiting.values();
+    if (!next) return;
+    this.#waiting.delete(next.path);
+    this.#running++;
+    this.#tasks.start(`flushing ${next.path}`, () => this.#flush(next));
+  }
+
+  async #flush(file: RolloutFile): Promise<void> {
+    try {
+      // The answer that is being written now leaves first.
+      await setImmediate();
+      await file.flushAndClose();
+    } finally {
+      this.#running--;
+      this.#startNext();
+    }
+  }
 }

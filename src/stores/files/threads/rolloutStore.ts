@@ -3,16 +3,15 @@ import type { ThreadId } from "../../../lib/ids.js";
 import { StorageFailed } from "../../../threads/errors.js";
 import type { NewThread, StoredThread, ThreadRecord, ThreadStore } from "../../../threads/store.js";
 import { WriterLocks } from "../writerLock.js";
-import { Flusher } from "./flusher.js";
+import { type Origin, sessionMetaLine } from "./rolloutLines.js";
 import { findRollout, newRolloutPath } from "./rolloutPaths.js";
 import { readRollout } from "./rolloutReader.js";
-import { type RecordParts, RolloutRecord } from "./rolloutRecord.js";
-import { type Origin, sessionMetaLine } from "./sessionMeta.js";
+import { Flusher, type RecordParts, RolloutRecord } from "./rolloutRecord.js";
 
 interface RolloutStoreOptions extends Origin {
   readonly codexHome: string;
   /** Told when lines could not be brought to the disk after their turn had ended. */
-  readonly warn?: (line: string) => void;
+  readonly warn: (line: string) => void;
 }
 
 /** Keeps threads as Codex's rollout files, so that Codex can continue ours and we can continue Codex's. */
@@ -24,8 +23,7 @@ export class RolloutStore implements ThreadStore {
   constructor(options: RolloutStoreOptions) {
     this.#options = options;
     this.#locks = new WriterLocks(options.codexHome);
-    const warn = options.warn ?? ((line) => process.stderr.write(`${line}\n`));
-    this.#flusher = new Flusher((_, error) => warn(describe(error)));
+    this.#flusher = new Flusher((_, error) => options.warn(describe(error)));
   }
 
   create(thread: NewThread): ThreadRecord {

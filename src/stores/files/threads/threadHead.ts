@@ -1,9 +1,9 @@
 import { constants, promises } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { type Fields, isFields, textOrNothing } from "../../../lib/fields.js";
+import { oneLine } from "../../../lib/oneLine.js";
 import { isOutOfFiles, storageFailure } from "../failure.js";
-import { wordsIn } from "./firstWords.js";
-import { parseLine } from "./parseLine.js";
+import { parseLine } from "./rolloutLines.js";
 import { threadLines } from "./threadLines.js";
 
 /** How far a file is read for what begins a thread. A first message longer than that is not found, and its thread not listed. */
@@ -11,7 +11,7 @@ const HEAD = { endByte: 8 * 1024 * 1024, blockBytes: 64 * 1024 };
 const MOST_LINES = 210;
 
 /** How a thread began. */
-export interface ThreadHead {
+interface ThreadHead {
   readonly threadId: string;
   readonly cwd: string;
   readonly startedAt: string | undefined;
@@ -56,4 +56,34 @@ function headOf(meta: Fields, { words, lastUsedAt }: { words: string; lastUsedAt
   const { id, cwd, source } = meta;
   if (typeof id !== "string" || typeof cwd !== "string" || isFields(source)) return undefined;
   return { threadId: id, cwd, startedAt: textOrNothing(meta["timestamp"]), words, lastUsedAt };
+}
+
+/** Editors put what is open in them before the request, under headings of their own; the request comes last. */
+const REQUEST_HEADING = "## My request for Codex:";
+const PREVIEW_LENGTH = 160;
+const LONGEST_LOOKED_AT = 4_096;
+
+/** What a person said, in an event of a rollout; undefined for other events, and for context in the form of a message. */
+export function wordsIn(event: Fields): string | undefined {
+  const { kind } = event;
+  switch (event["type"]) {
+    case "user_message":
+      return kind === undefined || kind === null || kind === "plain" ? textOrNothing(event["message"]) : undefined;
+    case "item_completed":
+      return isFields(event["item"]) && event["item"]["type"] === "UserMessage" ? textOf(event["item"]["content"]) : undefined;
+    default:
+      return undefined;
+  }
+}
+
+/** The request on one line that is not too long to list. */
+export function previewOf(words: string): string {
+  const heading = words.indexOf(REQUEST_HEADING);
+  const request = heading === -1 ? words : words.slice(heading + REQUEST_HEADING.length);
+  return oneLine(request.trimStart().slice(0, LONGEST_LOOKED_AT), PREVIEW_LENGTH);
+}
+
+function textOf(content: unknown): string {
+  if (!Array.isArray(content)) return "";
+  return content.map((part: unknown) => (isFields(part) ? (textOrNothing(part["text"]) ?? "") : "")).join("");
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { previewOf, wordsIn } from "./firstWords.js";
+import { previewOf, wordsIn } from "./threadHead.js";
 
 describe("what a person said", () => {
   it.for([
