@@ -1,0 +1,37 @@
+import { joinWithV1 } from "../../test/support/httpParticipants.js";
+import { addressOf } from "../../test/support/httpServer.js";
+import { type ServerStart, startServer } from "../../test/support/mcpServer.js";
+
+/** A client of a server that was started for it; makes the same call again and again. */
+export interface Caller extends AsyncDisposable {
+  call(): Promise<void>;
+}
+
+export async function stdioCaller(start: ServerStart): Promise<Caller> {
+  const server = await startServer({ ...start, args: [] });
+  await server.initialize();
+  return {
+    call: async () => {
+      await server.call("codex", { prompt: "!say hello" }).result();
+    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
+}
+
+/** Says yes to the command. */
+export async function httpCaller(start: ServerStart): Promise<Caller> {
+  const server = await startServer({ ...start, args: ["--port", "0"] });
+  const client = await joinWithV1(Number(new URL(await addressOf(server)).port));
+  return {
+    call: async () => {
+      const asked = client.questions.length;
+      const args = { prompt: "!shell touch made.txt\n!say done", "approval-policy": "untrusted", sandbox: "workspace-write" };
+      const result = await client.call("codex", args);
+      if (client.questions.length === asked) throw new Error(`The client was not asked: ${JSON.stringify(result)}`);
+    },
+    [Symbol.asyncDispose]: async () => {
+      await client[Symbol.asyncDispose]();
+      await server[Symbol.asyncDispose]();
+    },
+  };
+}

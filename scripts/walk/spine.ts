@@ -1,0 +1,116 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import type { FunctionCoverage, Position, Probe, Trace } from "./probe.js";
+import type { TranspiledProgram } from "./transpile.js";
+
+/** Functions that wait for each other, from the first one that took the message to the one that asks the model. */
+export interface Frame {
+  readonly file: string;
+  readonly functionName: string;
+  readonly url: string;
+  readonly at: Position;
+}
+
+export interface SpineOptions {
+  readonly program: TranspiledProgram;
+  readonly probe: Pick<Probe, "reset" | "traces" | "coverage" | "watch">;
+  /** Makes one call; the same each time. */
+  readonly call: () => Promise<void>;
+  /** The file that takes messages: what is around it began with the server. */
+  readonly entry?: string | undefined;
+}
+
+/** A chain that is not complete by then has no end. */
+const MOST_CALLS = 60;
+const FRAME = /^\s+at (?!async )(?:([^()]*?) \()?(file:\/\/[^()]*?):(\d+):(\d+)\)?$/;
+
+/**
+ * The functions from the one that took the message to the one that asks the model, outermost first: who called whom, not who happens to wait. The stack at the
+ * model request reaches back to the last `await`; the outermost function on it is watched in the next call, whose stack on entry says who called it; and so on.
+ * A callback that nobody of ours calls (a microtask, a timer) is continued with the function that it is written in, if the same call entered that; otherwise
+ * it was there before, and is where the call came in.
+ */
+export async function findSpine({ program, probe, call, entry }: SpineOptions): Promise<readonly Frame[]> {
+  let chain: readonly Frame[] = [];
+  let inner = "";
+  let watched = "model";
+  let joins = false;
+  for (let calls = 0; calls < MOST_CALLS; calls++) {
+    await probe.reset();
+    await call();
+    const trace = lastBefore(await probe.traces(), { watched, inner });
+    if (!trace && chain.length > 0) return chain;
+    if (!trace) throw new Error("the model was not asked");
+    const frames = framesOf(trace.stack, program);
+    const taken = frames.findIndex(({ file }) => file === entry);
+    const isScheduled: boolean = chain.length > 0 && frames.length === 1 && !joins;
+    chain = [...frames.slice(Math.max(taken, 0)), ...(joins || chain.length === 0 ? chain : chain.slice(1))];
+    const [outermost] = chain;
+    if (taken >= 0 || !outermost) return chain;
+    inner = watched;
+    watched = `${outermost.file} ${calls}`;
+    joins = isScheduled;
+    if (!(await watchFunction({ probe, frame: outermost, what: watched, enclosing: isScheduled }))) return chain;
+  }
+  throw new Error(`no end after ${MOST_CALLS} calls`);
+}
+
+/** The trace that led to the first one of the function inside. */
+function lastBefore(traces: readonly Trace[], { watched, inner }: { readonly watched: string; readonly inner: string }): Trace | undefined {
+  const end = traces.findIndex(({ what }) => what === inner);
+  return traces.slice(0, end < 0 ? undefined : end).findLast(({ what }) => what === watched);
+}
+
+/** Without those that only wait (`at async`). */
+function framesOf(stack: string, program: TranspiledProgram): Frame[] {
+  return stack
+    .split("\n")
+    .flatMap((line): Frame[] => {
+      const [, functionName = "", url = "", row, column] = FRAME.exec(line) ?? [];
+      const file = program.sourceOf(url);
+      return file ? [{ file, functionName, url, at: { lineNumber: Number(row) - 1, columnNumber: Number(column) - 1 } }] : [];
+    })
+    .reverse();
+}
+
+interface Watched {
+  readonly probe: Pick<Probe, "reset" | "traces" | "coverage" | "watch">;
+  readonly frame: Frame;
+  readonly what: string;
+  /** The function around that one. */
+  readonly enclosing: boolean;
+}
+
+/** False when there is no such function. */
+async function watchFunction({ probe, frame, what, enclosing }: Watched): Promise<boolean> {
+  const text = readFileSync(fileURLToPath(frame.url), "utf8");
+  const offset = offsetOf(text, frame.at);
+  const script = (await probe.coverage()).find(({ url }) => url === frame.url);
+  const around = (script?.functions ?? []).filter((candidate) => contains(candidate, offset)).sort((a, b) => lengthOf(a) - lengthOf(b));
+  const [range] = around.at(enclosing ? 1 : 0)?.ranges ?? [];
+  if (!range || range.endOffset === text.length) return false;
+  await probe.watch({ url: frame.url, start: positionOf(text, range.startOffset), end: positionOf(text, range.endOffset), what });
+  return true;
+}
+
+function contains({ ranges: [range] }: FunctionCoverage, offset: number): boolean {
+  return range !== undefined && range.startOffset <= offset && offset < range.endOffset;
+}
+
+function lengthOf({ ranges: [range] }: FunctionCoverage): number {
+  return range ? range.endOffset - range.startOffset : 0;
+}
+
+function offsetOf(text: string, { lineNumber, columnNumber }: Position): number {
+  return (
+    text
+      .split("\n")
+      .slice(0, lineNumber)
+      .reduce((sum, line) => sum + line.length + 1, 0) + columnNumber
+  );
+}
+
+function positionOf(text: string, offset: number): Position {
+  const before = text.slice(0, offset).split("\n");
+  return { lineNumber: before.length - 1, columnNumber: before.at(-1)?.length ?? 0 };
+}
