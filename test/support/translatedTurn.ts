@@ -1,6 +1,5 @@
 import { ThreadMemory } from "../../src/engines/codex/translate/threadMemory.js";
-import type { TurnEnding } from "../../src/engines/codex/translate/turnEnd.js";
-import { TurnTranslator } from "../../src/engines/codex/translate/turnTranslator.js";
+import { type TurnEnding, TurnTranslator } from "../../src/engines/codex/translate/turnTranslator.js";
 import type { ReviewTarget, ThreadEvent } from "../../src/threads/events.js";
 import type { ThreadSettings } from "../../src/threads/settings.js";
 import { settingsIn } from "./rollouts.js";

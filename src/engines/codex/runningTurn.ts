@@ -9,10 +9,9 @@ import type { ThreadEvent } from "../../threads/events.js";
 import type { ThreadSettings } from "../../threads/settings.js";
 import type { ThreadListener, ThreadRequest } from "./appServer.js";
 import type { AppServerGone } from "./errors.js";
-import type { ServerReaction } from "./translate/question.js";
+import type { ServerReaction } from "./translate/questions.js";
 import { approvalAnswer, serverRequest } from "./translate/serverRequests.js";
-import { type TurnEnding, turnEndOf } from "./translate/turnEnd.js";
-import type { TurnTranslator } from "./translate/turnTranslator.js";
+import { type TurnEnding, type TurnTranslator, turnEndOf } from "./translate/turnTranslator.js";
 
 type Asked = Extract<ServerReaction, { readonly kind: "ask" }>;
 

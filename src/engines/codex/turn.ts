@@ -11,8 +11,7 @@ import { type StallLimits, StallWatch } from "./stallWatch.js";
 import { goOn, startTurn, type TurnPlace } from "./startTurn.js";
 import { steerTurn } from "./steerTurn.js";
 import { stopTurn } from "./stopTurn.js";
-import type { TurnEnding } from "./translate/turnEnd.js";
-import type { TurnTranslator } from "./translate/turnTranslator.js";
+import type { TurnEnding, TurnTranslator } from "./translate/turnTranslator.js";
 
 /** An interrupted turn is told as ended after so long, whatever Codex does; `Turn` itself waits a little longer. */
 const INTERRUPT_MS = 1_500;

@@ -1,14 +1,161 @@
 import type { Fields } from "../../../lib/fields.js";
 import type { ThreadEvent } from "../../../threads/events.js";
-import { commandExecution } from "./commandItem.js";
-import { fileChange } from "./fileChangeItem.js";
-import type { Ending, ItemKind } from "./itemKind.js";
-import { agentMessage, reasoning, userMessage, webSearch } from "./messageItems.js";
-import { type OpenItem, openItem } from "./openItems.js";
-import { fieldsOf, textOf } from "./read.js";
-import { enteredReviewMode, exitedReviewMode } from "./reviewItems.js";
-import { contextCompaction, imageView, mcpToolCall, notedAs } from "./toolItems.js";
-import type { Translation, TurnState } from "./turnState.js";
+import type { Item, McpInvocation } from "../../../threads/items.js";
+import { commandExecution, fileChange } from "./actionItems.js";
+import { fieldsOf, listOf, numberOf, saidText, textOf, textsOf } from "./read.js";
+import { type Ending, type ItemKind, type OpenItem, openItem, type Translation, type TurnState } from "./turnState.js";
+
+const userMessage: ItemKind = shownAs(({ id, item }) => ({
+  kind: "userMessage",
+  id,
+  text: listOf(item["content"])
+    .map((part) => textOf(fieldsOf(part)["text"]))
+    .join(""),
+}));
+
+/** Not shown in a review: the reviewer's own messages stay open for ever, and what it came to is told as the review's result. */
+const agentMessage: ItemKind = {
+  start(open, { review }) {
+    if (review) return [];
+    open.isShown = true;
+    return [{ type: "itemStarted", item: { kind: "agentMessage", id: open.id, texts: [] } }];
+  },
+  complete(open, turn) {
+    if (!open.isShown) return [];
+    const text = textOf(open.item["text"]);
+    turn.lastMessage = text;
+    const item: Item = { kind: "agentMessage", id: open.id, texts: text === "" ? [] : [text] };
+    return [...unstreamedText(open, text), { type: "itemCompleted", item }];
+  },
+  unfinished: ({ item, text, isShown }) => (isShown ? { ...item, text: text === "" ? item["text"] : text } : undefined),
+};
+
+const reasoning: ItemKind = {
+  ...shownAs(({ id, item }, { showRaw }) => ({
+    kind: "reasoning",
+    id,
+    summary: textsOf(item["summary"]),
+    rawContent: showRaw ? textsOf(item["content"]) : [],
+  })),
+  unfinished: ({ item, summary, content }) => ({ ...item, summary, content }),
+};
+
+const webSearch: ItemKind = shownAs(({ id, item }) => ({
+  kind: "webSearch",
+  id,
+  query: textOf(item["query"]),
+  action: searchAction(fieldsOf(item["action"])),
+}));
+
+/** Some messages come whole, and a reader of deltas must miss nothing. */
+function unstreamedText({ id, text: streamed }: OpenItem, text: string): ThreadEvent[] {
+  const delta = text.startsWith(streamed) ? text.slice(streamed.length) : "";
+  return delta === "" ? [] : [{ type: "messageDelta", itemId: id, delta }];
+}
+
+function shownAs(read: (open: OpenItem, how: { readonly showRaw: boolean }) => Item): ItemKind {
+  return {
+    start: (open, { settings }) => [{ type: "itemStarted", item: read(open, { showRaw: settings.showRawAgentReasoning }) }],
+    complete: (open, { settings }) => [{ type: "itemCompleted", item: read(open, { showRaw: settings.showRawAgentReasoning }) }],
+    unfinished: ({ item }) => item,
+  };
+}
+
+const ACTION_TYPES: ReadonlyMap<string, string> = new Map([
+  ["openPage", "open_page"],
+  ["findInPage", "find_in_page"],
+]);
+
+/** As Codex 0.92.0 wrote it: snake case, and no keys without a value. */
+function searchAction(action: Fields): Fields {
+  const type = saidText(action["type"]) ?? "other";
+  const rest = Object.entries(action).filter(([key, value]) => key !== "type" && value !== null);
+  return { type: ACTION_TYPES.get(type) ?? type, ...Object.fromEntries(rest) };
+}
+
+const mcpToolCall: ItemKind = {
+  start: ({ id, item }) => [{ type: "mcpToolStarted", callId: id, invocation: invocationOf(item) }],
+  complete: ({ id, item }) => [
+    {
+      type: "mcpToolEnded",
+      callId: id,
+      invocation: invocationOf(item),
+      durationMs: numberOf(item["durationMs"]) ?? 0,
+      result: resultOf(item),
+    },
+  ],
+  unfinished: ({ item }) => ({ ...item, status: "failed", error: { message: "tool call interrupted" } }),
+};
+
+/** 0.92.0 told it once, when the picture was looked at. */
+const imageView: ItemKind = {
+  start: ({ id, item }) => [{ type: "imageViewed", callId: id, path: textOf(item["path"]) }],
+  complete: () => [],
+  unfinished: () => undefined,
+};
+
+const contextCompaction: ItemKind = {
+  start: () => [],
+  complete: () => [{ type: "historyCompacted", message: "", replacement: [] }],
+  unfinished: () => undefined,
+};
+
+/** For kinds that 0.92.0 had no event for. */
+function notedAs(words: (item: Fields) => string): ItemKind {
+  return {
+    start: ({ item }) => [{ type: "backgroundNote", message: words(item) }],
+    complete: () => [],
+    unfinished: () => undefined,
+  };
+}
+
+function invocationOf(item: Fields): McpInvocation {
+  return { server: textOf(item["server"]), tool: textOf(item["tool"]), arguments: item["arguments"] ?? null };
+}
+
+/** The app-server adds its own call stack to some errors. */
+const BACKTRACE = /\n+Stack backtrace:\n[\s\S]*$/;
+
+function resultOf(item: Fields): { readonly Ok: unknown } | { readonly Err: string } {
+  const complaint = saidText(fieldsOf(item["error"])["message"])?.replace(BACKTRACE, "");
+  const isFailed = item["status"] === "failed";
+  if (complaint !== undefined || (isFailed && item["result"] === null)) return { Err: complaint ?? "tool call failed" };
+  const { content, structuredContent } = fieldsOf(item["result"]);
+  return {
+    Ok: {
+      content: listOf(content),
+      ...(structuredContent === undefined || structuredContent === null ? {} : { structuredContent }),
+      ...(isFailed ? { isError: true } : {}),
+    },
+  };
+}
+
+const enteredReviewMode: ItemKind = {
+  start({ item }, turn) {
+    const hint = textOf(item["review"]);
+    turn.review = { result: undefined };
+    return [{ type: "reviewStarted", target: turn.reviewTarget ?? { type: "custom", instructions: hint }, hint }];
+  },
+  complete: () => [],
+  unfinished: () => undefined,
+};
+
+const exitedReviewMode: ItemKind = {
+  start: () => [],
+  complete({ item }, { review }) {
+    if (review) review.result = saidText(item["review"]);
+    return [];
+  },
+  unfinished: () => undefined,
+};
+
+/** A review ends with its turn, and not before: the app-server makes up a result for one that was interrupted or failed. */
+export function endReview(turn: TurnState, ending: Ending): readonly ThreadEvent[] {
+  const { review } = turn;
+  if (!review) return [];
+  if (ending === "completed") turn.lastMessage = review.result ?? turn.lastMessage;
+  return [{ type: "reviewEnded", text: ending === "completed" ? turn.lastMessage : null }];
+}
 
 interface Ignored {
   readonly ignored: string;

@@ -1,9 +1,8 @@
 import type { Fields } from "../../../lib/fields.js";
-import type { ThreadEvent } from "../../../threads/events.js";
-import { failureOf } from "./failures.js";
-import { fieldsOf, saidText, textOf, textsOf } from "./read.js";
+import type { CodexErrorInfo, ThreadEvent } from "../../../threads/events.js";
+import { fieldsOf, numberOf, saidText, textOf, textsOf } from "./read.js";
 import type { ThreadMemory } from "./threadMemory.js";
-import type { Translation, TurnState } from "./turnState.js";
+import type { Failure, Translation, TurnState } from "./turnState.js";
 
 const RETRY = /\b(\d+)\/(\d+)\s*$/;
 
@@ -87,3 +86,37 @@ function inBrackets(text: unknown): string {
   const said = saidText(text);
   return said === undefined ? "" : ` (${said})`;
 }
+
+/** The error of a turn, as 0.92.0 told it. */
+export function failureOf(error: Fields): Failure {
+  // Newer versions write the same sentences with typographic apostrophes.
+  const message = (saidText(error["message"]) ?? "the turn failed").replaceAll("’", "'");
+  return { message, info: errorInfo(error["codexErrorInfo"]) };
+}
+
+/** Kinds that 0.92.0 did not have are `other`. */
+function errorInfo(info: unknown): CodexErrorInfo {
+  if (typeof info === "string") return PLAIN.get(info) ?? "other";
+  const [kind] = Object.keys(fieldsOf(info));
+  const name = kind === undefined ? undefined : WITH_STATUS.get(kind);
+  if (kind === undefined || name === undefined) return "other";
+  return { [name]: { http_status_code: numberOf(fieldsOf(fieldsOf(info)[kind])["httpStatusCode"]) } };
+}
+
+const PLAIN: ReadonlyMap<string, CodexErrorInfo> = new Map<string, CodexErrorInfo>([
+  ["contextWindowExceeded", "context_window_exceeded"],
+  ["usageLimitExceeded", "usage_limit_exceeded"],
+  ["internalServerError", "internal_server_error"],
+  ["unauthorized", "unauthorized"],
+  ["badRequest", "bad_request"],
+  ["sandboxError", "sandbox_error"],
+]);
+
+type WithStatus = Extract<keyof Exclude<CodexErrorInfo, string>, string>;
+
+const WITH_STATUS: ReadonlyMap<string, WithStatus> = new Map<string, WithStatus>([
+  ["httpConnectionFailed", "http_connection_failed"],
+  ["responseStreamConnectionFailed", "response_stream_connection_failed"],
+  ["responseStreamDisconnected", "response_stream_disconnected"],
+  ["responseTooManyFailedAttempts", "response_too_many_failed_attempts"],
+]);

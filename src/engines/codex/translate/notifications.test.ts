@@ -1,6 +1,117 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { contextOf, shownAs, type Told, translatorFor } from "../../../../test/support/translatedTurn.js";
 import { ITEM_KINDS } from "./items.js";
 import { NOTIFICATIONS, THREADLESS, translationOf } from "./notifications.js";
+import { ThreadMemory } from "./threadMemory.js";
+
+const COUNTS = {
+  inputTokens: 10,
+  cachedInputTokens: 2,
+  cacheWriteInputTokens: 1,
+  outputTokens: 5,
+  reasoningOutputTokens: 3,
+  totalTokens: 15,
+};
+const USAGE = { input_tokens: 10, cached_input_tokens: 2, output_tokens: 5, reasoning_output_tokens: 3, total_tokens: 15 };
+const COUNTED: Told = ["thread/tokenUsage/updated", { tokenUsage: { total: COUNTS, last: COUNTS, modelContextWindow: 258_400 } }];
+const NO_LIMITS = { primary: null, secondary: null, credits: null, plan_type: null };
+
+describe("the count of tokens", () => {
+  it("comes with the limits that were told before it", () => {
+    const limits = {
+      primary: { usedPercent: 12.5, windowDurationMins: 300, resetsAt: 1_800_000_000 },
+      secondary: null,
+      credits: { hasCredits: true, unlimited: false, balance: "9.50" },
+      planType: "plus",
+    };
+    const usage = { total_token_usage: USAGE, last_token_usage: USAGE, model_context_window: 258_400 };
+    expect(shownAs([COUNTED, ["account/rateLimits/updated", { rateLimits: limits }], COUNTED])).toEqual([
+      { type: "tokenCount", usage, rateLimits: NO_LIMITS },
+      {
+        type: "tokenCount",
+        usage,
+        rateLimits: {
+          primary: { used_percent: 12.5, window_minutes: 300, resets_at: 1_800_000_000 },
+          secondary: null,
+          credits: { has_credits: true, unlimited: false, balance: "9.50" },
+          plan_type: "plus",
+        },
+      },
+    ]);
+  });
+
+  it("tells the next turn how much fits", () => {
+    const memory = new ThreadMemory();
+    shownAs([COUNTED], { memory });
+    expect(translatorFor({ memory }).notification("turn/started", {})).toEqual([
+      { type: "turnStarted", contextWindow: 258_400 },
+      contextOf(),
+    ]);
+  });
+});
+
+it("plan and diff are passed on in the words of 0.92.0", () => {
+  const plan = [
+    { step: "look", status: "completed" },
+    { step: "edit", status: "inProgress" },
+    { step: "test", status: "pending" },
+  ];
+  expect(
+    shownAs([
+      ["turn/plan/updated", { explanation: "first", plan }],
+      ["turn/diff/updated", { diff: "diff --git" }],
+      ["turn/diff/updated", { diff: "" }],
+    ]),
+  ).toEqual([
+    {
+      type: "planUpdated",
+      explanation: "first",
+      plan: [
+        { step: "look", status: "completed" },
+        { step: "edit", status: "in_progress" },
+        { step: "test", status: "pending" },
+      ],
+    },
+    { type: "turnDiff", unifiedDiff: "diff --git" },
+  ]);
+});
+
+describe("the start of MCP servers", () => {
+  const status = (name: string, state: string, error: string | null = null): Told => [
+    "mcpServer/startupStatus/updated",
+    { name, status: state, error },
+  ];
+
+  it("is told as it goes, and as a whole once all have started or failed", () => {
+    const memory = new ThreadMemory();
+    const failure = "MCP client for `b` failed to start: MCP startup failed: not found";
+    for (const [method, params] of [status("a", "starting"), status("b", "starting"), status("a", "ready")])
+      memory.betweenTurns(method, params);
+    const translator = translatorFor({ memory });
+    expect(translator.notification("turn/started", {})).toEqual([
+      { type: "mcpStartupUpdated", server: "a", status: { state: "starting" } },
+      { type: "mcpStartupUpdated", server: "b", status: { state: "starting" } },
+      { type: "mcpStartupUpdated", server: "a", status: { state: "ready" } },
+      { type: "turnStarted", contextWindow: null },
+      contextOf(),
+    ]);
+    expect(translator.notification(...status("b", "failed", failure))).toEqual([
+      { type: "mcpStartupUpdated", server: "b", status: { state: "failed", error: failure } },
+      { type: "mcpStartupCompleted", ready: ["a"], failed: [{ server: "b", error: "not found" }], cancelled: [] },
+    ]);
+    expect(translator.notification(...status("b", "cancelled"))).toEqual([
+      { type: "mcpStartupUpdated", server: "b", status: { state: "cancelled" } },
+    ]);
+  });
+
+  it("is over at once where there are none", () => {
+    expect(translatorFor().notification("turn/started", {})).toEqual([
+      { type: "mcpStartupCompleted", ready: [], failed: [], cancelled: [] },
+      { type: "turnStarted", contextWindow: null },
+      contextOf(),
+    ]);
+  });
+});
 
 /** What the schema of app-server 0.166.0 lists. */
 const LISTED = `

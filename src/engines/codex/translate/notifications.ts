@@ -1,4 +1,4 @@
-import { commandOutput, messageDelta, patchUpdated, rawReasoningDelta, summaryDelta, summaryPartAdded } from "./deltas.js";
+import type { PlanStep } from "../../../threads/items.js";
 import { itemCompleted, itemStarted } from "./items.js";
 import {
   authRecovery,
@@ -18,8 +18,97 @@ import {
   worldWritable,
 } from "./notices.js";
 import { rawItemCompleted } from "./rawItems.js";
-import { diffUpdated, mcpStartupUpdated, planUpdated, rateLimitsUpdated, turnCompleted, usageUpdated } from "./turnNews.js";
-import type { Translation } from "./turnState.js";
+import { fieldsOf, listOf, numberOf, saidText, textOf } from "./read.js";
+import { keepOutput, keepPart, type Translation } from "./turnState.js";
+import { rateLimitsOf, tokenUsageInfo } from "./usage.js";
+
+/** The final message stands in the turn's end too; how the turn ends is for the engine to say. */
+const turnCompleted: Translation = ({ turn: ended }, turn) => {
+  const messages = listOf(fieldsOf(ended)["items"])
+    .map(fieldsOf)
+    .filter((item) => item["type"] === "agentMessage");
+  turn.lastMessage = saidText(messages.at(-1)?.["text"]) ?? turn.lastMessage;
+  return [];
+};
+
+const diffUpdated: Translation = ({ diff }) => {
+  const unifiedDiff = saidText(diff);
+  return unifiedDiff === undefined ? [] : [{ type: "turnDiff", unifiedDiff }];
+};
+
+const planUpdated: Translation = ({ explanation, plan }) => [
+  { type: "planUpdated", explanation: saidText(explanation) ?? null, plan: listOf(plan).map(planStep) },
+];
+
+const usageUpdated: Translation = ({ tokenUsage }, { memory }) => {
+  const usage = tokenUsageInfo(fieldsOf(tokenUsage));
+  memory.contextWindow = usage.model_context_window ?? memory.contextWindow;
+  return [{ type: "tokenCount", usage, rateLimits: memory.rateLimits }];
+};
+
+/** Shown with the next count of tokens. */
+const rateLimitsUpdated: Translation = ({ rateLimits }, { memory }) => {
+  memory.rateLimits = rateLimitsOf(fieldsOf(rateLimits));
+  return [];
+};
+
+const mcpStartupUpdated: Translation = (params, { memory, settings }) => [
+  ...memory.mcp.update(params),
+  ...memory.mcp.settle(settings.mcpServers.map(({ name }) => name)),
+];
+
+function planStep(entry: unknown): PlanStep {
+  const { step, status } = fieldsOf(entry);
+  return { step: textOf(step), status: status === "inProgress" ? "in_progress" : status === "completed" ? "completed" : "pending" };
+}
+
+/** What is streamed of an item that is not open belongs to nothing a reader has seen. */
+
+const messageDelta: Translation = ({ itemId, delta }, { items }) => {
+  const open = items.find(itemId);
+  const text = saidText(delta);
+  if (!open?.isShown || text === undefined) return [];
+  open.text += text;
+  return [{ type: "messageDelta", itemId: open.id, delta: text }];
+};
+
+const summaryPartAdded: Translation = ({ itemId, summaryIndex }, { items }) => {
+  const open = items.find(itemId);
+  return open ? [{ type: "reasoningSectionBreak", itemId: open.id, summaryIndex: numberOf(summaryIndex) ?? 0 }] : [];
+};
+
+const summaryDelta: Translation = ({ itemId, delta, summaryIndex }, { items }) => {
+  const open = items.find(itemId);
+  const text = saidText(delta);
+  if (!open || text === undefined) return [];
+  const index = numberOf(summaryIndex) ?? 0;
+  keepPart(open.summary, index, text);
+  return [{ type: "reasoningDelta", itemId: open.id, summaryIndex: index, delta: text }];
+};
+
+const rawReasoningDelta: Translation = ({ itemId, delta, contentIndex }, { items, settings }) => {
+  const open = items.find(itemId);
+  const text = saidText(delta);
+  if (!open || text === undefined || !settings.showRawAgentReasoning) return [];
+  const index = numberOf(contentIndex) ?? 0;
+  keepPart(open.content, index, text);
+  return [{ type: "rawReasoningDelta", itemId: open.id, contentIndex: index, delta: text }];
+};
+
+const commandOutput: Translation = ({ itemId, delta }, { items }) => {
+  const open = items.find(itemId);
+  const text = saidText(delta);
+  if (!open || text === undefined) return [];
+  keepOutput(open, text);
+  return [{ type: "commandOutput", callId: open.id, stream: "stdout", bytes: Buffer.from(text) }];
+};
+
+/** A change that is still being written grows. */
+const patchUpdated: Translation = ({ itemId, changes }, { items }) => {
+  const open = items.find(itemId);
+  if (open && Array.isArray(changes)) open.item = { ...open.item, changes };
+  return [];
+};
 
 interface Ignored {
   readonly ignored: string;

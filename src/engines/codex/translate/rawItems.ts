@@ -2,9 +2,8 @@ import path from "node:path";
 import { isFields } from "../../../lib/fields.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import type { CommandCall, RawItem } from "../../../threads/items.js";
-import type { OpenCall } from "./openCalls.js";
 import { saidText, textOf } from "./read.js";
-import type { Translation, TurnState } from "./turnState.js";
+import type { OpenCall, Translation, TurnState } from "./turnState.js";
 
 /** The model's conversation as it went over the wire. A command that no item showed is shown with its output. */
 export const rawItemCompleted: Translation = ({ item }, turn) => {

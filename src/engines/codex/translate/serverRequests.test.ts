@@ -3,8 +3,8 @@ import { settingsIn } from "../../../../test/support/rollouts.js";
 import { WORKSPACE } from "../../../../test/support/translatedTurn.js";
 import type { ApprovalDecision } from "../../../approvals/model.js";
 import type { ApprovalPolicy } from "../../../exec/policies.js";
-import { OpenItems } from "./openItems.js";
 import { approvalAnswer, SERVER_REQUESTS, serverRequest } from "./serverRequests.js";
+import { OpenItems } from "./turnState.js";
 
 const COMMAND = "item/commandExecution/requestApproval";
 const PATCH = "item/fileChange/requestApproval";

@@ -1,11 +1,164 @@
 import type { ApprovalDecision } from "../../../approvals/model.js";
-import { commandQuestion } from "./commandQuestion.js";
-import { mcpQuestion } from "./mcpQuestion.js";
-import { patchQuestion } from "./patchQuestion.js";
-import { permissionQuestion } from "./permissionQuestion.js";
-import type { Question, QuestionContext, ServerReaction } from "./question.js";
-import { fieldsOf } from "./read.js";
-import { userQuestion } from "./userQuestion.js";
+import { type Fields, isFields } from "../../../lib/fields.js";
+import {
+  commandQuestion,
+  NEEDS_PERSON,
+  patchQuestion,
+  permissionQuestion,
+  type Question,
+  type QuestionContext,
+  type ServerReaction,
+} from "./questions.js";
+import { fieldsOf, listOf, saidText, textOf, textsOf } from "./read.js";
+
+const FORMS: ReadonlySet<unknown> = new Set(["form", "openai/form", "openaiForm"]);
+
+/** One of Codex's own MCP servers wants something filled in. Addresses to visit and proofs of identity cannot be passed on. */
+const mcpQuestion: Question = {
+  read(params, context) {
+    const { mode, requestedSchema } = params;
+    if (!FORMS.has(mode) || !isFields(requestedSchema) || context.settings.approvalPolicy === "never")
+      return { kind: "answer", result: answerWith("decline") };
+    if (asksAboutTool(params)) return toolQuestion.read(params, context);
+    return {
+      kind: "ask",
+      subject: {
+        kind: "form",
+        callId: "",
+        ...NEEDS_PERSON,
+        server: textOf(params["serverName"]),
+        message: textOf(params["message"]),
+        requestedSchema,
+      },
+    };
+  },
+  answer(decision, params) {
+    if (asksAboutTool(params)) return toolQuestion.answer(decision, params);
+    if (decision.kind === "answered") return answerWith("accept", decision.content);
+    return answerWith(decision.kind === "abort" ? "cancel" : "decline");
+  },
+};
+
+function answerWith(action: "accept" | "decline" | "cancel", content: unknown = null): unknown {
+  return { action, content, _meta: null };
+}
+
+const SCHEMA = {
+  type: "object",
+  properties: {
+    remember: {
+      type: "string",
+      title: "Allow it",
+      description: "This call only, or every call of this tool until the thread is closed.",
+      enum: ["once", "session"],
+      default: "once",
+    },
+  },
+};
+
+/** Codex asks whether a tool of an MCP server may be called, in the form of a question of that server. */
+const toolQuestion: Question = {
+  read(params) {
+    const args = fieldsOf(fieldsOf(params["_meta"])["tool_params"]);
+    const given = Object.keys(args).length === 0 ? "" : ` Arguments: ${JSON.stringify(args)}`;
+    return {
+      kind: "ask",
+      subject: {
+        kind: "form",
+        callId: "",
+        ...NEEDS_PERSON,
+        server: textOf(params["serverName"]),
+        message: `${textOf(params["message"])}${given}`,
+        requestedSchema: SCHEMA,
+      },
+    };
+  },
+  answer(decision) {
+    const action = actionOf(decision);
+    return { action, content: action === "accept" ? {} : null, _meta: isForSession(decision) ? { persist: "session" } : null };
+  },
+};
+
+function asksAboutTool(params: Fields): boolean {
+  return fieldsOf(params["_meta"])["codex_approval_kind"] === "mcp_tool_call";
+}
+
+function actionOf({ kind }: ApprovalDecision): "accept" | "decline" | "cancel" {
+  switch (kind) {
+    case "approved":
+    case "approvedForSession":
+    case "answered":
+      return "accept";
+    case "abort":
+      return "cancel";
+    case "approvedPrefix":
+    case "denied":
+      return "decline";
+  }
+}
+
+/** Codex also offers to remember it for good, in the user's config.toml; that is the user's to write. */
+function isForSession(decision: ApprovalDecision): boolean {
+  return decision.kind === "approvedForSession" || (decision.kind === "answered" && decision.content["remember"] === "session");
+}
+
+/** The agent asks its user something. Without an answer it goes on by its own judgement. */
+const userQuestion: Question = {
+  read(params, { settings }) {
+    const questions = questionsOf(params);
+    if (questions.length === 0 || settings.approvalPolicy === "never") return { kind: "answer", result: { answers: {} } };
+    // A form shows what is typed, and clients may keep it.
+    if (questions.some((question) => question["isSecret"] === true)) return { kind: "refuse", message: "secrets cannot be asked for here" };
+    return {
+      kind: "ask",
+      subject: {
+        kind: "form",
+        callId: textOf(params["itemId"]),
+        ...NEEDS_PERSON,
+        server: "codex",
+        message: questions.map((question) => textOf(question["question"])).join("\n"),
+        requestedSchema: {
+          type: "object",
+          properties: Object.fromEntries(questions.map((question) => [textOf(question["id"]), property(question)])),
+        },
+      },
+    };
+  },
+  answer(decision, params) {
+    const content = decision.kind === "answered" ? decision.content : {};
+    const answered = questionsOf(params)
+      .map((question) => textOf(question["id"]))
+      .flatMap((id) => {
+        const answers = answersOf(content[id]);
+        return answers.length === 0 ? [] : [[id, { answers }]];
+      });
+    return { answers: Object.fromEntries(answered) };
+  },
+};
+
+function questionsOf(params: Fields): Fields[] {
+  return listOf(params["questions"])
+    .map(fieldsOf)
+    .filter((question) => saidText(question["id"]) !== undefined);
+}
+
+/** Where other answers than the offered ones are welcome, the offers are only described. */
+function property(question: Fields): Fields {
+  const options = listOf(question["options"]).map(fieldsOf);
+  const offers = options.map((option) => `${textOf(option["label"])}: ${textOf(option["description"])}`);
+  const isClosed = options.length > 0 && question["isOther"] !== true;
+  return {
+    type: "string",
+    title: saidText(question["header"]) ?? textOf(question["id"]),
+    description: [textOf(question["question"]), ...offers].join("\n"),
+    ...(isClosed ? { enum: options.map((option) => textOf(option["label"])) } : {}),
+  };
+}
+
+function answersOf(value: unknown): string[] {
+  const said = saidText(value);
+  return said === undefined ? textsOf(value) : [said];
+}
 
 interface Refused {
   readonly refused: string;

@@ -8,8 +8,7 @@ import { ITEM_KINDS } from "./items.js";
 import { NOTIFICATIONS } from "./notifications.js";
 import { approvalAnswer, SERVER_REQUESTS, serverRequest } from "./serverRequests.js";
 import { ThreadMemory } from "./threadMemory.js";
-import { turnEndOf } from "./turnEnd.js";
-import { TurnTranslator } from "./turnTranslator.js";
+import { TurnTranslator, turnEndOf } from "./turnTranslator.js";
 
 const SEEDS = Array.from({ length: 12 }, (_, at) => at + 1);
 const METHODS = [...NOTIFICATIONS.keys(), "something/new", ""];

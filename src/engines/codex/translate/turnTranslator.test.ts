@@ -3,7 +3,7 @@ import { began, contextOf, done, shownAs, type Told, translatorFor } from "../..
 import { eventMsgs } from "../../../codexwire/eventMsg.js";
 import { threadIdOf, turnIdOf } from "../../../lib/ids.js";
 import { ThreadMemory } from "./threadMemory.js";
-import { turnEndOf } from "./turnEnd.js";
+import { turnEndOf } from "./turnTranslator.js";
 
 const MESSAGE = { type: "agentMessage", id: "m1", text: "done" };
 const COMMAND = { type: "commandExecution", id: "c1", command: "/bin/bash -lc 'touch a'", cwd: "/ws", commandActions: [] };

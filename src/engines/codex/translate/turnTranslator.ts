@@ -1,20 +1,19 @@
+import { assertNever } from "../../../lib/assertNever.js";
 import { isFields } from "../../../lib/fields.js";
-import type { ThreadEvent } from "../../../threads/events.js";
-import { patchStarted } from "./fileChangeItem.js";
-import { closeItems } from "./items.js";
+import type { CodexErrorInfo, ThreadEvent, TurnEnd } from "../../../threads/events.js";
+import { patchStarted } from "./actionItems.js";
+import { closeItems, endReview } from "./items.js";
+import { failureOf } from "./notices.js";
 import { translationOf } from "./notifications.js";
-import type { OpenItems } from "./openItems.js";
 import { answerCalls } from "./rawItems.js";
 import { fieldsOf } from "./read.js";
-import { endReview } from "./reviewItems.js";
 import { settingsInForce } from "./settings.js";
-import { type TurnEnding, turnEnd } from "./turnEnd.js";
-import { newTurnState, type TurnGround, type TurnState } from "./turnState.js";
+import { newTurnState, type OpenItems, type TurnGround, type TurnState } from "./turnState.js";
 
 /** More ids than any turn has: a review has two. */
 const MOST_IDS = 10;
 
-export interface TurnTranslatorOptions extends TurnGround {
+interface TurnTranslatorOptions extends TurnGround {
   /** What confines the turn's commands. */
   readonly sandboxBackend: string;
 }
@@ -84,5 +83,38 @@ export class TurnTranslator {
   #survivedError({ kind }: TurnEnding): readonly ThreadEvent[] {
     const { failure } = this.#turn;
     return kind === "completed" && failure ? [{ type: "warning", message: failure.message }] : [];
+  }
+}
+
+/** How a turn ended, as the app-server or the engine says. */
+export type TurnEnding =
+  | { readonly kind: "completed" }
+  | { readonly kind: "interrupted" }
+  | { readonly kind: "failed"; readonly message: string; readonly info?: CodexErrorInfo };
+
+/** The parameters of `turn/completed` → how it ended. A status nobody knows counts as a failure. */
+export function turnEndOf(params: unknown): TurnEnding {
+  const { status, error } = fieldsOf(fieldsOf(params)["turn"]);
+  switch (status) {
+    case "completed":
+    case "interrupted":
+      return { kind: status };
+    default:
+      return { kind: "failed", ...failureOf(fieldsOf(error)) };
+  }
+}
+
+function turnEnd(ending: TurnEnding, { lastMessage, failure }: TurnState): TurnEnd {
+  switch (ending.kind) {
+    case "completed":
+      return { type: "turnCompleted", lastMessage };
+    case "interrupted":
+      return { type: "turnAborted", reason: "interrupted" };
+    case "failed": {
+      const told = failure?.message === ending.message ? failure.info : "other";
+      return { type: "turnFailed", message: ending.message, info: ending.info ?? told };
+    }
+    default:
+      return assertNever(ending);
   }
 }

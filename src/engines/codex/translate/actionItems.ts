@@ -1,0 +1,160 @@
+import path from "node:path";
+import type { FileChange, FileChanges, ParsedCommand } from "../../../exec/actions.js";
+import { shellWords } from "../../../exec/safety/bash/shellWords.js";
+import type { Fields } from "../../../lib/fields.js";
+import type { ThreadEvent } from "../../../threads/events.js";
+import type { CommandCall, CommandOutcome } from "../../../threads/items.js";
+import { fieldsOf, listOf, numberOf, saidText, textOf } from "./read.js";
+import type { ItemKind, OpenItem } from "./turnState.js";
+
+const COMMAND_REJECTED = "exec command rejected by user";
+const UNFINISHED = { completed: "still running when the turn ended", interrupted: "command interrupted", failed: "command interrupted" };
+const COMMAND_NOT_RUN = "the command did not run";
+
+export const commandExecution: ItemKind = {
+  start: (open, { settings }) => [{ type: "commandStarted", ...commandCall(open, settings.cwd) }],
+  complete(open, { settings }) {
+    const call = commandCall(open, settings.cwd);
+    const outcome = outcomeOf(open.item);
+    return [...unstreamedOutput(open, outcome), { type: "commandEnded", ...call, ...outcome }];
+  },
+  unfinished: ({ item, text }, ending) => ({ ...item, unfinished: UNFINISHED[ending], aggregatedOutput: text }),
+};
+
+/** The words of a command that comes as one line. */
+export function commandWords(line: string): readonly string[] {
+  return shellWords(line) ?? [line];
+}
+
+export function parsedCommands(actions: unknown): ParsedCommand[] {
+  return listOf(actions).map((action) => parsedCommand(fieldsOf(action)));
+}
+
+function commandCall({ id, item }: OpenItem, threadCwd: string): CommandCall {
+  return {
+    callId: id,
+    command: commandWords(textOf(item["command"])),
+    cwd: saidText(item["cwd"]) ?? threadCwd,
+    parsed: parsedCommands(item["commandActions"]),
+  };
+}
+
+function parsedCommand(action: Fields): ParsedCommand {
+  const cmd = textOf(action["command"]);
+  const path = saidText(action["path"]) ?? null;
+  switch (action["type"]) {
+    case "read":
+      return { type: "read", cmd, name: textOf(action["name"]), path: path ?? "" };
+    case "listFiles":
+      return { type: "list_files", cmd, path };
+    case "search":
+      return { type: "search", cmd, query: saidText(action["query"]) ?? null, path };
+    default:
+      return { type: "unknown", cmd };
+  }
+}
+
+/** The streams come merged: all of it counts as standard output. */
+function outcomeOf(item: Fields): CommandOutcome {
+  const output = textOf(item["aggregatedOutput"]);
+  const exitCode = numberOf(item["exitCode"]) ?? -1;
+  const durationMs = numberOf(item["durationMs"]) ?? 0;
+  const stderr = commandComplaint(item, output);
+  const all = stderr === "" || output === "" ? output + stderr : `${output}\n${stderr}`;
+  return { stdout: output, stderr, aggregatedOutput: all, formattedOutput: all, exitCode, durationMs };
+}
+
+/** Why there is no exit code, where there is none. */
+function commandComplaint(item: Fields, output: string): string {
+  if (item["status"] === "declined") return COMMAND_REJECTED;
+  const unfinished = saidText(item["unfinished"]);
+  if (unfinished !== undefined) return unfinished;
+  return numberOf(item["exitCode"]) === null && output === "" ? COMMAND_NOT_RUN : "";
+}
+
+/** A command that ends at once streams nothing; what it printed is then known only now. */
+function unstreamedOutput({ id, text }: OpenItem, { stdout }: CommandOutcome): ThreadEvent[] {
+  if (text !== "" || stdout === "") return [];
+  return [{ type: "commandOutput", callId: id, stream: "stdout", bytes: Buffer.from(stdout) }];
+}
+
+const PATCH_REJECTED = "patch rejected by user";
+const PATCH_INTERRUPTED = "patch interrupted";
+const PATCH_FAILED = "the patch could not be applied";
+
+/** Whether it is asked about shows only in what follows its beginning, so the beginning is shown with that. */
+export const fileChange: ItemKind = {
+  start: () => [],
+  complete(open, { settings }) {
+    const changes = fileChanges(open.item["changes"]);
+    return [...patchStarted(open, { autoApproved: true }), ...patchEnding(open, changes, settings.cwd)];
+  },
+  unfinished: ({ item }) => ({ ...item, status: "interrupted" }),
+};
+
+/** Nothing when it was shown before. */
+export function patchStarted(open: OpenItem, { autoApproved }: { readonly autoApproved: boolean }): ThreadEvent[] {
+  if (open.isShown) return [];
+  open.isShown = true;
+  return [{ type: "patchStarted", callId: open.id, autoApproved, changes: fileChanges(open.item["changes"]) }];
+}
+
+export function fileChanges(list: unknown): FileChanges {
+  return Object.fromEntries(
+    listOf(list).map((entry) => {
+      const change = fieldsOf(entry);
+      return [textOf(change["path"]), changeOf(change)];
+    }),
+  );
+}
+
+function changeOf(change: Fields): FileChange {
+  const kind = fieldsOf(change["kind"]);
+  const text = textOf(change["diff"]);
+  switch (kind["type"]) {
+    case "add":
+    case "delete":
+      return { type: kind["type"], content: text };
+    default:
+      return updateOf(text, saidText(kind["move_path"]));
+  }
+}
+
+/** Where a file moved to stands a second time behind its diff, in words. */
+function updateOf(diff: string, movedTo: string | undefined): FileChange {
+  if (movedTo === undefined) return { type: "update", unified_diff: diff, move_path: null };
+  const remark = `\n\nMoved to: ${movedTo}`;
+  return { type: "update", unified_diff: diff.endsWith(remark) ? diff.slice(0, -remark.length) : diff, move_path: movedTo };
+}
+
+function patchEnding({ id, item }: OpenItem, changes: FileChanges, cwd: string): ThreadEvent[] {
+  if (item["status"] !== "completed")
+    return [{ type: "patchEnded", callId: id, stdout: "", stderr: patchComplaint(item), success: false, changes }];
+  const stdout = summary(changes, cwd);
+  return [
+    { type: "commandOutput", callId: id, stream: "stdout", bytes: Buffer.from(stdout) },
+    { type: "patchEnded", callId: id, stdout, stderr: "", success: true, changes },
+  ];
+}
+
+function patchComplaint(item: Fields): string {
+  if (item["status"] === "declined") return PATCH_REJECTED;
+  return item["status"] === "interrupted" ? PATCH_INTERRUPTED : PATCH_FAILED;
+}
+
+const LETTERS = { add: "A", update: "M", delete: "D" } as const;
+
+/** What applying the patch printed; the app-server keeps it to itself. */
+function summary(changes: FileChanges, cwd: string): string {
+  const lines = Object.entries(changes).map(([file, change]) => {
+    const written = change.type === "update" ? (change.move_path ?? file) : file;
+    return { type: change.type, line: `${LETTERS[change.type]} ${fromWorkspace(written, cwd)}\n` };
+  });
+  const ofType = (type: FileChange["type"]) => lines.filter((entry) => entry.type === type).map(({ line }) => line);
+  return ["Success. Updated the following files:\n", ...ofType("add"), ...ofType("update"), ...ofType("delete")].join("");
+}
+
+function fromWorkspace(file: string, cwd: string): string {
+  const relative = path.relative(cwd, file);
+  return relative === "" || relative.startsWith("..") || path.isAbsolute(relative) ? file : relative;
+}

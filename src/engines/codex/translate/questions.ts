@@ -1,0 +1,189 @@
+import path from "node:path";
+import type { ApprovalDecision, ApprovalSubject } from "../../../approvals/model.js";
+import type { FileChanges } from "../../../exec/actions.js";
+import type { Fields } from "../../../lib/fields.js";
+import type { ThreadSettings } from "../../../threads/settings.js";
+import { commandWords, fileChanges, parsedCommands } from "./actionItems.js";
+import { fieldsOf, listOf, saidText, textOf, textsOf } from "./read.js";
+import type { OpenItem, OpenItems } from "./turnState.js";
+
+/** What a request of the app-server means: a question to somebody, or an answer that is known without asking. */
+export type ServerReaction =
+  | { readonly kind: "ask"; readonly subject: ApprovalSubject }
+  | { readonly kind: "answer"; readonly result: unknown }
+  | { readonly kind: "refuse"; readonly message: string };
+
+export interface QuestionContext {
+  readonly items: OpenItems;
+  readonly settings: ThreadSettings;
+}
+
+/** How one kind of request is put to somebody, and how the decision goes back. */
+export interface Question {
+  read(params: Fields, context: QuestionContext): ServerReaction;
+  answer(decision: ApprovalDecision, params: Fields): unknown;
+}
+
+/**
+ * Nothing the app-server asks about is known to stay in the sandbox: once approved, a command that the sandbox stops may be
+ * run again outside it without a further question, also under `untrusted`.
+ */
+const LEAVES_SANDBOX = { staysInSandbox: false, needsPerson: false } as const;
+export const NEEDS_PERSON = { staysInSandbox: false, needsPerson: true } as const;
+
+export const commandQuestion: Question = {
+  read(params, { items, settings }: QuestionContext): ServerReaction {
+    const about = { ...fieldsOf(items.find(params["itemId"])?.item), ...said(params) };
+    const line = textOf(about["command"]);
+    const prefix = textsOf(params["proposedExecpolicyAmendment"]);
+    const reason = reasonOf(params);
+    return {
+      kind: "ask",
+      subject: {
+        kind: "command",
+        callId: textOf(params["itemId"]),
+        ...(reason === undefined ? {} : { reason }),
+        ...LEAVES_SANDBOX,
+        command: commandWords(line),
+        commandText: line,
+        cwd: saidText(about["cwd"]) ?? settings.cwd,
+        parsed: parsedCommands(about["commandActions"]),
+        ...(prefix.length === 0 ? {} : { proposedPrefix: prefix }),
+      },
+    };
+  },
+  answer: (decision) => ({ decision: approvalWord(decision) }),
+};
+
+/**
+ * A prefix is allowed no further than this command for this session: Codex would write it into the user's rules, for good and for
+ * every program that reads them.
+ */
+function approvalWord({ kind }: ApprovalDecision): string {
+  switch (kind) {
+    case "approved":
+      return "accept";
+    case "approvedForSession":
+    case "approvedPrefix":
+      return "acceptForSession";
+    case "abort":
+      return "cancel";
+    case "denied":
+    case "answered":
+      return "decline";
+  }
+}
+
+/** What the request itself says wins over what the item said. */
+function said(params: Fields): OpenItem["item"] {
+  return Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null && value !== undefined));
+}
+
+function reasonOf(params: Fields): string | undefined {
+  const { host, protocol } = fieldsOf(params["networkApprovalContext"]);
+  const network = saidText(host) === undefined ? undefined : `it wants to reach ${textOf(host)} (${textOf(protocol)})`;
+  const permissions = permissionsInWords(params["additionalPermissions"]);
+  const reasons = [saidText(params["reason"]), network, permissions && `it wants to ${permissions}`];
+  return reasons.filter((reason) => reason !== undefined).join("; ") || undefined;
+}
+
+/** The request names an item and nothing of what it changes; that stands in the item. */
+export const patchQuestion: Question = {
+  read(params, { items, settings }) {
+    const open = items.find(params["itemId"]);
+    if (open?.item["type"] !== "fileChange") return { kind: "refuse", message: "the change to approve is not known here" };
+    const root = saidText(params["grantRoot"]);
+    const grant = root === undefined ? undefined : `it wants to write anywhere below ${root} for the rest of the session`;
+    const reason = [saidText(params["reason"]), grant].filter((text) => text !== undefined).join("; ");
+    const changes = fileChanges(open.item["changes"]);
+    return {
+      kind: "ask",
+      subject: {
+        kind: "patch",
+        callId: textOf(params["itemId"]),
+        ...(reason === "" ? {} : { reason }),
+        ...LEAVES_SANDBOX,
+        changes,
+        ...outsideOf(changes, settings.cwd),
+      },
+    };
+  },
+  answer: (decision) => ({ decision: approvalWord(decision) }),
+};
+
+/** By their names; where links lead is Codex's to know. */
+function outsideOf(changes: FileChanges, cwd: string): { readonly outside?: Record<string, string> } {
+  const files = Object.entries(changes).flatMap(([file, change]) => [file, (change.type === "update" && change.move_path) || file]);
+  const isOutside = (file: string) => /^\.\.(?:\/|$)/.test(path.relative(cwd, path.resolve(cwd, file)));
+  const outside = files.filter(isOutside).map((file) => [file, file] as const);
+  return outside.length > 0 ? { outside: Object.fromEntries(outside) } : {};
+}
+
+const SCHEMA = {
+  type: "object",
+  properties: {
+    scope: { type: "string", title: "Allow it", description: "For how long.", enum: ["turn", "session"], default: "turn" },
+  },
+};
+
+/** The agent wants its sandbox widened. It gets what it asked for, or nothing. */
+export const permissionQuestion: Question = {
+  read(params, { settings }) {
+    const wanted = permissionsInWords(params["permissions"]);
+    if (wanted === undefined || settings.approvalPolicy === "never") return { kind: "answer", result: NOTHING };
+    const reason = saidText(params["reason"]);
+    return {
+      kind: "ask",
+      subject: {
+        kind: "form",
+        callId: textOf(params["itemId"]),
+        ...(reason === undefined ? {} : { reason }),
+        ...NEEDS_PERSON,
+        widensSandbox: true,
+        server: "codex",
+        message: `The agent asks for more than its sandbox allows: ${wanted}${reason === undefined ? "" : ` (${reason})`}`,
+        requestedSchema: SCHEMA,
+      },
+    };
+  },
+  answer(decision, { permissions }) {
+    const scope = scopeOf(decision);
+    if (scope === undefined) return NOTHING;
+    const granted = Object.entries(fieldsOf(permissions)).filter(([, value]) => value !== null);
+    return { permissions: Object.fromEntries(granted), scope };
+  },
+};
+
+const NOTHING = { permissions: {}, scope: "turn" };
+
+function scopeOf(decision: ApprovalDecision): "turn" | "session" | undefined {
+  switch (decision.kind) {
+    case "approved":
+      return "turn";
+    case "approvedForSession":
+      return "session";
+    case "answered":
+      return decision.content["scope"] === "session" ? "session" : "turn";
+    case "approvedPrefix":
+    case "denied":
+    case "abort":
+      return undefined;
+  }
+}
+
+/** What a set of asked permissions would allow, in words; undefined when it is nothing. */
+function permissionsInWords(profile: unknown): string | undefined {
+  const { network, fileSystem } = fieldsOf(profile);
+  const words = [...(fieldsOf(network)["enabled"] === true ? ["use the network"] : []), ...placesInWords(fieldsOf(fileSystem))];
+  return words.length === 0 ? undefined : words.join("; ");
+}
+
+/** Newer versions list entries, and repeat them as the older lists. */
+function placesInWords({ entries, read, write }: Fields): string[] {
+  if (listOf(entries).length > 0) return listOf(entries).map((entry) => entryInWords(fieldsOf(entry)));
+  return [...textsOf(read).map((place) => `read ${place}`), ...textsOf(write).map((place) => `write ${place}`)];
+}
+
+function entryInWords({ access, path: place }: Fields): string {
+  return `${saidText(access) ?? "use"} ${saidText(fieldsOf(place)["path"]) ?? JSON.stringify(place)}`;
+}
