@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { RpcError } from "../../jsonrpc/errors.js";
 import type { RequestId } from "../../jsonrpc/message.js";
 import { type IncomingRequest, JsonRpcPeer } from "../../jsonrpc/peer.js";
+import { Deadline, withDeadline } from "../../lib/deadlines.js";
 import { isFields, textOrNothing } from "../../lib/fields.js";
 import type { AppServerProcess } from "./appServerProcess.js";
 import { AppServerGone, AppServerSilent } from "./errors.js";
@@ -22,13 +23,13 @@ export interface ThreadRequest {
   readonly params: unknown;
 }
 
-export interface RequestOptions {
+interface RequestOptions {
   readonly timeoutMs?: number;
   /** Stops waiting; what was asked for may happen all the same. */
   readonly signal?: AbortSignal | undefined;
 }
 
-export type Bystander = (method: string, params: unknown) => void;
+type Bystander = (method: string, params: unknown) => void;
 
 const REQUEST_MS = 30_000;
 /** Codex refuses what it cannot take at the moment and asks to come again. */
@@ -88,16 +89,9 @@ export class AppServer {
 
   /** Throws `RpcError` with Codex's own words, `AppServerSilent` or `AppServerGone`. */
   async request(method: string, params: unknown, { timeoutMs = REQUEST_MS, signal }: RequestOptions = {}): Promise<unknown> {
-    const deadline = new AbortController();
-    const timer = setTimeout(
-      () => deadline.abort(new AppServerSilent(`Codex did not answer ${method} within ${Math.round(timeoutMs / 1_000)} s.`)),
-      timeoutMs,
-    );
-    try {
-      return await this.#requestUntilTaken(method, params, signal ? AbortSignal.any([deadline.signal, signal]) : deadline.signal);
-    } finally {
-      clearTimeout(timer);
-    }
+    const silence = () => new AppServerSilent(`Codex did not answer ${method} within ${Math.round(timeoutMs / 1_000)} s.`);
+    using deadline = new Deadline(timeoutMs, silence);
+    return await withDeadline({ deadline, signal }, (ends) => this.#requestUntilTaken(method, params, ends));
   }
 
   notify(method: string): void {

@@ -1,19 +1,22 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import { within } from "../../exec/deadline.js";
+import type { Readable } from "node:stream";
+import { stripVTControlCharacters } from "node:util";
 import { withoutSecrets } from "../../exec/environment.js";
 import { endStragglers, killTree } from "../../exec/killTree.js";
 import type { Containment } from "../../exec/launch.js";
 import { MARK_VARIABLE, markText, markWithin, type TurnMark } from "../../exec/nesting/turnMark.js";
+import type { OutsidePrograms } from "../../exec/outside/outsidePrograms.js";
 import { launchPlainly } from "../../exec/sandbox/plain.js";
+import { LineSplitter } from "../../jsonrpc/lines.js";
 import { StreamWire } from "../../jsonrpc/streamWire.js";
 import type { Wire } from "../../jsonrpc/wire.js";
+import { endsWithin } from "../../lib/deadlines.js";
 import { deferred } from "../../lib/deferred.js";
 import { describe } from "../../lib/errors.js";
 import { Redactor } from "../../observability/redact.js";
 import { AppServerGone, CodexUnusable } from "./errors.js";
-import { StderrReader } from "./stderrReader.js";
 
-export interface AppServerProgram {
+interface AppServerProgram {
   readonly program: string;
   readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;
@@ -102,13 +105,12 @@ export class AppServerProcess {
   async #untilNothingLives(containment: Containment): Promise<void> {
     await Promise.race([this.#exitCode, this.#outputEnded, this.#gone.promise]);
     if (this.#state === "running") {
-      await within(DRAIN_MS, Promise.all([this.#exitCode, this.#outputEnded]), undefined);
+      await endsWithin(DRAIN_MS, Promise.all([this.#exitCode, this.#outputEnded]));
       this.#leave(new AppServerGone(`The Codex process ${howItEnded(this.#child)}${this.#stderr.lastWords}.`));
     }
     this.#child.stdin.end();
     const tree = { pid: this.pid, containment, firstProcess: () => undefined, exitCode: this.#exitCode };
-    const left = this.#exitCode.then(() => true);
-    if (await within(FAREWELL_MS, left, false)) await endStragglers(tree);
+    if (await endsWithin(FAREWELL_MS, this.#exitCode)) await endStragglers(tree);
     else await killTree(tree);
     for (const stream of [this.#child.stdin, this.#child.stdout, this.#child.stderr]) stream.destroy();
   }
@@ -119,4 +121,73 @@ const ITS_END_TELLS = () => {};
 function howItEnded({ exitCode, signalCode }: ChildProcessWithoutNullStreams): string {
   if (signalCode !== null) return `was ended by ${signalCode}`;
   return exitCode === null ? "closed its output" : `exited with code ${exitCode}`;
+}
+
+interface AppServerNeeds {
+  /** Absent where PATH is taken as it is. */
+  readonly programs?: Pick<OutsidePrograms, "searchPath">;
+  readonly withoutGit: boolean;
+}
+
+/** Ours, and of use to what Codex starts: where results go, and that it is started from inside a turn. */
+const PASSED_ON = new Set(["CODEX_MCP_CALLBACK_URI", MARK_VARIABLE]);
+const OURS = /^(CODEX_MCP_|OTEL_.*HEADERS$)/;
+
+/**
+ * The environment of `codex app-server`: what Codex needs, without secrets of ours. It starts programs by name outside its
+ * sandbox, so its PATH has no folder that commands can write.
+ */
+export function appServerEnvironment(env: NodeJS.ProcessEnv, { programs, withoutGit }: AppServerNeeds): NodeJS.ProcessEnv {
+  const kept = Object.entries(withoutSecrets(env, [])).filter(([name]) => PASSED_ON.has(name) || !OURS.test(name));
+  return {
+    ...Object.fromEntries(kept),
+    ...(programs ? { PATH: programs.searchPath } : {}),
+    ...(withoutGit ? { [GIT_VARIABLE]: NO_REPOSITORY } : {}),
+  };
+}
+
+/** Tells `git` where its repository is; set to a place that is none, every call fails that has not changed it. */
+export const GIT_VARIABLE = "GIT_DIR";
+const NO_REPOSITORY = "/dev/null";
+
+const LONGEST_LINE = 2_000;
+/** A process that complains without end is heard for so long. */
+const REPORTED_LINES = 200;
+
+interface StderrRoles {
+  readonly report: (line: string) => void;
+  /** Takes secrets out: the last line may become part of an answer. */
+  readonly mask: (line: string) => string;
+}
+
+/** Keeps a program's stderr flowing: passes its lines on, up to a number, and remembers the last one. */
+export class StderrReader {
+  #last = "";
+  #reported = 0;
+
+  constructor(
+    stream: Readable,
+    private readonly roles: StderrRoles,
+  ) {
+    const lines = new LineSplitter(LONGEST_LINE);
+    stream.setEncoding("utf8").on("data", (chunk: string) => {
+      for (const frame of lines.push(chunk)) this.#take("text" in frame ? frame.text : `a line of ${frame.tooLongBytes} characters`);
+    });
+    stream.once("end", () => {
+      for (const frame of lines.end()) if ("text" in frame) this.#take(frame.text);
+    });
+  }
+
+  /** `: …` for the end of a sentence, without its full stop; empty when nothing was said. */
+  get lastWords(): string {
+    return this.#last === "" ? "" : `: ${this.#last.replace(/\.$/, "")}`;
+  }
+
+  #take(line: string): void {
+    const plain = this.roles.mask(stripVTControlCharacters(line).trim());
+    if (plain === "") return;
+    this.#last = plain;
+    if (this.#reported > REPORTED_LINES) return;
+    this.roles.report(this.#reported++ < REPORTED_LINES ? `codex: ${plain}` : "codex: further lines of this process are not shown");
+  }
 }

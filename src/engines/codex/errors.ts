@@ -1,4 +1,7 @@
+import { RpcError } from "../../jsonrpc/errors.js";
 import { AppError } from "../../lib/errors.js";
+import type { ThreadId } from "../../lib/ids.js";
+import { ThreadBusyElsewhere, ThreadNotFound } from "../../threads/errors.js";
 
 /** No Codex was found where one was looked for. */
 export class CodexMissing extends AppError {
@@ -28,4 +31,27 @@ export class AppServerSilent extends AppError {
 /** Codex answered a request with an error. */
 export class CodexRefused extends AppError {
   readonly code = "codex_refused";
+}
+
+/** What Codex refused, as an error whose words help; anything else that went wrong stays as it is. `deed` completes "Codex did not …". */
+export function refusal(error: unknown, deed: string, remedy?: string): unknown {
+  if (!(error instanceof RpcError)) return error;
+  if (/unknown variant/i.test(error.message))
+    return new CodexRefused(`This Codex cannot ${deed}. Update it (npm install -g @openai/codex).`, { cause: error });
+  const complaint = `Codex did not ${deed}: ${error.message}`;
+  return new CodexRefused(remedy === undefined ? complaint : `${complaint.replace(/\.$/, "")}. ${remedy}`, { cause: error });
+}
+
+/** The same for what concerns one thread. Codex has one code for nearly every refusal; only its words tell them apart. */
+export function threadRefusal(error: unknown, id: ThreadId, deed: string): unknown {
+  if (!(error instanceof RpcError)) return error;
+  if (/no (archived )?rollout found|thread not found/i.test(error.message)) return new ThreadNotFound(id);
+  if (isHeldElsewhere(error)) return new ThreadBusyElsewhere(id, "a Codex");
+  if (/\bis archived\b/i.test(error.message)) return new CodexRefused(`Thread ${id} is archived. Unarchive it first.`, { cause: error });
+  return refusal(error, `${deed} thread ${id}`);
+}
+
+/** Another process has the thread. */
+export function isHeldElsewhere(error: unknown): boolean {
+  return error instanceof RpcError && /active writer/i.test(error.message);
 }

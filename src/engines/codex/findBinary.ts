@@ -4,7 +4,6 @@ import path from "node:path";
 import { isExecutableFile } from "../../exec/outside/systemPrograms.js";
 import { CodexMissing, CodexUnusable } from "./errors.js";
 import { type CodexSearch, type FoundCodex, findCodex, passedOver, programsOf } from "./locate.js";
-import { type Machine, matchesMachine, nativeProgramIn, platformPackage } from "./platform.js";
 
 /** The program to start: behind the npm launcher the native one, otherwise what was found. Throws `CodexMissing` or `CodexUnusable`. */
 export function codexProgram(search: CodexSearch, machine: Machine = process): string {
@@ -72,4 +71,45 @@ function readBeginning(file: string): Buffer {
   } finally {
     closeSync(descriptor);
   }
+}
+
+/** The part of `process` that decides which program can run. */
+interface Machine {
+  readonly platform: string;
+  readonly arch: string;
+}
+
+const TRIPLES: Readonly<Record<string, string>> = {
+  "linux-x64": "x86_64-unknown-linux-musl",
+  "linux-arm64": "aarch64-unknown-linux-musl",
+  "darwin-x64": "x86_64-apple-darwin",
+  "darwin-arm64": "aarch64-apple-darwin",
+  "win32-x64": "x86_64-pc-windows-msvc",
+  "win32-arm64": "aarch64-pc-windows-msvc",
+};
+
+/** The npm package with Codex's program for this machine. */
+function platformPackage({ platform, arch }: Machine): string | undefined {
+  return TRIPLES[`${platform}-${arch}`] && `@openai/codex-${platform}-${arch}`;
+}
+
+/** Where that program can be inside a package; the second place was used before 0.120. */
+function nativeProgramIn(folder: string, { platform, arch }: Machine): string[] {
+  const triple = TRIPLES[`${platform}-${arch}`];
+  if (triple === undefined) return [];
+  const name = platform === "win32" ? "codex.exe" : "codex";
+  return ["bin", "codex"].map((place) => path.join(folder, "vendor", triple, place, name));
+}
+
+const ELF_MACHINES: Readonly<Record<string, number>> = { x64: 0x3e, arm64: 0xb7 };
+const MACH_O = ["cffaedfe", "cafebabe"];
+
+/** Whether a file that begins like this can run here; true where the beginning tells nothing. */
+function matchesMachine(beginning: Buffer, { platform, arch }: Machine): boolean {
+  const magic = beginning.toString("hex", 0, 4);
+  if (magic === "00000000") return true;
+  if (platform === "win32") return magic.startsWith("4d5a");
+  if (platform === "darwin") return MACH_O.includes(magic);
+  const machine = ELF_MACHINES[arch];
+  return magic === "7f454c46" && (machine === undefined || beginning.readUInt16LE(18) === machine);
 }

@@ -5,9 +5,8 @@ import { parseThreadId } from "../../lib/uuid.js";
 import type { KeptThread } from "../../threads/engine.js";
 import type { ThreadSettings } from "../../threads/settings.js";
 import type { ThreadRecord, WriterLease } from "../../threads/store.js";
-import { CodexNotLoggedIn, CodexRefused } from "./errors.js";
+import { CodexNotLoggedIn, CodexRefused, refusal, threadRefusal } from "./errors.js";
 import type { ThreadGuard } from "./guard/threadGuard.js";
-import { refusal, threadRefusal } from "./refusals.js";
 import type { RunningCodex } from "./supervisor.js";
 import { fieldsOf, listOf } from "./translate/read.js";
 import { threadResumeParams, threadStartParams } from "./translate/settings.js";
@@ -32,7 +31,7 @@ export async function startThread(
   }
 }
 
-export interface ThreadToResume {
+interface ThreadToResume {
   readonly settings: ThreadSettings;
   readonly guard: ThreadGuard;
 }

@@ -3,13 +3,11 @@ import type { TurnMark } from "../../exec/nesting/turnMark.js";
 import { OutsidePrograms } from "../../exec/outside/outsidePrograms.js";
 import { Tasks } from "../../lib/tasks.js";
 import { AppServer } from "./appServer.js";
-import { appServerEnvironment } from "./appServerEnvironment.js";
-import { startAppServerProcess } from "./appServerProcess.js";
+import { appServerEnvironment, startAppServerProcess } from "./appServerProcess.js";
 import { AppServerGone, AppServerSilent, CodexUnusable } from "./errors.js";
 import { codexProgram } from "./findBinary.js";
-import { type CodexAbilities, shakeHands } from "./handshake.js";
+import { askVersion, type CodexAbilities, hidesSecrets, requireSupported, shakeHands } from "./handshake.js";
 import type { CodexSearch } from "./locate.js";
-import { askVersion, hidesSecrets, requireSupported } from "./version.js";
 
 export interface SupervisorOptions extends CodexSearch {
   /** Arguments of `-c`. */

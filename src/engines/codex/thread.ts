@@ -1,5 +1,5 @@
 import { RPC, RpcError } from "../../jsonrpc/errors.js";
-import { deferred } from "../../lib/deferred.js";
+import { waitFor } from "../../lib/deadlines.js";
 import { describe } from "../../lib/errors.js";
 import type { ThreadId } from "../../lib/ids.js";
 import type { EngineThread, KeptThread, TurnContext } from "../../threads/engine.js";
@@ -10,25 +10,24 @@ import type { ThreadListener, ThreadRequest } from "./appServer.js";
 import type { AppServerGone } from "./errors.js";
 import type { ThreadGuard, ThreadGuards } from "./guard/threadGuard.js";
 import { resumeThread, startThread } from "./loadThread.js";
-import type { RunningTurn } from "./runningTurn.js";
 import type { RunningCodex, Supervisor } from "./supervisor.js";
 import { settingsNotices } from "./translate/settings.js";
 import { ThreadMemory } from "./translate/threadMemory.js";
 import { TurnTranslator } from "./translate/turnTranslator.js";
-import { runCodexTurn } from "./turn.js";
+import { CodexTurn } from "./turn.js";
 
 const CLEAN_TERMINALS = "thread/backgroundTerminals/clean";
 /** What a thread that leaves memory is given to end its commands in. */
 const FAREWELL_MS = 2_000;
 
-export interface OpenedThread {
+interface OpenedThread {
   readonly kept: KeptThread;
   readonly isNew: boolean;
   readonly codex: RunningCodex;
   readonly guard: ThreadGuard;
 }
 
-export interface ThreadSurroundings {
+interface ThreadSurroundings {
   readonly supervisor: Supervisor;
   readonly guards: ThreadGuards;
 }
@@ -48,7 +47,7 @@ export class CodexThread implements EngineThread, ThreadListener {
   /** Codex has begun a turn on it, in this process or an earlier one. */
   #hasRun: boolean;
   /** The newest turn, also when it has ended: Codex may have more to say about it. */
-  #turn: RunningTurn | undefined;
+  #turn: CodexTurn | undefined;
   /** What turns that were told as ended have still to do. Never rejects. */
   #aftermath: Promise<unknown> = Promise.resolve();
 
@@ -69,28 +68,24 @@ export class CodexThread implements EngineThread, ThreadListener {
     const { settings } = this.kept;
     const reviewTarget = input.work?.kind === "review" ? input.work.target : undefined;
     const translator = new TurnTranslator({ memory: this.#memory, settings, reviewTarget, sandboxBackend: this.sandboxBackend });
-    let codex: RunningCodex | undefined;
+    let codex: RunningCodex;
     try {
-      codex = await unlessAborted(this.#ready(ctx.reach), ctx.signal);
+      const waited = await waitFor(this.#ready(ctx.reach), { signal: ctx.signal });
+      if (waited.at !== "ended") return yield translator.end({ kind: "interrupted" });
+      codex = waited.value;
     } catch (error) {
       return yield translator.end({ kind: "failed", message: describe(error) });
     }
-    if (!codex) return yield translator.end({ kind: "interrupted" });
-    yield* runCodexTurn(input, ctx, {
-      server: codex.server,
-      codexThreadId: this.#codexId,
-      settings,
-      guard: this.#guard,
+    const { server } = codex;
+    this.#turn = new CodexTurn(input, ctx, {
+      thread: { server, codexThreadId: this.#codexId, settings, guard: this.#guard, canCleanTerminals: canCleanTerminals(codex) },
       translator,
-      canCleanTerminals: canCleanTerminals(codex),
-      attend: (turn) => {
-        this.#turn = turn;
-      },
       afterwards: (work) => {
         this.#aftermath = Promise.all([this.#aftermath, work]);
       },
     });
-    if (!codex.server.isGone) this.surroundings.supervisor.proved();
+    yield* this.#turn.run();
+    if (!server.isGone) this.surroundings.supervisor.proved();
   }
 
   async steer(text: string): Promise<boolean> {
@@ -113,7 +108,7 @@ export class CodexThread implements EngineThread, ThreadListener {
   notified(method: string, params: unknown): void {
     if (method === "turn/started") this.#hasRun = true;
     this.#turn?.notified(method, params);
-    if (!this.#turn?.isRunning) this.#memory.betweenTurns(method, params);
+    if (this.#turn?.isOver !== false) this.#memory.betweenTurns(method, params);
     if (method === "thread/closed") this.#leave();
   }
 
@@ -189,17 +184,4 @@ function canCleanTerminals({ methods }: RunningCodex): boolean {
 
 function toleratingRefusal(error: unknown): void {
   if (!(error instanceof RpcError)) throw error;
-}
-
-/** The work goes on when it is no longer waited for. */
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
-  const aborted = deferred<undefined>();
-  const abort = () => aborted.resolve(undefined);
-  if (signal.aborted) abort();
-  signal.addEventListener("abort", abort, { once: true });
-  try {
-    return await Promise.race([aborted.promise, work]);
-  } finally {
-    signal.removeEventListener("abort", abort);
-  }
 }

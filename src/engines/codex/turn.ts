@@ -1,17 +1,21 @@
-import { within } from "../../exec/deadline.js";
-import { RpcError } from "../../jsonrpc/errors.js";
+import type { ApprovalDecision } from "../../approvals/model.js";
+import { RPC, RpcError } from "../../jsonrpc/errors.js";
+import { isRequestId, type RequestId } from "../../jsonrpc/message.js";
+import { endsWithin } from "../../lib/deadlines.js";
 import { type Deferred, deferred } from "../../lib/deferred.js";
 import { describe } from "../../lib/errors.js";
+import { isFields } from "../../lib/fields.js";
+import { Mailbox } from "../../lib/mailbox.js";
 import type { TurnContext } from "../../threads/engine.js";
 import type { ThreadEvent, TurnInput } from "../../threads/events.js";
 import type { ThreadSettings } from "../../threads/settings.js";
-import { LastWord } from "./lastWord.js";
-import { RunningTurn } from "./runningTurn.js";
-import { type StallLimits, StallWatch } from "./stallWatch.js";
-import { goOn, startTurn, type TurnPlace } from "./startTurn.js";
-import { steerTurn } from "./steerTurn.js";
-import { stopTurn } from "./stopTurn.js";
-import type { TurnEnding, TurnTranslator } from "./translate/turnTranslator.js";
+import type { ThreadListener, ThreadRequest } from "./appServer.js";
+import type { AppServerGone } from "./errors.js";
+import type { ServerReaction } from "./translate/questions.js";
+import { approvalAnswer, serverRequest } from "./translate/serverRequests.js";
+import { type TurnEnding, type TurnTranslator, turnEndOf } from "./translate/turnTranslator.js";
+import { goOn, startTurn, steerTurn, stopTurn, type ThreadInCodex } from "./turnRequests.js";
+import { LastWord, type StallLimits, StallWatch } from "./turnWatch.js";
 
 /** An interrupted turn is told as ended after so long, whatever Codex does; `Turn` itself waits a little longer. */
 const INTERRUPT_MS = 1_500;
@@ -20,83 +24,233 @@ const SILENCE_MARGIN_MS = 60_000;
 /** How long Codex may say the same thing again and again: that it waits for a network, for instance. */
 const REPETITION_MS = 120_000;
 
-export interface TurnParts extends TurnPlace {
+interface CodexTurnParts {
+  readonly thread: ThreadInCodex;
   readonly translator: TurnTranslator;
-  readonly canCleanTerminals: boolean;
-  /** From now on the thread's messages go to this turn. */
-  readonly attend: (turn: RunningTurn) => void;
   /** Gets what is still to be done when the turn may already be told as ended. */
-  readonly afterwards: (stopping: Promise<void>) => void;
+  readonly afterwards: (work: Promise<unknown>) => void;
 }
 
-/** One turn of Codex, from its start until nothing of it is left. */
-export async function* runCodexTurn(input: TurnInput, ctx: TurnContext, parts: TurnParts): AsyncGenerator<readonly ThreadEvent[]> {
-  const { settings, translator } = parts;
-  const lastWord = new LastWord();
-  const turn = new RunningTurn({
-    translator,
-    settings,
-    ctx,
-    observe(method, params) {
-      watch.observe(method, params);
-      lastWord.observe(method, params);
-    },
-    steer: async (text) => !input.work && !stopping && steerTurn(text, { ...parts, ...inCodex }),
-    completed(ending) {
-      inCodex.completed.resolve();
-      // What an interrupted turn left running is ended before its end is told.
-      if (ending.kind === "interrupted") stop(ending);
-      else if (stopping || !turn.isRunning) return;
-      else if (ending.kind === "completed" && lastWord.takeUnanswered()) inCodex = begun(goOn(parts));
-      else turn.end(ending);
-    },
-  });
-  const watch = new StallWatch(limitsFor(settings), {
-    isExcused: () => turn.isAsking,
-    waiting: () => parts.afterwards(parts.server.checkAlive()),
-    stalled: (message) => stop({ kind: "failed", message }),
-  });
-  const begun = (started: Promise<string>): TurnInCodex => {
-    started.catch((error: unknown) => {
-      if (error instanceof RpcError) turn.end({ kind: "failed", message: `Codex refused the turn: ${error.message}` });
-      // One that did not answer may have begun the turn all the same.
-      else stop({ kind: "failed", message: describe(error) });
-    });
-    return { started, completed: deferred<void>() };
-  };
-  parts.attend(turn);
-  let inCodex = begun(startTurn(input, parts));
-
-  let stopping: Promise<void> | undefined;
-  const stop = (ending: TurnEnding) => {
-    if (stopping) return;
-    const { started, completed } = inCodex;
-    stopping = stopTurn({ ...parts, started, completed: completed.promise });
-    parts.afterwards(stopping);
-    parts.afterwards(within(INTERRUPT_MS, stopping, undefined).then(() => turn.end(ending)));
-  };
-  const interrupt = () => stop(INTERRUPTED);
-  ctx.signal.addEventListener("abort", interrupt, { once: true });
-  let isOver = false;
-  try {
-    const ending = yield* turn.events();
-    isOver = true;
-    yield translator.end(ctx.signal.aborted ? INTERRUPTED : ending);
-  } finally {
-    // A turn that nobody follows any more must not go on by itself.
-    if (!isOver) stop(INTERRUPTED);
-    watch.stop();
-    ctx.signal.removeEventListener("abort", interrupt);
-  }
-}
-
-const INTERRUPTED: TurnEnding = { kind: "interrupted" };
-
+/** What one request for a turn has come to in Codex; a turn that goes on makes a second one. */
 interface TurnInCodex {
   /** Its id, once it is accepted. */
   readonly started: Promise<string>;
   readonly completed: Deferred<void>;
 }
+
+interface PendingQuestion extends Extract<ServerReaction, { readonly kind: "ask" }> {
+  readonly request: ThreadRequest;
+  readonly answer: Deferred<unknown>;
+  readonly withdrawal: AbortController;
+}
+
+type Happening =
+  | { readonly kind: "shown"; readonly events: readonly ThreadEvent[] }
+  | { readonly kind: "asked"; readonly question: PendingQuestion }
+  | { readonly kind: "ended"; readonly ending: TurnEnding };
+
+/**
+ * One turn of Codex, from its start until nothing of it is left: from Codex's messages to batches of events, with its questions asked in
+ * between, in order.
+ */
+export class CodexTurn implements ThreadListener {
+  /**
+   * Starting until Codex accepts it, then running; stopping once Codex is told to end it; over as soon as its end is known, after which
+   * nothing is shown. A turn that goes on because of what the user said last starts again.
+   */
+  #state: "starting" | "running" | "stopping" | "over" = "starting";
+  readonly #input: TurnInput;
+  readonly #ctx: TurnContext;
+  readonly #parts: CodexTurnParts;
+  readonly #inbox = new Mailbox<Happening>();
+  /** What Codex waits for an answer to. */
+  readonly #questions = new Map<RequestId, PendingQuestion>();
+  readonly #asking = new Set<Promise<void>>();
+  readonly #lastWord = new LastWord();
+  readonly #stallWatch: StallWatch;
+  #inCodex: TurnInCodex | undefined;
+  /** Settles when nothing of it runs in Codex any more; undefined until Codex is told to stop. */
+  #stopped: Promise<void> | undefined;
+
+  constructor(input: TurnInput, ctx: TurnContext, parts: CodexTurnParts) {
+    this.#input = input;
+    this.#ctx = ctx;
+    this.#parts = parts;
+    const { server, settings } = parts.thread;
+    this.#stallWatch = new StallWatch(limitsFor(settings), {
+      // Somebody decides about a question, which may take a while.
+      isExcused: () => this.#asking.size > 0,
+      waiting: () => parts.afterwards(server.checkAlive()),
+      stalled: (message) => this.#stop({ kind: "failed", message }),
+    });
+  }
+
+  get isOver(): boolean {
+    return this.#state === "over";
+  }
+
+  /** Begins it, and tells everything that happens, its end last. */
+  async *run(): AsyncGenerator<readonly ThreadEvent[]> {
+    const { translator, thread } = this.#parts;
+    const { signal } = this.#ctx;
+    const interrupt = () => this.#stop(INTERRUPTED);
+    this.#stallWatch.start();
+    this.#begin(startTurn(this.#input, thread));
+    signal.addEventListener("abort", interrupt, { once: true });
+    try {
+      const ending = yield* this.#events();
+      yield translator.end(signal.aborted ? INTERRUPTED : ending);
+    } finally {
+      this.#stallWatch.stop();
+      signal.removeEventListener("abort", interrupt);
+    }
+  }
+
+  notified(method: string, params: unknown): void {
+    if (this.#state !== "over") {
+      this.#stallWatch.observe(method, params);
+      this.#lastWord.observe(method, params);
+      this.#show(this.#parts.translator.notification(method, params));
+    }
+    if (method === "serverRequest/resolved") this.#withdraw(params);
+    if (method === "turn/completed") this.#completed(turnEndOf(params));
+  }
+
+  async asked(request: ThreadRequest): Promise<unknown> {
+    const { method, params } = request;
+    const { translator, thread } = this.#parts;
+    const reaction = serverRequest(method, params, { items: translator.openItems, settings: thread.settings });
+    if (reaction.kind === "answer") return reaction.result;
+    if (reaction.kind === "refuse") throw new RpcError(RPC.methodNotFound, reaction.message);
+    if (this.#state === "over") throw TURN_IS_OVER;
+    const question = { ...reaction, request, answer: deferred<unknown>(), withdrawal: new AbortController() };
+    this.#questions.set(request.id, question);
+    this.#show(translator.asked(params));
+    this.#inbox.put({ kind: "asked", question });
+    try {
+      return await question.answer.promise;
+    } finally {
+      this.#questions.delete(request.id);
+    }
+  }
+
+  /** False when Codex takes nothing into the turn any more. */
+  async steer(text: string): Promise<boolean> {
+    if (this.#input.work || !this.#inCodex || !this.#isAtWork) return false;
+    return steerTurn(text, { ...this.#parts.thread, started: this.#inCodex.started });
+  }
+
+  lost(reason: AppServerGone): void {
+    this.#end({ kind: "failed", message: `${reason.message} The thread can be continued.` });
+  }
+
+  get #isAtWork(): boolean {
+    return this.#state === "starting" || this.#state === "running";
+  }
+
+  #begin(started: Promise<string>): void {
+    this.#state = "starting";
+    this.#inCodex = { started, completed: deferred<void>() };
+    started.then(
+      () => {
+        if (this.#state === "starting") this.#state = "running";
+      },
+      (error: unknown) => {
+        if (error instanceof RpcError) this.#end({ kind: "failed", message: `Codex refused the turn: ${error.message}` });
+        // One that did not answer may have begun the turn all the same.
+        else this.#stop({ kind: "failed", message: describe(error) });
+      },
+    );
+  }
+
+  /** Codex says that the turn is over. */
+  #completed(ending: TurnEnding): void {
+    this.#inCodex?.completed.resolve();
+    // What an interrupted turn left running is ended before its end is told.
+    if (ending.kind === "interrupted") this.#stop(ending);
+    else if (!this.#isAtWork) return;
+    else if (ending.kind === "completed" && this.#lastWord.takeUnanswered()) this.#begin(goOn(this.#parts.thread));
+    else this.#end(ending);
+  }
+
+  /** Once. A turn whose end is known may have left commands running: Codex is told all the same. */
+  #stop(ending: TurnEnding): void {
+    if (this.#stopped || !this.#inCodex) return;
+    if (this.#isAtWork) this.#state = "stopping";
+    const { thread, afterwards } = this.#parts;
+    const { started, completed } = this.#inCodex;
+    this.#stopped = stopTurn({ ...thread, started, completed: completed.promise });
+    afterwards(this.#stopped);
+    afterwards(endsWithin(INTERRUPT_MS, this.#stopped).then(() => this.#end(ending)));
+  }
+
+  /** The first end counts. */
+  #end(ending: TurnEnding): void {
+    if (this.#state === "over") return;
+    this.#state = "over";
+    this.#inbox.put({ kind: "ended", ending });
+    this.#inbox.close();
+  }
+
+  /** Everything but the end, which is returned once nothing is asked any more. */
+  async *#events(): AsyncGenerator<readonly ThreadEvent[], TurnEnding> {
+    let ending: TurnEnding | undefined;
+    try {
+      for await (const batch of this.#inbox.batches()) {
+        ending = yield* this.#play(batch);
+        if (ending) break;
+      }
+      return ending ?? INTERRUPTED;
+    } finally {
+      // A turn that nobody follows any more must not go on by itself.
+      if (!ending) this.#stop(INTERRUPTED);
+      this.#state = "over";
+      // Questions that are still open have lost their turn, and are gone before its end is told.
+      for (const { withdrawal } of this.#questions.values()) withdrawal.abort(TURN_IS_OVER);
+      await Promise.all(this.#asking);
+      for (const { answer } of this.#questions.values()) answer.reject(TURN_IS_OVER);
+    }
+  }
+
+  #show(events: readonly ThreadEvent[]): void {
+    if (events.length > 0) this.#inbox.put({ kind: "shown", events });
+  }
+
+  /** What a question needs to be understood is told before the question is. */
+  async *#play(batch: readonly Happening[]): AsyncGenerator<readonly ThreadEvent[], TurnEnding | undefined> {
+    let events: ThreadEvent[] = [];
+    for (const happening of batch) {
+      if (happening.kind === "shown") {
+        for (const event of happening.events) events.push(event);
+        continue;
+      }
+      if (events.length > 0) yield events;
+      events = [];
+      if (happening.kind === "ended") return happening.ending;
+      this.#ask(happening.question);
+    }
+    if (events.length > 0) yield events;
+    return undefined;
+  }
+
+  #ask({ subject, request: { method, params }, answer, withdrawal }: PendingQuestion): void {
+    const ctx = this.#ctx;
+    const asking: Promise<void> = ctx
+      .ask(subject, withdrawal.signal)
+      .catch((): ApprovalDecision => ({ kind: ctx.signal.aborted ? "abort" : "denied" }))
+      .then((decision) => answer.resolve(approvalAnswer(method, params, decision)))
+      .finally(() => this.#asking.delete(asking));
+    this.#asking.add(asking);
+  }
+
+  #withdraw(params: unknown): void {
+    const id = isFields(params) ? params["requestId"] : undefined;
+    if (isRequestId(id)) this.#questions.get(id)?.withdrawal.abort(new Error("the question was answered elsewhere"));
+  }
+}
+
+const TURN_IS_OVER = new RpcError(RPC.invalidRequest, "the turn is over");
+const INTERRUPTED: TurnEnding = { kind: "interrupted" };
 
 function limitsFor({ provider }: ThreadSettings): StallLimits {
   const silenceMs = provider.streamIdleTimeoutMs + SILENCE_MARGIN_MS;

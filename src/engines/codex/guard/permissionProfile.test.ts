@@ -1,6 +1,11 @@
-import { expect, it } from "vitest";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import type { VisibleFiles } from "../../../exec/sandbox/hiddenPlaces.js";
+import { isBelow } from "../../../platform/paths.js";
 import { CodexRefused } from "../errors.js";
-import { type ProfileRules, permissionProfile } from "./permissionProfile.js";
+import { type ProfileRules, permissionProfile, readablePlaces } from "./permissionProfile.js";
 
 const RULES: ProfileRules = {
   policy: { type: "read-only" },
@@ -59,4 +64,49 @@ it("a folder that holds CODEX_HOME is not opened at all", () => {
   const open = () => permissionProfile({ ...RULES, cwd: "/nowhere" });
   expect(open).toThrow(CodexRefused);
   expect(open).toThrow("/nowhere cannot be opened to callers by this Codex: it holds CODEX_HOME (/nowhere/home)");
+});
+
+let root: string;
+beforeEach(() => {
+  root = realpathSync(mkdtempSync(path.join(homedir(), ".readable-")));
+  for (const folder of ["home/.codex/sessions", "home/work/repo", "home/.config", "srv/keys", "srv/data"])
+    mkdirSync(path.join(root, folder), { recursive: true });
+  for (const file of ["home/notes.txt", "srv/token", "srv/readme"]) writeFileSync(path.join(root, file), "");
+  symlinkSync(path.join(root, "home/.codex"), path.join(root, "home/link-to-hidden"));
+  symlinkSync(path.join(root, "home"), path.join(root, "home/link-around-hidden"));
+  symlinkSync(path.join(root, "srv/data"), path.join(root, "srv/link"));
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+async function places(hidden: VisibleFiles["hidden"], shown: readonly string[] = []): Promise<string[]> {
+  const inRoot = (name: string) => path.join(root, name);
+  const files = { hidden: hidden.map((place) => ({ ...place, folder: inRoot(place.folder) })), shown: shown.map(inRoot) };
+  const all = await readablePlaces(files);
+  return all.filter((place) => isBelow(place, root)).map((place) => path.relative(root, place));
+}
+
+it("everything beside a hidden folder is open, and no link leads into it or around it", async () => {
+  expect((await places([{ folder: "home/.codex" }])).sort()).toEqual(["home/.config", "home/notes.txt", "home/work", "srv"]);
+});
+
+it("of a folder that others need, only the names that are secret are left out", async () => {
+  expect((await places([{ folder: "srv", names: ["token", "not there yet"] }])).sort()).toEqual([
+    "home",
+    "srv/data",
+    "srv/keys",
+    "srv/link",
+    "srv/readme",
+  ]);
+});
+
+it("in a hidden home only what shows through is open, without what is hidden in there again", async () => {
+  expect(
+    (await places([{ folder: "home" }, { folder: "home/work/repo" }, { folder: "srv" }], ["home/work", "home/.config"])).sort(),
+  ).toEqual(["home/.config"]);
+});
+
+it("the rest of the machine is open, but for what Codex's sandbox makes itself", async () => {
+  const all = await readablePlaces({ hidden: [{ folder: path.join(root, "home") }], shown: [] });
+  expect(all).toEqual(expect.arrayContaining(["/usr", "/etc"]));
+  expect(all.filter((place) => ["/", "/proc", "/dev"].includes(place))).toEqual([]);
 });

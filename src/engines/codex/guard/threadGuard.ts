@@ -7,19 +7,19 @@ import type { CallerView } from "../../../exec/sandbox/confinement.js";
 import { findGuardedNames } from "../../../exec/sandbox/guardedNames.js";
 import type { HiddenPlace } from "../../../exec/sandbox/hiddenPlaces.js";
 import { secretPlaces } from "../../../exec/sandbox/secretPlaces.js";
+import { RpcError } from "../../../jsonrpc/errors.js";
 import type { Fields } from "../../../lib/fields.js";
 import { resolvedAsFarAsPossible } from "../../../platform/paths.js";
 import type { Reach } from "../../../threads/limits.js";
 import type { ThreadSettings } from "../../../threads/settings.js";
 import { TemporaryFolders } from "../../native/tools/temporaryFolders.js";
+import type { AppServer } from "../appServer.js";
+import { GIT_VARIABLE } from "../appServerProcess.js";
 import { CodexRefused } from "../errors.js";
+import { cannotHide, hidesSecrets } from "../handshake.js";
 import type { RunningCodex } from "../supervisor.js";
-import { fieldsOf } from "../translate/read.js";
-import { cannotHide, hidesSecrets } from "../version.js";
-import { mcpServersIn, readCodexConfig } from "./codexConfig.js";
-import { type EnforcedPolicy, permissionProfile } from "./permissionProfile.js";
-import { readablePlaces } from "./readablePlaces.js";
-import { GIT_VARIABLE } from "./withoutGit.js";
+import { fieldsOf, saidText, textsOf } from "../translate/read.js";
+import { type EnforcedPolicy, permissionProfile, readablePlaces } from "./permissionProfile.js";
 
 /** What is known of the machine and of who may call, for keeping threads from more than they are to see. */
 export interface GuardOptions {
@@ -55,12 +55,12 @@ export interface ThreadGuard {
 }
 
 /** A single command's profile, and what it needs in its environment. */
-export interface CommandGuard extends Disposable {
+interface CommandGuard extends Disposable {
   readonly profile: { readonly name: string; readonly definition: Fields };
   readonly env: Readonly<Record<string, string | null>>;
 }
 
-export interface CommandToGuard {
+interface CommandToGuard {
   readonly cwd: string;
   readonly policy: EnforcedPolicy;
   readonly reach: Reach;
@@ -203,4 +203,39 @@ function enforced(policy: SandboxPolicy): EnforcedPolicy {
 
 function temporaryVariables(place: CallerPlace | undefined): Record<string, string> {
   return place ? { TMPDIR: place.tmp, TMP: place.tmp, TEMP: place.tmp } : {};
+}
+
+/** What the user's configuration says of things that a thread has to be guarded from. */
+interface CodexConfig {
+  /** Some folder is trusted: Codex would run what its `.codex/config.toml` says, and so it would for folders that pose as part of it. */
+  readonly trustsFolders: boolean;
+  /** `shell_environment_policy.exclude`. */
+  readonly excludedVariables: readonly string[];
+  readonly mcpServers: Fields;
+}
+
+/** Without the configuration of any project. A Codex that does not tell is taken to trust folders. */
+async function readCodexConfig(server: AppServer): Promise<CodexConfig> {
+  const answer = await server.request("config/read", { includeLayers: false }).catch((error: unknown) => {
+    if (!(error instanceof RpcError)) throw error;
+  });
+  if (answer === undefined) return { trustsFolders: true, excludedVariables: [], mcpServers: {} };
+  const { projects, shell_environment_policy: environment, mcp_servers: servers } = fieldsOf(fieldsOf(answer)["config"]);
+  return {
+    trustsFolders: Object.values(fieldsOf(projects)).some((project) => fieldsOf(project)["trust_level"] === "trusted"),
+    excludedVariables: textsOf(fieldsOf(environment)["exclude"]),
+    mcpServers: fieldsOf(servers),
+  };
+}
+
+/**
+ * Where MCP servers start for which nobody named a folder. Codex would start them in the thread's, where package runners
+ * prefer what a command or a caller has put there.
+ */
+function mcpServersIn(folder: string, servers: Fields): Fields {
+  const homeless = Object.entries(servers).filter(([, server]) => {
+    const { command, cwd } = fieldsOf(server);
+    return saidText(command) !== undefined && saidText(cwd) === undefined;
+  });
+  return Object.fromEntries(homeless.map(([name]) => [name, { cwd: folder }]));
 }

@@ -1,8 +1,7 @@
 import { deferred } from "../../../lib/deferred.js";
 import type { Account, AccountState, DeviceCode } from "../../../threads/engineServices.js";
 import type { AppServer } from "../appServer.js";
-import { CodexRefused } from "../errors.js";
-import { refusal } from "../refusals.js";
+import { CodexRefused, refusal } from "../errors.js";
 import type { Supervisor } from "../supervisor.js";
 import { fieldsOf, saidText } from "../translate/read.js";
 
@@ -108,7 +107,7 @@ const PATIENCE_MS = 20 * 60_000;
 const CANCEL_MS = 2_000;
 
 /** A login that waits until its user has typed the code. The process that asked for the code must live as long. */
-export class PendingLogin {
+class PendingLogin {
   readonly #over = deferred<void>();
 
   constructor(

@@ -1,19 +1,19 @@
 import { randomUUID } from "node:crypto";
 import { statSync } from "node:fs";
 import path from "node:path";
-import { within } from "../../../exec/deadline.js";
 import { ProgramNotStarted, WorkingFolderMissing } from "../../../exec/errors.js";
 import type { SandboxPolicy } from "../../../exec/policies.js";
 import { RpcError } from "../../../jsonrpc/errors.js";
+import { valueWithin } from "../../../lib/deadlines.js";
 import { type Fields, isFields } from "../../../lib/fields.js";
 import type { OneOffCommand, OneOffResult } from "../../../threads/engineServices.js";
 import type { Reach } from "../../../threads/limits.js";
 import type { AppServer } from "../appServer.js";
+import { GIT_VARIABLE } from "../appServerProcess.js";
 import type { AppServers } from "../appServers.js";
+import { refusal } from "../errors.js";
 import type { EnforcedPolicy } from "../guard/permissionProfile.js";
 import type { ThreadGuards } from "../guard/threadGuard.js";
-import { GIT_VARIABLE } from "../guard/withoutGit.js";
-import { refusal } from "../refusals.js";
 import type { RunningCodex } from "../supervisor.js";
 import { fieldsOf, numberOf, textOf } from "../translate/read.js";
 import { sandboxPolicyParams } from "../translate/settings.js";
@@ -27,7 +27,7 @@ const TERMINATION_MS = 5_000;
 const TIMED_OUT = 124;
 const UNKNOWN = -1;
 
-export interface CommandPlaces {
+interface CommandPlaces {
   readonly servers: AppServers;
   readonly guards: ThreadGuards;
 }
@@ -102,7 +102,7 @@ async function endCommand(server: AppServer, processId: string, running: Promise
     () => true,
   );
   const telling = server.request("command/exec/terminate", { processId }, { timeoutMs: TERMINATION_MS }).catch(() => undefined);
-  const [isOver] = await Promise.all([within(TERMINATION_MS, over, false), telling]);
+  const [isOver] = await Promise.all([valueWithin(TERMINATION_MS, over, false), telling]);
   if (!isOver) await server.kill("The Codex process was ended because it did not end a command when it was told to.");
 }
 

@@ -3,8 +3,8 @@ import type { EngineServices, ModelSummary, OneOffCommand, OneOffResult } from "
 import { REASONING_EFFORTS, type ReasoningEffort } from "../../../threads/settings.js";
 import { maskedConfig } from "../../maskedConfig.js";
 import type { AppServers } from "../appServers.js";
+import { refusal } from "../errors.js";
 import type { ThreadGuards } from "../guard/threadGuard.js";
-import { refusal } from "../refusals.js";
 import type { RunningCodex } from "../supervisor.js";
 import { fieldsOf, listOf, saidText } from "../translate/read.js";
 import { CodexAccount } from "./account.js";
@@ -46,7 +46,7 @@ const PAGE = 100;
 const MOST_PAGES = 20;
 
 /** The models that Codex offers to whoever is logged in, the default one first. */
-export async function listModels({ server }: RunningCodex, signal: AbortSignal): Promise<readonly ModelSummary[]> {
+async function listModels({ server }: RunningCodex, signal: AbortSignal): Promise<readonly ModelSummary[]> {
   const models: ModelSummary[] = [];
   let cursor: string | undefined;
   for (let page = 0; page < MOST_PAGES; page++) {
@@ -80,7 +80,7 @@ function effortThatWeHave(entry: unknown): ReasoningEffort[] {
 }
 
 /** The settings in force in a folder as Codex reads them, without those that we start its process with. */
-export async function readConfig({ server }: RunningCodex, cwd: string): Promise<Fields> {
+async function readConfig({ server }: RunningCodex, cwd: string): Promise<Fields> {
   const answer = await server.request("config/read", { cwd, includeLayers: true }).catch((error: unknown) => {
     throw refusal(error, "tell its settings");
   });

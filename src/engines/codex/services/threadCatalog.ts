@@ -7,10 +7,9 @@ import type { ThreadCatalog, ThreadPage, ThreadQuery, ThreadSummary } from "../.
 import { InvalidCursor } from "../../../threads/errors.js";
 import type { AppServer } from "../appServer.js";
 import type { AppServers } from "../appServers.js";
-import { CodexRefused } from "../errors.js";
+import { CodexRefused, isHeldElsewhere, refusal, threadRefusal } from "../errors.js";
 import type { ThreadGuards } from "../guard/threadGuard.js";
 import { UNLOADING } from "../loadThread.js";
-import { isHeldElsewhere, refusal, threadRefusal } from "../refusals.js";
 import { fieldsOf, listOf, numberOf, saidText, textOf } from "../translate/read.js";
 
 /** Everything that somebody began; what agents began for themselves is left out. */
@@ -104,14 +103,14 @@ async function fork(server: AppServer, source: Fields & { readonly threadId: Thr
 const PREVIEW_LENGTH = 160;
 
 /** A thread as the app-server lists it. */
-export interface ListedThread {
+interface ListedThread {
   readonly summary: ThreadSummary;
   /** Everything the user said to begin it. */
   readonly beginning: string;
 }
 
 /** Undefined for what is no thread. */
-export function listedThread(entry: unknown): ListedThread | undefined {
+function listedThread(entry: unknown): ListedThread | undefined {
   const { id, preview, cwd, createdAt, recencyAt, updatedAt, name } = fieldsOf(entry);
   const threadId = saidText(id);
   if (threadId === undefined) return undefined;

@@ -7,7 +7,7 @@ export interface StallLimits {
   readonly repetitionMs: number;
 }
 
-export interface StallRoles {
+interface StallRoles {
   /** Somebody else is waited for. */
   readonly isExcused: () => boolean;
   /** Nothing came for long, and there is a reason for it. */
@@ -29,14 +29,18 @@ const MODEL_ITEMS = new Set([
 
 /** Notices when a turn gets nowhere: Codex waits for a network for ever, and repeats itself meanwhile. */
 export class StallWatch {
+  readonly #limits: StallLimits;
+  readonly #roles: StallRoles;
   readonly #atWork = new Set<unknown>();
   #complaint: { readonly text: string; readonly since: number } | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(
-    private readonly limits: StallLimits,
-    private readonly roles: StallRoles,
-  ) {
+  constructor(limits: StallLimits, roles: StallRoles) {
+    this.#limits = limits;
+    this.#roles = roles;
+  }
+
+  start(): void {
     this.#restart();
   }
 
@@ -57,23 +61,49 @@ export class StallWatch {
     if (text !== this.#complaint?.text) {
       this.#complaint = { text, since: Date.now() };
       this.#restart();
-    } else if (Date.now() - this.#complaint.since >= this.limits.repetitionMs) this.#giveUp(this.limits.repetitionMs);
+    } else if (Date.now() - this.#complaint.since >= this.#limits.repetitionMs) this.#giveUp(this.#limits.repetitionMs);
   }
 
   #restart(): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#expire(), this.limits.silenceMs);
+    this.#timer = setTimeout(() => this.#expire(), this.#limits.silenceMs);
   }
 
   #expire(): void {
-    if (this.#atWork.size === 0 && !this.roles.isExcused()) return this.#giveUp(this.limits.silenceMs);
-    this.roles.waiting();
+    if (this.#atWork.size === 0 && !this.#roles.isExcused()) return this.#giveUp(this.#limits.silenceMs);
+    this.#roles.waiting();
     this.#restart();
   }
 
   #giveUp(afterMs: number): void {
     this.stop();
     const lastWords = this.#complaint ? ` It said last: ${this.#complaint.text}` : "";
-    this.roles.stalled(`Codex made no progress for ${Math.round(afterMs / 1_000)} s, so the turn was ended.${lastWords}`);
+    this.#roles.stalled(`Codex made no progress for ${Math.round(afterMs / 1_000)} s, so the turn was ended.${lastWords}`);
+  }
+}
+
+/**
+ * Notices when a turn ends with something that the user said to it meanwhile and the model was never asked about: Codex takes such
+ * messages up to the very end of a turn.
+ */
+export class LastWord {
+  #messages = 0;
+  #isUnanswered = false;
+
+  observe(method: string, params: unknown): void {
+    const { item } = isFields(params) ? params : {};
+    if (method === "thread/tokenUsage/updated") this.#isUnanswered = false;
+    if (method !== "item/started" || !isFields(item)) return;
+    const isUsers = item["type"] === "userMessage";
+    if (isUsers) this.#messages++;
+    // The first one is what the turn is about.
+    this.#isUnanswered = isUsers && this.#messages > 1;
+  }
+
+  /** True once for each time. */
+  takeUnanswered(): boolean {
+    const isUnanswered = this.#isUnanswered;
+    this.#isUnanswered = false;
+    return isUnanswered;
   }
 }

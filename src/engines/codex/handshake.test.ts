@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { hidesSecrets, readVersion, requireSupported } from "./version.js";
+import { hidesSecrets, readVersion, requireSupported } from "./handshake.js";
 
 it.each([
   ["codex-cli 0.166.0\n", "0.166.0"],

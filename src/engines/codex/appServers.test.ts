@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { ModelProvider } from "../../threads/settings.js";
+import { processSettings } from "./appServers.js";
 import { CodexRefused } from "./errors.js";
-import { processSettings } from "./processSettings.js";
 
 // Nothing else of a provider counts here.
 const provider = (id: string) => ({ id }) as ModelProvider;

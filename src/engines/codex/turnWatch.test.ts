@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { StallWatch } from "./stallWatch.js";
+import { LastWord, StallWatch } from "./turnWatch.js";
 
 const LIMITS = { silenceMs: 10_000, repetitionMs: 4_000 };
 
@@ -14,7 +14,9 @@ function watch({ isExcused = (): boolean => false } = {}) {
   const told: string[] = [];
   let waits = 0;
   const roles = { isExcused, waiting: () => void waits++, stalled: (message: string) => void told.push(message) };
-  return { watch: new StallWatch(LIMITS, roles), told, waits: () => waits };
+  const stallWatch = new StallWatch(LIMITS, roles);
+  stallWatch.start();
+  return { watch: stallWatch, told, waits: () => waits };
 }
 
 const complaint = (message: string) => ["error", { error: { message }, willRetry: true }] as const;
@@ -86,4 +88,32 @@ it("nothing is told, and no timer is left, once it was stopped", () => {
   expect(vi.getTimerCount()).toBe(0);
   vi.advanceTimersByTime(100_000);
   expect(told).toEqual([]);
+});
+
+type Told = readonly [method: string, params: unknown];
+
+const USER: Told = ["item/started", { item: { type: "userMessage" } }];
+const MODEL: Told = ["item/started", { item: { type: "agentMessage" } }];
+const ASKED: Told = ["thread/tokenUsage/updated", {}];
+
+function lastWordAfter(told: readonly Told[]): LastWord {
+  const lastWord = new LastWord();
+  for (const [method, params] of told) lastWord.observe(method, params);
+  return lastWord;
+}
+
+it.each<[string, readonly Told[], boolean]>([
+  ["nothing was said", [], false],
+  ["the model was never asked about the prompt itself", [USER], false],
+  ["the model answered", [USER, MODEL, ASKED], false],
+  ["the user said something more, and then the turn ended", [USER, MODEL, ASKED, USER, ["item/completed", {}]], true],
+  ["the model answered that too", [USER, MODEL, ASKED, USER, MODEL], false],
+  ["the model was asked about it and said nothing", [USER, MODEL, ASKED, USER, ASKED], false],
+])("the user has the last word unanswered only when the model was not asked about it: %s", (_when, told, isUnanswered) => {
+  expect(lastWordAfter(told).takeUnanswered()).toBe(isUnanswered);
+});
+
+it("it is asked about once", () => {
+  const lastWord = lastWordAfter([USER, MODEL, USER]);
+  expect([lastWord.takeUnanswered(), lastWord.takeUnanswered()]).toEqual([true, false]);
 });

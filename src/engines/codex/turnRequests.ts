@@ -1,0 +1,133 @@
+import { RpcError } from "../../jsonrpc/errors.js";
+import { assertNever } from "../../lib/assertNever.js";
+import { valueWithin } from "../../lib/deadlines.js";
+import { isFields, textOrNothing } from "../../lib/fields.js";
+import type { ReviewTarget, TurnInput, TurnWork } from "../../threads/events.js";
+import type { ThreadSettings } from "../../threads/settings.js";
+import type { AppServer } from "./appServer.js";
+import { CodexRefused } from "./errors.js";
+import type { ThreadGuard } from "./guard/threadGuard.js";
+import { inputParams, settingsUpdateParams, turnStartParams } from "./translate/settings.js";
+
+/** Without a network Codex takes seconds to accept a turn. */
+const ACCEPTANCE = { timeoutMs: 60_000 };
+/** A Codex that has not stopped a turn by then has lost its way. */
+const STOP_MS = 10_000;
+const INTERRUPT_AGAIN_MS = 250;
+
+/** In place of a turn's id: whatever runs. */
+const WHATEVER_RUNS = "";
+
+/** A thread that is loaded in a Codex, as its turns need it. */
+export interface ThreadInCodex {
+  readonly server: AppServer;
+  /** The thread's id in Codex. */
+  readonly codexThreadId: string;
+  readonly settings: ThreadSettings;
+  readonly guard: ThreadGuard;
+  readonly canCleanTerminals: boolean;
+}
+
+/** Begins a turn, and gives the id that Codex interrupts it by. */
+export async function startTurn(input: TurnInput, thread: ThreadInCodex): Promise<string> {
+  if (input.work) return startWork(input.work, thread);
+  return requestTurn(input, thread);
+}
+
+/** Lets the model answer what the thread holds already. */
+export async function goOn(thread: ThreadInCodex): Promise<string> {
+  return requestTurn(undefined, thread);
+}
+
+interface TurnToSteer extends Pick<ThreadInCodex, "server" | "codexThreadId"> {
+  /** The turn's id in Codex, once it is accepted. */
+  readonly started: Promise<string>;
+}
+
+/** Gives a running turn more to consider. False when Codex has no such turn. Throws `CodexRefused` for a text that it does not take. */
+export async function steerTurn(text: string, { server, codexThreadId, started }: TurnToSteer): Promise<boolean> {
+  const expectedTurnId = await started.catch(() => undefined);
+  if (expectedTurnId === undefined) return false;
+  try {
+    await server.request("turn/steer", { ...inputParams(codexThreadId, { text }), expectedTurnId });
+    return true;
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error;
+    if (TAKES_NOTHING.test(error.message)) return false;
+    throw new CodexRefused(`Codex did not take the message into the running turn: ${error.message}`, { cause: error });
+  }
+}
+
+const TAKES_NOTHING = /no active turn|expected active turn|cannot steer/i;
+
+interface TurnToStop extends TurnToSteer, Pick<ThreadInCodex, "canCleanTerminals"> {
+  /** Settles when Codex says that the turn is over. */
+  readonly completed: Promise<unknown>;
+}
+
+/**
+ * Ends a turn and its commands, which Codex leaves running when a turn is interrupted. Never rejects: a Codex that does not
+ * obey is killed.
+ */
+export async function stopTurn(turn: TurnToStop): Promise<void> {
+  const obeyed = interruptAndClean(turn).then(
+    () => true,
+    () => turn.server.isGone,
+  );
+  if (await valueWithin(STOP_MS, obeyed, false)) return;
+  await turn.server.kill("The Codex process was ended because it did not stop a turn when it was told to.");
+}
+
+async function requestTurn(input: TurnInput | undefined, { server, codexThreadId, settings, guard }: ThreadInCodex): Promise<string> {
+  return idOf(await server.request("turn/start", turnStartParams(codexThreadId, input, settings, guard), ACCEPTANCE));
+}
+
+function idOf(answer: unknown): string {
+  const turn = isFields(answer) ? answer["turn"] : undefined;
+  return (isFields(turn) ? textOrNothing(turn["id"]) : undefined) ?? WHATEVER_RUNS;
+}
+
+/** A review is interrupted by another id than the one that its answer tells, and the answer to a compaction tells none. */
+async function startWork(work: TurnWork, { server, codexThreadId: threadId, settings, guard }: ThreadInCodex): Promise<string> {
+  await server.request("thread/settings/update", settingsUpdateParams(threadId, settings, guard), ACCEPTANCE);
+  switch (work.kind) {
+    case "compact":
+      await server.request("thread/compact/start", { threadId }, ACCEPTANCE);
+      return WHATEVER_RUNS;
+    case "review":
+      await server.request("review/start", { threadId, target: targetFor(work.target, guard), delivery: "inline" }, ACCEPTANCE);
+      return WHATEVER_RUNS;
+    default:
+      return assertNever(work);
+  }
+}
+
+/** Codex looks for the common ancestor with `git` itself; without it the reviewer, who runs commands, is told to. */
+function targetFor(target: ReviewTarget, { withoutGit }: ThreadGuard): ReviewTarget {
+  if (!withoutGit || target.type !== "baseBranch") return target;
+  const { branch } = target;
+  return {
+    type: "custom",
+    instructions:
+      `Review the changes of the working tree against the branch ${JSON.stringify(branch)}. Find where they parted with \`git merge-base\` ` +
+      "(take the branch's upstream where it has one), look at them with `git diff` against that commit, and report what should be mended first.",
+  };
+}
+
+async function interruptAndClean(turn: TurnToStop): Promise<void> {
+  const { server, codexThreadId: threadId, started, completed, canCleanTerminals } = turn;
+  const turnId = await started.catch((error: unknown) => (error instanceof RpcError ? undefined : WHATEVER_RUNS));
+  if (turnId !== undefined) await interruptUntil(completed, { threadId, turnId }, server);
+  if (canCleanTerminals) await server.request("thread/backgroundTerminals/clean", { threadId }).catch(tolerateRefusal);
+}
+
+/** What counts is that the turn is over: one that is not there yet or no more is refused, or gets no answer at all. */
+async function interruptUntil(completed: Promise<unknown>, turn: { threadId: string; turnId: string }, server: AppServer): Promise<void> {
+  const over = completed.then(() => true);
+  for (let waitMs = 0; !(server.isGone || (await valueWithin(waitMs, over, false))); waitMs = INTERRUPT_AGAIN_MS)
+    server.request("turn/interrupt", turn, { timeoutMs: STOP_MS }).catch(() => undefined);
+}
+
+function tolerateRefusal(error: unknown): void {
+  if (!(error instanceof RpcError)) throw error;
+}
