@@ -84,11 +84,11 @@ function exitOnSignalOrAt(moment: number): void {
 
 function report({ samples, remarks, oursFailed }: Outcome, { rounds, jsonFile }: BenchOptions): number {
   const verdicts = judge(samples);
-  const machine = `Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model ?? "unknown processor"}, ${process.platform}; ${rounds} rounds`;
-  console.log(`\n${machine}; median (middle half)\n`);
+  const host = `Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model ?? "unknown processor"}, ${process.platform}; ${rounds} rounds`;
+  console.log(`\n${host}; median (middle half)\n`);
   for (const benchCase of CASES.filter(({ name }) => samples.caseNames.includes(name))) console.log(`${caseTable(benchCase, samples)}\n`);
   if (remarks.length > 0) console.log(`${remarkLines(remarks)}\n`);
   console.log(verdictTable(verdicts));
-  if (jsonFile !== undefined) writeFileSync(jsonFile, `${JSON.stringify({ machine, samples, remarks, verdicts }, undefined, 1)}\n`);
+  if (jsonFile !== undefined) writeFileSync(jsonFile, `${JSON.stringify({ host, samples, remarks, verdicts }, undefined, 1)}\n`);
   return oursFailed || verdicts.some(({ beyondNoise }) => beyondNoise) ? 1 : 0;
 }

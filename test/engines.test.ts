@@ -1,5 +1,5 @@
 import { createNativeEngine } from "../src/engines/native/engine.js";
-import { createScriptedEngine } from "../src/engines/native/scriptedEngine.js";
+import { createScriptedEngine } from "../src/engines/native/scripted/scriptedEngine.js";
 import { WritablePlaces } from "../src/exec/outside/writablePlaces.js";
 import { type EngineUnderTest, engineContract } from "./contracts/engine.js";
 import { startResponsesServer } from "./support/responsesServer.js";

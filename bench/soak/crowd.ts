@@ -9,7 +9,7 @@ export interface CrowdOptions {
   readonly seconds: number;
   /** Clients at once. */
   readonly size: number;
-  /** What each rests between two visits, so that a crowd need not take the whole machine. */
+  /** What each rests between two visits, so that a crowd need not take the whole host. */
   readonly restMs: number;
   readonly seed: number;
 }

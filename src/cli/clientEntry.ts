@@ -1,6 +1,6 @@
 import { reachOf } from "../http/access/host/hostName.js";
-import { keepOwnToken } from "../http/access/tokens/ownToken.js";
 import { canTellUsers } from "../http/access/local/peers.js";
+import { keepOwnToken } from "../http/access/tokens/ownToken.js";
 import { describe } from "../lib/errors.js";
 import { UsageError } from "./flagValues.js";
 import type { ListenOptions } from "./listenOptions.js";

@@ -55,7 +55,7 @@ export function openEngine(options: EngineOptions): Engine {
       });
     case "scripted":
       return loadedWithFirstThread("scripted", async () => {
-        const { createScriptedEngine } = await import("../engines/native/scriptedEngine.js");
+        const { createScriptedEngine } = await import("../engines/native/scripted/scriptedEngine.js");
         return createScriptedEngine({ ...options, ownPrograms: ownPrograms(options), services: serviceSources(options) });
       });
   }

@@ -24,3 +24,5 @@ export interface RateLimits {
   readonly credits: { readonly has_credits: boolean; readonly unlimited: boolean; readonly balance: string | null } | null;
   readonly plan_type: string | null;
 }
+
+export const NO_RATE_LIMITS: RateLimits = { primary: null, secondary: null, credits: null, plan_type: null };

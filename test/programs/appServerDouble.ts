@@ -4,7 +4,7 @@ import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-import { ScriptedModel } from "../../src/engines/native/model/script.js";
+import { ScriptedModel } from "../../src/engines/native/scripted/scriptedModel.js";
 import type { Faults } from "../support/appServerDouble.js";
 import { REQUESTS_FILE, servicesOfDouble } from "../support/appServerDoubleServices.js";
 

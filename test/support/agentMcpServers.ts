@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { type McpServers, type McpServersOptions, openMcpServers } from "../../src/engines/native/mcpServers/open.js";
 import type { ProgramSurroundings } from "../../src/engines/native/mcpServers/serverProgram.js";
 import type { McpStartupNews } from "../../src/engines/native/mcpServers/startupNews.js";
-import { Machine } from "../../src/engines/native/tools/machine.js";
+import { HostEnvironment } from "../../src/engines/native/tools/hostEnvironment.js";
 import type { Tool, ToolContext, ToolResult } from "../../src/engines/native/tools/tool.js";
 import { WritablePlaces } from "../../src/exec/outside/writablePlaces.js";
 import type { ThreadEvent } from "../../src/threads/events.js";
@@ -63,7 +63,7 @@ type OpeningOptions = Partial<Omit<McpServersOptions, "around"> & ProgramSurroun
 
 /** Opened with enough patience for a slow machine, so that what is asked next finds them started. */
 export function openServers(settings: readonly McpServerSettings[], options: OpeningOptions = {}): McpServers {
-  const { env = process.env, codexHome = home(), outside = machine().outside, contain = containing, ...rest } = options;
+  const { env = process.env, codexHome = home(), outside = host().outside, contain = containing, ...rest } = options;
   return openMcpServers(settings, {
     around: { env, codexHome, outside, contain },
     signal: NEVER,
@@ -73,13 +73,18 @@ export function openServers(settings: readonly McpServerSettings[], options: Ope
   });
 }
 
-const containing: ProgramSurroundings["contain"] = (command) => machine().contain(command);
+const containing: ProgramSurroundings["contain"] = (command) => host().contain(command);
 
 /** What works here is tried out once. */
-let known: Machine | undefined;
+let known: HostEnvironment | undefined;
 
-function machine(): Machine {
-  known ??= new Machine({ codexHome: home(), env: process.env, serverCwd: process.cwd(), writable: new WritablePlaces([process.cwd()]) });
+function host(): HostEnvironment {
+  known ??= new HostEnvironment({
+    codexHome: home(),
+    env: process.env,
+    serverCwd: process.cwd(),
+    writable: new WritablePlaces([process.cwd()]),
+  });
   return known;
 }
 

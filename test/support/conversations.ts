@@ -1,8 +1,8 @@
 import { Conversation, type ConversationParts } from "../../src/engines/native/conversation.js";
-import { History, message } from "../../src/engines/native/history.js";
 import type { ModelClient } from "../../src/engines/native/model/client.js";
-import { UPDATE_PLAN } from "../../src/engines/native/tools/declarations/plan.js";
-import { planTool } from "../../src/engines/native/tools/plan.js";
+import { History, message } from "../../src/engines/native/model/items.js";
+import { UPDATE_PLAN } from "../../src/engines/native/tools/declarations.js";
+import { planTool } from "../../src/engines/native/tools/nativeTools.js";
 import type { DeclaredTool } from "../../src/engines/native/tools/tool.js";
 import { newThreadId } from "../../src/lib/ids.js";
 import type { ThreadEvent } from "../../src/threads/events.js";
@@ -36,7 +36,7 @@ export function conversationWith(client: ModelClient, options: ConversationOptio
     history: new History(items),
     initialContext: CONTEXT,
     client,
-    toolbox: {
+    threadTools: {
       declarations: async () => declarations,
       find: async (name) => tools.find((tool) => tool.name === name),
       news: () => [],

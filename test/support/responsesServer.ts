@@ -1,8 +1,12 @@
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ScriptedAnswer, ScriptedModel, type ScriptRequest } from "../../src/engines/native/model/script.js";
-import type { ResponseStreamEvent } from "../../src/engines/native/model/scriptStream.js";
+import {
+  type ResponseStreamEvent,
+  type ScriptedAnswer,
+  ScriptedModel,
+  type ScriptRequest,
+} from "../../src/engines/native/scripted/scriptedModel.js";
 import { describe } from "../../src/lib/errors.js";
 
 /** A request to `/v1/responses` as it arrived. */

@@ -3,9 +3,9 @@ import path from "node:path";
 import { ApprovalDesk } from "../../src/approvals/desk.js";
 import type { ApprovalDecision, ApprovalSubject } from "../../src/approvals/model.js";
 import { Conversation, type ConversationParts } from "../../src/engines/native/conversation.js";
-import { History } from "../../src/engines/native/history.js";
-import { Machine } from "../../src/engines/native/tools/machine.js";
-import { openToolbox, type Toolbox } from "../../src/engines/native/tools/toolbox.js";
+import { History } from "../../src/engines/native/model/items.js";
+import { openThreadTools, type ThreadTools } from "../../src/engines/native/threadTools.js";
+import { HostEnvironment } from "../../src/engines/native/tools/hostEnvironment.js";
 import { runTurn } from "../../src/engines/native/turn.js";
 import { WritablePlaces } from "../../src/exec/outside/writablePlaces.js";
 import type { SandboxMode, SandboxPolicy } from "../../src/exec/policies.js";
@@ -65,7 +65,7 @@ export async function openToolStage(options: ToolStageOptions = {}): Promise<Too
     sandboxPolicy: POLICIES[options.sandbox ?? "workspace-write"],
     ...options.settings,
   });
-  const machine = new Machine({
+  const host = new HostEnvironment({
     codexHome: stage.codexHome,
     env: { ...stageEnvironment(stage, { name: "", about: "", steps: [] }, {}), ...options.env },
     serverCwd: stage.workspace,
@@ -73,23 +73,23 @@ export async function openToolStage(options: ToolStageOptions = {}): Promise<Too
     secretFiles: options.secretFiles ?? [],
     ...(options.sandboxBin === undefined ? {} : { sandboxBin: options.sandboxBin }),
   });
-  const sandboxBackend = await machine.sandboxBackend(settings.sandboxPolicy);
-  return new ToolStage(stage, machine, { settings, toolbox: await openToolbox(settings, machine), sandboxBackend });
+  const sandboxBackend = await host.sandboxBackend(settings.sandboxPolicy);
+  return new ToolStage(stage, host, { settings, threadTools: await openThreadTools(settings, host), sandboxBackend });
 }
 
 export class ToolStage implements AsyncDisposable {
   readonly model = new PlannedModel();
   readonly desk = new ApprovalDesk();
-  readonly toolbox: Toolbox;
+  readonly threadTools: ThreadTools;
   readonly conversation: Conversation;
   #lastCall = 0;
 
   constructor(
     readonly stage: Stage,
-    private readonly machine: Machine,
-    parts: Pick<ConversationParts, "settings" | "toolbox" | "sandboxBackend">,
+    private readonly host: HostEnvironment,
+    parts: Pick<ConversationParts, "settings" | "threadTools" | "sandboxBackend">,
   ) {
-    this.toolbox = parts.toolbox;
+    this.threadTools = parts.threadTools;
     this.conversation = new Conversation({
       ...parts,
       threadId: newThreadId(),
@@ -139,8 +139,8 @@ export class ToolStage implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.toolbox.close();
-    await this.machine.close();
+    await this.threadTools.close();
+    await this.host.close();
     await this.stage[Symbol.asyncDispose]();
   }
 }

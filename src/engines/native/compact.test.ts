@@ -4,10 +4,10 @@ import { accepted, assistant, call, completed, done, PlannedModel, says, usageOf
 import { typesOf } from "../../../test/support/turns.js";
 import type { ThreadEvent } from "../../threads/events.js";
 import type { RawItem } from "../../threads/items.js";
-import { compact, needsCompaction } from "./compact.js";
+import { compact } from "./compact.js";
 import type { Conversation } from "./conversation.js";
-import { message } from "./history.js";
 import { ModelFailure } from "./model/client.js";
+import { message } from "./model/items.js";
 
 const SUMMARY = "Earlier parts of this conversation were replaced by the following summary of them:";
 const unending = new AbortController().signal;
@@ -38,7 +38,7 @@ describe("a conversation needs a summary", () => {
     [5000, true],
   ])("at nine tenths of its window: %i of 1000 tokens", (size, needed) => {
     const conversation = conversationWith(new PlannedModel(), { settings: { contextWindow: 1000 }, usage: sizedAt(size) });
-    expect(needsCompaction(conversation)).toBe(needed);
+    expect(conversation.needsCompaction).toBe(needed);
   });
 
   it.each([
@@ -46,12 +46,12 @@ describe("a conversation needs a summary", () => {
     [500, true],
   ])("at the configured limit: %i of 500", (size, needed) => {
     const settings = { contextWindow: 100_000, autoCompactTokenLimit: 500 };
-    expect(needsCompaction(conversationWith(new PlannedModel(), { settings, usage: sizedAt(size) }))).toBe(needed);
+    expect(conversationWith(new PlannedModel(), { settings, usage: sizedAt(size) }).needsCompaction).toBe(needed);
   });
 
   it("never, when nobody knows its window, or its size", () => {
-    expect(needsCompaction(conversationWith(new PlannedModel(), { usage: sizedAt(10_000_000) }))).toBe(false);
-    expect(needsCompaction(conversationWith(new PlannedModel(), { settings: { contextWindow: 1000 } }))).toBe(false);
+    expect(conversationWith(new PlannedModel(), { usage: sizedAt(10_000_000) }).needsCompaction).toBe(false);
+    expect(conversationWith(new PlannedModel(), { settings: { contextWindow: 1000 } }).needsCompaction).toBe(false);
   });
 });
 
@@ -98,9 +98,9 @@ describe("a summary", () => {
     const items = [...CONTEXT, message("user", "question"), assistant("x".repeat(100_000))];
     const settings = { contextWindow: 10_000 };
     const conversation = conversationWith(new PlannedModel(says("the gist", 25_000)), { items, settings, usage: sizedAt(25_000) });
-    expect(needsCompaction(conversation)).toBe(true);
+    expect(conversation.needsCompaction).toBe(true);
     const { events } = await drain(compact(conversation, unending));
-    expect(needsCompaction(conversation)).toBe(false);
+    expect(conversation.needsCompaction).toBe(false);
     const counted = events.filter((event): event is Extract<ThreadEvent, { type: "tokenCount" }> => event.type === "tokenCount").at(-1);
     expect(counted?.usage?.total_token_usage).toEqual(usageOf(50_000));
     expect(counted?.usage?.last_token_usage.total_tokens).toBeLessThan(200);
@@ -153,7 +153,7 @@ describe("what the user said", () => {
     const conversation = conversationWith(new PlannedModel(says("the gist")), { items, settings: { contextWindow: 10_000 } });
     await drain(compact(conversation, unending));
     expect(kept(conversation.history.items())).toEqual([message("user", "n".repeat(18_000))]);
-    expect(needsCompaction(conversation)).toBe(false);
+    expect(conversation.needsCompaction).toBe(false);
   });
 
   it("is not cut inside a character", async () => {

@@ -1,14 +1,10 @@
 import type { ThreadEvent } from "../../threads/events.js";
 import type { RawItem } from "../../threads/items.js";
 import { pairToolCalls } from "../../threads/pairToolCalls.js";
-import type { Conversation } from "./conversation.js";
-import { message } from "./history.js";
-import { textsOf } from "./items.js";
-import { ModelFailure } from "./model/client.js";
-import { RetryBudget } from "./model/retry.js";
-import { compactionLimit } from "./models.js";
-import { RequestTemplate } from "./request.js";
-import { waitForRetry } from "./waitForRetry.js";
+import { type Conversation, RequestTemplate } from "./conversation.js";
+import { ModelFailure, RetryBudget, waitForRetry } from "./model/client.js";
+import { message, partTexts } from "./model/items.js";
+import { compactionLimit } from "./model/modelTraits.js";
 
 /** The user's own words are kept up to this size, newest first, beside the summary; less where the window is small. */
 const KEPT_USER_TOKENS = 20_000;
@@ -23,10 +19,6 @@ const COMPACT_PROMPT = `The conversation is about to be shortened. Write the not
 Name paths, identifiers, numbers and error texts exactly. No greetings, no comments on this request.`;
 
 const SUMMARY_INTRODUCTION = "Earlier parts of this conversation were replaced by the following summary of them:";
-
-export function needsCompaction(conversation: Conversation): boolean {
-  return conversation.size >= compactionLimit(conversation.settings);
-}
 
 /** Whether there is anything to summarise. */
 export function hasPast({ history }: Conversation): boolean {
@@ -80,7 +72,7 @@ async function* ask(
   let summary = "";
   for await (const batch of client.stream({ body }, signal)) {
     for (const event of batch) {
-      if (event.type === "itemDone" && event.item.type === "message") summary = textsOf(event.item["content"], "output_text").join("");
+      if (event.type === "itemDone" && event.item.type === "message") summary = partTexts(event.item["content"], "output_text").join("");
       if (event.type === "completed" && event.usage) conversation.noteUsage(event.usage);
       if (event.type === "accepted" || event.type === "completed") yield [conversation.tokenCount()];
     }
@@ -109,7 +101,7 @@ function keptUserMessages(items: readonly RawItem[], characters: number): RawIte
 
 /** What the user said in this item; empty when it is something else, or the server put it in their name. */
 function userText(item: RawItem): string {
-  const text = item.type === "message" && item["role"] === "user" ? textsOf(item["content"], "input_text").join("\n") : "";
+  const text = item.type === "message" && item["role"] === "user" ? partTexts(item["content"], "input_text").join("\n") : "";
   return isSynthetic(text) ? "" : text;
 }
 

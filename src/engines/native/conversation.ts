@@ -3,15 +3,13 @@ import type { ThreadId } from "../../lib/ids.js";
 import type { ThreadEvent } from "../../threads/events.js";
 import type { Item, RawItem } from "../../threads/items.js";
 import type { ThreadSettings } from "../../threads/settings.js";
-import type { RateLimits, TokenUsage, TokenUsageInfo } from "../../threads/usage.js";
-import { History, message } from "./history.js";
+import { NO_RATE_LIMITS, type RateLimits, type TokenUsage, type TokenUsageInfo } from "../../threads/usage.js";
+import { BASE_INSTRUCTIONS } from "./instructions.js";
 import type { ModelClient } from "./model/client.js";
-import { NO_RATE_LIMITS } from "./model/rateLimits.js";
-import { usableWindow } from "./models.js";
-import { RequestTemplate } from "./request.js";
-import { Steering } from "./steering.js";
+import { History, message } from "./model/items.js";
+import { compactionLimit, traitsOf, usableWindow } from "./model/modelTraits.js";
+import type { ThreadTools } from "./threadTools.js";
 import type { Declaration } from "./tools/tool.js";
-import type { Toolbox } from "./tools/toolbox.js";
 
 const NO_USAGE: TokenUsage = { input_tokens: 0, cached_input_tokens: 0, output_tokens: 0, reasoning_output_tokens: 0, total_tokens: 0 };
 
@@ -22,7 +20,7 @@ export interface ConversationParts {
   /** What the conversation begins with, and begins with again after it was summarised. */
   readonly initialContext: readonly RawItem[];
   readonly client: ModelClient;
-  readonly toolbox: Toolbox;
+  readonly threadTools: ThreadTools;
   /** What confines its commands. */
   readonly sandboxBackend: string;
   readonly usage: TokenUsageInfo | null;
@@ -51,7 +49,7 @@ export class Conversation {
 
   /** The request with the tools there are now; made anew only when those changed. */
   async template(signal: AbortSignal): Promise<RequestTemplate> {
-    const tools = await this.parts.toolbox.declarations({ signal });
+    const tools = await this.parts.threadTools.declarations({ signal });
     if (this.#template?.tools !== tools) this.#template = { tools, made: new RequestTemplate({ ...this.parts, tools }) };
     return this.#template.made;
   }
@@ -92,6 +90,10 @@ export class Conversation {
     return this.#usage?.last_token_usage.total_tokens ?? 0;
   }
 
+  get needsCompaction(): boolean {
+    return this.size >= compactionLimit(this.settings);
+  }
+
   tokenCount(): ThreadEvent {
     return { type: "tokenCount", usage: this.#usage, rateLimits: this.#rateLimits };
   }
@@ -128,4 +130,94 @@ function addUsage(a: TokenUsage, b: TokenUsage): TokenUsage {
     reasoning_output_tokens: a.reasoning_output_tokens + b.reasoning_output_tokens,
     total_tokens: a.total_tokens + b.total_tokens,
   };
+}
+
+/** Everything of a model request but the conversation, as JSON text that is made once per thread. */
+export class RequestTemplate {
+  readonly #start: string;
+
+  constructor({
+    threadId,
+    settings,
+    tools,
+  }: { readonly threadId: string; readonly settings: ThreadSettings; readonly tools: readonly Declaration[] }) {
+    const fields = {
+      model: settings.model,
+      instructions: settings.baseInstructions ?? BASE_INSTRUCTIONS,
+      tools,
+      tool_choice: "auto",
+      parallel_tool_calls: traitsOf(settings.model).parallelToolCalls,
+      ...reasoningFields(settings),
+      store: false,
+      stream: true,
+      prompt_cache_key: threadId,
+    };
+    this.#start = `${JSON.stringify(fields).slice(0, -1)},"input":[`;
+  }
+
+  body(history: History): string {
+    return `${this.#start}${history.inputText}]}`;
+  }
+
+  bodyOf(items: readonly RawItem[]): string {
+    return `${this.#start}${items.map((item) => JSON.stringify(item)).join(",")}]}`;
+  }
+}
+
+function reasoningFields(settings: ThreadSettings): Record<string, unknown> {
+  const traits = traitsOf(settings.model);
+  const asked = traits.verbosity ? (settings.verbosity ?? traits.defaultVerbosity) : undefined;
+  const verbosity = asked === undefined ? {} : { text: { verbosity: asked } };
+  if (!(settings.supportsReasoningSummaries ?? traits.reasoning)) return { reasoning: null, include: [], ...verbosity };
+  const effort = settings.reasoningEffort ?? traits.defaultEffort;
+  const summary = settings.reasoningSummary === "none" ? undefined : settings.reasoningSummary;
+  return {
+    reasoning: { ...(effort === undefined ? {} : { effort }), ...(summary === undefined ? {} : { summary }) },
+    include: ["reasoning.encrypted_content"],
+    ...verbosity,
+  };
+}
+
+/** More than that in one go is a conversation of its own. */
+const MOST_WAITING = 16;
+
+interface OpenTurn {
+  readonly signal: AbortSignal;
+  waiting: string[];
+}
+
+/** What the user says while a turn runs, until the model is told. */
+export class Steering {
+  #turn: OpenTurn | undefined;
+
+  /** From now on the turn takes more to consider, until it closes or its signal aborts. */
+  open(signal: AbortSignal): void {
+    this.#turn = { signal, waiting: [] };
+  }
+
+  /** Whether the turn takes it. What is taken is told to the model before the turn completes. */
+  add(text: string): boolean {
+    const turn = this.#turn;
+    if (!turn || turn.signal.aborted || turn.waiting.length >= MOST_WAITING) return false;
+    turn.waiting.push(text);
+    return true;
+  }
+
+  /** Everything that waits, in the order in which it was said. */
+  take(): readonly string[] {
+    const waiting = this.#turn?.waiting ?? [];
+    if (this.#turn) this.#turn.waiting = [];
+    return waiting;
+  }
+
+  /** Takes nothing any more, unless something waits: then the turn has to go on with it. */
+  closeIfNothingWaits(): boolean {
+    if (this.#turn && this.#turn.waiting.length > 0) return false;
+    this.close();
+    return true;
+  }
+
+  close(): void {
+    this.#turn = undefined;
+  }
 }

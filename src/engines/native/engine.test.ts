@@ -11,8 +11,8 @@ import type { RawItem } from "../../threads/items.js";
 import type { ModelProvider, ThreadSettings } from "../../threads/settings.js";
 import type { ThreadHistory } from "../../threads/store.js";
 import { createNativeEngine } from "./engine.js";
-import { message } from "./history.js";
-import { createScriptedEngine } from "./scriptedEngine.js";
+import { message } from "./model/items.js";
+import { createScriptedEngine } from "./scripted/scriptedEngine.js";
 
 interface Opened {
   readonly thread: EngineThread;

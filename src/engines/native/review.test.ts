@@ -7,8 +7,9 @@ import { historyOf, turnContext, typesOf } from "../../../test/support/turns.js"
 import type { ReviewTarget, ThreadEvent } from "../../threads/events.js";
 import type { RawItem } from "../../threads/items.js";
 import type { Conversation } from "./conversation.js";
-import { message } from "./history.js";
 import { ModelFailure } from "./model/client.js";
+import { message } from "./model/items.js";
+import { reviewHint, reviewPrompt } from "./review.js";
 import { runTurn } from "./turn.js";
 
 const TARGET: ReviewTarget = { type: "custom", instructions: "Look at it." };
@@ -147,5 +148,25 @@ describe("a review", () => {
     expect(typesOf(events)).not.toContain("patchStarted");
     await stage.play([custom("later.txt")]);
     expect(existsSync(stage.path("later.txt"))).toBe(true);
+  });
+});
+
+describe("a reviewer", () => {
+  it.each<[ReviewTarget, string, RegExp]>([
+    [{ type: "uncommittedChanges" }, "the uncommitted changes", /git diff HEAD.*untracked files whole/s],
+    [{ type: "baseBranch", branch: "main" }, "the changes against main", /git merge-base HEAD main/],
+    [{ type: "commit", sha: "0123456789abcdef" }, "commit 0123456789ab", /git show 0123456789abcdef/],
+    [{ type: "commit", sha: "0123456", title: "Mend it" }, "commit 0123456: Mend it", /`0123456` \(Mend it\)/],
+    [{ type: "custom", instructions: "Only the\n  locking." }, "Only the locking.", /# What to review\nOnly the\n {2}locking\.$/],
+  ])("is told what to look at and how: %j", (target, hint, task) => {
+    expect(reviewHint(target)).toBe(hint);
+    expect(reviewPrompt(target)).toMatch(task);
+    expect(reviewPrompt(target)).toMatch(/^Review a change.*change no files.*file:line.*say so in one sentence/s);
+  });
+
+  it("is announced in one line, however long its instructions are", () => {
+    const hint = reviewHint({ type: "custom", instructions: `Look at ${"🎉".repeat(100)}\nclosely` });
+    expect(hint).toMatch(/^Look at 🎉+…$/u);
+    expect([...hint]).toHaveLength(80);
   });
 });

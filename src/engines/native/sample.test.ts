@@ -4,8 +4,8 @@ import { accepted, assistant, call, completed, done, PlannedModel, says, usageOf
 import { typesOf } from "../../../test/support/turns.js";
 import type { ThreadEvent } from "../../threads/events.js";
 import type { RawItem } from "../../threads/items.js";
+import { NO_RATE_LIMITS } from "../../threads/usage.js";
 import { type ModelEvent, ModelFailure } from "./model/client.js";
-import { NO_RATE_LIMITS } from "./model/rateLimits.js";
 import { sample } from "./sample.js";
 
 const LIMITS = { ...NO_RATE_LIMITS, primary: { used_percent: 40, window_minutes: null, resets_at: null } };

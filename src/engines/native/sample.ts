@@ -2,22 +2,20 @@ import { assertNever } from "../../lib/assertNever.js";
 import type { ThreadEvent } from "../../threads/events.js";
 import type { RawItem } from "../../threads/items.js";
 import type { Conversation } from "./conversation.js";
-import { shownItem, type ToolCall, toolCallOf } from "./items.js";
-import { type ModelEvent, ModelFailure } from "./model/client.js";
-import { RetryBudget } from "./model/retry.js";
-import { waitForRetry } from "./waitForRetry.js";
+import { type ModelEvent, ModelFailure, RetryBudget, waitForRetry } from "./model/client.js";
+import { shownItem, type ToolCall, toolCallOf } from "./model/items.js";
 
 /** What one model answer came to. */
-export interface Answer {
+interface Answer {
   readonly calls: readonly ToolCall[];
   readonly lastMessage: string | undefined;
 }
 
 /** Asks the model with the conversation as it is, again where that may help; each retry is announced. Throws `ModelFailure`. */
 export async function* sample(conversation: Conversation, signal: AbortSignal): AsyncGenerator<readonly ThreadEvent[], Answer> {
-  const { client, toolbox } = conversation.parts;
+  const { client, threadTools } = conversation.parts;
   const template = await conversation.template(signal);
-  const news = toolbox.news();
+  const news = threadTools.news();
   if (news.length > 0) yield news;
   const budget = new RetryBudget(conversation.settings.provider);
   for (;;) {

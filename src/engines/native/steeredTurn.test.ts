@@ -5,8 +5,8 @@ import { turnContext, typesOf } from "../../../test/support/turns.js";
 import type { ThreadEvent } from "../../threads/events.js";
 import type { RawItem } from "../../threads/items.js";
 import type { Conversation } from "./conversation.js";
-import { message } from "./history.js";
 import { ModelFailure } from "./model/client.js";
+import { message } from "./model/items.js";
 import { runTurn } from "./turn.js";
 
 const PLAN = JSON.stringify({ plan: [{ step: "look", status: "in_progress" }] });
@@ -17,7 +17,7 @@ async function speakAt(conversation: Conversation, at: (event: ThreadEvent) => b
   let taken: boolean[] | undefined;
   for await (const batch of runTurn(conversation, { text: "go" }, turnContext())) {
     events.push(...batch);
-    if (batch.some(at)) taken ??= texts.map((text) => conversation.steering.offer(text));
+    if (batch.some(at)) taken ??= texts.map((text) => conversation.steering.add(text));
   }
   return { events, taken };
 }
@@ -79,6 +79,6 @@ describe("what the user says while the model works", () => {
     const { events, taken } = await speakAt(conversation, ({ type }) => type === "turnFailed", "too late");
     expect([events.at(-1)?.type, taken]).toEqual(["turnFailed", [false]]);
     expect((await speakAt(conversation, ({ type }) => type === "turnCompleted", "too late")).taken).toEqual([false]);
-    expect(conversation.steering.offer("too late")).toBe(false);
+    expect(conversation.steering.add("too late")).toBe(false);
   });
 });

@@ -17,8 +17,8 @@ import { turnContext, typesOf } from "../../../test/support/turns.js";
 import { isTurnEnd, type ThreadEvent } from "../../threads/events.js";
 import type { RawItem } from "../../threads/items.js";
 import type { Conversation } from "./conversation.js";
-import { message } from "./history.js";
 import { ModelFailure } from "./model/client.js";
+import { message } from "./model/items.js";
 import type { DeclaredTool } from "./tools/tool.js";
 import { runTurn } from "./turn.js";
 

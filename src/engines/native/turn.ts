@@ -2,31 +2,31 @@ import { abortedAnswer } from "../../exec/modelOutput.js";
 import type { TurnContext } from "../../threads/engine.js";
 import type { ReviewTarget, ThreadEvent, TurnInput } from "../../threads/events.js";
 import type { RawItem } from "../../threads/items.js";
-import { compact, hasPast, needsCompaction } from "./compact.js";
+import { compact, hasPast } from "./compact.js";
 import type { Conversation } from "./conversation.js";
-import { type ToolCall, toolOutput, unansweredCalls } from "./items.js";
+import { TURN_ABORTED } from "./instructions.js";
 import { ModelFailure } from "./model/client.js";
-import { TURN_ABORTED } from "./prompt.js";
+import { type ToolCall, toolOutput, unansweredCalls } from "./model/items.js";
 import { sample } from "./sample.js";
 import type { ToolResult } from "./tools/tool.js";
 
 /** One turn, whatever is asked of it. The last event is the turn's end. */
 export async function* runTurn(conversation: Conversation, input: TurnInput, ctx: TurnContext): AsyncGenerator<readonly ThreadEvent[]> {
   const { signal } = ctx;
-  const { toolbox } = conversation.parts;
-  toolbox.beginTurn(ctx, { changesFiles: input.work?.kind !== "review" });
+  const { threadTools } = conversation.parts;
+  threadTools.beginTurn(ctx, { changesFiles: input.work?.kind !== "review" });
   try {
     const lastMessage = yield* work(conversation, input, ctx);
     signal.throwIfAborted();
-    const leftBehind = await toolbox.leftBehind();
+    const leftBehind = await threadTools.leftBehind();
     if (leftBehind.length > 0) yield leftBehind;
     yield [{ type: "turnCompleted", lastMessage }];
   } catch (error) {
-    if (signal.aborted || error instanceof TurnStopped) yield [...(await toolbox.leftBehind()), ...aborted(conversation)];
+    if (signal.aborted || error instanceof TurnStopped) yield [...(await threadTools.leftBehind()), ...aborted(conversation)];
     else if (error instanceof ModelFailure) yield failed(conversation, error);
     else throw error;
   } finally {
-    toolbox.endTurn();
+    threadTools.endTurn();
   }
 }
 
@@ -47,7 +47,7 @@ function work(conversation: Conversation, { text, work: asked }: TurnInput, ctx:
 async function* answerTo(text: string, conversation: Conversation, ctx: TurnContext): Work {
   conversation.steering.open(ctx.signal);
   try {
-    if (needsCompaction(conversation)) yield* compact(conversation, ctx.signal);
+    if (conversation.needsCompaction) yield* compact(conversation, ctx.signal);
     yield [conversation.turnStarted(), ...conversation.hear(text)];
     return yield* answerUntilDone(conversation, ctx);
   } finally {
@@ -82,10 +82,10 @@ async function* answerUntilDone(conversation: Conversation, ctx: TurnContext): W
     const answer = yield* sample(conversation, ctx.signal);
     lastMessage = answer.lastMessage ?? lastMessage;
     for (const call of answer.calls) yield* carryOut(conversation, call, ctx);
-    parts.toolbox.callsEnded();
+    parts.threadTools.callsEnded();
     yield turnDiff(conversation);
     if (answer.calls.length === 0 && steering.closeIfNothingWaits()) return lastMessage;
-    if (needsCompaction(conversation)) yield* compact(conversation, ctx.signal);
+    if (conversation.needsCompaction) yield* compact(conversation, ctx.signal);
   }
 }
 
@@ -94,7 +94,7 @@ class TurnStopped extends Error {}
 
 async function* carryOut(conversation: Conversation, call: ToolCall, { signal, ask }: TurnContext): AsyncGenerator<readonly ThreadEvent[]> {
   signal.throwIfAborted();
-  const tool = await conversation.parts.toolbox.find(call.name, { signal });
+  const tool = await conversation.parts.threadTools.find(call.name, { signal });
   const remember = (item: RawItem) => conversation.remember(item);
   const startedAt = performance.now();
   let result: ToolResult;
@@ -110,7 +110,7 @@ async function* carryOut(conversation: Conversation, call: ToolCall, { signal, a
 
 /** After each answer of a turn that changed files, everything it changed so far. */
 function turnDiff(conversation: Conversation): ThreadEvent[] {
-  const unifiedDiff = conversation.parts.toolbox.turnDiff();
+  const unifiedDiff = conversation.parts.threadTools.turnDiff();
   return unifiedDiff === undefined ? [] : [{ type: "turnDiff", unifiedDiff }];
 }
 

@@ -2,8 +2,6 @@ import type { Fields } from "../../../lib/fields.js";
 import type { RateLimits, RateLimitWindow, TokenUsage, TokenUsageInfo } from "../../../threads/usage.js";
 import { fieldsOf, numberOf, saidText } from "./read.js";
 
-export const NO_RATE_LIMITS: RateLimits = { primary: null, secondary: null, credits: null, plan_type: null };
-
 export function tokenUsageInfo(usage: Fields): TokenUsageInfo {
   return {
     total_token_usage: tokenUsage(fieldsOf(usage["total"])),

@@ -1,6 +1,6 @@
 import type { Client, StandardSchemaV1 } from "@modelcontextprotocol/client";
 import { describe } from "../../../lib/errors.js";
-import { maskSent } from "../model/mask.js";
+import { maskSent } from "../model/failures.js";
 import { McpLoginNeeded, McpRequestFailed } from "./failures.js";
 import { NO_LIMIT_MS } from "./limits.js";
 import type { ServerLink } from "./openLink.js";

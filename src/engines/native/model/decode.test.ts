@@ -1,6 +1,158 @@
+import { createParser } from "eventsource-parser";
 import { describe, expect, it } from "vitest";
 import { ModelFailure } from "./client.js";
-import { decodeEvent } from "./decode.js";
+import { decodeEvent, EventReader, EventStreamReader } from "./decode.js";
+
+function dataOf(pieces: readonly string[]): string[] {
+  const data: string[] = [];
+  const reader = new EventStreamReader((one) => data.push(one));
+  for (const piece of pieces) reader.feed(piece);
+  return data;
+}
+
+function dataByLibrary(text: string): string[] {
+  const data: string[] = [];
+  createParser({ onEvent: (event) => data.push(event.data) }).feed(text);
+  return data;
+}
+
+/** Cuts the text into pieces of up to `most` characters, the same for the same seed. */
+function cut(text: string, most: number, seed: number): string[] {
+  const pieces: string[] = [];
+  let state = seed;
+  for (let at = 0; at < text.length; ) {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+    const length = 1 + (state % most);
+    pieces.push(text.slice(at, at + length));
+    at += length;
+  }
+  return pieces;
+}
+
+describe("the data of a stream's events", () => {
+  it.each([
+    ["one event", "data: one\n\n", ["one"]],
+    ["with its name and its id", "event: name\nid: 1\nretry: 5\ndata: one\n\ndata: two\n\n", ["one", "two"]],
+    ["no space behind the colon", "data:one\n\ndata:  two\n\n", ["one", " two"]],
+    ["several lines", "data: one\ndata: two\ndata:\ndata\n\n", ["one\ntwo\n\n"]],
+    ["empty data", "data\n\ndata:\n\n", ["", ""]],
+    ["comments and unknown fields", ": comment\nother: x\ndatas: y\ndat\n\ndata: one\n\n", ["one"]],
+    ["empty lines", "\n\n\ndata: one\n\n\n\n", ["one"]],
+    ["carriage returns", "data: one\r\n\r\ndata: two\r\rdata: three\n\r\n", ["one", "two", "three"]],
+    ["a mark at the beginning", "\uFEFFdata: one\n\ndata: \uFEFFtwo\n\n", ["one", "\uFEFFtwo"]],
+    ["an unfinished event", "data: one\n\ndata: two\n", ["one"]],
+    ["an unfinished line", "data: one\n\ndata: tw", ["one"]],
+  ])("%s, in one piece or in many", (_, text, data) => {
+    expect(dataOf([text])).toEqual(data);
+    expect(dataOf([...text])).toEqual(data);
+  });
+
+  it("is what eventsource-parser finds, wherever the pieces end", () => {
+    const lines = ["data: {}", "data:x", "data", "event: a", ": c", "id: 7", "", "", "data: ä€😀", "other"];
+    for (let seed = 1; seed < 200; seed++) {
+      let state = seed;
+      const next = (below: number) => {
+        state = (state * 48_271) % 2_147_483_647;
+        return state % below;
+      };
+      const ends = seed % 2 === 0 ? ["\n"] : ["\n", "\r\n"];
+      const text = Array.from({ length: 60 }, () => `${lines[next(lines.length)]}${ends[next(ends.length)]}`).join("");
+      expect(dataOf(cut(text, 7, seed)), text).toEqual(dataByLibrary(text));
+    }
+  });
+
+  it("comes in time when a line of many megabytes arrives in small pieces", () => {
+    const piece = "x".repeat(1_000);
+    const data: string[] = [];
+    const reader = new EventStreamReader((one) => data.push(one));
+    reader.feed("data: ");
+    for (let count = 0; count < 20_000; count++) reader.feed(piece);
+    reader.feed("\n\n");
+    expect(data.map(({ length }) => length)).toEqual([20_000_000]);
+  });
+});
+
+const TYPE = "response.output_text.delta";
+const FIRST = { type: TYPE, item_id: "msg_1", delta: "first" };
+
+/** What is read of the last event, after a first one that a reader may compare it with. */
+function readAfterFirst(json: string): unknown {
+  const reader = new EventReader();
+  expect(reader.read(JSON.stringify(FIRST))).toEqual({ type: "textDelta", itemId: "msg_1", delta: "first" });
+  return reader.read(json);
+}
+
+describe("a piece of text that follows another", () => {
+  it.each([
+    { delta: "w1 " },
+    { delta: "" },
+    { delta: "twelve chars" },
+    { delta: "thirteen char" },
+    { delta: "a text that is longer than most" },
+    { delta: 'he said "no"' },
+    { delta: "a\nb" },
+    { delta: "back\\slash" },
+    { delta: "{" },
+    { delta: "}" },
+    { delta: "ä€😀" },
+    { delta: "x", item_id: "msg_2" },
+    { delta: "x", item_id: 'msg_"1' },
+    { delta: "x", item_id: undefined },
+    { delta: 7 },
+    { delta: "x", logprobs: [], obfuscation: "abc" },
+    { logprobs: [{ delta: "inner", item_id: "msg_1" }], delta: "outer" },
+    { logprobs: [{ token: "a" }], delta: "outer" },
+    { delta: undefined },
+  ])("%j is read as if it were parsed", (fields) => {
+    for (const event of [
+      { type: TYPE, item_id: "msg_1", ...fields },
+      { type: TYPE, sequence_number: 4, ...fields, item_id: "item_id" in fields ? fields.item_id : "msg_1", output_index: 0 },
+      { item_id: "msg_1", ...fields, type: TYPE },
+    ])
+      for (const space of [undefined, 1]) expect(readAfterFirst(JSON.stringify(event, null, space))).toEqual(decodeEvent(event));
+  });
+
+  it.each([
+    `{"type":"${TYPE}","item_id":"msg_1","delta":"x`,
+    `{"type":"${TYPE}","item_id":"msg_1","delta":"x}`,
+    `{"type":"${TYPE}","item_id":"msg_1","delta":"x"`,
+    `{"type":"${TYPE}","item_id":"msg_1","delta":}`,
+    "[DONE]",
+    "",
+    "{",
+    "null",
+  ])("%s is skipped", (json) => {
+    expect(readAfterFirst(json)).toBeUndefined();
+  });
+
+  it.each([
+    `{"type":"${TYPE}","item_id":"msg_1","delta":"a","delta":"b"}`,
+    `{"type":"${TYPE}","item_id":"msg_1","delta":"a","delta":7}`,
+    `{"type":"${TYPE}","item_id":"msg_1","delta":"a","delta" : "b"}`,
+    `{"type":"${TYPE}","item_id":"msg_1","delta":"a","item_id":"msg_2"}`,
+    `{"type":"${TYPE}","item_id":"msg_1","delta":"a","type":"response.done"}`,
+    `{"type":"${TYPE}","item_id":"msg_1","delta":"delta"}`,
+    `{"type":"${TYPE}","item_id":"msg_1","delta":"type"}`,
+    `{"type":"${TYPE}","item_id":"msg_1","delta":"a"} more}`,
+    `{"type":"${TYPE}","delta":"a"}`,
+  ])("%s is read as if it were parsed, too", (json) => {
+    let parsed: unknown;
+    try {
+      parsed = decodeEvent(JSON.parse(json));
+    } catch {
+      parsed = undefined;
+    }
+    expect(readAfterFirst(json)).toEqual(parsed);
+  });
+
+  it("belongs to the item it names, when items take turns", () => {
+    const reader = new EventReader();
+    const read = (item_id: string, delta: string) => reader.read(JSON.stringify({ type: TYPE, item_id, delta }));
+    expect([read("a", "1"), read("a", "2"), read("b", "3"), read("a", "4"), read("b", "5")]).toEqual(
+      ["a1", "a2", "b3", "a4", "b5"].map(([itemId, delta]) => ({ type: "textDelta", itemId, delta })),
+    );
+  });
+});
 
 const MESSAGE = { type: "message", id: "msg_1", role: "assistant", content: [] };
 

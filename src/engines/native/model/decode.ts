@@ -4,6 +4,117 @@ import type { TokenUsage } from "../../../threads/usage.js";
 import { type ModelEvent, ModelFailure } from "./client.js";
 import { failureOfResponse } from "./failures.js";
 
+/**
+ * Reads what the events of a `text/event-stream` carry, from pieces that end anywhere. Only the data: names, ids and waiting times of
+ * events mean nothing to a model's answer.
+ */
+export class EventStreamReader {
+  readonly #take: (data: string) => void;
+  /** The start of a line whose end has not come. */
+  #rest = "";
+  #data: string | undefined;
+  #atStart = true;
+  #afterReturn = false;
+
+  constructor(take: (data: string) => void) {
+    this.#take = take;
+  }
+
+  feed(piece: string): void {
+    if (piece === "") return;
+    const text = this.#plain(piece);
+    let from = 0;
+    let end = text.indexOf("\n");
+    // Only the new piece is searched: a line may come in thousands of them.
+    if (end !== -1 && this.#rest !== "") {
+      const line = this.#rest + text.slice(0, end);
+      this.#rest = "";
+      this.#line(line, 0, line.length);
+      from = end + 1;
+      end = text.indexOf("\n", from);
+    }
+    for (; end !== -1; end = text.indexOf("\n", from)) {
+      this.#line(text, from, end);
+      from = end + 1;
+    }
+    if (from < text.length) this.#rest += text.slice(from);
+  }
+
+  #line(text: string, from: number, end: number): void {
+    if (from === end) {
+      const data = this.#data;
+      this.#data = undefined;
+      if (data !== undefined) this.#take(data);
+    } else if (text.startsWith("data:", from)) {
+      this.#add(text.slice(from + (text.startsWith(" ", from + 5) ? 6 : 5), end));
+    } else if (end - from === 4 && text.startsWith("data", from)) {
+      this.#add("");
+    }
+  }
+
+  #add(data: string): void {
+    this.#data = this.#data === undefined ? data : `${this.#data}\n${data}`;
+  }
+
+  /** With `\n` as the only end of a line, and without the mark that may stand before the first. */
+  #plain(piece: string): string {
+    let text = piece;
+    if (this.#atStart && text.startsWith("\uFEFF")) text = text.slice(1);
+    this.#atStart = false;
+    if (this.#afterReturn && text.startsWith("\n")) text = text.slice(1);
+    this.#afterReturn = piece.endsWith("\r");
+    return text.includes("\r") ? text.replaceAll(/\r\n?/g, "\n") : text;
+  }
+}
+
+const DELTA_START = '{"type":"response.output_text.delta",';
+const DELTA_FIELD = '"delta":"';
+/** V8 makes a slice of this length a view of the text it was cut from, which then lives as long as the slice: a log keeps its deltas. */
+const VIEW_LENGTH = 13;
+
+/**
+ * The events of one answer, from their JSON. An answer is mostly small pieces of text that differ in nothing else: the first of an item is
+ * parsed, those like it are only searched for what is new.
+ */
+export class EventReader {
+  #itemId = "";
+  #idField: string | undefined;
+
+  /** Undefined for events we have no use for. Throws `ModelFailure`. */
+  read(json: string): ModelEvent | undefined {
+    const delta = this.#deltaOfSameItem(json);
+    if (delta !== undefined) return { type: "textDelta", itemId: this.#itemId, delta };
+    const event = decodeEvent(parse(json));
+    if (event?.type === "textDelta" && event.itemId !== this.#itemId) {
+      this.#itemId = event.itemId;
+      this.#idField = `"item_id":${JSON.stringify(event.itemId)}`;
+    }
+    return event;
+  }
+
+  // Where no backslash is, every quote begins or ends a string; where no second pair of braces is, every key is the event's own.
+  #deltaOfSameItem(json: string): string | undefined {
+    if (this.#idField === undefined || !json.startsWith(DELTA_START)) return undefined;
+    if (json.includes("\\") || json.lastIndexOf("{") !== 0 || json.indexOf("}") !== json.length - 1) return undefined;
+    const idAt = json.indexOf(this.#idField);
+    const at = json.indexOf(DELTA_FIELD);
+    // Of a key that comes twice the last would count.
+    if (json.lastIndexOf('"type"') !== 1 || json.lastIndexOf('"item_id"') !== idAt || json.lastIndexOf('"delta"') !== at) return undefined;
+    const from = at + DELTA_FIELD.length;
+    const end = json.indexOf('"', from);
+    return idAt === -1 || at === -1 || end === -1 || end - from >= VIEW_LENGTH ? undefined : json.slice(from, end);
+  }
+}
+
+// Garbage between events is skipped, as Codex does: if it mattered, the answer does not complete, and that is the error.
+function parse(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
+
 /** One event of a Responses stream, as JSON → what it means to us; undefined for events we have no use for. Throws `ModelFailure`. */
 export function decodeEvent(event: unknown): ModelEvent | undefined {
   if (!isFields(event)) return undefined;

@@ -1,8 +1,16 @@
 import { describe, expect, it } from "vitest";
 import type { ModelFailure } from "./client.js";
-import { type AnswerHeaders, failureOfResponse, failureOfStatus, readRetryAfter } from "./failures.js";
+import {
+  failureOfResponse,
+  failureOfStatus,
+  maskSent,
+  type ResponseHeaders,
+  readableTime,
+  readRetryAfter,
+  usageLimitText,
+} from "./failures.js";
 
-function refused(status: number, body = "BODY", headers: AnswerHeaders = {}) {
+function refused(status: number, body = "BODY", headers: ResponseHeaders = {}) {
   return told(failureOfStatus({ status, body, headers, url: "http://model/v1/responses" }));
 }
 
@@ -134,7 +142,7 @@ describe("a failed answer", () => {
 describe("how long a server asks to wait", () => {
   const now = Date.parse("2026-01-01T00:00:00Z");
 
-  it.each<[AnswerHeaders, number | undefined]>([
+  it.each<[ResponseHeaders, number | undefined]>([
     [{}, undefined],
     [{ "retry-after": "12" }, 12_000],
     [{ "retry-after": "0.25" }, 250],
@@ -150,4 +158,93 @@ describe("how long a server asks to wait", () => {
   ])("%j", (headers, waitMs) => {
     expect(readRetryAfter(headers, now)).toBe(waitMs);
   });
+});
+
+const NEW_CENTURY = new Date(2100, 0, 1);
+
+describe("the text of a usage limit", () => {
+  it.each([
+    [
+      "plus",
+      "You've hit your usage limit. Upgrade to Pro (https://openai.com/chatgpt/pricing), visit https://chatgpt.com/codex/settings/usage to purchase more credits or try again at Jan 1st, 2100 12:00 AM.",
+    ],
+    [
+      "pro",
+      "You've hit your usage limit. To go on now, visit https://chatgpt.com/codex/settings/usage to purchase more credits or try again at Jan 1st, 2100 12:00 AM.",
+    ],
+    ["team", "You've hit your usage limit. Please try again at Jan 1st, 2100 12:00 AM."],
+    [undefined, "You've hit your usage limit. Please try again at Jan 1st, 2100 12:00 AM."],
+  ])("names the way out of plan %s", (planType, text) => {
+    expect(usageLimitText({ planType, resetsAt: NEW_CENTURY.getTime() / 1000 })).toBe(text);
+  });
+
+  it("names no time when none is given", () => {
+    expect(usageLimitText({ planType: "plus", resetsAt: "soon" })).toMatch(/ or try again later\.$/);
+  });
+});
+
+describe("a moment, for people", () => {
+  const now = new Date(2026, 4, 5, 9, 0);
+
+  it.each([
+    [new Date(2026, 4, 5, 0, 5), "12:05 AM"],
+    [new Date(2026, 4, 5, 12, 30), "12:30 PM"],
+    [new Date(2026, 4, 5, 23, 59), "11:59 PM"],
+    [new Date(2026, 4, 2, 9, 0), "May 2nd, 2026 9:00 AM"],
+    [new Date(2026, 4, 3, 9, 0), "May 3rd, 2026 9:00 AM"],
+    [new Date(2026, 4, 11, 9, 0), "May 11th, 2026 9:00 AM"],
+    [new Date(2026, 4, 12, 9, 0), "May 12th, 2026 9:00 AM"],
+    [new Date(2026, 4, 13, 9, 0), "May 13th, 2026 9:00 AM"],
+    [new Date(2026, 4, 21, 9, 0), "May 21st, 2026 9:00 AM"],
+    [new Date(2026, 4, 22, 9, 0), "May 22nd, 2026 9:00 AM"],
+    [new Date(2026, 4, 30, 9, 0), "May 30th, 2026 9:00 AM"],
+    [new Date(2027, 4, 5, 9, 0), "May 5th, 2027 9:00 AM"],
+  ])("%s", (at, text) => {
+    expect(readableTime(at, now)).toBe(text);
+  });
+});
+
+it("takes the values of headers out of a text, wherever they stand", () => {
+  const headers = { authorization: "Bearer sk-0123456789", "api-key": "another-secret" };
+  expect(maskSent("sk-0123456789 and another-secret, again: Bearer sk-0123456789", headers)).toEqual("**** and ****, again: Bearer ****");
+});
+
+it("leaves short values alone, which are no secrets", () => {
+  expect(maskSent("version 1 of 10", { "api-version": "1" })).toEqual("version 1 of 10");
+});
+
+describe("the address that was asked", () => {
+  const url = new URL("https://me:p%40ssw0rd@example.org/v1/responses");
+  url.searchParams.set("key", "a b/c+d&e=\"f'g");
+  url.searchParams.set("code", "x1");
+  url.searchParams.set("api-version", "2024-10-21");
+  const key = url.searchParams.get("key") ?? "";
+
+  it.each([
+    ["as it is", key],
+    ["as it was sent", url.search],
+    ["percent-encoded", encodeURIComponent(key)],
+    ["percent-encoded in small letters", encodeURIComponent(key).toLowerCase()],
+    ["percent-encoded twice", encodeURIComponent(encodeURIComponent(key))],
+    ["in JSON", JSON.stringify({ url: key })],
+    ["in JSON within JSON", JSON.stringify({ url: JSON.stringify(key) })],
+    ["in careful JSON", key.replaceAll(/[^a-z]/g, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0").toUpperCase()}`)],
+    ["on a page", key.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("'", "&#39;")],
+  ])("is masked %s", (_, said) => {
+    const masked = maskSent(`cannot ${said} here`, {}, url);
+    expect(masked).toContain("****");
+    expect(masked).not.toMatch(/c(?:\+|%2b|%252b|\\u002b)d/i);
+    expect(masked).toMatch(/^cannot .* here$/s);
+  });
+
+  it("is masked with its password, and with short values by their names", () => {
+    expect(maskSent(`GET ${url.href}: x1 is not a code`, {}, url)).toBe(
+      "GET https://me:****@example.org/v1/responses?key=****&code=****&api-version=2024-10-21: x1 is not a code",
+    );
+  });
+});
+
+it("gets through text made to be slow", () => {
+  const hostile = ["\\", "%25", "\\u0", "a"].map((piece) => piece.repeat(65_536 / piece.length)).join("");
+  expect(maskSent(hostile, { authorization: `Bearer ${"a".repeat(200)}/b`, other: `/${"+".repeat(50)}` })).toBe(hostile);
 });

@@ -1,14 +1,13 @@
 import { STATUS_CODES } from "node:http";
 import { ModelFailure } from "./client.js";
-import { readRateLimits } from "./rateLimits.js";
-import { usageLimitText } from "./usageLimit.js";
+import { readRateLimits } from "./provider.js";
 
 /** Headers of an HTTP answer, names in lower case. */
-export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>;
+export type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-export interface RefusedAnswer {
+interface RefusedAnswer {
   readonly status: number;
-  readonly headers: AnswerHeaders;
+  readonly headers: ResponseHeaders;
   readonly body: string;
   readonly url: string;
 }
@@ -72,7 +71,7 @@ export function failureOfResponse(error: unknown): ModelFailure {
 }
 
 /** `retry-after` in seconds or as a date, or `retry-after-ms`. */
-export function readRetryAfter(headers: AnswerHeaders, nowMs: number): number | undefined {
+export function readRetryAfter(headers: ResponseHeaders, nowMs: number): number | undefined {
   const ms = amount(headers["retry-after-ms"]);
   if (ms !== undefined) return ms;
   const seconds = amount(headers["retry-after"]);
@@ -81,7 +80,7 @@ export function readRetryAfter(headers: AnswerHeaders, nowMs: number): number | 
   return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs);
 }
 
-function amount(header: AnswerHeaders[string]): number | undefined {
+function amount(header: ResponseHeaders[string]): number | undefined {
   return typeof header === "string" && /^\s*\d+(\.\d+)?\s*$/.test(header) ? Number(header) : undefined;
 }
 
@@ -90,7 +89,7 @@ function isPassing(status: number): boolean {
   return status === 408 || status === 409 || status === 425 || status >= 500;
 }
 
-function usageLimit(body: string, headers: AnswerHeaders): ModelFailure | undefined {
+function usageLimit(body: string, headers: ResponseHeaders): ModelFailure | undefined {
   const error = parseError(body);
   if (error?.["type"] === "usage_not_included") return failureOfResponse({ code: "usage_not_included", message: "" });
   if (error?.["type"] !== "usage_limit_reached") return undefined;
@@ -125,4 +124,106 @@ function delayInText(message: string): number | undefined {
   const match = /try again in\s*(\d+(?:\.\d+)?)\s*(ms|s|seconds?)/i.exec(message);
   if (!match) return undefined;
   return Number(match[1]) * (match[2]?.toLowerCase() === "ms" ? 1 : 1000);
+}
+
+/** The text of a ChatGPT plan's usage limit, with the way out that the plan has. */
+export function usageLimitText({ planType, resetsAt }: { readonly planType: unknown; readonly resetsAt: unknown }): string {
+  const again = typeof resetsAt === "number" ? `try again at ${readableTime(new Date(resetsAt * 1000), new Date())}` : "try again later";
+  const more = "visit https://chatgpt.com/codex/settings/usage to purchase more credits";
+  switch (planType) {
+    case "plus":
+      return `You've hit your usage limit. Upgrade to Pro (https://openai.com/chatgpt/pricing), ${more} or ${again}.`;
+    case "pro":
+      return `You've hit your usage limit. To go on now, ${more} or ${again}.`;
+    default:
+      return `You've hit your usage limit. Please ${again}.`;
+  }
+}
+
+/** "Jan 1st, 2100 12:00 AM" in local time; only the clock for a moment of today. */
+export function readableTime(at: Date, now: Date): string {
+  const hour = at.getHours();
+  const clock = `${hour % 12 === 0 ? 12 : hour % 12}:${String(at.getMinutes()).padStart(2, "0")} ${hour < 12 ? "AM" : "PM"}`;
+  if (at.toDateString() === now.toDateString()) return clock;
+  const month = at.toLocaleString("en-US", { month: "short" });
+  return `${month} ${at.getDate()}${ordinal(at.getDate())}, ${at.getFullYear()} ${clock}`;
+}
+
+function ordinal(day: number): string {
+  if (day >= 11 && day <= 13) return "th";
+  return { 1: "st", 2: "nd", 3: "rd" }[day % 10] ?? "th";
+}
+
+/** Shorter values are words that a text may hold by chance. */
+const SHORTEST_SECRET = 8;
+/** Longer ones are looked for as they are, and as JSON and addresses write them. */
+const LONGEST_SPELT_OUT = 1_024;
+const MASK = "****";
+/** Parameters that are no secret and that complaints are about. */
+const HARMLESS = /^(?:api[-_]?)?version$/i;
+
+/**
+ * What a server says, without the values that it was sent: some repeat the key that they refuse, or the whole address. However they
+ * write them: in JSON, percent-encoded, or for a page.
+ */
+export function maskSent(text: string, headers: Readonly<Record<string, string>>, url?: URL): string {
+  const query = [...(url?.searchParams ?? [])].filter(([name]) => !HARMLESS.test(name));
+  const values = [...Object.values(headers).map((value) => value.replace(/^(?:Bearer|Basic) /i, "")), ...credentialsIn(url)];
+  const secrets = [...values, ...query.map(([, value]) => value)].filter(({ length }) => length >= SHORTEST_SECRET);
+  // Longest first: one may be the beginning of another.
+  const masked = [...new Set(secrets)].sort((a, b) => b.length - a.length).reduce(withoutSecret, text);
+  return query.filter(([, value]) => value !== "" && value.length < SHORTEST_SECRET).reduce(withoutParameter, masked);
+}
+
+function credentialsIn(url: URL | undefined): string[] {
+  return url ? [url.username, url.password].flatMap((part) => [part, decoded(part)]) : [];
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Half of a character has no address. */
+function encoded(text: string): string {
+  try {
+    return encodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function withoutSecret(text: string, secret: string): string {
+  if (secret.length <= LONGEST_SPELT_OUT) return text.replace(new RegExp(spellings(secret), "gi"), MASK);
+  const forms = [secret, JSON.stringify(secret).slice(1, -1), encoded(secret)];
+  return forms.reduce((rest, form) => rest.replaceAll(form, MASK), text);
+}
+
+/** A short value is known by the name before it. */
+function withoutParameter(text: string, [name, value]: readonly [string, string]): string {
+  const pattern = new RegExp(`(?<=[?&;\\s"']|%3f|%26|^)(${spellings(name)}(?:=|%3d|\\\\u003d))${spellings(value)}(?![\\w%])`, "gi");
+  return text.replace(pattern, `$1${MASK}`);
+}
+
+/** Each character as it is, behind backslashes (a limit keeps hostile text from being slow), percent-encoded once or twice, as JSON's `\u…`, or as a page's entity. */
+function spellings(secret: string): string {
+  return [...secret].map(spellingsOf).join("");
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;|&#34;", "'": "&#39;|&apos;" };
+
+function spellingsOf(character: string): string {
+  const literal = character.replace(/[\\^$.*+?()[\]{}|/-]/, String.raw`\$&`);
+  const percent = [...Buffer.from(character)].map((byte) => `%(?:25)?${hex(byte, 2)}`).join("");
+  const escaped = [...Array(character.length).keys()].map((at) => String.raw`\\{1,8}u${hex(character.charCodeAt(at), 4)}`).join("");
+  const others = [ENTITIES[character], character === " " ? String.raw`\+` : undefined].filter((form) => form !== undefined);
+  const plain = /[A-Za-z0-9]/.test(character) ? literal : String.raw`\\{0,8}${literal}`;
+  return `(?:${[escaped, percent, ...others, plain].join("|")})`;
+}
+
+function hex(number: number, digits: number): string {
+  return number.toString(16).padStart(digits, "0");
 }

@@ -1,6 +1,9 @@
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { errorCode } from "../../../lib/errors.js";
 import type { ModelProvider } from "../../../threads/settings.js";
+import type { RateLimits, RateLimitWindow } from "../../../threads/usage.js";
 import { ModelFailure } from "./client.js";
-import { type CredentialSources, findBearerToken } from "./credentials.js";
 
 /** An address below the provider's base URL, with its query parameters. Throws `ModelFailure` when that is no URL. */
 export function endpoint(provider: ModelProvider, name: "responses" | "models"): URL {
@@ -34,4 +37,131 @@ export function providerHeaders(provider: ModelProvider, sources: CredentialSour
   const token = findBearerToken(provider, sources);
   if (token !== undefined) headers["authorization"] = `Bearer ${token}`;
   return headers;
+}
+
+export interface CredentialSources {
+  readonly env: NodeJS.ProcessEnv;
+  readonly codexHome: string;
+}
+
+/** A key, and where it was found. */
+interface Credential {
+  readonly token: string;
+  /** For people: names the place, never the key. */
+  readonly source: string;
+}
+
+/** The bearer token for a provider; undefined when it needs none. Throws `ModelFailure` naming what to set. */
+export function findBearerToken(provider: ModelProvider, sources: CredentialSources): string | undefined {
+  return findCredential(provider, sources)?.token;
+}
+
+/** What a provider is asked with; undefined when it needs nothing. Throws `ModelFailure` naming what to set. */
+export function findCredential(provider: ModelProvider, { env, codexHome }: CredentialSources): Credential | undefined {
+  if (provider.envKey !== undefined) return requiredVariable(provider.envKey, provider, env);
+  if (provider.bearerToken !== undefined)
+    return { token: provider.bearerToken, source: `experimental_bearer_token of provider ${provider.id} in config.toml` };
+  // A key for OpenAI is never sent to a provider that did not ask for it.
+  if (!provider.requiresOpenaiAuth) return undefined;
+  const given = fromVariable("CODEX_API_KEY", env);
+  if (given) return given;
+  const { apiKey, hasChatGptTokens } = readLogin(codexHome);
+  const found = apiKey === undefined ? fromVariable("OPENAI_API_KEY", env) : { token: apiKey, source: AUTH_JSON };
+  if (!found) throw new ModelFailure(hasChatGptTokens ? CHATGPT_ONLY : NO_KEY, { retry: "never", info: "unauthorized" });
+  return found;
+}
+
+const AUTH_JSON = "auth.json in CODEX_HOME";
+const NO_KEY =
+  "No API key for the OpenAI provider: set OPENAI_API_KEY (or CODEX_API_KEY) in this server's environment, put a key into auth.json in CODEX_HOME, " +
+  "or choose another provider with model_provider in config.toml.";
+const CHATGPT_ONLY =
+  "auth.json holds a ChatGPT login, which only the Codex CLI itself may use. Set OPENAI_API_KEY (or CODEX_API_KEY) in this server's environment, " +
+  "or choose another provider with model_provider in config.toml.";
+
+function fromVariable(name: string, env: NodeJS.ProcessEnv): Credential | undefined {
+  const token = filled(env[name]);
+  return token === undefined ? undefined : { token, source: `environment variable ${name}` };
+}
+
+function requiredVariable(name: string, provider: ModelProvider, env: NodeJS.ProcessEnv): Credential {
+  const found = fromVariable(name, env);
+  if (found) return found;
+  const remedy = provider.envKeyInstructions === undefined ? "" : ` ${provider.envKeyInstructions}`;
+  throw new ModelFailure(`Missing environment variable: \`${name}\`.${remedy}`, { retry: "never" });
+}
+
+interface Login {
+  readonly apiKey: string | undefined;
+  readonly hasChatGptTokens: boolean;
+}
+
+/** What `auth.json` in CODEX_HOME services. Throws `ModelFailure` when there is one that cannot be read. */
+export function readLogin(codexHome: string): Login {
+  let text: string;
+  try {
+    text = readFileSync(path.join(codexHome, "auth.json"), "utf8");
+  } catch (error) {
+    if (errorCode(error) === "ENOENT" || errorCode(error) === "ENOTDIR") return { apiKey: undefined, hasChatGptTokens: false };
+    throw new ModelFailure("auth.json in CODEX_HOME cannot be read: check its permissions.", { retry: "never", cause: error });
+  }
+  try {
+    const parsed = JSON.parse(text) as { OPENAI_API_KEY?: unknown; tokens?: unknown } | null;
+    const apiKey = typeof parsed?.OPENAI_API_KEY === "string" ? filled(parsed.OPENAI_API_KEY) : undefined;
+    return { apiKey, hasChatGptTokens: typeof parsed?.tokens === "object" && parsed.tokens !== null };
+  } catch (error) {
+    throw new ModelFailure("auth.json in CODEX_HOME is not valid JSON: log in again, or remove it.", { retry: "never", cause: error });
+  }
+}
+
+function filled(value: string | undefined): string | undefined {
+  return value === undefined || value.trim() === "" ? undefined : value.trim();
+}
+
+/** The keys of the provider in use are ours, not the commands'. */
+export function secretVariables({ envKey, envHttpHeaders }: ModelProvider): string[] {
+  return ["OPENAI_API_KEY", "CODEX_API_KEY", ...(envKey === undefined ? [] : [envKey]), ...Object.values(envHttpHeaders)];
+}
+
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+/** The limits a provider tells in its headers; undefined when it tells none. */
+export function readRateLimits(headers: Headers): RateLimits | undefined {
+  const primary = readWindow(headers, "primary");
+  const secondary = readWindow(headers, "secondary");
+  const credits = readCredits(headers);
+  if (!primary && !secondary && !credits) return undefined;
+  return { primary, secondary, credits, plan_type: null };
+}
+
+function readWindow(headers: Headers, which: "primary" | "secondary"): RateLimitWindow | null {
+  const used = readNumber(headers[`x-codex-${which}-used-percent`]);
+  if (used === null) return null;
+  return {
+    used_percent: used,
+    window_minutes: readNumber(headers[`x-codex-${which}-window-minutes`]),
+    resets_at: readNumber(headers[`x-codex-${which}-reset-at`]),
+  };
+}
+
+function readCredits(headers: Headers): RateLimits["credits"] {
+  const has = headers["x-codex-credits-has-credits"];
+  const unlimited = headers["x-codex-credits-unlimited"];
+  if (has === undefined || unlimited === undefined) return null;
+  const balance = headers["x-codex-credits-balance"];
+  return {
+    has_credits: isTrue(has),
+    unlimited: isTrue(unlimited),
+    balance: typeof balance === "string" && balance !== "" ? balance : null,
+  };
+}
+
+function readNumber(value: string | string[] | undefined): number | null {
+  if (typeof value !== "string" || value.trim() === "") return null;
+  const number = Number(value);
+  return Number.isFinite(number) ? number : null;
+}
+
+function isTrue(value: string | string[]): boolean {
+  return typeof value === "string" && /^(true|1)$/i.test(value);
 }

@@ -3,16 +3,10 @@ import { StringDecoder } from "node:string_decoder";
 import { describe, errorCode } from "../../../lib/errors.js";
 import type { ModelProvider } from "../../../threads/settings.js";
 import { type ModelClient, type ModelEvent, ModelFailure, type ModelRequest } from "./client.js";
-import type { CredentialSources } from "./credentials.js";
-import { EventReader } from "./eventReader.js";
-import { EventStreamReader } from "./eventStream.js";
-import { failureOfStatus } from "./failures.js";
-import { sendRequest } from "./http.js";
-import { IdleLimit } from "./idleLimit.js";
-import { maskSent } from "./mask.js";
-import { endpoint, providerHeaders, shownUrl } from "./provider.js";
-import { readRateLimits } from "./rateLimits.js";
-import { readStart } from "./readStart.js";
+import { EventReader, EventStreamReader } from "./decode.js";
+import { failureOfStatus, maskSent } from "./failures.js";
+import { IdleLimit, readStart, sendRequest } from "./http.js";
+import { type CredentialSources, endpoint, providerHeaders, readRateLimits, shownUrl } from "./provider.js";
 
 /** Error bodies are shown to people; more than this helps nobody. */
 const MAX_ERROR_BODY = 64 * 1024;

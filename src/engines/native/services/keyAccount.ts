@@ -5,7 +5,7 @@ import { type Fields, isFields } from "../../../lib/fields.js";
 import type { Account, AccountState } from "../../../threads/engineServices.js";
 import type { ModelProvider } from "../../../threads/settings.js";
 import { ModelFailure } from "../model/client.js";
-import { type CredentialSources, findCredential, readLogin } from "../model/credentials.js";
+import { type CredentialSources, findCredential, readLogin } from "../model/provider.js";
 
 /** This engine cannot log in or out that way. */
 export class LoginNotPossible extends AppError {

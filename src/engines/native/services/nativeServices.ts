@@ -2,12 +2,10 @@ import { isFields, textOrNothing } from "../../../lib/fields.js";
 import type { EngineServices, ModelSummary, ThreadCatalog } from "../../../threads/engineServices.js";
 import type { ModelProvider, ReasoningEffort, ThreadSettings } from "../../../threads/settings.js";
 import { maskedConfig } from "../../maskedConfig.js";
-import type { CredentialSources } from "../model/credentials.js";
-import { sendRequest } from "../model/http.js";
-import { endpoint, providerHeaders } from "../model/provider.js";
-import { readStart } from "../model/readStart.js";
-import { traitsOf } from "../models.js";
-import type { Machine } from "../tools/machine.js";
+import { readStart, sendRequest } from "../model/http.js";
+import { traitsOf } from "../model/modelTraits.js";
+import { type CredentialSources, endpoint, providerHeaders } from "../model/provider.js";
+import type { HostEnvironment } from "../tools/hostEnvironment.js";
 import { configWords } from "./configWords.js";
 import { keyAccount, LoginNotPossible } from "./keyAccount.js";
 import { runOneOffCommand } from "./runOnce.js";
@@ -21,25 +19,25 @@ export interface ServiceSources {
 
 export async function nativeServices(
   sources: ServiceSources,
-  machine: Machine,
+  host: HostEnvironment,
   { userAgent }: { readonly userAgent: string },
 ): Promise<EngineServices> {
   const { settingsIn } = sources;
-  const { codexHome, env } = machine;
+  const { codexHome, env } = host;
   return {
-    ...(await servicesOfAnyModel(sources, machine)),
+    ...(await servicesOfAnyModel(sources, host)),
     account: keyAccount(() => settingsIn().provider, { codexHome, env }),
     models: async (signal) => availableModels(settingsIn(), { codexHome, env, userAgent }, signal),
   };
 }
 
 /** There is one scripted model, and nobody pays for it. */
-export async function scriptedServices(sources: ServiceSources, machine: Machine): Promise<EngineServices> {
+export async function scriptedServices(sources: ServiceSources, host: HostEnvironment): Promise<EngineServices> {
   const needless = async () => {
     throw new LoginNotPossible("The scripted model needs no login. Start this server with another engine to use a real one.");
   };
   return {
-    ...(await servicesOfAnyModel(sources, machine)),
+    ...(await servicesOfAnyModel(sources, host)),
     account: {
       state: async () => ({ kind: "none", isNeeded: false }),
       loginWithKey: needless,
@@ -52,12 +50,12 @@ export async function scriptedServices(sources: ServiceSources, machine: Machine
 
 async function servicesOfAnyModel(
   { catalog, settingsIn }: ServiceSources,
-  machine: Machine,
+  host: HostEnvironment,
 ): Promise<Pick<EngineServices, "threads" | "config" | "runOnce">> {
   return {
     threads: await catalog(),
     config: async (cwd) => maskedConfig(configWords(settingsIn(cwd))),
-    runOnce: async (command, signal) => runOneOffCommand(command, { machine, settings: settingsIn(command.cwd) }, signal),
+    runOnce: async (command, signal) => runOneOffCommand(command, { host, settings: settingsIn(command.cwd) }, signal),
   };
 }
 

@@ -9,7 +9,7 @@ import { WritablePlaces } from "../../../exec/outside/writablePlaces.js";
 import type { SandboxPolicy } from "../../../exec/policies.js";
 import type { OneOffResult } from "../../../threads/engineServices.js";
 import type { ThreadSettings } from "../../../threads/settings.js";
-import { Machine } from "../tools/machine.js";
+import { HostEnvironment } from "../tools/hostEnvironment.js";
 import { runOneOffCommand } from "./runOnce.js";
 
 const FULL_ACCESS: SandboxPolicy = { type: "danger-full-access" };
@@ -28,7 +28,7 @@ async function run(
 ): Promise<OneOffResult> {
   await using stage = await setStage();
   writeFileSync(path.join(stage.codexHome, "auth.json"), '{"OPENAI_API_KEY":"sk-0123456789"}');
-  const machine = new Machine({
+  const host = new HostEnvironment({
     codexHome: stage.codexHome,
     env: { PATH: process.env["PATH"], ...env },
     serverCwd: stage.workspace,
@@ -37,9 +37,9 @@ async function run(
   });
   const command = { argv: ["bash", "-c", script], cwd: stage.workspace, sandboxPolicy, timeoutMs: 15_000, check };
   try {
-    return await runOneOffCommand(command, { machine, settings: settingsIn(stage.workspace, settings) }, new AbortController().signal);
+    return await runOneOffCommand(command, { host, settings: settingsIn(stage.workspace, settings) }, new AbortController().signal);
   } finally {
-    await machine.close();
+    await host.close();
   }
 }
 

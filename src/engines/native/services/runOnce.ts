@@ -5,34 +5,34 @@ import { type CommandResult, type RunOptions, runCommand } from "../../../exec/r
 import { allowsNetwork } from "../../../exec/sandbox/policy.js";
 import type { OneOffCommand, OneOffResult } from "../../../threads/engineServices.js";
 import type { ThreadSettings } from "../../../threads/settings.js";
-import type { Machine } from "../tools/machine.js";
-import { secretVariables } from "../tools/secretVariables.js";
+import { secretVariables } from "../model/provider.js";
+import type { HostEnvironment } from "../tools/hostEnvironment.js";
 import { OWN_TMP, ThreadFiles } from "../tools/threadFiles.js";
 
 /** Where a command runs that belongs to no thread. */
 export interface OneOffPlace {
-  readonly machine: Machine;
+  readonly host: HostEnvironment;
   readonly settings: ThreadSettings;
 }
 
 /** Nobody is asked: the command runs in the sandbox it names, or not at all. Rejects with the signal's reason once nothing of it lives any more. */
 export async function runOneOffCommand(
   { argv, cwd, sandboxPolicy: policy, timeoutMs, check, reach }: OneOffCommand,
-  { machine, settings }: OneOffPlace,
+  { host, settings }: OneOffPlace,
   signal: AbortSignal,
 ): Promise<OneOffResult> {
-  const sandbox = await machine.sandbox();
+  const sandbox = await host.sandbox();
   signal.throwIfAborted();
-  const files = new ThreadFiles({ sandboxPolicy: policy }, machine, { running: { reach }, workspace: machine.workspaceOf(cwd) });
+  const files = new ThreadFiles({ sandboxPolicy: policy }, host, { running: { reach }, workspace: host.workspaceOf(cwd) });
   await files.lookAround();
-  const environment = commandEnvironment(settings.shellEnvironment, machine.env, {
+  const environment = commandEnvironment(settings.shellEnvironment, host.env, {
     secrets: secretVariables(settings.provider),
     network: allowsNetwork(policy),
     sandbox: sandbox.backend,
   });
   check?.();
   const { workspace, workRoots, guarded, caller } = files.confinement(policy);
-  const mark = { [MARK_VARIABLE]: markText(machine.mark({ sandboxPolicy: policy, cwd })) };
+  const mark = { [MARK_VARIABLE]: markText(host.mark({ sandboxPolicy: policy, cwd })) };
   const env = { ...environment, ...(caller ? OWN_TMP : {}), ...mark };
   const launch = () => sandbox.wrap(argv, { policy, workspace, workRoots, cwd, env, guarded, caller });
   const result = await runWith(launch, { timeoutMs, signal }).finally(() => files.close());

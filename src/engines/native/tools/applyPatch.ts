@@ -13,10 +13,9 @@ import { RETRY_REASON } from "../../../exec/safety/judge/assess.js";
 import { isInside, resolvedAsFarAsPossible } from "../../../platform/paths.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import type { RawItem } from "../../../threads/items.js";
-import { message } from "../history.js";
-import { readArguments } from "./arguments.js";
-import type { Tool, ToolContext, ToolRun } from "./tool.js";
-import type { Workbench } from "./workbench.js";
+import { message } from "../model/items.js";
+import { readArguments, type Tool, type ToolContext, type ToolRun } from "./tool.js";
+import type { ToolRuntime } from "./toolRuntime.js";
 
 const PatchArguments = z.object({ input: z.string() });
 
@@ -25,18 +24,18 @@ const REVIEWING = "patch rejected: a review changes no files; report what should
 const OUTSIDE = "patch rejected: writing outside of the project; rejected by user approval settings";
 
 /** `apply_patch` as free text held to a grammar. */
-export function freeformPatchTool(bench: Workbench): Tool {
-  return { name: "apply_patch", run: (patch, ctx) => applyPatch(patch, { cwd: bench.settings.cwd }, bench, ctx) };
+export function freeformPatchTool(runtime: ToolRuntime): Tool {
+  return { name: "apply_patch", run: (patch, ctx) => applyPatch(patch, { cwd: runtime.settings.cwd }, runtime, ctx) };
 }
 
 /** `apply_patch` as a function, for models that know no free text. */
-export function functionPatchTool(bench: Workbench): Tool {
+export function functionPatchTool(runtime: ToolRuntime): Tool {
   return {
     name: "apply_patch",
     async *run(args, ctx): ToolRun {
       const read = readArguments(args, PatchArguments);
       if ("complaint" in read) return { output: read.complaint };
-      return yield* applyPatch(read.value.input, { cwd: bench.settings.cwd }, bench, ctx);
+      return yield* applyPatch(read.value.input, { cwd: runtime.settings.cwd }, runtime, ctx);
     },
   };
 }
@@ -45,7 +44,7 @@ export function functionPatchTool(bench: Workbench): Tool {
 export async function* patchThroughShell(
   call: PatchCall,
   { cwd, tool }: { readonly cwd: string; readonly tool: string },
-  bench: Workbench,
+  runtime: ToolRuntime,
   ctx: ToolContext,
 ): ToolRun {
   if (call.kind === "bare")
@@ -53,7 +52,7 @@ export async function* patchThroughShell(
       output: 'apply_patch verification failed: patch detected without explicit call to apply_patch. Rerun as ["apply_patch", "<patch>"]',
     };
   const warning = message("user", `Warning: apply_patch was requested via ${tool}. Use the apply_patch tool instead of exec_command.`);
-  return yield* applyPatch(call.patch, { cwd: path.resolve(cwd, call.workdir ?? ""), warning }, bench, ctx);
+  return yield* applyPatch(call.patch, { cwd: path.resolve(cwd, call.workdir ?? ""), warning }, runtime, ctx);
 }
 
 interface Where {
@@ -62,59 +61,59 @@ interface Where {
   readonly warning?: RawItem;
 }
 
-async function* applyPatch(text: string, { cwd, warning }: Where, bench: Workbench, ctx: ToolContext): ToolRun {
-  if (!bench.takesPatches) return { output: REVIEWING };
-  await bench.files.lookAround();
+async function* applyPatch(text: string, { cwd, warning }: Where, runtime: ToolRuntime, ctx: ToolContext): ToolRun {
+  if (!runtime.takesPatches) return { output: REVIEWING };
+  await runtime.files.lookAround();
   let plan: PatchPlan;
   try {
-    plan = await planPatch(parsePatch(text), { cwd, mayRead: bench.files.mayRead });
+    plan = await planPatch(parsePatch(text), { cwd, mayRead: runtime.files.mayRead });
   } catch (error) {
     if (error instanceof EmptyPatch) return { output: "patch rejected: empty patch" };
     if (error instanceof PatchInvalid) return { output: `apply_patch verification failed: ${error.message}` };
     throw error;
   }
   if (warning) yield [ctx.remember(warning)];
-  return yield* applyPlanned(plan, bench, ctx);
+  return yield* applyPlanned(plan, runtime, ctx);
 }
 
-async function* applyPlanned(plan: PatchPlan, bench: Workbench, ctx: ToolContext): ToolRun {
+async function* applyPlanned(plan: PatchPlan, runtime: ToolRuntime, ctx: ToolContext): ToolRun {
   const { callId } = ctx;
   const changes = fileChanges(plan);
   const places = await placesOf(plan);
   const paths = [...new Set(places.map(({ real }) => real))];
-  const asked = { changes, paths, outside: outsideOf(places, bench) };
-  const verdict = assess(paths, bench);
+  const asked = { changes, paths, outside: outsideOf(places, runtime) };
+  const verdict = assess(paths, runtime);
   if (verdict === "reject") return { output: OUTSIDE };
   yield [{ type: "patchStarted", callId, autoApproved: verdict === "run", changes }];
   const failed = (stderr: string): ThreadEvent => ({ type: "patchEnded", callId, stdout: "", stderr, success: false, changes });
   if (verdict === "ask") {
-    const refusal = await question(asked, bench, ctx);
+    const refusal = await question(asked, runtime, ctx);
     if (refusal) {
       yield [failed(refusal.output)];
       return refusal;
     }
   }
-  const denied = yield* write(plan, verdict === "ask" ? paths : [], bench, ctx);
-  if (denied === undefined) return { output: shellAnswer(success(plan), bench.truncation) };
-  if (denied.reason !== "denied" || bench.settings.approvalPolicy === "never" || verdict === "ask") {
+  const denied = yield* write(plan, verdict === "ask" ? paths : [], runtime, ctx);
+  if (denied === undefined) return { output: shellAnswer(success(plan), runtime.truncation) };
+  if (denied.reason !== "denied" || runtime.settings.approvalPolicy === "never" || verdict === "ask") {
     yield [failed(denied.message)];
     return { output: denied.message };
   }
-  const refusal = await question({ ...asked, reason: RETRY_REASON }, bench, ctx);
-  const again = refusal ? undefined : yield* write(plan, paths, bench, ctx);
-  if (!refusal && !again) return { output: shellAnswer(success(plan), bench.truncation) };
+  const refusal = await question({ ...asked, reason: RETRY_REASON }, runtime, ctx);
+  const again = refusal ? undefined : yield* write(plan, paths, runtime, ctx);
+  if (!refusal && !again) return { output: shellAnswer(success(plan), runtime.truncation) };
   const output = refusal?.output ?? again?.message ?? "";
   yield [failed(output)];
   return refusal ?? { output };
 }
 
 /** Whether the patch may be applied as it is, has to be asked for, or is out of the question. */
-function assess(paths: readonly string[], bench: Workbench): "run" | "ask" | "reject" {
-  const { approvalPolicy } = bench.settings;
-  if (approvalPolicy === "untrusted") return paths.every((file) => bench.approved.has(file)) ? "run" : "ask";
-  if (approvalPolicy === "on-failure" || paths.every(bench.files.mayWrite)) return "run";
+function assess(paths: readonly string[], runtime: ToolRuntime): "run" | "ask" | "reject" {
+  const { approvalPolicy } = runtime.settings;
+  if (approvalPolicy === "untrusted") return paths.every((file) => runtime.approved.has(file)) ? "run" : "ask";
+  if (approvalPolicy === "on-failure" || paths.every(runtime.files.mayWrite)) return "run";
   if (approvalPolicy === "never") return "reject";
-  return paths.every((file) => bench.approved.has(file)) ? "run" : "ask";
+  return paths.every((file) => runtime.approved.has(file)) ? "run" : "ask";
 }
 
 interface Asked {
@@ -125,23 +124,23 @@ interface Asked {
   readonly reason?: string;
 }
 
-function outsideOf(places: readonly TouchedPlace[], bench: Workbench): Record<string, string> {
-  const workspace = resolvedAsFarAsPossible(bench.settings.cwd);
+function outsideOf(places: readonly TouchedPlace[], runtime: ToolRuntime): Record<string, string> {
+  const workspace = resolvedAsFarAsPossible(runtime.settings.cwd);
   return Object.fromEntries(places.filter(({ real }) => !isInside(real, workspace)).map(({ path: file, real }) => [file, real]));
 }
 
 /** Undefined when it was approved. */
 async function question(
   { changes, paths, outside, reason }: Asked,
-  bench: Workbench,
+  runtime: ToolRuntime,
   ctx: ToolContext,
 ): Promise<{ readonly output: string; readonly endsTurn?: true } | undefined> {
   const decision = await ctx.ask({
     kind: "patch",
     callId: ctx.callId,
     changes,
-    staysInSandbox: paths.every(bench.files.mayWrite),
-    staysInWorkspace: paths.every(bench.files.isInWorkspace),
+    staysInSandbox: paths.every(runtime.files.mayWrite),
+    staysInWorkspace: paths.every(runtime.files.isInWorkspace),
     ...(Object.keys(outside).length > 0 && { outside }),
     needsPerson: false,
     ...(reason === undefined ? {} : { reason }),
@@ -151,7 +150,7 @@ async function question(
     case "approvedPrefix":
       return undefined;
     case "approvedForSession":
-      for (const file of paths) bench.approved.add(file);
+      for (const file of paths) runtime.approved.add(file);
       return undefined;
     case "denied":
       return { output: decision.reason === undefined ? REJECTED : `${REJECTED}: ${decision.reason}` };
@@ -166,14 +165,14 @@ async function question(
 async function* write(
   plan: PatchPlan,
   approvedNow: readonly string[],
-  bench: Workbench,
+  runtime: ToolRuntime,
   ctx: ToolContext,
 ): AsyncGenerator<readonly ThreadEvent[], PatchFailed | undefined> {
   ctx.signal.throwIfAborted();
-  const { mayRead } = bench.files;
-  const isApproved = (file: string) => bench.approved.has(file) || approvedNow.includes(file);
+  const { mayRead } = runtime.files;
+  const isApproved = (file: string) => runtime.approved.has(file) || approvedNow.includes(file);
   // What is hidden by now stays so: the question was about another place.
-  const mayWrite = (file: string) => mayRead(file) && (bench.files.mayWrite(file) || isApproved(file));
+  const mayWrite = (file: string) => mayRead(file) && (runtime.files.mayWrite(file) || isApproved(file));
   try {
     await applyPlan(plan, { mayWrite, mayRead });
   } catch (error) {
@@ -181,8 +180,8 @@ async function* write(
     throw error;
   }
   const { callId } = ctx;
-  bench.turnDiff.add(plan);
-  const diff = bench.turnDiff.text();
+  runtime.turnDiff.add(plan);
+  const diff = runtime.turnDiff.text();
   yield [
     { type: "commandOutput", callId, stream: "stdout", bytes: Buffer.from(plan.summary) },
     { type: "patchEnded", callId, stdout: plan.summary, stderr: "", success: true, changes: fileChanges(plan) },

@@ -60,9 +60,9 @@ describe("exec_command", () => {
       const session = sessionOf(await stage.use("exec_command", { cmd: "trap '' TERM; echo up; sleep 600", yield_time_ms: 250 }));
       await stage.use("update_plan", { plan: [] });
       expect((await stage.use("write_stdin", { session_id: session, yield_time_ms: 250 })).output).toContain(`session ID ${session}`);
-      expect([stage.toolbox.keepsRunning, processesIn(stage.stage.workspace).length > 0]).toEqual([true, true]);
-      await stage.toolbox.close();
-      expect([stage.toolbox.keepsRunning, processesIn(stage.stage.workspace)]).toEqual([false, []]);
+      expect([stage.threadTools.keepsRunning, processesIn(stage.stage.workspace).length > 0]).toEqual([true, true]);
+      await stage.threadTools.close();
+      expect([stage.threadTools.keepsRunning, processesIn(stage.stage.workspace)]).toEqual([false, []]);
     } finally {
       await stage[Symbol.asyncDispose]();
     }

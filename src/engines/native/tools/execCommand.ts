@@ -12,11 +12,10 @@ import { Mailbox } from "../../../lib/mailbox.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import type { CommandCall } from "../../../threads/items.js";
 import { patchThroughShell } from "./applyPatch.js";
-import { readArguments } from "./arguments.js";
 import { type CommandRequest, forbiddenByRules, judge, refuse } from "./judge.js";
 import { userShell } from "./shell.js";
-import type { Tool, ToolContext, ToolRun } from "./tool.js";
-import type { Workbench } from "./workbench.js";
+import { readArguments, type Tool, type ToolContext, type ToolRun } from "./tool.js";
+import type { ToolRuntime } from "./toolRuntime.js";
 
 const DEFAULT_OUTPUT_TOKENS = 10_000;
 
@@ -40,51 +39,51 @@ const WriteArguments = z.object({
 });
 
 /** `exec_command` and `write_stdin`: commands that may go on after the call that started them. */
-export function execTools(bench: Workbench): Tool[] {
+export function execTools(runtime: ToolRuntime): Tool[] {
   const running: Running = new Map();
   return [
-    { name: "exec_command", run: (args, ctx) => execCommand(args, { bench, running, ctx }) },
-    { name: "write_stdin", run: (args, ctx) => writeStdin(args, { bench, running, ctx }) },
+    { name: "exec_command", run: (args, ctx) => execCommand(args, { runtime, running, ctx }) },
+    { name: "write_stdin", run: (args, ctx) => writeStdin(args, { runtime, running, ctx }) },
   ];
 }
 
 /** What was shown to begin and not yet to end. */
 type Running = Map<number, { readonly command: CommandCall; readonly sandboxed: boolean }>;
 
-interface Desk {
-  readonly bench: Workbench;
+interface ExecContext {
+  readonly runtime: ToolRuntime;
   readonly running: Running;
   readonly ctx: ToolContext;
 }
 
-async function* execCommand(args: string, desk: Desk): ToolRun {
+async function* execCommand(args: string, context: ExecContext): ToolRun {
   const read = readArguments(args, ExecArguments);
   if ("complaint" in read) return { output: read.complaint };
-  const { bench, ctx } = desk;
+  const { runtime, ctx } = context;
   const { cmd, workdir, shell, login, justification } = read.value;
   const request: CommandRequest = {
     tool: "exec_command",
-    argv: [shell ?? userShell(bench.machine.env), login === false ? "-c" : "-lc", cmd],
-    cwd: path.resolve(bench.settings.cwd, workdir ?? ""),
+    argv: [shell ?? userShell(runtime.host.env), login === false ? "-c" : "-lc", cmd],
+    cwd: path.resolve(runtime.settings.cwd, workdir ?? ""),
     escalated: read.value.sandbox_permissions === "require_escalated",
     justification: justification ?? undefined,
   };
   const patch = patchCall(request.argv, await openBashReader(request.argv));
-  const forbidden = patch && (await forbiddenByRules(request.argv, bench));
+  const forbidden = patch && (await forbiddenByRules(request.argv, runtime));
   if (forbidden !== undefined) return { output: forbidden };
-  if (patch) return yield* patchThroughShell(patch, request, bench, ctx);
-  const judged = yield* judge(request, bench, ctx);
-  if ("refusal" in judged) return judged.refusal;
-  return yield* start(read.value, { ...desk, command: judged.work.command, sandboxed: judged.permission.sandboxed });
+  if (patch) return yield* patchThroughShell(patch, request, runtime, ctx);
+  const outcome = yield* judge(request, runtime, ctx);
+  if ("refusal" in outcome) return outcome.refusal;
+  return yield* start(read.value, { ...context, command: outcome.judged.command, sandboxed: outcome.permission.sandboxed });
 }
 
-async function* start(args: z.infer<typeof ExecArguments>, work: Desk & { command: CommandCall; sandboxed: boolean }): ToolRun {
-  const { bench, ctx, command, running } = work;
+async function* start(args: z.infer<typeof ExecArguments>, starting: ExecContext & { command: CommandCall; sandboxed: boolean }): ToolRun {
+  const { runtime, ctx, command, running } = starting;
   const output = new Mailbox<ThreadEvent>();
   try {
     const argv = args.tty ? onTerminal(command.command) : command.command;
-    const launch = await bench.launch(argv, { cwd: command.cwd, sandboxed: work.sandboxed, plainOutput: true });
-    const started = bench.sessions
+    const launch = await runtime.launch(argv, { cwd: command.cwd, sandboxed: starting.sandboxed, plainOutput: true });
+    const started = runtime.sessions
       .start(launch, {
         yieldTimeMs: startYieldMs(args.yield_time_ms ?? undefined),
         signal: ctx.signal,
@@ -96,29 +95,29 @@ async function* start(args: z.infer<typeof ExecArguments>, work: Desk & { comman
     started.catch(() => undefined);
     yield* output.batches();
     const { report } = await started;
-    if (report.sessionId !== undefined) running.set(report.sessionId, { command, sandboxed: work.sandboxed });
-    return yield* answer(report, args.max_output_tokens ?? DEFAULT_OUTPUT_TOKENS, { bench, command });
+    if (report.sessionId !== undefined) running.set(report.sessionId, { command, sandboxed: starting.sandboxed });
+    return yield* answer(report, args.max_output_tokens ?? DEFAULT_OUTPUT_TOKENS, { runtime, command });
   } catch (error) {
     if (error instanceof AppError) return yield* refuse({ refused: `execution error: ${describe(error)}` }, command);
     throw error;
   }
 }
 
-async function* writeStdin(args: string, { bench, running, ctx }: Desk): ToolRun {
+async function* writeStdin(args: string, { runtime, running, ctx }: ExecContext): ToolRun {
   const read = readArguments(args, WriteArguments);
   if ("complaint" in read) return { output: read.complaint };
   const { session_id: id, chars, yield_time_ms: yieldTimeMs, max_output_tokens: tokens } = read.value;
   const left = running.get(id);
   // A shell may read it; whatever else does will not miss it.
-  const forbidden = chars ? await forbiddenByRules(["bash", "-c", chars], bench) : undefined;
+  const forbidden = chars ? await forbiddenByRules(["bash", "-c", chars], runtime) : undefined;
   if (forbidden !== undefined) return { output: `write_stdin failed: ${forbidden}` };
   // An earlier turn may have been allowed what this one is not.
-  if (bench.confined && left?.sandboxed === false) return { output: `write_stdin failed: process ${id} runs outside the sandbox` };
+  if (runtime.confined && left?.sandboxed === false) return { output: `write_stdin failed: process ${id} runs outside the sandbox` };
   try {
     const wait = { yieldTimeMs: writeYieldMs(yieldTimeMs ?? undefined, chars ?? ""), signal: ctx.signal };
-    const report = await bench.sessions.write(id, chars ?? "", wait);
+    const report = await runtime.sessions.write(id, chars ?? "", wait);
     if (report.exitCode !== undefined) running.delete(id);
-    return yield* answer(report, tokens ?? DEFAULT_OUTPUT_TOKENS, { bench, command: left?.command });
+    return yield* answer(report, tokens ?? DEFAULT_OUTPUT_TOKENS, { runtime, command: left?.command });
   } catch (error) {
     if (error instanceof AppError) return { output: `write_stdin failed: ${describe(error)}` };
     throw error;
@@ -128,7 +127,7 @@ async function* writeStdin(args: string, { bench, running, ctx }: Desk): ToolRun
 async function* answer(
   report: SessionReport,
   maxOutputTokens: number,
-  about: { bench: Workbench; command: CommandCall | undefined },
+  about: { runtime: ToolRuntime; command: CommandCall | undefined },
 ): ToolRun {
   const { output, wallTimeMs, exitCode, sessionId } = report;
   if (exitCode !== undefined && about.command) {
@@ -137,7 +136,7 @@ async function* answer(
       stdout: output,
       stderr: "",
       aggregatedOutput: output,
-      formattedOutput: formattedOutput(result, about.bench.truncation),
+      formattedOutput: formattedOutput(result, about.runtime.truncation),
     };
     yield [{ type: "commandEnded", ...about.command, ...shown, exitCode, durationMs: wallTimeMs }];
   }

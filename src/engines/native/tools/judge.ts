@@ -6,7 +6,7 @@ import { parsedCommand } from "../../../exec/safety/judge/parsedCommand.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import type { CommandCall } from "../../../threads/items.js";
 import type { ToolContext, ToolResult, ToolRun } from "./tool.js";
-import type { Workbench } from "./workbench.js";
+import type { ToolRuntime } from "./toolRuntime.js";
 
 /** What the model wants to run. */
 export interface CommandRequest {
@@ -21,10 +21,10 @@ export interface CommandRequest {
 const REJECTED = "exec command rejected by user";
 
 /** A command on its way to being run. */
-export interface Work {
+export interface JudgedCommand {
   readonly call: CommandRequest;
   readonly command: CommandCall;
-  readonly bench: Workbench;
+  readonly runtime: ToolRuntime;
   readonly ctx: ToolContext;
 }
 
@@ -36,48 +36,51 @@ export interface Permission {
 /** Judges a command, shows that it begins, and asks where that is due. */
 export async function* judge(
   call: CommandRequest,
-  bench: Workbench,
+  runtime: ToolRuntime,
   ctx: ToolContext,
-): AsyncGenerator<readonly ThreadEvent[], { readonly refusal: ToolResult } | { readonly work: Work; readonly permission: Permission }> {
+): AsyncGenerator<
+  readonly ThreadEvent[],
+  { readonly refusal: ToolResult } | { readonly judged: JudgedCommand; readonly permission: Permission }
+> {
   // The disk is looked at while the command is judged and put on record.
-  bench.files.beginLookingAround();
+  runtime.files.beginLookingAround();
   const parser = await openBashReader(call.argv);
   const verdict = assessCommand({
     argv: call.argv,
     escalated: call.escalated,
     ...(call.justification === undefined ? {} : { justification: call.justification }),
     tool: call.tool,
-    approvalPolicy: bench.settings.approvalPolicy,
-    sandboxPolicy: bench.settings.sandboxPolicy,
-    rules: bench.rules.inForce(),
-    sandboxEnforced: await bench.isSandboxEnforced(),
-    confined: bench.confined,
+    approvalPolicy: runtime.settings.approvalPolicy,
+    sandboxPolicy: runtime.settings.sandboxPolicy,
+    rules: runtime.rules.inForce(),
+    sandboxEnforced: await runtime.isSandboxEnforced(),
+    confined: runtime.confined,
     parser,
-    trusts: await bench.trustedPrograms(call.argv, call.cwd),
+    trusts: await runtime.trustedPrograms(call.argv, call.cwd),
   });
   if (verdict.kind === "refuse") return { refusal: { output: verdict.text } };
   const command: CommandCall = { callId: ctx.callId, command: call.argv, cwd: call.cwd, parsed: parsedCommand(call.argv, parser) };
-  const work: Work = { call, command, bench, ctx };
+  const judged: JudgedCommand = { call, command, runtime, ctx };
   yield [{ type: "commandStarted", ...command }];
-  const permission = await permit(verdict, work);
-  return "refused" in permission ? { refusal: yield* refuse(permission, command) } : { work, permission };
+  const permission = await permit(verdict, judged);
+  return "refused" in permission ? { refusal: yield* refuse(permission, command) } : { judged, permission };
 }
 
 /** What the model is told when the user's rules forbid what it wants to run by a way that is not judged otherwise. */
-export async function forbiddenByRules(argv: readonly string[], bench: Workbench): Promise<string | undefined> {
-  return forbiddenRefusal({ argv, rules: bench.rules.inForce(), parser: await openBashReader(argv) });
+export async function forbiddenByRules(argv: readonly string[], runtime: ToolRuntime): Promise<string | undefined> {
+  return forbiddenRefusal({ argv, rules: runtime.rules.inForce(), parser: await openBashReader(argv) });
 }
 
-export interface Refusal {
+interface Refusal {
   readonly refused: string;
   readonly endsTurn?: true;
 }
 
-async function permit(verdict: Exclude<CommandVerdict, { kind: "refuse" }>, work: Work): Promise<Permission | Refusal> {
+async function permit(verdict: Exclude<CommandVerdict, { kind: "refuse" }>, judged: JudgedCommand): Promise<Permission | Refusal> {
   const prefix = verdict.proposedPrefix === undefined ? {} : { proposedPrefix: verdict.proposedPrefix };
   if (verdict.kind === "run") return { sandboxed: verdict.sandboxed, ...prefix };
   const sandboxed = verdict.sandboxedAfterwards;
-  const refusal = await question(work, {
+  const refusal = await question(judged, {
     ...(verdict.reason === undefined ? {} : { reason: verdict.reason }),
     ...prefix,
     staysInSandbox: sandboxed,
@@ -89,10 +92,10 @@ async function permit(verdict: Exclude<CommandVerdict, { kind: "refuse" }>, work
 type Asked = Pick<ApprovalSubject, "reason" | "staysInSandbox" | "needsPerson"> & { readonly proposedPrefix?: readonly string[] };
 
 /** Undefined when it was approved, now or for the rest of the thread. A yes to a run inside the sandbox is none to one outside. */
-export async function question(work: Work, asked: Asked): Promise<Refusal | undefined> {
-  const { call, command, bench, ctx } = work;
+export async function question(judged: JudgedCommand, asked: Asked): Promise<Refusal | undefined> {
+  const { call, command, runtime, ctx } = judged;
   const key = approvalKey(call, asked);
-  if (bench.approved.has(key)) return undefined;
+  if (runtime.approved.has(key)) return undefined;
   const { callId, cwd, parsed } = command;
   const words = { command: command.command, commandText: shellQuote(command.command) };
   const decision = await ctx.ask({ kind: "command", callId, ...words, cwd, parsed, ...asked });
@@ -100,10 +103,10 @@ export async function question(work: Work, asked: Asked): Promise<Refusal | unde
     case "approved":
       return undefined;
     case "approvedForSession":
-      bench.approved.add(key);
+      runtime.approved.add(key);
       return undefined;
     case "approvedPrefix":
-      bench.rules.allow(decision.prefix);
+      runtime.rules.allow(decision.prefix);
       return undefined;
     case "denied":
       return { refused: decision.reason === undefined ? REJECTED : `${REJECTED}: ${decision.reason}` };

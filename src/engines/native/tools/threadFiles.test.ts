@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { WritablePlaces } from "../../../exec/outside/writablePlaces.js";
 import type { SandboxPolicy } from "../../../exec/policies.js";
 import type { Reach } from "../../../threads/limits.js";
-import { Machine } from "./machine.js";
+import { HostEnvironment } from "./hostEnvironment.js";
 import { ThreadFiles } from "./threadFiles.js";
 
 const WORKSPACE_WRITE: SandboxPolicy = {
@@ -33,7 +33,7 @@ function make(...steps: string[]): string {
 
 function filesOf({ policy = WORKSPACE_WRITE, reach }: { policy?: SandboxPolicy; reach?: Reach } = {}): ThreadFiles {
   const codexHome = path.join(home, "codex-home");
-  const machine = new Machine({
+  const host = new HostEnvironment({
     codexHome,
     env: { HOME: path.join(home, "user"), PATH: "/usr/bin" },
     serverCwd: workspace,
@@ -41,7 +41,7 @@ function filesOf({ policy = WORKSPACE_WRITE, reach }: { policy?: SandboxPolicy; 
     secretFiles: [path.join(home, "tokens.d/tokens")],
     ownPrograms: [path.join(workspace, "node_modules/codex-mcpd/dist")],
   });
-  return new ThreadFiles({ sandboxPolicy: policy }, machine, { running: { reach }, workspace });
+  return new ThreadFiles({ sandboxPolicy: policy }, host, { running: { reach }, workspace });
 }
 
 it("a patch may write what commands may, and nothing that is hidden, protected or run by other programs", async () => {

@@ -6,7 +6,7 @@ import { findGuardedNames, type GuardedNames, guardedPart } from "../../../exec/
 import { isThere } from "../../../platform/paths.js";
 import type { TurnContext } from "../../../threads/engine.js";
 import type { ThreadSettings } from "../../../threads/settings.js";
-import type { Machine } from "./machine.js";
+import type { HostEnvironment } from "./hostEnvironment.js";
 
 const READ_ONLY: SandboxPolicy = { type: "read-only" };
 const WORKSPACE_ONLY: SandboxPolicy = {
@@ -19,7 +19,7 @@ const WORKSPACE_ONLY: SandboxPolicy = {
 /** Wherever the server's temporary files are, the thread of a caller has its own in /tmp. */
 export const OWN_TMP = { TMPDIR: "/tmp", TMP: "/tmp", TEMP: "/tmp" };
 
-export interface ThreadTurns {
+interface ThreadTurns {
   readonly running: (Pick<TurnContext, "reach"> & Partial<Pick<TurnContext, "confined">>) | undefined;
   /** The thread's folder, by the real path that it had when the thread was opened. */
   readonly workspace: string;
@@ -37,7 +37,7 @@ export class ThreadFiles {
 
   constructor(
     private readonly settings: Pick<ThreadSettings, "sandboxPolicy">,
-    private readonly machine: Machine,
+    private readonly host: HostEnvironment,
     private readonly turns: ThreadTurns,
   ) {}
 
@@ -65,7 +65,7 @@ export class ThreadFiles {
   /** Never rejects; whoever needs the result waits for it. */
   beginLookingAround(): void {
     if (this.settings.sandboxPolicy.type !== "workspace-write") return;
-    this.#guarded ??= findGuardedNames(this.turns.workspace, this.machine.namesMadeHere);
+    this.#guarded ??= findGuardedNames(this.turns.workspace, this.host.namesMadeHere);
   }
 
   /** What the user should know of what the turn made, and of what could not be protected. */
@@ -73,7 +73,7 @@ export class ThreadFiles {
     if (!this.#guarded) return { made: [], isTooLarge: false };
     const before = await this.#guarded;
     const { names } = await (this.#made ?? this.#findMade(this.#guarded));
-    for (const name of names) this.machine.namesMadeHere.add(name);
+    for (const name of names) this.host.namesMadeHere.add(name);
     const isTooLarge = !before.isComplete && !this.#toldTooLarge;
     this.#toldTooLarge ||= isTooLarge;
     // What a search did not come to at first is not known to be new.
@@ -82,13 +82,13 @@ export class ThreadFiles {
 
   async #findMade(guarded: Promise<GuardedNames>): Promise<GuardedNames> {
     const before = await guarded;
-    const { namesMadeHere } = this.machine;
+    const { namesMadeHere } = this.host;
     return findGuardedNames(this.turns.workspace, { has: (name) => before.names.includes(name) || namesMadeHere.has(name) });
   }
 
   /** What confines a command under a policy. */
   confinement(policy: SandboxPolicy): Confinement {
-    const { hidden, ownPrograms, env } = this.machine;
+    const { hidden, ownPrograms, env } = this.host;
     return {
       policy,
       workspace: this.turns.workspace,
@@ -107,10 +107,10 @@ export class ThreadFiles {
     if (reach?.folders === undefined) return undefined;
     const { folders, foreign = [] } = reach;
     const tmp = () => {
-      this.#tmp ??= this.machine.makeTemporaryFolder();
+      this.#tmp ??= this.host.makeTemporaryFolder();
       return this.#tmp;
     };
-    return callerView({ folders, foreign, env: this.machine.env, tmp });
+    return callerView({ folders, foreign, env: this.host.env, tmp });
   }
 
   /** Whether a file of a repository may be read for the thread, unasked: never what is hidden, though commands with full access could. */
@@ -129,11 +129,11 @@ export class ThreadFiles {
   #isGuarded(realPath: string): boolean {
     if (this.#policy.type !== "workspace-write") return false;
     const part = guardedPart(this.turns.workspace, realPath);
-    return part !== undefined && !this.machine.namesMadeHere.has(part) && (isThere(part) || this.#guardedNow.includes(part));
+    return part !== undefined && !this.host.namesMadeHere.has(part) && (isThere(part) || this.#guardedNow.includes(part));
   }
 
   close(): void {
-    if (this.#tmp !== undefined) this.machine.removeTemporaryFolder(this.#tmp);
+    if (this.#tmp !== undefined) this.host.removeTemporaryFolder(this.#tmp);
     this.#tmp = undefined;
   }
 

@@ -4,10 +4,9 @@ import { describe, errorCode } from "../../../lib/errors.js";
 import { readGuarded } from "../../../lib/files/guardedRead.js";
 import { ReadRefused } from "../../../lib/files/readRefused.js";
 import type { RawItem } from "../../../threads/items.js";
-import { message } from "../history.js";
-import { readArguments } from "./arguments.js";
-import type { Tool, ToolRun } from "./tool.js";
-import type { Workbench } from "./workbench.js";
+import { message } from "../model/items.js";
+import { readArguments, type Tool, type ToolRun } from "./tool.js";
+import type { ToolRuntime } from "./toolRuntime.js";
 
 const ImageArguments = z.object({ path: z.string() });
 
@@ -15,16 +14,16 @@ const ImageArguments = z.object({ path: z.string() });
 const LIMIT = { maxBytes: 20 * 1024 * 1024, larger: "refuse" } as const;
 
 /** `view_image`: shows the model a picture of the workspace. */
-export function viewImageTool(bench: Workbench): Tool {
+export function viewImageTool(runtime: ToolRuntime): Tool {
   return {
     name: "view_image",
     async *run(args, ctx): ToolRun {
       const read = readArguments(args, ImageArguments);
       if ("complaint" in read) return { output: read.complaint };
-      const file = path.resolve(bench.settings.cwd, read.value.path);
+      const file = path.resolve(runtime.settings.cwd, read.value.path);
       let picture: RawItem;
       try {
-        picture = imageMessage(file, (await readGuarded(file, { ...LIMIT, mayRead: bench.files.mayRead })).bytes);
+        picture = imageMessage(file, (await readGuarded(file, { ...LIMIT, mayRead: runtime.files.mayRead })).bytes);
       } catch (error) {
         if (!(error instanceof ReadRefused && error.reason === "size")) return { output: complaintAbout(file, error) };
         picture = cannotAttach(file, describe(error));

@@ -1,0 +1,54 @@
+import { describe, expect, it } from "vitest";
+import { ModelFailure, RetryBudget } from "./client.js";
+
+function failure(retry: ModelFailure["retry"], retryAfterMs?: number): ModelFailure {
+  return new ModelFailure("failed", { retry, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
+}
+
+function budget(limits: { request?: number; stream?: number }, random = 0.5): RetryBudget {
+  return new RetryBudget({ requestMaxRetries: limits.request ?? 0, streamMaxRetries: limits.stream ?? 0 }, () => random);
+}
+
+describe("the retries of one model request", () => {
+  it("back off, twice as long each time, up to half a minute", () => {
+    const retries = budget({ request: 10 });
+    const waits = Array.from({ length: 10 }, () => retries.next(failure("request"))?.waitMs);
+    expect(waits).toEqual([200, 400, 800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000]);
+  });
+
+  it.each([
+    [0, 180],
+    [1, 220],
+  ])("are spread by a tenth: random %d", (random, waitMs) => {
+    expect(budget({ request: 1 }, random).next(failure("request"))?.waitMs).toBeCloseTo(waitMs);
+  });
+
+  it("end when the budget is used up", () => {
+    const retries = budget({ stream: 2 });
+    expect([1, 2, 3].map(() => retries.next(failure("stream")))).toEqual([
+      { attempt: 1, limit: 2, waitMs: 200 },
+      { attempt: 2, limit: 2, waitMs: 400 },
+      undefined,
+    ]);
+  });
+
+  it("count refused requests and broken streams apart", () => {
+    const retries = budget({ request: 1, stream: 1 });
+    const failures = [failure("request"), failure("stream"), failure("request"), failure("stream")];
+    expect(failures.map((each) => retries.next(each)?.attempt)).toEqual([1, 1, undefined, undefined]);
+  });
+
+  it("do not happen where asking again would give the same", () => {
+    expect(budget({ request: 5, stream: 5 }).next(failure("never", 1))).toBeUndefined();
+  });
+
+  it("wait as long as the server asks, without back-off", () => {
+    const retries = budget({ request: 2 });
+    expect([retries.next(failure("request", 7000))?.waitMs, retries.next(failure("request", 0))?.waitMs]).toEqual([7000, 0]);
+  });
+
+  it("wait two minutes, but not more: the caller is told instead", () => {
+    expect(budget({ request: 1 }).next(failure("request", 120_000))?.waitMs).toBe(120_000);
+    expect(budget({ request: 1 }).next(failure("request", 120_001))).toBeUndefined();
+  });
+});

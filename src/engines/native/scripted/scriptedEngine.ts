@@ -1,0 +1,71 @@
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import { lazily } from "../../../lib/lazily.js";
+import type { Engine } from "../../../threads/engine.js";
+import { type ClientFactory, type NativeEngineOptions, openNativeThread } from "../engine.js";
+import { type ModelClient, type ModelEvent, ModelFailure, type ModelRequest } from "../model/client.js";
+import { decodeEvent } from "../model/decode.js";
+import { failureOfStatus } from "../model/failures.js";
+import { IdleLimit } from "../model/http.js";
+import { HostEnvironment } from "../tools/hostEnvironment.js";
+import { type ScriptedAnswer, ScriptedModel } from "./scriptedModel.js";
+
+/** The native loop on the scripted model: no key, no network, and it says so. */
+export function createScriptedEngine(options: Omit<NativeEngineOptions, "userAgent">): Engine {
+  const host = new HostEnvironment(options);
+  const model = new ScriptedModel();
+  const clientFor: ClientFactory = ({ provider }) => new ScriptedClient(model, provider.streamIdleTimeoutMs);
+  const { services } = options;
+  return {
+    name: "scripted",
+    openThread: (opening) => openNativeThread(opening, host, clientFor),
+    ...(services && {
+      services: lazily(async () => (await import("../services/nativeServices.js")).scriptedServices(services, host)).get,
+    }),
+    close: () => host.close(),
+  };
+}
+
+/** The scripted model as a provider: the same answers, decoding and failures as over HTTP, without a socket. */
+class ScriptedClient implements ModelClient {
+  constructor(
+    private readonly model: ScriptedModel,
+    private readonly idleTimeoutMs: number,
+  ) {}
+
+  async *stream({ body }: ModelRequest, signal: AbortSignal): AsyncGenerator<readonly ModelEvent[]> {
+    const answer = this.model.answer(JSON.parse(body));
+    if (answer.delayMs > 0) await sleep(answer.delayMs, undefined, { signal });
+    if (answer.status !== 200)
+      throw failureOfStatus({ status: answer.status, headers: {}, body: answer.body ?? "", url: "scripted://model/responses" });
+    yield [{ type: "accepted", rateLimits: undefined }];
+    yield* play(answer, signal);
+    if (answer.ending === "hang") await hang(this.idleTimeoutMs, signal);
+    if (answer.ending === "cut")
+      throw new ModelFailure("stream disconnected before completion: Transport error: network error: error decoding response body", {
+        retry: "stream",
+      });
+  }
+}
+
+async function* play({ events, gapMs }: ScriptedAnswer, signal: AbortSignal): AsyncGenerator<readonly ModelEvent[]> {
+  let batch: ModelEvent[] = [];
+  for (const event of events) {
+    const decoded = decodeEvent(event);
+    if (!decoded) continue;
+    batch.push(decoded);
+    if (gapMs === 0 || decoded.type !== "textDelta") continue;
+    yield batch;
+    batch = [];
+    await sleep(gapMs, undefined, { signal });
+  }
+  if (batch.length > 0) yield batch;
+}
+
+async function hang(idleTimeoutMs: number, signal: AbortSignal): Promise<never> {
+  const idle = new IdleLimit(idleTimeoutMs, signal);
+  if (!idle.signal.aborted) await once(idle.signal, "abort");
+  idle.stop();
+  signal.throwIfAborted();
+  throw new ModelFailure("stream disconnected before completion: idle timeout waiting for SSE", { retry: "stream" });
+}

@@ -1,0 +1,145 @@
+import { assertNever } from "../../../lib/assertNever.js";
+import { currentLine, type OfferedTool, type OutputItem, playDirective, type Reply, type ScriptInputItem } from "./directives.js";
+
+/** What the scripted model looks at in a request to the Responses API. */
+export interface ScriptRequest {
+  readonly model: string;
+  readonly input: readonly ScriptInputItem[];
+  readonly tools: readonly OfferedTool[];
+}
+
+/** How a Responses API server would answer: wait, then either an error status with a body, or a stream of events and its ending. */
+export interface ScriptedAnswer {
+  readonly delayMs: number;
+  /** Between two text deltas. */
+  readonly gapMs: number;
+  readonly status: number;
+  /** Only with a status other than 200. */
+  readonly body?: string;
+  readonly events: readonly ResponseStreamEvent[];
+  /** `cut`: the connection breaks off after the events; `hang`: it stays open and nothing more comes. */
+  readonly ending: "end" | "cut" | "hang";
+}
+
+/**
+ * A model that takes its lines from the prompt instead of thinking: each line of the newest user message that starts with a
+ * directive (`!say hello`, `!plan a|b`, `!status 500`, …) is one answer. Ids count up from 1 for as long as the instance lives.
+ */
+export class ScriptedModel {
+  #lastId = 0;
+
+  answer(request: ScriptRequest): ScriptedAnswer {
+    const newId = (prefix: string) => `${prefix}_${++this.#lastId}`;
+    const { line, think, delayMs } = currentLine(request.input);
+    const reply = playDirective(line, { tools: request.tools, newId });
+    const gapMs = reply.kind === "text" ? (reply.gapMs ?? 0) : 0;
+    if (reply.kind === "status") return { delayMs, gapMs, status: reply.status, body: reply.body, events: [], ending: "end" };
+    const events = replyEvents(reply, { model: request.model, think, newId });
+    const ending = reply.kind === "cut" || reply.kind === "hang" ? reply.kind : "end";
+    return { delayMs, gapMs, status: 200, events, ending };
+  }
+}
+
+/** One event of a Responses API stream: `type` plus that type's fields, numbered within its stream. */
+export type ResponseStreamEvent = { readonly type: string; readonly sequence_number: number } & Readonly<Record<string, unknown>>;
+
+interface StreamContext {
+  readonly model: string;
+  readonly think: string | undefined;
+  readonly newId: (prefix: string) => string;
+}
+
+const USAGE = {
+  input_tokens: 10,
+  input_tokens_details: { cached_tokens: 0 },
+  output_tokens: 5,
+  output_tokens_details: { reasoning_tokens: 0 },
+  total_tokens: 15,
+};
+
+/** The events a provider would stream for this reply, up to the point where it ends, breaks off or falls silent. */
+function replyEvents(reply: Exclude<Reply, { kind: "status" }>, context: StreamContext): readonly ResponseStreamEvent[] {
+  const stream = new EventList();
+  const response = {
+    id: context.newId("resp"),
+    object: "response",
+    created_at: 1,
+    model: context.model,
+    status: "in_progress",
+    output: [],
+  };
+  stream.add("response.created", { response });
+  switch (reply.kind) {
+    case "cut":
+    case "hang":
+      return stream.events;
+    case "failed": {
+      const error = { code: reply.code, message: reply.message };
+      stream.add("response.failed", { response: { ...response, status: "failed", error } });
+      return stream.events;
+    }
+    case "incomplete": {
+      const incomplete_details = { reason: reply.reason };
+      stream.add("response.incomplete", { response: { ...response, status: "incomplete", incomplete_details } });
+      return stream.events;
+    }
+    case "text":
+    case "items": {
+      const output: OutputItem[] = [];
+      if (context.think !== undefined) output.push(addReasoning(stream, context.newId("rs"), context.think));
+      if (reply.kind === "text") output.push(addMessage(stream, { id: context.newId("msg"), at: output.length }, reply.deltas));
+      else for (const item of reply.items) output.push(addItem(stream, { id: context.newId("fc"), at: output.length }, item));
+      stream.add("response.completed", { response: { ...response, status: "completed", output, usage: USAGE } });
+      return stream.events;
+    }
+    default:
+      return assertNever(reply);
+  }
+}
+
+/** Numbers events in the order they are added. */
+class EventList {
+  readonly events: ResponseStreamEvent[] = [];
+
+  add(type: string, fields: Readonly<Record<string, unknown>>): void {
+    this.events.push({ type, sequence_number: this.events.length, ...fields });
+  }
+}
+
+interface Place {
+  readonly id: string;
+  /** The item's index in the response's output. */
+  readonly at: number;
+}
+
+function addReasoning(stream: EventList, id: string, summary: string): OutputItem {
+  const item = { type: "reasoning", id, summary: [] };
+  const where = { output_index: 0, summary_index: 0, item_id: id };
+  stream.add("response.output_item.added", { output_index: 0, item });
+  stream.add("response.reasoning_summary_part.added", { ...where, part: { type: "summary_text", text: "" } });
+  for (const delta of summary.match(/\S+\s*/g) ?? []) stream.add("response.reasoning_summary_text.delta", { ...where, delta });
+  stream.add("response.reasoning_summary_text.done", { ...where, text: summary });
+  const done = { ...item, summary: [{ type: "summary_text", text: summary }], encrypted_content: "opaque" };
+  stream.add("response.output_item.done", { output_index: 0, item: done });
+  return done;
+}
+
+function addMessage(stream: EventList, { id, at }: Place, deltas: readonly string[]): OutputItem {
+  const item = { type: "message", id, role: "assistant", status: "in_progress", content: [] };
+  const where = { output_index: at, content_index: 0, item_id: id };
+  stream.add("response.output_item.added", { output_index: at, item });
+  stream.add("response.content_part.added", { ...where, part: { type: "output_text", text: "", annotations: [] } });
+  for (const delta of deltas) stream.add("response.output_text.delta", { ...where, delta });
+  const text = deltas.join("");
+  stream.add("response.output_text.done", { ...where, text });
+  const done = { ...item, status: "completed", content: [{ type: "output_text", text, annotations: [] }] };
+  stream.add("response.output_item.done", { output_index: at, item: done });
+  return done;
+}
+
+function addItem(stream: EventList, { id, at }: Place, item: OutputItem): OutputItem {
+  const full = { id, status: "completed", ...item };
+  stream.add("response.output_item.added", { output_index: at, item: full });
+  stream.add("response.output_item.done", { output_index: at, item: full });
+  return full;
+}

@@ -1,0 +1,161 @@
+import { existsSync } from "node:fs";
+import path from "node:path";
+import { truncateMiddle } from "../../exec/modelOutput.js";
+import type { ApprovalPolicy } from "../../exec/policies.js";
+import type { TurnContext } from "../../threads/engine.js";
+import type { ThreadEvent } from "../../threads/events.js";
+import type { ThreadSettings } from "../../threads/settings.js";
+import { openConfiguredServers, type ToolServers } from "./mcpServers/openConfigured.js";
+import type { AskElicitation, McpAnswer } from "./mcpServers/questions.js";
+import { truncationOf } from "./model/modelTraits.js";
+import { declaredTools } from "./tools/declarations.js";
+import type { HostEnvironment } from "./tools/hostEnvironment.js";
+import type { NativeTools } from "./tools/nativeTools.js";
+import type { Declaration, DeclaredTool, Tool } from "./tools/tool.js";
+import type { CurrentTurn, TurnPurpose } from "./tools/toolRuntime.js";
+
+interface Waiting {
+  readonly signal: AbortSignal;
+}
+
+/** The tools of one thread: our own, chosen by its model and features, and those of its MCP servers. */
+export interface ThreadTools {
+  /** What the model is offered now, in Codex's order; the same array as long as nothing changed. */
+  declarations(waiting: Waiting): Promise<readonly Declaration[]>;
+  find(name: string, waiting: Waiting): Promise<Tool | undefined>;
+  /** What happened to the servers since it was last asked. */
+  news(): readonly ThreadEvent[];
+  beginTurn(turn: TurnContext, purpose: TurnPurpose): void;
+  /** The calls of one answer of the model are carried out. */
+  callsEnded(): void;
+  /** What the user should know of what the turn made; asked at its end. */
+  leftBehind(): Promise<readonly ThreadEvent[]>;
+  endTurn(): void;
+  /** Everything the running turn's patches changed so far. */
+  turnDiff(): string | undefined;
+  /** Commands that were left running. */
+  readonly keepsRunning: boolean;
+  close(): Promise<void>;
+}
+
+/** Starts the thread's MCP servers. */
+export async function openThreadTools(settings: ThreadSettings, host: HostEnvironment): Promise<LazyThreadTools> {
+  const turns: CurrentTurn = { running: undefined, workspace: host.workspaceOf(settings.cwd) };
+  const servers = await openConfiguredServers(settings.mcpServers, {
+    around: host,
+    mark: host.mark(settings),
+    ask: serverQuestions(turns, settings.approvalPolicy),
+    shorten: (text) => truncateMiddle(text, truncationOf(settings)),
+  });
+  return new LazyThreadTools({ settings, host, turns, servers });
+}
+
+interface ThreadToolsParts {
+  readonly settings: ThreadSettings;
+  readonly host: HostEnvironment;
+  readonly turns: CurrentTurn;
+  readonly servers: ToolServers;
+}
+
+/** The code of our own tools is loaded with the first call: it is most of the agent's, and many answers do without. */
+class LazyThreadTools implements ThreadTools {
+  readonly #parts: ThreadToolsParts;
+  readonly #ownDeclarations: readonly Declaration[];
+  #offered: { readonly remote: readonly DeclaredTool[]; readonly declarations: readonly Declaration[] };
+  #own: NativeTools | undefined;
+
+  constructor(parts: ThreadToolsParts) {
+    this.#parts = parts;
+    this.#ownDeclarations = declaredTools(parts.settings, declarationsOf(parts.servers.resources));
+    this.#offered = { remote: [], declarations: this.#ownDeclarations };
+  }
+
+  async declarations(waiting: Waiting): Promise<readonly Declaration[]> {
+    const remote = await this.#parts.servers.tools(waiting);
+    if (remote !== this.#offered.remote) this.#offered = { remote, declarations: [...this.#ownDeclarations, ...declarationsOf(remote)] };
+    return this.#offered.declarations;
+  }
+
+  async find(name: string, waiting: Waiting): Promise<Tool | undefined> {
+    const own = await this.#ownTools();
+    own.runtime.files.toolBegins();
+    return own.find(name) ?? this.#parts.servers.find(name, waiting);
+  }
+
+  news(): readonly ThreadEvent[] {
+    return this.#parts.servers.takeStartupNews();
+  }
+
+  /** A broken rules file turns all rules off; whoever started the thread should know. */
+  async ruleWarnings(): Promise<readonly string[]> {
+    if (!existsSync(path.join(this.#parts.host.codexHome, "rules"))) return [];
+    return (await this.#ownTools()).runtime.ruleWarnings();
+  }
+
+  beginTurn({ ask, confined, reach }: TurnContext, purpose: TurnPurpose): void {
+    this.#parts.turns.running = { ask, confined, reach, ...purpose };
+    this.#own?.runtime.beginTurn();
+  }
+
+  callsEnded(): void {
+    // What runs on could make more until the turn ends.
+    if (!this.keepsRunning) this.#own?.runtime.files.toolsEnded();
+  }
+
+  endTurn(): void {
+    this.#parts.turns.running = undefined;
+  }
+
+  async leftBehind(): Promise<readonly ThreadEvent[]> {
+    const { made, isTooLarge } = (await this.#own?.runtime.files.findings()) ?? { made: [], isTooLarge: false };
+    const messages = [...(made.length > 0 ? [reportOf(made)] : []), ...(isTooLarge ? [TOO_LARGE] : [])];
+    return messages.map((message): ThreadEvent => ({ type: "warning", message }));
+  }
+
+  turnDiff(): string | undefined {
+    return this.#own?.runtime.turnDiff.text();
+  }
+
+  get keepsRunning(): boolean {
+    return (this.#own?.runtime.sessions.size ?? 0) > 0;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#own?.runtime.close(), this.#parts.servers.close()]);
+  }
+
+  async #ownTools(): Promise<NativeTools> {
+    const { settings, host, turns } = this.#parts;
+    const { openNativeTools } = await import("./tools/nativeTools.js");
+    this.#own ??= openNativeTools(settings, host, turns);
+    return this.#own;
+  }
+}
+
+const MOST_NAMED = 10;
+const TOO_LARGE =
+  "This folder is too large to be looked through for files that other programs run (.vscode, .envrc, hooks of inner repositories, …): commands could change those that were not found.";
+
+function reportOf(names: readonly string[]): string {
+  const named = names.slice(0, MOST_NAMED).join(", ");
+  const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : "";
+  return `This turn created ${named}${more}: other programs (editors, shells, git) may run what is in there. Look at it before you use them in this folder.`;
+}
+
+function declarationsOf(tools: readonly DeclaredTool[]): Declaration[] {
+  return tools.map(({ declaration }) => declaration);
+}
+
+/** Puts the questions of a thread's MCP servers to whoever follows its turn. Without a turn, or under `never`, they are declined. */
+function serverQuestions(turns: CurrentTurn, approvalPolicy: ApprovalPolicy): AskElicitation {
+  return async ({ server, message, requestedSchema }, { signal }) => {
+    if (!turns.running || approvalPolicy === "never") return { action: "decline" };
+    const form = { kind: "form" as const, callId: "", server, message, requestedSchema };
+    const decision = await turns.running.ask({ ...form, staysInSandbox: false, needsPerson: true }, signal);
+    if (decision.kind === "answered") return { action: "accept", content: decision.content as McpContent };
+    return { action: decision.kind === "abort" ? "cancel" : "decline" };
+  };
+}
+
+/** What a client filled in goes on as it is: the server that asked checks it against its own schema. */
+type McpContent = Extract<McpAnswer, { action: "accept" }>["content"];

@@ -1,0 +1,176 @@
+import { afterLogin, commandEnvironment, type Environment } from "../../../exec/environment.js";
+import type { Launch } from "../../../exec/launch.js";
+import type { TruncationPolicy } from "../../../exec/modelOutput.js";
+import { MARK_VARIABLE, markText } from "../../../exec/nesting/turnMark.js";
+import { leadsToTrusted } from "../../../exec/outside/searchPath.js";
+import { TurnDiff } from "../../../exec/patch/turnDiff.js";
+import type { SandboxPolicy } from "../../../exec/policies.js";
+import { isSystemProgram } from "../../../exec/safety/bash/words.js";
+import { loadRules, ThreadRules } from "../../../exec/safety/rules/rules.js";
+import { allowsNetwork } from "../../../exec/sandbox/policy.js";
+import { ExecSessions } from "../../../exec/session.js";
+import type { TurnContext } from "../../../threads/engine.js";
+import type { ThreadSettings } from "../../../threads/settings.js";
+import { truncationOf } from "../model/modelTraits.js";
+import { secretVariables } from "../model/provider.js";
+import type { HostEnvironment } from "./hostEnvironment.js";
+import { OWN_TMP, ThreadFiles } from "./threadFiles.js";
+
+/** What a turn is for, as far as its tools must know. */
+export interface TurnPurpose {
+  /** False for a review: it says what should change, and changes nothing. */
+  readonly changesFiles: boolean;
+}
+
+/** The turn that runs on a thread now, for what outlives its turns. */
+export interface CurrentTurn {
+  /** The thread's folder, by the real path that it had when the thread was opened. */
+  readonly workspace: string;
+  running: (Pick<TurnContext, "ask" | "confined" | "reach"> & TurnPurpose) | undefined;
+}
+
+const FULL_ACCESS: SandboxPolicy = { type: "danger-full-access" };
+
+/** What was allowed for the rest of a thread. */
+interface Allowances {
+  readonly rules: ThreadRules;
+  /** Commands and files. */
+  readonly approved: Set<string>;
+}
+
+/** Where one thread's tools work: its settings, what was allowed on it, and what its turn has changed so far. */
+export class ToolRuntime {
+  readonly sessions = new ExecSessions();
+  readonly files: ThreadFiles;
+  readonly #allowances: Readonly<Record<"confined" | "free", Allowances>>;
+  #turnDiff = new TurnDiff();
+
+  constructor(
+    readonly settings: ThreadSettings,
+    readonly host: HostEnvironment,
+    private readonly turns: CurrentTurn,
+  ) {
+    this.files = new ThreadFiles(settings, host, turns);
+    const userRules = () => (settings.features["exec_policy"] === false ? [] : loadRules(host.codexHome).rules);
+    const nothingYet = (): Allowances => ({ rules: new ThreadRules(userRules), approved: new Set() });
+    this.#allowances = { confined: nothingYet(), free: nothingYet() };
+  }
+
+  /** The running turn may not leave the sandbox. */
+  get confined(): boolean {
+    return this.turns.running?.confined ?? false;
+  }
+
+  /** The running turn may change files by patches. */
+  get takesPatches(): boolean {
+    return this.turns.running?.changesFiles ?? true;
+  }
+
+  get rules(): ThreadRules {
+    return this.#allowed.rules;
+  }
+
+  get approved(): Set<string> {
+    return this.#allowed.approved;
+  }
+
+  /** Turns that may not leave the sandbox have nothing of what was allowed to others, and the reverse. */
+  get #allowed(): Allowances {
+    return this.#allowances[this.confined ? "confined" : "free"];
+  }
+
+  /** What the running turn's patches changed. */
+  get turnDiff(): TurnDiff {
+    return this.#turnDiff;
+  }
+
+  beginTurn(): void {
+    this.#turnDiff = new TurnDiff();
+    this.files.beginTurn();
+  }
+
+  async close(): Promise<void> {
+    await this.sessions.endAll();
+    this.files.close();
+  }
+
+  ruleWarnings(): readonly string[] {
+    return loadRules(this.host.codexHome).warnings;
+  }
+
+  get truncation(): TruncationPolicy {
+    return truncationOf(this.settings);
+  }
+
+  async isSandboxEnforced(): Promise<boolean> {
+    return (await this.host.sandbox()).backend !== "none";
+  }
+
+  /** A command ready to start, inside the thread's sandbox or, once that was decided, outside. */
+  async launch(argv: readonly string[], options: LaunchOptions): Promise<Launch> {
+    const { wrap, words, env } = await this.#prepare(argv, options);
+    return wrap(words, env);
+  }
+
+  /** Where commands that only look run unasked and outside the sandbox: whether the name of one leads to a program that nobody can have planted. */
+  async trustedPrograms(argv: readonly string[], cwd: string): Promise<((name: string) => boolean) | undefined> {
+    const { approvalPolicy, sandboxPolicy, cwd: workspace } = this.settings;
+    if (approvalPolicy !== "untrusted" || sandboxPolicy.type !== "danger-full-access") return undefined;
+    const trustedIn = (env: Environment) => (name: string) =>
+      leadsToTrusted(name, { searchPath: env["PATH"] ?? "", cwd, workspace }, this.host.outside);
+    const trusted = trustedIn(this.#environment("none", false));
+    if (!isLoginShell(argv)) return trusted;
+    // Its profile is about to be run to learn the search path, and nobody has been asked yet.
+    const [shell] = argv;
+    if (!isSystemProgram(shell) || !(shell.includes("/") || trusted(shell))) return () => false;
+    const { words, env } = await this.#prepare(argv, { cwd, sandboxed: false });
+    return words === argv ? () => false : trustedIn(env);
+  }
+
+  async #prepare(argv: readonly string[], { cwd, sandboxed, plainOutput = false }: LaunchOptions): Promise<PreparedCommand> {
+    const sandbox = await this.host.sandbox();
+    await this.files.lookAround();
+    const { sandboxPolicy } = this.settings;
+    // Whatever was decided before, and by whom: this is the last door.
+    const policy = sandboxed || this.confined ? sandboxPolicy : FULL_ACCESS;
+    const { workspace, workRoots, guarded, caller } = this.files.confinement(policy);
+    const env = { ...this.#environment(sandbox.backend, plainOutput), ...(caller ? OWN_TMP : {}) };
+    const mark = { [MARK_VARIABLE]: markText(this.host.mark(this.settings)) };
+    const wrap = (words: readonly string[], environment: Environment) =>
+      sandbox.wrap(words, { policy, workspace, cwd, env: { ...environment, ...mark }, guarded, caller, workRoots });
+    // A profile in a folder that one caller may write is none for the others.
+    const seenBy = caller ? JSON.stringify(caller.shown) : "the user";
+    const login = isLoginShell(argv) ? await (await this.host.logins()).of({ shell: argv[0], env, seenBy, wrap }) : undefined;
+    const { shellEnvironment, provider } = this.settings;
+    const plainly = isLoginShell(argv) ? [argv[0], "-c", argv[2]] : argv;
+    // A profile that cannot be looked at may export anything, and others than the user would see it.
+    if (login === undefined) return { wrap, words: shellEnvironment.hidesLikelySecrets ? plainly : argv, env };
+    return { wrap, words: plainly, env: afterLogin(shellEnvironment, login, secretVariables(provider)) };
+  }
+
+  #environment(sandbox: "bubblewrap" | "seatbelt" | "none", plainOutput: boolean): Environment {
+    const { shellEnvironment, sandboxPolicy, provider } = this.settings;
+    return commandEnvironment(shellEnvironment, this.host.env, {
+      secrets: secretVariables(provider),
+      network: allowsNetwork(sandboxPolicy),
+      sandbox,
+      plainOutput,
+    });
+  }
+}
+
+interface PreparedCommand {
+  readonly words: readonly string[];
+  readonly env: Environment;
+  readonly wrap: (words: readonly string[], env: Environment) => Launch;
+}
+
+interface LaunchOptions {
+  readonly cwd: string;
+  readonly sandboxed: boolean;
+  readonly plainOutput?: boolean;
+}
+
+function isLoginShell(argv: readonly string[]): argv is readonly [string, "-lc", string] {
+  return argv.length === 3 && argv[1] === "-lc";
+}

@@ -1,0 +1,51 @@
+import { randomUUID } from "node:crypto";
+import { mkdirSync, readdirSync, realpathSync, rm } from "node:fs";
+import path from "node:path";
+import { claimName, isAbandoned, keepFresh, parseClaim } from "../platform/claims.js";
+
+/**
+ * Folders that are /tmp for the threads of callers who share the machine. They lie in our own folder, which no command sees,
+ * and are named after the server that made them, so that a later one can remove what a killed one has left.
+ */
+export class TemporaryFolders {
+  #swept = false;
+  readonly #kept = new Map<string, () => void>();
+
+  constructor(private readonly codexHome: string) {}
+
+  make(): string {
+    if (!this.#swept) this.#sweep();
+    const folder = path.join(this.#parent, claimName("tmp", randomUUID()));
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const real = realpathSync.native(folder);
+    this.#kept.set(real, keepFresh(real));
+    return real;
+  }
+
+  /** Does not wait: it may hold as many files as its owner liked to make, and what cannot be removed stays hidden until the next server tries. */
+  remove(folder: string): void {
+    this.#kept.get(folder)?.();
+    this.#kept.delete(folder);
+    rm(folder, { recursive: true, force: true, maxRetries: 2 }, () => {});
+  }
+
+  get #parent(): string {
+    return path.join(this.codexHome, "mcp-server", "tmp");
+  }
+
+  #sweep(): void {
+    this.#swept = true;
+    for (const name of namesIn(this.#parent)) {
+      const owner = parseClaim(name);
+      if (owner && isAbandoned(owner, this.#parent)) this.remove(path.join(this.#parent, name));
+    }
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
