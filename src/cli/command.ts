@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { type ApprovalFallback, FALLBACKS } from "../approvals/fallback.js";
-import { type CodexSearch, findCodex, passedOver } from "../engines/codex/locate.js";
+import { type CodexSearch, findCodex, passedOver } from "../engines/codex/appServer/locate.js";
 import { APPROVAL_POLICIES, type ApprovalPolicy, SANDBOX_MODES, type SandboxMode } from "../exec/policies.js";
 import { errorCode } from "../lib/errors.js";
 import { writablePlaces } from "../server/writablePlaces.js";

@@ -1,6 +1,6 @@
-import { AppServers } from "../engines/codex/appServers.js";
-import { findCodex, passedOver } from "../engines/codex/locate.js";
-import type { RunningCodex } from "../engines/codex/supervisor.js";
+import { AppServers } from "../engines/codex/appServer/appServers.js";
+import { findCodex, passedOver } from "../engines/codex/appServer/locate.js";
+import type { RunningCodex } from "../engines/codex/appServer/supervisor.js";
 import type { WritablePlaces } from "../exec/outside/writablePlaces.js";
 import { describe } from "../lib/errors.js";
 import { isFields } from "../lib/fields.js";

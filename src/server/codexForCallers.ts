@@ -1,6 +1,6 @@
-import { CodexMissing, CodexUnusable } from "../engines/codex/errors.js";
-import { codexProgram } from "../engines/codex/findBinary.js";
-import { askVersion, cannotHide, hidesSecrets } from "../engines/codex/handshake.js";
+import { CodexMissing, CodexUnusable } from "../engines/codex/appServer/errors.js";
+import { codexProgram } from "../engines/codex/appServer/findBinary.js";
+import { askVersion, cannotHide, hidesSecrets } from "../engines/codex/appServer/handshake.js";
 import type { HttpContext } from "./httpContext.js";
 import { writablePlaces } from "./writablePlaces.js";
 

@@ -1,5 +1,5 @@
 import type { Engine } from "../../threads/engine.js";
-import { AppServers, type AppServersOptions } from "./appServers.js";
+import { AppServers, type AppServersOptions } from "./appServer/appServers.js";
 import { type GuardOptions, type ThreadGuard, ThreadGuards } from "./guard/threadGuard.js";
 import { resumeThread, startThread } from "./loadThread.js";
 import { CodexServices } from "./services/services.js";

@@ -5,16 +5,14 @@ import { parseThreadId } from "../../lib/uuid.js";
 import type { KeptThread } from "../../threads/engine.js";
 import type { ThreadSettings } from "../../threads/settings.js";
 import type { ThreadRecord, WriterLease } from "../../threads/store.js";
-import { CodexNotLoggedIn, CodexRefused, refusal, threadRefusal } from "./errors.js";
+import { CodexNotLoggedIn, CodexRefused, refusal, threadRefusal } from "./appServer/errors.js";
+import { fieldsOf, listOf } from "./appServer/read.js";
+import type { RunningCodex } from "./appServer/supervisor.js";
 import type { ThreadGuard } from "./guard/threadGuard.js";
-import type { RunningCodex } from "./supervisor.js";
-import { fieldsOf, listOf } from "./translate/read.js";
 import { threadResumeParams, threadStartParams } from "./translate/settings.js";
 
 /** Codex starts the thread's MCP servers before it answers. */
 const LOAD_MS = 60_000;
-/** A thread that is put away and taken out again is unloaded at once; left alone, it stays for half an hour. */
-export const UNLOADING = ["thread/archive", "thread/unarchive"] as const;
 
 /** A new thread. Throws `CodexNotLoggedIn` or `CodexRefused`. */
 export async function startThread(
@@ -41,7 +39,7 @@ export async function resumeThread({ server }: RunningCodex, id: ThreadId, { set
   await requireLogin(server, settings);
   const params = threadResumeParams(id, settings, guard);
   try {
-    if (guard.profiles) await unload(server, id);
+    if (guard.profiles) await unloadIfLoaded(server, id);
     return keptThread(await server.request("thread/resume", params, { timeoutMs: LOAD_MS }), settings);
   } catch (error) {
     throw threadRefusal(error, id, "resume");
@@ -49,10 +47,9 @@ export async function resumeThread({ server }: RunningCodex, id: ThreadId, { set
 }
 
 /** A thread that is loaded keeps the rules that it was loaded with, which may have been made for somebody else. */
-async function unload(server: RunningCodex["server"], threadId: ThreadId): Promise<void> {
+async function unloadIfLoaded(server: RunningCodex["server"], threadId: ThreadId): Promise<void> {
   const { data } = fieldsOf(await server.request("thread/loaded/list", {}));
-  if (!listOf(data).includes(threadId)) return;
-  for (const method of UNLOADING) await server.request(method, { threadId });
+  if (listOf(data).includes(threadId)) await server.unload(threadId);
 }
 
 async function requireLogin(server: RunningCodex["server"], { provider }: ThreadSettings): Promise<void> {

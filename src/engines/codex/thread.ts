@@ -6,11 +6,11 @@ import type { EngineThread, KeptThread, TurnContext } from "../../threads/engine
 import { ThreadNotFound } from "../../threads/errors.js";
 import type { ThreadEvent, TurnInput } from "../../threads/events.js";
 import type { Reach } from "../../threads/limits.js";
-import type { ThreadListener, ThreadRequest } from "./appServer.js";
-import type { AppServerGone } from "./errors.js";
+import type { ThreadListener, ThreadRequest } from "./appServer/appServer.js";
+import type { AppServerGone } from "./appServer/errors.js";
+import type { RunningCodex, Supervisor } from "./appServer/supervisor.js";
 import type { ThreadGuard, ThreadGuards } from "./guard/threadGuard.js";
 import { resumeThread, startThread } from "./loadThread.js";
-import type { RunningCodex, Supervisor } from "./supervisor.js";
 import { settingsNotices } from "./translate/settings.js";
 import { ThreadMemory } from "./translate/threadMemory.js";
 import { TurnTranslator } from "./translate/turnTranslator.js";

@@ -4,8 +4,8 @@ import { valueWithin } from "../../lib/deadlines.js";
 import { isFields, textOrNothing } from "../../lib/fields.js";
 import type { ReviewTarget, TurnInput, TurnWork } from "../../threads/events.js";
 import type { ThreadSettings } from "../../threads/settings.js";
-import type { AppServer } from "./appServer.js";
-import { CodexRefused } from "./errors.js";
+import type { AppServer } from "./appServer/appServer.js";
+import { CodexRefused } from "./appServer/errors.js";
 import type { ThreadGuard } from "./guard/threadGuard.js";
 import { inputParams, settingsUpdateParams, turnStartParams } from "./translate/settings.js";
 

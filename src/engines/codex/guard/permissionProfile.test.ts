@@ -4,7 +4,7 @@ import path from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { VisibleFiles } from "../../../exec/sandbox/hiddenPlaces.js";
 import { isBelow } from "../../../platform/paths.js";
-import { CodexRefused } from "../errors.js";
+import { CodexRefused } from "../appServer/errors.js";
 import { type ProfileRules, permissionProfile, readablePlaces } from "./permissionProfile.js";
 
 const RULES: ProfileRules = {

@@ -6,7 +6,7 @@ import type { SandboxPolicy } from "../../../exec/policies.js";
 import { type HiddenPlace, isVisible, type VisibleFiles } from "../../../exec/sandbox/hiddenPlaces.js";
 import type { Fields } from "../../../lib/fields.js";
 import { isBelow, isInside, resolvedAsFarAsPossible } from "../../../platform/paths.js";
-import { CodexRefused } from "../errors.js";
+import { CodexRefused } from "../appServer/errors.js";
 
 export type EnforcedPolicy = Exclude<SandboxPolicy, { type: "danger-full-access" }>;
 

@@ -13,12 +13,12 @@ import type { Fields } from "../../../lib/fields.js";
 import { resolvedAsFarAsPossible } from "../../../platform/paths.js";
 import type { Reach } from "../../../threads/limits.js";
 import type { ThreadSettings } from "../../../threads/settings.js";
-import type { AppServer } from "../appServer.js";
-import { GIT_VARIABLE } from "../appServerProcess.js";
-import { CodexRefused } from "../errors.js";
-import { cannotHide, hidesSecrets } from "../handshake.js";
-import type { RunningCodex } from "../supervisor.js";
-import { fieldsOf, saidText, textsOf } from "../translate/read.js";
+import type { AppServer } from "../appServer/appServer.js";
+import { GIT_VARIABLE } from "../appServer/appServerProcess.js";
+import { CodexRefused } from "../appServer/errors.js";
+import { cannotHide, hidesSecrets } from "../appServer/handshake.js";
+import { fieldsOf, saidText, textsOf } from "../appServer/read.js";
+import type { RunningCodex } from "../appServer/supervisor.js";
 import { type EnforcedPolicy, permissionProfile, readablePlaces } from "./permissionProfile.js";
 
 /** What is known of the machine and of who may call, for keeping threads from more than they are to see. */

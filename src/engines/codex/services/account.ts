@@ -1,9 +1,9 @@
 import { deferred } from "../../../lib/deferred.js";
 import type { Account, AccountState, DeviceCode } from "../../../threads/engineServices.js";
-import type { AppServer } from "../appServer.js";
-import { CodexRefused, refusal } from "../errors.js";
-import type { Supervisor } from "../supervisor.js";
-import { fieldsOf, saidText } from "../translate/read.js";
+import type { AppServer } from "../appServer/appServer.js";
+import { CodexRefused, refusal } from "../appServer/errors.js";
+import { fieldsOf, saidText } from "../appServer/read.js";
+import type { Supervisor } from "../appServer/supervisor.js";
 
 /** The login that Codex keeps in its home, shared with everybody who uses Codex there. */
 export class CodexAccount implements Account {

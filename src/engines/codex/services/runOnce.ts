@@ -8,14 +8,14 @@ import { valueWithin } from "../../../lib/deadlines.js";
 import { type Fields, isFields } from "../../../lib/fields.js";
 import type { OneOffCommand, OneOffResult } from "../../../threads/engineServices.js";
 import type { Reach } from "../../../threads/limits.js";
-import type { AppServer } from "../appServer.js";
-import { GIT_VARIABLE } from "../appServerProcess.js";
-import type { AppServers } from "../appServers.js";
-import { refusal } from "../errors.js";
+import type { AppServer } from "../appServer/appServer.js";
+import { GIT_VARIABLE } from "../appServer/appServerProcess.js";
+import type { AppServers } from "../appServer/appServers.js";
+import { refusal } from "../appServer/errors.js";
+import { fieldsOf, numberOf, textOf } from "../appServer/read.js";
+import type { RunningCodex } from "../appServer/supervisor.js";
 import type { EnforcedPolicy } from "../guard/permissionProfile.js";
 import type { ThreadGuards } from "../guard/threadGuard.js";
-import type { RunningCodex } from "../supervisor.js";
-import { fieldsOf, numberOf, textOf } from "../translate/read.js";
 import { sandboxPolicyParams } from "../translate/settings.js";
 
 /** What is kept of each stream. */

@@ -5,12 +5,11 @@ import { oneLine } from "../../../lib/oneLine.js";
 import { parseThreadId } from "../../../lib/uuid.js";
 import type { ThreadCatalog, ThreadPage, ThreadQuery, ThreadSummary } from "../../../threads/engineServices.js";
 import { InvalidCursor } from "../../../threads/errors.js";
-import type { AppServer } from "../appServer.js";
-import type { AppServers } from "../appServers.js";
-import { CodexRefused, isHeldElsewhere, refusal, threadRefusal } from "../errors.js";
+import type { AppServer } from "../appServer/appServer.js";
+import type { AppServers } from "../appServer/appServers.js";
+import { CodexRefused, isHeldElsewhere, refusal, threadRefusal } from "../appServer/errors.js";
+import { fieldsOf, listOf, numberOf, saidText, textOf } from "../appServer/read.js";
 import type { ThreadGuards } from "../guard/threadGuard.js";
-import { UNLOADING } from "../loadThread.js";
-import { fieldsOf, listOf, numberOf, saidText, textOf } from "../translate/read.js";
 
 /** Everything that somebody began; what agents began for themselves is left out. */
 const SOURCES = ["cli", "vscode", "exec", "appServer", "unknown"];
@@ -96,7 +95,7 @@ async function fork(server: AppServer, source: Fields & { readonly threadId: Thr
   const answer = await server.request("thread/fork", { ...source, excludeTurns: true, sandbox: "read-only" }, { timeoutMs: FORK_MS });
   const threadId = saidText(fieldsOf(fieldsOf(answer)["thread"])["id"]);
   if (threadId === undefined) throw new CodexRefused("Codex forked a thread without telling its id: it is newer than this server knows.");
-  for (const method of UNLOADING) await server.request(method, { threadId });
+  await server.unload(threadId);
   return parseThreadId(threadId);
 }
 

@@ -4,7 +4,7 @@ import { shellWords } from "../../../exec/safety/bash/quoting.js";
 import type { Fields } from "../../../lib/fields.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import type { CommandCall, CommandOutcome } from "../../../threads/items.js";
-import { fieldsOf, listOf, numberOf, saidText, textOf } from "./read.js";
+import { fieldsOf, listOf, numberOf, saidText, textOf } from "../appServer/read.js";
 import type { ItemKind, OpenItem } from "./turnState.js";
 
 const COMMAND_REJECTED = "exec command rejected by user";

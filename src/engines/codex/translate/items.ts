@@ -1,8 +1,8 @@
 import type { Fields } from "../../../lib/fields.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import type { Item, McpInvocation } from "../../../threads/items.js";
+import { fieldsOf, listOf, numberOf, saidText, textOf, textsOf } from "../appServer/read.js";
 import { commandExecution, fileChange } from "./actionItems.js";
-import { fieldsOf, listOf, numberOf, saidText, textOf, textsOf } from "./read.js";
 import { type Ending, type ItemKind, type OpenItem, openItem, type Translation, type TurnState } from "./turnState.js";
 
 const userMessage: ItemKind = shownAs(({ id, item }) => ({

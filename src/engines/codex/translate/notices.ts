@@ -1,6 +1,6 @@
 import type { Fields } from "../../../lib/fields.js";
 import type { CodexErrorInfo, ThreadEvent } from "../../../threads/events.js";
-import { fieldsOf, numberOf, saidText, textOf, textsOf } from "./read.js";
+import { fieldsOf, numberOf, saidText, textOf, textsOf } from "../appServer/read.js";
 import type { ThreadMemory } from "./threadMemory.js";
 import type { Failure, Translation, TurnState } from "./turnState.js";
 

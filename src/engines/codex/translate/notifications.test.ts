@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { contextOf, shownAs, type Told, translatorFor } from "../../../../test/support/translatedTurn.js";
+import { THREADLESS } from "../appServer/appServer.js";
 import { ITEM_KINDS } from "./items.js";
-import { NOTIFICATIONS, THREADLESS, translationOf } from "./notifications.js";
+import { NOTIFICATIONS, translationOf } from "./notifications.js";
 import { ThreadMemory } from "./threadMemory.js";
 
 const COUNTS = {

@@ -1,4 +1,5 @@
 import type { PlanStep } from "../../../threads/items.js";
+import { fieldsOf, listOf, numberOf, saidText, textOf } from "../appServer/read.js";
 import { itemCompleted, itemStarted } from "./items.js";
 import {
   authRecovery,
@@ -18,7 +19,6 @@ import {
   worldWritable,
 } from "./notices.js";
 import { rawItemCompleted } from "./rawItems.js";
-import { fieldsOf, listOf, numberOf, saidText, textOf } from "./read.js";
 import { keepOutput, keepPart, type Translation } from "./turnState.js";
 import { rateLimitsOf, tokenUsageInfo } from "./usage.js";
 
@@ -215,14 +215,6 @@ export const NOTIFICATIONS: ReadonlyMap<string, Translation | Ignored> = new Map
   ["thread/realtime/sdp", VOICE],
   ["thread/realtime/error", VOICE],
   ["thread/realtime/closed", VOICE],
-]);
-
-/** Those that name no thread and concern all of them. */
-export const THREADLESS: ReadonlySet<string> = new Set([
-  "account/rateLimits/updated",
-  "configWarning",
-  "deprecationNotice",
-  "windows/worldWritableWarning",
 ]);
 
 /** Undefined for what is not shown, known or not. */

@@ -3,8 +3,8 @@ import type { ApprovalDecision, ApprovalSubject } from "../../../approvals/model
 import type { FileChanges } from "../../../exec/actions.js";
 import type { Fields } from "../../../lib/fields.js";
 import type { ThreadSettings } from "../../../threads/settings.js";
+import { fieldsOf, listOf, saidText, textOf, textsOf } from "../appServer/read.js";
 import { commandWords, fileChanges, parsedCommands } from "./actionItems.js";
-import { fieldsOf, listOf, saidText, textOf, textsOf } from "./read.js";
 import type { OpenItem, OpenItems } from "./turnState.js";
 
 /** What a request of the app-server means: a question to somebody, or an answer that is known without asking. */

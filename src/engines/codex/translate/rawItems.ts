@@ -2,7 +2,7 @@ import path from "node:path";
 import { isFields } from "../../../lib/fields.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import type { CommandCall, RawItem } from "../../../threads/items.js";
-import { saidText, textOf } from "./read.js";
+import { saidText, textOf } from "../appServer/read.js";
 import type { OpenCall, Translation, TurnState } from "./turnState.js";
 
 /** The model's conversation as it went over the wire. A command that no item showed is shown with its output. */

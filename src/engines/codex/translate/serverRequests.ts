@@ -1,5 +1,6 @@
 import type { ApprovalDecision } from "../../../approvals/model.js";
 import { type Fields, isFields } from "../../../lib/fields.js";
+import { fieldsOf, listOf, saidText, textOf, textsOf } from "../appServer/read.js";
 import {
   commandQuestion,
   NEEDS_PERSON,
@@ -9,7 +10,6 @@ import {
   type QuestionContext,
   type ServerReaction,
 } from "./questions.js";
-import { fieldsOf, listOf, saidText, textOf, textsOf } from "./read.js";
 
 const FORMS: ReadonlySet<unknown> = new Set(["form", "openai/form", "openaiForm"]);
 

@@ -2,7 +2,7 @@ import type { Fields } from "../../../lib/fields.js";
 import type { CodexErrorInfo, ReviewTarget, ThreadEvent } from "../../../threads/events.js";
 import type { RawItem } from "../../../threads/items.js";
 import type { ThreadSettings } from "../../../threads/settings.js";
-import { textOf } from "./read.js";
+import { textOf } from "../appServer/read.js";
 import type { ThreadMemory } from "./threadMemory.js";
 
 export interface Failure {

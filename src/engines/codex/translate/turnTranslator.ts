@@ -1,12 +1,12 @@
 import { assertNever } from "../../../lib/assertNever.js";
 import { isFields } from "../../../lib/fields.js";
 import type { CodexErrorInfo, ThreadEvent, TurnEnd } from "../../../threads/events.js";
+import { fieldsOf } from "../appServer/read.js";
 import { patchStarted } from "./actionItems.js";
 import { closeItems, endReview } from "./items.js";
 import { failureOf } from "./notices.js";
 import { translationOf } from "./notifications.js";
 import { answerCalls } from "./rawItems.js";
-import { fieldsOf } from "./read.js";
 import { settingsInForce } from "./settings.js";
 import { newTurnState, type OpenItems, type TurnGround, type TurnState } from "./turnState.js";
 

@@ -1,6 +1,6 @@
 import type { Fields } from "../../../lib/fields.js";
 import type { RateLimits, RateLimitWindow, TokenUsage, TokenUsageInfo } from "../../../threads/usage.js";
-import { fieldsOf, numberOf, saidText } from "./read.js";
+import { fieldsOf, numberOf, saidText } from "../appServer/read.js";
 
 export function tokenUsageInfo(usage: Fields): TokenUsageInfo {
   return {

@@ -1,7 +1,7 @@
-import { RpcError } from "../../jsonrpc/errors.js";
-import { AppError } from "../../lib/errors.js";
-import type { ThreadId } from "../../lib/ids.js";
-import { ThreadBusyElsewhere, ThreadNotFound } from "../../threads/errors.js";
+import { RpcError } from "../../../jsonrpc/errors.js";
+import { AppError } from "../../../lib/errors.js";
+import type { ThreadId } from "../../../lib/ids.js";
+import { ThreadBusyElsewhere, ThreadNotFound } from "../../../threads/errors.js";
 
 /** No Codex was found where one was looked for. */
 export class CodexMissing extends AppError {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { ModelProvider } from "../../threads/settings.js";
+import type { ModelProvider } from "../../../threads/settings.js";
 import { processSettings } from "./appServers.js";
 import { CodexRefused } from "./errors.js";
 

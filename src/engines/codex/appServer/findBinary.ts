@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync, realpathSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
-import { isExecutableFile } from "../../exec/outside/systemPrograms.js";
+import { isExecutableFile } from "../../../exec/outside/systemPrograms.js";
 import { CodexMissing, CodexUnusable } from "./errors.js";
 import { type CodexSearch, type FoundCodex, findCodex, passedOver, programsOf } from "./locate.js";
 

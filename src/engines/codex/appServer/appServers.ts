@@ -1,6 +1,6 @@
-import { sweepLeftovers } from "../../exec/sandbox/plain.js";
-import { type Fields, isFields } from "../../lib/fields.js";
-import type { ThreadSettings } from "../../threads/settings.js";
+import { sweepLeftovers } from "../../../exec/sandbox/plain.js";
+import { type Fields, isFields } from "../../../lib/fields.js";
+import type { ThreadSettings } from "../../../threads/settings.js";
 import { CodexRefused } from "./errors.js";
 import { codexProgram } from "./findBinary.js";
 import { type RunningCodex, Supervisor, type SupervisorOptions } from "./supervisor.js";

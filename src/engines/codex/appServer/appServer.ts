@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { RpcError } from "../../jsonrpc/errors.js";
-import type { RequestId } from "../../jsonrpc/message.js";
-import { type IncomingRequest, JsonRpcPeer } from "../../jsonrpc/peer.js";
-import { Deadline, withDeadline } from "../../lib/deadlines.js";
-import { isFields, textOrNothing } from "../../lib/fields.js";
+import { RpcError } from "../../../jsonrpc/errors.js";
+import type { RequestId } from "../../../jsonrpc/message.js";
+import { type IncomingRequest, JsonRpcPeer } from "../../../jsonrpc/peer.js";
+import { Deadline, withDeadline } from "../../../lib/deadlines.js";
+import { isFields, textOrNothing } from "../../../lib/fields.js";
 import type { AppServerProcess } from "./appServerProcess.js";
 import { AppServerGone, AppServerSilent } from "./errors.js";
-import { THREADLESS } from "./translate/notifications.js";
 
 /** What one thread does with what Codex says about it. */
 export interface ThreadListener {
@@ -39,8 +38,15 @@ const OVERLOAD_WAITS_MS = [50, 150, 400, 1_000, 2_000];
 const SIGN_OF_LIFE_MS = 30_000;
 /** Notifications that came before whoever opened the thread could listen. */
 const MOST_UNCLAIMED = 200;
+/** Notifications that name no thread and concern all of them. */
+export const THREADLESS: ReadonlySet<string> = new Set([
+  "account/rateLimits/updated",
+  "configWarning",
+  "deprecationNotice",
+  "windows/worldWritableWarning",
+]);
 /** After these a thread is no longer loaded: nothing that was said of it concerns whoever opens it next. */
-const UNLOADING: ReadonlySet<string> = new Set(["thread/closed", "thread/archived"]);
+const UNLOADED: ReadonlySet<string> = new Set(["thread/closed", "thread/archived"]);
 
 /** What a running Codex is told and asked, and how its messages find their thread. */
 export class AppServer {
@@ -92,6 +98,11 @@ export class AppServer {
     const silence = () => new AppServerSilent(`Codex did not answer ${method} within ${Math.round(timeoutMs / 1_000)} s.`);
     using deadline = new Deadline(timeoutMs, silence);
     return await withDeadline({ deadline, signal }, (ends) => this.#requestUntilTaken(method, params, ends));
+  }
+
+  /** A thread that is put away and taken out again is unloaded at once; left alone, it stays loaded for half an hour. */
+  async unload(threadId: string): Promise<void> {
+    for (const method of ["thread/archive", "thread/unarchive"]) await this.request(method, { threadId });
   }
 
   notify(method: string): void {
@@ -158,7 +169,7 @@ export class AppServer {
   }
 
   #keepUnclaimed(threadId: string, method: string, params: unknown): void {
-    if (UNLOADING.has(method)) this.#unclaimed = this.#unclaimed.filter((early) => early.threadId !== threadId);
+    if (UNLOADED.has(method)) this.#unclaimed = this.#unclaimed.filter((early) => early.threadId !== threadId);
     else this.#unclaimed.push({ threadId, method, params });
     if (this.#unclaimed.length > MOST_UNCLAIMED) this.#unclaimed.shift();
   }

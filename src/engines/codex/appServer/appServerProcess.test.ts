@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { PassThrough } from "node:stream";
 import { expect, it } from "vitest";
-import { Redactor } from "../../observability/redact.js";
+import { Redactor } from "../../../observability/redact.js";
 import { appServerEnvironment, StderrReader } from "./appServerProcess.js";
 
 const NEEDED = {

@@ -1,9 +1,9 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { RpcError } from "../../jsonrpc/errors.js";
-import { describe } from "../../lib/errors.js";
-import { isFields, textOrNothing } from "../../lib/fields.js";
-import { VERSION } from "../../lib/version.js";
+import { RpcError } from "../../../jsonrpc/errors.js";
+import { describe } from "../../../lib/errors.js";
+import { isFields, textOrNothing } from "../../../lib/fields.js";
+import { VERSION } from "../../../lib/version.js";
 import type { AppServer } from "./appServer.js";
 import { CodexUnusable } from "./errors.js";
 

@@ -1,19 +1,19 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 import { stripVTControlCharacters } from "node:util";
-import { withoutSecrets } from "../../exec/environment.js";
-import { endStragglers, killTree } from "../../exec/killTree.js";
-import type { Containment } from "../../exec/launch.js";
-import { MARK_VARIABLE, markText, markWithin, type TurnMark } from "../../exec/nesting/turnMark.js";
-import type { OutsidePrograms } from "../../exec/outside/outsidePrograms.js";
-import { launchPlainly } from "../../exec/sandbox/plain.js";
-import { LineSplitter } from "../../jsonrpc/lines.js";
-import { StreamWire } from "../../jsonrpc/streamWire.js";
-import type { Wire } from "../../jsonrpc/wire.js";
-import { endsWithin } from "../../lib/deadlines.js";
-import { deferred } from "../../lib/deferred.js";
-import { describe } from "../../lib/errors.js";
-import { Redactor } from "../../observability/redact.js";
+import { withoutSecrets } from "../../../exec/environment.js";
+import { endStragglers, killTree } from "../../../exec/killTree.js";
+import type { Containment } from "../../../exec/launch.js";
+import { MARK_VARIABLE, markText, markWithin, type TurnMark } from "../../../exec/nesting/turnMark.js";
+import type { OutsidePrograms } from "../../../exec/outside/outsidePrograms.js";
+import { launchPlainly } from "../../../exec/sandbox/plain.js";
+import { LineSplitter } from "../../../jsonrpc/lines.js";
+import { StreamWire } from "../../../jsonrpc/streamWire.js";
+import type { Wire } from "../../../jsonrpc/wire.js";
+import { endsWithin } from "../../../lib/deadlines.js";
+import { deferred } from "../../../lib/deferred.js";
+import { describe } from "../../../lib/errors.js";
+import { Redactor } from "../../../observability/redact.js";
 import { AppServerGone, CodexUnusable } from "./errors.js";
 
 interface AppServerProgram {

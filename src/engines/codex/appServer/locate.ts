@@ -1,6 +1,6 @@
 import path from "node:path";
-import { OutsidePrograms } from "../../exec/outside/outsidePrograms.js";
-import { WritablePlaces } from "../../exec/outside/writablePlaces.js";
+import { OutsidePrograms } from "../../../exec/outside/outsidePrograms.js";
+import { WritablePlaces } from "../../../exec/outside/writablePlaces.js";
 
 export interface CodexSearch {
   /** What `--codex-bin` names; counts before `CODEX_BIN` and the path. */

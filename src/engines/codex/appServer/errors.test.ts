@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { RpcError } from "../../jsonrpc/errors.js";
-import { newThreadId } from "../../lib/ids.js";
-import { ThreadBusyElsewhere, ThreadNotFound } from "../../threads/errors.js";
+import { RpcError } from "../../../jsonrpc/errors.js";
+import { newThreadId } from "../../../lib/ids.js";
+import { ThreadBusyElsewhere, ThreadNotFound } from "../../../threads/errors.js";
 import { AppServerGone, CodexRefused, refusal, threadRefusal } from "./errors.js";
 
 function refused(message: string): RpcError {
