@@ -1,7 +1,8 @@
 import { RPC, RpcError } from "./errors.js";
+import { jsonText, parseJson } from "./exactJson.js";
 
-/** Strings and integers; the answer repeats type and value. */
-export type RequestId = string | number;
+/** Strings and integers, also those that a number cannot hold; the answer repeats type and value. */
+export type RequestId = string | number | bigint;
 
 export interface RequestMessage {
   readonly kind: "request";
@@ -36,7 +37,7 @@ export type Message = RequestMessage | NotificationMessage | ResponseMessage | U
 export function parseMessage(text: string): Message | readonly Message[] {
   let value: unknown;
   try {
-    value = JSON.parse(withoutByteOrderMark(text));
+    value = parseJson(withoutByteOrderMark(text));
   } catch {
     return notJson(text);
   }
@@ -81,7 +82,7 @@ function readMessage(value: unknown): Message {
 }
 
 export function isRequestId(value: unknown): value is RequestId {
-  return typeof value === "string" || Number.isInteger(value);
+  return typeof value === "string" || typeof value === "bigint" || Number.isInteger(value);
 }
 
 function readError(value: unknown): RpcError {
@@ -96,8 +97,8 @@ function readError(value: unknown): RpcError {
 // Key order is Codex 0.92.0's, so that even a byte-wise comparison of simple answers holds.
 
 export function resultText(id: RequestId, result: unknown): string {
-  const text = result instanceof JsonText ? result.text : (JSON.stringify(result) ?? "null");
-  return `{"id":${JSON.stringify(id)},"jsonrpc":"2.0","result":${text}}`;
+  const text = result instanceof JsonText ? result.text : jsonText(result);
+  return `{"id":${jsonText(id)},"jsonrpc":"2.0","result":${text}}`;
 }
 
 /** A result that is always the same, and put into JSON once. */
@@ -110,13 +111,13 @@ export class JsonText {
 }
 
 export function errorText(id: RequestId | null, { code, message, extra }: RpcError): string {
-  return JSON.stringify({ error: { code, message, ...(extra === undefined ? {} : { data: extra }) }, id, jsonrpc: "2.0" });
+  return jsonText({ error: { code, message, ...(extra === undefined ? {} : { data: extra }) }, id, jsonrpc: "2.0" });
 }
 
 export function requestText(id: RequestId, method: string, params: unknown): string {
-  return JSON.stringify({ id, jsonrpc: "2.0", method, params });
+  return jsonText({ id, jsonrpc: "2.0", method, params });
 }
 
 export function notificationText(method: string, params: unknown): string {
-  return JSON.stringify({ jsonrpc: "2.0", method, params });
+  return jsonText({ jsonrpc: "2.0", method, params });
 }

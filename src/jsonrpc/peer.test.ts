@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type Deferred, deferred } from "../lib/deferred.js";
 import { RPC, RpcError } from "./errors.js";
 import { memoryWires } from "./memoryWire.js";
+import type { RequestId } from "./message.js";
 import { type IncomingRequest, JsonRpcPeer } from "./peer.js";
 import type { Frame, Wire } from "./wire.js";
 
@@ -12,7 +13,7 @@ const GONE = new Error("the other side is gone");
 class Scene implements AsyncDisposable {
   readonly peer: JsonRpcPeer;
   /** Requests to `work` that arrived, by id. */
-  readonly work = new Map<string | number, { request: IncomingRequest; done: Deferred<unknown> }>();
+  readonly work = new Map<RequestId, { request: IncomingRequest; done: Deferred<unknown> }>();
   readonly notified: unknown[] = [];
   readonly unreadable: string[] = [];
   readonly failed: unknown[] = [];
@@ -41,6 +42,11 @@ class Scene implements AsyncDisposable {
   async hear(): Promise<unknown> {
     const { value, done } = await this.#received.next();
     return done ? "the end" : "text" in value ? JSON.parse(value.text) : value;
+  }
+
+  async heardText(): Promise<string> {
+    const { value } = await this.#received.next();
+    return "text" in value ? value.text : "";
   }
 
   /** Everything the peer did on receiving what was said so far; a `ping` marks the place. */
@@ -90,6 +96,15 @@ describe("requests of the other side", () => {
     await using scene = new Scene();
     scene.say({ id: 1, method: "echo", params: "number" }, { id: "1", method: "echo", params: "text" });
     expect([await scene.hear(), await scene.hear()]).toEqual([resultAnswer(1, "number"), resultAnswer("1", "text")]);
+  });
+
+  it("are answered with the digits of their id, also where a number could not hold them", async () => {
+    await using scene = new Scene();
+    scene.say('{"jsonrpc":"2.0","id":9007199254740993,"method":"echo"}', '{"jsonrpc":"2.0","id":9007199254740995,"method":"nothing"}');
+    expect([await scene.heardText(), await scene.heardText()]).toEqual([
+      expect.stringContaining('"id":9007199254740993,'),
+      expect.stringContaining('"id":9007199254740995,'),
+    ]);
   });
 
   it("may be answered in another order than they came", async () => {

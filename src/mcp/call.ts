@@ -12,7 +12,7 @@ export interface Call {
   readonly signal: AbortSignal;
   /** Undefined on stdio outside of turns: the client is the user's own. */
   readonly caller: Caller | undefined;
-  readonly progressToken: string | number | undefined;
+  readonly progressToken: RequestId | undefined;
   /** From which level on the client wants log messages; undefined for none. */
   readonly logLevel: () => LogLevel | undefined;
   readonly peer: Pick<JsonRpcPeer, "notify" | "notifyText" | "congested" | "request">;
@@ -30,8 +30,8 @@ export function seesStructuredContent({ revision }: Call): boolean {
   return revision === undefined || hasStructuredContent(revision);
 }
 
-export function readProgressToken(params: Readonly<Record<string, unknown>>): string | number | undefined {
+export function readProgressToken(params: Readonly<Record<string, unknown>>): RequestId | undefined {
   const meta = params["_meta"];
   const token: unknown = typeof meta === "object" && meta !== null && "progressToken" in meta ? meta.progressToken : undefined;
-  return typeof token === "string" || typeof token === "number" ? token : undefined;
+  return typeof token === "string" || typeof token === "number" || typeof token === "bigint" ? token : undefined;
 }

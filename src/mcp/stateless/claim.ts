@@ -1,5 +1,7 @@
 import { invalidParams } from "../../jsonrpc/errors.js";
+import type { RequestId } from "../../jsonrpc/message.js";
 import { type Fields, isFields } from "../../lib/fields.js";
+import { readProgressToken } from "../call.js";
 import { isLogLevel, type LogLevel } from "../wording/logMessage.js";
 import { unsupportedVersion } from "./errors.js";
 
@@ -24,7 +26,7 @@ export interface Claim {
   readonly capabilities: Fields;
   readonly extensions: Fields;
   readonly logLevel: LogLevel | undefined;
-  readonly progressToken: string | number | undefined;
+  readonly progressToken: RequestId | undefined;
 }
 
 /** Whether whoever sent the request can be given questions to fill in. A client that names no kind of them means forms. */
@@ -46,13 +48,12 @@ export function readClaim(params: unknown): Claim {
   if (!STATELESS_REVISIONS.some((served) => served === version)) throw unsupportedVersion(version, STATELESS_REVISIONS);
   const capabilities = meta[META.clientCapabilities];
   if (!isFields(capabilities)) throw invalidParams(`\`_meta["${META.clientCapabilities}"]\` must be an object`);
-  const { progressToken } = meta;
   return {
     version,
     capabilities,
     extensions: isFields(capabilities["extensions"]) ? capabilities["extensions"] : {},
     logLevel: readLogLevel(meta[META.logLevel]),
-    progressToken: typeof progressToken === "string" || typeof progressToken === "number" ? progressToken : undefined,
+    progressToken: readProgressToken({ _meta: meta }),
   };
 }
 

@@ -1,4 +1,5 @@
 import { eventMsgs } from "../../codexwire/eventMsg.js";
+import { jsonText } from "../../jsonrpc/exactJson.js";
 import type { RequestId } from "../../jsonrpc/message.js";
 import type { ThreadEvent } from "../../threads/events.js";
 import type { Turn } from "../../threads/turn.js";
@@ -18,7 +19,7 @@ export class CodexEventWriter {
   constructor(requestId: RequestId, turn: Pick<Turn, "threadId" | "id">) {
     this.#requestId = requestId;
     this.#where = turn;
-    const meta = JSON.stringify({ requestId, threadId: turn.threadId });
+    const meta = jsonText({ requestId, threadId: turn.threadId });
     this.#beforeId = `{"jsonrpc":"2.0","method":"codex/event","params":{"_meta":${meta},"id":`;
     this.#ofTurn = `${this.#beforeId}${JSON.stringify(turn.id)},"msg":`;
     const ids = `"thread_id":${JSON.stringify(turn.threadId)},"turn_id":${JSON.stringify(turn.id)}`;
@@ -48,7 +49,7 @@ export class CodexEventWriter {
     const { threadId, id: turnId } = this.#where;
     const [msg] = eventMsgs(event, { threadId, turnId });
     const meta = { requestId: this.#requestId, threadId, "codex-mcpd/sandbox": event.sandboxBackend ?? "none" };
-    return JSON.stringify({ jsonrpc: "2.0", method: "codex/event", params: { _meta: meta, id: "", msg } });
+    return jsonText({ jsonrpc: "2.0", method: "codex/event", params: { _meta: meta, id: "", msg } });
   }
 
   /** What belongs to the opening of a thread is not part of a turn. */
