@@ -2,6 +2,7 @@ import type { ApprovalPolicy, SandboxPolicy } from "../exec/policies.js";
 import type { ThreadId } from "../lib/ids.js";
 import type { ThreadEvent } from "./events.js";
 import type { RawItem } from "./items.js";
+import type { Reach } from "./limits.js";
 import type { ReasoningEffort, ThreadSettings } from "./settings.js";
 import type { TokenUsageInfo } from "./usage.js";
 
@@ -17,6 +18,8 @@ export interface NewThread {
   readonly id: ThreadId;
   readonly settings: ThreadSettings;
   readonly engine: string;
+  /** What may be read for the record; absent for the server's own user. */
+  readonly reach?: Reach | undefined;
 }
 
 export interface StoredThread {

@@ -60,8 +60,9 @@ export class ThreadRegistry {
     const opening = { id: newThreadId(), settings };
     // Opening alone already reads files of the thread's folder and starts servers in it.
     input.limits?.check(settings);
-    const engineThread = await engine.openThread({ ...opening, reach: input.limits?.reach });
-    const kept = engineThread.kept ?? { ...opening, record: store.create({ ...opening, engine: engine.name }) };
+    const reach = input.limits?.reach;
+    const engineThread = await engine.openThread({ ...opening, reach });
+    const kept = engineThread.kept ?? { ...opening, record: store.create({ ...opening, engine: engine.name, reach }) };
     try {
       input.limits?.check(kept.settings);
       await input.opened?.(kept.id);

@@ -29,6 +29,29 @@ describe("a small file", () => {
     expect(readSmallFile(at("link"), { maxBytes: 100_000 })).toBe(text);
   });
 
+  it("is judged by where its links lead, when somebody judges", () => {
+    fs.writeFileSync(at("f"), "text");
+    fs.symlinkSync("f", at("link"));
+    const judged: string[] = [];
+    const mayRead = (file: string) => judged.push(file) > 0;
+    expect(readSmallFile(at("link"), { maxBytes: 4, mayRead })).toBe("text");
+    expect(new Set(judged)).toEqual(new Set([at("f")]));
+    expect(() => readSmallFile(at("link"), { maxBytes: 4, mayRead: (file) => file === at("link") })).toThrow("kept from this thread");
+  });
+
+  it.runIf(process.platform === "linux")("is judged again once it is open", () => {
+    fs.writeFileSync(at("f"), "text");
+    fs.writeFileSync(at("secret"), "more");
+    const mayRead = (file: string) => {
+      // Another takes its place as soon as it has been looked at.
+      if (file !== at("f")) return false;
+      fs.rmSync(file);
+      fs.symlinkSync("secret", file);
+      return true;
+    };
+    expect(() => readSmallFile(at("f"), { maxBytes: 4, mayRead })).toThrow("kept from this thread");
+  });
+
   it("is missing, or a folder, in the system's words", () => {
     expect(() => readSmallFile(at("f"), { maxBytes: 4 })).toThrow(/^ENOENT/);
     expect(() => readSmallFile(folder, { maxBytes: 4 })).toThrow(/^EISDIR/);

@@ -64,6 +64,70 @@ describe("a checkout is told by its files as git would tell it", () => {
       repository_url: "https://example.com/repo.git",
     });
   });
+
+  it("in a submodule", () => {
+    using home = tempHome();
+    const [part, whole] = [path.join(home.path, "part"), path.join(home.path, "whole")];
+    for (const folder of [part, whole]) mkdirSync(folder);
+    const commit_hash = repository(part);
+    repository(whole);
+    git(whole, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", part, "inner");
+    expect(readGitCheckout(path.join(whole, "inner"))).toEqual({ commit_hash, branch: "main", repository_url: part });
+  });
+
+  it("below a folder whose path has a link in it", () => {
+    using home = tempHome();
+    mkdirSync(path.join(home.path, "real"));
+    const commit_hash = repository(path.join(home.path, "real"));
+    symlinkSync("real", path.join(home.path, "link"));
+    expect(readGitCheckout(path.join(home.path, "link"))).toEqual({ commit_hash, branch: "main" });
+  });
+});
+
+describe("of somebody else's repository nothing is said", () => {
+  /** A repository with a remote, and a folder that pretends to belong to it. */
+  function neighbours(home: string): { readonly other: string; readonly evil: string } {
+    const [other, evil] = [path.join(home, "private"), path.join(home, "evil")];
+    for (const folder of [other, evil]) mkdirSync(folder);
+    repository(other);
+    git(other, "remote", "add", "origin", "https://example.com/private.git");
+    return { other, evil };
+  }
+
+  it("when a .git file points to it", () => {
+    using home = tempHome();
+    const { other, evil } = neighbours(home.path);
+    writeFileSync(path.join(evil, ".git"), `gitdir: ${path.join(other, ".git")}\n`);
+    expect(readGitCheckout(evil)).toBeUndefined();
+  });
+
+  it("when .git is a link to it", () => {
+    using home = tempHome();
+    const { other, evil } = neighbours(home.path);
+    symlinkSync(path.join(other, ".git"), path.join(evil, ".git"));
+    expect(readGitCheckout(evil)).toBeUndefined();
+  });
+
+  it.each(["HEAD", "config", "packed-refs", "refs"])("when %s is a link into it", (name) => {
+    using home = tempHome();
+    const { other, evil } = neighbours(home.path);
+    git(other, "pack-refs", "--all", "--no-prune");
+    mkdirSync(path.join(evil, ".git"));
+    if (name !== "HEAD") writeFileSync(path.join(evil, ".git/HEAD"), "ref: refs/heads/main\n");
+    symlinkSync(path.join(other, ".git", name), path.join(evil, ".git", name));
+    expect(readGitCheckout(evil)).toBeUndefined();
+  });
+
+  it("when it lies around the folders that may be read for the caller, or belongs to another caller", () => {
+    using home = tempHome();
+    const root = path.join(home.path, "root");
+    mkdirSync(root);
+    const commit_hash = repository(home.path);
+    expect(readGitCheckout(root)).toEqual({ commit_hash, branch: "main" });
+    expect(readGitCheckout(root, { folders: [home.path] })).toEqual({ commit_hash, branch: "main" });
+    expect(readGitCheckout(root, { folders: [root] })).toBeUndefined();
+    expect(readGitCheckout(root, { folders: undefined, foreign: [home.path] })).toBeUndefined();
+  });
 });
 
 describe("nothing is said", () => {

@@ -1,6 +1,10 @@
+import { realpathSync } from "node:fs";
 import path from "node:path";
 import { type GitFolders, gitFoldersOf, isCheckout } from "../../../lib/files/gitFiles.js";
+import type { MayRead } from "../../../lib/files/guardedRead.js";
 import { smallFileIfAny } from "../../../lib/files/smallFile.js";
+import { isInside } from "../../../platform/paths.js";
+import type { Reach } from "../../../threads/limits.js";
 
 /** What a rollout says about the checkout it ran in, with Codex's field names. */
 interface GitCheckout {
@@ -12,55 +16,83 @@ interface GitCheckout {
 /**
  * Read from git's own files, because a process per new thread costs more than the thread. Anything unusual (another
  * ref storage, an unreadable or absurdly large file) counts as not being in a checkout, or as that field being unknown.
+ *
+ * Everybody can make a `.git` that leads to a repository of somebody else, and whoever may read the thread reads its record: only a
+ * repository that knows the checkout as its own is told, only from files of its own, and only if commands of the thread could read them.
  */
-export function readGitCheckout(cwd: string): GitCheckout | undefined {
+export function readGitCheckout(cwd: string, reach?: Reach): GitCheckout | undefined {
   try {
-    const folders = findGitFolders(cwd);
-    if (!folders) return undefined;
-    const url = originUrl(readSmallFile(path.join(folders.common, "config")) ?? "");
-    const checkout = { ...readHead(folders), ...(url === undefined ? {} : { repository_url: withoutCredentials(url) }) };
-    return Object.keys(checkout).length > 0 ? checkout : undefined;
+    const checkout = findCheckout(cwd);
+    const folders = checkout === undefined ? undefined : gitFoldersOf(checkout);
+    if (checkout === undefined || !folders) return undefined;
+    const read = readerOf(folders, reach);
+    const config = read(path.join(folders.common, "config")) ?? "";
+    if (!isOwn(folders, { checkout, config })) return undefined;
+    const url = firstValue(config, { section: /^remote\s+"origin"$/i, key: "url" });
+    const told = { ...readHead(folders, read), ...(url === undefined ? {} : { repository_url: withoutCredentials(url) }) };
+    return Object.keys(told).length > 0 ? told : undefined;
   } catch {
     return undefined;
   }
 }
 
-function findGitFolders(cwd: string): GitFolders | undefined {
+function findCheckout(cwd: string): string | undefined {
   for (let folder = path.resolve(cwd); ; folder = path.dirname(folder)) {
-    if (isCheckout(folder)) return gitFoldersOf(folder);
+    if (isCheckout(folder)) return folder;
     if (folder === path.dirname(folder)) return undefined;
   }
+}
+
+type ReadText = (file: string) => string | undefined;
+
+/** Enough for the packed refs of large repositories; read on the spot, because a rollout begins with this. */
+const LARGEST_READ = { maxBytes: 8 * 1024 * 1024 };
+
+function readerOf({ own, common }: GitFolders, { folders, foreign = [] }: Partial<Reach> = {}): ReadText {
+  const repository = [own, common].map((folder) => realpathSync.native(folder));
+  const isIn = (places: readonly string[], file: string) => places.some((place) => isInside(file, place));
+  const mayRead: MayRead = (file) => isIn(repository, file) && (folders === undefined || isIn(folders, file)) && !isIn(foreign, file);
+  return (file) => smallFileIfAny(file, { ...LARGEST_READ, mayRead });
+}
+
+/** A folder `.git` of the checkout itself; a submodule's, whose configuration names the checkout; a linked worktree's, which was found by that. */
+function isOwn({ own, common }: GitFolders, { checkout, config }: { readonly checkout: string; readonly config: string }): boolean {
+  if (own !== common) return true;
+  const real = realpathSync.native(checkout);
+  if (realpathSync.native(own) === path.join(real, ".git")) return true;
+  const worktree = firstValue(config, { section: /^core$/i, key: "worktree" });
+  return worktree !== undefined && realpathSync.native(path.resolve(realpathSync.native(own), worktree)) === real;
 }
 
 const COMMIT = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 
 /** As `git rev-parse` answers: a detached HEAD has no branch, a branch without commits has neither. */
-function readHead(folders: GitFolders): Pick<GitCheckout, "commit_hash" | "branch"> {
-  const head = readSmallFile(path.join(folders.own, "HEAD"))?.trim() ?? "";
+function readHead(folders: GitFolders, read: ReadText): Pick<GitCheckout, "commit_hash" | "branch"> {
+  const head = read(path.join(folders.own, "HEAD"))?.trim() ?? "";
   if (COMMIT.test(head)) return { commit_hash: head };
   const ref = /^ref: (refs\/.+)$/.exec(head)?.[1];
   if (ref === undefined || ref.includes("..")) return {};
-  const commit = commitOf(ref, folders.common);
+  const commit = commitOf(ref, folders.common, read);
   return commit === undefined ? {} : { commit_hash: commit, branch: ref.replace(/^refs\/heads\//, "") };
 }
 
-function commitOf(ref: string, common: string): string | undefined {
-  const loose = readSmallFile(path.join(common, ref))?.trim();
+function commitOf(ref: string, common: string, read: ReadText): string | undefined {
+  const loose = read(path.join(common, ref))?.trim();
   if (loose !== undefined) return COMMIT.test(loose) ? loose : undefined;
-  const packed = readSmallFile(path.join(common, "packed-refs"));
+  const packed = read(path.join(common, "packed-refs"));
   const line = packed?.split("\n").find((entry) => entry.endsWith(` ${ref}`));
   const commit = line?.slice(0, -ref.length - 1);
   return commit !== undefined && COMMIT.test(commit) ? commit : undefined;
 }
 
-/** The first `url` in `[remote "origin"]`. */
-function originUrl(config: string): string | undefined {
-  let inOrigin = false;
+/** The first value of a key in a section of git's configuration. */
+function firstValue(config: string, { section, key }: { readonly section: RegExp; readonly key: string }): string | undefined {
+  let isThere = false;
   for (const line of config.split("\n")) {
-    const section = /^\s*\[(.+)\]/.exec(line)?.[1];
-    if (section !== undefined) inOrigin = /^remote\s+"origin"$/i.test(section);
-    const url = inOrigin ? /^\s*url\s*=\s*"?([^"]*?)"?\s*$/i.exec(line)?.[1] : undefined;
-    if (url) return url;
+    const begun = /^\s*\[(.+)\]/.exec(line)?.[1];
+    if (begun !== undefined) isThere = section.test(begun);
+    const [, name, value] = (isThere && /^\s*(\w+)\s*=\s*"?([^"]*?)"?\s*$/.exec(line)) || [];
+    if (value && name?.toLowerCase() === key) return value;
   }
   return undefined;
 }
@@ -68,11 +100,4 @@ function originUrl(config: string): string | undefined {
 /** A remote may hold a token (`https://token@host`, `ssh://user:secret@host`); the user name of ssh is none and stays. */
 function withoutCredentials(url: string): string {
   return url.replace(/^(https?:\/\/)[^/]*@/i, "$1").replace(/^((?:[a-z][a-z0-9+.-]*:\/\/)?[^/:@]*):[^/]*@/i, "$1@");
-}
-
-/** Enough for the packed refs of large repositories; read on the spot, because a rollout begins with this. */
-const LARGEST_READ = { maxBytes: 8 * 1024 * 1024 };
-
-function readSmallFile(file: string): string | undefined {
-  return smallFileIfAny(file, LARGEST_READ);
 }

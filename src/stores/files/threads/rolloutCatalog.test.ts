@@ -131,6 +131,25 @@ describe("the list", () => {
     expect((await catalog.list({ limit: 1 })).threads).toMatchObject([{ preview: "Count to 6" }]);
   });
 
+  it.for([
+    ["as Codex 0.92.0 and this server write it", (words: string) => asked(words)],
+    [
+      "as newer versions of Codex write it",
+      (words: string) => {
+        const item = { type: "UserMessage", id: "1", content: [{ type: "text", text: words, text_elements: [] }] };
+        return [line("response_item", message("user", words)), line("event_msg", { type: "item_completed", item })];
+      },
+    ],
+  ] as const)("has a thread that began with more than 8 MiB, and finds it by its beginning: %s", async ([, lines]) => {
+    // Some of it is longer in JSON than it is.
+    const words = `Summarise "this" log:\n${"line \\ with\tescapes\n".repeat(700_000)}`;
+    const id = keepThread(home, { lines: lines(words) });
+    const preview = `${words.slice(0, 1_000).replace(/\s+/g, " ").slice(0, 159)}…`;
+    expect((await catalog.list({ limit: 10 })).threads).toEqual([expect.objectContaining({ id, preview })]);
+    expect(await idsOf({ search: 'summarise "this" LOG' })).toEqual([id]);
+    expect(await idsOf({ search: "something else" })).toEqual([]);
+  });
+
   it("shows a fork that only refers to its past as what its past is", async () => {
     const past = keepThread(home, { stamp: "2026-01-01T00-00-00", words: "Begin" });
     const history_base = { thread_id: past, end_ordinal_exclusive: 9, end_byte_offset: readFileSync(fileOf(past)).length };

@@ -115,7 +115,7 @@ export interface Origin {
 }
 
 /** The first line of a rollout: which thread it is and where it began. */
-export function sessionMetaLine({ id, settings }: NewThread, origin: Origin, startedAt: Date): string {
+export function sessionMetaLine({ id, settings, reach }: NewThread, origin: Origin, startedAt: Date): string {
   const { cwd, provider, baseInstructions } = settings;
   const meta = {
     id,
@@ -124,7 +124,7 @@ export function sessionMetaLine({ id, settings }: NewThread, origin: Origin, sta
     ...writtenBy(origin),
     model_provider: provider.id,
     base_instructions: baseInstructions === undefined ? null : { text: baseInstructions },
-    git: readGitCheckout(cwd),
+    git: readGitCheckout(cwd, reach),
   };
   return rolloutLine("session_meta", meta, new Date());
 }

@@ -6,8 +6,9 @@ import { isOutOfFiles, storageFailure } from "../failure.js";
 import { parseLine } from "./rolloutLines.js";
 import { threadLines } from "./threadLines.js";
 
-/** How far a file is read for what begins a thread. A first message longer than that is not found, and its thread not listed. */
-const HEAD = { endByte: 8 * 1024 * 1024, blockBytes: 64 * 1024 };
+const MiB = 1024 * 1024;
+/** How far a file is read for what begins a thread: further than the longest messages reach. Of those the beginning is enough. */
+const HEAD = { endByte: 512 * MiB, longestLine: 8 * MiB, blockBytes: 64 * 1024 };
 const MOST_LINES = 210;
 
 /** How a thread began. */
@@ -43,7 +44,7 @@ async function headIn(
   let meta: Fields | undefined;
   let lines = 0;
   for await (const bytes of threadLines(file, codexHome, HEAD)) {
-    const { type, payload = {} } = parseLine(bytes) ?? {};
+    const { type, payload = {} } = parseLine(bytes.length < HEAD.longestLine ? bytes : closedEvent(bytes)) ?? {};
     if (type === "session_meta") meta ??= payload;
     const words = meta && type === "event_msg" ? wordsIn(payload) : undefined;
     if (meta && words !== undefined) return headOf(meta, { words, lastUsedAt });
@@ -57,6 +58,33 @@ function headOf(meta: Fields, { words, lastUsedAt }: { words: string; lastUsedAt
   if (typeof id !== "string" || typeof cwd !== "string" || isFields(source)) return undefined;
   return { threadId: id, cwd, startedAt: textOrNothing(meta["timestamp"]), words, lastUsedAt };
 }
+
+/** Enough to tell what kind of line it is. */
+const KIND_BYTES = 128;
+
+/** The beginning of a line, made JSON again by closing what is open in it; an empty one when it is no event. */
+function closedEvent(beginning: Buffer): Buffer {
+  if (!beginning.toString("latin1", 0, KIND_BYTES).includes('"type":"event_msg"')) return Buffer.alloc(0);
+  const open: number[] = [];
+  let inText = false;
+  // Where the beginning ends in a text, it may end within an escape.
+  let end = beginning.length;
+  for (let at = 0; at < beginning.length; at++) {
+    const byte = beginning[at];
+    if (byte === BACKSLASH && inText) {
+      const length = beginning[at + 1] === LETTER_U ? 6 : 2;
+      if (at + length > beginning.length) end = at;
+      at += length - 1;
+    } else if (byte === QUOTE) inText = !inText;
+    else if (inText) continue;
+    else if (byte === BRACE || byte === BRACKET) open.push(byte + 2);
+    else if (byte === BRACE + 2 || byte === BRACKET + 2) open.pop();
+  }
+  const closing = [...(inText ? [QUOTE] : []), ...open.reverse()];
+  return Buffer.concat([beginning.subarray(0, end), Buffer.from(closing)]);
+}
+
+const [QUOTE, BACKSLASH, LETTER_U, BRACE, BRACKET] = [0x22, 0x5c, 0x75, 0x7b, 0x5b];
 
 /** Editors put what is open in them before the request, under headings of their own; the request comes last. */
 const REQUEST_HEADING = "## My request for Codex:";

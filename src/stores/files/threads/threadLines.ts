@@ -63,6 +63,8 @@ interface ReadLimits {
   readonly endByte?: number;
   /** How much is read at once; less for those who look at a few lines only. */
   readonly blockBytes?: number;
+  /** Of a longer line only the beginning is shown, about so much. */
+  readonly longestLine?: number;
 }
 
 /**
@@ -71,10 +73,11 @@ interface ReadLimits {
  */
 async function* completeLines(
   file: FileHandle,
-  { endByte = Number.POSITIVE_INFINITY, blockBytes = BLOCK_BYTES }: ReadLimits = {},
+  { endByte = Number.POSITIVE_INFINITY, blockBytes = BLOCK_BYTES, longestLine = Number.POSITIVE_INFINITY }: ReadLimits = {},
 ): AsyncGenerator<Buffer> {
   const block = Buffer.allocUnsafe(blockBytes);
   let begun: Buffer[] = [];
+  let begunBytes = 0;
   for (let at = 0; at < endByte; ) {
     const { bytesRead } = await file.read(block, 0, Math.min(blockBytes, endByte - at), null);
     if (bytesRead === 0) return;
@@ -82,10 +85,12 @@ async function* completeLines(
     let rest = block.subarray(0, bytesRead);
     for (let end = rest.indexOf(NEWLINE); end !== -1; end = rest.indexOf(NEWLINE)) {
       const line = rest.subarray(0, end);
-      yield begun.length === 0 ? line : Buffer.concat([...begun, line]);
+      yield begun.length === 0 ? line : Buffer.concat(begunBytes < longestLine ? [...begun, line] : begun);
       begun = [];
+      begunBytes = 0;
       rest = rest.subarray(end + 1);
     }
-    if (rest.length > 0) begun.push(Buffer.from(rest));
+    if (begunBytes < longestLine && rest.length > 0) begun.push(Buffer.from(rest));
+    begunBytes += rest.length;
   }
 }
