@@ -1,7 +1,6 @@
 import { type CliCommand, parseCommand } from "./cli/command.js";
-import { UsageError } from "./cli/flagValues.js";
 import { helpText, usageText } from "./cli/help.js";
-import { AppError } from "./lib/errors.js";
+import { AppError, UsageError } from "./lib/errors.js";
 import { VERSION } from "./lib/version.js";
 import { serveStdio } from "./server/serveStdio.js";
 

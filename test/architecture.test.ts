@@ -27,7 +27,7 @@ describe("the sources", () => {
     expect(sources.get("server/serveStdio.ts")?.imports).toEqual(
       expect.arrayContaining(["mcp/sessions/session.ts", "server/openAgent.ts"]),
     );
-    expect(sources.get("lib/errors.ts")?.exports).toEqual(["AppError", "describe", "errorCode"]);
+    expect(sources.get("lib/errors.ts")?.exports).toEqual(["AppError", "UsageError", "describe", "errorCode"]);
   });
 });
 

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
+import { UsageError } from "../lib/errors.js";
 import { parseCommand } from "./command.js";
-import { UsageError } from "./flagValues.js";
 
 const DEFAULTS = {
   overrides: [],

@@ -1,35 +1,14 @@
 import { parseArgs } from "node:util";
-import { type ApprovalFallback, FALLBACKS } from "../approvals/fallback.js";
+import { FALLBACKS } from "../approvals/fallback.js";
 import { type CodexSearch, findCodex, passedOver } from "../engines/codex/appServer/locate.js";
-import { APPROVAL_POLICIES, type ApprovalPolicy, SANDBOX_MODES, type SandboxMode } from "../exec/policies.js";
-import { errorCode } from "../lib/errors.js";
+import { APPROVAL_POLICIES, SANDBOX_MODES } from "../exec/policies.js";
+import { errorCode, UsageError } from "../lib/errors.js";
+import { ENGINES, type ServerOptions, TOOL_SET_NAMES } from "../server/context.js";
+import type { ListenOptions } from "../server/httpContext.js";
 import { writablePlaces } from "../server/writablePlaces.js";
-import { choice, seconds, text, texts, UsageError, type Values } from "./flagValues.js";
-import { type ListenOptions, listenOptions } from "./listenOptions.js";
+import { choice, seconds, text, texts, type Values } from "./flagValues.js";
+import { listenOptions } from "./listenOptions.js";
 import { FLAGS, type FlagSpec } from "./options.js";
-
-export const ENGINES = ["codex", "native", "scripted"] as const;
-export const TOOL_SETS = ["codex", "codex-original"] as const;
-
-export interface ServerOptions {
-  readonly overrides: readonly string[];
-  readonly model?: string;
-  readonly profile?: string;
-  readonly cwd?: string;
-  readonly sandbox?: SandboxMode;
-  readonly approvalPolicy?: ApprovalPolicy;
-  readonly strictConfig: boolean;
-  readonly engine: (typeof ENGINES)[number];
-  /** Nobody named the engine. */
-  readonly engineIsAuto: boolean;
-  /** Why it is another one than somebody may expect. */
-  readonly engineNotice?: string;
-  readonly tools: (typeof TOOL_SETS)[number];
-  readonly eofGraceMs: number;
-  readonly approvalFallback: ApprovalFallback;
-  readonly sandboxBin?: string;
-  readonly codexBin?: string;
-}
 
 export type CliCommand =
   | { readonly kind: "help" }
@@ -109,7 +88,7 @@ function serverOptions(values: Values, env: NodeJS.ProcessEnv): ServerOptions {
       writable: writablePlaces({ serverCwd: process.cwd(), env, cwd, allowRoots: texts(values["allow-root"]) }),
       ...(codexBin === undefined ? {} : { codexBin }),
     }),
-    tools: choice("--tools", text(values.tools) ?? (env["CODEX_MCP_TOOLS"] || undefined), TOOL_SETS) ?? "codex",
+    tools: choice("--tools", text(values.tools) ?? (env["CODEX_MCP_TOOLS"] || undefined), TOOL_SET_NAMES) ?? "codex",
     approvalFallback: choice("--approval-fallback", text(values["approval-fallback"]), FALLBACKS) ?? "auto-within-policy",
     ...(sandboxBin === undefined ? {} : { sandboxBin }),
     ...(codexBin === undefined ? {} : { codexBin }),

@@ -1,10 +1,5 @@
-import { AppError } from "../lib/errors.js";
+import { UsageError } from "../lib/errors.js";
 import type { FlagName } from "./options.js";
-
-/** The command line was not understood, or asks for something this version does not have. */
-export class UsageError extends AppError {
-  readonly code = "usage";
-}
 
 /** What was given on the command line, by flag. */
 export type Values = Readonly<Partial<Record<FlagName, string | boolean | readonly (string | boolean)[]>>>;

@@ -1,33 +1,9 @@
-import { SANDBOX_MODES, type SandboxMode } from "../exec/policies.js";
+import { SANDBOX_MODES } from "../exec/policies.js";
 import type { OAuthSettings } from "../http/access/oauth/oauthSettings.js";
-import { choice, text, texts, UsageError, type Values } from "./flagValues.js";
+import { UsageError } from "../lib/errors.js";
+import type { ListenOptions } from "../server/httpContext.js";
+import { choice, text, texts, type Values } from "./flagValues.js";
 import { FLAGS, type FlagName, type FlagSpec } from "./options.js";
-
-/** How a server that listens is reached, by whom, and how far they may go. */
-export interface ListenOptions {
-  readonly host: string;
-  /** In order; the first that is free is taken. */
-  readonly ports: readonly number[];
-  readonly allowedHosts: readonly string[];
-  readonly corsOrigins: readonly string[];
-  readonly tls?: { readonly cert: string; readonly key: string };
-  readonly tokens: readonly string[];
-  /** Some of them are in the list of processes, for every user of the machine to read. */
-  readonly showsTokens: boolean;
-  readonly tokenFile?: string;
-  readonly allowUnauthenticated: boolean;
-  readonly trustedProxies: readonly string[];
-  readonly oauth?: OAuthSettings;
-  readonly maxSandbox?: SandboxMode;
-  readonly allowRoots: readonly string[];
-  readonly readRoots: readonly string[];
-  readonly allowConfig: readonly string[];
-}
-
-/** Whether more than one principal may come: a file of tokens may name another one at any time, and an issuer knows many. */
-export function severalMayCall({ tokens, tokenFile, oauth }: Pick<ListenOptions, "tokens" | "tokenFile" | "oauth">): boolean {
-  return tokenFile !== undefined || oauth !== undefined || new Set(tokens).size > 1;
-}
 
 const DEFAULT_HOST = "127.0.0.1";
 /** The usual port; when it is taken, any other. */

@@ -5,6 +5,7 @@ import { type ConfigTree, flagAt, numberAt } from "./tree.js";
 /** How a listening server treats its clients. */
 export interface HttpSettings {
   readonly sessions: { readonly idleMs: number; readonly sessions: number };
+  readonly openRequests: number;
   readonly turns: { readonly sessions: number; readonly perPrincipal: number; readonly perSession: number; readonly queue: number };
   readonly streams: {
     readonly queueLength: number;
@@ -35,6 +36,7 @@ export function readHttpSettings(http: ConfigTree): HttpSettings {
   const arrivalMs = (key: NumberKey) => Math.max(ms(key, 1_000), 1);
   return {
     sessions: { idleMs: ms("idle_session_minutes", 60_000), sessions: number("max_sessions") },
+    openRequests: number("max_open_requests"),
     turns: {
       sessions: number("max_running_sessions"),
       perPrincipal: number("turns_per_principal"),

@@ -1,54 +1,60 @@
 import type { IncomingMessage } from "node:http";
-import type { Principal } from "../agent/caller.js";
-import type { Admission, Answer, AnswerHeaders, Visitor } from "./access/admission.js";
-import { jsonAnswer, refuseLogin, refuseRequest, withHeaders } from "./access/answers.js";
+import { jsonAnswer, jsonTextAnswer, refuseLogin } from "./access/answers.js";
 import { HostRule } from "./access/host/hostRule.js";
-import { Cors, OriginRule } from "./access/host/origins.js";
+import { Cors, type CorsHeaders, OriginRule } from "./access/host/origins.js";
+import type { Admission, AnswerHeaders, HttpAnswer, Identity, LoginOutcome } from "./access/identity.js";
 import { pathOf } from "./access/requestHeaders.js";
 import { hasTokenInQuery, WHERE_TOKENS_BELONG } from "./access/tokens/bearer.js";
-import type { LoginOutcome, Occasion } from "./access/tokens/login.js";
+import type { Occasion } from "./access/tokens/login.js";
 import { type Identification, type IdentificationOptions, openIdentification } from "./identification.js";
+import { HttpProblem, type ProblemText } from "./problem.js";
 
 export interface AccessControlOptions extends Omit<IdentificationOptions, "upgradeObjection"> {
   /** Origins of browser clients. */
   readonly corsOrigins?: readonly string[];
   /** Paths that need no token; Host and Origin are checked there too. */
   readonly openPaths?: readonly string[];
+  /** Headers that browsers must be told of, beside those of HTTP itself. */
+  readonly corsHeaders?: CorsHeaders;
+  /** How refusals are worded that are not about tokens. */
+  readonly problemText: ProblemText;
 }
 
 /** Throws when a setting cannot be used, or would let other machines in unasked. */
 export async function openAccessControl(options: AccessControlOptions): Promise<AccessControl> {
-  const { host, allowedHosts = [], corsOrigins = [], openPaths = [] } = options;
+  const { host, allowedHosts = [], corsOrigins = [], openPaths = [], corsHeaders = NO_HEADERS, problemText } = options;
   // Before anything is opened: these settings may be refused too.
+  const origins = new OriginRule({ host, corsOrigins });
   const rules = {
     hosts: new HostRule({ host, allowedHosts }),
-    origins: new OriginRule({ host, corsOrigins }),
+    origins,
+    cors: new Cors(origins, corsHeaders),
     openPaths: new Set(openPaths),
+    problemText,
   };
-  const identification = await openIdentification({ ...options, upgradeObjection: (request) => rules.origins.upgradeObjection(request) });
+  const identification = await openIdentification({ ...options, upgradeObjection: (request) => origins.upgradeObjection(request) });
   return new AccessControl(identification, rules);
 }
 
 interface Rules {
   readonly hosts: HostRule;
   readonly origins: OriginRule;
+  readonly cors: Cors;
   readonly openPaths: ReadonlySet<string>;
+  readonly problemText: ProblemText;
 }
 
 /** Whoever asks for what needs no token. */
-const NOBODY: Visitor = { principal: "nobody" as Principal, scopes: [] };
+const NOBODY: Identity = { principal: "nobody", scopes: [] };
+const NO_HEADERS: CorsHeaders = { accepted: [], exposed: [] };
 const WELL_KNOWN = "/.well-known/";
 
 /** Stands before everything else that looks at a request or an upgrade. */
 export class AccessControl {
-  readonly #cors: Cors;
-
   constructor(
     private readonly identification: Identification,
     private readonly rules: Rules,
-  ) {
-    this.#cors = new Cors(rules.origins);
-  }
+  ) {}
 
   /**
    * Host, then Origin, then who it is. Never rejects, and answers at once unless it is the first request of a connection, or a token has to be
@@ -63,7 +69,7 @@ export class AccessControl {
     return this.#judge(request, "stays");
   }
 
-  /** The folders that single visitors were given, all of them. They change with the file of tokens. */
+  /** The folders that single callers were given, all of them. They change with the file of tokens. */
   givenRoots(): readonly string[] {
     return this.identification.roots();
   }
@@ -79,23 +85,33 @@ export class AccessControl {
 
   #judge(request: IncomingMessage, occasion: Occasion): Admission | Promise<Admission> {
     const foreign = this.rules.hosts.objection(request) ?? this.rules.origins.objection(request);
-    if (foreign !== undefined) return { answer: refuseRequest(403, foreign) };
-    const headers = this.#cors.headersFor(request);
+    if (foreign !== undefined) return { answer: this.#refuse(403, foreign) };
+    const headers = this.rules.cors.headersFor(request);
     const own = this.#ownAnswer(request);
-    if (own) return { answer: withHeaders(own, headers) };
-    if (this.rules.openPaths.has(pathOf(request))) return { visitor: NOBODY, headers };
+    if (own) return { answer: withDefaults(own, headers) };
+    if (this.rules.openPaths.has(pathOf(request))) return { identity: NOBODY, headers };
     const outcome = this.identification.identify(request, occasion);
-    return outcome instanceof Promise ? outcome.then((settled) => admission(settled, headers)) : admission(outcome, headers);
+    return outcome instanceof Promise ? outcome.then((settled) => this.#admission(settled, headers)) : this.#admission(outcome, headers);
   }
 
-  #ownAnswer(request: IncomingMessage): Answer | undefined {
-    if (request.method === "OPTIONS") return this.#cors.preflight(request);
+  #ownAnswer(request: IncomingMessage): HttpAnswer | undefined {
+    if (request.method === "OPTIONS") return this.rules.cors.preflight(request);
     // A target that names a host of its own would make the check of `Host` worthless.
-    if (request.url?.startsWith("/") !== true) return refuseRequest(400, "The target of a request is a path.");
+    if (request.url?.startsWith("/") !== true) return this.#refuse(400, "The target of a request is a path.");
     if (hasTokenInQuery(request)) return TOKEN_IN_QUERY;
     if (!request.url.startsWith(WELL_KNOWN)) return undefined;
     // Clients look here for an issuer when they are refused; a refusal here too would mislead them.
     return this.identification.metadata?.answer(request) ?? NOT_FOUND;
+  }
+
+  #admission(outcome: LoginOutcome, headers: AnswerHeaders): Admission {
+    if ("identity" in outcome) return { identity: outcome.identity, headers };
+    const answer = "answer" in outcome ? outcome.answer : this.#refuse(outcome.refusal.status, outcome.refusal.message);
+    return { answer: withDefaults(answer, headers) };
+  }
+
+  #refuse(status: number, message: string): HttpAnswer {
+    return jsonTextAnswer(status, this.rules.problemText(new HttpProblem(status, message)));
   }
 }
 
@@ -106,6 +122,7 @@ const TOKEN_IN_QUERY = refuseLogin({
 });
 const NOT_FOUND = jsonAnswer(404, { error: "not_found", error_description: "There is no such document." });
 
-function admission(outcome: LoginOutcome, headers: AnswerHeaders): Admission {
-  return "visitor" in outcome ? { visitor: outcome.visitor, headers } : { answer: withHeaders(outcome.answer, headers) };
+/** The answer's own headers count before those that every answer carries. */
+function withDefaults(answer: HttpAnswer, headers: AnswerHeaders): HttpAnswer {
+  return { ...answer, headers: { ...headers, ...answer.headers } };
 }

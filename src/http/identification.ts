@@ -1,15 +1,16 @@
 import type { IncomingMessage } from "node:http";
-import { refuseRequest } from "./access/answers.js";
+import { forbidden } from "./access/answers.js";
 import { AccessMisconfigured, UnguardedExposure } from "./access/errors.js";
 import { ClientAddresses } from "./access/host/clientAddresses.js";
 import { reachOf } from "./access/host/hostName.js";
+import type { LoginOutcome, ScopeWords } from "./access/identity.js";
 import { LocalLogin } from "./access/local/localLogin.js";
 import { type OwnSide, type Peer, Peers } from "./access/local/peers.js";
 import { openAccessTokens } from "./access/oauth/accessTokens.js";
 import { checkOAuth, type OAuthSettings } from "./access/oauth/oauthSettings.js";
 import { ResourceMetadata } from "./access/oauth/resourceMetadata.js";
 import { KnownTokens } from "./access/tokens/knownTokens.js";
-import { Login, type LoginOutcome, type Occasion } from "./access/tokens/login.js";
+import { Login, type Occasion } from "./access/tokens/login.js";
 
 export interface IdentificationOptions {
   /** What the server binds to. */
@@ -34,25 +35,28 @@ export interface IdentificationOptions {
   readonly report: (line: string) => void;
   /** Told of every token in force, so that none appears in a log. */
   readonly keepSecret?: (token: string) => void;
+  readonly scopes: ScopeWords;
+  /** Where the resource is served that an issuer's tokens are for. */
+  readonly resourcePath: string;
 }
 
-/** How visitors are told apart. */
+/** How callers are told apart. */
 export interface Identification {
   identify(request: IncomingMessage, occasion: Occasion): LoginOutcome | Promise<LoginOutcome>;
   /** Where tokens come from, if an issuer gives them out. */
   readonly metadata?: ResourceMetadata;
-  /** The folders that single visitors were given, all of them. */
+  /** The folders that single callers were given, all of them. */
   roots(): readonly string[];
   close(): Promise<void>;
 }
 
 /** Throws when a setting cannot be used, or would let other machines in unasked. */
 export async function openIdentification(options: IdentificationOptions): Promise<Identification> {
-  const { tokens = [], tokenFile, oauth, trustedProxies, report, keepSecret } = options;
+  const { tokens = [], tokenFile, oauth, trustedProxies, report, keepSecret, scopes } = options;
   const addresses = new ClientAddresses(trustedProxies);
   if (tokens.length === 0 && tokenFile === undefined && oauth === undefined) return byUser(options, addresses);
   if (oauth) checkOAuth(oauth);
-  const known = KnownTokens.open({ tokens, tokenFile, report, keepSecret });
+  const known = KnownTokens.open({ tokens, tokenFile, report, keepSecret, scopes });
   try {
     return await byTokens(known, options, addresses);
   } catch (error) {
@@ -62,7 +66,7 @@ export async function openIdentification(options: IdentificationOptions): Promis
 }
 
 function byUser(options: IdentificationOptions, addresses: ClientAddresses): Identification {
-  const { host, allowedHosts = [], allowUnauthenticated = false, ownTokenFile, report, keepSecret, ownSide } = options;
+  const { host, allowedHosts = [], allowUnauthenticated = false, ownTokenFile, report, keepSecret, ownSide, scopes } = options;
   const tellsUsers = !allowUnauthenticated && options.tellsUsers === true;
   const exposure = { host, allowedHosts, allowUnauthenticated };
   refuseUnguardedExposure(exposure);
@@ -72,12 +76,12 @@ function byUser(options: IdentificationOptions, addresses: ClientAddresses): Ide
     );
   const warning = warningOfExposure(exposure);
   if (warning !== undefined) report(warning);
-  const tokens = KnownTokens.open({ tokens: [], tokenFile: ownTokenFile, report, keepSecret });
+  const tokens = KnownTokens.open({ tokens: [], tokenFile: ownTokenFile, report, keepSecret, scopes });
   const login = new Login({ tokens, addresses, report });
-  const door = new LocalLogin({ anyUser: allowUnauthenticated, tokens, login, upgradeObjection: options.upgradeObjection });
+  const local = new LocalLogin({ anyUser: allowUnauthenticated, tokens, login, scopes, upgradeObjection: options.upgradeObjection });
   const peers = new Peers({ ownSide, tellsUsers });
   return {
-    identify: (request, occasion) => byPeer(request, peers, (peer) => door.identify(request, peer, occasion)),
+    identify: (request, occasion) => byPeer(request, { peers, scopes }, (peer) => local.identify(request, peer, occasion)),
     roots: () => tokens.roots,
     close: async () => tokens.close(),
   };
@@ -85,14 +89,17 @@ function byUser(options: IdentificationOptions, addresses: ClientAddresses): Ide
 
 async function byTokens(
   tokens: KnownTokens,
-  { oauth: settings, report, ownSide }: IdentificationOptions,
+  { oauth: settings, report, ownSide, scopes, resourcePath }: IdentificationOptions,
   addresses: ClientAddresses,
 ): Promise<Identification> {
-  const oauth = settings && { accessTokens: await openAccessTokens(settings, { report }), metadata: new ResourceMetadata(settings) };
+  const oauth = settings && {
+    accessTokens: await openAccessTokens(settings, { report, scopes }),
+    metadata: new ResourceMetadata(settings, resourcePath),
+  };
   const login = new Login({ tokens, addresses, report, ...(oauth && { oauth }) });
   const peers = new Peers({ ownSide, tellsUsers: false });
   return {
-    identify: (request, occasion) => byPeer(request, peers, () => login.identify(request, occasion)),
+    identify: (request, occasion) => byPeer(request, { peers, scopes }, () => login.identify(request, occasion)),
     ...(oauth && { metadata: oauth.metadata }),
     roots: () => tokens.roots,
     async close() {
@@ -105,35 +112,35 @@ async function byTokens(
 type Identify = (peer: Peer) => LoginOutcome | Promise<LoginOutcome>;
 
 /** Whatever a request shows, what this server has started does not become somebody else by it. */
-function byPeer(request: IncomingMessage, peers: Peers, identify: Identify): LoginOutcome | Promise<LoginOutcome> {
+function byPeer(
+  request: IncomingMessage,
+  { peers, scopes }: { readonly peers: Peers; readonly scopes: ScopeWords },
+  identify: Identify,
+): LoginOutcome | Promise<LoginOutcome> {
+  const identifyPlaced = (peer: Peer) => {
+    switch (peer.place) {
+      case "outside":
+        return identify(peer);
+      case "inside":
+        return Promise.resolve(identify(peer)).then((outcome) => markedInside(outcome, scopes));
+      case "sandbox":
+        return SANDBOXED;
+    }
+  };
   const peer = peers.of(request.socket);
-  return peer instanceof Promise ? peer.then((found) => placed(found, identify)) : placed(peer, identify);
-}
-
-function placed(peer: Peer, identify: Identify): LoginOutcome | Promise<LoginOutcome> {
-  switch (peer.place) {
-    case "outside":
-      return identify(peer);
-    case "inside":
-      return Promise.resolve(identify(peer)).then(markedInside);
-    case "sandbox":
-      return SANDBOXED;
-  }
+  return peer instanceof Promise ? peer.then(identifyPlaced) : identifyPlaced(peer);
 }
 
 /** Not even with a token of an operator it changes what counts for everybody: it may be the model's idea. */
-function markedInside(outcome: LoginOutcome): LoginOutcome {
-  if ("answer" in outcome) return outcome;
-  const { visitor } = outcome;
-  return { visitor: { ...visitor, inside: true, scopes: visitor.scopes.filter((scope) => scope === "call" || scope === "read") } };
+function markedInside(outcome: LoginOutcome, { usual }: ScopeWords): LoginOutcome {
+  if (!("identity" in outcome)) return outcome;
+  const { identity } = outcome;
+  return { identity: { ...identity, inside: true, scopes: identity.scopes.filter((scope) => usual.includes(scope)) } };
 }
 
-const SANDBOXED: LoginOutcome = {
-  answer: refuseRequest(
-    403,
-    "Commands that run in a sandbox of this server may not call it, and this connection is of one, or cannot be told from theirs.",
-  ),
-};
+const SANDBOXED = forbidden(
+  "Commands that run in a sandbox of this server may not call it, and this connection is of one, or cannot be told from theirs.",
+);
 
 interface Exposure {
   /** What the server binds to. */

@@ -1,7 +1,7 @@
 import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import { expect, it } from "vitest";
-import type { Admission } from "./access/admission.js";
+import type { Admission } from "./access/identity.js";
 import { OpenRequest, OpenRequests } from "./openRequests.js";
 
 function request(token: string): IncomingMessage {
@@ -11,20 +11,20 @@ function request(token: string): IncomingMessage {
 }
 
 it("connections whose token is no good any more are ended, the others and those that are over are not", async () => {
-  const visits = new OpenRequests();
+  const requests = new OpenRequests({ limit: 8 });
   const ended: string[] = [];
   const begin = (token: string) => {
-    const visit = new OpenRequest(request(token), { destroy: () => ended.push(token) });
-    visits.begin(visit);
-    return visit;
+    const open = new OpenRequest(request(token), { destroy: () => ended.push(token) });
+    expect(requests.begin(open, "ada")).toBe(true);
+    return open;
   };
   begin("good");
   begin("withdrawn");
-  visits.end(begin("withdrawn, but over"));
+  requests.end(begin("withdrawn, but over"));
   const admit = ({ headers }: IncomingMessage): Admission =>
     headers.authorization?.startsWith("withdrawn")
       ? { answer: { status: 401, headers: {}, body: "" } }
-      : { visitor: { principal: "ada" as never, scopes: ["call", "read"] }, headers: {} };
-  await visits.recheck(admit);
+      : { identity: { principal: "ada", scopes: ["call", "read"] }, headers: {} };
+  await requests.recheck(admit);
   expect(ended).toEqual(["withdrawn"]);
 });

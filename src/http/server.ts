@@ -2,26 +2,24 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { AppError, errorCode } from "../lib/errors.js";
-import { visitEndpoint } from "../mcp/over/streamableHttp/endpoint.js";
-import type { Admission } from "./access/admission.js";
+import type { Admission, HttpAnswer, Identity } from "./access/identity.js";
 import type { AccessControl } from "./accessControl.js";
-import { HTTP_RPC, HttpRefusal, isGone, sendJson, sendRefusal } from "./answers.js";
+import { isGone, sendProblem } from "./answers.js";
 import { Connections } from "./connections.js";
 import { OpenRequest, type OpenRequests } from "./openRequests.js";
-import type { EndpointRules, Visit } from "./visit.js";
+import { HttpProblem, type ProblemText } from "./problem.js";
+import type { Router } from "./router.js";
 
 const KEEP_ALIVE_MS = 65_000;
 const LOOK_FOR_LATE_REQUESTS_MS = 5_000;
 const MAX_HEADERS = 100;
 /** A peer that vanished without a word is noticed by the system. */
 const TCP_KEEP_ALIVE_MS = 30_000;
-
-/** A page of the server besides MCP: whether it wants the request, and the answer. */
-export type Route = (request: IncomingMessage, response: ServerResponse, visit: Visit) => void | Promise<void>;
-export type Upgrade = (request: IncomingMessage, socket: Socket, head: Buffer, visit: Visit) => void;
+/** When somebody who has too many requests open may try another. */
+const RETRY_AFTER_SECONDS = "5";
 
 /** How long a client may take. Streams are answers in the making, and may last as long as they like. */
-export interface Patience {
+export interface HttpTimeouts {
   /** Until the headers of a request are there. */
   readonly headersMs: number;
   /** Until the whole of it is. */
@@ -30,25 +28,26 @@ export interface Patience {
   readonly readingMs: number;
 }
 
-export interface HttpServerOptions {
+export interface HttpServerOptions<Caller> {
   readonly host: string;
   /** In order; the first that is free is taken. 0 is any. */
   readonly ports: readonly number[];
   readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer };
-  readonly patience: Patience;
-  readonly gate: Pick<AccessControl, "admit">;
-  readonly rules: EndpointRules;
-  /** Path → what answers it. */
-  readonly routes: Readonly<Record<string, Route>>;
-  readonly upgrade?: Upgrade;
+  readonly timeouts: HttpTimeouts;
+  readonly access: Pick<AccessControl, "admit">;
+  /** What handlers know of whoever was let in. */
+  readonly callerOf: (identity: Identity, request: IncomingMessage) => Caller;
+  readonly router: Router<Caller>;
   /** Kept up to date with what is being served. */
-  readonly visits: OpenRequests;
+  readonly open: OpenRequests;
+  /** The form that problems have where a handler gives them no other. */
+  readonly problemText: ProblemText;
   /** Told about every request when it is over. */
   readonly served: (request: { readonly method: string; readonly route: string; readonly status: number; readonly ms: number }) => void;
-  /** Told about every request that the gate did not let in, with the status it got. */
+  /** Told about every request that access control did not let in, with the status it got. */
   readonly refused: (status: number) => void;
-  /** Something nobody foresaw. */
-  readonly failed: (what: string, error: unknown) => void;
+  /** Something nobody foresaw. Returns what a client may be told of it. */
+  readonly failed: (what: string, error: unknown) => string;
 }
 
 export class CannotListen extends AppError {
@@ -65,20 +64,20 @@ export interface HttpServer {
   close(): Promise<void>;
 }
 
-export async function openHttpServer(options: HttpServerOptions): Promise<HttpServer> {
+export async function openHttpServer<Caller>(options: HttpServerOptions<Caller>): Promise<HttpServer> {
   const server = createListener(options, (request, response) => receive(request, response, options));
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.maxHeadersCount = MAX_HEADERS;
   server.on("connection", (socket: Socket) => socket.setKeepAlive(true, TCP_KEEP_ALIVE_MS).setNoDelay(true));
   server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => upgrade(request, { socket, head, options }));
-  const connections = new Connections(server, { secure: options.tls !== undefined, readingMs: options.patience.readingMs });
+  const connections = new Connections(server, { secure: options.tls !== undefined, readingMs: options.timeouts.readingMs });
   const port = await listen(server, options);
   return { port, server, stopAccepting: () => connections.stopAccepting(), close: () => connections.close() };
 }
 
-function createListener({ tls, patience }: HttpServerOptions, listener: RequestListener): Server {
-  const { requestMs } = patience;
-  const headersMs = Math.min(patience.headersMs, requestMs);
+function createListener({ tls, timeouts }: Pick<HttpServerOptions<never>, "tls" | "timeouts">, listener: RequestListener): Server {
+  const { requestMs } = timeouts;
+  const headersMs = Math.min(timeouts.headersMs, requestMs);
   const timing = {
     headersTimeout: headersMs,
     requestTimeout: requestMs,
@@ -87,7 +86,7 @@ function createListener({ tls, patience }: HttpServerOptions, listener: RequestL
   return tls ? createTlsServer({ ...timing, ...tls }, listener) : createServer(timing, listener);
 }
 
-async function listen(server: Server, { host, ports }: HttpServerOptions): Promise<number> {
+async function listen(server: Server, { host, ports }: Pick<HttpServerOptions<never>, "host" | "ports">): Promise<number> {
   for (const [at, port] of ports.entries()) {
     try {
       await new Promise<void>((resolve, reject) => {
@@ -120,35 +119,33 @@ function reasonOf(error: unknown): string {
   }
 }
 
-function receive(request: IncomingMessage, response: ServerResponse, options: HttpServerOptions): void {
+function receive<Caller>(request: IncomingMessage, response: ServerResponse, options: HttpServerOptions<Caller>): void {
   const began = performance.now();
-  const visit = new OpenRequest(request, response);
+  const open = new OpenRequest(request, response);
   // `on`, here and wherever every request comes by: what happens once anyway need not be watched over by `once`.
   response.on("close", () => {
-    options.visits.end(visit);
+    options.open.end(open);
     options.served({
       method: request.method ?? "",
-      route: routeOf(request, options),
+      route: options.router.labelOf(request),
       status: response.statusCode,
       ms: performance.now() - began,
     });
   });
-  const admission = options.gate.admit(request);
+  const admission = options.access.admit(request);
   if (admission instanceof Promise)
     admission
-      .then((decided) => attend(request, response, { admission: decided, visit, options }))
-      .catch((error: unknown) => fail(response, error, options));
-  else attend(request, response, { admission, visit, options });
-}
-
-interface Attendance {
-  readonly admission: Admission;
-  readonly visit: OpenRequest;
-  readonly options: HttpServerOptions;
+      .then((decided) => serve(open, response, { admission: decided, options }))
+      .catch((error: unknown) => fail(response, error, { options, headers: {} }));
+  else serve(open, response, { admission, options });
 }
 
 /** Most of what is served is there at once; what takes longer fails in the same way. */
-function attend(request: IncomingMessage, response: ServerResponse, { admission, visit, options }: Attendance): void {
+function serve<Caller>(
+  open: OpenRequest,
+  response: ServerResponse,
+  { admission, options }: { readonly admission: Admission; readonly options: HttpServerOptions<Caller> },
+): void {
   // Whoever left while it was looked into is over already, and would never be over again.
   if (isGone(response)) return;
   if ("answer" in admission) {
@@ -157,79 +154,71 @@ function attend(request: IncomingMessage, response: ServerResponse, { admission,
     response.writeHead(status, headers).end(body);
     return;
   }
-  const failed = (error: unknown) => {
-    if (!(error instanceof HttpRefusal)) fail(response, error, options);
-    else if (!response.headersSent) sendRefusal(response, error, admission.headers);
-  };
-  options.visits.begin(visit);
+  const { identity, headers } = admission;
   try {
-    serve(request, response, { admitted: admission, options })?.catch(failed);
+    if (!options.open.begin(open, identity.principal)) throw tooMany();
+    const { request: incoming } = open;
+    const handler = options.router.handlerOf(incoming);
+    handler({ incoming, response, caller: options.callerOf(identity, incoming), headers })?.catch((error: unknown) =>
+      fail(response, error, { options, headers }),
+    );
   } catch (error) {
-    failed(error);
+    fail(response, error, { options, headers });
   }
 }
 
-function serve(
-  request: IncomingMessage,
+function tooMany(): HttpProblem {
+  return new HttpProblem(429, "You have too many requests open here, streams and WebSockets among them; end some, or try again later", {
+    "retry-after": RETRY_AFTER_SECONDS,
+  });
+}
+
+function fail(
   response: ServerResponse,
-  { admitted, options }: { admitted: Visit; options: HttpServerOptions },
-): void | Promise<void> {
-  const path = pathOf(request);
-  if (path === "/mcp" || path === "/") {
-    const { visitor, headers } = admitted;
-    return visitEndpoint(request, response, { visitor, headers, rules: options.rules });
-  }
-  const route = Object.hasOwn(options.routes, path) ? options.routes[path] : undefined;
-  if (!route) throw new HttpRefusal({ status: 404, code: HTTP_RPC.refused, message: `Nothing is served at ${path}; MCP is at /mcp` });
-  return route(request, response, admitted);
+  error: unknown,
+  {
+    options,
+    headers,
+  }: { readonly options: Pick<HttpServerOptions<never>, "failed" | "problemText">; readonly headers: Readonly<Record<string, string>> },
+): void {
+  const foreseen = error instanceof HttpProblem;
+  const problem = foreseen ? error : new HttpProblem(500, options.failed("an HTTP request", error));
+  if (!response.headersSent) sendProblem(response, problem, { text: options.problemText, also: headers });
+  else if (!foreseen) response.destroy();
 }
 
-/** The paths that are served; any other is the client's own invention. */
-function routeOf(request: IncomingMessage, { routes }: HttpServerOptions): string {
-  const path = pathOf(request);
-  if (path === "/mcp" || path === "/") return "/mcp";
-  return Object.hasOwn(routes, path) ? path : "other";
-}
-
-function fail(response: ServerResponse, error: unknown, options: HttpServerOptions): void {
-  options.failed("an HTTP request", error);
-  if (response.headersSent) response.destroy();
-  else sendJson(response, '{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"internal error"}}', { status: 500 });
-}
-
-function upgrade(request: IncomingMessage, { socket, head, options }: { socket: Socket; head: Buffer; options: HttpServerOptions }): void {
+function upgrade<Caller>(
+  request: IncomingMessage,
+  { socket, head, options }: { readonly socket: Socket; readonly head: Buffer; readonly options: HttpServerOptions<Caller> },
+): void {
   socket.on("error", () => socket.destroy());
   const decide = (admission: Admission) => {
     if (socket.destroyed) return;
     if ("answer" in admission) return refuseUpgrade(socket, admission.answer);
-    const path = pathOf(request);
-    if (!options.upgrade || (path !== "/mcp" && path !== "/"))
-      return refuseUpgrade(socket, { status: 404, headers: {}, body: "WebSocket is served at /mcp\n" });
-    const visit = new OpenRequest(request, socket);
-    options.visits.begin(visit);
-    socket.once("close", () => options.visits.end(visit));
-    options.upgrade(request, socket, head, admission);
+    const { identity } = admission;
+    const take = options.router.upgradeOf(request);
+    const open = new OpenRequest(request, socket);
+    if (!options.open.begin(open, identity.principal)) throw tooMany();
+    socket.once("close", () => options.open.end(open));
+    take({ incoming: request, socket, head, caller: options.callerOf(identity, request) });
   };
-  const fallen = (error: unknown) => {
+  const fail = (error: unknown) => {
+    if (error instanceof HttpProblem) return refuseUpgrade(socket, problemAnswer(error, options.problemText));
     options.failed("a WebSocket upgrade", error);
     socket.destroy();
   };
-  Promise.resolve(options.gate.admit(request)).then(decide).catch(fallen);
+  Promise.resolve(options.access.admit(request)).then(decide).catch(fail);
+}
+
+function problemAnswer(problem: HttpProblem, text: ProblemText): HttpAnswer {
+  return { status: problem.status, headers: { "content-type": "application/json", ...problem.headers }, body: text(problem) };
 }
 
 /** An upgrade is refused with an ordinary answer; there is no `ServerResponse` for it. */
-export function refuseUpgrade(
-  socket: Socket,
-  { status, headers, body }: { status: number; headers: Readonly<Record<string, string>>; body: string },
-): void {
+function refuseUpgrade(socket: Socket, { status, headers, body }: HttpAnswer): void {
   const lines = Object.entries({ ...headers, "content-length": String(Buffer.byteLength(body)), connection: "close" }).map(
     ([name, value]) => `${name}: ${value}`,
   );
   // A client that does not close its side would otherwise hold the connection for ever.
   socket.end([`HTTP/1.1 ${status} Refused`, ...lines, "", body].join("\r\n"), () => socket.destroy());
-}
-
-function pathOf({ url = "/" }: IncomingMessage): string {
-  const end = url.indexOf("?");
-  return end < 0 ? url : url.slice(0, end);
 }

@@ -8,6 +8,11 @@ export abstract class AppError extends Error {
   }
 }
 
+/** The command line was not understood, or asks for something that cannot be had. The program ends with its usage. */
+export class UsageError extends AppError {
+  readonly code = "usage";
+}
+
 /** One line a person can read, whatever was thrown. */
 export function describe(error: unknown): string {
   if (error instanceof Error) return error.message || error.name;

@@ -1,7 +1,32 @@
-import type { ServerOptions } from "../cli/command.js";
+import type { ApprovalFallback } from "../approvals/fallback.js";
 import { findCodexHome } from "../config/codexHome.js";
 import { parseOverride } from "../config/overrides.js";
 import { createSettingsResolver } from "../config/resolve.js";
+import type { ApprovalPolicy, SandboxMode } from "../exec/policies.js";
+
+export const ENGINES = ["codex", "native", "scripted"] as const;
+export const TOOL_SET_NAMES = ["codex", "codex-original"] as const;
+
+/** What the command line says about any server. */
+export interface ServerOptions {
+  readonly overrides: readonly string[];
+  readonly model?: string;
+  readonly profile?: string;
+  readonly cwd?: string;
+  readonly sandbox?: SandboxMode;
+  readonly approvalPolicy?: ApprovalPolicy;
+  readonly strictConfig: boolean;
+  readonly engine: (typeof ENGINES)[number];
+  /** Nobody named the engine. */
+  readonly engineIsAuto: boolean;
+  /** Why it is another one than somebody may expect. */
+  readonly engineNotice?: string;
+  readonly tools: (typeof TOOL_SET_NAMES)[number];
+  readonly eofGraceMs: number;
+  readonly approvalFallback: ApprovalFallback;
+  readonly sandboxBin?: string;
+  readonly codexBin?: string;
+}
 
 /** What a command runs in. */
 export interface ServerContext {

@@ -1,4 +1,4 @@
-import type { HttpSession, HttpSessions } from "../mcp/over/streamableHttp/httpSession.js";
+import type { HttpSession, HttpSessions } from "../mcp/over/network/httpSession.js";
 import type { StatelessReply } from "../mcp/over/streamableHttp/statelessReply.js";
 import type { WebSocketEndpoint } from "../mcp/over/websocket.js";
 import type { Metrics } from "../observability/metrics.js";

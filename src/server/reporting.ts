@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import type { Telemetry } from "../agent/watch/telemetry.js";
 import type { Log } from "../observability/log.js";
 import { LOG_LEVELS, readLogFilter, thresholdOf } from "../observability/logFilter.js";
@@ -50,9 +51,13 @@ export class Reporting {
     process.stderr.write(stderrText(line));
   }
 
-  /** Something nobody foresaw. */
-  failed(what: string, error: unknown): void {
-    this.log.error(`${what} failed unexpectedly: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  /** Something nobody foresaw. Returns what somebody on the network may be told of it: where to find it, and nothing that it says. */
+  failed(what: string, error: unknown): string {
+    const reference = randomBytes(4).toString("hex");
+    this.log.error(`${what} failed unexpectedly: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`, {
+      reference,
+    });
+    return `internal error; the server's log says more about it under the reference ${reference}`;
   }
 
   /** Loads tracing if it is wanted, so it is asked for when calls are about to come. */

@@ -1,35 +1,37 @@
 import { Server as TlsServer } from "node:https";
 import { checkCeilings } from "../agent/ceilings/ceilings.js";
-import { checkEntry, clientSnippet, prepareEntry } from "../cli/clientEntry.js";
-import { severalMayCall } from "../cli/listenOptions.js";
 import type { HttpSettings } from "../config/httpSettings.js";
 import { OwnConnections } from "../exec/ownConnections.js";
 import { hasOwnProcesses, ownProcesses } from "../exec/ownProcesses.js";
 import { reachOf } from "../http/access/host/hostName.js";
-import { tellingInsiders } from "../http/access/insiders.js";
 import { loadTls, renewTls } from "../http/access/tls.js";
 import { openAccessControl } from "../http/accessControl.js";
 import { OpenRequests } from "../http/openRequests.js";
+import { Router } from "../http/router.js";
 import { openHttpServer } from "../http/server.js";
-import { OPEN_PATHS, statusRoutes } from "../http/statusRoutes.js";
-import type { EndpointRules } from "../http/visit.js";
 import { endsWithin } from "../lib/deadlines.js";
-import { legacySseRoutes } from "../mcp/over/legacySse.js";
+import { legacySse } from "../mcp/over/legacySse.js";
+import { rpcProblemText } from "../mcp/over/network/problems.js";
+import { MCP_CORS_HEADERS, MCP_PATH, mcpEndpoint } from "../mcp/over/streamableHttp/endpoint.js";
+import type { EndpointRules } from "../mcp/over/streamableHttp/endpointRequest.js";
 import { argumentHeadersOf } from "../mcp/over/streamableHttp/statelessHeaders.js";
 import type { StatelessReply } from "../mcp/over/streamableHttp/statelessReply.js";
 import { WebSocketEndpoint } from "../mcp/over/websocket.js";
 import { type Metrics, NO_METRICS } from "../observability/metrics.js";
 import { openMetrics } from "../observability/openMetrics.js";
+import { callerOf, SCOPE_WORDS } from "./callers.js";
+import { checkEntry, clientSnippet, prepareEntry } from "./clientEntry.js";
 import { resolveSettings } from "./context.js";
-import type { HttpContext } from "./httpContext.js";
+import { type HttpContext, type ListenOptions, severalMayCall } from "./httpContext.js";
 import { Maintenance } from "./maintenance.js";
 import { Network, secretFiles } from "./network.js";
 import { Reporting } from "./reporting.js";
 import { untilSignalled } from "./shutdown.js";
+import { OPEN_PATHS, statusRoutes } from "./statusRoutes.js";
 
 /** What an answered request leaves behind for a client that lost its last messages. */
 const ANSWERED_BYTES = 256 * 1024;
-/** What the gate's answers mean. */
+/** What the answers of access control mean. */
 const REFUSALS: Readonly<Record<number, string>> = {
   400: "malformed",
   401: "token",
@@ -64,7 +66,7 @@ export async function serveHttp(given: HttpContext): Promise<void> {
     report("every user of this machine can read --token in the list of processes; CODEX_MCP_TOKEN or --token-file keeps it to you");
   const entry = prepareEntry(listen, { codexHome, report });
   const ownConnections = new OwnConnections();
-  const gate = await openAccessControl({
+  const access = await openAccessControl({
     ...listen,
     ...entry,
     ownSide: {
@@ -73,44 +75,52 @@ export async function serveHttp(given: HttpContext): Promise<void> {
       processes: ownProcesses,
     },
     openPaths: OPEN_PATHS,
+    scopes: SCOPE_WORDS,
+    resourcePath: MCP_PATH,
+    corsHeaders: MCP_CORS_HEADERS,
+    problemText: rpcProblemText,
     report,
     keepSecret,
   });
-  const network = new Network({ context, codexHome, settings, http, reporting, metrics, givenRoots: () => gate.givenRoots() });
+  const network = new Network({ context, codexHome, settings, http, reporting, metrics, givenRoots: () => access.givenRoots() });
   const rules = endpointRules(network, { http, loopback, failed: (what, error) => reporting.failed(what, error) });
   const webSockets = new WebSocketEndpoint({ ...rules, maxMessageBytes: http.maxBodyBytes, lingerMs: http.webSocketLingerMs });
-  const visits = new OpenRequests();
+  const open = new OpenRequests({ limit: http.openRequests, ...sharing(listen) });
   let leaving = false;
   const server = await openHttpServer({
     host: listen.host,
     ports: listen.ports,
     ...(listen.tls ? { tls: loadTls(listen.tls, report) } : {}),
-    patience: { ...http.arrival, readingMs: http.streams.slowReaderMs },
-    gate: { admit: tellingInsiders((request) => gate.admit(request)) },
-    rules,
-    visits,
-    routes: {
-      ...statusRoutes({ sessions: network.sessions, ready: () => !leaving, metrics: () => metrics.render() }),
-      ...(http.legacySse ? legacySseRoutes(rules) : {}),
-    },
-    upgrade: (request, socket, head, visit) => webSockets.upgrade(request, socket, { head, visit }),
+    timeouts: { ...http.arrival, readingMs: http.streams.slowReaderMs },
+    access,
+    callerOf,
+    router: new Router(
+      [
+        { ...mcpEndpoint(rules), upgrade: (upgrade) => webSockets.upgrade(upgrade) },
+        ...statusRoutes({ sessions: network.sessions, ready: () => !leaving, metrics: () => metrics.render() }),
+        ...(http.legacySse ? legacySse(rules) : []),
+      ],
+      `MCP is at ${MCP_PATH}`,
+    ),
+    open,
+    problemText: rpcProblemText,
     served: (request) => metrics.httpRequestEnded(request),
     refused: (status) => metrics.httpRequestRefused({ reason: REFUSALS[status] ?? "other" }),
     failed: (what, error) => reporting.failed(what, error),
   });
   const renewal = listen.tls && server.server instanceof TlsServer ? renewTls(server.server, listen.tls, report) : undefined;
-  const upkeep = new Maintenance({
+  const maintenance = new Maintenance({
     sessions: network.sessions,
     statelessStreams: rules.stateless.streams,
     webSockets,
     metrics,
-    recheck: () => visits.recheck((request) => gate.readmit(request)),
-    failed: (error) => reporting.failed("upkeep", error),
+    recheck: () => open.recheck((request) => access.readmit(request)),
+    failed: (error) => reporting.failed("maintenance", error),
   });
-  upkeep.every(http.streams.keepAliveMs);
+  maintenance.every(http.streams.keepAliveMs);
   sampleFor(metrics, { network, webSockets, reporting });
   network.listensOn({ host: listen.host, port: server.port, names: listen.allowedHosts });
-  const url = `${listen.tls ? "https" : "http"}://${urlHost(listen.host)}:${server.port}/mcp`;
+  const url = `${listen.tls ? "https" : "http"}://${urlHost(listen.host)}:${server.port}${MCP_PATH}`;
   reporting.announce(`listening on ${url}`);
   reporting.show(clientSnippet(url, { ...entry, seenByUser: process.stderr.isTTY }));
 
@@ -122,11 +132,11 @@ export async function serveHttp(given: HttpContext): Promise<void> {
   server.stopAccepting();
   await endsWithin(http.shutdownGraceMs, network.idle());
   await network.close();
-  upkeep.end();
+  maintenance.end();
   renewal?.close();
   ownConnections.close();
   webSockets.close();
-  await Promise.all([server.close(), endsWithin(CLEAN_UP_MS, gate.close())]);
+  await Promise.all([server.close(), endsWithin(CLEAN_UP_MS, access.close())]);
   await reporting.close();
 }
 
@@ -134,6 +144,11 @@ async function withSafeEngine(context: HttpContext): Promise<HttpContext> {
   if (context.options.engine !== "codex" || !severalMayCall(context.listen)) return context;
   const { requireHidingCodex } = await import("./codexForCallers.js");
   return requireHidingCodex(context);
+}
+
+/** What is kept back of a limit for others, where there may be any. */
+function sharing(listen: ListenOptions): { readonly reserve?: number } {
+  return severalMayCall(listen) ? {} : { reserve: 0 };
 }
 
 function endpointRules(

@@ -1,12 +1,16 @@
 import type { ServerResponse } from "node:http";
 import { openAccessControl } from "../../src/http/accessControl.js";
 import { OpenRequests } from "../../src/http/openRequests.js";
+import { Router } from "../../src/http/router.js";
 import { openHttpServer } from "../../src/http/server.js";
-import type { HttpConnection } from "../../src/mcp/over/streamableHttp/httpSession.js";
+import type { HttpConnection } from "../../src/mcp/over/network/httpSession.js";
+import { rpcProblemText } from "../../src/mcp/over/network/problems.js";
+import { MCP_PATH, mcpEndpoint } from "../../src/mcp/over/streamableHttp/endpoint.js";
 import { argumentHeadersOf } from "../../src/mcp/over/streamableHttp/statelessHeaders.js";
 import { MCP_DISPATCH } from "../../src/mcp/sessions/methods.js";
 import { type Dispatch, Session } from "../../src/mcp/sessions/session.js";
 import { SessionRegistry } from "../../src/mcp/sessions/sessionRegistry.js";
+import { callerOf, SCOPE_WORDS } from "../../src/server/callers.js";
 import { tempHome } from "../support/rollouts.js";
 import { callFixture, FIXTURE_TOOLS } from "./fixtureTools.js";
 import { STATELESS_FIXTURE_TOOLS, StatelessFixtures } from "./statelessFixtures.js";
@@ -38,28 +42,37 @@ export async function openFixtureServer(): Promise<FixtureServer> {
       }),
     ended: () => {},
   });
-  const gate = await openAccessControl({ host: "127.0.0.1", tellsUsers: true, report: () => {} });
+  const access = await openAccessControl({
+    host: "127.0.0.1",
+    tellsUsers: true,
+    scopes: SCOPE_WORDS,
+    resourcePath: MCP_PATH,
+    problemText: rpcProblemText,
+    report: () => {},
+  });
+  const endpoint = mcpEndpoint({
+    sessions,
+    outbox: { queueLength: 128, lagPolicy: "disconnect", slowReaderMs: 10_000, replayBytes: 8 * MIB, answeredBytes: MIB },
+    clientsChooseIds: true,
+    maxBodyBytes: MIB,
+    maxStreamsPerSession: 32,
+    stateless: {
+      door: stateless.door,
+      argumentHeaders: argumentHeadersOf(STATELESS_FIXTURE_TOOLS),
+      streams: new Set(),
+      slowReaderMs: 10_000,
+      failed,
+    },
+  });
   const http = await openHttpServer({
     host: "127.0.0.1",
     ports: [0],
-    patience: { headersMs: 10_000, requestMs: 20_000, readingMs: 10_000 },
-    gate,
-    rules: {
-      sessions,
-      outbox: { queueLength: 128, lagPolicy: "disconnect", slowReaderMs: 10_000, replayBytes: 8 * MIB, answeredBytes: MIB },
-      clientsChooseIds: true,
-      maxBodyBytes: MIB,
-      maxStreamsPerSession: 32,
-      stateless: {
-        door: stateless.door,
-        argumentHeaders: argumentHeadersOf(STATELESS_FIXTURE_TOOLS),
-        streams: new Set(),
-        slowReaderMs: 10_000,
-        failed,
-      },
-    },
-    routes: {},
-    visits: new OpenRequests(),
+    timeouts: { headersMs: 10_000, requestMs: 20_000, readingMs: 10_000 },
+    access,
+    callerOf,
+    router: new Router([endpoint], "MCP is elsewhere"),
+    open: new OpenRequests({ limit: 1_000 }),
+    problemText: rpcProblemText,
     served: () => {},
     refused: () => {},
     failed,
@@ -69,18 +82,19 @@ export async function openFixtureServer(): Promise<FixtureServer> {
     response.once("close", () => streams.delete(response));
   });
   return {
-    url: `http://127.0.0.1:${http.port}/mcp`,
+    url: `http://127.0.0.1:${http.port}${MCP_PATH}`,
     async [Symbol.asyncDispose]() {
       stateless.door.leave();
       await sessions.close("the test is over");
-      await Promise.all([http.close(), gate.close()]);
+      await Promise.all([http.close(), access.close()]);
       home[Symbol.dispose]();
     },
   };
 }
 
-function failed(what: string, error: unknown): void {
+function failed(what: string, error: unknown): string {
   console.error(what, error);
+  return "it failed";
 }
 
 function withFixtures(endStreams: () => void): Dispatch {

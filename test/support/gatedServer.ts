@@ -1,11 +1,14 @@
 import { once } from "node:events";
 import { type IncomingHttpHeaders, type IncomingMessage, request as send } from "node:http";
 import { type AccessControl, type AccessControlOptions, openAccessControl } from "../../src/http/accessControl.js";
+import { rpcProblemText } from "../../src/mcp/over/network/problems.js";
+import { MCP_CORS_HEADERS, MCP_PATH } from "../../src/mcp/over/streamableHttp/endpoint.js";
+import { SCOPE_WORDS } from "../../src/server/callers.js";
 import { bodyOf, startLoopback } from "./loopback.js";
 
-/** A server that has nothing but a gate: it answers with whom it took the visitor for. */
+/** A server that has nothing but access control: it answers with whom it took the caller for. */
 export interface GatedServer extends AsyncDisposable {
-  readonly gate: AccessControl;
+  readonly access: AccessControl;
   readonly port: number;
   readonly reports: readonly string[];
   ask(question?: Question): Promise<Reply>;
@@ -28,21 +31,30 @@ export interface Reply {
 
 export async function startGated(options: Partial<AccessControlOptions> = {}): Promise<GatedServer> {
   const reports: string[] = [];
-  const gate = await openAccessControl({ host: "127.0.0.1", tellsUsers: true, report: (line) => reports.push(line), ...options });
+  const access = await openAccessControl({
+    host: "127.0.0.1",
+    tellsUsers: true,
+    scopes: SCOPE_WORDS,
+    resourcePath: MCP_PATH,
+    corsHeaders: MCP_CORS_HEADERS,
+    problemText: rpcProblemText,
+    report: (line) => reports.push(line),
+    ...options,
+  });
   const server = await startLoopback(async (request, response) => {
-    const admission = await gate.admit(request);
+    const admission = await access.admit(request);
     const { status, headers, body } =
-      "answer" in admission ? admission.answer : { status: 200, headers: admission.headers, body: JSON.stringify(admission.visitor) };
+      "answer" in admission ? admission.answer : { status: 200, headers: admission.headers, body: JSON.stringify(admission.identity) };
     response.writeHead(status, headers).end(body);
   });
   const port = Number(new URL(server.origin).port);
   return {
-    gate,
+    access,
     port,
     reports,
     ask: (question = {}) => ask(port, question),
     async [Symbol.asyncDispose]() {
-      await gate.close();
+      await access.close();
       await server[Symbol.asyncDispose]();
     },
   };

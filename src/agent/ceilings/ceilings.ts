@@ -1,9 +1,9 @@
 import { statSync } from "node:fs";
 import path from "node:path";
-import { UsageError } from "../../cli/flagValues.js";
 import { parseKeyPath } from "../../config/overrides.js";
 import type { SettingsResolver } from "../../config/resolve.js";
 import type { SandboxMode } from "../../exec/policies.js";
+import { UsageError } from "../../lib/errors.js";
 import { resolveLinks } from "../../platform/paths.js";
 import type { Reach, TurnLimits } from "../../threads/limits.js";
 import type { Caller } from "../caller.js";

@@ -6,6 +6,7 @@ export type LagPolicy = (typeof LAG_POLICIES)[number];
 export const HTTP_DEFAULTS = {
   idle_session_minutes: 30,
   max_sessions: 10_000,
+  max_open_requests: 20_000,
   max_running_sessions: 100,
   turns_per_principal: 100,
   turns_per_session: 16,
@@ -35,6 +36,11 @@ export const HTTP_SETTINGS: Settings = {
     by("idle_session_minutes"),
   ),
   max_sessions: active(count, "Sessions that may be open; more are refused with 503.", by("max_sessions")),
+  max_open_requests: active(
+    count,
+    "Requests that may be open at once, streams and WebSockets among them; more are refused with 429.",
+    by("max_open_requests"),
+  ),
   max_running_sessions: active(count, "Sessions that may have turns running at once; calls of others wait.", by("max_running_sessions")),
   turns_per_principal: active(count, "Turns of one principal that may run at once.", by("turns_per_principal")),
   turns_per_session: active(count, "Turns of one session that may run at once.", by("turns_per_session")),

@@ -1,15 +1,11 @@
-import type { Answer, AnswerHeaders } from "./admission.js";
+import type { AnswerHeaders, HttpAnswer, LoginOutcome } from "./identity.js";
 
-/** The specification leaves this code to servers. */
-const NOT_SERVED = -32_000;
-
-export function jsonAnswer(status: number, body: object, headers: AnswerHeaders = {}): Answer {
-  return { status, headers: { "content-type": "application/json", "cache-control": "no-store", ...headers }, body: JSON.stringify(body) };
+export function jsonAnswer(status: number, body: object, headers: AnswerHeaders = {}): HttpAnswer {
+  return jsonTextAnswer(status, JSON.stringify(body), headers);
 }
 
-/** A refusal that has nothing to do with who asks. */
-export function refuseRequest(status: 400 | 403, message: string): Answer {
-  return jsonAnswer(status, { jsonrpc: "2.0", id: null, error: { code: NOT_SERVED, message } });
+export function jsonTextAnswer(status: number, body: string, headers: AnswerHeaders = {}): HttpAnswer {
+  return { status, headers: { "content-type": "application/json", "cache-control": "no-store", ...headers }, body };
 }
 
 export interface LoginRefusal {
@@ -20,10 +16,10 @@ export interface LoginRefusal {
 }
 
 /** A refusal in the form of OAuth, which clients read whether or not tokens come from an issuer. */
-export function refuseLogin({ status, error, description, headers }: LoginRefusal): Answer {
+export function refuseLogin({ status, error, description, headers }: LoginRefusal): HttpAnswer {
   return jsonAnswer(status, { error, error_description: description }, headers);
 }
 
-export function withHeaders(answer: Answer, headers: AnswerHeaders): Answer {
-  return { ...answer, headers: { ...headers, ...answer.headers } };
+export function forbidden(message: string): LoginOutcome {
+  return { refusal: { status: 403, message } };
 }

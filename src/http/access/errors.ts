@@ -1,6 +1,6 @@
 import { AppError } from "../../lib/errors.js";
 
-/** A setting of the gate that cannot be used. The sentence never holds a secret. */
+/** A setting of access control that cannot be used. The sentence never holds a secret. */
 export class AccessMisconfigured extends AppError {
   readonly code = "access_misconfigured";
 }

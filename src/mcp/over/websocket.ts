@@ -1,16 +1,15 @@
 import type { IncomingMessage } from "node:http";
-import type { Socket } from "node:net";
 import { type RawData, type WebSocket, WebSocketServer } from "ws";
-import { HTTP_RPC, HttpRefusal, SESSION_OVER } from "../../http/answers.js";
-import { refuseUpgrade } from "../../http/server.js";
-import type { Visit } from "../../http/visit.js";
+import type { Caller } from "../../agent/caller.js";
+import type { HttpUpgrade } from "../../http/request.js";
 import { RPC, RpcError } from "../../jsonrpc/errors.js";
 import { errorText, parseMessage } from "../../jsonrpc/message.js";
-import { checkedSessionId, findOrOpenSession, findSession, type SessionRules } from "./streamableHttp/findSession.js";
-import type { HttpSession } from "./streamableHttp/httpSession.js";
+import { checkedSessionId, findOrOpenSession, findSession, type SessionRules } from "./network/findSession.js";
+import type { HttpSession } from "./network/httpSession.js";
+import { HTTP_RPC, RpcProblem, sessionOver } from "./network/problems.js";
+import type { Kept } from "./network/replayBuffer.js";
+import type { Carrier } from "./network/stream.js";
 import { numbered } from "./streamableHttp/numbered.js";
-import type { Kept } from "./streamableHttp/replayBuffer.js";
-import type { Carrier } from "./streamableHttp/stream.js";
 
 const SUBPROTOCOL = "mcp";
 /** Unsent bytes past which a socket gets no more until it has caught up. */
@@ -42,21 +41,12 @@ export class WebSocketEndpoint {
     return this.#sockets.size;
   }
 
-  upgrade(request: IncomingMessage, socket: Socket, { head, visit }: { readonly head: Buffer; readonly visit: Visit }): void {
-    let arrival: Arrival;
-    try {
-      arrival = arrive(request, visit, this.rules);
-    } catch (error) {
-      if (!(error instanceof HttpRefusal)) throw error;
-      return refuseUpgrade(socket, {
-        status: error.status,
-        headers: { "content-type": "application/json", ...error.headers },
-        body: errorText(error.id, error.rpc),
-      });
-    }
+  /** Throws `RpcProblem` when the session that the client names is not there. */
+  upgrade({ incoming, socket, head, caller }: HttpUpgrade<Caller>): void {
+    const arrival = arrive(incoming, caller, this.rules);
     const sessionHeader = (headers: string[]) => headers.push(`mcp-session-id: ${arrival.open.caller.sessionId}`);
     this.#server.once("headers", sessionHeader);
-    this.#server.handleUpgrade(request, socket, head, (ws) => this.#serve(ws, arrival));
+    this.#server.handleUpgrade(incoming, socket, head, (ws) => this.#serve(ws, arrival));
     this.#server.off("headers", sessionHeader);
     // The library refuses a handshake that is none by itself; nobody would ever come back to its session.
     if (arrival.open.connection.streamCount === 0) this.#awaitReturn(arrival.open);
@@ -132,18 +122,18 @@ interface Arrival {
 }
 
 /** Browsers cannot set headers on an upgrade, so the query of the address does as well. */
-function arrive(request: IncomingMessage, { visitor }: Visit, rules: SessionRules): Arrival {
-  const query = new URLSearchParams(request.url?.split("?")[1] ?? "");
-  const said = (name: string) => request.headers[name] ?? query.get(name) ?? undefined;
+function arrive(incoming: IncomingMessage, caller: Caller, rules: SessionRules): Arrival {
+  const query = new URLSearchParams(incoming.url?.split("?")[1] ?? "");
+  const said = (name: string) => incoming.headers[name] ?? query.get(name) ?? undefined;
   const [named, left] = [said("mcp-session-id"), said("last-event-id")];
   const id = named === undefined ? undefined : checkedSessionId(named);
   if (id === undefined || left === undefined)
-    return { open: findOrOpenSession(id, { visitor, kind: "plain", initializes: true, transport: "websocket" }, rules) };
-  const open = findSession(id, visitor, rules.sessions);
-  if (open?.connection.transport !== "websocket") throw new HttpRefusal(SESSION_OVER);
+    return { open: findOrOpenSession(id, { caller, begins: true, transport: "websocket" }, rules) };
+  const open = findSession(id, caller, rules.sessions);
+  if (open?.connection.transport !== "websocket") throw sessionOver();
   const after = Number(left);
   if (!open.connection.outbox.hasSaid(after))
-    throw new HttpRefusal({ status: 400, code: HTTP_RPC.refused, message: "Last-Event-ID must be the number of the last message seen" });
+    throw new RpcProblem({ status: 400, code: HTTP_RPC.refused, message: "Last-Event-ID must be the number of the last message seen" });
   return { open, after };
 }
 
@@ -184,7 +174,7 @@ class SocketCarrier implements Carrier {
     this.drained();
   }
 
-  // Sockets are asked for signs of life by the door, with pings.
+  // Sockets are asked for signs of life by the endpoint, with pings.
   keepAlive(): void {}
 
   end(how: "politely" | "at once"): void {

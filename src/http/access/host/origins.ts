@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { TLSSocket } from "node:tls";
-import type { Answer, AnswerHeaders } from "../admission.js";
 import { AccessMisconfigured } from "../errors.js";
+import type { AnswerHeaders, HttpAnswer } from "../identity.js";
 import { hostOfAuthority, isLoopbackName, reachOf } from "./hostName.js";
 
 export interface OriginSettings {
@@ -83,46 +83,51 @@ export function originOfSetting(text: string): string {
 }
 
 const METHODS = "GET, POST, DELETE, OPTIONS";
-const REQUEST_HEADERS = [
-  "authorization",
-  "content-type",
-  "last-event-id",
-  "mcp-method",
-  "mcp-name",
-  "mcp-protocol-version",
-  "mcp-session-id",
-  "traceparent",
-  "tracestate",
-  "x-mcp-post-stream",
-].join(", ");
-const SHOWN_HEADERS = "mcp-session-id, mcp-protocol-version, www-authenticate, retry-after";
+/** What any protocol on HTTP has. */
+const OWN_REQUEST_HEADERS = ["authorization", "content-type", "last-event-id", "traceparent", "tracestate"];
+const OWN_EXPOSED_HEADERS = ["www-authenticate", "retry-after"];
 /** Browsers keep an answer to a preflight for at most about two hours. */
 const PREFLIGHT_SECONDS = 7_200;
 
 const NONE: AnswerHeaders = {};
 const DEPENDS_ON_ORIGIN: AnswerHeaders = { vary: "Origin" };
 
+/** The headers of the protocols that are served. */
+export interface CorsHeaders {
+  /** That pages may send. */
+  readonly accepted: readonly string[];
+  /** That pages may read. */
+  readonly exposed: readonly string[];
+}
+
 /** What browsers are told. Nothing, unless the operator has listed origins. */
 export class Cors {
   readonly #unlisted: AnswerHeaders;
+  readonly #accepted: string;
+  readonly #exposed: string;
 
-  constructor(private readonly origins: OriginRule) {
+  constructor(
+    private readonly origins: OriginRule,
+    { accepted, exposed }: CorsHeaders,
+  ) {
     this.#unlisted = origins.anyListed ? DEPENDS_ON_ORIGIN : NONE;
+    this.#accepted = [...OWN_REQUEST_HEADERS, ...accepted].sort().join(", ");
+    this.#exposed = [...exposed, ...OWN_EXPOSED_HEADERS].join(", ");
   }
 
   /** For every answer to the request. There are no cookies, so browsers need not be allowed to send any. */
   headersFor({ headers: { origin } }: IncomingMessage): AnswerHeaders {
     if (origin === undefined || !this.origins.isListed(origin)) return this.#unlisted;
-    return { ...DEPENDS_ON_ORIGIN, "access-control-allow-origin": origin, "access-control-expose-headers": SHOWN_HEADERS };
+    return { ...DEPENDS_ON_ORIGIN, "access-control-allow-origin": origin, "access-control-expose-headers": this.#exposed };
   }
 
   /** The answer to any OPTIONS; browsers ask without a token. */
-  preflight(request: IncomingMessage): Answer {
+  preflight(request: IncomingMessage): HttpAnswer {
     const shared = this.headersFor(request);
     const allowed: AnswerHeaders = shared["access-control-allow-origin"]
       ? {
           "access-control-allow-methods": METHODS,
-          "access-control-allow-headers": REQUEST_HEADERS,
+          "access-control-allow-headers": this.#accepted,
           "access-control-max-age": String(PREFLIGHT_SECONDS),
         }
       : NONE;

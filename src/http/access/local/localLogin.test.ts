@@ -7,6 +7,7 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { bearer, type GatedServer, type Question, startGated } from "../../../../test/support/gatedServer.js";
+import { SCOPE_WORDS } from "../../../server/callers.js";
 import type { AccessControlOptions } from "../../accessControl.js";
 import { keepOwnToken } from "../tokens/ownToken.js";
 import type { OwnSide } from "./peers.js";
@@ -22,7 +23,7 @@ const run = promisify(execFile);
 async function startOwned(options: Partial<AccessControlOptions> = {}): Promise<{ readonly server: GatedServer; readonly token: string }> {
   const folder = mkdtempSync(path.join(tmpdir(), "local-door-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  const { file, token } = keepOwnToken(folder);
+  const { file, token } = keepOwnToken(folder, SCOPE_WORDS);
   const server = await startGated({ ownTokenFile: file, ...options });
   onTestFinished(() => server[Symbol.asyncDispose]());
   return { server, token };

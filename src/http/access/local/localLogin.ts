@@ -1,28 +1,28 @@
 import type { IncomingMessage } from "node:http";
-import type { Principal } from "../../../agent/caller.js";
-import type { Visitor } from "../admission.js";
-import { refuseRequest } from "../answers.js";
+import { forbidden } from "../answers.js";
+import type { LoginOutcome, ScopeWords } from "../identity.js";
 import { credentialOf } from "../tokens/bearer.js";
 import type { KnownTokens } from "../tokens/knownTokens.js";
-import type { Login, LoginOutcome, Occasion } from "../tokens/login.js";
+import type { Login, Occasion } from "../tokens/login.js";
 import type { Peer } from "./peers.js";
-
-/** The server's own user: everything but what belongs to others. */
-const LOCAL: Visitor = { principal: "local" as Principal, scopes: ["call", "read", "manage"] };
 
 export interface LocalLoginParts {
   /** Every user of the machine is taken for the server's. */
   readonly anyUser: boolean;
   readonly tokens: KnownTokens;
   readonly login: Login;
+  readonly scopes: ScopeWords;
   readonly upgradeObjection: (request: IncomingMessage) => string | undefined;
 }
 
 /** Who comes in where no token was set and only this machine can reach the server: its user unasked, everybody else with the server's own token. */
 export class LocalLogin {
-  readonly #local: LoginOutcome = { visitor: LOCAL };
+  /** Everything but what belongs to others. */
+  readonly #ownUser: LoginOutcome;
 
-  constructor(private readonly parts: LocalLoginParts) {}
+  constructor(private readonly parts: LocalLoginParts) {
+    this.#ownUser = { identity: { principal: "local", scopes: parts.scopes.ownUser } };
+  }
 
   identify(request: IncomingMessage, peer: Peer, occasion: Occasion): LoginOutcome | Promise<LoginOutcome> {
     const { anyUser, tokens, login, upgradeObjection } = this.parts;
@@ -30,10 +30,10 @@ export class LocalLogin {
     if (need !== undefined) return login.identify(request, occasion, need);
     // Whoever comes in anyway may send any token, or the one that gives more.
     const credential = credentialOf(request);
-    const visitor = credential.kind === "token" ? tokens.find(credential.token) : undefined;
-    if (visitor) return { visitor };
+    const identity = credential.kind === "token" ? tokens.find(credential.token) : undefined;
+    if (identity) return { identity };
     const objection = upgradeObjection(request);
-    return objection === undefined ? this.#local : { answer: refuseRequest(403, objection) };
+    return objection === undefined ? this.#ownUser : forbidden(objection);
   }
 }
 

@@ -4,6 +4,7 @@ import path from "node:path";
 import { UnsecuredJWT } from "jose";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type OAuthIssuer, startIssuer } from "../../../../test/support/oauthIssuer.js";
+import { SCOPE_WORDS } from "../../../server/callers.js";
 import { type AccessTokens, openAccessTokens } from "./accessTokens.js";
 import type { OAuthSettings } from "./oauthSettings.js";
 
@@ -20,7 +21,7 @@ async function stage(settings: Partial<OAuthSettings> = {}, options: { readonly 
   const reports: string[] = [];
   const tokens = await openAccessTokens(
     { issuer: issuer.url, audiences: ["codex"], requiredScopes: [], ...settings },
-    { report: (line) => reports.push(line), now: () => clock.now },
+    { scopes: SCOPE_WORDS, report: (line) => reports.push(line), now: () => clock.now },
   );
   onTestFinished(async () => {
     await tokens.close();
@@ -37,7 +38,7 @@ describe("a token of the issuer", () => {
     const token = await issuer.token();
     const alice = { principal: `${issuer.url}#alice`, scopes: ["call", "read"] };
     expect(tokens.recall(token)).toBeUndefined();
-    expect(await tokens.check(token)).toEqual({ kind: "valid", visitor: alice });
+    expect(await tokens.check(token)).toEqual({ kind: "valid", identity: alice });
     expect(tokens.recall(token)).toEqual(alice);
     clock.now = 60_000;
     expect(tokens.recall(token)).toBeUndefined();
@@ -58,7 +59,7 @@ describe("a token of the issuer", () => {
     [{ scope: "codex codex.administrator manage operator" }, ["call", "read"]],
   ])("with %j has the scopes %j", async (claims, scopes) => {
     const { issuer, tokens } = await stage({ requiredScopes: ["codex"], manageScope: "codex.manage", operatorScope: "codex.admin" });
-    expect(await tokens.check(await issuer.token(claims))).toMatchObject({ kind: "valid", visitor: { scopes } });
+    expect(await tokens.check(await issuer.token(claims))).toMatchObject({ kind: "valid", identity: { scopes } });
   });
 
   it("needs every scope that is asked for", async () => {
@@ -150,7 +151,7 @@ describe("the issuer's keys", () => {
     await using _ = issuer;
     const tokens = await openAccessTokens(
       { issuer: issuer.url, audiences: ["codex"], requiredScopes: [] },
-      { report: () => {}, now: () => clock.now },
+      { scopes: SCOPE_WORDS, report: () => {}, now: () => clock.now },
     );
     const verdict = await tokens.check(await issuer.token());
     expect(verdict).toEqual({
@@ -169,7 +170,7 @@ describe("the issuer's keys", () => {
     await using issuer = await startIssuer();
     const jwks = path.join(folder, "jwks.json");
     const settings = { issuer: issuer.url, audiences: ["codex"], requiredScopes: [], jwks };
-    const open = () => openAccessTokens(settings, { report: () => {} });
+    const open = () => openAccessTokens(settings, { scopes: SCOPE_WORDS, report: () => {} });
     await expect(open()).rejects.toThrow(`the keys in ${jwks} cannot be read: ENOENT`);
     writeFileSync(jwks, "{}");
     await expect(open()).rejects.toThrow("what the issuer shows as its keys is not a key set");

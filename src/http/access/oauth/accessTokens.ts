@@ -1,9 +1,7 @@
 import { hash } from "node:crypto";
-import { type Principal, SCOPES, type Scope } from "../../../agent/caller.js";
 import { describe } from "../../../lib/errors.js";
 import type { Fields } from "../../../lib/fields.js";
-import type { Visitor } from "../admission.js";
-import { USUAL_SCOPES } from "../admission.js";
+import type { Identity, ScopeWords } from "../identity.js";
 import { loadKeyDocument } from "./issuer.js";
 import { IssuerKeys } from "./issuerKeys.js";
 import type * as Jwt from "./jwt.js";
@@ -11,7 +9,7 @@ import { keyFileOf, type OAuthSettings } from "./oauthSettings.js";
 
 /** What a token turned out to be worth. */
 export type Verdict =
-  | { readonly kind: "valid"; readonly visitor: Visitor }
+  | { readonly kind: "valid"; readonly identity: Identity }
   /** Nobody has given out this token: somebody guesses, or mistyped. */
   | { readonly kind: "unknown" }
   /** It was given out, but not for here and now. */
@@ -21,6 +19,7 @@ export type Verdict =
 
 export interface AccessTokenOptions {
   readonly report: (line: string) => void;
+  readonly scopes: ScopeWords;
   /** Not the time of day, which may jump. */
   readonly now?: () => number;
 }
@@ -36,13 +35,14 @@ export async function openAccessTokens(settings: OAuthSettings, options: AccessT
   const keys = new IssuerKeys({ load, report: options.report, now });
   if (keyFileOf(settings) === undefined) keys.begin();
   else await keys.current();
-  return new AccessTokens(settings, { jwt, keys, now });
+  return new AccessTokens(settings, { jwt, keys, now, scopes: options.scopes });
 }
 
 interface Parts {
   readonly jwt: typeof Jwt;
   readonly keys: IssuerKeys<Jwt.KeySet>;
   readonly now: () => number;
+  readonly scopes: ScopeWords;
 }
 
 /** Checking a signature costs more than all else about a small request. */
@@ -52,7 +52,7 @@ const SUBJECT_FORM = /^[\x20-\x7e]{1,255}$/;
 
 /** Access tokens of an OAuth issuer (JWTs), and whom they stand for. */
 export class AccessTokens {
-  readonly #remembered = new Map<string, { readonly visitor: Visitor; readonly until: number }>();
+  readonly #remembered = new Map<string, { readonly identity: Identity; readonly until: number }>();
 
   constructor(
     private readonly settings: OAuthSettings,
@@ -60,9 +60,9 @@ export class AccessTokens {
   ) {}
 
   /** Whom a token stands for that was found valid a moment ago. */
-  recall(token: string): Visitor | undefined {
+  recall(token: string): Identity | undefined {
     const known = this.#remembered.get(keyOf(token));
-    return known && known.until > this.parts.now() ? known.visitor : undefined;
+    return known && known.until > this.parts.now() ? known.identity : undefined;
   }
 
   /** Never rejects. */
@@ -103,23 +103,23 @@ export class AccessTokens {
     if (typeof sub !== "string" || !SUBJECT_FORM.test(sub)) return { kind: "unfit", reason: "The token does not say whom it stands for." };
     const scopes = scopesOf(claims);
     if (!requiredScopes.every((scope) => scopes.has(scope))) return { kind: "insufficient scope", needed: requiredScopes };
-    const visitor: Visitor = { principal: `${issuer}#${sub}` as Principal, scopes: ownScopes(scopes, this.settings) };
-    this.#remember(token, { visitor, expiresAt: Number(exp) * 1_000 });
-    return { kind: "valid", visitor };
+    const identity: Identity = { principal: `${issuer}#${sub}`, scopes: ownScopes(scopes, this.settings, this.parts.scopes) };
+    this.#remember(token, { identity, expiresAt: Number(exp) * 1_000 });
+    return { kind: "valid", identity };
   }
 
-  #remember(token: string, { visitor, expiresAt }: { readonly visitor: Visitor; readonly expiresAt: number }): void {
+  #remember(token: string, { identity, expiresAt }: { readonly identity: Identity; readonly expiresAt: number }): void {
     const [oldest] = this.#remembered.keys();
     if (oldest !== undefined && this.#remembered.size >= MAX_REMEMBERED) this.#remembered.delete(oldest);
     const until = this.parts.now() + Math.min(REMEMBER_MS, expiresAt - Date.now());
-    this.#remembered.set(keyOf(token), { visitor, until });
+    this.#remembered.set(keyOf(token), { identity, until });
   }
 }
 
 /** An issuer's words mean what the settings say, and nothing by themselves: `read` may be about anything there. */
-function ownScopes(scopes: ReadonlySet<string>, { manageScope, operatorScope }: OAuthSettings): readonly Scope[] {
-  if (operatorScope !== undefined && scopes.has(operatorScope)) return SCOPES;
-  return manageScope !== undefined && scopes.has(manageScope) ? [...USUAL_SCOPES, "manage"] : USUAL_SCOPES;
+function ownScopes(scopes: ReadonlySet<string>, { manageScope, operatorScope }: OAuthSettings, words: ScopeWords): readonly string[] {
+  if (operatorScope !== undefined && scopes.has(operatorScope)) return words.all;
+  return manageScope !== undefined && scopes.has(manageScope) ? [...words.usual, words.manage] : words.usual;
 }
 
 /** RFC 8693 has a text with spaces; some issuers send a list under another name. */

@@ -7,6 +7,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { bearer, startGated } from "../../../../test/support/gatedServer.js";
 import { startIssuer } from "../../../../test/support/oauthIssuer.js";
 import { selfSigned } from "../../../../test/support/selfSigned.js";
+import { SCOPE_WORDS } from "../../../server/callers.js";
 import { openAccessControl } from "../../accessControl.js";
 import type { OAuthSettings } from "./oauthSettings.js";
 
@@ -92,10 +93,17 @@ describe("the metadata of the server", () => {
 
   it("is https where the server is", async () => {
     await using issuer = await startIssuer();
-    await using gate = await openAccessControl({ host: "127.0.0.1", oauth: settings(issuer.url), report: () => {} });
+    await using access = await openAccessControl({
+      host: "127.0.0.1",
+      oauth: settings(issuer.url),
+      scopes: SCOPE_WORDS,
+      resourcePath: "/mcp",
+      problemText: () => "",
+      report: () => {},
+    });
     const material = selfSigned();
     const server = createServer(material, (request, response) => {
-      const admission = gate.admit(request);
+      const admission = access.admit(request);
       response.end("answer" in admission ? admission.answer.body : "");
     });
     onTestFinished(() => void server.close());

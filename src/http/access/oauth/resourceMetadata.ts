@@ -1,25 +1,26 @@
 import type { IncomingMessage } from "node:http";
 import { TLSSocket } from "node:tls";
-import type { Answer } from "../admission.js";
 import { jsonAnswer } from "../answers.js";
+import type { HttpAnswer } from "../identity.js";
 import { pathOf } from "../requestHeaders.js";
 import type { OAuthSettings } from "./oauthSettings.js";
 
 const WELL_KNOWN = "/.well-known/oauth-protected-resource";
-/** Where MCP is served; a document for each of them. */
-const RESOURCE_PATHS = ["", "/", "/mcp"];
-
 /** How clients learn where tokens for this server come from (RFC 9728). */
 export class ResourceMetadata {
-  constructor(private readonly settings: OAuthSettings) {}
+  constructor(
+    private readonly settings: OAuthSettings,
+    /** Where the resource is served; the root is another name for it. */
+    private readonly path: string,
+  ) {}
 
   /** The URL that goes into a challenge. */
   urlFor(request: IncomingMessage): string {
-    const { origin, pathname } = new URL(this.#resource(request, pathOf(request) === "/" ? "/" : "/mcp"));
+    const { origin, pathname } = new URL(this.#resource(request, pathOf(request) === "/" ? "/" : this.path));
     return `${origin}${WELL_KNOWN}${pathname === "/" ? "" : pathname}`;
   }
 
-  answer(request: IncomingMessage): Answer | undefined {
+  answer(request: IncomingMessage): HttpAnswer | undefined {
     const suffix = pathOf(request).slice(WELL_KNOWN.length);
     if (!pathOf(request).startsWith(WELL_KNOWN) || !this.#isServed(suffix)) return undefined;
     const { issuer, requiredScopes, manageScope, operatorScope } = this.settings;
@@ -35,7 +36,7 @@ export class ResourceMetadata {
 
   #isServed(suffix: string): boolean {
     const { resource } = this.settings;
-    return RESOURCE_PATHS.includes(suffix) || (resource !== undefined && suffix === new URL(resource).pathname);
+    return ["", "/", this.path].includes(suffix) || (resource !== undefined && suffix === new URL(resource).pathname);
   }
 
   /** `Host` was checked before: nobody else's name gets into a document of ours. */

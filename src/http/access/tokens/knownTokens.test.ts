@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { eventually } from "../../../../test/support/eventually.js";
+import { SCOPE_WORDS } from "../../../server/callers.js";
 import { KnownTokens } from "./knownTokens.js";
 
 const ALICE = "alices-token-alices-token";
@@ -22,6 +23,7 @@ function stage(text: string, tokens: readonly string[] = []) {
   const known = KnownTokens.open({
     tokens,
     tokenFile,
+    scopes: SCOPE_WORDS,
     report: (line) => reports.push(line),
     keepSecret: (token) => secrets.add(token),
   });
@@ -96,16 +98,16 @@ describe("when the file changes", () => {
 
 describe("nothing opens", () => {
   it("without the file", () => {
-    const open = () => KnownTokens.open({ tokens: [], tokenFile: "/nowhere/tokens", report: () => {} });
+    const open = () => KnownTokens.open({ tokens: [], tokenFile: "/nowhere/tokens", scopes: SCOPE_WORDS, report: () => {} });
     expect(open).toThrow(/^the token file \/nowhere\/tokens cannot be read: ENOENT/);
   });
 
   it("with a folder in its place", () => {
-    expect(() => KnownTokens.open({ tokens: [], tokenFile: tmpdir(), report: () => {} })).toThrow("is not a file");
+    expect(() => KnownTokens.open({ tokens: [], tokenFile: tmpdir(), scopes: SCOPE_WORDS, report: () => {} })).toThrow("is not a file");
   });
 
   it("with a token that is too short, which the complaint does not show", () => {
-    const open = () => KnownTokens.open({ tokens: ["hunter2"], report: () => {} });
+    const open = () => KnownTokens.open({ tokens: ["hunter2"], scopes: SCOPE_WORDS, report: () => {} });
     expect(open).toThrow("--token or CODEX_MCP_TOKEN: the token has 7 characters and needs at least 16");
     expect(open).not.toThrow("hunter2");
   });
@@ -116,6 +118,6 @@ it.skipIf(process.platform === "win32")("a file that others can read is reported
   known.close();
   chmodSync(tokenFile, 0o640);
   const reports: string[] = [];
-  KnownTokens.open({ tokens: [], tokenFile, report: (line) => reports.push(line) }).close();
+  KnownTokens.open({ tokens: [], tokenFile, scopes: SCOPE_WORDS, report: (line) => reports.push(line) }).close();
   expect(reports).toEqual([`the token file ${tokenFile} can be read by other users of this machine; \`chmod 600\` keeps it to you`]);
 });

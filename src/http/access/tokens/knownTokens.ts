@@ -1,9 +1,8 @@
 import { readFileSync, type Stats, statSync } from "node:fs";
 import { describe } from "../../../lib/errors.js";
-import type { Visitor } from "../admission.js";
-import { USUAL_SCOPES } from "../admission.js";
 import { AccessMisconfigured } from "../errors.js";
 import { FileChanges } from "../fileChanges.js";
+import type { Identity, ScopeWords } from "../identity.js";
 import { parseTokenFile } from "./tokenFile.js";
 import { checkToken, TokenTable } from "./tokenTable.js";
 
@@ -14,6 +13,7 @@ export interface TokenSettings {
   readonly report: (line: string) => void;
   /** Told of every token in force, so that none appears in a log. */
   readonly keepSecret?: (token: string) => void;
+  readonly scopes: ScopeWords;
 }
 
 const MAX_FILE_BYTES = 1024 * 1024;
@@ -39,7 +39,7 @@ export class KnownTokens {
   }
 
   /** A token that is not known may have been added to the file a moment ago. Files are read at once, so that guesses cannot overtake their count. */
-  find(token: string): Visitor | undefined {
+  find(token: string): Identity | undefined {
     return this.#table.find(token) ?? (this.#reread() ? this.#table.find(token) : undefined);
   }
 
@@ -66,9 +66,9 @@ export class KnownTokens {
   }
 }
 
-function readTable({ tokens, tokenFile, report, keepSecret }: TokenSettings): TokenTable {
-  const unnamed = tokens.map((token) => ({ token, scopes: USUAL_SCOPES }));
-  const named = tokenFile === undefined ? [] : parseTokenFile(readTokenFile(tokenFile, report), tokenFile);
+function readTable({ tokens, tokenFile, report, keepSecret, scopes }: TokenSettings): TokenTable {
+  const unnamed = tokens.map((token) => ({ token, scopes: scopes.usual }));
+  const named = tokenFile === undefined ? [] : parseTokenFile(readTokenFile(tokenFile, report), tokenFile, scopes);
   const all = [...named, ...unnamed];
   for (const { token } of all) keepSecret?.(token);
   return new TokenTable(all);

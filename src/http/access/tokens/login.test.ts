@@ -129,8 +129,8 @@ describe.skipIf(process.platform !== "linux")("after ten wrong tokens", () => {
 it("streams whose token was withdrawn are judged again without being taken for guesses", async () => {
   await using server = await startGated({ tokens: [TOKEN] });
   const stream = { headers: { host: "localhost", authorization: `Bearer ${WRONG}` }, url: "/mcp", rawHeaders: [], socket: {} };
-  // What the gate looks at of a request.
-  for (let at = 0; at < 20; at++) expect(await server.gate.readmit(stream as never)).toMatchObject({ answer: { status: 401 } });
+  // What access control looks at of a request.
+  for (let at = 0; at < 20; at++) expect(await server.access.readmit(stream as never)).toMatchObject({ answer: { status: 401 } });
   expect((await server.ask(bearer(WRONG))).status).toBe(401);
   expect(server.reports).toEqual([]);
 });

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
-import type { Answer, Visitor } from "../admission.js";
 import { type LoginRefusal, refuseLogin } from "../answers.js";
 import type { ClientAddresses } from "../host/clientAddresses.js";
+import type { LoginOutcome } from "../identity.js";
 import type { AccessTokens, Verdict } from "../oauth/accessTokens.js";
 import type { ResourceMetadata } from "../oauth/resourceMetadata.js";
 import { credentialOf, WHERE_TOKENS_BELONG } from "./bearer.js";
@@ -15,9 +15,6 @@ export interface LoginParts {
   readonly oauth?: { readonly accessTokens: AccessTokens; readonly metadata: ResourceMetadata };
   readonly report: (line: string) => void;
 }
-
-/** Who it is, or the refusal. */
-export type LoginOutcome = { readonly visitor: Visitor } | { readonly answer: Answer };
 
 /** A request is judged when it arrives, and again while it is being served. Only the first says something about who guesses tokens. */
 export type Occasion = "arrives" | "stays";
@@ -47,8 +44,8 @@ export class Login {
   /** A token that is right is taken, however many wrong ones came from where it comes from: others may share the address. */
   #check(request: IncomingMessage, token: string, occasion: Occasion): LoginOutcome | Promise<LoginOutcome> {
     const { tokens, oauth } = this.parts;
-    const visitor = oauth?.accessTokens.recall(token) ?? tokens.find(token);
-    if (visitor) return { visitor };
+    const identity = oauth?.accessTokens.recall(token) ?? tokens.find(token);
+    if (identity) return { identity };
     if (!oauth) return this.#outcome(request, { kind: "unknown" }, occasion);
     return oauth.accessTokens.check(token).then((verdict) => this.#outcome(request, verdict, occasion));
   }
@@ -56,7 +53,7 @@ export class Login {
   #outcome(request: IncomingMessage, verdict: Verdict, occasion: Occasion): LoginOutcome {
     switch (verdict.kind) {
       case "valid":
-        return { visitor: verdict.visitor };
+        return { identity: verdict.identity };
       case "unknown":
         return (
           (occasion === "arrives" ? this.#slowedDown(request) : undefined) ??

@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, s
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, it, onTestFinished } from "vitest";
+import { SCOPE_WORDS } from "../../../server/callers.js";
 import { keepOwnToken } from "./ownToken.js";
 
 function newHome(): string {
@@ -12,8 +13,8 @@ function newHome(): string {
 
 it("is made once, for its user's eyes only, and stays the same", () => {
   const home = newHome();
-  const { file, token } = keepOwnToken(home);
-  expect(keepOwnToken(home)).toEqual({ file, token });
+  const { file, token } = keepOwnToken(home, SCOPE_WORDS);
+  expect(keepOwnToken(home, SCOPE_WORDS)).toEqual({ file, token });
   expect(token).toMatch(/^[\w-]{43}$/);
   expect(readFileSync(file, "utf8")).toBe(`local ${token} operator\n`);
   expect([statSync(file).mode & 0o777, statSync(path.dirname(file)).mode & 0o777]).toEqual([0o600, 0o700]);
@@ -22,9 +23,9 @@ it("is made once, for its user's eyes only, and stays the same", () => {
 
 it("is another when others may have read it", () => {
   const home = newHome();
-  const { file, token } = keepOwnToken(home);
+  const { file, token } = keepOwnToken(home, SCOPE_WORDS);
   chmodSync(file, 0o644);
-  expect(keepOwnToken(home).token).not.toBe(token);
+  expect(keepOwnToken(home, SCOPE_WORDS).token).not.toBe(token);
   expect(statSync(file).mode & 0o777).toBe(0o600);
 });
 
@@ -33,5 +34,5 @@ it("is not taken from where a link leads", () => {
   writeFileSync(path.join(home, "planted"), "local planted-token-of-somebody operator\n", { mode: 0o600 });
   mkdirSync(path.join(home, "mcp-server"));
   symlinkSync(path.join(home, "planted"), path.join(home, "mcp-server", "token"));
-  expect(() => keepOwnToken(home)).toThrow(expect.objectContaining({ code: "access_misconfigured" }));
+  expect(() => keepOwnToken(home, SCOPE_WORDS)).toThrow(expect.objectContaining({ code: "access_misconfigured" }));
 });

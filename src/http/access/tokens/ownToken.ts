@@ -3,6 +3,7 @@ import { linkSync, lstatSync, mkdirSync, readFileSync, rmSync, writeFileSync } f
 import path from "node:path";
 import { describe, errorCode } from "../../../lib/errors.js";
 import { AccessMisconfigured } from "../errors.js";
+import type { ScopeWords } from "../identity.js";
 import { parseTokenFile } from "./tokenFile.js";
 
 const READABLE_BY_OTHERS = 0o077;
@@ -17,11 +18,11 @@ export interface OwnToken {
  * The token that the server's user has without having asked for one: for connections whose user is not known, for proxies, and for whomever
  * the user gives it to. Made when it is first wanted; it stands for the user, with all scopes.
  */
-export function keepOwnToken(codexHome: string): OwnToken {
+export function keepOwnToken(codexHome: string, scopes: ScopeWords): OwnToken {
   const file = path.join(codexHome, "mcp-server", "token");
   try {
     mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
-    return { file, token: readOwnToken(file) ?? makeOwnToken(file) };
+    return { file, token: readOwnToken(file, scopes) ?? makeOwnToken(file, scopes) };
   } catch (error) {
     if (error instanceof AccessMisconfigured) throw error;
     throw new AccessMisconfigured(`the token of this server cannot be kept in ${file}: ${describe(error)}`, { cause: error });
@@ -29,7 +30,7 @@ export function keepOwnToken(codexHome: string): OwnToken {
 }
 
 /** Undefined when there is none, or one that others may have read. */
-function readOwnToken(file: string): string | undefined {
+function readOwnToken(file: string, scopes: ScopeWords): string | undefined {
   const stats = lstatSync(file, { throwIfNoEntry: false });
   if (!stats) return undefined;
   if (!stats.isFile()) throw new AccessMisconfigured(`${file} is not a file; remove it, and a new token is made`);
@@ -37,19 +38,19 @@ function readOwnToken(file: string): string | undefined {
     rmSync(file);
     return undefined;
   }
-  return parseTokenFile(readFileSync(file, "utf8"), file)[0]?.token;
+  return parseTokenFile(readFileSync(file, "utf8"), file, scopes)[0]?.token;
 }
 
 /** Appears whole or not at all; of two servers that make one at once both take the same. */
-function makeOwnToken(file: string): string {
+function makeOwnToken(file: string, scopes: ScopeWords): string {
   const token = randomBytes(TOKEN_BYTES).toString("base64url");
   const draft = `${file}.${randomBytes(6).toString("hex")}.new`;
-  writeFileSync(draft, `local ${token} operator\n`, { mode: 0o600, flag: "wx" });
+  writeFileSync(draft, `local ${token} ${scopes.operator}\n`, { mode: 0o600, flag: "wx" });
   try {
     linkSync(draft, file);
     return token;
   } catch (error) {
-    const other = errorCode(error) === "EEXIST" ? readOwnToken(file) : undefined;
+    const other = errorCode(error) === "EEXIST" ? readOwnToken(file, scopes) : undefined;
     if (other === undefined) throw error;
     return other;
   } finally {

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { SCOPE_WORDS } from "../../../server/callers.js";
 import { AccessMisconfigured } from "../errors.js";
 import { parseTokenFile } from "./tokenFile.js";
 
@@ -19,7 +20,7 @@ it("has a token on each line, with a name, scopes and folders where they are wan
     `carol ${B}3 manage call`,
     `dave: ${B}4 root=/srv/a:b/../c read root=/srv/d`,
   ].join("\n");
-  expect(parseTokenFile(text, "tokens")).toEqual([
+  expect(parseTokenFile(text, "tokens", SCOPE_WORDS)).toEqual([
     { token: A, scopes: ["call", "read"] },
     { name: "alice", token: B, scopes: ["call", "read"] },
     { name: "bob@example.com", token: C, scopes: ["call", "read", "manage", "operator"] },
@@ -44,10 +45,10 @@ it.each([
   [`!alice ${A}`, "tokens, line 1: a name has up to 64 letters, digits and ._@- and begins with a letter or digit"],
   [`alice ${A}\nbob ${A}`, "tokens, line 2: the token is already on a line above"],
 ])("%j cannot be used", (text, complaint) => {
-  expect(() => parseTokenFile(text, "tokens")).toThrow(new AccessMisconfigured(complaint));
+  expect(() => parseTokenFile(text, "tokens", SCOPE_WORDS)).toThrow(new AccessMisconfigured(complaint));
 });
 
 it("has at most a thousand tokens", () => {
   const text = Array.from({ length: 1_001 }, (_, at) => `${A}${at}`).join("\n");
-  expect(() => parseTokenFile(text, "tokens")).toThrow("there are more than 1000 tokens in it");
+  expect(() => parseTokenFile(text, "tokens", SCOPE_WORDS)).toThrow("there are more than 1000 tokens in it");
 });

@@ -1,7 +1,6 @@
 import path from "node:path";
-import { SCOPES, type Scope } from "../../../agent/caller.js";
-import { USUAL_SCOPES } from "../admission.js";
 import { AccessMisconfigured } from "../errors.js";
+import type { ScopeWords } from "../identity.js";
 import { checkToken, type WrittenToken } from "./tokenTable.js";
 
 /** Every request is compared with all of them. */
@@ -21,11 +20,11 @@ const ROOT = "root=";
  *
  * Without a word a token has `call` and `read`. Several tokens may have the same name, so that one can be replaced while the other still works. Complaints name the line, never what it says.
  */
-export function parseTokenFile(text: string, file: string): readonly WrittenToken[] {
+export function parseTokenFile(text: string, file: string, scopes: ScopeWords): readonly WrittenToken[] {
   const tokens = new Map<string, WrittenToken>();
   for (const [at, line] of text.split("\n").entries()) {
     const where = `${file}, line ${at + 1}`;
-    const written = parseLine(line, where);
+    const written = parseLine(line, where, scopes);
     if (written === undefined) continue;
     if (tokens.has(written.token)) throw new AccessMisconfigured(`${where}: the token is already on a line above`);
     tokens.set(written.token, written);
@@ -35,7 +34,7 @@ export function parseTokenFile(text: string, file: string): readonly WrittenToke
   return [...tokens.values()];
 }
 
-function parseLine(line: string, where: string): WrittenToken | undefined {
+function parseLine(line: string, where: string, scopes: ScopeWords): WrittenToken | undefined {
   const [said = ""] = line.replace(/^\uFEFF/, "").split(/(?:^|\s)#/);
   const words = said
     .trim()
@@ -43,30 +42,26 @@ function parseLine(line: string, where: string): WrittenToken | undefined {
     .split(/\s+/);
   if (words[0] === "") return undefined;
   // No grant is long enough for a token, or has its form, so that names and tokens come first whatever they are.
-  const granted = words.findIndex((word, at) => at > 0 && isGrant(word));
+  const granted = words.findIndex((word, at) => at > 0 && isGrant(word, scopes));
   const [first = "", second, surplus] = granted < 0 ? words : words.slice(0, granted);
   const grants = granted < 0 ? [] : words.slice(granted);
-  if (surplus !== undefined || !grants.every(isGrant))
-    throw new AccessMisconfigured(`${where}: expected TOKEN, or NAME TOKEN, then perhaps ${SCOPES.join(", ")} or ${ROOT}DIR`);
+  if (surplus !== undefined || !grants.every((word) => isGrant(word, scopes)))
+    throw new AccessMisconfigured(`${where}: expected TOKEN, or NAME TOKEN, then perhaps ${scopes.all.join(", ")} or ${ROOT}DIR`);
   const token = second ?? first;
   checkToken(token, where);
   if (second !== undefined && !NAME_FORM.test(first))
     throw new AccessMisconfigured(`${where}: a name has up to 64 letters, digits and ._@- and begins with a letter or digit`);
-  return { token, ...(second !== undefined && { name: first }), scopes: scopesIn(grants), ...rootsIn(grants, where) };
+  return { token, ...(second !== undefined && { name: first }), scopes: scopesIn(grants, scopes), ...rootsIn(grants, where) };
 }
 
-function isGrant(word: string): boolean {
-  return isScope(word) || word.startsWith(ROOT);
+function isGrant(word: string, { all }: ScopeWords): boolean {
+  return all.includes(word) || word.startsWith(ROOT);
 }
 
-function isScope(word: string): word is Scope {
-  return SCOPES.some((scope) => scope === word);
-}
-
-function scopesIn(grants: readonly string[]): readonly Scope[] {
-  const named = SCOPES.filter((scope) => grants.includes(scope));
-  if (named.includes("operator")) return SCOPES;
-  return named.length > 0 ? named : USUAL_SCOPES;
+function scopesIn(grants: readonly string[], { all, usual, operator }: ScopeWords): readonly string[] {
+  const named = all.filter((scope) => grants.includes(scope));
+  if (named.includes(operator)) return all;
+  return named.length > 0 ? named : usual;
 }
 
 function rootsIn(grants: readonly string[], where: string): Pick<WrittenToken, "roots"> {

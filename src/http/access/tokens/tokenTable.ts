@@ -1,8 +1,7 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import { realpathSync } from "node:fs";
-import type { Principal, Scope } from "../../../agent/caller.js";
-import type { Visitor } from "../admission.js";
 import { AccessMisconfigured } from "../errors.js";
+import type { Identity } from "../identity.js";
 import { TOKEN_FORM } from "./bearer.js";
 
 /** A token as an operator has written it down. */
@@ -10,7 +9,7 @@ export interface WrittenToken {
   readonly token: string;
   /** Whom it stands for; without a name it stands for itself. */
   readonly name?: string;
-  readonly scopes: readonly Scope[];
+  readonly scopes: readonly string[];
   /** The folders its bearer may work in, where they are its own. */
   readonly roots?: readonly string[];
 }
@@ -22,24 +21,24 @@ const FINGERPRINT_LENGTH = 16;
 
 /** The tokens in force, as digests: a look at this process's memory shows none of them. */
 export class TokenTable {
-  readonly #entries: readonly { readonly digest: Buffer; readonly visitor: Visitor }[];
+  readonly #entries: readonly { readonly digest: Buffer; readonly identity: Identity }[];
 
   constructor(tokens: readonly WrittenToken[]) {
-    this.#entries = tokens.map((written) => ({ digest: digestOf(written.token), visitor: visitorOf(written) }));
+    this.#entries = tokens.map((written) => ({ digest: digestOf(written.token), identity: identityOf(written) }));
   }
 
   /** The folders that single bearers were given, all of them. */
   get roots(): readonly string[] {
-    return this.#entries.flatMap(({ visitor }) => visitor.roots ?? []);
+    return this.#entries.flatMap(({ identity }) => identity.roots ?? []);
   }
 
   /** Compares with every token in full, so that the time it takes tells nothing about any of them. Of equal tokens the first counts. */
-  find(token: string): Visitor | undefined {
+  find(token: string): Identity | undefined {
     const digest = digestOf(token);
-    let found: Visitor | undefined;
+    let found: Identity | undefined;
     for (const entry of this.#entries) {
       const equal = timingSafeEqual(entry.digest, digest);
-      if (equal) found ??= entry.visitor;
+      if (equal) found ??= entry.identity;
     }
     return found;
   }
@@ -55,8 +54,8 @@ export function checkToken(token: string, where: string): void {
     throw new AccessMisconfigured(`${where}: the token has characters other than letters, digits and -._~+/ (with = at its end)`);
 }
 
-function visitorOf({ token, name, scopes, roots }: WrittenToken): Visitor {
-  return { principal: (name ?? fingerprint(token)) as Principal, scopes, ...(roots && { roots: roots.flatMap(placeOf) }) };
+function identityOf({ token, name, scopes, roots }: WrittenToken): Identity {
+  return { principal: name ?? fingerprint(token), scopes, ...(roots && { roots: roots.flatMap(placeOf) }) };
 }
 
 /** A root is a place, found when the token is read, not a name that somebody may let lead elsewhere later. One that is not there is none. */

@@ -1,38 +1,39 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { HTTP_RPC, HttpRefusal, SESSION_OVER, sendNothing } from "../../../http/answers.js";
-import type { EndpointVisit } from "../../../http/visit.js";
-import { findSession, namedSession } from "./findSession.js";
+import type { Caller } from "../../../agent/caller.js";
+import { sendNothing } from "../../../http/answers.js";
+import type { HttpMount } from "../../../http/router.js";
+import { findSession, namedSession } from "../network/findSession.js";
+import { HTTP_RPC, RpcProblem, sessionOver } from "../network/problems.js";
+import type { EndpointRequest, EndpointRules } from "./endpointRequest.js";
 import { get } from "./get.js";
 import { post } from "./post.js";
 
-const ALLOW = "GET, POST, DELETE, OPTIONS";
+/** Where MCP is served. */
+export const MCP_PATH = "/mcp";
 
-/** The MCP endpoint: one URL, a verb for each thing a client can do. Throws `HttpRefusal`. */
-export function visitEndpoint(request: IncomingMessage, response: ServerResponse, visit: EndpointVisit): void | Promise<void> {
-  switch (request.method) {
-    case "POST":
-      return post(request, response, visit);
-    case "GET":
-      return get(request, response, visit);
-    case "DELETE":
-      return end(request, response, visit);
-    case "OPTIONS":
-      return sendNothing(response, { status: 204, headers: { ...visit.headers, allow: ALLOW } });
-    default:
-      throw new HttpRefusal({
-        status: 405,
-        code: HTTP_RPC.refused,
-        message: `${request.method} is not a method of MCP`,
-        headers: { allow: ALLOW },
-      });
-  }
+/** What pages in browsers send to the endpoint, and may read of its answers. */
+export const MCP_CORS_HEADERS = {
+  accepted: ["mcp-method", "mcp-name", "mcp-protocol-version", "mcp-session-id", "x-mcp-post-stream"],
+  exposed: ["mcp-session-id", "mcp-protocol-version"],
+} as const;
+
+/** The MCP endpoint: one URL, a verb for each thing a client can do. */
+export function mcpEndpoint(rules: EndpointRules): Pick<HttpMount<Caller>, "path" | "aliases" | "methods"> {
+  return {
+    path: MCP_PATH,
+    aliases: ["/"],
+    methods: {
+      GET: (request) => get({ ...request, rules }),
+      POST: (request) => post({ ...request, rules }),
+      DELETE: (request) => end({ ...request, rules }),
+    },
+  };
 }
 
-function end(request: IncomingMessage, response: ServerResponse, { visitor, rules, headers }: EndpointVisit): void {
-  const id = namedSession(request);
-  if (id === undefined) throw new HttpRefusal({ status: 400, code: HTTP_RPC.refused, message: "DELETE needs an mcp-session-id header" });
-  const open = findSession(id, visitor, rules.sessions);
-  if (!open) throw new HttpRefusal(SESSION_OVER);
+function end({ incoming, response, caller, rules, headers }: EndpointRequest): void {
+  const id = namedSession(incoming);
+  if (id === undefined) throw new RpcProblem({ status: 400, code: HTTP_RPC.refused, message: "DELETE needs an mcp-session-id header" });
+  const open = findSession(id, caller, rules.sessions);
+  if (!open) throw sessionOver();
   rules.sessions.end(open, "its client ended it");
   sendNothing(response, { status: 204, headers });
 }

@@ -1,11 +1,11 @@
 import type { ServerResponse } from "node:http";
-import { HttpRefusal, isGone, SESSION_OVER, sendJson, sendRefusal } from "../../../http/answers.js";
-import { responseBatcher } from "../../../http/responseBatcher.js";
+import { isGone, responseBatcher, sendJson, sendProblem } from "../../../http/answers.js";
 import { SlowRequests, Waiting } from "../../../http/slowRequests.js";
-import { openSse } from "../../../http/sse.js";
 import type { RequestId } from "../../../jsonrpc/message.js";
 import type { About } from "../../../jsonrpc/wire.js";
-import type { Exchange, Outbox } from "./outbox.js";
+import type { Exchange, Outbox } from "../network/outbox.js";
+import { rpcProblemText, sessionOver } from "../network/problems.js";
+import { openSse } from "../network/sseStream.js";
 
 export interface ExchangeOptions {
   readonly ids: readonly RequestId[];
@@ -138,7 +138,7 @@ export class StreamExchange implements Exchange {
 function sendSessionOver(response: ServerResponse, { ids, headers }: ExchangeOptions): void {
   if (isGone(response)) return;
   const [id] = ids;
-  sendRefusal(response, new HttpRefusal({ ...SESSION_OVER, ...(id === undefined ? {} : { id }) }), headers);
+  sendProblem(response, sessionOver(id), { text: rpcProblemText, also: headers });
 }
 
 /** False when there is nobody to send it to any more. */

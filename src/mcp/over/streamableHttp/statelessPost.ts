@@ -1,5 +1,6 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Visitor } from "../../../http/access/admission.js";
+import type { IncomingMessage } from "node:http";
+import type { Caller } from "../../../agent/caller.js";
+import type { HttpRequest } from "../../../http/request.js";
 import { invalidParams, RPC, RpcError } from "../../../jsonrpc/errors.js";
 import { errorText, notificationText, type RequestMessage, resultText } from "../../../jsonrpc/message.js";
 import { describe } from "../../../lib/errors.js";
@@ -20,18 +21,16 @@ export interface StatelessRules extends Pick<ReplyOptions, "streams" | "slowRead
 
 export interface StatelessPost {
   readonly message: RequestMessage;
-  readonly visitor: Visitor;
-  readonly headers: Readonly<Record<string, string>>;
   readonly rules: StatelessRules;
 }
 
 /** A request without a session: its connection is all there is. When that closes, the request is cancelled. */
-export async function postStateless(request: IncomingMessage, response: ServerResponse, post: StatelessPost): Promise<void> {
-  const { message, rules, headers } = post;
-  const reply = new StatelessReply(response, { ...rules, headers, takesStream: acceptsEventStream(request) });
+export async function postStateless(request: HttpRequest<Caller>, { message, rules }: StatelessPost): Promise<void> {
+  const { incoming, response, headers } = request;
+  const reply = new StatelessReply(response, { ...rules, headers, takesStream: acceptsEventStream(incoming) });
   let understood: StatelessRequest | undefined;
   try {
-    understood = readRequest(request, reply, post);
+    understood = readRequest(incoming, { message, rules, reply, caller: request.caller });
     reply.answer({ text: resultText(message.id, await rules.door.answer(understood)), status: 200 });
   } catch (error) {
     const told = toRpcError(message.method, error, rules);
@@ -40,16 +39,19 @@ export async function postStateless(request: IncomingMessage, response: ServerRe
 }
 
 /** Throws what is wrong with the request as such, before any method looks at it. */
-function readRequest(request: IncomingMessage, reply: StatelessReply, { message, visitor, rules }: StatelessPost): StatelessRequest {
+function readRequest(
+  incoming: IncomingMessage,
+  { message, rules, reply, caller }: StatelessPost & { readonly reply: StatelessReply; readonly caller: Caller },
+): StatelessRequest {
   const { id, method, params } = message;
   if (!isFields(params) || !claimsVersion(params)) throw invalidParams(`\`_meta["${META.protocolVersion}"]\` is missing`);
-  checkStatelessHeaders(request, { method, params }, rules.argumentHeaders);
+  checkStatelessHeaders(incoming, { method, params }, rules.argumentHeaders);
   const peer = {
     notify: (name: string, told: unknown) => reply.say(notificationText(name, told)),
     notifyText: (text: string) => reply.say(text),
     congested: () => reply.congested(),
   };
-  return { id, method, params, claim: readClaim(params), signal: reply.gone, caller: visitor, peer };
+  return { id, method, params, claim: readClaim(params), signal: reply.gone, caller, peer };
 }
 
 function toRpcError(method: string, error: unknown, { failed }: StatelessRules): RpcError {

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
-import { responseBatcher } from "../../../http/responseBatcher.js";
-import { EVENT_STREAM_HEADERS } from "../../../http/sse.js";
+import { responseBatcher } from "../../../http/answers.js";
+import { beginEventStream, KEEP_ALIVE, messageEvent } from "../../../http/sse.js";
 import { deferred } from "../../../lib/deferred.js";
 import { BUSY_RETRY_AFTER_SECONDS } from "./exchange.js";
 
@@ -44,11 +44,11 @@ export class StatelessReply {
   /** One that takes no stream gets the result and nothing before it. */
   say(text: string): void {
     if (this.#state === "silent") this.#openStream();
-    if (this.#state === "streaming") this.response.write(frame(text));
+    if (this.#state === "streaming") this.response.write(messageEvent(text));
   }
 
   keepAlive(): void {
-    if (!this.response.writableNeedDrain) this.response.write(":\n\n");
+    if (!this.response.writableNeedDrain) this.response.write(KEEP_ALIVE);
   }
 
   /** A promise while the client does not keep up; one that stays that way loses its connection. */
@@ -73,7 +73,7 @@ export class StatelessReply {
     this.#state = "over";
     clearTimeout(this.#silence);
     this.options.streams.delete(this);
-    if (streaming) return void this.response.end(frame(text));
+    if (streaming) return void this.response.end(messageEvent(text));
     const { headers } = this.options;
     responseBatcher.send(this.response, text, {
       status,
@@ -86,11 +86,7 @@ export class StatelessReply {
     if (!this.options.takesStream) return;
     this.#state = "streaming";
     this.options.streams.add(this);
-    this.response.writeHead(200, { ...EVENT_STREAM_HEADERS, ...this.options.headers });
+    beginEventStream(this.response, this.options.headers);
     this.response.flushHeaders();
   }
-}
-
-function frame(text: string): string {
-  return `event: message\ndata: ${text}\n\n`;
 }

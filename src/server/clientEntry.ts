@@ -1,9 +1,9 @@
 import { reachOf } from "../http/access/host/hostName.js";
 import { canTellUsers } from "../http/access/local/peers.js";
 import { keepOwnToken } from "../http/access/tokens/ownToken.js";
-import { describe } from "../lib/errors.js";
-import { UsageError } from "./flagValues.js";
-import type { ListenOptions } from "./listenOptions.js";
+import { describe, UsageError } from "../lib/errors.js";
+import { SCOPE_WORDS } from "./callers.js";
+import type { ListenOptions } from "./httpContext.js";
 
 /** How clients come in where the command line says nothing about it. */
 export interface ClientEntry {
@@ -34,7 +34,7 @@ export function prepareEntry(
   if (allowUnauthenticated || reachOf(host) !== "this machine") return { asks: "nothing", tellsUsers };
   const asks = tellsUsers ? "nothing" : "own token";
   try {
-    const { file, token } = keepOwnToken(codexHome);
+    const { file, token } = keepOwnToken(codexHome, SCOPE_WORDS);
     return { asks, tellsUsers, ownTokenFile: file, ownToken: token };
   } catch (error) {
     if (!tellsUsers) throw error;

@@ -1,11 +1,10 @@
 import type { IncomingMessage } from "node:http";
+import type { Caller } from "../../../agent/caller.js";
 import { standsAs } from "../../../agent/scopes.js";
-import type { Visitor } from "../../../http/access/admission.js";
-import { HTTP_RPC, HttpRefusal, SESSION_OVER } from "../../../http/answers.js";
 import { TooManySessions } from "../../sessions/sessionRegistry.js";
-import type { ClientKind } from "./clientKind.js";
 import { HttpConnection, type HttpSession, type HttpSessions } from "./httpSession.js";
 import type { OutboxLimits } from "./outbox.js";
+import { HTTP_RPC, RpcProblem, sessionOver } from "./problems.js";
 
 export interface SessionRules {
   readonly sessions: HttpSessions;
@@ -15,32 +14,31 @@ export interface SessionRules {
 }
 
 export interface Seeker {
-  readonly visitor: Visitor;
-  readonly kind: ClientKind;
-  /** Its message begins a conversation. */
-  readonly initializes: boolean;
+  readonly caller: Caller;
+  /** It may begin a conversation, under a name of its choice where that is allowed. */
+  readonly begins: boolean;
   readonly transport?: "http" | "websocket" | "sse";
 }
 
-/** The session of this id, or a new one. Throws `HttpRefusal`. */
+/** The session of this id, or a new one. Throws `RpcProblem`. */
 export function findOrOpenSession(id: string | undefined, seeker: Seeker, rules: SessionRules): HttpSession {
   if (id === undefined) return openSession(seeker, rules);
-  const found = findSession(id, seeker.visitor, rules.sessions);
+  const found = findSession(id, seeker.caller, rules.sessions);
   if (found?.connection.transport === (seeker.transport ?? "http")) return found;
-  const mayBegin = rules.clientsChooseIds && (seeker.kind === "plain" || seeker.initializes) && rules.sessions.find(id) === undefined;
-  if (!mayBegin) throw new HttpRefusal(SESSION_OVER);
+  const mayBegin = rules.clientsChooseIds && seeker.begins && rules.sessions.find(id) === undefined;
+  if (!mayBegin) throw sessionOver();
   return openSession(seeker, rules, id);
 }
 
-/** The session if it is there and the visitor's own. To everybody else it does not exist. */
-export function findSession(id: string, visitor: Visitor, sessions: HttpSessions): HttpSession | undefined {
+/** The session if it is there and the caller's own. To everybody else it does not exist. */
+export function findSession(id: string, caller: Caller, sessions: HttpSessions): HttpSession | undefined {
   const found = sessions.find(id);
-  if (found === undefined || found === "ended" || !standsAs(visitor, found.caller)) return undefined;
+  if (found === undefined || found === "ended" || !standsAs(caller, found.caller)) return undefined;
   found.lastUsedAt = Date.now();
   return found;
 }
 
-/** Throws `HttpRefusal` when it is no id. */
+/** Throws `RpcProblem` when it is no id. */
 export function namedSession({ headers }: IncomingMessage): string | undefined {
   const id = headers["mcp-session-id"];
   return id === undefined ? undefined : checkedSessionId(id);
@@ -48,18 +46,18 @@ export function namedSession({ headers }: IncomingMessage): string | undefined {
 
 export function checkedSessionId(id: string | readonly string[]): string {
   if (typeof id === "string" && /^[\x21-\x7e]{1,128}$/.test(id)) return id;
-  throw new HttpRefusal({
+  throw new RpcProblem({
     status: 400,
     code: HTTP_RPC.refused,
     message: "mcp-session-id must be 1 to 128 visible ASCII characters",
   });
 }
 
-function openSession({ visitor, transport = "http" }: Seeker, { sessions, outbox }: SessionRules, id?: string): HttpSession {
+function openSession({ caller, transport = "http" }: Seeker, { sessions, outbox }: SessionRules, id?: string): HttpSession {
   try {
-    return sessions.open(visitor, { connection: new HttpConnection(transport, outbox), ...(id === undefined ? {} : { id }) });
+    return sessions.open(caller, { connection: new HttpConnection(transport, outbox), ...(id === undefined ? {} : { id }) });
   } catch (error) {
     if (!(error instanceof TooManySessions)) throw error;
-    throw new HttpRefusal({ status: 503, code: HTTP_RPC.refused, message: error.message, headers: { "retry-after": "30" } });
+    throw new RpcProblem({ status: 503, code: HTTP_RPC.refused, message: error.message, headers: { "retry-after": "30" } });
   }
 }

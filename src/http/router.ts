@@ -1,0 +1,61 @@
+import type { IncomingMessage } from "node:http";
+import { pathOf } from "./access/requestHeaders.js";
+import { HttpProblem } from "./problem.js";
+import type { HttpRequest, HttpUpgrade } from "./request.js";
+
+export type HttpHandler<Caller> = (request: HttpRequest<Caller>) => void | Promise<void>;
+export type UpgradeHandler<Caller> = (upgrade: HttpUpgrade<Caller>) => void;
+
+/** What is served at one path. */
+export interface HttpMount<Caller> {
+  readonly path: string;
+  /** Other paths for the same. */
+  readonly aliases?: readonly string[];
+  readonly methods: Readonly<Record<string, HttpHandler<Caller>>>;
+  readonly upgrade?: UpgradeHandler<Caller>;
+}
+
+/** What the paths that nobody has mounted anything at are called together: they are their clients' own inventions. */
+const OTHER_PATHS = "other";
+
+/** Path and method → handler. */
+export class Router<Caller> {
+  readonly #byPath = new Map<string, HttpMount<Caller>>();
+
+  constructor(
+    private readonly mounts: readonly HttpMount<Caller>[],
+    /** Where to go instead, for people. */
+    private readonly hint: string,
+  ) {
+    for (const mount of mounts) for (const path of [mount.path, ...(mount.aliases ?? [])]) this.#byPath.set(path, mount);
+  }
+
+  /** Throws `HttpProblem` when nothing is there, or not for this method. */
+  handlerOf(request: IncomingMessage): HttpHandler<Caller> {
+    const path = pathOf(request);
+    const mount = this.#byPath.get(path);
+    if (!mount) throw new HttpProblem(404, `Nothing is served at ${path}; ${this.hint}`);
+    const { method = "" } = request;
+    const handler = Object.hasOwn(mount.methods, method) ? mount.methods[method] : undefined;
+    if (!handler) throw new HttpProblem(405, `${method} is not served at ${mount.path}`, { allow: allowed(mount) });
+    return handler;
+  }
+
+  /** Throws `HttpProblem` when no connection can be taken over there. */
+  upgradeOf(request: IncomingMessage): UpgradeHandler<Caller> {
+    const upgrade = this.#byPath.get(pathOf(request))?.upgrade;
+    if (upgrade) return upgrade;
+    const places = this.mounts.filter((mount) => mount.upgrade).map(({ path }) => path);
+    throw new HttpProblem(404, places.length > 0 ? `WebSocket is served at ${places.join(", ")}` : "WebSocket is not served here");
+  }
+
+  /** The mount's own path, for statistics. */
+  labelOf(request: IncomingMessage): string {
+    return this.#byPath.get(pathOf(request))?.path ?? OTHER_PATHS;
+  }
+}
+
+/** Access control answers OPTIONS, wherever it is asked. */
+function allowed({ methods }: HttpMount<never>): string {
+  return [...Object.keys(methods), "OPTIONS"].join(", ");
+}

@@ -1,0 +1,15 @@
+import type { Caller } from "../../../agent/caller.js";
+import type { HttpRequest } from "../../../http/request.js";
+import type { SessionRules } from "../network/findSession.js";
+import type { StatelessRules } from "./statelessPost.js";
+
+export interface EndpointRules extends SessionRules {
+  readonly maxBodyBytes: number;
+  readonly maxStreamsPerSession: number;
+  readonly stateless: StatelessRules;
+}
+
+/** A request for the MCP endpoint. */
+export interface EndpointRequest extends HttpRequest<Caller> {
+  readonly rules: EndpointRules;
+}

@@ -1,0 +1,78 @@
+import type { ServerResponse } from "node:http";
+import type { Caller } from "../agent/caller.js";
+import { hasScope, ScopeMissing } from "../agent/scopes.js";
+import { sendJson } from "../http/answers.js";
+import { HttpProblem } from "../http/problem.js";
+import type { HttpRequest } from "../http/request.js";
+import type { HttpHandler, HttpMount } from "../http/router.js";
+import type { HttpSession, HttpSessions } from "../mcp/over/network/httpSession.js";
+
+/** Pages that anybody may read: they say nothing but that the server lives. */
+export const OPEN_PATHS = ["/healthz", "/readyz"] as const;
+
+export interface StatusOptions {
+  readonly sessions: HttpSessions;
+  /** False once the server is on its way out. */
+  readonly ready: () => boolean;
+  readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
+}
+
+/** How the server is doing: for probes, for Prometheus, and for whoever wants to see the sessions. */
+export function statusRoutes({ sessions, ready, metrics }: StatusOptions): readonly HttpMount<Caller>[] {
+  return [
+    page("/healthz", ({ response, headers }) => sendJson(response, '{"status":"ok"}', { status: 200, headers })),
+    page("/readyz", ({ response, headers }) =>
+      sendJson(response, ready() ? '{"status":"ready"}' : '{"status":"shutting down"}', { status: ready() ? 200 : 503, headers }),
+    ),
+    page(
+      "/metrics",
+      reading(({ response, headers }) => sendMetrics(response, { headers, metrics })),
+    ),
+    page(
+      "/sessions",
+      reading(({ response, headers, caller }) => {
+        const seen = [...sessions.all()].filter(
+          ({ caller: { principal } }) => hasScope(caller, "operator") || principal === caller.principal,
+        );
+        sendJson(response, JSON.stringify({ sessions: seen.map(describeSession) }), { status: 200, headers });
+      }),
+    ),
+  ];
+}
+
+function page(path: string, answer: HttpHandler<Caller>): HttpMount<Caller> {
+  return { path, methods: { GET: answer, HEAD: answer } };
+}
+
+/** For whoever may watch. */
+function reading(answer: HttpHandler<Caller>): HttpHandler<Caller> {
+  return (request) => {
+    if (!hasScope(request.caller, "read")) throw new HttpProblem(403, new ScopeMissing("read").message);
+    return answer(request);
+  };
+}
+
+async function sendMetrics(
+  response: ServerResponse,
+  { headers, metrics }: Pick<HttpRequest<Caller>, "headers"> & Pick<StatusOptions, "metrics">,
+): Promise<void> {
+  const { contentType, text } = await metrics();
+  response.writeHead(200, { ...headers, "content-type": contentType }).end(text);
+}
+
+function describeSession({ caller, session, connection, openedAt, lastUsedAt, requests }: HttpSession): unknown {
+  const { outbox, transport } = connection;
+  const { profile } = session;
+  return {
+    id: caller.sessionId,
+    principal: caller.principal,
+    transport,
+    client: profile && { name: profile.name, version: profile.version, protocolVersion: profile.revision },
+    openedAt: new Date(openedAt).toISOString(),
+    lastUsedAt: new Date(lastUsedAt).toISOString(),
+    requests,
+    running: session.peer.servingCount,
+    streams: outbox.streamCount,
+    messages: { ...outbox.counts, keptBytes: outbox.keptBytes },
+  };
+}
