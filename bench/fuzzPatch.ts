@@ -4,14 +4,14 @@
 import { mkdir, symlink } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { applyPlan } from "../src/exec/patch/apply.js";
-import { fileChanges } from "../src/exec/patch/changes.js";
+import { fileChangesOf, TurnDiff } from "../src/exec/patch/changes.js";
 import { EmptyPatch, PatchFailed, PatchInvalid } from "../src/exec/patch/errors.js";
 import { parsePatch } from "../src/exec/patch/parse.js";
 import { planPatch } from "../src/exec/patch/plan.js";
-import { TurnDiff } from "../src/exec/patch/turnDiff.js";
 import { addSection, patchOf, updateSection } from "../test/support/patch/patchText.js";
 import { SeededRandom } from "../test/support/patch/random.js";
 import { Tree } from "../test/support/patch/tree.js";
+
 
 const ROUNDS_PER_TREE = 50;
 
@@ -129,7 +129,7 @@ async function play(patch: string, { inside, outside }: Stage): Promise<string> 
 async function applied(patch: string, tree: Tree): Promise<string> {
   try {
     const plan = await planPatch(parsePatch(patch), { cwd: tree.root, mayRead: () => true });
-    fileChanges(plan);
+    fileChangesOf(plan);
     await applyPlan(plan, { mayWrite: tree.mayWrite, mayRead: () => true });
     new TurnDiff().add(plan);
     return "applied";

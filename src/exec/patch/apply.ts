@@ -1,14 +1,11 @@
 import { describe } from "../../lib/errors.js";
 import type { MayRead } from "../../lib/files/guardedRead.js";
 import { PatchFailed } from "./errors.js";
-import { HeldFolders } from "./heldFolders.js";
+import { HeldFolders, type MayWrite, type StepTools } from "./places.js";
 import type { PatchPlan } from "./plan.js";
-import type { MayWrite } from "./realPlace.js";
-import { prepareRemoval } from "./removalStep.js";
-import type { Step, StepTools } from "./step.js";
-import { prepareWrite } from "./writeStep.js";
+import { prepareRemoval, prepareWrite, type Step } from "./steps.js";
 
-export interface ApplyOptions {
+interface ApplyOptions {
   /** Asked about every path that is written or removed, with all links resolved. */
   readonly mayWrite: MayWrite;
   /** Asked about every path that is compared with the plan. */

@@ -4,8 +4,8 @@ import { patchOf } from "../../../test/support/patch/patchText.js";
 import { Tree } from "../../../test/support/patch/tree.js";
 import { applyPlan } from "./apply.js";
 import { PatchFailed } from "./errors.js";
+import { touchedPaths } from "./places.js";
 import type { PatchPlan } from "./plan.js";
-import { placesOf } from "./realPlace.js";
 
 /** A workspace that may be written, and a folder beside it that may not, with links from one to the other. */
 async function stage(): Promise<AsyncDisposable & { inside: Tree; outside: Tree }> {
@@ -26,7 +26,7 @@ async function stage(): Promise<AsyncDisposable & { inside: Tree; outside: Tree 
 }
 
 async function pathsOf(plan: PatchPlan): Promise<string[]> {
-  return (await placesOf(plan)).map(({ real }) => real);
+  return (await touchedPaths(plan)).map(({ real }) => real);
 }
 
 const EDIT = ["-a", "+b"];

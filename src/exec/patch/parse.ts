@@ -17,7 +17,7 @@ export interface Chunk {
   readonly atEndOfFile: boolean;
 }
 
-export interface ChunkLine {
+interface ChunkLine {
   readonly kind: "context" | "added" | "removed";
   readonly text: string;
 }
@@ -39,17 +39,6 @@ export function parsePatch(text: string): Patch {
   const operations: FileOperation[] = [];
   while (!lines.done) operations.push(parseOperation(lines));
   return { operations };
-}
-
-/** Whether a command or script is a patch that somebody forgot to hand to apply_patch. */
-export function isPatchText(text: string): boolean {
-  try {
-    parsePatch(text);
-    return true;
-  } catch (error) {
-    if (error instanceof PatchInvalid) return false;
-    throw error;
-  }
 }
 
 /** The lines between Begin and End, also when a model sent the heredoc around them as if a shell were listening. */

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { patchOf } from "../../../test/support/patch/patchText.js";
 import { Tree } from "../../../test/support/patch/tree.js";
 import type { FileChange } from "../actions.js";
-import { fileChanges } from "./changes.js";
+import { fileChangesOf } from "./changes.js";
 import { EmptyPatch, PatchInvalid } from "./errors.js";
 
 const UPDATE = ["@@", "-a", "+b"];
@@ -21,7 +21,7 @@ async function complaint(tree: Tree, patch: string): Promise<string> {
 }
 
 async function changesIn(tree: Tree, patch: string): Promise<Record<string, FileChange>> {
-  const shown = JSON.stringify(fileChanges(await tree.plan(patch))).replaceAll(tree.root, "<WS>");
+  const shown = JSON.stringify(fileChangesOf(await tree.plan(patch))).replaceAll(tree.root, "<WS>");
   return JSON.parse(shown) as Record<string, FileChange>;
 }
 

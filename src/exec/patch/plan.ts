@@ -3,12 +3,10 @@ import { assertNever } from "../../lib/assertNever.js";
 import { errorCode } from "../../lib/errors.js";
 import type { MayRead } from "../../lib/files/guardedRead.js";
 import { changesOf, type PlannedChange } from "./changes.js";
-import { EmptyPatch, PatchInvalid } from "./errors.js";
+import { EmptyPatch, PatchInvalid, systemReason } from "./errors.js";
 import type { FileOperation, Patch } from "./parse.js";
-import { type PlannedFile, PlannedFiles } from "./plannedFiles.js";
-import { LARGEST_PATCH_BYTES, readFileAt, textOf } from "./readFile.js";
+import { decodeText, LARGEST_PATCH_BYTES, type PlannedFile, PlannedFiles, readFileAt } from "./plannedFiles.js";
 import { rewrite } from "./rewrite.js";
-import { systemReason } from "./systemError.js";
 
 /** A patch checked against the disk: what every file holds now and what it will hold. Nothing has been written. */
 export interface PatchPlan {
@@ -19,7 +17,7 @@ export interface PatchPlan {
   readonly summary: string;
 }
 
-export interface PlanOptions {
+interface PlanOptions {
   /** Absolute; relative paths of the patch start here. */
   readonly cwd: string;
   /** Asked about every path that is looked at, with all links resolved: a plan shows what files hold. */
@@ -93,7 +91,7 @@ async function currentText({ path, shownAs }: Target, { attempt, planning }: { a
     if (!planned.has(path)) planned.remember(path, { shownAs, before: await read(path) });
     const content = planned.current(path);
     if (content === undefined) throw new PatchInvalid(`${attempt} ${path}: No such file or directory (os error 2)`);
-    return typeof content === "string" ? content : textOf(content);
+    return typeof content === "string" ? content : decodeText(content);
   } catch (error) {
     if (error instanceof PatchInvalid) throw error;
     throw new PatchInvalid(`${attempt} ${path}: ${systemReason(error)}`, { cause: error });

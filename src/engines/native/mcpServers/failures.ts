@@ -1,4 +1,4 @@
-import { systemReason } from "../../../exec/patch/systemError.js";
+import { systemReason } from "../../../exec/patch/errors.js";
 import { AppError } from "../../../lib/errors.js";
 import type { McpServerSettings } from "../../../threads/settings.js";
 

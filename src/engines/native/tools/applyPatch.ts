@@ -3,11 +3,11 @@ import * as z from "zod/mini";
 import type { FileChanges } from "../../../exec/actions.js";
 import { shellAnswer } from "../../../exec/modelOutput.js";
 import { applyPlan } from "../../../exec/patch/apply.js";
-import { fileChanges } from "../../../exec/patch/changes.js";
+import { fileChangesOf } from "../../../exec/patch/changes.js";
 import { EmptyPatch, PatchFailed, PatchInvalid } from "../../../exec/patch/errors.js";
 import { parsePatch } from "../../../exec/patch/parse.js";
+import { type TouchedPath, touchedPaths } from "../../../exec/patch/places.js";
 import { type PatchPlan, planPatch } from "../../../exec/patch/plan.js";
-import { placesOf, type TouchedPlace } from "../../../exec/patch/realPlace.js";
 import type { PatchCall } from "../../../exec/safety/bash/patchCall.js";
 import { RETRY_REASON } from "../../../exec/safety/judge/assess.js";
 import { isInside, resolvedAsFarAsPossible } from "../../../platform/paths.js";
@@ -78,8 +78,8 @@ async function* applyPatch(text: string, { cwd, warning }: Where, runtime: ToolR
 
 async function* applyPlanned(plan: PatchPlan, runtime: ToolRuntime, ctx: ToolContext): ToolRun {
   const { callId } = ctx;
-  const changes = fileChanges(plan);
-  const places = await placesOf(plan);
+  const changes = fileChangesOf(plan);
+  const places = await touchedPaths(plan);
   const paths = [...new Set(places.map(({ real }) => real))];
   const asked = { changes, paths, outside: outsideOf(places, runtime) };
   const verdict = assess(paths, runtime);
@@ -124,7 +124,7 @@ interface Asked {
   readonly reason?: string;
 }
 
-function outsideOf(places: readonly TouchedPlace[], runtime: ToolRuntime): Record<string, string> {
+function outsideOf(places: readonly TouchedPath[], runtime: ToolRuntime): Record<string, string> {
   const workspace = resolvedAsFarAsPossible(runtime.settings.cwd);
   return Object.fromEntries(places.filter(({ real }) => !isInside(real, workspace)).map(({ path: file, real }) => [file, real]));
 }
@@ -184,7 +184,7 @@ async function* write(
   const diff = runtime.turnDiff.text();
   yield [
     { type: "commandOutput", callId, stream: "stdout", bytes: Buffer.from(plan.summary) },
-    { type: "patchEnded", callId, stdout: plan.summary, stderr: "", success: true, changes: fileChanges(plan) },
+    { type: "patchEnded", callId, stdout: plan.summary, stderr: "", success: true, changes: fileChangesOf(plan) },
     ...(diff === undefined ? [] : [{ type: "turnDiff" as const, unifiedDiff: diff }]),
   ];
   return undefined;

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { addSection, patchOf, updateSection } from "../../../../test/support/patch/patchText.js";
 import { SeededRandom } from "../../../../test/support/patch/random.js";
-import { isPatchText } from "../../../exec/patch/parse.js";
+import { parsePatch } from "../../../exec/patch/parse.js";
 import { PATCH_GRAMMAR } from "./declarations.js";
 
 it("the grammar accepts well-formed patches only, and the parser takes whatever the grammar accepts", () => {
@@ -22,7 +22,8 @@ it("the grammar accepts well-formed patches only, and the parser takes whatever 
     patchOf("*** Update File: u", "@@ ", "-a"),
     ` ${patchOf("*** Delete File: a")}`,
   ];
-  expect(strict.filter((text) => !accepted.test(text) || !isPatchText(text))).toEqual([]);
+  expect(strict.filter((text) => !accepted.test(text))).toEqual([]);
+  for (const text of strict) expect(() => parsePatch(text)).not.toThrow();
   expect(refused.filter((text) => accepted.test(text))).toEqual([]);
 });
 

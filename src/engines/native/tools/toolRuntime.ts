@@ -3,7 +3,7 @@ import type { Launch } from "../../../exec/launch.js";
 import type { TruncationPolicy } from "../../../exec/modelOutput.js";
 import { MARK_VARIABLE, markText } from "../../../exec/nesting/turnMark.js";
 import { leadsToTrusted } from "../../../exec/outside/searchPath.js";
-import { TurnDiff } from "../../../exec/patch/turnDiff.js";
+import { TurnDiff } from "../../../exec/patch/changes.js";
 import type { SandboxPolicy } from "../../../exec/policies.js";
 import { isSystemProgram } from "../../../exec/safety/bash/words.js";
 import { loadRules, ThreadRules } from "../../../exec/safety/rules/rules.js";

@@ -1,7 +1,7 @@
 import { mkdir, rename, symlink, writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { Tree } from "../../../test/support/patch/tree.js";
-import { HeldFolders } from "./heldFolders.js";
+import { HeldFolders } from "./places.js";
 
 describe.each([
   ["by descriptor", true],

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { patchOf } from "../../../test/support/patch/patchText.js";
 import { Tree } from "../../../test/support/patch/tree.js";
 import { applyPlan } from "./apply.js";
-import { TurnDiff } from "./turnDiff.js";
+import { TurnDiff } from "./changes.js";
 
 const EDIT_ALL = patchOf(
   "*** Update File: a.txt",
