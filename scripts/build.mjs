@@ -20,7 +20,7 @@ const FILES = [
   { file: "review.js", sources: ["src/engines/native/review.ts"], after: "agent.js" },
   { file: "scripted.js", sources: ["src/engines/native/scripted/scriptedEngine.ts"], after: "agent.js" },
   { file: "rules.js", sources: ["src/exec/safety/judge/assess.ts"], after: "agent.js" },
-  { file: "sandbox.js", sources: ["src/exec/sandbox/backend.ts"], after: "rules.js" },
+  { file: "sandbox.js", sources: ["src/exec/sandbox/backend.ts", "src/exec/sandbox/placeholders.ts"], after: "rules.js" },
   { file: "tools.js", sources: ["src/engines/native/tools/nativeTools.ts", "src/exec/loginEnvironment.ts"], after: "sandbox.js" },
   { file: "native-services.js", sources: ["src/engines/native/services/nativeServices.ts"], after: "tools.js" },
   { file: "mcp-servers.js", sources: ["src/engines/native/mcpServers/open.ts"], after: "tools.js" },

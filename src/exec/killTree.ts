@@ -35,10 +35,38 @@ export async function killTree(tree: ProcessTree): Promise<void> {
 }
 
 /** Ends everything without asking, and without waiting. */
-export function killAtOnce(tree: Omit<ProcessTree, "exitCode">): void {
+function killAtOnce(tree: Omit<ProcessTree, "exitCode">): void {
   const { pid, containment } = tree;
   const members = containment.kind === "namespace" ? descendantsOf(pid).map((member) => member.pid) : stragglersOf(pid, containment.mark);
   for (const member of [...members, -pid]) signal(member, "SIGKILL");
+}
+
+const living = new Set<Omit<ProcessTree, "exitCode">>();
+
+/**
+ * Ends a program at the latest when this process ends, when no time is left to ask it. Returns what to call once nothing of it
+ * lives any more. After a SIGKILL of ours only a namespace does the same.
+ */
+export function endWithUs(tree: Omit<ProcessTree, "exitCode">): () => void {
+  if (living.size === 0) process.once("exit", endAllAtOnce);
+  living.add(tree);
+  return () => {
+    living.delete(tree);
+    if (living.size === 0) process.off("exit", endAllAtOnce);
+  };
+}
+
+/** Nothing else happens in this process meanwhile: it is about to end. */
+const LAST_WAIT_MS = 200;
+
+/** For the end of this process: comes back when nothing lives any more of what is to end with it. */
+export function endAllAtOnce(): void {
+  for (const tree of living) killAtOnce(tree);
+  const until = performance.now() + LAST_WAIT_MS;
+  const clock = new Int32Array(new SharedArrayBuffer(4));
+  const remains = () => [...living].some(({ pid, firstProcess }) => livingProcess(firstProcess() ?? pid));
+  while (remains() && performance.now() < until) Atomics.wait(clock, 0, 0, LOOK_EVERY_MS);
+  living.clear();
 }
 
 /**
@@ -49,12 +77,12 @@ export async function endStragglers({ pid, containment, firstProcess }: Omit<Pro
   const remaining = () => (containment.kind === "namespace" ? livingOf(firstProcess()) : stragglersOf(pid, containment.mark));
   const until = performance.now() + GONE_AFTER_MS;
   let looks = 0;
-  let living = remaining();
-  for (; living.length > 0 && performance.now() < until; living = remaining()) {
-    for (const straggler of living) signal(straggler, "SIGKILL");
+  let left = remaining();
+  for (; left.length > 0 && performance.now() < until; left = remaining()) {
+    for (const straggler of left) signal(straggler, "SIGKILL");
     await (looks++ < QUICK_LOOKS ? nextTurn() : sleep(LOOK_EVERY_MS));
   }
-  return living.length === 0;
+  return left.length === 0;
 }
 
 function signalMembers({ pid, containment }: ProcessTree, name: "SIGTERM" | "SIGKILL"): void {
@@ -72,9 +100,9 @@ function livingOf(pid: number | undefined): number[] {
 
 /** Where there is no table of processes, what left the group is not found. */
 function stragglersOf(group: number, mark: string): number[] {
-  const living = livingProcesses();
-  if (living.length === 0) return signal(-group, 0) ? [-group] : [];
-  return living.filter((entry) => entry.group === group || environmentOf(entry.pid).includes(mark)).map(({ pid }) => pid);
+  const everything = livingProcesses();
+  if (everything.length === 0) return signal(-group, 0) ? [-group] : [];
+  return everything.filter((entry) => entry.group === group || environmentOf(entry.pid).includes(mark)).map(({ pid }) => pid);
 }
 
 /** Whether there was anything to signal. */

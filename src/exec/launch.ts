@@ -10,8 +10,10 @@ export interface Launch {
   readonly containment: Containment;
   /** Set when the program is a sandbox around the command and not the command itself. */
   readonly sandbox?: SandboxReport;
-  /** Undoes what was prepared. Called once, when nothing of the command lives any more. */
-  release(): void;
+  /** Watches the command while it runs; `stop` ends it, and says why in its output. */
+  readonly supervise?: (stop: (why: string) => void) => void;
+  /** Undoes what was prepared, when nothing of the command lives any more; a second call does nothing. Returns what the user should know. */
+  release(): readonly string[];
 }
 
 export type Descriptor =

@@ -33,7 +33,7 @@ describe("a nameless file", () => {
       env: { PATH: process.env["PATH"] ?? "" },
       descriptors: [{ kind: "bytes", bytes: Buffer.from("what it shall read") }],
       containment: { kind: "group", mark: "NAMELESS_FILE_TEST=1" },
-      release: () => {},
+      release: () => [],
     });
     const said = async () => (await runCommand(launch()).result).stdout;
     expect(await said()).toBe("what it shall read");

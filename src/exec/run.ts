@@ -1,5 +1,6 @@
+import { deferred } from "../lib/deferred.js";
 import { within } from "./deadline.js";
-import { endStragglers, killTree } from "./killTree.js";
+import { endStragglers, endWithUs, killTree } from "./killTree.js";
 import type { Launch } from "./launch.js";
 import { aggregate, HeadAndTail } from "./output.js";
 import { type StartedProgram, startProgram } from "./startProgram.js";
@@ -60,25 +61,32 @@ type Following = RunOptions & { readonly signal: AbortSignal };
 
 async function followToTheEnd(started: Promise<StartedProgram | undefined>, launch: Launch, options: Following): Promise<CommandResult> {
   const startedAt = performance.now();
+  let gone = () => {};
   try {
     const program = await started;
     if (!program) return NEVER_BEGUN;
+    gone = endWithUs(program);
     const output = collectOutput(program, options);
-    const ended = await untilEnded(program, options);
+    const stopped = deferred<string>();
+    launch.supervise?.(stopped.resolve);
+    const ended = await untilEnded(program, stopped.promise, options);
     if (ended !== "exited") await killTree(program);
     const exitCode = await within(DRAIN_MS, program.exitCode, UNKNOWN);
     const everythingIsGone = await untilGone(program);
     program.close({ everythingIsGone });
     if (ended === "exited" && exitCode < FIRST_SIGNAL_CODE && launch.sandbox && !program.status()?.ran)
       throw launch.sandbox.explain(output.stderr.bytes().toString());
+    if (ended === "stopped") output.note(`The command was ended: ${await stopped.promise}.`);
+    for (const notice of launch.release()) output.note(notice);
     return {
-      ended,
+      ended: ended === "stopped" ? "exited" : ended,
       exitCode: ended === "timedOut" ? TIMED_OUT : exitCode,
       ...textsOf(output),
       durationMs: performance.now() - startedAt,
     };
   } finally {
     launch.release();
+    gone();
   }
 }
 
@@ -103,7 +111,9 @@ const NEVER_BEGUN: CommandResult = {
   durationMs: 0,
 };
 
-async function untilEnded(program: StartedProgram, { timeoutMs, signal }: Following): Promise<CommandResult["ended"]> {
+type Ending = CommandResult["ended"] | "stopped";
+
+async function untilEnded(program: StartedProgram, stop: Promise<string>, { timeoutMs, signal }: Following): Promise<Ending> {
   let timer: NodeJS.Timeout | undefined;
   let onAbort: (() => void) | undefined;
   const exited = program.exitCode.then(() => "exited" as const);
@@ -116,7 +126,7 @@ async function untilEnded(program: StartedProgram, { timeoutMs, signal }: Follow
     else signal.addEventListener("abort", onAbort, { once: true });
   });
   try {
-    return await Promise.race([exited, timedOut, cancelled]);
+    return await Promise.race([exited, timedOut, cancelled, stop.then(() => "stopped" as const)]);
   } finally {
     clearTimeout(timer);
     if (onAbort) signal.removeEventListener("abort", onAbort);
@@ -126,7 +136,10 @@ async function untilEnded(program: StartedProgram, { timeoutMs, signal }: Follow
 /** Node fires at once what would take longer. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-type CollectedOutput = Readonly<Record<OutputName, HeadAndTail>>;
+interface CollectedOutput extends Readonly<Record<OutputName, HeadAndTail>> {
+  /** Adds a line of ours to what the command said. */
+  note(text: string): void;
+}
 
 const LARGEST_PIECE_BYTES = 8192;
 const MOST_PIECES = 10_000;
@@ -135,15 +148,14 @@ const MOST_PIECES = 10_000;
 function collectOutput(program: StartedProgram, { onOutput, onBytes }: RunOptions): CollectedOutput {
   const output = { stdout: new HeadAndTail(), stderr: new HeadAndTail() };
   let pieces = 0;
-  for (const name of ["stdout", "stderr"] as const) {
-    program[name].on("data", (chunk: Buffer) => {
-      output[name].push(chunk);
-      onBytes?.(chunk);
-      for (let at = 0; onOutput && at < chunk.length && pieces < MOST_PIECES; at += LARGEST_PIECE_BYTES, pieces++)
-        onOutput(name, chunk.subarray(at, at + LARGEST_PIECE_BYTES));
-    });
-  }
-  return output;
+  const take = (name: OutputName, chunk: Buffer) => {
+    output[name].push(chunk);
+    onBytes?.(chunk);
+    for (let at = 0; onOutput && at < chunk.length && pieces < MOST_PIECES; at += LARGEST_PIECE_BYTES, pieces++)
+      onOutput(name, chunk.subarray(at, at + LARGEST_PIECE_BYTES));
+  };
+  for (const name of ["stdout", "stderr"] as const) program[name].on("data", (chunk: Buffer) => take(name, chunk));
+  return { ...output, note: (text) => take("stderr", Buffer.from(`${text}\n`)) };
 }
 
 function textsOf({ stdout, stderr }: CollectedOutput): Pick<CommandResult, OutputName | "aggregatedOutput" | "omittedBytes"> {

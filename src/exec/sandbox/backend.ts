@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
 import { ProgramNotStarted, SandboxUnavailable, WorkingFolderMissing } from "../errors.js";
+import { endAllAtOnce } from "../killTree.js";
 import type { Launch } from "../launch.js";
 import type { SandboxPolicy } from "../policies.js";
 import { confine, contain } from "./bubblewrap.js";
@@ -13,6 +14,8 @@ import { launchSeatbelt } from "./seatbelt.js";
 import { launchUnshared } from "./unshare.js";
 
 export interface SandboxOptions extends WhereToLook {
+  /** A folder of the server's own, for claims of placeholders. Absent: a killed process leaves its placeholders. */
+  readonly claims?: string;
   /** What sandboxed commands must not even read: credentials, tokens, the threads of others. */
   readonly hidden?: readonly HiddenPlace[];
   /** Real paths of what this server runs; they stay read-only in every root. */
@@ -48,15 +51,24 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   const probed = await probeSandbox(options);
   const fullAccess = options.containFullAccess === false ? PLAIN : await probeContainment(probed.candidates);
   if (fullAccess.kind === "plain") sweepLeftovers();
-  const placeholders = new Placeholders();
-  const tidyUp = () => placeholders.close();
-  process.once("exit", tidyUp);
-  const { hidden = [], ownPrograms = [], env: serverEnv } = options;
+  const { hidden = [], ownPrograms = [], env: serverEnv, claims } = options;
+  const placeholders = new Placeholders(claims);
+  const open = new Set<Launch>();
+  const tidyUp = () => {
+    for (const launch of open) launch.release();
+    placeholders.close();
+  };
+  const tidyUpAtExit = () => {
+    // What a placeholder protects from must be over before it is removed.
+    endAllAtOnce();
+    tidyUp();
+  };
+  process.once("exit", tidyUpAtExit);
   const launchConfined = (command: ConfinedCommand, { policy, workspace, guarded = [], caller, workRoots }: WrapOptions): Launch => {
     const confinement = { policy, workspace, hidden, ownPrograms, guarded, caller, workRoots, serverEnv };
     switch (probed.backend) {
       case "bubblewrap":
-        return confine(probed.bubblewrap, command, { ...confinement, placeholders });
+        return remembered(open, confine(probed.bubblewrap, command, { ...confinement, placeholders }));
       case "seatbelt":
         return launchSeatbelt(command, confinement);
       case "none":
@@ -68,7 +80,7 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
     detail: detailOf(probed),
     fullAccess: fullAccess.kind,
     close() {
-      process.off("exit", tidyUp);
+      process.off("exit", tidyUpAtExit);
       tidyUp();
     },
     wrap(argv, wrapOptions) {
@@ -80,6 +92,19 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
 }
 
 const PLAIN: ProbedContainment = { kind: "plain" };
+
+/** As long as it is not released. */
+function remembered(open: Set<Launch>, launch: Launch): Launch {
+  const kept: Launch = {
+    ...launch,
+    release: () => {
+      open.delete(kept);
+      return launch.release();
+    },
+  };
+  open.add(kept);
+  return kept;
+}
 
 function launchFreely(command: ConfinedCommand, fullAccess: ProbedContainment): Launch {
   switch (fullAccess.kind) {

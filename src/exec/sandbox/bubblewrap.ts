@@ -40,7 +40,7 @@ export function confine(bubblewrap: Bubblewrap, command: ConfinedCommand, confin
     { kind: "bytes", bytes: filter },
     ...tree.descriptors.map((fd): Descriptor => ({ kind: "open", fd })),
   ];
-  return { ...launchOf(bubblewrap, command, descriptors), release: () => tree.release() };
+  return { ...launchOf(bubblewrap, command, descriptors), supervise: tree.supervise, release: tree.release };
 }
 
 /** Full access to everything but its own end: a PID namespace, so that nothing outlives the command or the server. */
@@ -49,7 +49,7 @@ export function contain(bubblewrap: Bubblewrap, command: ConfinedCommand): Launc
     ...words(`--die-with-parent --dev-bind / / --proc /proc --unshare-pid --json-status-fd ${STATUS_FD}`),
     ...insideFlags(command),
   ];
-  return { ...launchOf(bubblewrap, command, [optionBytes(options), { kind: "status" }]), release: () => {} };
+  return { ...launchOf(bubblewrap, command, [optionBytes(options), { kind: "status" }]), release: () => [] };
 }
 
 /**

@@ -1,109 +1,228 @@
-import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { ownRun } from "../../platform/processes.js";
-import { Placeholders } from "./placeholders.js";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { ownRun, runName } from "../../platform/processes.js";
+import { Placeholders, sweepPlaceholders } from "./placeholders.js";
 
+const HOUR_MS = 3_600_000;
+
+let top: string;
 let parent: string;
+let claims: string;
 let folder: string;
 let opened: number;
 beforeEach(() => {
-  parent = mkdtempSync(path.join(tmpdir(), "placeholders-"));
+  top = realpathSync(mkdtempSync(path.join(tmpdir(), "placeholders-")));
+  parent = path.join(top, "workspace");
+  claims = path.join(top, "codex-home/mcp-server/placeholders");
+  mkdirSync(parent);
   opened = openSync(parent, "r");
   folder = path.join(parent, ".git");
 });
 afterEach(() => {
   vi.useRealTimers();
   closeSync(opened);
-  rmSync(parent, { recursive: true, force: true });
+  rmSync(top, { recursive: true, force: true });
 });
 
 const place = () => ({ folder: opened, name: ".git" });
+const claimNames = () => (existsSync(claims) ? readdirSync(claims) : []);
 
-it("what is missing is there while it is held", () => {
-  const release = new Placeholders().hold(place());
-  const held = existsSync(folder);
-  release?.();
-  expect([held, existsSync(folder)]).toEqual([true, false]);
+it("what is missing is there while it is held: an empty folder, and a claim elsewhere", () => {
+  const held = new Placeholders(claims).hold(place());
+  const seen = [readdirSync(folder), claimNames().length];
+  held?.giveUp();
+  expect([seen, readdirSync(parent), claimNames()]).toEqual([[[], 1], [], []]);
 });
 
-it("the last of several users removes it", () => {
-  const [one, other] = [new Placeholders(), new Placeholders()];
-  const releases = [one.hold(place()), one.hold(place()), other.hold(place())];
-  const seen = releases.map((release) => {
-    release?.();
+it("the last of several users removes it, in this server or another", () => {
+  const [one, other] = [new Placeholders(claims), new Placeholders(claims)];
+  const holds = [one.hold(place()), one.hold(place()), other.hold(place())];
+  const seen = holds.map((held) => {
+    held?.giveUp();
     return existsSync(folder);
   });
-  expect(seen).toEqual([true, true, false]);
+  expect([seen, claimNames()]).toEqual([[true, true, false], []]);
 });
 
-it.each(["an empty folder", "a folder with files", "a file"])("%s of the user is left alone", (kind) => {
+it.each(["an empty folder", "a folder with files", "a folder with folders", "a file"])("%s of the user is left alone", (kind) => {
   if (kind === "a file") writeFileSync(folder, "gitdir: elsewhere");
   else mkdirSync(folder);
   if (kind === "a folder with files") writeFileSync(path.join(folder, "HEAD"), "");
-  expect([new Placeholders().hold(place()), existsSync(folder)]).toEqual([undefined, true]);
+  if (kind === "a folder with folders") mkdirSync(path.join(folder, "refs"));
+  const placeholders = new Placeholders(claims);
+  expect([placeholders.hold(place()), existsSync(folder), claimNames()]).toEqual([undefined, true, []]);
+  placeholders.close();
+  sweepPlaceholders(claims);
+  expect(existsSync(folder)).toBe(true);
 });
 
 it("what the user puts there meanwhile stays", () => {
-  const release = new Placeholders().hold(place());
+  const held = new Placeholders(claims).hold(place());
   writeFileSync(path.join(folder, "HEAD"), "");
-  release?.();
+  held?.giveUp();
   expect(readdirSync(folder)).toEqual(["HEAD"]);
+});
+
+it("what the user puts in its place stays", () => {
+  const held = new Placeholders(claims).hold(place());
+  rmdirSync(folder);
+  // It is likely to get the inode of the one that is gone.
+  mkdirSync(folder);
+  expect(held?.isIntact()).toBe(false);
+  held?.giveUp();
+  expect(existsSync(folder)).toBe(true);
 });
 
 it("it is made and removed in the folder that is open, wherever that was moved", () => {
   const moved = `${parent}-moved`;
   renameSync(parent, moved);
-  const release = new Placeholders().hold(place());
+  const held = new Placeholders(claims).hold(place());
   renameSync(moved, parent);
-  const held = existsSync(folder);
-  release?.();
-  expect([held, existsSync(folder)]).toEqual([true, false]);
+  const wasThere = existsSync(folder);
+  held?.giveUp();
+  expect([wasThere, existsSync(folder)]).toEqual([true, false]);
 });
 
 it("one that lingers is there for the next user, until its time is over or the end comes", () => {
   vi.useFakeTimers();
-  const placeholders = new Placeholders();
+  const placeholders = new Placeholders(claims);
   const seen: boolean[] = [];
   for (const waitMs of [999, 999, 1_000]) {
-    placeholders.hold(place(), { lingerMs: 1_000 })?.();
+    placeholders.hold(place(), { lingerMs: 1_000 })?.giveUp();
     vi.advanceTimersByTime(waitMs);
     seen.push(existsSync(folder));
   }
-  placeholders.hold(place(), { lingerMs: 1_000 })?.();
+  placeholders.hold(place(), { lingerMs: 1_000 })?.giveUp();
   placeholders.close();
   expect([...seen, existsSync(folder)]).toEqual([true, true, false, false]);
 });
 
 it("one that somebody removed is made again for the next user", () => {
-  const placeholders = new Placeholders();
+  const placeholders = new Placeholders(claims);
   const first = placeholders.hold(place());
   rmSync(folder, { recursive: true });
   const second = placeholders.hold(place());
-  const held = existsSync(folder);
-  for (const release of [first, second]) release?.();
-  expect([held, existsSync(folder)]).toEqual([true, false]);
+  const wasThere = existsSync(folder);
+  for (const held of [first, second]) held?.giveUp();
+  expect([wasThere, existsSync(folder)]).toEqual([true, false]);
 });
 
-it("the end leaves what is still in use", () => {
-  const placeholders = new Placeholders();
-  const release = placeholders.hold(place());
+it("the end removes what is still in use", () => {
+  const placeholders = new Placeholders(claims);
+  const held = placeholders.hold(place());
   placeholders.close();
-  const held = existsSync(folder);
-  release?.();
-  expect([held, existsSync(folder)]).toEqual([true, false]);
+  expect([existsSync(folder), claimNames()]).toEqual([false, []]);
+  held?.giveUp();
 });
 
-it("what a killed server left is taken over and removed", () => {
-  mkdirSync(folder);
-  writeFileSync(path.join(folder, `.in-use-by-${ownRun().place}.4194304-1.0badcafe`), "");
-  new Placeholders().hold(place())?.();
-  expect(existsSync(folder)).toBe(false);
+it("without a place for claims it protects all the same", () => {
+  writeFileSync(path.join(top, "codex-home"), "a file where a folder must be");
+  const held = new Placeholders(claims).hold(place());
+  const wasThere = existsSync(folder);
+  held?.giveUp();
+  expect([wasThere, existsSync(folder)]).toEqual([true, false]);
 });
 
 it("where nothing can be made, nothing needs to be held", () => {
   const system = openSync("/sys", "r");
-  expect(new Placeholders().hold({ folder: system, name: ".git" })).toBeUndefined();
+  expect([new Placeholders(claims).hold({ folder: system, name: ".git" }), claimNames()]).toEqual([undefined, []]);
   closeSync(system);
+});
+
+describe("what a killed server left", () => {
+  /** As if the process had been killed that holds it: its claim names a process that is over. */
+  function leave(owner: string, { ageMs = 0 } = {}): void {
+    new Placeholders(claims).hold(place());
+    const name = claimNames().find((each) => each.includes(runName(ownRun()))) ?? "";
+    const left = path.join(claims, name.replace(runName(ownRun()), owner));
+    renameSync(path.join(claims, name), left);
+    const then = new Date(Date.now() - ageMs);
+    utimesSync(left, then, then);
+  }
+  const dead = () => `${ownRun().place}.4194304-1`;
+  const ELSEWHERE = "another-container-4026532000.7-1";
+
+  it("is taken over by the next command there", () => {
+    leave(dead());
+    const held = new Placeholders(claims).hold(place());
+    expect(held).toBeDefined();
+    held?.giveUp();
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  it("is swept, and so is its claim", () => {
+    leave(dead());
+    sweepPlaceholders(claims);
+    expect([readdirSync(parent), claimNames()]).toEqual([[], []]);
+  });
+
+  it("is swept in another PID namespace once its claim has lapsed", () => {
+    leave(ELSEWHERE, { ageMs: 60_000 });
+    sweepPlaceholders(claims);
+    const meanwhile = [existsSync(folder), claimNames().length];
+    const then = new Date(Date.now() - 180_000);
+    for (const name of claimNames()) utimesSync(path.join(claims, name), then, then);
+    sweepPlaceholders(claims);
+    expect([meanwhile, existsSync(folder), claimNames()]).toEqual([[true, 1], false, []]);
+  });
+
+  it("stays while another server uses it", () => {
+    leave(dead());
+    const held = new Placeholders(claims).hold(place());
+    sweepPlaceholders(claims);
+    const wasThere = existsSync(folder);
+    held?.giveUp();
+    sweepPlaceholders(claims);
+    expect([wasThere, existsSync(folder), claimNames()]).toEqual([true, false, []]);
+  });
+
+  it.each(["filled", "filled and emptied again", "replaced"])("is the user's when it was %s since", async (what) => {
+    leave(dead());
+    const [name = ""] = claimNames();
+    // The folder was made three seconds before now, as far as its claim knows.
+    const note = JSON.parse(readFileSync(path.join(claims, name), "utf8"));
+    writeFileSync(path.join(claims, name), JSON.stringify({ ...note, since: note.since - 3_000 }));
+    if (what === "replaced") rmdirSync(folder);
+    if (what === "replaced") mkdirSync(folder);
+    else writeFileSync(path.join(folder, "HEAD"), "");
+    if (what === "filled and emptied again") rmSync(path.join(folder, "HEAD"));
+    sweepPlaceholders(claims);
+    expect([existsSync(folder), claimNames()]).toEqual([true, []]);
+  });
+
+  it("in a folder that is not here is left to whoever has it, for a month", () => {
+    leave(dead());
+    renameSync(parent, `${parent}-away`);
+    sweepPlaceholders(claims);
+    const meanwhile = claimNames().length;
+    const [name = ""] = claimNames();
+    const then = new Date(Date.now() - 31 * 24 * HOUR_MS);
+    utimesSync(path.join(claims, name), then, then);
+    sweepPlaceholders(claims);
+    expect([meanwhile, claimNames(), existsSync(`${parent}-away/.git`)]).toEqual([1, [], true]);
+  });
+
+  it("does not keep the sweep from what is no claim", () => {
+    mkdirSync(claims, { recursive: true });
+    for (const name of ["nonsense", `0123456789abcdef.${dead()}.00000000`]) writeFileSync(path.join(claims, name), "nonsense");
+    leave(dead());
+    sweepPlaceholders(claims);
+    expect([existsSync(folder), claimNames()]).toEqual([false, ["nonsense"]]);
+  });
 });

@@ -17,7 +17,7 @@ export function launchPlainly({ argv, cwd, env }: ConfinedCommand): Launch {
     env: { ...env, [MARK]: id },
     descriptors: [],
     containment: { kind: "group", mark: `${MARK}=${id}` },
-    release: () => {},
+    release: () => [],
   };
 }
 

@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readdirSync, readlinkSync } from "node:fs";
+import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readlinkSync } from "node:fs";
 import path from "node:path";
 import { isThere, O_PATH } from "../../platform/paths.js";
 import { RootRefused } from "../errors.js";
@@ -6,7 +6,8 @@ import type { SandboxPolicy } from "../policies.js";
 import type { Confinement } from "./confinement.js";
 import { fileView } from "./fileView.js";
 import { type Mount, planMounts } from "./mounts.js";
-import { type Placeholders, pathOf } from "./placeholders.js";
+import { type HeldPlaceholder, identityOf, type NamedPlace, type Placeholders, pathOf } from "./placeholders.js";
+import { isInRepository, setAside, WatchedName } from "./watchedNames.js";
 
 /** Mounts need something to lie on. */
 export interface MountedConfinement extends Confinement {
@@ -18,7 +19,10 @@ export interface OpenTree {
   readonly flags: readonly string[];
   /** What the flags refer to, from `firstDescriptor` on. */
   readonly descriptors: readonly number[];
-  release(): void;
+  /** Watches what cannot be mounted over; `stop` ends the command. */
+  readonly supervise: (stop: (why: string) => void) => void;
+  /** Returns what the user should know. */
+  readonly release: () => string[];
 }
 
 /** Long enough for the commands of a turn, and short enough for nobody to wonder about it in /tmp. */
@@ -33,21 +37,39 @@ export function openTree(confinement: MountedConfinement, { firstDescriptor }: {
   const mounts = planMounts(view).filter(({ path: place, access }) => access === "protected" || isThere(place));
   const temporary = new Set(view.roots.filter((root) => root.temporary).map(({ root }) => root));
   const held = new HeldPaths();
-  const undo: (() => void)[] = [];
+  const undo: (() => readonly string[])[] = [];
+  const watched: WatchedName[] = [];
   const release = () => {
-    for (const step of undo.splice(0)) step();
+    const notices = undo.splice(0).flatMap((step) => step());
     held.close();
+    return notices;
+  };
+  const watchInstead = (place: NamedPlace, known?: string) => {
+    const watch = new WatchedName(place, known);
+    if (identityOf(place) !== known) {
+      watch.cancel();
+      return false;
+    }
+    watched.push(watch);
+    undo.push(() => watch.end());
+    return true;
   };
   const number = (index: number) => String(firstDescriptor + index);
   const protect = (file: string) => {
     const folder = held.find(path.dirname(file));
     if (folder === undefined) return isThere(file) ? ["--ro-bind", file, file] : [];
     const place = { folder, name: path.basename(file) };
-    const giveUp = placeholders.hold(place, { lingerMs: temporary.has(path.dirname(file)) ? LINGER_MS : 0 });
-    if (giveUp) undo.push(giveUp);
-    if (isThere(pathOf(place))) return ["--ro-bind", file, file];
-    if (giveUp) throw new RootRefused(`The command was not run: ${file} could not be protected, because something removes it. Try again.`);
-    return [];
+    // A folder of that name would hide the repository around from programs that look for no more than the name.
+    if (place.name === ".git" && identityOf(place) === undefined && isInRepository(path.dirname(file)) && watchInstead(place)) return [];
+    const placeholder = placeholders.hold(place, { lingerMs: temporary.has(path.dirname(file)) ? LINGER_MS : 0 });
+    if (placeholder) undo.push(() => giveUp(place, placeholder));
+    const identity = identityOf(place);
+    if (identity === undefined && placeholder)
+      throw new RootRefused(`The command was not run: ${file} could not be protected, because something removes it. Try again.`);
+    if (identity === undefined) return [];
+    // It may be the placeholder of a server with another CODEX_HOME, which removes it when it likes.
+    if (!placeholder && isEmptyFolder(place)) watchInstead(place, identity);
+    return ["--ro-bind", file, file];
   };
   const flagsOf = (mount: Mount): string[] => {
     switch (mount.access) {
@@ -72,11 +94,28 @@ export function openTree(confinement: MountedConfinement, { firstDescriptor }: {
       .filter(({ access }) => access === "hidden" || access === "screened")
       .flatMap(({ path: folder }) => (caller && folder === "/tmp" && opensTmp(policy) ? [] : ["--remount-ro", folder]));
     const flags = ["--ro-bind", "/", "/", ...special, ...sealed, ...(everything ? SYSTEM_FILES : []), ...OWN_DEVICES_AND_PROCESSES];
-    return { flags, descriptors: held.descriptors, release };
+    const supervise = (stop: (why: string) => void) => {
+      for (const watch of watched) watch.supervise(stop);
+    };
+    return { flags, descriptors: held.descriptors, supervise, release };
   } catch (error) {
     release();
     throw error;
   }
+}
+
+/** A placeholder that somebody removed protected nothing from then on. */
+function giveUp(place: NamedPlace, placeholder: HeldPlaceholder): string[] {
+  const moved = placeholder.isIntact() ? undefined : setAside(place, placeholder.identity);
+  placeholder.giveUp();
+  return moved === undefined ? [] : [`${moved} was made at a protected place, which lost its protection while the command ran.`];
+}
+
+function isEmptyFolder(place: NamedPlace): boolean {
+  const stat = lstatSync(pathOf(place), { throwIfNoEntry: false });
+  if (!stat?.isDirectory()) return false;
+  // Folders with folders in them, as most repositories are, have more links.
+  return stat.nlink <= 2 && readdirSync(pathOf(place)).length === 0;
 }
 
 function opensTmp(policy: SandboxPolicy): boolean {

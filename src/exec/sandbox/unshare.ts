@@ -25,7 +25,7 @@ export function launchUnshared({ argv, cwd, env }: ConfinedCommand): Launch {
     env,
     descriptors: [],
     containment: { kind: "namespace" },
-    release: () => {},
+    release: () => [],
   };
 }
 

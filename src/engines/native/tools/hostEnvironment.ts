@@ -1,4 +1,4 @@
-import { mkdirSync, realpathSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, realpathSync } from "node:fs";
 import path from "node:path";
 import type { Launch } from "../../../exec/launch.js";
 import type { LoginEnvironments } from "../../../exec/loginEnvironment.js";
@@ -85,8 +85,9 @@ export class HostEnvironment {
     return this.#sandbox;
   }
 
-  /** What confines commands under a policy. Full access needs nothing, so nothing is tried out for it. */
+  /** What confines commands of a thread that is opened now. Full access needs nothing, so nothing is tried out for it. */
   async sandboxBackend({ type }: SandboxPolicy): Promise<string> {
+    await this.#sweepPlaceholders();
     return type === "danger-full-access" ? "none" : (await this.sandbox()).backend;
   }
 
@@ -112,11 +113,24 @@ export class HostEnvironment {
     (await this.#sandbox)?.close();
   }
 
+  get #claims(): string {
+    return path.join(this.codexHome, "mcp-server", "placeholders");
+  }
+
+  /** Whatever this thread may do: what a killed server left in somebody's folder does not wait for the next command there. */
+  async #sweepPlaceholders(): Promise<void> {
+    const claims = this.#claims;
+    if (!existsSync(claims) || readdirSync(claims).length === 0) return;
+    const { sweepPlaceholders } = await import("../../../exec/sandbox/placeholders.js");
+    sweepPlaceholders(claims);
+  }
+
   async #openSandbox(): Promise<Sandbox> {
     const { env, writable, sandboxBin, containFullAccess = true } = this.#options;
     const { openSandbox } = await import("../../../exec/sandbox/backend.js");
     return openSandbox({
       env,
+      claims: this.#claims,
       writable,
       containFullAccess,
       hidden: this.hidden,
