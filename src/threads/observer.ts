@@ -1,7 +1,7 @@
 import type { ApprovalDecision, ApprovalId, ApprovalRequest } from "../approvals/model.js";
 import { describe } from "../lib/errors.js";
 import type { ThreadId, TurnId, TurnKey } from "../lib/ids.js";
-import type { EventLog } from "./eventLog.js";
+import type { LogReader } from "./eventLog.js";
 import type { ThreadEvent, TurnInput, TurnOutcome } from "./events.js";
 import type { ThreadSettings } from "./settings.js";
 
@@ -18,7 +18,7 @@ export interface ObservedTurn {
   readonly id: TurnId;
   readonly key: TurnKey;
   readonly input: TurnInput;
-  readonly log: Pick<EventLog<ThreadEvent>, "read" | "size">;
+  readonly log: LogReader<ThreadEvent> & { readonly size: number };
 }
 
 /**

@@ -3,6 +3,7 @@ import { AppError, describe } from "../lib/errors.js";
 import { type ThreadId, type TurnId, turnIdOf } from "../lib/ids.js";
 import type { EngineThread } from "./engine.js";
 import { NothingToSteer, TooManyQueuedTurns } from "./errors.js";
+import type { EventLogs } from "./eventLog.js";
 import type { ThreadEvent } from "./events.js";
 import type { Reach } from "./limits.js";
 import type { ThreadObserver } from "./observer.js";
@@ -22,6 +23,7 @@ export interface ThreadParts {
   readonly engineThread: EngineThread;
   readonly desk: ApprovalDesk;
   readonly observer?: ThreadObserver | undefined;
+  readonly logs?: EventLogs<ThreadEvent> | undefined;
   /** Ends an engine's thread that is no longer used. */
   readonly retire: (engineThread: EngineThread) => void;
   /** Reads the thread from its record again, when somebody else has written to it or we lost track. */
@@ -35,6 +37,7 @@ export class Thread {
   readonly #record: ThreadRecord;
   readonly #desk: ApprovalDesk;
   readonly #observer: ThreadObserver | undefined;
+  readonly #logs: EventLogs<ThreadEvent> | undefined;
   readonly #reload: ThreadParts["reload"];
   readonly #retire: (engineThread: EngineThread) => void;
   #engineThread: EngineThread | undefined;
@@ -45,12 +48,13 @@ export class Thread {
   #replies = 0;
   #lastUsed = Date.now();
 
-  constructor({ id, settings, record, engineThread, desk, observer, retire, reload }: ThreadParts) {
+  constructor({ id, settings, record, engineThread, desk, observer, logs, retire, reload }: ThreadParts) {
     this.id = id;
     this.settings = settings;
     this.#record = record;
     this.#desk = desk;
     this.#observer = observer;
+    this.#logs = logs;
     this.#retire = retire;
     this.#engineThread = engineThread;
     this.#reload = reload;
@@ -119,7 +123,7 @@ export class Thread {
   }
 
   #enqueue(input: TurnRequest, id: TurnId): Turn {
-    const turn = new Turn(this.id, id, { ...input, observer: this.#observer });
+    const turn = new Turn(this.id, id, { ...input, observer: this.#observer, logs: this.#logs });
     this.#queue.push(turn);
     // Never rejects: whatever goes wrong becomes the turn's outcome.
     this.#playing = (this.#playing ?? Promise.resolve()).then(() => this.#play(turn));

@@ -4,7 +4,10 @@ import { newThreadId, type ThreadId, type TurnId } from "../lib/ids.js";
 import { Tasks } from "../lib/tasks.js";
 import type { Engine, EngineThread } from "./engine.js";
 import { NothingToSteer, ThreadInUse, ThreadNotFound } from "./errors.js";
+import type { EventLogs, LogReader, TurnAddress } from "./eventLog.js";
+import type { ThreadEvent } from "./events.js";
 import type { Reach, TurnLimits } from "./limits.js";
+import { MemoryEventLogs, TURN_LOG } from "./memoryEventLog.js";
 import { guardedObserver, type LoadedThread, type ThreadObserver } from "./observer.js";
 import type { ThreadSettings } from "./settings.js";
 import type { StoredSettings, StoredThread, ThreadStore } from "./store.js";
@@ -27,6 +30,8 @@ export interface RegistryOptions {
   /** How long a thread stays in memory after its last turn. */
   readonly idleMs: number;
   readonly observer?: ThreadObserver;
+  /** Where the events of turns are found by others. Absent: in the memory of this process. */
+  readonly logs?: EventLogs<ThreadEvent>;
   /** For people who look at the server's own output. */
   readonly report?: (line: string) => void;
 }
@@ -46,9 +51,11 @@ export class ThreadRegistry {
   /** Threads of the engine that are being ended. */
   readonly #retired = new Tasks((name, error) => this.options.report?.(`${name}: ${describe(error)}`));
   readonly #observer: ThreadObserver | undefined;
+  readonly #logs: EventLogs<ThreadEvent>;
   readonly #sweep: NodeJS.Timeout;
 
   constructor(private readonly options: RegistryOptions) {
+    this.#logs = options.logs ?? new MemoryEventLogs(TURN_LOG);
     this.#observer = options.observer && guardedObserver(options.observer, options.report);
     this.#sweep = setInterval(() => this.unloadIdle(Date.now()), Math.min(Math.max(options.idleMs, SWEEP_MS.least), SWEEP_MS.most));
     this.#sweep.unref();
@@ -122,6 +129,11 @@ export class ThreadRegistry {
     return this.#loaded.size;
   }
 
+  /** The events of a turn that runs, or has ended not long ago, on whichever node; undefined when only the thread's history tells of it. */
+  events(turn: TurnAddress): Promise<LogReader<ThreadEvent> | undefined> {
+    return this.#logs.find(turn);
+  }
+
   /** A thread that is in memory; undefined also for one that is stored and not in use. */
   find(id: ThreadId): Thread | undefined {
     return this.#loaded.get(id);
@@ -167,7 +179,7 @@ export class ThreadRegistry {
   #keep(parts: Pick<ThreadParts, "id" | "settings" | "record" | "engineThread">, origin: LoadedThread["origin"]): Thread {
     const retire = (engineThread: EngineThread) => this.#retire(engineThread);
     const reload = (reach: Reach | undefined) => this.#reopen(parts.id, parts.settings, reach);
-    const thread = new Thread({ ...parts, desk: this.options.desk, observer: this.#observer, retire, reload });
+    const thread = new Thread({ ...parts, desk: this.options.desk, observer: this.#observer, logs: this.#logs, retire, reload });
     this.#makeRoom();
     this.#loaded.set(parts.id, thread);
     this.#observer?.threadOpened({ id: parts.id, settings: parts.settings, origin });

@@ -1,13 +1,11 @@
 import { deferred } from "../lib/deferred.js";
 import { newTurnKey, type ThreadId, type TurnId } from "../lib/ids.js";
-import { condenseEvents, weighEvent } from "./condense.js";
-import { EventLog } from "./eventLog.js";
+import type { EventLog, EventLogs } from "./eventLog.js";
 import { isTurnEnd, type ThreadEvent, type TurnEnd, type TurnInput, type TurnOutcome } from "./events.js";
 import type { TurnLimits } from "./limits.js";
+import { MemoryEventLog, TURN_LOG } from "./memoryEventLog.js";
 import type { ThreadObserver } from "./observer.js";
 
-/** What a running turn keeps for readers that are behind or come back. */
-const LOG_LIMIT_BYTES = 8 * 1024 * 1024;
 /** An interrupted engine has this long to end its turn by itself. */
 const INTERRUPT_GRACE_MS = 2_000;
 
@@ -23,13 +21,15 @@ export type TurnWatch = (turn: Turn) => (event: ThreadEvent) => void;
 
 export interface NewTurn extends TurnRequest {
   readonly observer?: ThreadObserver | undefined;
+  /** Where others find its log. Absent: nobody looks for it. */
+  readonly logs?: EventLogs<ThreadEvent> | undefined;
 }
 
 /** One exchange on a thread: queued → running → ended, with a log anyone may read and an outcome anyone may await. */
 export class Turn {
   /** Tells it from every other turn, also of the same thread in another process; `id` does not. */
   readonly key = newTurnKey();
-  readonly log = new EventLog<ThreadEvent>({ limit: LOG_LIMIT_BYTES, weigh: weighEvent, condense: condenseEvents });
+  readonly log: EventLog<ThreadEvent>;
   readonly #outcome = deferred<TurnOutcome>();
   readonly #abandoned = deferred<void>();
   readonly #abort = new AbortController();
@@ -42,8 +42,9 @@ export class Turn {
   constructor(
     readonly threadId: ThreadId,
     readonly id: TurnId,
-    { observer, ...input }: NewTurn,
+    { observer, logs, ...input }: NewTurn,
   ) {
+    this.log = logs?.create({ threadId, turn: this.key }) ?? new MemoryEventLog(TURN_LOG);
     this.input = input;
     this.#observer = observer;
     this.#watched = input.watch?.(this);

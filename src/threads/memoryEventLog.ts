@@ -1,0 +1,181 @@
+import { deferred } from "../lib/deferred.js";
+import type { ThreadId, TurnKey } from "../lib/ids.js";
+import { indexAfter } from "../lib/indexAfter.js";
+import type { Entry, EventLog, EventLogs, LogReader, LogReading, TurnAddress } from "./eventLog.js";
+import type { ThreadEvent } from "./events.js";
+
+export interface MemoryLogOptions<T> {
+  /** Weight (about bytes) past which `condense` is asked to shorten what is kept. */
+  readonly limit: number;
+  readonly weigh: (value: T) => number;
+  /** Fewer entries that tell the same story. Entries at or before a cursor must not be joined with entries after it: a reader stands there. */
+  readonly condense: (entries: readonly Entry<T>[], cursors: readonly number[]) => Entry<T>[];
+}
+
+/** A log in the memory of the node that writes it. */
+export class MemoryEventLog<T> implements EventLog<T> {
+  readonly #options: MemoryLogOptions<T>;
+  #entries: Entry<T>[] = [];
+  #weight = 0;
+  #condenseAt: number;
+  #lastSeq = 0;
+  #state: "open" | "ended" = "open";
+  #more = deferred<void>();
+  readonly #readers = new Set<{ cursor: number }>();
+
+  constructor(options: MemoryLogOptions<T>) {
+    this.#options = options;
+    this.#condenseAt = options.limit;
+  }
+
+  get size(): number {
+    return this.#lastSeq;
+  }
+
+  /** About the bytes it takes. */
+  get weight(): number {
+    return this.#weight;
+  }
+
+  get ended(): boolean {
+    return this.#state === "ended";
+  }
+
+  append(values: readonly T[]): void {
+    if (this.#state === "ended" || values.length === 0) return;
+    for (const value of values) {
+      this.#entries.push({ seq: ++this.#lastSeq, value });
+      this.#weight += this.#options.weigh(value);
+    }
+    if (this.#weight > this.#condenseAt) this.#condense();
+    this.#wake();
+  }
+
+  end(): void {
+    this.#state = "ended";
+    this.#wake();
+  }
+
+  async *read({ after = 0, signal }: LogReading = {}): AsyncGenerator<readonly Entry<T>[]> {
+    const wake = () => this.#wake();
+    signal?.addEventListener("abort", wake, { once: true });
+    const reader = { cursor: after };
+    this.#readers.add(reader);
+    try {
+      while (!signal?.aborted) {
+        const batch = this.#entries.slice(indexAfter(this.#entries, reader.cursor));
+        const last = batch.at(-1);
+        if (last) {
+          reader.cursor = last.seq;
+          yield batch;
+        } else if (this.#state === "ended") return;
+        else await this.#more.promise;
+      }
+    } finally {
+      this.#readers.delete(reader);
+      signal?.removeEventListener("abort", wake);
+    }
+  }
+
+  #wake(): void {
+    this.#more.resolve();
+    this.#more = deferred<void>();
+  }
+
+  #condense(): void {
+    this.#entries = this.#options.condense(
+      this.#entries,
+      [...this.#readers].map(({ cursor }) => cursor),
+    );
+    this.#weight = this.#entries.reduce((sum, { value }) => sum + this.#options.weigh(value), 0);
+    // What cannot be shortened is kept; trying again on every append would cost more than it saves.
+    this.#condenseAt = Math.max(this.#options.limit, this.#weight * 2);
+  }
+}
+
+/** Logs of ended turns are for readers that lost their connection and come back, so that a while is enough. */
+const ENDED_LOGS = { most: 64, weight: 16 * 1024 * 1024 };
+
+/** The logs of the turns of one node: all that run, and of those that have ended the last few. */
+export class MemoryEventLogs<T> implements EventLogs<T> {
+  readonly #options: MemoryLogOptions<T>;
+  /** The oldest first. */
+  readonly #logs = new Map<TurnKey, { readonly threadId: ThreadId; readonly log: MemoryEventLog<T> }>();
+
+  constructor(options: MemoryLogOptions<T>) {
+    this.#options = options;
+  }
+
+  create({ threadId, turn }: TurnAddress): EventLog<T> {
+    this.#forgetOldest();
+    const log = new MemoryEventLog(this.#options);
+    this.#logs.set(turn, { threadId, log });
+    return log;
+  }
+
+  async find({ threadId, turn }: TurnAddress): Promise<LogReader<T> | undefined> {
+    const found = this.#logs.get(turn);
+    return found?.threadId === threadId ? found.log : undefined;
+  }
+
+  #forgetOldest(): void {
+    let [count, weight] = [0, 0];
+    for (const [turn, { log }] of [...this.#logs].reverse()) {
+      if (!log.ended) continue;
+      count++;
+      weight += log.weight;
+      if (count > ENDED_LOGS.most || weight > ENDED_LOGS.weight) this.#logs.delete(turn);
+    }
+  }
+}
+
+type Delta = Extract<ThreadEvent, { type: "messageDelta" | "reasoningDelta" | "rawReasoningDelta" }>;
+
+/** About what an entry costs to keep. */
+export function weighEvent(event: ThreadEvent): number {
+  if (isDelta(event)) return 100 + event.delta.length;
+  if (event.type === "commandOutput") return 100 + event.bytes.length;
+  if (event.type === "commandEnded") return 500 + 2 * event.aggregatedOutput.length;
+  if (event.type === "itemCompleted" && event.item.kind === "userMessage") return 200 + event.item.text.length;
+  return 500;
+}
+
+/** Drops deltas of items that are complete, and joins the deltas of an item still being written. No text is lost. */
+export function condenseEvents(entries: readonly Entry<ThreadEvent>[], cursors: readonly number[]): Entry<ThreadEvent>[] {
+  const complete = new Set<string>();
+  for (const { value } of entries) {
+    if (value.type === "itemCompleted") complete.add(value.item.id);
+    if (value.type === "commandEnded") complete.add(value.callId);
+  }
+  const kept: Entry<ThreadEvent>[] = [];
+  for (const entry of entries) {
+    if (entry.value.type === "commandOutput" && complete.has(entry.value.callId)) continue;
+    if (!isDelta(entry.value)) {
+      kept.push(entry);
+      continue;
+    }
+    if (complete.has(entry.value.itemId)) continue;
+    const previous = kept.at(-1);
+    const apart = previous === undefined || cursors.some((cursor) => previous.seq <= cursor && cursor < entry.seq);
+    const joined = apart ? undefined : joinDeltas(previous.value, entry.value);
+    // The joined entry takes the later number, so that a reader who got it goes on behind its last part.
+    if (previous && joined) kept[kept.length - 1] = { seq: entry.seq, since: previous.since ?? previous.seq, value: joined };
+    else kept.push(entry);
+  }
+  return kept;
+}
+
+function isDelta(event: ThreadEvent): event is Delta {
+  return event.type === "messageDelta" || event.type === "reasoningDelta" || event.type === "rawReasoningDelta";
+}
+
+function joinDeltas(first: ThreadEvent, second: Delta): Delta | undefined {
+  if (!isDelta(first) || first.type !== second.type || first.itemId !== second.itemId) return undefined;
+  if (first.type === "reasoningDelta" && second.type === "reasoningDelta" && first.summaryIndex !== second.summaryIndex) return undefined;
+  if (first.type === "rawReasoningDelta" && second.type === "rawReasoningDelta" && first.contentIndex !== second.contentIndex)
+    return undefined;
+  return { ...first, delta: first.delta + second.delta };
+}
+
+/** What a turn keeps for readers that are behind or come back. */
+export const TURN_LOG: MemoryLogOptions<ThreadEvent> = { limit: 8 * 1024 * 1024, weigh: weighEvent, condense: condenseEvents };

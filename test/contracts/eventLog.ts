@@ -1,0 +1,125 @@
+import { describe, expect, it } from "vitest";
+import { newThreadId, newTurnKey } from "../../src/lib/ids.js";
+import type { Entry, EventLogs, LogReader, LogReading, TurnAddress } from "../../src/threads/eventLog.js";
+import type { ThreadEvent } from "../../src/threads/events.js";
+
+/** The logs as the node has them that runs a turn, and as any node has them; the same object where there is one node only. */
+export interface LogsUnderTest extends AsyncDisposable {
+  readonly writer: EventLogs<ThreadEvent>;
+  readonly reader: EventLogs<ThreadEvent>;
+}
+
+/** What every implementation of `EventLogs` promises, on the node of the turn and on others. */
+export function eventLogContract(name: string, open: () => Promise<LogsUnderTest>): void {
+  describe(`event logs in ${name}`, () => {
+    it("number events from 1, and a reader elsewhere gets each of them once, in order", async () => {
+      await using logs = await open();
+      const { address, log } = newLog(logs);
+      log.append([said("a"), said("b")]);
+      const reading = readAll(await found(logs, address));
+      log.append([]);
+      log.append([said("c")]);
+      log.end();
+      expect([await reading, log.size]).toEqual([entries("a", "b", "c"), 3]);
+    });
+
+    it("keep what was said for readers that come later, after the end too", async () => {
+      await using logs = await open();
+      const { address, log } = newLog(logs);
+      log.append([said("a")]);
+      log.append([said("b")]);
+      log.end();
+      const reader = await found(logs, address);
+      expect([await readAll(reader), await readAll(reader)]).toEqual([entries("a", "b"), entries("a", "b")]);
+    });
+
+    it("go on behind the number that a reader has, on whichever node it read it", async () => {
+      await using logs = await open();
+      const { address, log } = newLog(logs);
+      log.append([said("a"), said("b"), said("c")]);
+      log.end();
+      const reader = await found(logs, address);
+      const rest = await Promise.all([0, 1, 3, 99].map((after) => readAll(reader, { after })));
+      expect(rest).toEqual([entries("a", "b", "c"), entries("a", "b", "c").slice(1), [], []]);
+    });
+
+    it("do not wait for a reader, nor let one wait for another", async () => {
+      await using logs = await open();
+      const { address, log } = newLog(logs);
+      log.append([said("a")]);
+      const slow = (await found(logs, address)).read();
+      expect((await slow.next()).value).toEqual(entries("a"));
+      log.append([said("b")]);
+      log.end();
+      expect(await readAll(await found(logs, address))).toEqual(entries("a", "b"));
+      expect([(await slow.next()).value, (await slow.next()).done]).toEqual([entries("a", "b").slice(1), true]);
+    });
+
+    it("let a reader go when its signal aborts, and the others go on", async () => {
+      await using logs = await open();
+      const { address, log } = newLog(logs);
+      const reader = await found(logs, address);
+      const abort = new AbortController();
+      const [leaving, staying] = [readAll(reader, { signal: abort.signal }), readAll(reader)];
+      abort.abort();
+      expect(await leaving).toEqual([]);
+      log.append([said("a")]);
+      log.end();
+      expect(await staying).toEqual(entries("a"));
+    });
+
+    it("take nothing after the end", async () => {
+      await using logs = await open();
+      const { address, log } = newLog(logs);
+      log.append([said("a")]);
+      log.end();
+      log.end();
+      log.append([said("late")]);
+      expect([await readAll(await found(logs, address)), log.size]).toEqual([entries("a"), 1]);
+    });
+
+    it("are found by thread and turn together, and nobody is told of one that is not there", async () => {
+      await using logs = await open();
+      const { address, log } = newLog(logs);
+      expect(await logs.reader.find({ ...address, threadId: newThreadId() })).toBeUndefined();
+      expect(await logs.reader.find({ ...address, turn: newTurnKey() })).toBeUndefined();
+      log.end();
+    });
+
+    it("of two turns of one thread are two", async () => {
+      await using logs = await open();
+      const one = newLog(logs);
+      const two = newLog(logs, one.address.threadId);
+      one.log.append([said("a")]);
+      two.log.append([said("b")]);
+      for (const { log } of [one, two]) log.end();
+      const read = await Promise.all([one, two].map(async ({ address }) => readAll(await found(logs, address))));
+      expect(read).toEqual([entries("a"), entries("b")]);
+    });
+  });
+}
+
+function newLog({ writer }: LogsUnderTest, threadId = newThreadId()) {
+  const address: TurnAddress = { threadId, turn: newTurnKey() };
+  return { address, log: writer.create(address) };
+}
+
+async function found({ reader }: LogsUnderTest, address: TurnAddress): Promise<LogReader<ThreadEvent>> {
+  const log = await reader.find(address);
+  if (!log) throw new Error("the log is not found");
+  return log;
+}
+
+function said(message: string): ThreadEvent {
+  return { type: "warning", message };
+}
+
+function entries(...messages: string[]): Entry<ThreadEvent>[] {
+  return messages.map((message, at) => ({ seq: at + 1, value: said(message) }));
+}
+
+async function readAll(log: LogReader<ThreadEvent>, reading?: LogReading): Promise<Entry<ThreadEvent>[]> {
+  const read: Entry<ThreadEvent>[] = [];
+  for await (const batch of log.read(reading)) read.push(...batch);
+  return read;
+}
