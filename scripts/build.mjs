@@ -23,15 +23,15 @@ const FILES = [
   { file: "sandbox.js", sources: ["src/exec/sandbox/backend.ts", "src/exec/sandbox/placeholders.ts"], after: "rules.js" },
   { file: "tools.js", sources: ["src/engines/native/tools/nativeTools.ts", "src/exec/loginEnvironment.ts"], after: "sandbox.js" },
   { file: "native-services.js", sources: ["src/engines/native/services/nativeServices.ts"], after: "tools.js" },
-  { file: "mcp-servers.js", sources: ["src/engines/native/mcpServers/open.ts"], after: "tools.js" },
-  { file: "mcp-client.js", sources: ["src/engines/native/mcpServers/sdk.ts"], after: "server.js" },
+  { file: "agent-servers.js", sources: ["src/engines/native/agentServers/agentServers.ts"], after: "tools.js" },
+  { file: "mcp-client.js", sources: ["src/engines/native/agentServers/sdk.ts"], after: "server.js" },
   { file: "codex-program.js", sources: ["src/server/codexForCallers.ts"], after: "rules.js" },
   // A process has one engine: this one runs no tools of ours.
   {
     file: "codex.js",
     sources: ["src/engines/codex/engine.ts"],
     after: "codex-program.js",
-    apartFrom: ["review.js", "scripted.js", "sandbox.js", "tools.js", "native-services.js", "mcp-servers.js"],
+    apartFrom: ["review.js", "scripted.js", "sandbox.js", "tools.js", "native-services.js", "agent-servers.js"],
   },
   { file: "token.js", sources: ["src/cli/showToken.ts"], after: "server.js", apartFrom: "all" },
   { file: "doctor.js", sources: ["src/cli/doctor.ts"], after: "server.js", apartFrom: "all" },

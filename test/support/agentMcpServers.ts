@@ -3,9 +3,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { type McpServers, type McpServersOptions, openMcpServers } from "../../src/engines/native/mcpServers/open.js";
-import type { ProgramSurroundings } from "../../src/engines/native/mcpServers/serverProgram.js";
-import type { McpStartupNews } from "../../src/engines/native/mcpServers/startupNews.js";
+import {
+  type AgentServers,
+  type AgentServersOptions,
+  type McpStartupNews,
+  openAgentServers,
+} from "../../src/engines/native/agentServers/agentServers.js";
+import type { ServerHost } from "../../src/engines/native/agentServers/openLink.js";
 import { HostEnvironment } from "../../src/engines/native/tools/hostEnvironment.js";
 import type { Tool, ToolContext, ToolResult } from "../../src/engines/native/tools/tool.js";
 import { WritablePlaces } from "../../src/exec/outside/writablePlaces.js";
@@ -59,13 +63,13 @@ interface HttpChanges {
 
 const DEFAULTS = { startupTimeoutMs: 15_000, toolTimeoutMs: 15_000, disabledTools: [] } as const;
 
-type OpeningOptions = Partial<Omit<McpServersOptions, "around"> & ProgramSurroundings>;
+type OpeningOptions = Partial<Omit<AgentServersOptions, "host"> & ServerHost>;
 
 /** Opened with enough patience for a slow machine, so that what is asked next finds them started. */
-export function openServers(settings: readonly McpServerSettings[], options: OpeningOptions = {}): McpServers {
+export function openServers(settings: readonly McpServerSettings[], options: OpeningOptions = {}): AgentServers {
   const { env = process.env, codexHome = home(), outside = host().outside, contain = containing, ...rest } = options;
-  return openMcpServers(settings, {
-    around: { env, codexHome, outside, contain },
+  return openAgentServers(settings, {
+    host: { env, codexHome, outside, contain },
     signal: NEVER,
     shorten: (text) => text,
     patienceMs: 15_000,
@@ -73,7 +77,7 @@ export function openServers(settings: readonly McpServerSettings[], options: Ope
   });
 }
 
-const containing: ProgramSurroundings["contain"] = (command) => host().contain(command);
+const containing: ServerHost["contain"] = (command) => host().contain(command);
 
 /** What works here is tried out once. */
 let known: HostEnvironment | undefined;
@@ -100,7 +104,7 @@ function home(): string {
 }
 
 /** All news of the start, once it is over. */
-export async function startupOf(servers: McpServers): Promise<McpStartupNews[]> {
+export async function startupOf(servers: AgentServers): Promise<McpStartupNews[]> {
   const news: McpStartupNews[] = [];
   return eventually("the end of the start", () => {
     news.push(...servers.takeStartupNews());
@@ -109,7 +113,7 @@ export async function startupOf(servers: McpServers): Promise<McpStartupNews[]> 
 }
 
 /** The tool of this name; fails if it is not offered. */
-export async function toolNamed(servers: McpServers, name: string): Promise<Tool> {
+export async function toolNamed(servers: AgentServers, name: string): Promise<Tool> {
   const tool = await servers.find(name, { signal: NEVER });
   if (!tool) throw new Error(`There is no tool ${name}.`);
   return tool;
@@ -121,7 +125,7 @@ export interface PlayedCall {
 }
 
 /** Calls a tool as the model would, and gives all that was to be seen and what the model gets. */
-export async function callNamed(servers: McpServers, name: string, args = "{}", signal: AbortSignal = NEVER): Promise<PlayedCall> {
+export async function callNamed(servers: AgentServers, name: string, args = "{}", signal: AbortSignal = NEVER): Promise<PlayedCall> {
   const running = (await toolNamed(servers, name)).run(args, context(signal));
   const events: ThreadEvent[] = [];
   for (;;) {
@@ -132,7 +136,7 @@ export async function callNamed(servers: McpServers, name: string, args = "{}", 
 }
 
 /** What the model gets, if it is an object written as JSON. */
-export async function structuredAnswer(servers: McpServers, name: string, args?: string): Promise<Record<string, unknown>> {
+export async function structuredAnswer(servers: AgentServers, name: string, args?: string): Promise<Record<string, unknown>> {
   const { result } = await callNamed(servers, name, args);
   return JSON.parse(result.output);
 }

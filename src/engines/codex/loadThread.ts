@@ -5,8 +5,8 @@ import { parseThreadId } from "../../lib/uuid.js";
 import type { KeptThread } from "../../threads/engine.js";
 import type { ThreadSettings } from "../../threads/settings.js";
 import type { ThreadRecord, WriterLease } from "../../threads/store.js";
-import { CodexNotLoggedIn, CodexRefused, refusal, threadRefusal } from "./appServer/errors.js";
-import { fieldsOf, listOf } from "./appServer/read.js";
+import { CodexNotLoggedIn, CodexRefused, codexRefusal, threadRefusal } from "./appServer/errors.js";
+import { asFields, asList } from "./appServer/read.js";
 import type { RunningCodex } from "./appServer/supervisor.js";
 import type { ThreadGuard } from "./guard/threadGuard.js";
 import { threadResumeParams, threadStartParams } from "./translate/settings.js";
@@ -25,7 +25,7 @@ export async function startThread(
   try {
     return keptThread(await server.request("thread/start", params, { timeoutMs: LOAD_MS }), settings);
   } catch (error) {
-    throw refusal(error, "start a thread");
+    throw codexRefusal(error, "start a thread");
   }
 }
 
@@ -48,8 +48,8 @@ export async function resumeThread({ server }: RunningCodex, id: ThreadId, { set
 
 /** A thread that is loaded keeps the rules that it was loaded with, which may have been made for somebody else. */
 async function unloadIfLoaded(server: RunningCodex["server"], threadId: ThreadId): Promise<void> {
-  const { data } = fieldsOf(await server.request("thread/loaded/list", {}));
-  if (listOf(data).includes(threadId)) await server.unload(threadId);
+  const { data } = asFields(await server.request("thread/loaded/list", {}));
+  if (asList(data).includes(threadId)) await server.unload(threadId);
 }
 
 async function requireLogin(server: RunningCodex["server"], { provider }: ThreadSettings): Promise<void> {

@@ -2,7 +2,8 @@ import { expect, it } from "vitest";
 import { settingsIn } from "../../../test/support/rollouts.js";
 import { WritablePlaces } from "../../exec/outside/writablePlaces.js";
 import type { ThreadSettings } from "../../threads/settings.js";
-import { openThreadTools } from "./threadTools.js";
+import type { ServerHost } from "./agentServers/openLink.js";
+import { openConfiguredServers, openThreadTools } from "./threadTools.js";
 import { HostEnvironment } from "./tools/hostEnvironment.js";
 
 async function offered(changes: Partial<ThreadSettings>): Promise<unknown[]> {
@@ -37,4 +38,22 @@ it.for([
   ],
 ] as const)("with %s the model is offered the tools that fit", async ([, changes, tools]) => {
   expect(await offered(changes)).toEqual(tools);
+});
+
+const NOWHERE: ServerHost = {
+  env: {},
+  codexHome: "/",
+  outside: { find: () => undefined, distrusted: () => [], searchPath: "" },
+  contain: () => Promise.reject(new Error("nothing is started")),
+};
+
+it("without servers the start is over at once and told once, and nothing is offered", async () => {
+  const signal = new AbortController().signal;
+  const servers = await openConfiguredServers([], { host: NOWHERE, shorten: (text) => text });
+  expect([servers.takeStartupNews(), servers.takeStartupNews()]).toEqual([
+    [{ type: "mcpStartupCompleted", ready: [], failed: [], cancelled: [] }],
+    [],
+  ]);
+  expect([servers.resources, await servers.tools({ signal }), await servers.find("shell", { signal })]).toEqual([[], [], undefined]);
+  expect(await servers.tools({ signal })).toBe(await servers.tools({ signal }));
 });

@@ -4,9 +4,9 @@ import { truncateMiddle } from "../../exec/modelOutput.js";
 import type { ApprovalPolicy } from "../../exec/policies.js";
 import type { TurnContext } from "../../threads/engine.js";
 import type { ThreadEvent } from "../../threads/events.js";
-import type { ThreadSettings } from "../../threads/settings.js";
-import { openConfiguredServers, type ToolServers } from "./mcpServers/openConfigured.js";
-import type { AskElicitation, McpAnswer } from "./mcpServers/questions.js";
+import type { McpServerSettings, ThreadSettings } from "../../threads/settings.js";
+import type { AgentServers, AgentServersOptions, McpStartupNews } from "./agentServers/agentServers.js";
+import type { AskElicitation, McpAnswer } from "./agentServers/questions.js";
 import { truncationOf } from "./model/modelTraits.js";
 import { declaredTools } from "./tools/declarations.js";
 import type { HostEnvironment } from "./tools/hostEnvironment.js";
@@ -42,7 +42,7 @@ export interface ThreadTools {
 export async function openThreadTools(settings: ThreadSettings, host: HostEnvironment): Promise<LazyThreadTools> {
   const turns: CurrentTurn = { running: undefined, workspace: host.workspaceOf(settings.cwd) };
   const servers = await openConfiguredServers(settings.mcpServers, {
-    around: host,
+    host,
     mark: host.mark(settings),
     ask: serverQuestions(turns, settings.approvalPolicy),
     shorten: (text) => truncateMiddle(text, truncationOf(settings)),
@@ -159,3 +159,26 @@ function serverQuestions(turns: CurrentTurn, approvalPolicy: ApprovalPolicy): As
 
 /** What a client filled in goes on as it is: the server that asked checks it against its own schema. */
 type McpContent = Extract<McpAnswer, { action: "accept" }>["content"];
+
+/** What a thread has of its MCP servers. */
+export type ToolServers = Pick<AgentServers, "resources" | "tools" | "find" | "takeStartupNews" | "close">;
+
+/** Starts the servers of the settings, in the background. Their code is loaded only where there are any. */
+export async function openConfiguredServers(settings: readonly McpServerSettings[], options: AgentServersOptions): Promise<ToolServers> {
+  if (settings.length === 0) return noServers();
+  const { openAgentServers } = await import("./agentServers/agentServers.js");
+  return openAgentServers(settings, options);
+}
+
+/** Their start is over at once, which is told as that of others is. */
+function noServers(): ToolServers {
+  const none: ToolServers["resources"] = [];
+  const untold: McpStartupNews[] = [{ type: "mcpStartupCompleted", ready: [], failed: [], cancelled: [] }];
+  return {
+    resources: none,
+    tools: async () => none,
+    find: async () => undefined,
+    takeStartupNews: () => untold.splice(0),
+    close: async () => {},
+  };
+}

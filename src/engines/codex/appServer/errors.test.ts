@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { RpcError } from "../../../jsonrpc/errors.js";
 import { newThreadId } from "../../../lib/ids.js";
 import { ThreadBusyElsewhere, ThreadNotFound } from "../../../threads/errors.js";
-import { AppServerGone, CodexRefused, refusal, threadRefusal } from "./errors.js";
+import { AppServerGone, CodexRefused, codexRefusal, threadRefusal } from "./errors.js";
 
 function refused(message: string): RpcError {
   return new RpcError(-32600, message);
@@ -23,16 +23,16 @@ describe("what Codex refused", () => {
   });
 
   it("says what to do about it", () => {
-    expect(refusal(refused("unknown variant `x`"), "list its models")).toEqual(
+    expect(codexRefusal(refused("unknown variant `x`"), "list its models")).toEqual(
       new CodexRefused("This Codex cannot list its models. Update it (npm install -g @openai/codex)."),
     );
-    expect(refusal(refused("no network."), "get a code", "Try later.")).toEqual(
+    expect(codexRefusal(refused("no network."), "get a code", "Try later.")).toEqual(
       new CodexRefused("Codex did not get a code: no network. Try later."),
     );
   });
 
   it("is told apart from what else can go wrong", () => {
     const gone = new AppServerGone("gone");
-    expect([refusal(gone, "x"), threadRefusal(gone, id, "x")]).toEqual([gone, gone]);
+    expect([codexRefusal(gone, "x"), threadRefusal(gone, id, "x")]).toEqual([gone, gone]);
   });
 });

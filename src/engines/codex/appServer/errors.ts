@@ -34,7 +34,7 @@ export class CodexRefused extends AppError {
 }
 
 /** What Codex refused, as an error whose words help; anything else that went wrong stays as it is. `deed` completes "Codex did not …". */
-export function refusal(error: unknown, deed: string, remedy?: string): unknown {
+export function codexRefusal(error: unknown, deed: string, remedy?: string): unknown {
   if (!(error instanceof RpcError)) return error;
   if (/unknown variant/i.test(error.message))
     return new CodexRefused(`This Codex cannot ${deed}. Update it (npm install -g @openai/codex).`, { cause: error });
@@ -48,7 +48,7 @@ export function threadRefusal(error: unknown, id: ThreadId, deed: string): unkno
   if (/no (archived )?rollout found|thread not found/i.test(error.message)) return new ThreadNotFound(id);
   if (isHeldElsewhere(error)) return new ThreadBusyElsewhere(id, "a Codex");
   if (/\bis archived\b/i.test(error.message)) return new CodexRefused(`Thread ${id} is archived. Unarchive it first.`, { cause: error });
-  return refusal(error, `${deed} thread ${id}`);
+  return codexRefusal(error, `${deed} thread ${id}`);
 }
 
 /** Another process has the thread. */

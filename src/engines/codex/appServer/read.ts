@@ -2,11 +2,11 @@ import { type Fields, isFields } from "../../../lib/fields.js";
 
 /** What the app-server sent, read without trust: a value of the wrong kind counts as absent. */
 
-export function fieldsOf(value: unknown): Fields {
+export function asFields(value: unknown): Fields {
   return isFields(value) ? value : {};
 }
 
-export function textOf(value: unknown): string {
+export function asText(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
@@ -15,14 +15,14 @@ export function saidText(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-export function numberOf(value: unknown): number | null {
+export function asNumber(value: unknown): number | null {
   return typeof value === "number" && Number.isFinite(value) ? value : null;
 }
 
-export function listOf(value: unknown): readonly unknown[] {
+export function asList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-export function textsOf(value: unknown): string[] {
-  return listOf(value).filter((entry) => typeof entry === "string");
+export function asTexts(value: unknown): string[] {
+  return asList(value).filter((entry) => typeof entry === "string");
 }

@@ -17,7 +17,7 @@ import type { AppServer } from "../appServer/appServer.js";
 import { GIT_VARIABLE } from "../appServer/appServerProcess.js";
 import { CodexRefused } from "../appServer/errors.js";
 import { cannotHide, hidesSecrets } from "../appServer/handshake.js";
-import { fieldsOf, saidText, textsOf } from "../appServer/read.js";
+import { asFields, asTexts, saidText } from "../appServer/read.js";
 import type { RunningCodex } from "../appServer/supervisor.js";
 import { type EnforcedPolicy, permissionProfile, readablePlaces } from "./permissionProfile.js";
 
@@ -93,7 +93,7 @@ export class ThreadGuards {
   /** Throws `CodexRefused` where the caller cannot be kept from what is hidden. */
   async forThread(codex: RunningCodex, settings: ThreadSettings, reach: Reach | undefined): Promise<ThreadGuard> {
     const { trustsFolders, excludedVariables, mcpServers } = await readCodexConfig(codex.server);
-    const stated = fieldsOf(settings.stated?.["mcp_servers"]);
+    const stated = asFields(settings.stated?.["mcp_servers"]);
     const servers = mcpServersIn(this.#codexHome, { ...mcpServers, ...stated });
     const secrets = keptBackVariables(settings.shellEnvironment, this.#options.env);
     const exclude = [...new Set([...excludedVariables, ...secrets])];
@@ -220,11 +220,11 @@ async function readCodexConfig(server: AppServer): Promise<CodexConfig> {
     if (!(error instanceof RpcError)) throw error;
   });
   if (answer === undefined) return { trustsFolders: true, excludedVariables: [], mcpServers: {} };
-  const { projects, shell_environment_policy: environment, mcp_servers: servers } = fieldsOf(fieldsOf(answer)["config"]);
+  const { projects, shell_environment_policy: environment, mcp_servers: servers } = asFields(asFields(answer)["config"]);
   return {
-    trustsFolders: Object.values(fieldsOf(projects)).some((project) => fieldsOf(project)["trust_level"] === "trusted"),
-    excludedVariables: textsOf(fieldsOf(environment)["exclude"]),
-    mcpServers: fieldsOf(servers),
+    trustsFolders: Object.values(asFields(projects)).some((project) => asFields(project)["trust_level"] === "trusted"),
+    excludedVariables: asTexts(asFields(environment)["exclude"]),
+    mcpServers: asFields(servers),
   };
 }
 
@@ -234,7 +234,7 @@ async function readCodexConfig(server: AppServer): Promise<CodexConfig> {
  */
 function mcpServersIn(folder: string, servers: Fields): Fields {
   const homeless = Object.entries(servers).filter(([, server]) => {
-    const { command, cwd } = fieldsOf(server);
+    const { command, cwd } = asFields(server);
     return saidText(command) !== undefined && saidText(cwd) === undefined;
   });
   return Object.fromEntries(homeless.map(([name]) => [name, { cwd: folder }]));

@@ -1,8 +1,8 @@
 import { deferred } from "../../../lib/deferred.js";
 import type { Account, AccountState, DeviceCode } from "../../../threads/engineServices.js";
 import type { AppServer } from "../appServer/appServer.js";
-import { CodexRefused, refusal } from "../appServer/errors.js";
-import { fieldsOf, saidText } from "../appServer/read.js";
+import { CodexRefused, codexRefusal } from "../appServer/errors.js";
+import { asFields, saidText } from "../appServer/read.js";
 import type { Supervisor } from "../appServer/supervisor.js";
 
 /** The login that Codex keeps in its home, shared with everybody who uses Codex there. */
@@ -17,7 +17,7 @@ export class CodexAccount implements Account {
     try {
       return accountState(await this.#ask("account/read", { refreshToken: false }));
     } catch (error) {
-      throw refusal(error, "tell who is logged in");
+      throw codexRefusal(error, "tell who is logged in");
     }
   }
 
@@ -26,7 +26,7 @@ export class CodexAccount implements Account {
       try {
         await this.#ask("account/login/start", { type: "apiKey", apiKey });
       } catch (error) {
-        throw refusal(error, "take the API key");
+        throw codexRefusal(error, "take the API key");
       }
     });
   }
@@ -40,7 +40,7 @@ export class CodexAccount implements Account {
       try {
         await this.#ask("account/logout", undefined);
       } catch (error) {
-        throw refusal(error, "log out");
+        throw codexRefusal(error, "log out");
       }
     });
   }
@@ -68,7 +68,7 @@ export class CodexAccount implements Account {
   async #beginDeviceLogin(supervisor: Supervisor): Promise<DeviceCode> {
     return supervisor.lend(async ({ server }) => {
       const answer = await server.request("account/login/start", { type: "chatgptDeviceCode" }).catch(noCode);
-      const { loginId, verificationUrl, userCode } = fieldsOf(answer);
+      const { loginId, verificationUrl, userCode } = asFields(answer);
       const [id, url, code] = [saidText(loginId), saidText(verificationUrl), saidText(userCode)];
       if (id === undefined || url === undefined || code === undefined)
         throw new CodexRefused("Codex began a login without a code: it is newer than this server knows. Run `codex login` on its machine.");
@@ -82,12 +82,12 @@ export class CodexAccount implements Account {
 
 function noCode(error: unknown): never {
   const remedy = "Check that the machine of this server reaches auth.openai.com, or log in with an API key.";
-  throw refusal(error, "get a code for the login", remedy);
+  throw codexRefusal(error, "get a code for the login", remedy);
 }
 
 function accountState(answer: unknown): AccountState {
-  const { account, requiresOpenaiAuth } = fieldsOf(answer);
-  const { type, email, planType } = fieldsOf(account);
+  const { account, requiresOpenaiAuth } = asFields(answer);
+  const { type, email, planType } = asFields(account);
   const kind = saidText(type);
   if (kind === undefined) return requiresOpenaiAuth === true ? NOT_LOGGED_IN : { kind: "none", isNeeded: false };
   // Clouds have logins of their own, which are keys of a kind.
@@ -119,7 +119,7 @@ class PendingLogin {
   async settled(): Promise<void> {
     const tooLate = setTimeout(() => this.#over.resolve(), PATIENCE_MS);
     const stopListening = this.server.overhear((method, params) => {
-      if (method === "account/login/completed" && fieldsOf(params)["loginId"] === this.loginId) this.#over.resolve();
+      if (method === "account/login/completed" && asFields(params)["loginId"] === this.loginId) this.#over.resolve();
     });
     try {
       await Promise.race([this.#over.promise, this.server.gone]);

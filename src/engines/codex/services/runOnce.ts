@@ -11,8 +11,8 @@ import type { Reach } from "../../../threads/limits.js";
 import type { AppServer } from "../appServer/appServer.js";
 import { GIT_VARIABLE } from "../appServer/appServerProcess.js";
 import type { AppServers } from "../appServer/appServers.js";
-import { refusal } from "../appServer/errors.js";
-import { fieldsOf, numberOf, textOf } from "../appServer/read.js";
+import { codexRefusal } from "../appServer/errors.js";
+import { asFields, asNumber, asText } from "../appServer/read.js";
 import type { RunningCodex } from "../appServer/supervisor.js";
 import type { EnforcedPolicy } from "../guard/permissionProfile.js";
 import type { ThreadGuards } from "../guard/threadGuard.js";
@@ -129,15 +129,15 @@ const SPAWN_FAILED = /^failed to spawn command: (.+)$/;
 const ERROR_NUMBER = / \(os error \d+\)$/;
 
 function resultOf(answer: unknown, argv: readonly string[]): OneOffResult {
-  const { exitCode, stdout, stderr } = fieldsOf(answer);
-  const [, reason] = exitCode === 101 ? (SANDBOX_PANIC.exec(textOf(stderr)) ?? []) : [];
+  const { exitCode, stdout, stderr } = asFields(answer);
+  const [, reason] = exitCode === 101 ? (SANDBOX_PANIC.exec(asText(stderr)) ?? []) : [];
   if (reason !== undefined) throw notStarted(argv, reason);
-  return { exitCode: numberOf(exitCode) ?? UNKNOWN, stdout: textOf(stdout), stderr: textOf(stderr) };
+  return { exitCode: asNumber(exitCode) ?? UNKNOWN, stdout: asText(stdout), stderr: asText(stderr) };
 }
 
 function whyNotRun(error: unknown, argv: readonly string[]): unknown {
   const [, reason] = error instanceof RpcError ? (SPAWN_FAILED.exec(error.message) ?? []) : [];
-  return reason === undefined ? refusal(error, "run the command") : notStarted(argv, reason);
+  return reason === undefined ? codexRefusal(error, "run the command") : notStarted(argv, reason);
 }
 
 function notStarted([program = ""]: readonly string[], reason: string): ProgramNotStarted {

@@ -3,8 +3,8 @@ import type { EngineServices, ModelSummary, OneOffCommand, OneOffResult } from "
 import { REASONING_EFFORTS, type ReasoningEffort } from "../../../threads/settings.js";
 import { maskedConfig } from "../../maskedConfig.js";
 import type { AppServers } from "../appServer/appServers.js";
-import { refusal } from "../appServer/errors.js";
-import { fieldsOf, listOf, saidText } from "../appServer/read.js";
+import { codexRefusal } from "../appServer/errors.js";
+import { asFields, asList, saidText } from "../appServer/read.js";
 import type { RunningCodex } from "../appServer/supervisor.js";
 import type { ThreadGuards } from "../guard/threadGuard.js";
 import { CodexAccount } from "./account.js";
@@ -53,8 +53,8 @@ async function listModels({ server }: RunningCodex, signal: AbortSignal): Promis
     const answer = await server
       .request("model/list", { limit: PAGE, ...(cursor === undefined ? {} : { cursor }) }, { signal })
       .catch(refused);
-    const { data, nextCursor } = fieldsOf(answer);
-    models.push(...listOf(data).flatMap(modelSummary));
+    const { data, nextCursor } = asFields(answer);
+    models.push(...asList(data).flatMap(modelSummary));
     cursor = saidText(nextCursor);
     if (cursor === undefined) break;
   }
@@ -62,42 +62,42 @@ async function listModels({ server }: RunningCodex, signal: AbortSignal): Promis
 }
 
 function refused(error: unknown): never {
-  throw refusal(error, "list its models");
+  throw codexRefusal(error, "list its models");
 }
 
 function modelSummary(entry: unknown): ModelSummary[] {
-  const { model, displayName, isDefault, supportedReasoningEfforts } = fieldsOf(entry);
+  const { model, displayName, isDefault, supportedReasoningEfforts } = asFields(entry);
   const name = saidText(model);
   if (name === undefined) return [];
-  const reasoningEfforts = listOf(supportedReasoningEfforts).flatMap(effortThatWeHave);
+  const reasoningEfforts = asList(supportedReasoningEfforts).flatMap(effortThatWeHave);
   return [{ model: name, displayName: saidText(displayName) ?? name, isDefault: isDefault === true, reasoningEfforts }];
 }
 
 /** Codex has more of them for some models; what a call may ask for is in our list. */
 function effortThatWeHave(entry: unknown): ReasoningEffort[] {
-  const effort = oneOf(REASONING_EFFORTS, fieldsOf(entry)["reasoningEffort"]);
+  const effort = oneOf(REASONING_EFFORTS, asFields(entry)["reasoningEffort"]);
   return effort === undefined ? [] : [effort];
 }
 
 /** The settings in force in a folder as Codex reads them, without those that we start its process with. */
 async function readConfig({ server }: RunningCodex, cwd: string): Promise<Fields> {
   const answer = await server.request("config/read", { cwd, includeLayers: true }).catch((error: unknown) => {
-    throw refusal(error, "tell its settings");
+    throw codexRefusal(error, "tell its settings");
   });
-  const { config, layers } = fieldsOf(answer);
-  const inForce = listOf(layers).map(fieldsOf).filter(isInForce);
+  const { config, layers } = asFields(answer);
+  const inForce = asList(layers).map(asFields).filter(isInForce);
   const ours = inForce.filter(isOurs).map(settingsOf);
   const others = inForce.filter((layer) => !isOurs(layer)).map(settingsOf);
-  const theirs = ours.reduce((seen, layer) => without(layer, seen, others), fieldsOf(config));
+  const theirs = ours.reduce((seen, layer) => without(layer, seen, others), asFields(config));
   return maskedConfig(onlySet(theirs));
 }
 
 function settingsOf({ config }: Fields): Fields {
-  return fieldsOf(config);
+  return asFields(config);
 }
 
 function isOurs({ name }: Fields): boolean {
-  return fieldsOf(name)["type"] === "sessionFlags";
+  return asFields(name)["type"] === "sessionFlags";
 }
 
 /** Those of a folder that is not trusted are read and not used. */
@@ -109,7 +109,7 @@ function isInForce({ disabledReason }: Fields): boolean {
 function without(layer: Fields, table: Fields, others: readonly Fields[]): Fields {
   const cleared = Object.entries(layer).map(([key, value]) => {
     const below = others.map((other) => other[key]);
-    return [key, isFields(value) ? without(value, fieldsOf(table[key]), below.map(fieldsOf)) : below.find((said) => said !== undefined)];
+    return [key, isFields(value) ? without(value, asFields(table[key]), below.map(asFields)) : below.find((said) => said !== undefined)];
   });
   return { ...table, ...Object.fromEntries(cleared) };
 }

@@ -7,8 +7,8 @@ import type { ThreadCatalog, ThreadPage, ThreadQuery, ThreadSummary } from "../.
 import { InvalidCursor } from "../../../threads/errors.js";
 import type { AppServer } from "../appServer/appServer.js";
 import type { AppServers } from "../appServer/appServers.js";
-import { CodexRefused, isHeldElsewhere, refusal, threadRefusal } from "../appServer/errors.js";
-import { fieldsOf, listOf, numberOf, saidText, textOf } from "../appServer/read.js";
+import { CodexRefused, codexRefusal, isHeldElsewhere, threadRefusal } from "../appServer/errors.js";
+import { asFields, asList, asNumber, asText, saidText } from "../appServer/read.js";
 import type { ThreadGuards } from "../guard/threadGuard.js";
 
 /** Everything that somebody began; what agents began for themselves is left out. */
@@ -68,7 +68,7 @@ async function page(server: AppServer, query: ThreadQuery): Promise<ThreadPage> 
   let { cursor } = query;
   for (let request = 0; request < MOST_REQUESTS && threads.length < query.limit; request++) {
     const { data, nextCursor } = await listThreads(server, { ...query, cursor, limit: query.limit - threads.length });
-    const found = listOf(data).flatMap((entry) => listedThread(entry) ?? []);
+    const found = asList(data).flatMap((entry) => listedThread(entry) ?? []);
     threads.push(...found.filter(isWanted).map(({ summary }) => summary));
     cursor = saidText(nextCursor);
     if (cursor === undefined) return { threads };
@@ -81,9 +81,11 @@ async function listThreads(server: AppServer, { limit, cursor, archived = false,
   const order = { sortKey: "recency_at", sortDirection: "desc" };
   const filter = { archived, sourceKinds: SOURCES, modelProviders: [], ...(cwd === undefined ? {} : { cwd }) };
   try {
-    return fieldsOf(await server.request("thread/list", { limit, ...order, ...filter, ...(cursor === undefined ? {} : { cursor }) }));
+    return asFields(await server.request("thread/list", { limit, ...order, ...filter, ...(cursor === undefined ? {} : { cursor }) }));
   } catch (error) {
-    throw error instanceof RpcError && /invalid cursor/i.test(error.message) ? new InvalidCursor() : refusal(error, "list its threads");
+    throw error instanceof RpcError && /invalid cursor/i.test(error.message)
+      ? new InvalidCursor()
+      : codexRefusal(error, "list its threads");
   }
 }
 
@@ -93,7 +95,7 @@ async function listThreads(server: AppServer, { limit, cursor, archived = false,
  */
 async function fork(server: AppServer, source: Fields & { readonly threadId: ThreadId }): Promise<ThreadId> {
   const answer = await server.request("thread/fork", { ...source, excludeTurns: true, sandbox: "read-only" }, { timeoutMs: FORK_MS });
-  const threadId = saidText(fieldsOf(fieldsOf(answer)["thread"])["id"]);
+  const threadId = saidText(asFields(asFields(answer)["thread"])["id"]);
   if (threadId === undefined) throw new CodexRefused("Codex forked a thread without telling its id: it is newer than this server knows.");
   await server.unload(threadId);
   return parseThreadId(threadId);
@@ -110,20 +112,20 @@ interface ListedThread {
 
 /** Undefined for what is no thread. */
 function listedThread(entry: unknown): ListedThread | undefined {
-  const { id, preview, cwd, createdAt, recencyAt, updatedAt, name } = fieldsOf(entry);
+  const { id, preview, cwd, createdAt, recencyAt, updatedAt, name } = asFields(entry);
   const threadId = saidText(id);
   if (threadId === undefined) return undefined;
-  const beginning = textOf(preview);
-  const started = numberOf(createdAt) ?? 0;
+  const beginning = asText(preview);
+  const started = asNumber(createdAt) ?? 0;
   const title = saidText(name);
   return {
     beginning,
     summary: {
       id: threadIdOf(threadId),
       preview: oneLine(beginning, PREVIEW_LENGTH),
-      cwd: textOf(cwd),
+      cwd: asText(cwd),
       startedAt: isoTime(started),
-      lastUsedAt: isoTime(numberOf(recencyAt) ?? numberOf(updatedAt) ?? started),
+      lastUsedAt: isoTime(asNumber(recencyAt) ?? asNumber(updatedAt) ?? started),
       ...(title === undefined ? {} : { name: title }),
     },
   };

@@ -4,7 +4,7 @@ import { shellWords } from "../../../exec/safety/bash/quoting.js";
 import type { Fields } from "../../../lib/fields.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import type { CommandCall, CommandOutcome } from "../../../threads/items.js";
-import { fieldsOf, listOf, numberOf, saidText, textOf } from "../appServer/read.js";
+import { asFields, asList, asNumber, asText, saidText } from "../appServer/read.js";
 import type { ItemKind, OpenItem } from "./turnState.js";
 
 const COMMAND_REJECTED = "exec command rejected by user";
@@ -27,24 +27,24 @@ export function commandWords(line: string): readonly string[] {
 }
 
 export function parsedCommands(actions: unknown): ParsedCommand[] {
-  return listOf(actions).map((action) => parsedCommand(fieldsOf(action)));
+  return asList(actions).map((action) => parsedCommand(asFields(action)));
 }
 
 function commandCall({ id, item }: OpenItem, threadCwd: string): CommandCall {
   return {
     callId: id,
-    command: commandWords(textOf(item["command"])),
+    command: commandWords(asText(item["command"])),
     cwd: saidText(item["cwd"]) ?? threadCwd,
     parsed: parsedCommands(item["commandActions"]),
   };
 }
 
 function parsedCommand(action: Fields): ParsedCommand {
-  const cmd = textOf(action["command"]);
+  const cmd = asText(action["command"]);
   const path = saidText(action["path"]) ?? null;
   switch (action["type"]) {
     case "read":
-      return { type: "read", cmd, name: textOf(action["name"]), path: path ?? "" };
+      return { type: "read", cmd, name: asText(action["name"]), path: path ?? "" };
     case "listFiles":
       return { type: "list_files", cmd, path };
     case "search":
@@ -56,9 +56,9 @@ function parsedCommand(action: Fields): ParsedCommand {
 
 /** The streams come merged: all of it counts as standard output. */
 function outcomeOf(item: Fields): CommandOutcome {
-  const output = textOf(item["aggregatedOutput"]);
-  const exitCode = numberOf(item["exitCode"]) ?? -1;
-  const durationMs = numberOf(item["durationMs"]) ?? 0;
+  const output = asText(item["aggregatedOutput"]);
+  const exitCode = asNumber(item["exitCode"]) ?? -1;
+  const durationMs = asNumber(item["durationMs"]) ?? 0;
   const stderr = commandComplaint(item, output);
   const all = stderr === "" || output === "" ? output + stderr : `${output}\n${stderr}`;
   return { stdout: output, stderr, aggregatedOutput: all, formattedOutput: all, exitCode, durationMs };
@@ -69,7 +69,7 @@ function commandComplaint(item: Fields, output: string): string {
   if (item["status"] === "declined") return COMMAND_REJECTED;
   const unfinished = saidText(item["unfinished"]);
   if (unfinished !== undefined) return unfinished;
-  return numberOf(item["exitCode"]) === null && output === "" ? COMMAND_NOT_RUN : "";
+  return asNumber(item["exitCode"]) === null && output === "" ? COMMAND_NOT_RUN : "";
 }
 
 /** A command that ends at once streams nothing; what it printed is then known only now. */
@@ -86,7 +86,7 @@ const PATCH_FAILED = "the patch could not be applied";
 export const fileChange: ItemKind = {
   start: () => [],
   complete(open, { settings }) {
-    const changes = fileChanges(open.item["changes"]);
+    const changes = readChanges(open.item["changes"]);
     return [...patchStarted(open, { autoApproved: true }), ...patchEnding(open, changes, settings.cwd)];
   },
   unfinished: ({ item }) => ({ ...item, status: "interrupted" }),
@@ -96,21 +96,21 @@ export const fileChange: ItemKind = {
 export function patchStarted(open: OpenItem, { autoApproved }: { readonly autoApproved: boolean }): ThreadEvent[] {
   if (open.isShown) return [];
   open.isShown = true;
-  return [{ type: "patchStarted", callId: open.id, autoApproved, changes: fileChanges(open.item["changes"]) }];
+  return [{ type: "patchStarted", callId: open.id, autoApproved, changes: readChanges(open.item["changes"]) }];
 }
 
-export function fileChanges(list: unknown): FileChanges {
+export function readChanges(list: unknown): FileChanges {
   return Object.fromEntries(
-    listOf(list).map((entry) => {
-      const change = fieldsOf(entry);
-      return [textOf(change["path"]), changeOf(change)];
+    asList(list).map((entry) => {
+      const change = asFields(entry);
+      return [asText(change["path"]), changeOf(change)];
     }),
   );
 }
 
 function changeOf(change: Fields): FileChange {
-  const kind = fieldsOf(change["kind"]);
-  const text = textOf(change["diff"]);
+  const kind = asFields(change["kind"]);
+  const text = asText(change["diff"]);
   switch (kind["type"]) {
     case "add":
     case "delete":

@@ -1,15 +1,15 @@
 import type { Fields } from "../../../lib/fields.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import type { Item, McpInvocation } from "../../../threads/items.js";
-import { fieldsOf, listOf, numberOf, saidText, textOf, textsOf } from "../appServer/read.js";
+import { asFields, asList, asNumber, asText, asTexts, saidText } from "../appServer/read.js";
 import { commandExecution, fileChange } from "./actionItems.js";
 import { type Ending, type ItemKind, type OpenItem, openItem, type Translation, type TurnState } from "./turnState.js";
 
 const userMessage: ItemKind = shownAs(({ id, item }) => ({
   kind: "userMessage",
   id,
-  text: listOf(item["content"])
-    .map((part) => textOf(fieldsOf(part)["text"]))
+  text: asList(item["content"])
+    .map((part) => asText(asFields(part)["text"]))
     .join(""),
 }));
 
@@ -22,7 +22,7 @@ const agentMessage: ItemKind = {
   },
   complete(open, turn) {
     if (!open.isShown) return [];
-    const text = textOf(open.item["text"]);
+    const text = asText(open.item["text"]);
     turn.lastMessage = text;
     const item: Item = { kind: "agentMessage", id: open.id, texts: text === "" ? [] : [text] };
     return [...unstreamedText(open, text), { type: "itemCompleted", item }];
@@ -34,8 +34,8 @@ const reasoning: ItemKind = {
   ...shownAs(({ id, item }, { showRaw }) => ({
     kind: "reasoning",
     id,
-    summary: textsOf(item["summary"]),
-    rawContent: showRaw ? textsOf(item["content"]) : [],
+    summary: asTexts(item["summary"]),
+    rawContent: showRaw ? asTexts(item["content"]) : [],
   })),
   unfinished: ({ item, summary, content }) => ({ ...item, summary, content }),
 };
@@ -43,8 +43,8 @@ const reasoning: ItemKind = {
 const webSearch: ItemKind = shownAs(({ id, item }) => ({
   kind: "webSearch",
   id,
-  query: textOf(item["query"]),
-  action: searchAction(fieldsOf(item["action"])),
+  query: asText(item["query"]),
+  action: searchAction(asFields(item["action"])),
 }));
 
 /** Some messages come whole, and a reader of deltas must miss nothing. */
@@ -80,7 +80,7 @@ const mcpToolCall: ItemKind = {
       type: "mcpToolEnded",
       callId: id,
       invocation: invocationOf(item),
-      durationMs: numberOf(item["durationMs"]) ?? 0,
+      durationMs: asNumber(item["durationMs"]) ?? 0,
       result: resultOf(item),
     },
   ],
@@ -89,7 +89,7 @@ const mcpToolCall: ItemKind = {
 
 /** 0.92.0 told it once, when the picture was looked at. */
 const imageView: ItemKind = {
-  start: ({ id, item }) => [{ type: "imageViewed", callId: id, path: textOf(item["path"]) }],
+  start: ({ id, item }) => [{ type: "imageViewed", callId: id, path: asText(item["path"]) }],
   complete: () => [],
   unfinished: () => undefined,
 };
@@ -110,20 +110,20 @@ function notedAs(words: (item: Fields) => string): ItemKind {
 }
 
 function invocationOf(item: Fields): McpInvocation {
-  return { server: textOf(item["server"]), tool: textOf(item["tool"]), arguments: item["arguments"] ?? null };
+  return { server: asText(item["server"]), tool: asText(item["tool"]), arguments: item["arguments"] ?? null };
 }
 
 /** The app-server adds its own call stack to some errors. */
 const BACKTRACE = /\n+Stack backtrace:\n[\s\S]*$/;
 
 function resultOf(item: Fields): { readonly Ok: unknown } | { readonly Err: string } {
-  const complaint = saidText(fieldsOf(item["error"])["message"])?.replace(BACKTRACE, "");
+  const complaint = saidText(asFields(item["error"])["message"])?.replace(BACKTRACE, "");
   const isFailed = item["status"] === "failed";
   if (complaint !== undefined || (isFailed && item["result"] === null)) return { Err: complaint ?? "tool call failed" };
-  const { content, structuredContent } = fieldsOf(item["result"]);
+  const { content, structuredContent } = asFields(item["result"]);
   return {
     Ok: {
-      content: listOf(content),
+      content: asList(content),
       ...(structuredContent === undefined || structuredContent === null ? {} : { structuredContent }),
       ...(isFailed ? { isError: true } : {}),
     },
@@ -132,7 +132,7 @@ function resultOf(item: Fields): { readonly Ok: unknown } | { readonly Err: stri
 
 const enteredReviewMode: ItemKind = {
   start({ item }, turn) {
-    const hint = textOf(item["review"]);
+    const hint = asText(item["review"]);
     turn.review = { result: undefined };
     return [{ type: "reviewStarted", target: turn.reviewTarget ?? { type: "custom", instructions: hint }, hint }];
   },
@@ -176,8 +176,8 @@ export const ITEM_KINDS: ReadonlyMap<string, ItemKind | Ignored> = new Map<strin
   ["exitedReviewMode", exitedReviewMode],
   ["imageGeneration", notedAs(() => "Making a picture")],
   ["sleep", notedAs(() => "Waiting")],
-  ["collabAgentToolCall", notedAs((item) => `Working with other agents: ${textOf(item["tool"])}`)],
-  ["subAgentActivity", notedAs((item) => `Another agent: ${textOf(item["kind"])} ${textOf(item["agentPath"])}`.trimEnd())],
+  ["collabAgentToolCall", notedAs((item) => `Working with other agents: ${asText(item["tool"])}`)],
+  ["subAgentActivity", notedAs((item) => `Another agent: ${asText(item["kind"])} ${asText(item["agentPath"])}`.trimEnd())],
   ["dynamicToolCall", { ignored: "no tools of ours are declared to the model" }],
   ["plan", { ignored: "the mode that proposes plans is never asked for" }],
   ["hookPrompt", { ignored: "what a hook adds to the prompt concerns the model" }],
@@ -185,7 +185,7 @@ export const ITEM_KINDS: ReadonlyMap<string, ItemKind | Ignored> = new Map<strin
 ]);
 
 export const itemStarted: Translation = (params, turn) => {
-  const item = fieldsOf(params["item"]);
+  const item = asFields(params["item"]);
   const kind = kindOf(item);
   const open = kind && turn.items.add(item);
   if (!open) return [];
@@ -195,7 +195,7 @@ export const itemStarted: Translation = (params, turn) => {
 
 /** What completes without having begun, or as something else than it began as, is shown to begin. */
 export const itemCompleted: Translation = (params, turn) => {
-  const item = fieldsOf(params["item"]);
+  const item = asFields(params["item"]);
   const kind = kindOf(item);
   if (!kind) return [];
   const begun = turn.items.take(item["id"]);
@@ -229,6 +229,6 @@ function closeItem(open: OpenItem, turn: TurnState, ending: Ending): readonly Th
 }
 
 function kindOf(item: Fields): ItemKind | undefined {
-  const kind = ITEM_KINDS.get(textOf(item["type"]));
+  const kind = ITEM_KINDS.get(asText(item["type"]));
   return kind === undefined || "ignored" in kind ? undefined : kind;
 }

@@ -1,6 +1,6 @@
 import type { Fields } from "../../../lib/fields.js";
 import type { CodexErrorInfo, ThreadEvent } from "../../../threads/events.js";
-import { fieldsOf, numberOf, saidText, textOf, textsOf } from "../appServer/read.js";
+import { asFields, asNumber, asText, asTexts, saidText } from "../appServer/read.js";
 import type { ThreadMemory } from "./threadMemory.js";
 import type { Failure, Translation, TurnState } from "./turnState.js";
 
@@ -8,12 +8,12 @@ const RETRY = /\b(\d+)\/(\d+)\s*$/;
 
 /** An error that is retried is announced; any other is expected to end the turn. */
 export const errorNotice: Translation = ({ error, willRetry }, turn) => {
-  const failure = failureOf(fieldsOf(error));
+  const failure = failureOf(asFields(error));
   if (willRetry !== true) {
     turn.failure = failure;
     return [];
   }
-  const cause = saidText(fieldsOf(error)["additionalDetails"]) ?? failure.message;
+  const cause = saidText(asFields(error)["additionalDetails"]) ?? failure.message;
   const [, attempt, limit] = RETRY.exec(failure.message) ?? [];
   if (attempt === undefined) return failureOnce(failure.message, turn);
   return [{ type: "modelRetry", attempt: Number(attempt), limit: Number(limit), cause }];
@@ -22,7 +22,7 @@ export const errorNotice: Translation = ({ error, willRetry }, turn) => {
 export const warning: Translation = ({ message }, { memory }) => warningOnce(saidText(message), memory);
 
 export const configWarning: Translation = ({ summary, details, path }, { memory }) => {
-  const place = saidText(path) === undefined ? undefined : `(${textOf(path)})`;
+  const place = saidText(path) === undefined ? undefined : `(${asText(path)})`;
   return warningOnce([summary, details, place].filter(saidText).join(" "), memory);
 };
 
@@ -34,33 +34,33 @@ export const deprecation: Translation = ({ summary, details }, { memory }) => {
 };
 
 export const modelRerouted: Translation = ({ fromModel, toModel, reason }, { memory }) =>
-  warningOnce(`The model ${textOf(fromModel)} was replaced by ${textOf(toModel)}${inBrackets(reason)}`, memory);
+  warningOnce(`The model ${asText(fromModel)} was replaced by ${asText(toModel)}${inBrackets(reason)}`, memory);
 
 export const worldWritable: Translation = ({ samplePaths }, { memory }) =>
-  warningOnce(`Folders that everybody may write to are not protected by the sandbox: ${textsOf(samplePaths).join(", ")}`, memory);
+  warningOnce(`Folders that everybody may write to are not protected by the sandbox: ${asTexts(samplePaths).join(", ")}`, memory);
 
-export const authRecovery: Translation = ({ provider, message }) => note(saidText(message) ?? `Renewing the login at ${textOf(provider)}`);
+export const authRecovery: Translation = ({ provider, message }) => note(saidText(message) ?? `Renewing the login at ${asText(provider)}`);
 
 export const modelVerification: Translation = () => note("The provider wants the account to be verified for this model");
 
 export const safetyBuffering: Translation = ({ reasons }) =>
-  note(`The answer is held back for a safety check${inBrackets(textsOf(reasons).join(", "))}`);
+  note(`The answer is held back for a safety check${inBrackets(asTexts(reasons).join(", "))}`);
 
 export const toolProgress: Translation = ({ message }) => noteIfSaid(message);
 
 export const hookCompleted: Translation = ({ run }) => {
-  const { eventName, status, statusMessage } = fieldsOf(run);
-  return note(`Hook ${textOf(eventName)}: ${textOf(status)}${inBrackets(statusMessage)}`);
+  const { eventName, status, statusMessage } = asFields(run);
+  return note(`Hook ${asText(eventName)}: ${asText(status)}${inBrackets(statusMessage)}`);
 };
 
 export const autoReviewStarted: Translation = () => note("A second model judges whether this may run");
 
-export const autoReviewCompleted: Translation = ({ review }) => note(`The second model's judgement: ${textOf(fieldsOf(review)["status"])}`);
+export const autoReviewCompleted: Translation = ({ review }) => note(`The second model's judgement: ${asText(asFields(review)["status"])}`);
 
 export const strictReviewRequired: Translation = () => note("Everything that runs from here on is judged by a second model");
 
 export const oauthCompleted: Translation = ({ name, success, error }: Fields) =>
-  note(success === true ? `Logged in to the MCP server ${textOf(name)}` : `No login to the MCP server ${textOf(name)}${inBrackets(error)}`);
+  note(success === true ? `Logged in to the MCP server ${asText(name)}` : `No login to the MCP server ${asText(name)}${inBrackets(error)}`);
 
 /** Without a network the same is told again and again; a turn says it once in a row. */
 function failureOnce(message: string, turn: TurnState): ThreadEvent[] {
@@ -97,10 +97,10 @@ export function failureOf(error: Fields): Failure {
 /** Kinds that 0.92.0 did not have are `other`. */
 function errorInfo(info: unknown): CodexErrorInfo {
   if (typeof info === "string") return PLAIN.get(info) ?? "other";
-  const [kind] = Object.keys(fieldsOf(info));
+  const [kind] = Object.keys(asFields(info));
   const name = kind === undefined ? undefined : WITH_STATUS.get(kind);
   if (kind === undefined || name === undefined) return "other";
-  return { [name]: { http_status_code: numberOf(fieldsOf(fieldsOf(info)[kind])["httpStatusCode"]) } };
+  return { [name]: { http_status_code: asNumber(asFields(asFields(info)[kind])["httpStatusCode"]) } };
 }
 
 const PLAIN: ReadonlyMap<string, CodexErrorInfo> = new Map<string, CodexErrorInfo>([

@@ -1,5 +1,5 @@
 import type { PlanStep } from "../../../threads/items.js";
-import { fieldsOf, listOf, numberOf, saidText, textOf } from "../appServer/read.js";
+import { asFields, asList, asNumber, asText, saidText } from "../appServer/read.js";
 import { itemCompleted, itemStarted } from "./items.js";
 import {
   authRecovery,
@@ -24,8 +24,8 @@ import { rateLimitsOf, tokenUsageInfo } from "./usage.js";
 
 /** The final message stands in the turn's end too; how the turn ends is for the engine to say. */
 const turnCompleted: Translation = ({ turn: ended }, turn) => {
-  const messages = listOf(fieldsOf(ended)["items"])
-    .map(fieldsOf)
+  const messages = asList(asFields(ended)["items"])
+    .map(asFields)
     .filter((item) => item["type"] === "agentMessage");
   turn.lastMessage = saidText(messages.at(-1)?.["text"]) ?? turn.lastMessage;
   return [];
@@ -37,18 +37,18 @@ const diffUpdated: Translation = ({ diff }) => {
 };
 
 const planUpdated: Translation = ({ explanation, plan }) => [
-  { type: "planUpdated", explanation: saidText(explanation) ?? null, plan: listOf(plan).map(planStep) },
+  { type: "planUpdated", explanation: saidText(explanation) ?? null, plan: asList(plan).map(planStep) },
 ];
 
 const usageUpdated: Translation = ({ tokenUsage }, { memory }) => {
-  const usage = tokenUsageInfo(fieldsOf(tokenUsage));
+  const usage = tokenUsageInfo(asFields(tokenUsage));
   memory.contextWindow = usage.model_context_window ?? memory.contextWindow;
   return [{ type: "tokenCount", usage, rateLimits: memory.rateLimits }];
 };
 
 /** Shown with the next count of tokens. */
 const rateLimitsUpdated: Translation = ({ rateLimits }, { memory }) => {
-  memory.rateLimits = rateLimitsOf(fieldsOf(rateLimits));
+  memory.rateLimits = rateLimitsOf(asFields(rateLimits));
   return [];
 };
 
@@ -58,8 +58,8 @@ const mcpStartupUpdated: Translation = (params, { memory, settings }) => [
 ];
 
 function planStep(entry: unknown): PlanStep {
-  const { step, status } = fieldsOf(entry);
-  return { step: textOf(step), status: status === "inProgress" ? "in_progress" : status === "completed" ? "completed" : "pending" };
+  const { step, status } = asFields(entry);
+  return { step: asText(step), status: status === "inProgress" ? "in_progress" : status === "completed" ? "completed" : "pending" };
 }
 
 /** What is streamed of an item that is not open belongs to nothing a reader has seen. */
@@ -74,14 +74,14 @@ const messageDelta: Translation = ({ itemId, delta }, { items }) => {
 
 const summaryPartAdded: Translation = ({ itemId, summaryIndex }, { items }) => {
   const open = items.find(itemId);
-  return open ? [{ type: "reasoningSectionBreak", itemId: open.id, summaryIndex: numberOf(summaryIndex) ?? 0 }] : [];
+  return open ? [{ type: "reasoningSectionBreak", itemId: open.id, summaryIndex: asNumber(summaryIndex) ?? 0 }] : [];
 };
 
 const summaryDelta: Translation = ({ itemId, delta, summaryIndex }, { items }) => {
   const open = items.find(itemId);
   const text = saidText(delta);
   if (!open || text === undefined) return [];
-  const index = numberOf(summaryIndex) ?? 0;
+  const index = asNumber(summaryIndex) ?? 0;
   keepPart(open.summary, index, text);
   return [{ type: "reasoningDelta", itemId: open.id, summaryIndex: index, delta: text }];
 };
@@ -90,7 +90,7 @@ const rawReasoningDelta: Translation = ({ itemId, delta, contentIndex }, { items
   const open = items.find(itemId);
   const text = saidText(delta);
   if (!open || text === undefined || !settings.showRawAgentReasoning) return [];
-  const index = numberOf(contentIndex) ?? 0;
+  const index = asNumber(contentIndex) ?? 0;
   keepPart(open.content, index, text);
   return [{ type: "rawReasoningDelta", itemId: open.id, contentIndex: index, delta: text }];
 };

@@ -3,8 +3,8 @@ import type { ApprovalDecision, ApprovalSubject } from "../../../approvals/model
 import type { FileChanges } from "../../../exec/actions.js";
 import type { Fields } from "../../../lib/fields.js";
 import type { ThreadSettings } from "../../../threads/settings.js";
-import { fieldsOf, listOf, saidText, textOf, textsOf } from "../appServer/read.js";
-import { commandWords, fileChanges, parsedCommands } from "./actionItems.js";
+import { asFields, asList, asText, asTexts, saidText } from "../appServer/read.js";
+import { commandWords, parsedCommands, readChanges } from "./actionItems.js";
 import type { OpenItem, OpenItems } from "./turnState.js";
 
 /** What a request of the app-server means: a question to somebody, or an answer that is known without asking. */
@@ -19,7 +19,7 @@ export interface QuestionContext {
 }
 
 /** How one kind of request is put to somebody, and how the decision goes back. */
-export interface Question {
+export interface QuestionKind {
   read(params: Fields, context: QuestionContext): ServerReaction;
   answer(decision: ApprovalDecision, params: Fields): unknown;
 }
@@ -31,17 +31,17 @@ export interface Question {
 const LEAVES_SANDBOX = { staysInSandbox: false, needsPerson: false } as const;
 export const NEEDS_PERSON = { staysInSandbox: false, needsPerson: true } as const;
 
-export const commandQuestion: Question = {
+export const commandQuestion: QuestionKind = {
   read(params, { items, settings }: QuestionContext): ServerReaction {
-    const about = { ...fieldsOf(items.find(params["itemId"])?.item), ...said(params) };
-    const line = textOf(about["command"]);
-    const prefix = textsOf(params["proposedExecpolicyAmendment"]);
+    const about = { ...asFields(items.find(params["itemId"])?.item), ...said(params) };
+    const line = asText(about["command"]);
+    const prefix = asTexts(params["proposedExecpolicyAmendment"]);
     const reason = reasonOf(params);
     return {
       kind: "ask",
       subject: {
         kind: "command",
-        callId: textOf(params["itemId"]),
+        callId: asText(params["itemId"]),
         ...(reason === undefined ? {} : { reason }),
         ...LEAVES_SANDBOX,
         command: commandWords(line),
@@ -80,27 +80,27 @@ function said(params: Fields): OpenItem["item"] {
 }
 
 function reasonOf(params: Fields): string | undefined {
-  const { host, protocol } = fieldsOf(params["networkApprovalContext"]);
-  const network = saidText(host) === undefined ? undefined : `it wants to reach ${textOf(host)} (${textOf(protocol)})`;
+  const { host, protocol } = asFields(params["networkApprovalContext"]);
+  const network = saidText(host) === undefined ? undefined : `it wants to reach ${asText(host)} (${asText(protocol)})`;
   const permissions = permissionsInWords(params["additionalPermissions"]);
   const reasons = [saidText(params["reason"]), network, permissions && `it wants to ${permissions}`];
   return reasons.filter((reason) => reason !== undefined).join("; ") || undefined;
 }
 
 /** The request names an item and nothing of what it changes; that stands in the item. */
-export const patchQuestion: Question = {
+export const patchQuestion: QuestionKind = {
   read(params, { items, settings }) {
     const open = items.find(params["itemId"]);
     if (open?.item["type"] !== "fileChange") return { kind: "refuse", message: "the change to approve is not known here" };
     const root = saidText(params["grantRoot"]);
     const grant = root === undefined ? undefined : `it wants to write anywhere below ${root} for the rest of the session`;
     const reason = [saidText(params["reason"]), grant].filter((text) => text !== undefined).join("; ");
-    const changes = fileChanges(open.item["changes"]);
+    const changes = readChanges(open.item["changes"]);
     return {
       kind: "ask",
       subject: {
         kind: "patch",
-        callId: textOf(params["itemId"]),
+        callId: asText(params["itemId"]),
         ...(reason === "" ? {} : { reason }),
         ...LEAVES_SANDBOX,
         changes,
@@ -127,7 +127,7 @@ const SCHEMA = {
 };
 
 /** The agent wants its sandbox widened. It gets what it asked for, or nothing. */
-export const permissionQuestion: Question = {
+export const permissionQuestion: QuestionKind = {
   read(params, { settings }) {
     const wanted = permissionsInWords(params["permissions"]);
     if (wanted === undefined || settings.approvalPolicy === "never") return { kind: "answer", result: NOTHING };
@@ -136,7 +136,7 @@ export const permissionQuestion: Question = {
       kind: "ask",
       subject: {
         kind: "form",
-        callId: textOf(params["itemId"]),
+        callId: asText(params["itemId"]),
         ...(reason === undefined ? {} : { reason }),
         ...NEEDS_PERSON,
         widensSandbox: true,
@@ -149,7 +149,7 @@ export const permissionQuestion: Question = {
   answer(decision, { permissions }) {
     const scope = scopeOf(decision);
     if (scope === undefined) return NOTHING;
-    const granted = Object.entries(fieldsOf(permissions)).filter(([, value]) => value !== null);
+    const granted = Object.entries(asFields(permissions)).filter(([, value]) => value !== null);
     return { permissions: Object.fromEntries(granted), scope };
   },
 };
@@ -173,17 +173,17 @@ function scopeOf(decision: ApprovalDecision): "turn" | "session" | undefined {
 
 /** What a set of asked permissions would allow, in words; undefined when it is nothing. */
 function permissionsInWords(profile: unknown): string | undefined {
-  const { network, fileSystem } = fieldsOf(profile);
-  const words = [...(fieldsOf(network)["enabled"] === true ? ["use the network"] : []), ...placesInWords(fieldsOf(fileSystem))];
+  const { network, fileSystem } = asFields(profile);
+  const words = [...(asFields(network)["enabled"] === true ? ["use the network"] : []), ...placesInWords(asFields(fileSystem))];
   return words.length === 0 ? undefined : words.join("; ");
 }
 
 /** Newer versions list entries, and repeat them as the older lists. */
 function placesInWords({ entries, read, write }: Fields): string[] {
-  if (listOf(entries).length > 0) return listOf(entries).map((entry) => entryInWords(fieldsOf(entry)));
-  return [...textsOf(read).map((place) => `read ${place}`), ...textsOf(write).map((place) => `write ${place}`)];
+  if (asList(entries).length > 0) return asList(entries).map((entry) => entryInWords(asFields(entry)));
+  return [...asTexts(read).map((place) => `read ${place}`), ...asTexts(write).map((place) => `write ${place}`)];
 }
 
 function entryInWords({ access, path: place }: Fields): string {
-  return `${saidText(access) ?? "use"} ${saidText(fieldsOf(place)["path"]) ?? JSON.stringify(place)}`;
+  return `${saidText(access) ?? "use"} ${saidText(asFields(place)["path"]) ?? JSON.stringify(place)}`;
 }

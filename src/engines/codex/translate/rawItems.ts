@@ -2,8 +2,8 @@ import path from "node:path";
 import { isFields } from "../../../lib/fields.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import type { CommandCall, RawItem } from "../../../threads/items.js";
-import { saidText, textOf } from "../appServer/read.js";
-import type { OpenCall, Translation, TurnState } from "./turnState.js";
+import { asText, saidText } from "../appServer/read.js";
+import type { OpenToolCall, Translation, TurnState } from "./turnState.js";
 
 /** The model's conversation as it went over the wire. A command that no item showed is shown with its output. */
 export const rawItemCompleted: Translation = ({ item }, turn) => {
@@ -34,9 +34,9 @@ const OUTPUT = /^Wall time: ([\d.]+) seconds\n(?:.*\n)*?Process exited with code
  * A sandboxed command that ends at once and looks as if the sandbox had stopped it has no item; only the model is told.
  * Calls that ran nothing (a refused patch, a complaint) were not shown by 0.92.0 either.
  */
-function unseenCommand({ callId, call }: OpenCall, output: RawItem, { settings }: TurnState): ThreadEvent[] {
+function unseenCommand({ callId, call }: OpenToolCall, output: RawItem, { settings }: TurnState): ThreadEvent[] {
   const words = commandWords(call);
-  const text = textOf(output["output"]);
+  const text = asText(output["output"]);
   const [header, seconds, exitCode] = OUTPUT.exec(text) ?? [];
   if (!words || header === undefined) return [];
   const printed = text.slice(text.indexOf(header) + header.length);
@@ -65,7 +65,7 @@ function commandWords(call: RawItem): { readonly argv: readonly string[]; readon
 
 function argumentsOf(call: RawItem): Readonly<Record<string, unknown>> {
   try {
-    const parsed: unknown = JSON.parse(textOf(call["arguments"]));
+    const parsed: unknown = JSON.parse(asText(call["arguments"]));
     return isFields(parsed) ? parsed : {};
   } catch {
     return {};

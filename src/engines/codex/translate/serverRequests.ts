@@ -1,20 +1,20 @@
 import type { ApprovalDecision } from "../../../approvals/model.js";
 import { type Fields, isFields } from "../../../lib/fields.js";
-import { fieldsOf, listOf, saidText, textOf, textsOf } from "../appServer/read.js";
+import { asFields, asList, asText, asTexts, saidText } from "../appServer/read.js";
 import {
   commandQuestion,
   NEEDS_PERSON,
   patchQuestion,
   permissionQuestion,
-  type Question,
   type QuestionContext,
+  type QuestionKind,
   type ServerReaction,
 } from "./questions.js";
 
 const FORMS: ReadonlySet<unknown> = new Set(["form", "openai/form", "openaiForm"]);
 
 /** One of Codex's own MCP servers wants something filled in. Addresses to visit and proofs of identity cannot be passed on. */
-const mcpQuestion: Question = {
+const mcpQuestion: QuestionKind = {
   read(params, context) {
     const { mode, requestedSchema } = params;
     if (!FORMS.has(mode) || !isFields(requestedSchema) || context.settings.approvalPolicy === "never")
@@ -26,8 +26,8 @@ const mcpQuestion: Question = {
         kind: "form",
         callId: "",
         ...NEEDS_PERSON,
-        server: textOf(params["serverName"]),
-        message: textOf(params["message"]),
+        server: asText(params["serverName"]),
+        message: asText(params["message"]),
         requestedSchema,
       },
     };
@@ -57,9 +57,9 @@ const SCHEMA = {
 };
 
 /** Codex asks whether a tool of an MCP server may be called, in the form of a question of that server. */
-const toolQuestion: Question = {
+const toolQuestion: QuestionKind = {
   read(params) {
-    const args = fieldsOf(fieldsOf(params["_meta"])["tool_params"]);
+    const args = asFields(asFields(params["_meta"])["tool_params"]);
     const given = Object.keys(args).length === 0 ? "" : ` Arguments: ${JSON.stringify(args)}`;
     return {
       kind: "ask",
@@ -67,8 +67,8 @@ const toolQuestion: Question = {
         kind: "form",
         callId: "",
         ...NEEDS_PERSON,
-        server: textOf(params["serverName"]),
-        message: `${textOf(params["message"])}${given}`,
+        server: asText(params["serverName"]),
+        message: `${asText(params["message"])}${given}`,
         requestedSchema: SCHEMA,
       },
     };
@@ -80,7 +80,7 @@ const toolQuestion: Question = {
 };
 
 function asksAboutTool(params: Fields): boolean {
-  return fieldsOf(params["_meta"])["codex_approval_kind"] === "mcp_tool_call";
+  return asFields(params["_meta"])["codex_approval_kind"] === "mcp_tool_call";
 }
 
 function actionOf({ kind }: ApprovalDecision): "accept" | "decline" | "cancel" {
@@ -103,7 +103,7 @@ function isForSession(decision: ApprovalDecision): boolean {
 }
 
 /** The agent asks its user something. Without an answer it goes on by its own judgement. */
-const userQuestion: Question = {
+const userQuestion: QuestionKind = {
   read(params, { settings }) {
     const questions = questionsOf(params);
     if (questions.length === 0 || settings.approvalPolicy === "never") return { kind: "answer", result: { answers: {} } };
@@ -113,13 +113,13 @@ const userQuestion: Question = {
       kind: "ask",
       subject: {
         kind: "form",
-        callId: textOf(params["itemId"]),
+        callId: asText(params["itemId"]),
         ...NEEDS_PERSON,
         server: "codex",
-        message: questions.map((question) => textOf(question["question"])).join("\n"),
+        message: questions.map((question) => asText(question["question"])).join("\n"),
         requestedSchema: {
           type: "object",
-          properties: Object.fromEntries(questions.map((question) => [textOf(question["id"]), property(question)])),
+          properties: Object.fromEntries(questions.map((question) => [asText(question["id"]), property(question)])),
         },
       },
     };
@@ -127,7 +127,7 @@ const userQuestion: Question = {
   answer(decision, params) {
     const content = decision.kind === "answered" ? decision.content : {};
     const answered = questionsOf(params)
-      .map((question) => textOf(question["id"]))
+      .map((question) => asText(question["id"]))
       .flatMap((id) => {
         const answers = answersOf(content[id]);
         return answers.length === 0 ? [] : [[id, { answers }]];
@@ -137,27 +137,27 @@ const userQuestion: Question = {
 };
 
 function questionsOf(params: Fields): Fields[] {
-  return listOf(params["questions"])
-    .map(fieldsOf)
+  return asList(params["questions"])
+    .map(asFields)
     .filter((question) => saidText(question["id"]) !== undefined);
 }
 
 /** Where other answers than the offered ones are welcome, the offers are only described. */
 function property(question: Fields): Fields {
-  const options = listOf(question["options"]).map(fieldsOf);
-  const offers = options.map((option) => `${textOf(option["label"])}: ${textOf(option["description"])}`);
+  const options = asList(question["options"]).map(asFields);
+  const offers = options.map((option) => `${asText(option["label"])}: ${asText(option["description"])}`);
   const isClosed = options.length > 0 && question["isOther"] !== true;
   return {
     type: "string",
-    title: saidText(question["header"]) ?? textOf(question["id"]),
-    description: [textOf(question["question"]), ...offers].join("\n"),
-    ...(isClosed ? { enum: options.map((option) => textOf(option["label"])) } : {}),
+    title: saidText(question["header"]) ?? asText(question["id"]),
+    description: [asText(question["question"]), ...offers].join("\n"),
+    ...(isClosed ? { enum: options.map((option) => asText(option["label"])) } : {}),
   };
 }
 
 function answersOf(value: unknown): string[] {
   const said = saidText(value);
-  return said === undefined ? textsOf(value) : [said];
+  return said === undefined ? asTexts(value) : [said];
 }
 
 interface Refused {
@@ -167,7 +167,7 @@ interface Refused {
 const OLD = { refused: "only threads of the older protocol ask this way" };
 
 /** Every request of app-server 0.166.0: who is asked, or why it is refused. */
-export const SERVER_REQUESTS: ReadonlyMap<string, Question | Refused> = new Map<string, Question | Refused>([
+export const SERVER_REQUESTS: ReadonlyMap<string, QuestionKind | Refused> = new Map<string, QuestionKind | Refused>([
   ["item/commandExecution/requestApproval", commandQuestion],
   ["item/fileChange/requestApproval", patchQuestion],
   ["item/permissions/requestApproval", permissionQuestion],
@@ -185,12 +185,12 @@ export const SERVER_REQUESTS: ReadonlyMap<string, Question | Refused> = new Map<
 export function serverRequest(method: string, params: unknown, context: QuestionContext): ServerReaction {
   const known = SERVER_REQUESTS.get(method);
   if (known === undefined) return { kind: "refuse", message: `${method} is not known here` };
-  return "refused" in known ? { kind: "refuse", message: known.refused } : known.read(fieldsOf(params), context);
+  return "refused" in known ? { kind: "refuse", message: known.refused } : known.read(asFields(params), context);
 }
 
 /** The result that tells the app-server how its question was decided. */
 export function approvalAnswer(method: string, params: unknown, decision: ApprovalDecision): unknown {
   const known = SERVER_REQUESTS.get(method);
   if (known === undefined || "refused" in known) throw new Error(`${method} asks nobody`);
-  return known.answer(decision, fieldsOf(params));
+  return known.answer(decision, asFields(params));
 }

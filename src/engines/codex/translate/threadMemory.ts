@@ -2,7 +2,7 @@ import type { Fields } from "../../../lib/fields.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import type { McpServerStatus } from "../../../threads/items.js";
 import { NO_RATE_LIMITS, type RateLimits } from "../../../threads/usage.js";
-import { saidText, textOf } from "../appServer/read.js";
+import { asText, saidText } from "../appServer/read.js";
 
 /** Notifications that count when no turn runs. */
 const OUTSIDE_TURNS: ReadonlySet<string> = new Set([
@@ -81,7 +81,7 @@ class McpStartup {
   #isSettled = false;
 
   update(params: Fields): ThreadEvent[] {
-    const server = textOf(params["name"]);
+    const server = asText(params["name"]);
     const status = statusOf(params);
     if (server === "" || !status || this.#statuses.size >= MOST_SERVERS) return [];
     this.#statuses.set(server, status);

@@ -2,7 +2,7 @@ import type { Fields } from "../../../lib/fields.js";
 import type { CodexErrorInfo, ReviewTarget, ThreadEvent } from "../../../threads/events.js";
 import type { RawItem } from "../../../threads/items.js";
 import type { ThreadSettings } from "../../../threads/settings.js";
-import { textOf } from "../appServer/read.js";
+import { asText } from "../appServer/read.js";
 import type { ThreadMemory } from "./threadMemory.js";
 
 export interface Failure {
@@ -27,7 +27,7 @@ export interface TurnGround {
 /** What is known of the running turn, for those who translate its notifications. */
 export interface TurnState extends TurnGround {
   readonly items: OpenItems;
-  readonly calls: OpenCalls;
+  readonly calls: OpenToolCalls;
   /** What the agent said last. */
   lastMessage: string | null;
   /** The error that is expected to end the turn. */
@@ -45,7 +45,7 @@ export function newTurnState(ground: TurnGround): TurnState {
   return {
     ...ground,
     items: new OpenItems(),
-    calls: new OpenCalls(),
+    calls: new OpenToolCalls(),
     lastMessage: null,
     failure: undefined,
     lastRetry: undefined,
@@ -114,7 +114,7 @@ export class OpenItems {
 }
 
 export function openItem(item: Fields): OpenItem {
-  return { id: textOf(item["id"]), item, text: "", summary: [], content: [], isShown: false };
+  return { id: asText(item["id"]), item, text: "", summary: [], content: [], isShown: false };
 }
 
 export function keepOutput(open: OpenItem, delta: string): void {
@@ -130,7 +130,7 @@ export function keepPart(parts: string[], index: number, delta: string): void {
 /** Far more than a model asks for at once. */
 const MOST_OPEN_CALLS = 500;
 
-export interface OpenCall {
+export interface OpenToolCall {
   readonly callId: string;
   readonly call: RawItem;
   readonly outputType: string;
@@ -139,13 +139,13 @@ export interface OpenCall {
 }
 
 /** The model's tool calls that have no output yet, as raw events tell them. */
-class OpenCalls {
-  readonly #calls = new Map<string, OpenCall>();
+class OpenToolCalls {
+  readonly #calls = new Map<string, OpenToolCall>();
 
   /** Anything but a call is left alone. */
   add(call: RawItem): void {
     const outputType = OUTPUT_TYPES.get(call.type);
-    const callId = textOf(call["call_id"]);
+    const callId = asText(call["call_id"]);
     if (outputType === undefined || callId === "" || this.#calls.size >= MOST_OPEN_CALLS) return;
     this.#calls.set(callId, { callId, call, outputType, isShown: false });
   }
@@ -156,15 +156,15 @@ class OpenCalls {
   }
 
   /** The call this item answers, if it answers one. */
-  takeAnswered(output: RawItem): OpenCall | undefined {
-    const open = this.#calls.get(textOf(output["call_id"]));
+  takeAnswered(output: RawItem): OpenToolCall | undefined {
+    const open = this.#calls.get(asText(output["call_id"]));
     if (!open || open.outputType !== output.type) return undefined;
     this.#calls.delete(open.callId);
     return open;
   }
 
   /** Empties it. */
-  takeAll(): readonly OpenCall[] {
+  takeAll(): readonly OpenToolCall[] {
     const all = [...this.#calls.values()];
     this.#calls.clear();
     return all;

@@ -1,7 +1,7 @@
 import { assertNever } from "../../../lib/assertNever.js";
 import { isFields } from "../../../lib/fields.js";
 import type { CodexErrorInfo, ThreadEvent, TurnEnd } from "../../../threads/events.js";
-import { fieldsOf } from "../appServer/read.js";
+import { asFields } from "../appServer/read.js";
 import { patchStarted } from "./actionItems.js";
 import { closeItems, endReview } from "./items.js";
 import { failureOf } from "./notices.js";
@@ -44,7 +44,7 @@ export class TurnTranslator {
 
   /** What is shown before the question that a request of the app-server asks. */
   asked(params: unknown): readonly ThreadEvent[] {
-    const open = this.#turn.items.find(fieldsOf(params)["itemId"]);
+    const open = this.#turn.items.find(asFields(params)["itemId"]);
     return this.#state !== "ended" && open?.item["type"] === "fileChange" ? patchStarted(open, { autoApproved: false }) : [];
   }
 
@@ -62,7 +62,7 @@ export class TurnTranslator {
     if (this.#state !== "new") return [];
     this.#state = "running";
     const { memory, settings } = this.#turn;
-    const kept = memory.takeKept().flatMap(({ method, params }) => translationOf(method)?.(fieldsOf(params), this.#turn) ?? []);
+    const kept = memory.takeKept().flatMap(({ method, params }) => translationOf(method)?.(asFields(params), this.#turn) ?? []);
     const servers = memory.mcp.settle(settings.mcpServers.map(({ name }) => name));
     return [
       ...kept,
@@ -73,7 +73,7 @@ export class TurnTranslator {
   }
 
   #isOfEarlierTurn(params: Readonly<Record<string, unknown>>): boolean {
-    const id = params["turnId"] ?? fieldsOf(params["turn"])["id"];
+    const id = params["turnId"] ?? asFields(params["turn"])["id"];
     if (this.#turn.memory.isFinished(id)) return true;
     if (typeof id === "string" && this.#ids.size < MOST_IDS) this.#ids.add(id);
     return false;
@@ -94,13 +94,13 @@ export type TurnEnding =
 
 /** The parameters of `turn/completed` → how it ended. A status nobody knows counts as a failure. */
 export function turnEndOf(params: unknown): TurnEnding {
-  const { status, error } = fieldsOf(fieldsOf(params)["turn"]);
+  const { status, error } = asFields(asFields(params)["turn"]);
   switch (status) {
     case "completed":
     case "interrupted":
       return { kind: status };
     default:
-      return { kind: "failed", ...failureOf(fieldsOf(error)) };
+      return { kind: "failed", ...failureOf(asFields(error)) };
   }
 }
 

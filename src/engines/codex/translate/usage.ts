@@ -1,12 +1,12 @@
 import type { Fields } from "../../../lib/fields.js";
 import type { RateLimits, RateLimitWindow, TokenUsage, TokenUsageInfo } from "../../../threads/usage.js";
-import { fieldsOf, numberOf, saidText } from "../appServer/read.js";
+import { asFields, asNumber, saidText } from "../appServer/read.js";
 
 export function tokenUsageInfo(usage: Fields): TokenUsageInfo {
   return {
-    total_token_usage: tokenUsage(fieldsOf(usage["total"])),
-    last_token_usage: tokenUsage(fieldsOf(usage["last"])),
-    model_context_window: numberOf(usage["modelContextWindow"]),
+    total_token_usage: tokenUsage(asFields(usage["total"])),
+    last_token_usage: tokenUsage(asFields(usage["last"])),
+    model_context_window: asNumber(usage["modelContextWindow"]),
   };
 }
 
@@ -20,7 +20,7 @@ export function rateLimitsOf(limits: Fields): RateLimits {
 }
 
 function tokenUsage(counts: Fields): TokenUsage {
-  const count = (key: string) => numberOf(counts[key]) ?? 0;
+  const count = (key: string) => asNumber(counts[key]) ?? 0;
   return {
     input_tokens: count("inputTokens"),
     cached_input_tokens: count("cachedInputTokens"),
@@ -31,13 +31,13 @@ function tokenUsage(counts: Fields): TokenUsage {
 }
 
 function windowOf(value: unknown): RateLimitWindow | null {
-  const { usedPercent, windowDurationMins, resetsAt } = fieldsOf(value);
-  const used = numberOf(usedPercent);
-  return used === null ? null : { used_percent: used, window_minutes: numberOf(windowDurationMins), resets_at: numberOf(resetsAt) };
+  const { usedPercent, windowDurationMins, resetsAt } = asFields(value);
+  const used = asNumber(usedPercent);
+  return used === null ? null : { used_percent: used, window_minutes: asNumber(windowDurationMins), resets_at: asNumber(resetsAt) };
 }
 
 function creditsOf(value: unknown): RateLimits["credits"] {
-  const { hasCredits, unlimited, balance } = fieldsOf(value);
+  const { hasCredits, unlimited, balance } = asFields(value);
   if (typeof hasCredits !== "boolean") return null;
   return { has_credits: hasCredits, unlimited: unlimited === true, balance: saidText(balance) ?? null };
 }

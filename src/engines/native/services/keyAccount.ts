@@ -83,13 +83,13 @@ function loginIn(codexHome: string): ReturnType<typeof readLogin> {
 }
 
 /** Puts the key into `auth.json` as Codex does. What else is in there stays. Throws `LoginNotKept`. */
-export async function keepApiKey(codexHome: string, apiKey: string): Promise<void> {
+async function keepApiKey(codexHome: string, apiKey: string): Promise<void> {
   const file = authFileIn(codexHome);
   await writeMembers(file, { ...(await readMembers(file)), OPENAI_API_KEY: apiKey });
 }
 
 /** Takes the key out of `auth.json`, and the file away when nothing else is in there. Throws `LoginNotKept`. */
-export async function dropApiKey(codexHome: string): Promise<void> {
+async function dropApiKey(codexHome: string): Promise<void> {
   const file = authFileIn(codexHome);
   const members = await readMembers(file);
   // Newer versions of Codex write down that the key is what they log in with.

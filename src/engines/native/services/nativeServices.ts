@@ -65,7 +65,7 @@ const MOST_MODELS = 1_000;
 /** What every model that reasons understands. */
 const EFFORTS: readonly ReasoningEffort[] = ["low", "medium", "high"];
 
-export interface ListSources extends CredentialSources {
+interface ListSources extends CredentialSources {
   readonly userAgent: string;
 }
 
@@ -80,7 +80,7 @@ export async function availableModels(
   return [...new Set([model, ...listed])].map((name) => modelSummary(name, { isDefault: name === model }));
 }
 
-export function modelSummary(model: string, { isDefault }: Pick<ModelSummary, "isDefault">): ModelSummary {
+function modelSummary(model: string, { isDefault }: Pick<ModelSummary, "isDefault">): ModelSummary {
   return { model, displayName: model, isDefault, reasoningEfforts: traitsOf(model).reasoning ? EFFORTS : [] };
 }
 

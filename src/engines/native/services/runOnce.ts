@@ -10,7 +10,7 @@ import type { HostEnvironment } from "../tools/hostEnvironment.js";
 import { OWN_TMP, ThreadFiles } from "../tools/threadFiles.js";
 
 /** Where a command runs that belongs to no thread. */
-export interface OneOffPlace {
+interface OneOffPlace {
   readonly host: HostEnvironment;
   readonly settings: ThreadSettings;
 }

@@ -1,4 +1,4 @@
-import type { Deadline } from "./deadline.js";
+import type { Deadline } from "../../../lib/deadlines.js";
 
 /** What a server wants to know from whoever uses it (`elicitation/create`, form mode). */
 export interface McpElicitation {
@@ -16,18 +16,21 @@ export type AskElicitation = (elicitation: McpElicitation, context: { readonly s
 
 /** The questions of one server. While one is open the time of its calls stands still, and with the last call they are withdrawn. */
 export class Questions {
+  readonly #put: AskElicitation | undefined;
   readonly #open = new Set<AbortController>();
   readonly #calls = new Set<Deadline>();
 
-  constructor(private readonly put: AskElicitation | undefined) {}
+  constructor(put: AskElicitation | undefined) {
+    this.#put = put;
+  }
 
   async ask(elicitation: McpElicitation, signal: AbortSignal): Promise<McpAnswer> {
-    if (!this.put) return { action: "decline" };
+    if (!this.#put) return { action: "decline" };
     const question = new AbortController();
     this.#open.add(question);
     for (const call of this.#calls) call.pause();
     try {
-      return await this.put(elicitation, { signal: AbortSignal.any([signal, question.signal]) });
+      return await this.#put(elicitation, { signal: AbortSignal.any([signal, question.signal]) });
     } catch {
       return { action: "cancel" };
     } finally {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { httpHeaders, programEnvironment } from "./environment.js";
+import { httpHeaders, programEnvironment } from "./openLink.js";
 
 describe("a program's environment", () => {
   const ours = { HOME: "/home/me", PATH: "/bin", LC_ALL: "C", TZ: "UTC", OPENAI_API_KEY: "sk-ours", CODEX_MCP_TOKEN: "t", PROXY: "p" };

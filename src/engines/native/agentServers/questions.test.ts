@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { Deadline } from "../../../lib/deadlines.js";
 import { deferred } from "../../../lib/deferred.js";
-import { Deadline } from "./deadline.js";
 import { type McpAnswer, Questions } from "./questions.js";
 
 beforeEach(() => vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] }));
@@ -14,8 +14,8 @@ it("the time of a call stands still from the first open question to the last ans
   const answers = [deferred<McpAnswer>(), deferred<McpAnswer>()];
   const left = [...answers];
   const questions = new Questions(() => left.shift()?.promise ?? Promise.resolve(BLUE));
-  using first = new Deadline(100);
-  using second = new Deadline(100);
+  using first = new Deadline(100, () => new Error("too late"));
+  using second = new Deadline(100, () => new Error("too late"));
   const call = deferred<void>();
   const calls = [questions.during(first, () => call.promise)];
   const asked = [questions.ask(QUESTION, NEVER), questions.ask(QUESTION, NEVER)];
@@ -48,7 +48,7 @@ it("a question is withdrawn when the server takes it back, and when the last cal
   const takenBack = questions.ask({ ...QUESTION, message: "taken back" }, server.signal);
   server.abort();
   await takenBack;
-  using limit = new Deadline(100);
+  using limit = new Deadline(100, () => new Error("too late"));
   const [first, second] = [deferred<void>(), deferred<void>()];
   const calls = [questions.during(limit, () => first.promise), questions.during(limit, () => second.promise)];
   const left = questions.ask({ ...QUESTION, message: "left over" }, NEVER);

@@ -7,12 +7,12 @@ import { eventually } from "../../../../test/support/eventually.js";
 import { stragglers } from "../../../../test/support/markedProcesses.js";
 import { launchPlainly } from "../../../exec/sandbox/plain.js";
 import { deferred } from "../../../lib/deferred.js";
-import type { McpServers } from "./open.js";
+import type { AgentServers } from "./agentServers.js";
+import type { ServerHost } from "./openLink.js";
 import type { McpAnswer, McpElicitation } from "./questions.js";
-import type { ProgramSurroundings } from "./serverProgram.js";
 
 const OFFICIAL = ["mcpServerOfficial"];
-let servers: McpServers;
+let servers: AgentServers;
 let folder: string;
 
 beforeAll(() => {
@@ -154,7 +154,7 @@ describe("a server that breaks off", () => {
   });
 
   it("because it closes its output fails the call at once where nothing else holds that open", async () => {
-    const contain: ProgramSurroundings["contain"] = async (command) => launchPlainly(command);
+    const contain: ServerHost["contain"] = async (command) => launchPlainly(command);
     await using hoarse = openServers([programServer("s", ["mcpServerUnruly", "hoarse"])], { contain });
     expect((await callNamed(hoarse, "mcp__s__pid")).result.output).toContain("connection closed: it closed its output");
   });

@@ -17,6 +17,11 @@ export class McpServerNotStarted extends AppError {
 /** The time for one step was over. */
 export class McpTimedOut extends AppError {
   readonly code = "mcp_timed_out";
+
+  /** What the official client tells the server as the reason of a cancelled request; the message is for whoever asked. */
+  override toString(): string {
+    return "timed out";
+  }
 }
 
 /** The server wants to know who asks. */

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { McpRequestFailed } from "./failures.js";
-import { allPages } from "./pages.js";
+import { allPages } from "./serverAnswers.js";
 
 it("pages are followed to the last", async () => {
   const asked: unknown[] = [];

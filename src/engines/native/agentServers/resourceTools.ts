@@ -3,30 +3,29 @@ import { describe } from "../../../lib/errors.js";
 import type { Fields } from "../../../lib/fields.js";
 import type { McpInvocation } from "../../../threads/items.js";
 import { type DeclaredTool, readArguments, type ToolContext, type ToolRun } from "../tools/tool.js";
+import type { AgentServer } from "./agentServer.js";
 import { McpCallRefused, McpServerNotStarted } from "./failures.js";
-import { type Listing, listOf, listOfAll, RESOURCES, TEMPLATES } from "./resourceListing.js";
-import { ResourceContents } from "./results.js";
-import type { McpServer } from "./server.js";
-import { shownCall } from "./shownCall.js";
+import { allPages, type Page, ResourceContents, ResourcePage, TemplatePage } from "./serverAnswers.js";
+import { shownCall, sortedKeys } from "./serverTool.js";
 
 /** What the tools are about: where to ask, and what the model gets of a long answer. */
-export interface ResourceShelf {
-  readonly servers: readonly McpServer[];
+interface ResourceSources {
+  readonly servers: readonly AgentServer[];
   readonly shorten: (text: string) => string;
 }
 
 /** What the servers have to read, as tools for the model. */
-export function resourceTools(shelf: ResourceShelf): readonly DeclaredTool[] {
+export function resourceTools(sources: ResourceSources): readonly DeclaredTool[] {
   return [
-    listingTool(shelf, RESOURCES, {
+    listingTool(sources, RESOURCES, {
       name: "list_mcp_resources",
       description: "Lists what MCP servers have to read: files, schemas, notes and the like.",
     }),
-    listingTool(shelf, TEMPLATES, {
+    listingTool(sources, TEMPLATES, {
       name: "list_mcp_resource_templates",
       description: "Lists the patterns of addresses under which MCP servers have more to read.",
     }),
-    readingTool(shelf),
+    readingTool(sources),
   ];
 }
 
@@ -35,7 +34,11 @@ const ALL_SERVERS = "codex";
 
 const ListArguments = z.object({ server: z.optional(z.nullable(z.string())), cursor: z.optional(z.nullable(z.string())) });
 
-function listingTool(shelf: ResourceShelf, listing: Listing, { name, description }: { name: string; description: string }): DeclaredTool {
+function listingTool(
+  sources: ResourceSources,
+  listing: Listing,
+  { name, description }: { name: string; description: string },
+): DeclaredTool {
   const properties = {
     server: { type: "string", description: "The server to ask, by its name; all of them if left out." },
     cursor: { type: "string", description: "`nextCursor` of the same server's page before." },
@@ -50,10 +53,10 @@ function listingTool(shelf: ResourceShelf, listing: Listing, { name, description
       const server = read.value.server?.trim() || undefined;
       const cursor = read.value.cursor?.trim() || undefined;
       const invocation = { server: server ?? ALL_SERVERS, tool: name, arguments: given === "" ? null : JSON.parse(given) };
-      return yield* answered(invocation, { ...ctx, shelf, what: listing.method }, async () => {
-        if (server !== undefined) return listOf(serverNamed(server, shelf), listing, cursor, ctx);
+      return yield* answered(invocation, { ...ctx, sources, what: listing.method }, async () => {
+        if (server !== undefined) return pageOf(serverNamed(server, sources), listing, cursor, ctx);
         if (cursor !== undefined) throw new McpCallRefused("cursor can only be used when a server is specified");
-        return listOfAll(shelf.servers, listing, ctx);
+        return listOfAll(sources.servers, listing, ctx);
       });
     },
   };
@@ -61,7 +64,7 @@ function listingTool(shelf: ResourceShelf, listing: Listing, { name, description
 
 const ReadArguments = z.object({ server: z.string(), uri: z.string() });
 
-function readingTool(shelf: ResourceShelf): DeclaredTool {
+function readingTool(sources: ResourceSources): DeclaredTool {
   const name = "read_mcp_resource";
   const properties = {
     server: { type: "string", description: "The server's name, as the list of resources gives it." },
@@ -78,9 +81,9 @@ function readingTool(shelf: ResourceShelf): DeclaredTool {
       if (server === "") return { output: "server must be provided" };
       if (uri === "") return { output: "uri must be provided" };
       const invocation = { server, tool: name, arguments: JSON.parse(args) };
-      return yield* answered(invocation, { ...ctx, shelf, what: "resources/read" }, async () => {
+      return yield* answered(invocation, { ...ctx, sources, what: "resources/read" }, async () => {
         const request = { method: "resources/read", params: { uri }, answer: ResourceContents };
-        return { server, uri, ...(await serverNamed(server, shelf).request(request, ctx)) };
+        return { server, uri, ...(await serverNamed(server, sources).request(request, ctx)) };
       });
     },
   };
@@ -90,22 +93,22 @@ function declaration(name: string, description: string, parameters: Fields): Fie
   return { type: "function", name, description, strict: false, parameters };
 }
 
-function serverNamed(name: string, { servers }: ResourceShelf): McpServer {
+function serverNamed(name: string, { servers }: ResourceSources): AgentServer {
   const server = servers.find((candidate) => candidate.name === name);
   if (!server) throw new McpCallRefused(`unknown MCP server '${name}'`);
   return server;
 }
 
 interface AnswerContext extends Pick<ToolContext, "callId" | "signal"> {
-  readonly shelf: ResourceShelf;
+  readonly sources: ResourceSources;
   readonly what: string;
 }
 
-function answered(invocation: McpInvocation, { shelf, what, ...ctx }: AnswerContext, work: () => Promise<Fields>): ToolRun {
+function answered(invocation: McpInvocation, { sources, what, ...ctx }: AnswerContext, work: () => Promise<Fields>): ToolRun {
   return shownCall(invocation, ctx, async () => {
     try {
       const text = JSON.stringify(await work());
-      return { result: { Ok: { content: [{ text, type: "text" }], isError: false } }, answer: { output: shelf.shorten(text) } };
+      return { result: { Ok: { content: [{ text, type: "text" }], isError: false } }, answer: { output: sources.shorten(text) } };
     } catch (error) {
       ctx.signal.throwIfAborted();
       const Err = failureText(what, invocation.server, error);
@@ -118,4 +121,58 @@ function failureText(what: string, server: string, error: unknown): string {
   if (error instanceof McpCallRefused) return error.message;
   if (error instanceof McpServerNotStarted) return `${what} failed: failed to get client: MCP startup failed: ${error.reason}`;
   return `${what} failed for \`${server}\`: ${describe(error)}`;
+}
+
+interface Asking {
+  readonly signal: AbortSignal;
+}
+
+/** A kind of thing that servers list page by page. */
+interface Listing {
+  readonly method: string;
+  /** What the list is called in a server's answer and in ours. */
+  readonly key: string;
+  page(server: AgentServer, params: { cursor?: string }, asking: Asking): Promise<Page<Fields>>;
+}
+
+const RESOURCES: Listing = {
+  method: "resources/list",
+  key: "resources",
+  async page(server, params, asking) {
+    const { resources, nextCursor } = await server.request({ method: this.method, params, answer: ResourcePage }, asking);
+    return { entries: resources, nextCursor };
+  },
+};
+
+const TEMPLATES: Listing = {
+  method: "resources/templates/list",
+  key: "resourceTemplates",
+  async page(server, params, asking) {
+    const { resourceTemplates, nextCursor } = await server.request({ method: this.method, params, answer: TemplatePage }, asking);
+    return { entries: resourceTemplates, nextCursor };
+  },
+};
+
+/** One page of one server. */
+async function pageOf(server: AgentServer, listing: Listing, cursor: string | undefined, asking: Asking): Promise<Fields> {
+  const { entries, nextCursor } = await listing.page(server, cursor === undefined ? {} : { cursor }, asking);
+  return { server: server.name, [listing.key]: entries.map(from(server)), ...(typeof nextCursor === "string" && { nextCursor }) };
+}
+
+/** Everything of all servers, by their names. A server that cannot tell is left out, so that the others can be heard. */
+async function listOfAll(servers: readonly AgentServer[], listing: Listing, asking: Asking): Promise<Fields> {
+  const byName = servers.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const lists = await Promise.allSettled(
+    byName.map(async (server) => {
+      if (!(await server.hasResources(asking))) return [];
+      const entries = await allPages(listing.method, (params) => listing.page(server, params, asking));
+      return entries.map(from(server));
+    }),
+  );
+  asking.signal.throwIfAborted();
+  return { [listing.key]: lists.flatMap((list) => (list.status === "fulfilled" ? list.value : [])) };
+}
+
+function from(server: AgentServer): (entry: Fields) => Fields {
+  return (entry) => ({ server: server.name, ...sortedKeys(entry) });
 }

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { callNamed, openServers, programServer, startupOf } from "../../../../test/support/agentMcpServers.js";
-import type { McpServers } from "./open.js";
+import type { AgentServers } from "./agentServers.js";
 
-let servers: McpServers;
+let servers: AgentServers;
 
 beforeAll(() => {
   const broken = {
@@ -10,7 +10,7 @@ beforeAll(() => {
     transport: { kind: "program", command: "/no/such", args: [], env: {}, envVars: [] } as const,
   };
   servers = openServers([
-    programServer("shelf", ["mcpServerOfficial"]),
+    programServer("sources", ["mcpServerOfficial"]),
     programServer("archive", ["mcpServerOfficial"]),
     broken,
     programServer("bare", ["mcpServerUnruly"]),
@@ -55,8 +55,8 @@ describe("what servers have to read", () => {
           resources: [
             { server: "archive", ...ONE },
             { server: "archive", ...TWO },
-            { server: "shelf", ...ONE },
-            { server: "shelf", ...TWO },
+            { server: "sources", ...ONE },
+            { server: "sources", ...TWO },
           ],
         },
       });
@@ -64,15 +64,15 @@ describe("what servers have to read", () => {
   );
 
   it("is listed page by page for one server", async () => {
-    expect((await readCall("list_mcp_resources", '{"server":"shelf"}')).answer).toEqual({
-      server: "shelf",
-      resources: [{ server: "shelf", ...ONE }],
+    expect((await readCall("list_mcp_resources", '{"server":"sources"}')).answer).toEqual({
+      server: "sources",
+      resources: [{ server: "sources", ...ONE }],
       nextCursor: "second",
     });
-    expect(await readCall("list_mcp_resources", '{"server":"shelf","cursor":"second"}')).toEqual({
-      server: "shelf",
-      given: { server: "shelf", cursor: "second" },
-      answer: { server: "shelf", resources: [{ server: "shelf", ...TWO }] },
+    expect(await readCall("list_mcp_resources", '{"server":"sources","cursor":"second"}')).toEqual({
+      server: "sources",
+      given: { server: "sources", cursor: "second" },
+      answer: { server: "sources", resources: [{ server: "sources", ...TWO }] },
     });
   });
 
@@ -80,16 +80,16 @@ describe("what servers have to read", () => {
     expect((await readCall("list_mcp_resource_templates", "{}")).answer).toEqual({
       resourceTemplates: [
         { server: "archive", ...TEMPLATE },
-        { server: "shelf", ...TEMPLATE },
+        { server: "sources", ...TEMPLATE },
       ],
     });
   });
 
   it("is read", async () => {
-    expect(await readCall("read_mcp_resource", '{"server":"shelf","uri":"memo://1"}')).toEqual({
-      server: "shelf",
-      given: { server: "shelf", uri: "memo://1" },
-      answer: { server: "shelf", uri: "memo://1", contents: [{ uri: "memo://1", text: "read memo://1" }] },
+    expect(await readCall("read_mcp_resource", '{"server":"sources","uri":"memo://1"}')).toEqual({
+      server: "sources",
+      given: { server: "sources", uri: "memo://1" },
+      answer: { server: "sources", uri: "memo://1", contents: [{ uri: "memo://1", text: "read memo://1" }] },
     });
   });
 });
@@ -125,10 +125,10 @@ describe("a call that cannot work", () => {
       '{"server":5}',
       /^failed to parse function arguments: invalid type: integer `5`, expected a string in `server`$/,
     ],
-    ["read_mcp_resource", '{"server":"shelf"}', /^failed to parse function arguments: missing field `uri`$/],
+    ["read_mcp_resource", '{"server":"sources"}', /^failed to parse function arguments: missing field `uri`$/],
     ["read_mcp_resource", "", /^failed to parse function arguments: /],
     ["read_mcp_resource", '{"server":" ","uri":"memo://1"}', /^server must be provided$/],
-    ["read_mcp_resource", '{"server":"shelf","uri":" "}', /^uri must be provided$/],
+    ["read_mcp_resource", '{"server":"sources","uri":" "}', /^uri must be provided$/],
   ] as const)("because of its arguments is answered, and not made: %s %s", async ([tool, args, complaint]) => {
     expect(await callNamed(servers, tool, args)).toEqual({ events: [], result: { output: expect.stringMatching(complaint) } });
   });

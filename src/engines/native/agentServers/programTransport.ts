@@ -1,16 +1,17 @@
 import os from "node:os";
 import type { Readable, Writable } from "node:stream";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
-import { within } from "../../../exec/deadline.js";
 import { ProgramNotStarted } from "../../../exec/errors.js";
 import { endStragglers, endWithUs, killTree } from "../../../exec/killTree.js";
 import type { Launch } from "../../../exec/launch.js";
 import { type StartedProgram, startProgram } from "../../../exec/startProgram.js";
 import { LineSplitter } from "../../../jsonrpc/lines.js";
+import { endsWithin, valueWithin } from "../../../lib/deadlines.js";
 import { deferred } from "../../../lib/deferred.js";
 import { isFields } from "../../../lib/fields.js";
-import { LONGEST_MESSAGE } from "./limits.js";
 
+/** The longest message taken from a server, in characters. Pictures travel in them; a server that sends more is cut off. */
+export const LONGEST_MESSAGE = 16 * 1024 * 1024;
 /** How long a server may take to leave by itself once nobody speaks to it any more. */
 const FAREWELL_MS = 300;
 /** What a server wrote just before it ended is still read; a child of its own may hold the pipe open for ever. */
@@ -70,7 +71,7 @@ export class ProgramTransport implements Transport {
       await written(this.#program.stdin, `${JSON.stringify(message)}\n`);
     } catch (error) {
       // How the program ended says more than that it does not listen any more.
-      await within(2 * DRAIN_MS, this.#lost.promise, undefined);
+      await endsWithin(2 * DRAIN_MS, this.#lost.promise);
       this.#lose("it closed its input");
       throw error;
     }
@@ -108,12 +109,11 @@ export class ProgramTransport implements Transport {
     const gone = endWithUs(this.#program);
     await Promise.race([exitCode, this.#outputEnded, this.#lost.promise]);
     if (this.#lostBecause === undefined) {
-      const [code] = await within(DRAIN_MS, Promise.all([exitCode, this.#outputEnded]), [undefined]);
-      this.#lose(howItEnded(code ?? (await within(0, exitCode, undefined))));
+      const [code] = await valueWithin(DRAIN_MS, Promise.all([exitCode, this.#outputEnded]), [undefined]);
+      this.#lose(howItEnded(code ?? (await valueWithin(0, exitCode, undefined))));
     }
     stdin.end();
-    const left = exitCode.then(() => true);
-    if (!(await within(FAREWELL_MS, left, false))) await killTree(this.#program);
+    if (!(await endsWithin(FAREWELL_MS, exitCode))) await killTree(this.#program);
     const everythingIsGone = await endStragglers(this.#program);
     this.#program.close({ everythingIsGone });
     this.#program.release();

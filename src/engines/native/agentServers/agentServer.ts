@@ -1,0 +1,236 @@
+import type { Client, StandardSchemaV1 } from "@modelcontextprotocol/client";
+import type { TurnMark } from "../../../exec/nesting/turnMark.js";
+import { Deadline, orAborted, withDeadline } from "../../../lib/deadlines.js";
+import { describe } from "../../../lib/errors.js";
+import { VERSION } from "../../../lib/version.js";
+import type { McpServerSettings } from "../../../threads/settings.js";
+import { maskSent } from "../model/failures.js";
+import { durationText, McpLoginNeeded, McpRequestFailed, McpStartCancelled, McpTimedOut, notStarted } from "./failures.js";
+import { type LinkOptions, openLink, type ServerHost, type ServerLink } from "./openLink.js";
+import type { Questions } from "./questions.js";
+import { allPages, type ListedTool, ToolPage } from "./serverAnswers.js";
+
+interface AgentServerOptions {
+  readonly host: ServerHost;
+  readonly mark?: TurnMark | undefined;
+  readonly questions: Questions;
+}
+
+/** One configured server. One that was lost is started again when it is needed: one attempt per need. */
+export class AgentServer {
+  readonly #settings: McpServerSettings;
+  readonly #options: AgentServerOptions;
+  readonly #closing = new AbortController();
+  #latest: Promise<Connection> | undefined;
+  #tools: readonly ListedTool[] = [];
+
+  constructor(settings: McpServerSettings, options: AgentServerOptions) {
+    this.#settings = settings;
+    this.#options = options;
+  }
+
+  get name(): string {
+    return this.#settings.name;
+  }
+
+  /** What it offers, as it said at its first start. */
+  get tools(): readonly ListedTool[] {
+    const { enabledTools, disabledTools } = this.#settings;
+    return this.#tools.filter(({ name }) => (enabledTools?.includes(name) ?? true) && !disabledTools.includes(name));
+  }
+
+  /** Rejects with McpServerNotStarted, or with McpStartCancelled when it was closed meanwhile. */
+  async start(): Promise<void> {
+    this.#latest = this.#open();
+    await this.#latest;
+  }
+
+  /** Waits for the server to be up, then for its answer, each within its limit. Aborting the signal is told to the server. */
+  async request<Schema extends StandardSchemaV1>(
+    request: McpRequest<Schema>,
+    { signal }: { readonly signal: AbortSignal },
+  ): Promise<StandardSchemaV1.InferOutput<Schema>> {
+    const { toolTimeoutMs } = this.#settings;
+    const connection = await this.#connected(signal);
+    const late = () => new McpTimedOut(`timed out awaiting ${request.method} after ${durationText(toolTimeoutMs)}`);
+    using deadline = new Deadline(toolTimeoutMs, late);
+    return await this.#options.questions.during(deadline, () =>
+      withDeadline({ deadline, signal }, (ends) => connection.request(request, ends)),
+    );
+  }
+
+  async hasResources({ signal }: { readonly signal: AbortSignal }): Promise<boolean> {
+    return (await this.#connected(signal)).hasResources;
+  }
+
+  /** Resolves when nothing of it is left. */
+  async close(): Promise<void> {
+    this.#closing.abort(new McpStartCancelled("MCP startup cancelled"));
+    const connection = await this.#latest?.catch(NEVER_UP);
+    await connection?.close();
+  }
+
+  async #connected(signal: AbortSignal): Promise<Connection> {
+    this.#closing.signal.throwIfAborted();
+    this.#latest ??= this.#open();
+    const seen = this.#latest;
+    const connection = await orAborted(seen, signal);
+    if (!connection.lost) return connection;
+    if (this.#latest === seen) this.#latest = this.#replace(connection, seen);
+    return orAborted(this.#latest, signal);
+  }
+
+  async #replace(lost: Connection, seen: Promise<Connection>): Promise<Connection> {
+    try {
+      await lost.close();
+      return await this.#open();
+    } catch (error) {
+      this.#latest = seen;
+      throw error;
+    }
+  }
+
+  async #open(): Promise<Connection> {
+    try {
+      const { connection, tools } = await openConnection(this.#settings, { ...this.#options, signal: this.#closing.signal });
+      if (this.#tools.length === 0) this.#tools = tools;
+      return connection;
+    } catch (error) {
+      throw error instanceof McpStartCancelled ? error : notStarted(this.#settings, error);
+    }
+  }
+}
+
+const NEVER_UP = () => undefined;
+
+/** Under this name servers know Codex; some treat it specially. */
+const IDENTITY = { name: "codex-mcp-client", title: "Codex", version: VERSION };
+
+interface ConnectionOptions extends LinkOptions {
+  readonly questions: Questions;
+}
+
+interface OpenConnection {
+  readonly connection: Connection;
+  readonly tools: readonly ListedTool[];
+}
+
+/** Starts or calls the server, shakes hands and learns its tools. When that fails, nothing is left of it. */
+async function openConnection(settings: McpServerSettings, options: ConnectionOptions): Promise<OpenConnection> {
+  const { name, startupTimeoutMs } = settings;
+  if (!/^[a-zA-Z0-9_-]+$/.test(name)) throw new Error(`Invalid MCP server name '${name}': must match pattern ^[a-zA-Z0-9_-]+$`);
+  const link = await openLink(settings, options);
+  try {
+    // A program comes up while this is loaded.
+    const { Client } = await import("./sdk.js");
+    const client = new Client(IDENTITY, { capabilities: { elicitation: {} } });
+    client.setRequestHandler("elicitation/create", async ({ params }, { mcpReq }) => {
+      if (!("requestedSchema" in params)) return { action: "decline" };
+      const { message, requestedSchema } = params;
+      return options.questions.ask({ server: name, message, requestedSchema }, mcpReq.signal);
+    });
+    const connection = new Connection(client, link);
+    const step = startupStep(startupTimeoutMs, options.signal);
+    await step("handshaking with MCP server", (ends) => connection.shakeHands(ends));
+    const tools = await step("awaiting tools/list", (ends) => connection.listTools(ends));
+    return { connection, tools };
+  } catch (error) {
+    await link.transport.close();
+    throw error;
+  }
+}
+
+/** Each step of a start may take the whole time. */
+function startupStep(limitMs: number, signal: AbortSignal) {
+  return async <T>(what: string, work: (ends: AbortSignal) => Promise<T>): Promise<T> => {
+    using deadline = new Deadline(limitMs, () => new McpTimedOut(`timed out ${what} after ${durationText(limitMs)}`));
+    return await withDeadline({ deadline, signal }, work);
+  };
+}
+
+/** As long as Node's timers go. The official client limits every request; ours are limited by whoever makes them. */
+const NO_LIMIT_MS = 2 ** 31 - 1;
+/** A reason is for a person; some servers answer with a whole page. */
+const LONGEST_REASON = 500;
+const UNAUTHORIZED = 401;
+/** The client's word for a connection that ended while somebody waited for an answer. */
+const CLOSED = "CONNECTION_CLOSED";
+
+interface McpRequest<Schema extends StandardSchemaV1> {
+  readonly method: string;
+  readonly params?: Record<string, unknown>;
+  readonly answer: Schema;
+}
+
+/** One conversation with a server. What fails is told in our words, without the secrets the server was given. */
+class Connection {
+  readonly #client: Client;
+  readonly #link: ServerLink;
+
+  constructor(client: Client, link: ServerLink) {
+    this.#client = client;
+    this.#link = link;
+  }
+
+  /** Nothing will come from the server any more. */
+  get lost(): boolean {
+    return this.#link.transport.lostBecause !== undefined;
+  }
+
+  get hasResources(): boolean {
+    return this.#client.getServerCapabilities()?.resources !== undefined;
+  }
+
+  async shakeHands(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#client.connect(this.#link.transport, { signal, timeout: NO_LIMIT_MS });
+    } catch (error) {
+      throw this.#failure("handshaking with MCP server", error);
+    }
+  }
+
+  async listTools(signal: AbortSignal): Promise<readonly ListedTool[]> {
+    if (!this.#client.getServerCapabilities()?.tools) return [];
+    return allPages("tools/list", async (params) => {
+      const { tools, nextCursor } = await this.request({ method: "tools/list", params, answer: ToolPage }, signal);
+      return { entries: tools, nextCursor };
+    });
+  }
+
+  /** Aborting the signal tells the server that nobody waits any more. */
+  async request<Schema extends StandardSchemaV1>(
+    { method, params = {}, answer }: McpRequest<Schema>,
+    signal: AbortSignal,
+  ): Promise<StandardSchemaV1.InferOutput<Schema>> {
+    try {
+      return await this.#client.request({ method, params }, answer, { signal, timeout: NO_LIMIT_MS });
+    } catch (error) {
+      throw this.#failure(method, error);
+    }
+  }
+
+  /** Resolves when nothing of the server is left here. */
+  async close(): Promise<void> {
+    await this.#link.transport.close();
+  }
+
+  #failure(what: string, error: unknown): Error {
+    if (fieldOf(error, "status") === UNAUTHORIZED) return new McpLoginNeeded("Auth required", { cause: error });
+    const reason = maskSent(reasonOf(error, this.#link.transport), this.#link.secrets, this.#link.url).slice(0, LONGEST_REASON);
+    return new McpRequestFailed(`${what} failed: ${reason}`, { cause: error });
+  }
+}
+
+function reasonOf(error: unknown, { lostBecause, lastWords }: ServerLink["transport"]): string {
+  const code = fieldOf(error, "code");
+  const status = fieldOf(error, "status");
+  // Numbers are what a server answered; the client's own codes are words.
+  if (typeof code === "number") return `Mcp error: ${code}: ${describe(error)}`;
+  if (typeof status === "number") return `HTTP ${status}: ${describe(error)}`;
+  if (code !== CLOSED || lostBecause === undefined) return describe(error);
+  return `connection closed: ${lostBecause}${lastWords === undefined ? "" : `: ${lastWords}`}`;
+}
+
+function fieldOf(error: unknown, name: "code" | "status"): unknown {
+  return error instanceof Error && name in error ? Reflect.get(error, name) : undefined;
+}

@@ -1,0 +1,219 @@
+import { createHash } from "node:crypto";
+import type { TurnMark } from "../../../exec/nesting/turnMark.js";
+import { endsWithin, orAborted } from "../../../lib/deadlines.js";
+import { describe } from "../../../lib/errors.js";
+import type { ThreadEvent } from "../../../threads/events.js";
+import type { McpServerStatus } from "../../../threads/items.js";
+import type { McpServerSettings } from "../../../threads/settings.js";
+import type { DeclaredTool, Tool } from "../tools/tool.js";
+import { AgentServer } from "./agentServer.js";
+import { McpServerNotStarted, McpStartCancelled } from "./failures.js";
+import type { ServerHost } from "./openLink.js";
+import { type AskElicitation, Questions } from "./questions.js";
+import { resourceTools } from "./resourceTools.js";
+import { mcpTool } from "./serverTool.js";
+
+export interface AgentServersOptions {
+  readonly host: ServerHost;
+  /** What tells servers that they are inside a turn. Absent: the strictest. */
+  readonly mark?: TurnMark | undefined;
+  /** Ends all of them, as `close` does. */
+  readonly signal?: AbortSignal;
+  /** Gets the questions of servers; without it they are declined. */
+  readonly ask?: AskElicitation;
+  /** What the model gets of a long output. */
+  readonly shorten: (text: string) => string;
+  /** How long after the opening a request waits for servers that are still starting. */
+  readonly patienceMs?: number;
+}
+
+/** Most servers are up by then, and one that hangs costs the thread's first request no more than this. */
+const DEFAULT_PATIENCE_MS = 2_000;
+
+/** Starts all servers at once, in the background. */
+export function openAgentServers(settings: readonly McpServerSettings[], options: AgentServersOptions): AgentServers {
+  const servers = new AgentServers(settings, options);
+  servers.start();
+  return servers;
+}
+
+/** The agent's own MCP servers in one thread, and what they offer to its model. */
+export class AgentServers implements AsyncDisposable {
+  /** Tools to list and read what servers have. */
+  readonly resources: readonly DeclaredTool[];
+  readonly #servers: readonly AgentServer[];
+  readonly #options: AgentServersOptions;
+  readonly #news: StartupNews;
+  readonly #names = new ToolNames();
+  readonly #starting = new Map<AgentServer, Promise<void>>();
+  #tools: readonly DeclaredTool[] = [];
+  #patientUntil = 0;
+  #closed: Promise<void> | undefined;
+
+  constructor(settings: readonly McpServerSettings[], options: AgentServersOptions) {
+    const { host, mark, ask, shorten } = options;
+    this.#options = options;
+    this.#servers = settings.map((one) => new AgentServer(one, { host, mark, questions: new Questions(ask) }));
+    this.#news = new StartupNews(settings.map(({ name }) => name));
+    this.resources = resourceTools({ servers: this.#servers, shorten });
+  }
+
+  start(): void {
+    this.#patientUntil = performance.now() + (this.#options.patienceMs ?? DEFAULT_PATIENCE_MS);
+    for (const server of this.#servers) this.#starting.set(server, this.#bringUp(server));
+    this.#options.signal?.addEventListener("abort", this.#end, { once: true });
+    if (this.#options.signal?.aborted) this.#end();
+  }
+
+  /** What happened while they started and was not fetched yet: each server's states, and in the end one summary. */
+  takeStartupNews(): readonly McpStartupNews[] {
+    return this.#news.take();
+  }
+
+  /** The tools of the servers that are up, by name; the same array as long as nothing was added. Waits for the others only at first. */
+  async tools({ signal }: { readonly signal: AbortSignal }): Promise<readonly DeclaredTool[]> {
+    const patienceMs = this.#patientUntil - performance.now();
+    if (patienceMs > 0) await orAborted(endsWithin(patienceMs, this.#allStarted()), signal);
+    return this.#tools;
+  }
+
+  /** What the model means by this name; when it is a tool of a server that is still starting, waits for that one. */
+  async find(name: string, { signal }: { readonly signal: AbortSignal }): Promise<Tool | undefined> {
+    const awaited = [...this.#starting].filter(([server]) => name.startsWith(namePrefix(server.name)));
+    await orAborted(Promise.all(awaited.map(([, started]) => started)), signal);
+    return [...this.resources, ...this.#tools].find((tool) => tool.name === name);
+  }
+
+  /** Ends all of them, also those that are still starting. Resolves when nothing of them is left. */
+  async close(): Promise<void> {
+    this.#end();
+    await this.#closed;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  readonly #end = (): void => {
+    this.#closed ??= this.#closeAll();
+  };
+
+  async #closeAll(): Promise<void> {
+    this.#options.signal?.removeEventListener("abort", this.#end);
+    await Promise.all(this.#servers.map((server) => server.close()));
+    await this.#allStarted();
+  }
+
+  async #allStarted(): Promise<void> {
+    await Promise.all(this.#starting.values());
+  }
+
+  async #bringUp(server: AgentServer): Promise<void> {
+    try {
+      await server.start();
+      this.#addTools(server);
+      this.#news.ready(server.name);
+    } catch (error) {
+      this.#news.failed(server.name, error);
+    } finally {
+      this.#starting.delete(server);
+    }
+  }
+
+  #addTools(server: AgentServer): void {
+    const added = server.tools.flatMap((tool) => {
+      const name = this.#names.assign(server.name, tool.name);
+      return name === undefined ? [] : [mcpTool({ name, tool, server, shorten: this.#options.shorten })];
+    });
+    if (added.length > 0) this.#tools = [...this.#tools, ...added].sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+}
+
+/** What the Responses API takes as the name of a function. */
+const LONGEST_NAME = 64;
+const UNSUPPORTED = /[^a-zA-Z0-9_-]/gu;
+
+/** The names under which the model sees the tools of all servers. A name that was given stays with its tool. */
+export class ToolNames {
+  readonly #taken = new Set<string>();
+
+  /** Undefined when the very same tool has a name already. */
+  assign(server: string, tool: string): string | undefined {
+    const raw = `mcp__${server}__${tool}`;
+    const plain = raw.replaceAll(UNSUPPORTED, "_");
+    const fitting = plain.length <= LONGEST_NAME && !this.#taken.has(plain) ? plain : withHash(plain, raw);
+    if (this.#taken.has(fitting)) return undefined;
+    this.#taken.add(fitting);
+    return fitting;
+  }
+}
+
+/** What the names of all tools of a server begin with. */
+export function namePrefix(server: string): string {
+  return `mcp__${server}__`.replaceAll(UNSUPPORTED, "_");
+}
+
+/** Of the name as the server wrote it, so that tools stay apart whose names became alike. */
+function withHash(plain: string, raw: string): string {
+  const hash = createHash("sha1").update(raw).digest("hex");
+  return plain.slice(0, LONGEST_NAME - hash.length) + hash;
+}
+
+export type McpStartupNews = Extract<ThreadEvent, { type: "mcpStartupUpdated" | "mcpStartupCompleted" }>;
+
+/** How a start went; the bare reason of a failure is for the summary, the sentence around it for the update. */
+type Outcome = { readonly state: "ready" | "cancelled" } | { readonly state: "failed"; readonly error: string; readonly reason: string };
+
+/** What happens while the servers of a thread start, for whoever comes to fetch it. */
+class StartupNews {
+  readonly #servers: readonly string[];
+  readonly #outcomes = new Map<string, Outcome>();
+  #untold: McpStartupNews[] = [];
+
+  constructor(servers: readonly string[]) {
+    this.#servers = servers;
+    for (const server of servers) this.#tell(server, { state: "starting" });
+  }
+
+  /** What was not told yet. */
+  take(): readonly McpStartupNews[] {
+    const untold = this.#untold;
+    this.#untold = [];
+    return untold;
+  }
+
+  ready(server: string): void {
+    this.#tell(server, { state: "ready" });
+    this.#settle(server, { state: "ready" });
+  }
+
+  failed(server: string, cause: unknown): void {
+    const outcome = outcomeOf(cause);
+    this.#tell(server, outcome.state === "failed" ? { state: "failed", error: outcome.error } : { state: outcome.state });
+    this.#settle(server, outcome);
+  }
+
+  #tell(server: string, status: McpServerStatus): void {
+    this.#untold.push({ type: "mcpStartupUpdated", server, status });
+  }
+
+  #settle(server: string, outcome: Outcome): void {
+    this.#outcomes.set(server, outcome);
+    if (this.#outcomes.size === this.#servers.length) this.#untold.push(this.#summary());
+  }
+
+  #summary(): McpStartupNews {
+    const inState = (state: Outcome["state"]) => this.#servers.filter((server) => this.#outcomes.get(server)?.state === state);
+    const failed = inState("failed").map((server) => {
+      const outcome = this.#outcomes.get(server);
+      return { server, error: outcome?.state === "failed" ? outcome.reason : "" };
+    });
+    return { type: "mcpStartupCompleted", ready: inState("ready"), failed, cancelled: inState("cancelled") };
+  }
+}
+
+function outcomeOf(cause: unknown): Outcome {
+  if (cause instanceof McpStartCancelled) return { state: "cancelled" };
+  const error = describe(cause);
+  return { state: "failed", error, reason: cause instanceof McpServerNotStarted ? cause.reason : error };
+}

@@ -1,0 +1,130 @@
+import { describe } from "../../../lib/errors.js";
+import { type Fields, isFields } from "../../../lib/fields.js";
+import type { McpInvocation } from "../../../threads/items.js";
+import type { Declaration, DeclaredTool, ToolContext, ToolResult, ToolRun } from "../tools/tool.js";
+import type { AgentServer } from "./agentServer.js";
+import { McpServerNotStarted } from "./failures.js";
+import { CallResult, type ListedTool } from "./serverAnswers.js";
+
+interface McpToolOptions {
+  /** As the model calls it. */
+  readonly name: string;
+  readonly tool: ListedTool;
+  readonly server: AgentServer;
+  readonly shorten: (text: string) => string;
+}
+
+/** A server's tool, as the model may call it. */
+export function mcpTool({ name, tool, server, shorten }: McpToolOptions): DeclaredTool {
+  return {
+    name,
+    declaration: declarationOf(name, tool),
+    async *run(args, ctx): ToolRun {
+      const read = parsedArguments(args);
+      if ("complaint" in read) return { output: `err: ${read.complaint}` };
+      const invocation = { server: server.name, tool: tool.name, arguments: read.value };
+      return yield* shownCall(invocation, ctx, () => call(server, invocation, { signal: ctx.signal, shorten }));
+    },
+  };
+}
+
+function declarationOf(name: string, { description, inputSchema = {} }: ListedTool): Declaration {
+  const { $schema: _, ...schema } = inputSchema;
+  // The Responses API refuses a function whose parameters are no object with properties.
+  const parameters = { ...schema, type: "object", properties: schema["properties"] ?? {} };
+  return { type: "function", name, description: description ?? "", strict: false, parameters };
+}
+
+/** No arguments at all are fine. */
+function parsedArguments(args: string): { readonly value: unknown } | { readonly complaint: string } {
+  if (args.trim() === "") return { value: null };
+  try {
+    return { value: JSON.parse(args) };
+  } catch (error) {
+    return { complaint: describe(error) };
+  }
+}
+
+interface CallOptions {
+  readonly signal: AbortSignal;
+  readonly shorten: (text: string) => string;
+}
+
+async function call(server: AgentServer, invocation: McpInvocation, { signal, shorten }: CallOptions): Promise<CallEnd> {
+  try {
+    const params = { name: invocation.tool, ...argumentsOf(invocation) };
+    const result = await server.request({ method: "tools/call", params, answer: CallResult }, { signal });
+    return { result: { Ok: shownResult(result) }, answer: answerOf(result, shorten) };
+  } catch (error) {
+    signal.throwIfAborted();
+    const Err = callFailureText(invocation, error);
+    return { result: { Err }, answer: failureAnswer(Err) };
+  }
+}
+
+function argumentsOf({ arguments: value }: McpInvocation): { arguments?: Record<string, unknown> } {
+  if (value === null) return {};
+  if (!isFields(value)) throw new Error(`MCP tool arguments must be a JSON object, got ${JSON.stringify(value)}`);
+  return { arguments: value };
+}
+
+/** As Codex words it, with the cause below. */
+function callFailureText({ server, tool }: McpInvocation, error: unknown): string {
+  const [what, cause] =
+    error instanceof McpServerNotStarted
+      ? ["failed to get client", `MCP startup failed: ${error.reason}`]
+      : [`tool call failed for \`${server}/${tool}\``, describe(error)];
+  return `tool call error: ${what}\n\nCaused by:\n    ${cause}`;
+}
+
+interface CallEnd {
+  readonly result: { readonly Ok: unknown } | { readonly Err: string };
+  readonly answer: ToolResult;
+}
+
+/** Makes a call and shows how it begins and ends. An interrupted one has no end to show. */
+export async function* shownCall(
+  invocation: McpInvocation,
+  { callId, signal }: Pick<ToolContext, "callId" | "signal">,
+  call: () => Promise<CallEnd>,
+): ToolRun {
+  yield [{ type: "mcpToolStarted", callId, invocation }];
+  const startedAt = performance.now();
+  const { result, answer } = await call();
+  signal.throwIfAborted();
+  yield [{ type: "mcpToolEnded", callId, invocation, durationMs: performance.now() - startedAt, result }];
+  return answer;
+}
+
+/** A result as Codex writes it in events: the keys of content blocks are sorted, structured content is as it came. */
+function shownResult(result: CallResult): Fields {
+  return { ...result, content: result.content.map(sortedKeys) };
+}
+
+/** What the model gets of a result: structured content if there is some, else the blocks, as JSON; pictures follow as pictures. */
+function answerOf(result: CallResult, shorten: (text: string) => string): ToolResult {
+  const { structuredContent, content } = result;
+  if (structuredContent !== undefined && structuredContent !== null) return { output: shorten(JSON.stringify(structuredContent)) };
+  const pictures = content.flatMap(pictureOf);
+  const blocks = content.map((block) => sortedKeys(pictureOf(block).length > 0 ? { ...block, data: SHOWN_BELOW } : block));
+  const output = shorten(JSON.stringify(blocks));
+  return pictures.length === 0 ? { output } : { output, after: [{ type: "message", role: "user", content: pictures }] };
+}
+
+/** What the model gets of a failure. */
+function failureAnswer(error: string): ToolResult {
+  return { output: `err: ${JSON.stringify(error)}` };
+}
+
+const SHOWN_BELOW = "(the picture follows)";
+
+function pictureOf(block: Fields): Fields[] {
+  const { type, data, mimeType } = block;
+  if (type !== "image" || typeof data !== "string" || typeof mimeType !== "string") return [];
+  return [{ type: "input_image", image_url: data.startsWith("data:") ? data : `data:${mimeType};base64,${data}` }];
+}
+
+export function sortedKeys(value: Fields): Fields {
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, inner]) => [key, isFields(inner) ? sortedKeys(inner) : inner]));
+}
