@@ -3,6 +3,9 @@ import type { Entry, EventLog, EventLogs, LogReader, LogReading, TurnAddress } f
 import type { ThreadEvent } from "../src/threads/events.js";
 import { MemoryEventLogs, TURN_LOG } from "../src/threads/memoryEventLog.js";
 import { eventLogContract } from "./contracts/eventLog.js";
+import { threadStoreContract } from "./contracts/threadStore.js";
+import { MemoryStore } from "./support/memoryThreads.js";
+import { storeIn, tempHome } from "./support/rollouts.js";
 
 eventLogContract("memory", async () => {
   const logs = new MemoryEventLogs(TURN_LOG);
@@ -12,6 +15,24 @@ eventLogContract("memory", async () => {
 eventLogContract("memory, read from another node", async () => {
   const logs = new MemoryEventLogs(TURN_LOG);
   return { writer: logs, reader: new DistantLogs(logs), async [Symbol.asyncDispose]() {} };
+});
+
+threadStoreContract("memory", async () => {
+  const here = new MemoryStore();
+  return { here, elsewhere: new MemoryStore(here.records), async [Symbol.asyncDispose]() {} };
+});
+
+threadStoreContract("rollout files", async () => {
+  const home = tempHome();
+  const [here, elsewhere] = [storeIn(home.path), storeIn(home.path)];
+  return {
+    here,
+    elsewhere,
+    async [Symbol.asyncDispose]() {
+      await Promise.all([here.settle(), elsewhere.settle()]);
+      home[Symbol.dispose]();
+    },
+  };
 });
 
 /** Logs of another node, as a reader beyond a network has them: late, and as JSON. */

@@ -1,6 +1,6 @@
 import type { Agent } from "../mcp/tools/agent.js";
 import { servicesOf } from "../mcp/tools/own/answers.js";
-import type { ThreadPage, ThreadQuery, ThreadSummary } from "../threads/engineServices.js";
+import type { ThreadPage, ThreadQuery, ThreadSummary } from "../threads/store.js";
 import type { Caller } from "./caller.js";
 import type { SealedCursors } from "./sealedCursors.js";
 

@@ -1,7 +1,7 @@
 import type { SandboxPolicy } from "../exec/policies.js";
-import type { ThreadId } from "../lib/ids.js";
 import type { Reach } from "./limits.js";
 import type { ReasoningEffort } from "./settings.js";
+import type { ThreadCatalog } from "./store.js";
 
 /** What an engine can do besides running turns. Whatever it cannot do rejects with an `AppError` that says what to do instead. */
 export interface EngineServices {
@@ -13,45 +13,6 @@ export interface EngineServices {
   config(cwd: string): Promise<Readonly<Record<string, unknown>>>;
   /** Runs one command in the sandbox it names, outside any thread, and ends with everything it started. */
   runOnce(command: OneOffCommand, signal: AbortSignal): Promise<OneOffResult>;
-}
-
-/** The threads that are kept, loaded or not, newest first. */
-export interface ThreadCatalog {
-  /** Pages lose nothing and repeat nothing, however many threads began in one second. */
-  list(query: ThreadQuery): Promise<ThreadPage>;
-  /** A thread of its own with the same past; the other stays as it is. Throws `ThreadNotFound`. */
-  fork(id: ThreadId): Promise<ThreadId>;
-  /** Out of the list, and back when it is taken out again. Nothing is deleted. No turn runs on it. Throws `ThreadNotFound`. */
-  archive(id: ThreadId): Promise<void>;
-  unarchive(id: ThreadId): Promise<void>;
-}
-
-export interface ThreadQuery {
-  readonly limit: number;
-  /** `nextCursor` of the page before. Throws `InvalidCursor` for anything else. */
-  readonly cursor?: string | undefined;
-  readonly archived?: boolean | undefined;
-  /** Only threads that work in this folder. */
-  readonly cwd?: string | undefined;
-  /** Only threads whose beginning holds this text, in any case of letters. */
-  readonly search?: string | undefined;
-}
-
-export interface ThreadPage {
-  readonly threads: readonly ThreadSummary[];
-  /** Absent on the last page. */
-  readonly nextCursor?: string;
-}
-
-export interface ThreadSummary {
-  readonly id: ThreadId;
-  /** How the user began it, cut to a line. */
-  readonly preview: string;
-  readonly cwd: string;
-  /** ISO 8601. */
-  readonly startedAt: string;
-  readonly lastUsedAt: string;
-  readonly name?: string;
 }
 
 export interface ModelSummary {

@@ -6,12 +6,56 @@ import type { Reach } from "./limits.js";
 import type { ReasoningEffort, ThreadSettings } from "./settings.js";
 import type { TokenUsageInfo } from "./usage.js";
 
-/** Keeps threads beyond this process. `stores/files` implements it on Codex's JSONL files. */
-export interface ThreadStore {
+/**
+ * Keeps threads beyond this process, for every node that shares it. `stores/files` implements it on Codex's JSONL files;
+ * test/contracts/threadStore.ts says what every implementation promises.
+ */
+export interface ThreadStore extends ThreadCatalog {
   /** The record of a new thread. Nothing is written before the first lease appends. */
   create(thread: NewThread): ThreadRecord;
   /** What is kept of a thread; undefined when nobody has it. Throws `StorageFailed` when it is there but unreadable. */
   find(id: ThreadId): Promise<StoredThread | undefined>;
+  /** Resolves when everything written would survive a power failure. */
+  settle(): Promise<void>;
+}
+
+/** The threads that are kept, loaded or not, newest first. */
+export interface ThreadCatalog {
+  /** Pages lose nothing and repeat nothing, however many threads began in one second. */
+  list(query: ThreadQuery): Promise<ThreadPage>;
+  /** A thread of its own with the same past; the other stays as it is. Throws `ThreadNotFound`. */
+  fork(id: ThreadId): Promise<ThreadId>;
+  /** Out of the list, and back when it is taken out again. Nothing is deleted. No turn runs on it. Throws `ThreadNotFound`. */
+  archive(id: ThreadId): Promise<void>;
+  unarchive(id: ThreadId): Promise<void>;
+}
+
+export interface ThreadQuery {
+  readonly limit: number;
+  /** `nextCursor` of the page before. Throws `InvalidCursor` for anything else. */
+  readonly cursor?: string | undefined;
+  readonly archived?: boolean | undefined;
+  /** Only threads that work in this folder. */
+  readonly cwd?: string | undefined;
+  /** Only threads whose beginning holds this text, in any case of letters. */
+  readonly search?: string | undefined;
+}
+
+export interface ThreadPage {
+  readonly threads: readonly ThreadSummary[];
+  /** Absent on the last page. */
+  readonly nextCursor?: string;
+}
+
+export interface ThreadSummary {
+  readonly id: ThreadId;
+  /** How the user began it, cut to a line. */
+  readonly preview: string;
+  readonly cwd: string;
+  /** ISO 8601. */
+  readonly startedAt: string;
+  readonly lastUsedAt: string;
+  readonly name?: string;
 }
 
 export interface NewThread {

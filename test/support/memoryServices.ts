@@ -1,17 +1,8 @@
 import { deferred } from "../../src/lib/deferred.js";
 import { newThreadId, type ThreadId } from "../../src/lib/ids.js";
-import type {
-  Account,
-  AccountState,
-  EngineServices,
-  ModelSummary,
-  OneOffCommand,
-  OneOffResult,
-  ThreadCatalog,
-  ThreadPage,
-  ThreadQuery,
-} from "../../src/threads/engineServices.js";
+import type { Account, AccountState, EngineServices, ModelSummary, OneOffCommand, OneOffResult } from "../../src/threads/engineServices.js";
 import { ThreadNotFound } from "../../src/threads/errors.js";
+import type { ThreadCatalog, ThreadPage, ThreadQuery } from "../../src/threads/store.js";
 
 /** What an engine offers besides turns, in memory. */
 export class MemoryServices implements EngineServices {

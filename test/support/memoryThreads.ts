@@ -1,17 +1,28 @@
 import { type Deferred, deferred } from "../../src/lib/deferred.js";
-import type { ThreadId } from "../../src/lib/ids.js";
+import { newThreadId, type ThreadId, threadIdOf } from "../../src/lib/ids.js";
 import type { Engine, EngineThread, ThreadOpening, TurnContext } from "../../src/threads/engine.js";
-import { StorageFailed } from "../../src/threads/errors.js";
+import { InvalidCursor, StorageFailed, ThreadBusyElsewhere, ThreadInUse, ThreadNotFound } from "../../src/threads/errors.js";
 import type { ThreadEvent, TurnInput } from "../../src/threads/events.js";
-import type { NewThread, StoredThread, ThreadOwners, ThreadRecord, ThreadStore, WriterLease } from "../../src/threads/store.js";
+import type {
+  NewThread,
+  StoredThread,
+  ThreadOwners,
+  ThreadPage,
+  ThreadQuery,
+  ThreadRecord,
+  ThreadStore,
+  ThreadSummary,
+  WriterLease,
+} from "../../src/threads/store.js";
 import { message } from "./rollouts.js";
 import { historyOf } from "./turns.js";
 
-/** A ThreadStore in memory. */
+/** A ThreadStore in memory. Another one on the same records is that of another node. */
 export class MemoryStore implements ThreadStore {
-  readonly records = new Map<ThreadId, MemoryRecord>();
   /** The threads that were looked for. */
   readonly sought: ThreadId[] = [];
+
+  constructor(readonly records = new Map<ThreadId, MemoryRecord>()) {}
 
   create({ id, settings }: NewThread): MemoryRecord {
     const record = new MemoryRecord(id, settings.cwd);
@@ -22,8 +33,50 @@ export class MemoryStore implements ThreadStore {
   async find(id: ThreadId): Promise<StoredThread | undefined> {
     this.sought.push(id);
     const record = this.records.get(id);
-    return record && record.events.length > 0 ? { record, history: historyOf(record.events, record.cwd) } : undefined;
+    if (!record || record.events.length === 0) return undefined;
+    return { record: record.fromHere(), history: historyOf(record.events, record.cwd) };
   }
+
+  async list({ limit, cursor, archived = false, cwd, search }: ThreadQuery): Promise<ThreadPage> {
+    if (cursor !== undefined && !this.records.has(threadIdOf(cursor))) throw new InvalidCursor();
+    const wanted = [...this.records.values()]
+      .filter((record) => record.words !== undefined && record.archived === archived && (cwd === undefined || record.cwd === cwd))
+      .filter(({ words = "" }) => words.toLowerCase().includes((search ?? "").toLowerCase()))
+      .filter(({ id }) => cursor === undefined || id < cursor)
+      .sort((one, other) => (one.id < other.id ? 1 : -1));
+    const shown = wanted.slice(0, limit);
+    const last = shown.at(-1);
+    return { threads: shown.map(summaryOf), ...(last && wanted.length > limit && { nextCursor: last.id }) };
+  }
+
+  async fork(id: ThreadId): Promise<ThreadId> {
+    const source = this.#free(id);
+    const fork = new MemoryRecord(newThreadId(), source.cwd);
+    fork.events.push(...source.events);
+    this.records.set(fork.id, fork);
+    return fork.id;
+  }
+
+  async archive(id: ThreadId): Promise<void> {
+    this.#free(id).archived = true;
+  }
+
+  async unarchive(id: ThreadId): Promise<void> {
+    this.#free(id).archived = false;
+  }
+
+  async settle(): Promise<void> {}
+
+  #free(id: ThreadId): MemoryRecord {
+    const record = this.records.get(id);
+    if (!record || record.events.length === 0) throw new ThreadNotFound(id);
+    if (record.openLeases > 0) throw new ThreadInUse(id);
+    return record;
+  }
+}
+
+function summaryOf({ id, words = "", cwd }: MemoryRecord): ThreadSummary {
+  return { id, preview: words, cwd, startedAt: "then", lastUsedAt: "now" };
 }
 
 /** Owners in memory; those of the threads in `broken` cannot be told. */
@@ -46,6 +99,7 @@ export class MemoryOwners implements ThreadOwners {
 export class MemoryRecord implements ThreadRecord {
   readonly path: string;
   readonly events: ThreadEvent[] = [];
+  archived = false;
   changedElsewhere = false;
   /** Thrown by the next lease. */
   leaseFailure: Error | undefined;
@@ -53,18 +107,56 @@ export class MemoryRecord implements ThreadRecord {
   room = Number.POSITIVE_INFINITY;
   releaseFailure: Error | undefined;
   openLeases = 0;
+  /** How many events there were when whoever made it had its last lease. */
+  #known = 0;
 
   constructor(
-    id: ThreadId,
+    readonly id: ThreadId,
     readonly cwd: string,
   ) {
     this.path = `memory/${id}`;
   }
 
+  /** What its user said first. */
+  get words(): string | undefined {
+    for (const event of this.events) if (event.type === "itemCompleted" && event.item.kind === "userMessage") return event.item.text;
+    return undefined;
+  }
+
+  /** The same record for somebody else, who has read all of it now. */
+  fromHere(): ThreadRecord {
+    let known = this.events.length;
+    return {
+      path: this.path,
+      lease: async () => {
+        const lease = this.#lease(known !== this.events.length);
+        return {
+          ...lease,
+          release: () => {
+            known = this.events.length;
+            lease.release();
+          },
+        };
+      },
+    };
+  }
+
   async lease(): Promise<WriterLease> {
     if (this.leaseFailure) throw this.leaseFailure;
-    const { changedElsewhere } = this;
+    const changedElsewhere = this.changedElsewhere || this.#known !== this.events.length;
     this.changedElsewhere = false;
+    const lease = this.#lease(changedElsewhere);
+    return {
+      ...lease,
+      release: () => {
+        this.#known = this.events.length;
+        lease.release();
+      },
+    };
+  }
+
+  #lease(changedElsewhere: boolean): WriterLease {
+    if (this.openLeases > 0) throw new ThreadBusyElsewhere(this.id, "another store");
     this.openLeases++;
     let held = true;
     return {

@@ -1,6 +1,7 @@
 import { isFields, textOrNothing } from "../../../lib/fields.js";
-import type { EngineServices, ModelSummary, ThreadCatalog } from "../../../threads/engineServices.js";
+import type { EngineServices, ModelSummary } from "../../../threads/engineServices.js";
 import type { ModelProvider, ReasoningEffort, ThreadSettings } from "../../../threads/settings.js";
+import type { ThreadCatalog } from "../../../threads/store.js";
 import { maskedConfig } from "../../maskedConfig.js";
 import { readStart, sendRequest } from "../model/http.js";
 import { traitsOf } from "../model/modelTraits.js";

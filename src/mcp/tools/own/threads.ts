@@ -3,7 +3,7 @@ import { SealedCursors } from "../../../agent/sealedCursors.js";
 import { type PageReader, visibleThreads } from "../../../agent/threadList.js";
 import type { ThreadId } from "../../../lib/ids.js";
 import { parseThreadId } from "../../../lib/uuid.js";
-import type { ThreadPage, ThreadQuery } from "../../../threads/engineServices.js";
+import type { ThreadPage, ThreadQuery } from "../../../threads/store.js";
 import type { Call } from "../../call.js";
 import type { CallToolResult } from "../../wording/callResult.js";
 import type { Agent } from "../agent.js";

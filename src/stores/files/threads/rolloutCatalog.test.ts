@@ -6,8 +6,8 @@ import { asked, keepThread, line, USED_AT } from "../../../../test/support/keptT
 import { linesIn, message, saying, storeIn, tempHome } from "../../../../test/support/rollouts.js";
 import { buildWriter, WriterProcess } from "../../../../test/support/rolloutWriter.js";
 import { newThreadId, type ThreadId, threadIdOf } from "../../../lib/ids.js";
-import type { ThreadQuery } from "../../../threads/engineServices.js";
 import { InvalidCursor, ThreadInUse, ThreadNotFound } from "../../../threads/errors.js";
+import type { ThreadQuery } from "../../../threads/store.js";
 import { RolloutCatalog } from "./rolloutCatalog.js";
 import { findRollout } from "./rolloutPaths.js";
 

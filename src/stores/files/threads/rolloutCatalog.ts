@@ -1,8 +1,8 @@
 import { existsSync, promises } from "node:fs";
 import path from "node:path";
 import { newThreadId, type ThreadId } from "../../../lib/ids.js";
-import type { ThreadCatalog, ThreadPage, ThreadQuery, ThreadSummary } from "../../../threads/engineServices.js";
 import { StorageFailed, ThreadBusyElsewhere, ThreadInUse, ThreadNotFound } from "../../../threads/errors.js";
+import type { ThreadCatalog, ThreadPage, ThreadQuery, ThreadSummary } from "../../../threads/store.js";
 import { storageFailure } from "../failure.js";
 import { type WriterLock, WriterLocks } from "../writerLock.js";
 import { forkedMetaLine, type Origin, parseLine } from "./rolloutLines.js";

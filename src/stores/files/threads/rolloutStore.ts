@@ -1,7 +1,8 @@
 import { describe } from "../../../lib/errors.js";
 import type { ThreadId } from "../../../lib/ids.js";
+import { lazily } from "../../../lib/lazily.js";
 import { StorageFailed } from "../../../threads/errors.js";
-import type { NewThread, StoredThread, ThreadRecord, ThreadStore } from "../../../threads/store.js";
+import type { NewThread, StoredThread, ThreadPage, ThreadQuery, ThreadRecord, ThreadStore } from "../../../threads/store.js";
 import { WriterLocks } from "../writerLock.js";
 import { type Origin, sessionMetaLine } from "./rolloutLines.js";
 import { findRollout, newRolloutPath } from "./rolloutPaths.js";
@@ -19,6 +20,11 @@ export class RolloutStore implements ThreadStore {
   readonly #options: RolloutStoreOptions;
   readonly #locks: WriterLocks;
   readonly #flusher: Flusher;
+  /** Most processes list nothing, and do without its code. */
+  readonly #catalog = lazily(async () => {
+    const { RolloutCatalog } = await import("./rolloutCatalog.js");
+    return new RolloutCatalog(this.#options);
+  });
 
   constructor(options: RolloutStoreOptions) {
     this.#options = options;
@@ -44,7 +50,22 @@ export class RolloutStore implements ThreadStore {
     return { history, record: this.#record({ threadId: id, path, readAs, firstLine: undefined }) };
   }
 
-  /** Resolves when everything written is on the disk. */
+  async list(query: ThreadQuery): Promise<ThreadPage> {
+    return (await this.#catalog.get()).list(query);
+  }
+
+  async fork(id: ThreadId): Promise<ThreadId> {
+    return (await this.#catalog.get()).fork(id);
+  }
+
+  async archive(id: ThreadId): Promise<void> {
+    await (await this.#catalog.get()).archive(id);
+  }
+
+  async unarchive(id: ThreadId): Promise<void> {
+    await (await this.#catalog.get()).unarchive(id);
+  }
+
   settle(): Promise<void> {
     return this.#flusher.settle();
   }

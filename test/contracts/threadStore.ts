@@ -1,0 +1,189 @@
+import { describe, expect, it } from "vitest";
+import { newThreadId, type ThreadId } from "../../src/lib/ids.js";
+import { InvalidCursor, StorageFailed, ThreadBusyElsewhere, ThreadInUse, ThreadNotFound } from "../../src/threads/errors.js";
+import type { ThreadEvent } from "../../src/threads/events.js";
+import type { ThreadQuery, ThreadRecord, ThreadStore } from "../../src/threads/store.js";
+import { message, settingsIn } from "../support/rollouts.js";
+
+/** A store, and the same threads as another node has them. */
+export interface StoresUnderTest extends AsyncDisposable {
+  readonly here: ThreadStore;
+  readonly elsewhere: ThreadStore;
+}
+
+/** What every implementation of `ThreadStore` promises. */
+export function threadStoreContract(name: string, open: () => Promise<StoresUnderTest>): void {
+  describe(`a thread in ${name}`, () => {
+    it("is not there before something of it is written", async () => {
+      await using stores = await open();
+      const { id } = create(stores.here);
+      expect([await stores.here.find(id), await stores.elsewhere.find(id), await idsOf(stores.here)]).toEqual([undefined, undefined, []]);
+    });
+
+    it("is found on every node with what was said and where", async () => {
+      await using stores = await open();
+      const id = await written(stores.here, "first");
+      for (const store of [stores.here, stores.elsewhere]) {
+        const { items, settings } = (await store.find(id))?.history ?? {};
+        expect([items, settings?.cwd]).toEqual([[message("user", "first"), message("assistant", "re: first")], CWD]);
+      }
+    });
+
+    it("has one writer at a time, and the next is told that it has changed", async () => {
+      await using stores = await open();
+      const { id, record } = create(stores.here);
+      const first = await record.lease();
+      first.append(said("first"));
+      const other = await recordIn(stores.elsewhere, id);
+      await expect(other.lease()).rejects.toThrow(ThreadBusyElsewhere);
+      first.append(said("second"));
+      first.release();
+      const second = await other.lease();
+      second.append(said("third"));
+      second.release();
+      const third = await record.lease();
+      third.release();
+      const fourth = await record.lease();
+      fourth.release();
+      expect([first, second, third, fourth].map(({ changedElsewhere }) => changedElsewhere)).toEqual([false, true, true, false]);
+      expect(await textsIn(stores.here, id)).toEqual(["first", "re: first", "second", "re: second", "third", "re: third"]);
+    });
+
+    it("is written by nobody whose lease is over", async () => {
+      await using stores = await open();
+      const { id, record } = create(stores.here);
+      const lease = await record.lease();
+      lease.append(said("first"));
+      await lease.sync();
+      lease.release();
+      lease.release();
+      expect(() => lease.append(said("late"))).toThrow(StorageFailed);
+      expect(await textsIn(stores.elsewhere, id)).toEqual(["first", "re: first"]);
+    });
+
+    it("that nobody has is not found, and nothing can be done to it", async () => {
+      await using stores = await open();
+      const id = newThreadId();
+      expect(await stores.here.find(id)).toBeUndefined();
+      for (const action of ["fork", "archive", "unarchive"] as const) await expect(stores.here[action](id)).rejects.toThrow(ThreadNotFound);
+    });
+  });
+
+  describe(`the list of threads in ${name}`, () => {
+    it("has each thread once, newest first, in pages that any node goes on with", async () => {
+      await using stores = await open();
+      const ids: ThreadId[] = [];
+      for (let at = 0; at < 7; at++) ids.push(await written(at % 2 === 0 ? stores.here : stores.elsewhere, `thread ${at}`));
+      const listed: ThreadId[] = [];
+      let cursor: string | undefined;
+      for (let page = 0; page === 0 || cursor !== undefined; page++) {
+        const { threads, nextCursor } = await (page % 2 === 0 ? stores.here : stores.elsewhere).list({ limit: 3, cursor });
+        listed.push(...threads.map(({ id }) => id));
+        cursor = nextCursor;
+      }
+      expect(listed).toEqual(ids.reverse());
+    });
+
+    it("tells how each began and where it works", async () => {
+      await using stores = await open();
+      const id = await written(stores.here, "Fix the test");
+      const { threads } = await stores.elsewhere.list({ limit: 10 });
+      expect(threads).toEqual([expect.objectContaining({ id, preview: "Fix the test", cwd: CWD })]);
+    });
+
+    it("can be of one folder, and of threads that begin with some words", async () => {
+      await using stores = await open();
+      const [apple, pear] = [await written(stores.here, "an apple"), await written(stores.here, "a pear")];
+      expect(await idsOf(stores.here, { search: "APPLE" })).toEqual([apple]);
+      expect(await idsOf(stores.here, { cwd: CWD })).toEqual([pear, apple]);
+      expect(await idsOf(stores.here, { cwd: "/elsewhere" })).toEqual([]);
+    });
+
+    it("does not go on from a place that nobody gave out", async () => {
+      await using stores = await open();
+      await expect(stores.here.list({ limit: 5, cursor: "no such place" })).rejects.toThrow(InvalidCursor);
+    });
+  });
+
+  describe(`what is done to threads in ${name}`, () => {
+    it("a fork has the same past under an id of its own, and then its own way", async () => {
+      await using stores = await open();
+      const source = await written(stores.here, "first");
+      const fork = await stores.elsewhere.fork(source);
+      await write(await recordIn(stores.here, fork), "second");
+      expect(fork).not.toBe(source);
+      expect(await textsIn(stores.elsewhere, fork)).toEqual(["first", "re: first", "second", "re: second"]);
+      expect(await textsIn(stores.elsewhere, source)).toEqual(["first", "re: first"]);
+      expect((await idsOf(stores.here)).sort()).toEqual([source, fork].sort());
+    });
+
+    it("an archived thread is out of the list of every node, and back; it can be used all the while", async () => {
+      await using stores = await open();
+      const [kept, archived] = [await written(stores.here, "kept"), await written(stores.here, "archived")];
+      await stores.here.archive(archived);
+      await stores.here.archive(archived);
+      expect([await idsOf(stores.elsewhere), await idsOf(stores.elsewhere, { archived: true })]).toEqual([[kept], [archived]]);
+      await write(await recordIn(stores.elsewhere, archived), "second");
+      await stores.elsewhere.unarchive(archived);
+      expect([await idsOf(stores.here), await idsOf(stores.here, { archived: true })]).toEqual([[archived, kept], []]);
+      expect(await textsIn(stores.here, archived)).toEqual(["archived", "re: archived", "second", "re: second"]);
+    });
+
+    it("nothing is done while somebody writes", async () => {
+      await using stores = await open();
+      const { id, record } = create(stores.here);
+      const lease = await record.lease();
+      lease.append(said("first"));
+      for (const store of [stores.here, stores.elsewhere])
+        await expect(
+          store.archive(id).catch((error: unknown) => error instanceof ThreadInUse || error instanceof ThreadBusyElsewhere),
+        ).resolves.toBe(true);
+      lease.release();
+      await stores.elsewhere.archive(id);
+    });
+  });
+}
+
+const CWD = "/project";
+
+function create(store: ThreadStore): { readonly id: ThreadId; readonly record: ThreadRecord } {
+  const id = newThreadId();
+  return { id, record: store.create({ id, settings: settingsIn(CWD), engine: "native" }) };
+}
+
+/** A thread with one exchange, which is over. */
+async function written(store: ThreadStore, text: string): Promise<ThreadId> {
+  const { id, record } = create(store);
+  await write(record, text);
+  await store.settle();
+  return id;
+}
+
+async function write(record: ThreadRecord, text: string): Promise<void> {
+  const lease = await record.lease();
+  lease.append(said(text));
+  lease.release();
+}
+
+function said(text: string): ThreadEvent[] {
+  return [
+    { type: "rawItem", item: message("user", text) },
+    { type: "itemCompleted", item: { kind: "userMessage", id: "1", text } },
+    { type: "rawItem", item: message("assistant", `re: ${text}`) },
+  ];
+}
+
+async function recordIn(store: ThreadStore, id: ThreadId): Promise<ThreadRecord> {
+  const stored = await store.find(id);
+  if (!stored) throw new Error("the thread is not found");
+  return stored.record;
+}
+
+async function textsIn(store: ThreadStore, id: ThreadId): Promise<string[]> {
+  const { items = [] } = (await store.find(id))?.history ?? {};
+  return items.map((item) => JSON.stringify(item)).map((item) => /"text":"([^"]*)"/.exec(item)?.[1] ?? "");
+}
+
+async function idsOf(store: ThreadStore, query: Partial<ThreadQuery> = {}): Promise<ThreadId[]> {
+  return (await store.list({ limit: 100, ...query })).threads.map(({ id }) => id);
+}
