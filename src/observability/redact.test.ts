@@ -151,6 +151,22 @@ it("long texts are cut, and no half of a secret is left at the cut", () => {
   expect(redactor.mask("a ".repeat(20_000)).length).toBeLessThan(17_000);
 });
 
+it.for([
+  ["pass\\\\\\\\\\\\word", "pass", "\\"],
+  ["\\secret-one", "", "\\"],
+  ["/secret/two", "", "\\"],
+  ["\\n\\n\\n\\n\\n\\n\\nX1234", "", "\\n"],
+  ["%0a%0a%0a%0a%0a%0a%0aX1234", "", "%0a"],
+  ["%3%3%3%39-secret", "", "%3"],
+  ["\\ab\\ac\\ad", "", "\\\\r"],
+] as const)("the secret %j does not make masking slow", ([secret, start, piece]) => {
+  const redactor = new Redactor();
+  redactor.learn(secret);
+  // A pattern that tries all ways to read the backslashes would take longer than the test's own deadline.
+  expect(redactor.mask(start + piece.repeat(60_000 / piece.length)).length).toBeLessThan(17_000);
+  expect(redactor.mask(`a ${secret} b ${JSON.stringify(secret)} c ${encodeURIComponent(secret)} d`)).toBe('a **** b "****" c **** d');
+});
+
 it("a text made to be slow is not", () => {
   const redactor = new Redactor();
   redactor.learn("aaaaaaaaaaaaaaaaaaaaaaab");

@@ -5,10 +5,8 @@ import { isSecretName, MASK, maskBySight } from "./secretPatterns.js";
 const MIN_SECRET_LENGTH = 6;
 /** The oldest are forgotten beyond this; tokens may be replaced while the server runs. */
 const MAX_SECRETS = 512;
-/** How much of the secrets is looked for in every spelling. More is too much for V8 to compile in time; the rest is looked for in the usual ones. */
-const MAX_SPELT_OUT = 4_096;
-/** Of one secret, pieces of this length are looked for. */
-const MAX_PIECE = 512;
+/** What is left of a secret without the characters that spellings add. Less is found in ordinary words, and looked for as it is. */
+const MIN_CORE_LENGTH = 5;
 /** What of one text is looked at, and what of it is kept. */
 const MAX_SEEN = 64 * 1024;
 const MAX_KEPT = 16 * 1024;
@@ -19,7 +17,7 @@ export class Redactor {
   /** Read when the first text comes. */
   #env: NodeJS.ProcessEnv | undefined;
   /** Made when the next text comes. */
-  #known: { readonly spelt: RegExp | undefined; readonly literal: readonly string[] } | undefined;
+  #known: KnownSecrets | undefined;
 
   /** One that knows the values of variables whose names say that they are secret. */
   static forEnvironment(env: NodeJS.ProcessEnv): Redactor {
@@ -63,10 +61,10 @@ export class Redactor {
   #maskKnown(text: string): string {
     this.#learnEnvironment();
     if (this.#secrets.size === 0) return text;
-    this.#known ??= known(this.#secrets);
-    const { spelt, literal } = this.#known;
-    const masked = literal.reduce((rest, form) => rest.replaceAll(form, MASK), text);
-    return spelt ? masked.replace(spelt, MASK) : masked;
+    this.#known ??= knownSecrets(this.#secrets);
+    const { cores, literals } = this.#known;
+    const masked = literals.reduce((rest, form) => rest.replaceAll(form, MASK), text);
+    return cores.length === 0 ? masked : maskCores(masked, cores);
   }
 
   #learnEnvironment(): void {
@@ -76,31 +74,37 @@ export class Redactor {
   }
 }
 
-/** The shortest are spelt out first, so that most are. */
-function known(secrets: ReadonlySet<string>): { readonly spelt: RegExp | undefined; readonly literal: readonly string[] } {
-  const spelt: string[] = [];
-  const literal: string[] = [];
-  let room = MAX_SPELT_OUT;
-  for (const secret of [...secrets].sort((a, b) => a.length - b.length)) {
-    room -= secret.length;
-    if (room >= 0) spelt.push(...pieces(withoutBreaks(secret)));
-    else literal.push(...usualForms(secret));
+interface KnownSecrets {
+  /** Looked for in the core of a text. */
+  readonly cores: readonly SecretCore[];
+  /** Looked for in the text itself. */
+  readonly literals: readonly string[];
+}
+
+interface SecretCore {
+  readonly bytes: string;
+  readonly encoding: PercentSigns;
+  /** The secret begins or ends with what is not in its core, or with what may be escaped. */
+  readonly openStart: boolean;
+  readonly openEnd: boolean;
+}
+
+function knownSecrets(secrets: ReadonlySet<string>): KnownSecrets {
+  const cores: SecretCore[] = [];
+  const literals: string[] = [];
+  for (const secret of secrets) {
+    // Upper case matters where characters are not ASCII.
+    const forms = NOT_PLAIN.test(secret) ? [...new Set([secret, secret.toLowerCase(), secret.toUpperCase()])] : [secret];
+    if (coreOf(secret, "decoded").bytes.length < MIN_CORE_LENGTH)
+      literals.push(...[secret, secret.toLowerCase(), secret.toUpperCase()].flatMap(usualForms));
+    else cores.push(...forms.flatMap((form) => [coreToFind(form, "kept"), coreToFind(form, "decoded")]));
   }
-  return { spelt: spelt.length === 0 ? undefined : patternOf(spelt), literal: literal.sort((a, b) => b.length - a.length) };
+  return { cores, literals: literals.sort((a, b) => b.length - a.length) };
 }
 
-/** Longest first: one secret may be the beginning of another. */
-function patternOf(secrets: readonly string[]): RegExp {
-  const longestFirst = [...secrets].sort((a, b) => b.length - a.length);
-  return new RegExp(longestFirst.map(spellings).join("|"), "giu");
-}
-
-/** Of about the same length, so that none is an ordinary word. */
-function pieces(secret: string): string[] {
-  const characters = [...secret];
-  const count = Math.ceil(characters.length / MAX_PIECE);
-  const length = Math.ceil(characters.length / count);
-  return Array.from({ length: count }, (_, at) => characters.slice(at * length, (at + 1) * length).join(""));
+function coreToFind(secret: string, encoding: PercentSigns): SecretCore {
+  const { bytes, starts, ends } = coreOf(secret, encoding);
+  return { bytes, encoding, openStart: starts[0] !== 0 || !/^[a-z0-9]/i.test(secret), openEnd: ends[ends.length - 1] !== secret.length };
 }
 
 function withoutBreaks(text: string): string {
@@ -110,8 +114,7 @@ function withoutBreaks(text: string): string {
 /** As it is, in JSON, in JSON within JSON, in an address. */
 function usualForms(secret: string): string[] {
   const inJson = (text: string) => JSON.stringify(text).slice(1, -1);
-  const forms = pieces(secret).flatMap((piece) => [piece, inJson(piece), inJson(inJson(piece)), inAddress(piece)]);
-  return [...new Set(forms)];
+  return [...new Set([secret, inJson(secret), inJson(inJson(secret)), inAddress(secret)])];
 }
 
 /** Half of a character has no address. */
@@ -123,15 +126,104 @@ function inAddress(text: string): string {
   }
 }
 
-/** Line breaks, its own and others, also escaped ones, may be between any two characters; each may be percent-encoded or stand behind a backslash. */
-function spellings(secret: string): string {
-  return [...secret].map(spellingsOf).join(String.raw`(?:[\r\n]|\\+[rn]|%0[ad])*`);
+/** What all spellings of a text have in common, as UTF-8 (a character of this string is a byte), and where in the text each byte comes from. */
+interface TextCore {
+  readonly bytes: string;
+  readonly starts: Uint32Array;
+  readonly ends: Uint32Array;
 }
 
-function spellingsOf(character: string): string {
-  const encoded = [...Buffer.from(character)].map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
-  const literal = character.replace(/[\\^$.*+?()[\]{}|/]/, String.raw`\$&`);
-  return /[A-Za-z0-9]/.test(character) ? `(?:${literal}|${encoded})` : String.raw`(?:\\*${literal}|${encoded})`;
+/** Most of what is logged is ASCII without percent signs. */
+const NOT_PLAIN = /[%\u0080-\uffff]/;
+
+/** The bytes of its core, without their places: most texts hold no secret. */
+function plainCore(text: string): string {
+  return text.toLowerCase().replaceAll(/[\\\r\nrn]+/g, "");
+}
+
+function holdsAny(core: string, secrets: readonly SecretCore[]): boolean {
+  return secrets.some(({ bytes, encoding }) => encoding === "kept" && core.includes(bytes));
+}
+
+/** A text is looked at both ways: a percent sign before a secret is not always the beginning of an encoded byte. */
+type PercentSigns = "kept" | "decoded";
+
+/**
+ * The core of a text: ASCII in lower case, percent-encoding undone however often it was done, and without backslashes, line breaks and the letters r and n.
+ * Spellings differ in those: each character may stand behind backslashes, and line breaks, also escaped ones, may be between any two. Without the letters of an
+ * escaped break nobody has to find out whether a backslash before one is the secret's own, which took a pattern exponential time.
+ */
+function coreOf(text: string, encoding: PercentSigns): TextCore {
+  // No UTF-16 unit takes more than three bytes.
+  const bytes = Buffer.allocUnsafe(text.length * 3);
+  const starts = new Uint32Array(bytes.length);
+  const ends = new Uint32Array(bytes.length);
+  let size = 0;
+  const add = (byte: number, start: number, end: number): void => {
+    const common = COMMON[byte] ?? byte;
+    if (common === NOTHING) return;
+    bytes[size] = common;
+    starts[size] = start;
+    ends[size] = end;
+    size++;
+  };
+  for (let at = 0; at < text.length; ) {
+    const code = text.codePointAt(at) ?? 0;
+    const end = at + (code > 0xffff ? 2 : 1);
+    if (code < 0x80) add(code, at, end);
+    else for (const byte of Buffer.from(String.fromCodePoint(code))) add(byte, at, end);
+    // What is decoded may be the last digit of another byte.
+    while (encoding === "decoded" && size > 2 && bytes[size - 3] === PERCENT) {
+      const digits = bytes.toString("latin1", size - 2, size);
+      if (!TWO_DIGITS.test(digits)) break;
+      size -= 3;
+      add(Number.parseInt(digits, 16), starts[size] ?? at, end);
+    }
+    at = end;
+  }
+  return { bytes: bytes.toString("latin1", 0, size), starts: starts.subarray(0, size), ends: ends.subarray(0, size) };
+}
+
+const PERCENT = 0x25;
+const TWO_DIGITS = /^[0-9a-f]{2}$/;
+const NOTHING = -1;
+/** For each byte what spellings have in common: lower case, or nothing. */
+const COMMON: readonly number[] = Array.from({ length: 0x100 }, (_, byte) => {
+  const character = String.fromCharCode(byte);
+  if (/[\\\r\nrn]/i.test(character)) return NOTHING;
+  return byte < 0x80 ? character.toLowerCase().charCodeAt(0) : byte;
+});
+
+type Range = readonly [from: number, to: number];
+
+function maskCores(text: string, secrets: readonly SecretCore[]): string {
+  if (!NOT_PLAIN.test(text) && !holdsAny(plainCore(text), secrets)) return text;
+  const ways: readonly PercentSigns[] = text.includes("%") ? ["kept", "decoded"] : ["kept"];
+  const ranges = ways
+    .flatMap((encoding) => {
+      const core = coreOf(text, encoding);
+      return secrets.filter((secret) => secret.encoding === encoding).flatMap((secret) => occurrences(text, core, secret));
+    })
+    .sort(([a, b], [c, d]) => a - c || d - b);
+  let masked = "";
+  let done = 0;
+  for (const [from, to] of ranges) {
+    if (from >= done) masked += `${text.slice(done, from)}${MASK}`;
+    done = Math.max(done, to);
+  }
+  return ranges.length === 0 ? text : masked + text.slice(done);
+}
+
+function occurrences(text: string, { bytes, starts, ends }: TextCore, secret: SecretCore): Range[] {
+  const found: Range[] = [];
+  for (let at = bytes.indexOf(secret.bytes); at >= 0; at = bytes.indexOf(secret.bytes, at + secret.bytes.length)) {
+    // Between two bytes of the core is nothing but what spellings add.
+    const next = at + secret.bytes.length;
+    const from = secret.openStart ? (ends[at - 1] ?? 0) : (starts[at] ?? 0);
+    const to = secret.openEnd ? (starts[next] ?? text.length) : (ends[next - 1] ?? text.length);
+    found.push([from, to]);
+  }
+  return found;
 }
 
 /** What was not looked at may continue a secret that the cut has made unrecognisable; such a beginning is taken away too. */
