@@ -28,6 +28,8 @@ export type ApprovalSubject = {
   | {
       readonly kind: "patch";
       readonly changes: FileChanges;
+      /** A yes also lets the agent write anywhere below this folder for the rest of the session. */
+      readonly grantRoot?: string;
       /** Nothing is changed but files that `workspace-write` opens, whatever the thread's own sandbox is. */
       readonly staysInWorkspace?: boolean;
       /** Those of `changes` that lie outside the thread's folder, and where they really lead. */
@@ -59,7 +61,8 @@ export type ApprovalDecision = { readonly by?: DecidedBy } & (
   | { readonly kind: "approvedForSession" }
   /** Commands that begin with these words are allowed for the rest of the thread. */
   | { readonly kind: "approvedPrefix"; readonly prefix: readonly string[] }
-  | { readonly kind: "denied"; readonly reason?: string }
+  /** `failed`: nobody said no; the answer was an error or could not be read. */
+  | { readonly kind: "denied"; readonly reason?: string; readonly failed?: true }
   /** A form was filled in. */
   | { readonly kind: "answered"; readonly content: Readonly<Record<string, unknown>> }
   /** Denied, and the turn is to end. */

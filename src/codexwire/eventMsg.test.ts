@@ -139,6 +139,26 @@ const PINS: { readonly [Type in ThreadEvent["type"]]: readonly Pin<Type>[] } = {
         '{"type":"apply_patch_approval_request","call_id":"call_2","turn_id":"2","changes":{"/repo/new.txt":{"type":"add","content":"hi\\n"}}}',
       ],
     },
+    {
+      event: {
+        type: "approvalRequested",
+        request: {
+          ...REQUEST,
+          subject: {
+            kind: "patch",
+            callId: "call_3",
+            changes: {},
+            reason: "why not",
+            grantRoot: "/out",
+            staysInSandbox: false,
+            needsPerson: false,
+          },
+        },
+      },
+      msgs: [
+        '{"type":"apply_patch_approval_request","call_id":"call_3","turn_id":"2","changes":{},"reason":"why not","grant_root":"/out"}',
+      ],
+    },
   ],
   approvalDecided: [{ event: { type: "approvalDecided", id: REQUEST.id, decision: { kind: "approved" } }, msgs: [] }],
   threadConfigured: [

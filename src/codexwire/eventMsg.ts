@@ -189,7 +189,10 @@ function approvalRequest({ id, subject }: ApprovalRequest, where: Where): EventM
   if (subject.kind === "form") return { type: "elicitation_request", server_name: subject.server, id, message: subject.message };
   const asked = { call_id: subject.callId, turn_id: where.turnId };
   const reason = subject.reason === undefined ? {} : { reason: subject.reason };
-  if (subject.kind === "patch") return { type: "apply_patch_approval_request", ...asked, changes: subject.changes, ...reason };
+  if (subject.kind === "patch") {
+    const grant = subject.grantRoot === undefined ? {} : { grant_root: subject.grantRoot };
+    return { type: "apply_patch_approval_request", ...asked, changes: subject.changes, ...reason, ...grant };
+  }
   const { command, cwd, proposedPrefix, parsed } = subject;
   const amendment = proposedPrefix === undefined ? {} : { proposed_execpolicy_amendment: proposedPrefix };
   return { type: "exec_approval_request", ...asked, command, cwd, ...reason, ...amendment, parsed_cmd: parsed };

@@ -17,8 +17,10 @@ export class ApprovalWatch {
     this.#scope.log.info("approval asked", { approval_id: id, call_id: subject.callId || undefined, kind: subject.kind });
   }
 
-  decided(id: ApprovalId, { kind, by }: ApprovalDecision): void {
-    this.#settle(id, { decision: kind, door: by ?? "unknown" });
+  decided(id: ApprovalId, decision: ApprovalDecision): void {
+    const door = decision.by ?? "unknown";
+    if (decision.kind === "denied" && decision.failed) this.#settle(id, { decision: "failed", door, cause: decision.reason });
+    else this.#settle(id, { decision: decision.kind, door });
   }
 
   /** What nobody decided before the turn's end is withdrawn. */
@@ -26,12 +28,21 @@ export class ApprovalWatch {
     for (const id of this.#open.keys()) this.#settle(id, { decision: "none", door: "withdrawal" });
   }
 
-  #settle(id: ApprovalId, { decision, door }: { readonly decision: string; readonly door: string }): void {
+  #settle(id: ApprovalId, { decision, door, cause }: Settlement): void {
     const since = this.#open.get(id);
     if (since === undefined) return;
     this.#open.delete(id);
     const ms = msSince(since);
     this.#scope.metrics.approvalSettled({ decision, door, ms });
-    this.#scope.log.info("approval decided", { approval_id: id, decision, door, ms });
+    if (decision === "failed") this.#scope.log.warn("approval failed", { approval_id: id, door, ms, cause });
+    else this.#scope.log.info("approval decided", { approval_id: id, decision, door, ms });
   }
+}
+
+interface Settlement {
+  /** `failed` when nobody decided because the answer was an error or could not be read: it counts as a denial. */
+  readonly decision: ApprovalDecision["kind"] | "none" | "failed";
+  readonly door: string;
+  /** Why it failed. */
+  readonly cause?: string | undefined;
 }

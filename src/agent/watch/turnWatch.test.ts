@@ -204,6 +204,25 @@ describe("a turn", () => {
     ]);
   });
 
+  it("has a question whose answer failed told apart from one that was denied", async () => {
+    const failed = { kind: "denied", reason: "the client could not answer: no such method", failed: true, by: "elicitation" } as const;
+    const telemetry = told(
+      STARTED,
+      { type: "approvalRequested", request: question("q1") },
+      { type: "approvalRequested", request: question("q2") },
+      { type: "approvalDecided", id: question("q1").id, decision: failed },
+      { type: "approvalDecided", id: question("q2").id, decision: { kind: "denied", reason: "not today", by: "elicitation" } },
+    );
+    expect(telemetry.lines.slice(3)).toEqual([
+      `warn approval failed ${IDS} approval_id=q1 door=elicitation cause=the client could not answer: no such method`,
+      `info approval decided ${IDS} approval_id=q2 decision=denied door=elicitation`,
+    ]);
+    expect((await telemetry.counts()).filter((line) => line.startsWith("approvals_answered"))).toEqual([
+      'approvals_answered_total{door="elicitation",decision="failed"} 1',
+      'approvals_answered_total{door="elicitation",decision="denied"} 1',
+    ]);
+  });
+
   it("shows what was said only to a log that was asked to keep it", () => {
     const { telemetry, turn } = watched({ logsContent: true });
     turn.begin();

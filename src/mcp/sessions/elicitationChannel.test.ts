@@ -102,7 +102,12 @@ describe("a client that can be asked", () => {
     const decision = step.ask("one");
     await step.received();
     step.answer(0, { error: { code: -32_601, message: "never heard of it" } });
-    expect(await decision).toEqual({ kind: "denied", reason: "the client could not answer: never heard of it", by: "elicitation" });
+    expect(await decision).toEqual({
+      kind: "denied",
+      reason: "the client could not answer: never heard of it",
+      failed: true,
+      by: "elicitation",
+    });
   });
 
   it("is told when somebody else decided, and its answer counts no more", async () => {

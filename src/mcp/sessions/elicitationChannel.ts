@@ -59,7 +59,8 @@ export class ElicitationDoor {
     } catch (error) {
       // Withdrawn, or the client is gone: then the turn ends or somebody else has decided.
       if (!(error instanceof RpcError)) return;
-      this.#door.desk.answer(request.id, { kind: "denied", reason: `the client could not answer: ${describe(error)}`, by: "elicitation" });
+      const reason = `the client could not answer: ${describe(error)}`;
+      this.#door.desk.answer(request.id, { kind: "denied", reason, failed: true, by: "elicitation" });
     } finally {
       this.#open.delete(request.id);
     }

@@ -56,7 +56,7 @@ describe("the question", () => {
     });
   });
 
-  it("about a patch names the files", () => {
+  it("about a patch gives the reason first, as Codex does, then names the files", () => {
     const changes = { "/project/new.txt": { type: "add", content: "hello\nworld\n" } } as const;
     const subject: ApprovalSubject = { kind: "patch", callId: "call_2", changes, staysInSandbox: false, needsPerson: false, reason: "why" };
     const shared = {
@@ -64,15 +64,37 @@ describe("the question", () => {
       codex_mcp_tool_call_id: "a",
       codex_event_id: "2",
       codex_call_id: "call_2",
+      codex_reason: "why",
       codex_changes: changes,
     };
     expect(elicitationParams(request(subject), "a")).toEqual({
-      message: "Allow Codex to apply proposed code changes?\n- add /project/new.txt",
+      message: "why\nAllow Codex to apply proposed code changes?\n- add /project/new.txt",
       requestedSchema: form("Reason: why. It is not confined by the sandbox. Files: add /project/new.txt."),
       codex_elicitation: "patch-approval",
       ...shared,
       _meta: { "codex-mcpd/approval": { ...shared, kind: "patch", reason: "why", staysInSandbox: false, deadline: 5_000 } },
     });
+  });
+
+  it("about a patch that asks for a folder besides says so, to people and to programs", () => {
+    const subject: ApprovalSubject = {
+      kind: "patch",
+      callId: "c",
+      changes: { "/out/a": { type: "delete", content: "" } },
+      staysInSandbox: false,
+      needsPerson: false,
+      widensSandbox: true,
+      grantRoot: "/out\n",
+    };
+    const params = elicitationParams(request(subject), 1);
+    const grant = "A yes also lets Codex write anywhere below `/out\\n` for the rest of the session.";
+    expect(params).toMatchObject({
+      message: `${grant}\nAllow Codex to apply proposed code changes?\n- delete /out/a`,
+      requestedSchema: form(`${grant} It is not confined by the sandbox. Files: delete /out/a.`),
+      codex_grant_root: "/out\n",
+      _meta: { "codex-mcpd/approval": { codex_grant_root: "/out\n" } },
+    });
+    expect(params).not.toHaveProperty("codex_reason");
   });
 
   it("about very many files names the first", () => {
@@ -163,7 +185,7 @@ describe("a question shows what is in it, and nothing else:", () => {
 const APPROVED = { kind: "approved" };
 const DENIED = { kind: "denied" };
 const ABORT = { kind: "abort" };
-const UNREADABLE = { kind: "denied", reason: "the client's answer could not be read" };
+const UNREADABLE = { kind: "denied", reason: "the client's answer could not be read", failed: true };
 
 describe("an answer", () => {
   it.for([
@@ -232,5 +254,19 @@ describe("an answer", () => {
     [{ action: 1 }, UNREADABLE],
   ] as const)("%j is %j", ([answer, decision]) => {
     expect(readDecision(answer, "command")).toEqual(decision);
+  });
+
+  it.for([
+    [
+      { action: "accept", content: { a: 1 } },
+      { kind: "answered", content: { a: 1 } },
+    ],
+    [{ action: "accept" }, { kind: "answered", content: {} }],
+    [{ action: "decline" }, DENIED],
+    [{ action: "cancel" }, ABORT],
+    [{ decision: "approved" }, UNREADABLE],
+    [null, UNREADABLE],
+  ] as const)("to a form: %j is %j", ([answer, decision]) => {
+    expect(readDecision(answer, "form")).toEqual(decision);
   });
 });

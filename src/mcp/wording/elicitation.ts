@@ -45,10 +45,26 @@ function messageOf(subject: ApprovalSubject): string {
     case "command":
       return `Allow Codex to run \`${visibleLines(subject.commandText)}\` in \`${visible(subject.cwd)}\`?`;
     case "patch":
-      return ["Allow Codex to apply proposed code changes?", ...shortList(changedFiles(subject))].join("\n- ");
+      return [
+        ...patchPreface(subject),
+        ["Allow Codex to apply proposed code changes?", ...shortList(changedFiles(subject))].join("\n- "),
+      ].join("\n");
     case "form":
       return `${visible(subject.server)}: ${visibleLines(subject.message)}`;
   }
+}
+
+type PatchSubject = Extract<ApprovalSubject, { kind: "patch" }>;
+
+/** Before the question, as Codex puts it: why it is asked; and what a yes gives beyond the changes. */
+function patchPreface(subject: PatchSubject): string[] {
+  return [...(subject.reason === undefined ? [] : [visible(subject.reason)]), ...grantOf(subject)];
+}
+
+function grantOf({ grantRoot }: PatchSubject): string[] {
+  return grantRoot === undefined
+    ? []
+    : [`A yes also lets Codex write anywhere below \`${visible(grantRoot)}\` for the rest of the session.`];
 }
 
 const LONGEST_LIST = 20;
@@ -58,7 +74,7 @@ function shortList(entries: readonly string[]): string[] {
   return more > 0 ? [...entries.slice(0, LONGEST_LIST), `and ${more} more`] : [...entries];
 }
 
-function changedFiles({ changes, outside = {} }: Extract<ApprovalSubject, { kind: "patch" }>): string[] {
+function changedFiles({ changes, outside = {} }: PatchSubject): string[] {
   return Object.entries(changes).map(([file, change]) => {
     const target = change.type === "update" ? change.move_path : null;
     const places = [file, ...(target === null ? [] : [target])].map((place) => {
@@ -89,7 +105,11 @@ function subjectParams(subject: ApprovalSubject): Record<string, unknown> {
     case "command":
       return { codex_command: subject.command, codex_cwd: subject.cwd, codex_parsed_cmd: subject.parsed };
     case "patch":
-      return { codex_changes: subject.changes };
+      return {
+        ...(subject.reason === undefined ? {} : { codex_reason: subject.reason }),
+        ...(subject.grantRoot === undefined ? {} : { codex_grant_root: subject.grantRoot }),
+        codex_changes: subject.changes,
+      };
     case "form":
       return { codex_mcp_server: subject.server };
   }
@@ -116,7 +136,8 @@ function explanation(subject: Exclude<ApprovalSubject, { kind: "form" }>): strin
   const reason = subject.reason === undefined ? "" : `Reason: ${visible(subject.reason)}. `;
   const reach = subject.staysInSandbox ? "It runs inside the sandbox." : "It is not confined by the sandbox.";
   if (subject.kind === "command") return `${reason}${reach}`;
-  return `${reason}${reach} Files: ${shortList(changedFiles(subject)).join(", ")}.`;
+  const grant = grantOf(subject).map((sentence) => `${sentence} `);
+  return `${reason}${grant.join("")}${reach} Files: ${shortList(changedFiles(subject)).join(", ")}.`;
 }
 
 const WORDS: ReadonlyMap<string, ApprovalDecision> = new Map([
@@ -153,7 +174,8 @@ export function readDecision(answer: unknown, kind: ApprovalSubject["kind"]): Ap
 function readForm(answer: unknown): ApprovalDecision {
   const { action, content } = isFields(answer) ? answer : {};
   if (action === "accept") return { kind: "answered", content: isFields(content) ? content : {} };
-  return action === "cancel" ? { kind: "abort" } : { kind: "denied" };
+  if (action === "cancel") return { kind: "abort" };
+  return action === "decline" ? { kind: "denied" } : unreadable();
 }
 
 function decisionOf(value: unknown): ApprovalDecision {
@@ -176,5 +198,5 @@ function withReason(decision: ApprovalDecision, fields: Readonly<Record<string, 
 }
 
 function unreadable(): ApprovalDecision {
-  return { kind: "denied", reason: "the client's answer could not be read" };
+  return { kind: "denied", reason: "the client's answer could not be read", failed: true };
 }

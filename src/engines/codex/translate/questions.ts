@@ -92,17 +92,17 @@ export const patchQuestion: QuestionKind = {
   read(params, { items, settings }) {
     const open = items.find(params["itemId"]);
     if (open?.item["type"] !== "fileChange") return { kind: "refuse", message: "the change to approve is not known here" };
-    const root = saidText(params["grantRoot"]);
-    const grant = root === undefined ? undefined : `it wants to write anywhere below ${root} for the rest of the session`;
-    const reason = [saidText(params["reason"]), grant].filter((text) => text !== undefined).join("; ");
+    const reason = saidText(params["reason"]);
+    const grantRoot = saidText(params["grantRoot"]);
     const changes = readChanges(open.item["changes"]);
     return {
       kind: "ask",
       subject: {
         kind: "patch",
         callId: asText(params["itemId"]),
-        ...(reason === "" ? {} : { reason }),
+        ...(reason === undefined ? {} : { reason }),
         ...LEAVES_SANDBOX,
+        ...(grantRoot === undefined ? {} : { grantRoot, widensSandbox: true }),
         changes,
         ...outsideOf(changes, settings.cwd),
       },

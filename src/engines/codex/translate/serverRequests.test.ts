@@ -120,9 +120,11 @@ describe("a change of files", () => {
       subject: {
         kind: "patch",
         callId: "p1",
-        reason: "sandbox; it wants to write anywhere below /out for the rest of the session",
+        reason: "sandbox",
         staysInSandbox: false,
         needsPerson: false,
+        grantRoot: "/out",
+        widensSandbox: true,
         changes: { "/ws/n": { type: "add", content: "x\n" } },
       },
     });
