@@ -1,24 +1,27 @@
-import { type ChangedRegion, type Match, type NumberedLines, shortestEdit } from "./shortestEdit.js";
-import { uniqueMatches } from "./uniqueMatches.js";
-
 /**
  * The changed regions in order, none touching another. Texts that differ in very many lines are first cut at the lines
  * that occur exactly once on both sides, as patience diff does.
  */
 export function changedRegions(before: readonly string[], after: readonly string[]): ChangedRegion[] {
-  const lines = numbered(before, after);
-  return merged(compare(lines, { oldStart: 0, oldEnd: before.length, newStart: 0, newEnd: after.length }));
+  // Most texts differ in a few lines: only what is between the first and the last of those is looked at any further.
+  const rest = withoutCommonEnds({ a: before, b: after }, { oldStart: 0, oldEnd: before.length, newStart: 0, newEnd: after.length });
+  return merged(compare(numbered(before, after, rest), rest));
 }
 
-/** Equal lines get equal numbers, so that lines are compared once. */
-function numbered(before: readonly string[], after: readonly string[]): NumberedLines {
+/** Equal lines get equal numbers, so that lines are compared once. Those outside the region stay without. */
+function numbered(before: readonly string[], after: readonly string[], region: ChangedRegion): NumberedLines {
   const numbers = new Map<string, number>();
-  const numberOf = (line: string): number => {
-    const number = numbers.get(line) ?? numbers.size;
-    numbers.set(line, number);
-    return number;
+  const numbersOf = (lines: readonly string[], start: number, end: number): Int32Array => {
+    const result = new Int32Array(lines.length);
+    for (let at = start; at < end; at++) {
+      const line = lines[at] ?? "";
+      const number = numbers.get(line) ?? numbers.size;
+      numbers.set(line, number);
+      result[at] = number;
+    }
+    return result;
   };
-  return { a: Int32Array.from(before, numberOf), b: Int32Array.from(after, numberOf) };
+  return { a: numbersOf(before, region.oldStart, region.oldEnd), b: numbersOf(after, region.newStart, region.newEnd) };
 }
 
 function compare(lines: NumberedLines, region: ChangedRegion): ChangedRegion[] {
@@ -30,7 +33,7 @@ function compare(lines: NumberedLines, region: ChangedRegion): ChangedRegion[] {
   return cuts.length === 0 ? [rest] : gapsBetween(cuts, rest).flatMap((gap) => compare(lines, gap));
 }
 
-function withoutCommonEnds({ a, b }: NumberedLines, region: ChangedRegion): ChangedRegion {
+function withoutCommonEnds<Line>({ a, b }: { a: ArrayLike<Line>; b: ArrayLike<Line> }, region: ChangedRegion): ChangedRegion {
   let { oldStart, oldEnd, newStart, newEnd } = region;
   while (oldStart < oldEnd && newStart < newEnd && a[oldStart] === b[newStart]) {
     oldStart++;
@@ -62,4 +65,114 @@ function merged(regions: readonly ChangedRegion[]): ChangedRegion[] {
     } else result.push(region);
   }
   return result;
+}
+
+/** Both texts with a number for each line, equal for equal lines. */
+interface NumberedLines {
+  readonly a: Int32Array;
+  readonly b: Int32Array;
+}
+
+/** Lines `oldStart..oldEnd` of the old text became lines `newStart..newEnd` of the new one; ends are exclusive. */
+export interface ChangedRegion {
+  readonly oldStart: number;
+  readonly oldEnd: number;
+  readonly newStart: number;
+  readonly newEnd: number;
+}
+
+/** A line that is the same on both sides. */
+interface Match {
+  readonly oldAt: number;
+  readonly newAt: number;
+}
+
+/** Up to here the shortest edit script is sought (Myers); its time and memory grow with the square of this. */
+const MAX_EDITS = 1_000;
+
+/** Myers' greedy search: the matched lines of a shortest edit script, or undefined when it takes more than MAX_EDITS. */
+function shortestEdit({ a, b }: NumberedLines, { oldStart, oldEnd, newStart, newEnd }: ChangedRegion): Match[] | undefined {
+  const width = oldEnd - oldStart;
+  const height = newEnd - newStart;
+  const limit = Math.min(width + height, MAX_EDITS);
+  const reach = new Int32Array(2 * limit + 3);
+  const center = limit + 1;
+  const trace: Int32Array[] = [];
+  for (let edits = 0; edits <= limit; edits++) {
+    trace.push(reach.slice(center - edits - 1, center + edits + 2));
+    for (let diagonal = -edits; diagonal <= edits; diagonal += 2) {
+      const left = reach[center + diagonal - 1] ?? 0;
+      const right = reach[center + diagonal + 1] ?? 0;
+      let x = diagonal === -edits || (diagonal !== edits && left < right) ? right : left + 1;
+      let y = x - diagonal;
+      while (x < width && y < height && a[oldStart + x] === b[newStart + y]) {
+        x++;
+        y++;
+      }
+      reach[center + diagonal] = x;
+      if (x >= width && y >= height) return walkBack(trace, { x, y, oldStart, newStart });
+    }
+  }
+  return undefined;
+}
+
+function walkBack(trace: readonly Int32Array[], end: { x: number; y: number; oldStart: number; newStart: number }): Match[] {
+  const matches: Match[] = [];
+  let { x, y } = end;
+  for (let edits = trace.length - 1; edits >= 0; edits--) {
+    const reach = trace[edits];
+    const center = edits + 1;
+    const diagonal = x - y;
+    const left = reach?.[center + diagonal - 1] ?? 0;
+    const right = reach?.[center + diagonal + 1] ?? 0;
+    const inserted = diagonal === -edits || (diagonal !== edits && left < right);
+    const startX = edits === 0 ? 0 : inserted ? right : left + 1;
+    for (; x > startX; x--, y--) matches.push({ oldAt: end.oldStart + x - 1, newAt: end.newStart + y - 1 });
+    if (inserted) y--;
+    else x--;
+  }
+  return matches.reverse();
+}
+
+/** As many as possible of the lines that occur once in the old and once in the new region, in the same order on both sides. */
+function uniqueMatches({ a, b }: NumberedLines, { oldStart, oldEnd, newStart, newEnd }: ChangedRegion): Match[] {
+  const inNew = uniquePlaces(b, newStart, newEnd);
+  const matches: Match[] = [];
+  for (const [line, oldAt] of uniquePlaces(a, oldStart, oldEnd)) {
+    const newAt = inNew.get(line);
+    if (newAt !== undefined) matches.push({ oldAt, newAt });
+  }
+  return longestRising(matches.sort((one, other) => one.oldAt - other.oldAt));
+}
+
+function uniquePlaces(lines: Int32Array, start: number, end: number): Map<number, number> {
+  const places = new Map<number, number>();
+  const repeated = new Set<number>();
+  for (let at = start; at < end; at++) {
+    const line = lines[at] ?? 0;
+    if (places.has(line)) repeated.add(line);
+    places.set(line, at);
+  }
+  for (const line of repeated) places.delete(line);
+  return places;
+}
+
+/** The longest subsequence whose new places rise as the old ones do (patience sorting). */
+function longestRising(matches: readonly Match[]): Match[] {
+  const piles: number[] = [];
+  const previous: (number | undefined)[] = [];
+  for (const [at, { newAt }] of matches.entries()) {
+    let low = 0;
+    let high = piles.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((matches[piles[middle] ?? 0]?.newAt ?? 0) < newAt) low = middle + 1;
+      else high = middle;
+    }
+    previous.push(piles[low - 1]);
+    piles[low] = at;
+  }
+  const rising: Match[] = [];
+  for (let at = piles.at(-1); at !== undefined; at = previous[at]) rising.push(...matches.slice(at, at + 1));
+  return rising.reverse();
 }

@@ -191,6 +191,11 @@ describe("a patch that does not fit the disk is refused", () => {
       ["*** Delete File: large1", "*** Delete File: large2", "*** Delete File: large3"],
       "the files of this patch are too large together. Send several smaller patches.",
     ],
+    [
+      "more lines than can be compared",
+      ["*** Delete File: lines1", "*** Delete File: lines2"],
+      "the files of this patch have more than 500000 lines together. Send smaller patches, or change such files with a command.",
+    ],
     ["a name with a NUL", ["*** Add File: a\0b", "+x"], 'invalid path "a\\u0000b": file name contained an unexpected NUL byte'],
     ["lines that are not there", ["*** Update File: a.txt", "-x"], "Failed to find expected lines in <WS>/a.txt:\nx"],
     ["a context that is not there", ["*** Update File: a.txt", "@@ x", "-a"], "Failed to find context 'x' in <WS>/a.txt"],
@@ -200,7 +205,13 @@ describe("a patch that does not fit the disk is refused", () => {
       "Failed to read file to update <WS>/no.txt: No such file or directory (os error 2)",
     ],
   ])("%s", async (_, sections, message) => {
-    await using tree = await Tree.with({ "a.txt": "a\n", binary: Buffer.from([0x61, 0xff, 0x00, 0x62]) });
+    const manyLines = "\n".repeat(300_000);
+    await using tree = await Tree.with({
+      "a.txt": "a\n",
+      binary: Buffer.from([0x61, 0xff, 0x00, 0x62]),
+      lines1: manyLines,
+      lines2: manyLines,
+    });
     await mkdir(tree.at("folder"));
     await symlink("circle", tree.at("circle"));
     await symlink("/dev/full", tree.at("full"));

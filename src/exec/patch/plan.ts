@@ -5,7 +5,15 @@ import type { MayRead } from "../../lib/files/guardedRead.js";
 import { changesOf, type PlannedChange } from "./changes.js";
 import { EmptyPatch, PatchInvalid, systemReason } from "./errors.js";
 import type { FileOperation, Patch } from "./parse.js";
-import { decodeText, LARGEST_PATCH_BYTES, type PlannedFile, PlannedFiles, readFileAt } from "./plannedFiles.js";
+import {
+  countLines,
+  decodeText,
+  LARGEST_PATCH_BYTES,
+  MOST_PATCH_LINES,
+  type PlannedFile,
+  PlannedFiles,
+  readFileAt,
+} from "./plannedFiles.js";
 import { rewrite } from "./rewrite.js";
 
 /** A patch checked against the disk: what every file holds now and what it will hold. Nothing has been written. */
@@ -35,15 +43,19 @@ export async function planPatch(patch: Patch, { cwd, mayRead }: PlanOptions): Pr
 }
 
 function readerOf(mayRead: MayRead): Planning["read"] {
-  let total = 0;
+  let size = 0;
+  let lines = 0;
   return async (path) => {
     const { bytes } = await readFileAt(path, mayRead);
-    total += bytes.length;
-    if (total > LARGEST_PATCH_BYTES)
-      throw new PatchInvalid("the files of this patch are too large together. Send several smaller patches.");
+    size += bytes.length;
+    if (size > LARGEST_PATCH_BYTES) throw new PatchInvalid("the files of this patch are too large together. Send several smaller patches.");
+    lines += countLines(bytes, { atMost: MOST_PATCH_LINES + 1 });
+    if (lines > MOST_PATCH_LINES) throw new PatchInvalid(TOO_MANY_LINES);
     return bytes;
   };
 }
+
+const TOO_MANY_LINES = `the files of this patch have more than ${MOST_PATCH_LINES} lines together. Send smaller patches, or change such files with a command.`;
 
 interface Planning {
   readonly planned: PlannedFiles;

@@ -58,6 +58,14 @@ describe("any two texts", () => {
     expect(followed(lines.join(""), diff)).toBe(after);
   });
 
+  it("of hundreds of thousands of lines are compared: gone, new, or changed throughout", () => {
+    const many = (start: string) => Array.from({ length: 300_000 }, (_, n) => `${start}${n}\n`).join("");
+    const [before, after] = [many("a"), many("b")];
+    expect(unifiedDiff(before, "", { context: 3 }).length).toBe(before.length + 300_000 + "@@ -1,300000 +0,0 @@\n".length);
+    expect(unifiedDiff("", after, { context: 3 }).startsWith("@@ -0,0 +1,300000 @@\n+b0\n+b1\n")).toBe(true);
+    expect(unifiedDiff(before, after, { context: 3 }).length).toBe(2 * before.length + 600_000 + "@@ -1,300000 +1,300000 @@\n".length);
+  });
+
   it("that have nothing in common but repeated lines are compared, too", () => {
     const before = Array.from({ length: 3_000 }, (_, n) => `${n % 7}\n`).join("");
     const after = Array.from({ length: 3_000 }, (_, n) => `${(n * n) % 11}\n`).join("");

@@ -1,5 +1,4 @@
-import { changedRegions } from "./lineDiff.js";
-import type { ChangedRegion } from "./shortestEdit.js";
+import { type ChangedRegion, changedRegions } from "./lineDiff.js";
 
 /** The hunks of a unified diff, from the first `@@` on; empty for equal texts. */
 export function unifiedDiff(before: string, after: string, { context }: { context: number }): string {
@@ -37,16 +36,16 @@ function hunkText(
   const trail = Math.min(context, before.length - last.oldEnd);
   const oldRange = rangeText(first.oldStart - lead, last.oldEnd + trail);
   const newRange = rangeText(first.newStart - lead, last.newEnd + trail);
-  const lines = [`@@ -${oldRange} +${newRange} @@\n`];
+  const parts = [`@@ -${oldRange} +${newRange} @@\n`];
   let next = first.oldStart - lead;
   for (const { oldStart, oldEnd, newStart, newEnd } of hunk) {
-    lines.push(...marked(" ", before.slice(next, oldStart)));
-    lines.push(...marked("-", before.slice(oldStart, oldEnd)));
-    lines.push(...marked("+", after.slice(newStart, newEnd)));
+    parts.push(marked(" ", before.slice(next, oldStart)));
+    parts.push(marked("-", before.slice(oldStart, oldEnd)));
+    parts.push(marked("+", after.slice(newStart, newEnd)));
     next = oldEnd;
   }
-  lines.push(...marked(" ", before.slice(next, next + trail)));
-  return lines.join("");
+  parts.push(marked(" ", before.slice(next, next + trail)));
+  return parts.join("");
 }
 
 /** Lines are counted from one; an empty range names the line before it. */
@@ -56,6 +55,6 @@ function rangeText(start: number, end: number): string {
   return `${length === 0 ? start : start + 1},${length}`;
 }
 
-function marked(mark: string, lines: readonly string[]): string[] {
-  return lines.map((line) => (line.endsWith("\n") ? `${mark}${line}` : `${mark}${line}\n\\ No newline at end of file\n`));
+function marked(mark: string, lines: readonly string[]): string {
+  return lines.map((line) => (line.endsWith("\n") ? `${mark}${line}` : `${mark}${line}\n\\ No newline at end of file\n`)).join("");
 }
