@@ -141,7 +141,7 @@ export class Network {
 
   #openSession(caller: SessionCaller, { transport, outbox }: HttpConnection): Session {
     const { context, reporting, metrics } = this.parts;
-    const log = reporting.log.with({ session_id: caller.sessionId });
+    const log = reporting.log.target("http").with({ session_id: caller.sessionId });
     metrics.sessionOpened({ transport });
     log.info("session opened", { transport, principal: caller.principal });
     return new Session(outbox, {
@@ -159,7 +159,7 @@ export class Network {
   }
 
   #noteEnd({ caller, connection, requests, openedAt }: HttpSession, reason: string): void {
-    const { log } = this.parts.reporting;
+    const log = this.parts.reporting.log.target("http");
     const { sessionId } = caller;
     const { sent, dropped, disconnected } = connection.outbox.counts;
     this.parts.metrics.sessionClosed({ transport: connection.transport, reason });

@@ -62,7 +62,7 @@ export class Reporting {
 
   /** Loads tracing if it is wanted, so it is asked for when calls are about to come. */
   async telemetry(metrics: Metrics = NO_METRICS): Promise<Telemetry> {
-    this.#tracing ??= await openTracing({ env: this.#env, log: this.log });
+    this.#tracing ??= await openTracing({ env: this.#env, log: this.log.target("traces") });
     return { log: this.log, metrics, tracing: this.#tracing, logsContent: logsContent(this.#env) };
   }
 

@@ -52,7 +52,8 @@ export async function serveHttp(given: HttpContext): Promise<void> {
   checkEntry(listen);
   checkCeilings(listen, { serverCwd, loopback, secretFiles: secretFiles(listen) });
   const reporting = new Reporting({ env, codexHome, listening: true });
-  const { log, redactor } = reporting;
+  const { redactor } = reporting;
+  const log = reporting.log.target("http");
   const report = (line: string) => reporting.report(line);
   const keepSecret = (token: string) => redactor.learn(token);
   listen.tokens.forEach(keepSecret);
@@ -104,8 +105,15 @@ export async function serveHttp(given: HttpContext): Promise<void> {
     ),
     open,
     problemText: rpcProblemText,
-    served: (request) => metrics.httpRequestEnded(request),
-    refused: (status) => metrics.httpRequestRefused({ reason: REFUSALS[status] ?? "other" }),
+    served: (request) => {
+      metrics.httpRequestEnded(request);
+      log.debug("request ended", { ...request });
+    },
+    refused: (status) => {
+      const reason = REFUSALS[status] ?? "other";
+      metrics.httpRequestRefused({ reason });
+      log.debug("request refused", { status, reason });
+    },
     failed: (what, error) => reporting.failed(what, error),
   });
   const renewal = listen.tls && server.server instanceof TlsServer ? renewTls(server.server, listen.tls, report) : undefined;

@@ -31,7 +31,7 @@ function beginTrail(tool: string, call: Call, telemetry: Telemetry) {
   // On stdio there is one session, and it has no id; a call of the era without sessions has none.
   const sessionId = call.caller ? call.caller.sessionId : "stdio";
   const requestId = String(call.requestId).slice(0, MAX_ID_LENGTH);
-  const log = telemetry.log.with({ session_id: sessionId, request_id: requestId });
+  const log = telemetry.log.target("mcp").with({ session_id: sessionId, request_id: requestId });
   const span = telemetry.tracing.startSpan(`tools/call ${tool}`, {
     parent: call.trace,
     kind: "server",

@@ -14,9 +14,9 @@ export class StartedTurn {
 
   constructor(scope: TurnScope) {
     this.#scope = scope;
-    this.#model = new ModelWatch(scope);
-    this.#tools = new ToolWatch(scope);
-    this.#approvals = new ApprovalWatch(scope);
+    this.#model = new ModelWatch({ ...scope, log: scope.log.target("model") });
+    this.#tools = new ToolWatch({ ...scope, log: scope.log.target("tools") });
+    this.#approvals = new ApprovalWatch({ ...scope, log: scope.log.target("approvals") });
   }
 
   take(event: ThreadEvent): void {

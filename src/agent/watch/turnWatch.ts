@@ -33,7 +33,7 @@ class TurnWatcher {
     this.#turn = turn;
     this.#telemetry = telemetry;
     this.#origin = origin;
-    this.#log = origin.log.with({ thread_id: turn.threadId, turn_id: turn.id });
+    this.#log = origin.log.target("agent").with({ thread_id: turn.threadId, turn_id: turn.id });
     telemetry.metrics.turnQueued();
   }
 
