@@ -6,7 +6,7 @@ export interface TurnLimits {
   /** Throws `AppError` when the settings the turn really runs with are above the limits. Asked again before anything with side effects. */
   check(settings: ThreadSettings): void;
   /** Undefined when an approval may take the turn's commands and patches anywhere. */
-  readonly confinement: Confinement | undefined;
+  readonly confinement: SandboxCeiling | undefined;
   readonly reach: Reach;
 }
 
@@ -21,7 +21,7 @@ export interface Reach {
 }
 
 /** How far commands and patches of a turn get, whoever approves them. */
-export interface Confinement {
+export interface SandboxCeiling {
   readonly sandbox: Exclude<SandboxMode, "danger-full-access">;
   /** Why no further, in words for the model. */
   readonly reason: string;

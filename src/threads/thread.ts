@@ -8,10 +8,9 @@ import type { ThreadEvent } from "./events.js";
 import type { Reach } from "./limits.js";
 import type { ThreadObserver } from "./observer.js";
 import { outputTypeOf } from "./pairToolCalls.js";
-import { questionsOf } from "./questions.js";
 import type { ThreadSettings } from "./settings.js";
 import type { ThreadRecord, WriterLease } from "./store.js";
-import { Turn, type TurnRequest } from "./turn.js";
+import { questionsOf, Turn, type TurnRequest } from "./turn.js";
 
 /** Replies that may wait behind a running turn. */
 const MAX_QUEUED_TURNS = 32;

@@ -20,7 +20,7 @@ const SWEEP_MS = { least: 1_000, most: 60_000 };
 /** Beyond this many, threads that nobody uses are read from their files again when they are named. */
 const MOST_IN_MEMORY = 128;
 
-export interface RegistryOptions {
+export interface ThreadRegistryOptions {
   readonly engine: Engine;
   readonly store: ThreadStore;
   /** Where the engine's questions wait for an answer. */
@@ -54,7 +54,7 @@ export class ThreadRegistry {
   readonly #logs: EventLogs<ThreadEvent>;
   readonly #sweep: NodeJS.Timeout;
 
-  constructor(private readonly options: RegistryOptions) {
+  constructor(private readonly options: ThreadRegistryOptions) {
     this.#logs = options.logs ?? new MemoryEventLogs(TURN_LOG);
     this.#observer = options.observer && guardedObserver(options.observer, options.report);
     this.#sweep = setInterval(() => this.unloadIdle(Date.now()), Math.min(Math.max(options.idleMs, SWEEP_MS.least), SWEEP_MS.most));

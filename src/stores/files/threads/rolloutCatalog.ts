@@ -4,11 +4,11 @@ import { newThreadId, type ThreadId } from "../../../lib/ids.js";
 import { StorageFailed, ThreadBusyElsewhere, ThreadInUse, ThreadNotFound } from "../../../threads/errors.js";
 import type { ThreadCatalog, ThreadPage, ThreadQuery, ThreadSummary } from "../../../threads/store.js";
 import { storageFailure } from "../failure.js";
-import { type WriterLock, WriterLocks } from "../writerLock.js";
 import { forkedMetaLine, type Origin, parseLine } from "./rolloutLines.js";
 import { checkPosition, findRollout, newRolloutPath, parseRolloutName, rolloutsNewestFirst } from "./rolloutPaths.js";
 import { previewOf, readThreadHead } from "./threadHead.js";
 import { threadLines } from "./threadLines.js";
+import { type WriterLock, WriterLocks } from "./writerLock.js";
 
 /** Files that are opened for one page. A page that finds less than it was asked for still says where the next one goes on. */
 const MOST_LOOKED_AT = 2_000;

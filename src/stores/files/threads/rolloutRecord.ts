@@ -4,10 +4,10 @@ import { Tasks } from "../../../lib/tasks.js";
 import { StorageFailed } from "../../../threads/errors.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import type { ThreadRecord, WriterLease } from "../../../threads/store.js";
-import type { WriterLock, WriterLocks } from "../writerLock.js";
 import { type FileMark, RolloutFile } from "./rolloutFile.js";
 import { rolloutLines } from "./rolloutLines.js";
 import { findRollout } from "./rolloutPaths.js";
+import type { WriterLock, WriterLocks } from "./writerLock.js";
 
 export interface RecordParts {
   readonly codexHome: string;

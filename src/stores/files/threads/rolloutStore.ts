@@ -3,11 +3,11 @@ import type { ThreadId } from "../../../lib/ids.js";
 import { lazily } from "../../../lib/lazily.js";
 import { StorageFailed } from "../../../threads/errors.js";
 import type { NewThread, StoredThread, ThreadPage, ThreadQuery, ThreadRecord, ThreadStore } from "../../../threads/store.js";
-import { WriterLocks } from "../writerLock.js";
 import { type Origin, sessionMetaLine } from "./rolloutLines.js";
 import { findRollout, newRolloutPath } from "./rolloutPaths.js";
 import { readRollout } from "./rolloutReader.js";
 import { Flusher, type RecordParts, RolloutRecord } from "./rolloutRecord.js";
+import { WriterLocks } from "./writerLock.js";
 
 interface RolloutStoreOptions extends Origin {
   readonly codexHome: string;

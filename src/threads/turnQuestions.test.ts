@@ -3,12 +3,11 @@ import { ApprovalDesk } from "../approvals/desk.js";
 import type { ApprovalDecision, ApprovalSubject } from "../approvals/model.js";
 import { newThreadId, turnIdOf } from "../lib/ids.js";
 import type { ThreadEvent } from "./events.js";
-import type { Confinement } from "./limits.js";
-import { questionsOf } from "./questions.js";
-import { Turn } from "./turn.js";
+import type { SandboxCeiling } from "./limits.js";
+import { questionsOf, Turn } from "./turn.js";
 
-const WORKSPACE: Confinement = { sandbox: "workspace-write", reason: "not beyond --max-sandbox workspace-write" };
-const READ_ONLY: Confinement = { sandbox: "read-only", reason: "not beyond --max-sandbox read-only" };
+const WORKSPACE: SandboxCeiling = { sandbox: "workspace-write", reason: "not beyond --max-sandbox workspace-write" };
+const READ_ONLY: SandboxCeiling = { sandbox: "read-only", reason: "not beyond --max-sandbox read-only" };
 
 const BASE = { callId: "c", needsPerson: false } as const;
 const COMMAND = { ...BASE, kind: "command", command: ["ls"], commandText: "ls", cwd: "/", parsed: [] } as const;
@@ -21,7 +20,7 @@ const FORM: ApprovalSubject = { ...BASE, kind: "form", server: "s", message: "m"
 const PERMISSIONS: ApprovalSubject = { ...FORM, widensSandbox: true };
 
 /** Asks, answers if somebody is asked, and gives what was decided and what readers were shown. */
-async function ask(subject: ApprovalSubject, confinement: Confinement | undefined, answer: ApprovalDecision = { kind: "approved" }) {
+async function ask(subject: ApprovalSubject, confinement: SandboxCeiling | undefined, answer: ApprovalDecision = { kind: "approved" }) {
   const desk = new ApprovalDesk();
   const shown: ThreadEvent[] = [];
   const turn = new Turn(newThreadId(), turnIdOf("0"), {

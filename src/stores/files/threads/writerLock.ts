@@ -2,10 +2,10 @@ import { randomBytes } from "node:crypto";
 import { readdirSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { ThreadId } from "../../lib/ids.js";
-import { type ClaimFile, claimName, isAbandoned, keepFresh, makeClaim, parseClaim, withdrawClaim } from "../../platform/claims.js";
-import { ThreadBusyElsewhere } from "../../threads/errors.js";
-import { storageFailure } from "./failure.js";
+import type { ThreadId } from "../../../lib/ids.js";
+import { type ClaimFile, claimName, isAbandoned, keepFresh, makeClaim, parseClaim, withdrawClaim } from "../../../platform/claims.js";
+import { ThreadBusyElsewhere } from "../../../threads/errors.js";
+import { storageFailure } from "../failure.js";
 
 export interface WriterLock {
   release(): void;

@@ -3,11 +3,11 @@ import { once } from "node:events";
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterEach, beforeAll, expect, it, vi } from "vitest";
-import { tempHome } from "../../../test/support/rollouts.js";
-import { buildWriter, WriterProcess } from "../../../test/support/rolloutWriter.js";
-import { newThreadId } from "../../lib/ids.js";
-import { ownRun } from "../../platform/processes.js";
-import { ThreadBusyElsewhere } from "../../threads/errors.js";
+import { tempHome } from "../../../../test/support/rollouts.js";
+import { buildWriter, WriterProcess } from "../../../../test/support/rolloutWriter.js";
+import { newThreadId } from "../../../lib/ids.js";
+import { ownRun } from "../../../platform/processes.js";
+import { ThreadBusyElsewhere } from "../../../threads/errors.js";
 import { WriterLocks } from "./writerLock.js";
 
 let program: string;
