@@ -1,13 +1,16 @@
+import { setImmediate } from "node:timers/promises";
 import { describe } from "../../../lib/errors.js";
 import type { ThreadId } from "../../../lib/ids.js";
 import { lazily } from "../../../lib/lazily.js";
+import { Tasks } from "../../../lib/tasks.js";
 import { StorageFailed } from "../../../threads/errors.js";
-import type { NewThread, StoredThread, ThreadPage, ThreadQuery, ThreadRecord, ThreadStore } from "../../../threads/store.js";
-import { type Origin, sessionMetaLine } from "./rolloutLines.js";
+import type { ThreadEvent } from "../../../threads/events.js";
+import type { NewThread, StoredThread, ThreadPage, ThreadQuery, ThreadRecord, ThreadStore, WriterLease } from "../../../threads/store.js";
+import { type FileMark, RolloutFile } from "./rolloutFile.js";
+import { type Origin, rolloutLines, sessionMetaLine } from "./rolloutLines.js";
 import { findRollout, newRolloutPath } from "./rolloutPaths.js";
 import { readRollout } from "./rolloutReader.js";
-import { Flusher, type RecordParts, RolloutRecord } from "./rolloutRecord.js";
-import { WriterLocks } from "./writerLock.js";
+import { type WriterLock, WriterLocks } from "./writerLock.js";
 
 interface RolloutStoreOptions extends Origin {
   readonly codexHome: string;
@@ -72,5 +75,182 @@ export class RolloutStore implements ThreadStore {
 
   #record(parts: Omit<RecordParts, "codexHome" | "locks" | "flusher">): RolloutRecord {
     return new RolloutRecord({ ...parts, codexHome: this.#options.codexHome, locks: this.#locks, flusher: this.#flusher });
+  }
+}
+
+interface RecordParts {
+  readonly codexHome: string;
+  readonly threadId: ThreadId;
+  readonly path: string;
+  readonly locks: WriterLocks;
+  readonly flusher: Flusher;
+  /** How the file was when it was read; undefined for a thread that has none yet. */
+  readonly readAs: FileMark | undefined;
+  /** Makes the first line of a thread begun here; undefined for one that was found. */
+  readonly firstLine: (() => string) | undefined;
+}
+
+/** One thread's rollout and what this process last knew of it. */
+class RolloutRecord implements ThreadRecord {
+  readonly #parts: RecordParts;
+  #path: string;
+  #leftAs: FileMark | undefined;
+
+  constructor(parts: RecordParts) {
+    this.#parts = parts;
+    this.#path = parts.path;
+    this.#leftAs = parts.readAs;
+  }
+
+  get path(): string {
+    return this.#path;
+  }
+
+  async lease(): Promise<WriterLease> {
+    const { locks, threadId } = this.#parts;
+    const lock = await locks.acquire(threadId);
+    try {
+      const file = this.#leftAs && (await this.#openKnownFile());
+      return this.#recorder(lock, file);
+    } catch (error) {
+      lock.release();
+      throw error;
+    }
+  }
+
+  #recorder(lock: WriterLock, file: RolloutFile | undefined): WriterLease {
+    return new RolloutRecorder({
+      threadId: this.#parts.threadId,
+      changedElsewhere: file !== undefined && !isSame(file.foundAs, this.#leftAs),
+      file,
+      createFile: () => RolloutFile.create(this.#path),
+      firstLine: () => this.#firstLine(),
+      onRelease: (open) => this.#release(lock, open),
+    });
+  }
+
+  /** A thread may have been archived since: it goes on where its file is now. */
+  async #openKnownFile(): Promise<RolloutFile> {
+    const { codexHome, threadId } = this.#parts;
+    const here = RolloutFile.openExisting(this.#path);
+    if (here) return here;
+    const moved = await findRollout(codexHome, threadId);
+    const there = moved === undefined ? undefined : RolloutFile.openExisting(moved);
+    if (!there) throw new StorageFailed(`The thread's file ${this.#path} is gone. Put it back, or start a new thread.`);
+    this.#path = there.path;
+    return there;
+  }
+
+  #firstLine(): string {
+    const { firstLine } = this.#parts;
+    if (!firstLine) throw new StorageFailed(`The thread's file ${this.#path} was emptied. Restore it, or start a new thread.`);
+    return firstLine();
+  }
+
+  #release(lock: WriterLock, file: RolloutFile | undefined): void {
+    if (file && !file.isEmpty) this.#leftAs = file.leftAs;
+    // The lines are with the kernel, where the next writer sees them: it need not wait for the disk.
+    lock.release();
+    if (file?.wasWritten) this.#parts.flusher.flushAndClose(file);
+    else file?.closeUnflushed();
+  }
+}
+
+function isSame(a: FileMark, b: FileMark | undefined): boolean {
+  return a.inode === b?.inode && a.size === b.size;
+}
+
+interface RecorderParts {
+  readonly threadId: ThreadId;
+  readonly changedElsewhere: boolean;
+  /** A thread that is already on disk has its file open from the start; a new one gets it with its first line. */
+  readonly file: RolloutFile | undefined;
+  readonly createFile: () => RolloutFile;
+  /** What the first line of an empty file says. */
+  readonly firstLine: () => string;
+  /** Called once, with the file if there is one by then. */
+  readonly onRelease: (file: RolloutFile | undefined) => void;
+}
+
+/** The one who may write a thread's rollout, until released: each batch of events is one write of whole lines. */
+class RolloutRecorder implements WriterLease {
+  readonly #parts: RecorderParts;
+  #state: { at: "held"; file: RolloutFile | undefined } | { at: "released" };
+
+  constructor(parts: RecorderParts) {
+    this.#parts = parts;
+    this.#state = { at: "held", file: parts.file };
+  }
+
+  get changedElsewhere(): boolean {
+    return this.#parts.changedElsewhere;
+  }
+
+  append(events: readonly ThreadEvent[]): void {
+    const { threadId, createFile, firstLine } = this.#parts;
+    const state = this.#state;
+    // A turn that was given up may still speak; by now another writer may have the file.
+    if (state.at === "released") throw new StorageFailed(`Thread ${threadId} is no longer written to: its turn was ended.`);
+    const lines = rolloutLines(events, { threadId, at: new Date() });
+    if (lines === "") return;
+    state.file ??= createFile();
+    state.file.append(state.file.isEmpty ? firstLine() + lines : lines);
+  }
+
+  async sync(): Promise<void> {
+    if (this.#state.at === "held") await this.#state.file?.flush();
+  }
+
+  release(): void {
+    const state = this.#state;
+    if (state.at === "released") return;
+    this.#state = { at: "released" };
+    this.#parts.onRelease(state.file);
+  }
+}
+
+/** Half of Node's file threads at most, so that a slow disk does not hold up name look-ups and reads. */
+const FLUSHES_AT_ONCE = 2;
+
+/** Brings finished files to the disk, off everybody's path. Holds at most one waiting file per thread. */
+class Flusher {
+  readonly #waiting = new Map<string, RolloutFile>();
+  readonly #tasks: Tasks;
+  #running = 0;
+
+  constructor(onFailure: (name: string, error: unknown) => void) {
+    this.#tasks = new Tasks(onFailure);
+  }
+
+  flushAndClose(file: RolloutFile): void {
+    // The newer opening's flush covers what was written through the older one.
+    this.#waiting.get(file.path)?.closeUnflushed();
+    this.#waiting.set(file.path, file);
+    this.#startNext();
+  }
+
+  /** Resolves when everything handed over is on the disk. */
+  settle(): Promise<void> {
+    return this.#tasks.settle();
+  }
+
+  #startNext(): void {
+    if (this.#running >= FLUSHES_AT_ONCE) return;
+    const [next] = this.#waiting.values();
+    if (!next) return;
+    this.#waiting.delete(next.path);
+    this.#running++;
+    this.#tasks.start(`flushing ${next.path}`, () => this.#flush(next));
+  }
+
+  async #flush(file: RolloutFile): Promise<void> {
+    try {
+      // The answer that is being written now leaves first.
+      await setImmediate();
+      await file.flushAndClose();
+    } finally {
+      this.#running--;
+      this.#startNext();
+    }
   }
 }
