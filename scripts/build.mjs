@@ -4,6 +4,13 @@ import { chmodSync, copyFileSync, readdirSync, readFileSync, rmSync, writeFileSy
 import path from "node:path";
 import { bundle } from "./bundle.mjs";
 
+const TOOLS = "src/mcp/tools";
+/** With the agent: nearly every client calls one of them. */
+const FIRST_TOOLS = [`${TOOLS}/codex.ts`, `${TOOLS}/codexReply.ts`];
+const FURTHER_TOOLS = readdirSync(TOOLS)
+  .map((name) => `${TOOLS}/${name}`)
+  .filter((file) => !FIRST_TOOLS.includes(file) && /^export const \w+ = defineTool\(/m.test(readFileSync(file, "utf8")));
+
 /** Our own code, in the order in which it is needed. What is imported with `import()` is a source of a later file. */
 const FILES = [
   { file: "main.js", sources: ["src/platform/start/start.ts"] },
@@ -11,8 +18,8 @@ const FILES = [
   { file: "log-file.js", sources: ["src/observability/logFile.ts"], after: "server.js" },
   { file: "metrics.js", sources: ["src/observability/promMetrics.ts"], after: "server.js" },
   { file: "traces.js", sources: ["src/observability/otel.ts"], after: "server.js" },
-  { file: "agent.js", sources: ["src/server/openAgent.ts", "src/mcp/sessions/callTurn.ts"], after: "server.js" },
-  { file: "own-tools.js", sources: ["src/mcp/tools/own/ownTools.ts", "src/stores/files/threads/rolloutCatalog.ts"], after: "agent.js" },
+  { file: "agent.js", sources: ["src/server/openAgent.ts", "src/mcp/sessions/callTurn.ts", ...FIRST_TOOLS], after: "server.js" },
+  { file: "further-tools.js", sources: [...FURTHER_TOOLS, "src/stores/files/threads/rolloutCatalog.ts"], after: "agent.js" },
   { file: "stateless.js", sources: ["src/server/statelessServer.ts"], after: "agent.js" },
   { file: "http.js", sources: ["src/server/serveHttp.ts"], after: "stateless.js" },
   { file: "jwt.js", sources: ["src/http/access/oauth/jwt.ts"], after: "http.js" },

@@ -8,7 +8,7 @@ const CHECKS = [
   ["types", "tsc", ["--noEmit"]],
   ["unused code", "knip", []],
   ["architecture", "node", ["scripts/run-ts.mjs", "scripts/check-architecture.ts"]],
-  ["tool schemas", "node", ["scripts/run-ts.mjs", "scripts/generate-tool-schemas.ts", "--check"]],
+  ["lists of tools", "node", ["scripts/run-ts.mjs", "scripts/generate-tools.ts", "--check"]],
   ["configuration page", "node", ["scripts/run-ts.mjs", "scripts/generate-configuration-doc.ts", "--check"]],
   ["package", "node", ["scripts/check-package.mjs"]],
 ];

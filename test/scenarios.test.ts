@@ -8,7 +8,15 @@ import { allScenarios, type Condition } from "./support/scenario.js";
 import { playScenario } from "./support/scenarioPlayer.js";
 import { recordingOf, type Transcript } from "./support/transcript.js";
 
-const SERVER = [process.execPath, fileURLToPath(new URL("../dist/main.js", import.meta.url)), "mcp-server", "--engine", "native"] as const;
+const SERVER = [
+  process.execPath,
+  fileURLToPath(new URL("../dist/main.js", import.meta.url)),
+  "mcp-server",
+  "--engine",
+  "native",
+  "--tools",
+  "codex-original",
+] as const;
 const SCENARIOS = allScenarios();
 const PLAY_TIMEOUT_MS = 60_000;
 

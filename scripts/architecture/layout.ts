@@ -85,11 +85,6 @@ export const READERS: Readonly<Record<string, string>> = {
  */
 export const STILL_OPEN = {
   upwardImports: [
-    "agent/threadList.ts imports mcp/tools/agent.ts",
-    "agent/threadList.ts imports mcp/tools/own/answers.ts",
-    "agent/turnLimiter.ts imports jsonrpc/errors.ts",
-    "agent/watch/callTrail.ts imports mcp/call.ts",
-    "agent/watch/callTrail.ts imports mcp/tools/tool.ts",
     "cli/command.ts imports approvals/fallback.ts",
     "cli/doctor.ts imports threads/settings.ts",
     "cli/doctorCodex.ts imports threads/settings.ts",

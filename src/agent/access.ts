@@ -2,7 +2,7 @@ import { AppError, describe } from "../lib/errors.js";
 import type { ThreadId } from "../lib/ids.js";
 import { ThreadNotFound } from "../threads/errors.js";
 import type { ThreadOwners } from "../threads/store.js";
-import type { Caller, SessionId } from "./caller.js";
+import { type Caller, hasScope, type SessionId } from "./caller.js";
 
 /** Threads one session may have; each costs a line of memory until the session is over. */
 const MAX_THREADS_PER_SESSION = 10_000;
@@ -76,6 +76,12 @@ export class ThreadAccess {
     if (!caller || this.#isHeldBy(id, caller.sessionId)) return true;
     const mayUse = await this.#belongsTo(id, caller.principal);
     return mayUse && !this.#isHeldByOther(id, caller.sessionId);
+  }
+
+  /** Whether the caller may watch a thread, whichever session uses it: it is its principal's, or the caller sees everybody's. */
+  async isVisibleTo(id: ThreadId, caller: Caller | undefined): Promise<boolean> {
+    if (!caller || hasScope(caller, "operator")) return true;
+    return !caller.inside && hasScope(caller, "read") && (await this.#belongsTo(id, caller.principal));
   }
 
   /** Its threads are their owners' again. To be called when the session's calls are aborted. */

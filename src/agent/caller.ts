@@ -1,3 +1,5 @@
+import { ScopeMissing } from "./errors.js";
+
 /** Who a token stands for; on a loopback server without tokens its own user is `local`. */
 export type Principal = string & { readonly brand: "Principal" };
 
@@ -25,4 +27,32 @@ export interface Caller {
 
 export interface SessionCaller extends Caller {
   readonly sessionId: SessionId;
+}
+
+/** A client on stdio is the user's own, and needs no scope for anything. */
+export function hasScope(caller: Pick<Caller, "scopes"> | undefined, scope: Scope): boolean {
+  return !caller || caller.scopes.includes(scope);
+}
+
+/** Throws `ScopeMissing`. */
+export function checkScope(caller: Caller | undefined, scope: Scope): void {
+  if (!hasScope(caller, scope)) throw new ScopeMissing(scope);
+}
+
+/**
+ * Whether one of them may go on with what the other began: several tokens may have one name and give different leave, and what happens
+ * inside of a turn never becomes what its caller does.
+ */
+export function standsAs(visitor: Omit<Caller, "sessionId">, beginner: Omit<Caller, "sessionId">): boolean {
+  if (visitor.principal !== beginner.principal || visitor.inside !== beginner.inside) return false;
+  return isWithin(beginner.scopes, visitor.scopes) && sameRoots(visitor.roots, beginner.roots);
+}
+
+function isWithin(scopes: readonly Scope[], others: readonly Scope[]): boolean {
+  return scopes === others || scopes.every((scope) => others.includes(scope));
+}
+
+function sameRoots(roots: readonly string[] | undefined, others: readonly string[] | undefined): boolean {
+  if (roots === others) return true;
+  return roots?.length === others?.length && (roots ?? []).every((root, at) => root === others?.[at]);
 }

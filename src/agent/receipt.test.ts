@@ -2,12 +2,12 @@ import { expect, it } from "vitest";
 import { settingsIn } from "../../test/support/rollouts.js";
 import type { FileChanges } from "../exec/actions.js";
 import type { ThreadEvent } from "../threads/events.js";
-import { TurnSummary } from "./receipt.js";
+import { Receipt } from "./receipt.js";
 
 function told(...events: readonly ThreadEvent[]): unknown {
-  const summary = new TurnSummary();
+  const summary = new Receipt();
   for (const event of events) summary.observe(event);
-  return summary.told();
+  return summary.toJSON();
 }
 
 function command(exitCode: number): ThreadEvent {

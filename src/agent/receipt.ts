@@ -3,8 +3,8 @@ import type { ThreadEvent } from "../threads/events.js";
 import type { ThreadSettings } from "../threads/settings.js";
 import type { TokenUsageInfo } from "../threads/usage.js";
 
-/** What a turn did, for the answer's `_meta`: files, commands, cost, and what was really in force. */
-export class TurnSummary {
+/** What a turn did: files, commands, cost, and what was really in force. */
+export class Receipt {
   readonly #files = new Map<string, { kind: FileChange["type"]; added: number; removed: number }>();
   readonly #commands = { run: 0, failed: 0 };
   #settings: ThreadSettings | undefined;
@@ -31,7 +31,7 @@ export class TurnSummary {
     }
   }
 
-  told(): Readonly<Record<string, unknown>> {
+  toJSON(): Readonly<Record<string, unknown>> {
     const settings = this.#settings;
     return {
       files: [...this.#files].map(([path, what]) => ({ path, ...what })),

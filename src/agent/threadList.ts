@@ -1,30 +1,76 @@
-import type { Agent } from "../mcp/tools/agent.js";
-import { servicesOf } from "../mcp/tools/own/answers.js";
-import type { ThreadPage, ThreadQuery, ThreadSummary } from "../threads/store.js";
+import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+import { InvalidCursor } from "../threads/errors.js";
+import type { ThreadCatalog, ThreadPage, ThreadQuery, ThreadSummary } from "../threads/store.js";
+import type { ThreadAccess } from "./access.js";
 import type { Caller } from "./caller.js";
-import type { SealedCursors } from "./sealedCursors.js";
 
-/** Pages of all threads that are looked through for one page of a caller's own. */
+/** Pages of all threads that are read for one page of a caller's own. */
 const MOST_PAGES = 20;
 
 /** Who asks for a page, and until when. */
 export interface PageReader {
-  readonly caller: Caller;
-  readonly cursors: SealedCursors;
+  /** Undefined: the server's own user, who sees them all. */
+  readonly caller: Caller | undefined;
   readonly signal: AbortSignal;
 }
 
-/** The threads that a network caller may use. A page may be short, or empty, and still have a next one. */
-export async function visibleThreads(agent: Agent, query: ThreadQuery, { caller, cursors, signal }: PageReader): Promise<ThreadPage> {
-  const { threads: catalog } = await servicesOf(agent);
-  const threads: ThreadSummary[] = [];
-  let cursor = query.cursor === undefined ? undefined : cursors.open(query.cursor, caller);
-  for (let page = 0; page < MOST_PAGES && !signal.aborted; page++) {
-    const found = await catalog.list({ ...query, cursor, limit: query.limit - threads.length });
-    for (const thread of found.threads) if (await agent.access.isOpenTo(thread.id, caller)) threads.push(thread);
-    cursor = found.nextCursor;
-    if (cursor === undefined) return { threads };
-    if (threads.length >= query.limit) break;
+/** The stored threads, as far as a caller may use them. */
+export class ThreadList {
+  readonly #access: ThreadAccess;
+  readonly #cursors = new SealedCursors();
+
+  constructor(access: ThreadAccess) {
+    this.#access = access;
   }
-  return cursor === undefined ? { threads } : { threads, nextCursor: cursors.seal(cursor, caller) };
+
+  /** A caller's page may be short, or empty, and still have a next one. */
+  async page(catalog: ThreadCatalog, query: ThreadQuery, { caller, signal }: PageReader): Promise<ThreadPage> {
+    if (!caller) return catalog.list(query);
+    const threads: ThreadSummary[] = [];
+    let cursor = query.cursor === undefined ? undefined : this.#cursors.open(query.cursor, caller);
+    for (let page = 0; page < MOST_PAGES && !signal.aborted; page++) {
+      const found = await catalog.list({ ...query, cursor, limit: query.limit - threads.length });
+      for (const thread of found.threads) if (await this.#access.isOpenTo(thread.id, caller)) threads.push(thread);
+      cursor = found.nextCursor;
+      if (cursor === undefined) return { threads };
+      if (threads.length >= query.limit) break;
+    }
+    return cursor === undefined ? { threads } : { threads, nextCursor: this.#cursors.seal(cursor, caller) };
+  }
+}
+
+const CIPHER = "aes-256-gcm";
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/**
+ * Cursors that only their caller can use and nobody can read: the place where a page ends may be a thread of somebody else. They are good
+ * as long as this process runs.
+ */
+class SealedCursors {
+  readonly #key = randomBytes(32);
+
+  seal(cursor: string, { principal }: Caller): string {
+    const nonce = randomBytes(NONCE_BYTES);
+    const cipher = createCipheriv(CIPHER, this.#key, nonce).setAAD(Buffer.from(principal));
+    const sealed = Buffer.concat([cipher.update(cursor, "utf8"), cipher.final()]);
+    return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString("base64url");
+  }
+
+  /** Throws `InvalidCursor`. */
+  open(sealed: string, { principal }: Caller): string {
+    const bytes = Buffer.from(sealed, "base64url");
+    const [nonce, tag, rest] = [
+      bytes.subarray(0, NONCE_BYTES),
+      bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES),
+      bytes.subarray(NONCE_BYTES + TAG_BYTES),
+    ];
+    if (tag.length < TAG_BYTES) throw new InvalidCursor();
+    try {
+      const decipher = createDecipheriv(CIPHER, this.#key, nonce).setAAD(Buffer.from(principal)).setAuthTag(tag);
+      return Buffer.concat([decipher.update(rest), decipher.final()]).toString("utf8");
+    } catch {
+      throw new InvalidCursor();
+    }
+  }
 }

@@ -1,30 +1,36 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { RPC } from "../jsonrpc/errors.js";
 import type { Caller, Principal, SessionId } from "./caller.js";
-import { TurnGate, type TurnLimits } from "./turnLimiter.js";
+import { CallCancelled, ServerBusy } from "./errors.js";
+import { TurnLimiter, type TurnLimiterLimits } from "./turnLimiter.js";
 
-const LIMITS: TurnLimits = { sessions: 10, perPrincipal: 10, perSession: 10, queue: 10 };
+const LIMITS: TurnLimiterLimits = { sessions: 10, perPrincipal: 10, perSession: 10, queue: 10 };
 
 function caller(sessionId: string, principal = "ada"): Caller {
   return { sessionId: sessionId as SessionId, principal: principal as Principal, scopes: ["call", "read"] };
 }
 
 /** Enters and notes who was let in, in which order. */
-class Door {
+class Entrance {
   readonly inside: string[] = [];
   readonly #leave = new Map<string, () => void>();
-  readonly gate: TurnGate;
+  readonly gate: TurnLimiter;
 
-  constructor(limits: Partial<TurnLimits>) {
-    this.gate = new TurnGate({ ...LIMITS, ...limits });
+  constructor(limits: Partial<TurnLimiterLimits>) {
+    this.gate = new TurnLimiter({ ...LIMITS, ...limits });
   }
 
   enter(name: string, who: Caller, signal = new AbortController().signal): Promise<void> {
-    return this.gate.enter(who, signal).then((place) => {
-      this.inside.push(place === "not wanted any more" ? `${name} gave up` : name);
-      if (place !== "not wanted any more") this.#leave.set(name, place);
-    });
+    return this.gate.enter({ caller: who, signal }).then(
+      (place) => {
+        this.inside.push(name);
+        this.#leave.set(name, () => place?.[Symbol.dispose]());
+      },
+      (error: unknown) => {
+        if (!(error instanceof CallCancelled)) throw error;
+        this.inside.push(`${name} gave up`);
+      },
+    );
   }
 
   leave(name: string): void {
@@ -32,12 +38,12 @@ class Door {
   }
 }
 
-it.each<[string, Partial<TurnLimits>, Caller, Caller]>([
+it.each<[string, Partial<TurnLimiterLimits>, Caller, Caller]>([
   ["a session", { perSession: 1 }, caller("s1"), caller("s1")],
   ["a principal", { perPrincipal: 1 }, caller("s1"), caller("s2")],
-  ["the server's running sessions", { sessions: 1 }, caller("s1", "ada"), caller("s2", "bob")],
+  ["the server's running sessions", { sessions: 1 }, caller("s1"), caller("s2")],
 ])("past the limit of %s a turn waits until one before it ends", async (_, limits, first, second) => {
-  const door = new Door(limits);
+  const door = new Entrance(limits);
   await door.enter("first", first);
   const waiting = door.enter("second", second);
   await setImmediate();
@@ -48,7 +54,7 @@ it.each<[string, Partial<TurnLimits>, Caller, Caller]>([
 });
 
 it("those who wait are let in in order, but nobody waits for another principal's limit", async () => {
-  const door = new Door({ perPrincipal: 1 });
+  const door = new Entrance({ perPrincipal: 1 });
   await door.enter("ada 1", caller("s1", "ada"));
   await door.enter("bob 1", caller("s2", "bob"));
   const waiting = [
@@ -67,16 +73,16 @@ it("those who wait are let in in order, but nobody waits for another principal's
 });
 
 it("when too many wait the next is refused as busy", async () => {
-  const door = new Door({ perSession: 1, queue: 1 });
+  const door = new Entrance({ perSession: 1, queue: 1 });
   await door.enter("first", caller("s1"));
   const waiting = door.enter("second", caller("s1"));
-  await expect(door.enter("third", caller("s1"))).rejects.toMatchObject({ code: RPC.busy });
+  await expect(door.enter("third", caller("s1"))).rejects.toThrow(ServerBusy);
   door.leave("first");
   await waiting;
 });
 
 it("one that gives up while it waits leaves its place to the next", async () => {
-  const door = new Door({ perSession: 1 });
+  const door = new Entrance({ perSession: 1 });
   const cancel = new AbortController();
   await door.enter("first", caller("s1"));
   const second = door.enter("second", caller("s1"), cancel.signal);
@@ -93,7 +99,7 @@ it("one that gives up while it waits leaves its place to the next", async () => 
 });
 
 it("a place given back twice is one place", async () => {
-  const door = new Door({ perSession: 1 });
+  const door = new Entrance({ perSession: 1 });
   await door.enter("first", caller("s1"));
   door.leave("first");
   await door.enter("second", caller("s1"));
@@ -102,4 +108,23 @@ it("a place given back twice is one place", async () => {
   expect(door.gate.waiting).toEqual(1);
   door.leave("second");
   await third;
+});
+
+it("one principal takes all it can, and a second is served at once", async () => {
+  const door = new Entrance({ sessions: 8, perPrincipal: 100, queue: 8 });
+  for (let at = 0; at < 8; at++) await door.enter(`ada ${at}`, caller(`s${at}`));
+  const waiting = Array.from({ length: 8 }, (_, at) => door.enter(`ada waits ${at}`, caller(`w${at}`)));
+  await expect(door.enter("ada is refused", caller("x"))).rejects.toThrow(ServerBusy);
+  await door.enter("bob", caller("b1", "bob"));
+  expect(door.inside.at(-1)).toBe("bob");
+  const bobWaits = door.enter("bob waits", caller("b2", "bob"));
+  door.leave("ada 0");
+  await Promise.race([bobWaits, ...waiting]);
+  // Ada still has more than her share: what comes back is not hers.
+  expect(door.inside.at(-1)).toBe("bob waits");
+  for (let at = 1; at < 8; at++) door.leave(`ada ${at}`);
+  for (let at = 0; at < 8; at++) door.leave(`ada waits ${at}`);
+  door.leave("bob");
+  door.leave("bob waits");
+  await setImmediate();
 });

@@ -1,7 +1,10 @@
-import { RPC, RpcError } from "../jsonrpc/errors.js";
+import { deferred } from "../lib/deferred.js";
+import { type Release, Shares } from "../lib/shares.js";
+import type { Asker } from "./access.js";
 import type { Caller, Principal, SessionId } from "./caller.js";
+import { CallCancelled, ServerBusy } from "./errors.js";
 
-export interface TurnLimits {
+export interface TurnLimiterLimits {
   /** Sessions that may have turns running at once. */
   readonly sessions: number;
   readonly perPrincipal: number;
@@ -10,90 +13,109 @@ export interface TurnLimits {
   readonly queue: number;
 }
 
-/** What gives a place back. */
-export type Place = (() => void) | "not wanted any more";
-
 interface Waiting {
   readonly caller: Caller;
   readonly admit: () => void;
 }
 
-/** Lets so many turns run at once: for the whole server, for a principal, for a session. Others wait in order; past that they are refused. */
-export class TurnGate {
-  /** Callers without a session count as one of their principal's. */
-  readonly #bySession = new Map<SessionId | Principal, number>();
+/**
+ * Lets so many turns run at once: for the whole server, for a principal, for a session. Further calls wait, in a queue per principal; the
+ * queues are served in turn. A lone principal may use the whole of each limit, and a second one is served at once all the same (`Shares`).
+ */
+export class TurnLimiter {
+  readonly #limits: TurnLimiterLimits;
+  /** Places among the sessions that have turns running. */
+  readonly #sessions: Shares<Principal>;
+  readonly #queued: Shares<Principal>;
+  /** Callers without a session count as one session of their principal's. */
+  readonly #bySession = new Map<SessionId | Principal, { running: number; readonly leave: Release }>();
   readonly #byPrincipal = new Map<Principal, number>();
-  readonly #queue: Waiting[] = [];
+  /** The principal that was served last is the last. */
+  readonly #queues = new Map<Principal, Waiting[]>();
 
-  constructor(private readonly limits: TurnLimits) {}
-
-  get waiting(): number {
-    return this.#queue.length;
+  constructor(limits: TurnLimiterLimits) {
+    this.#limits = limits;
+    this.#sessions = new Shares({ limit: limits.sessions });
+    this.#queued = new Shares({ limit: limits.queue });
   }
 
-  /** Resolves with what gives the place back. Throws `RPC.busy` when too many wait. */
-  async enter(caller: Caller, signal: AbortSignal): Promise<Place> {
-    if (signal.aborted) return "not wanted any more";
-    if (this.#hasPlaceFor(caller)) this.#occupy(caller);
-    else if (!(await this.#wait(caller, signal))) return "not wanted any more";
+  get waiting(): number {
+    return this.#queued.taken;
+  }
+
+  /** A place, to be disposed of when the turn has ended. Throws `ServerBusy` when too many wait, `CallCancelled` when the caller gives up. */
+  async enter({ caller, signal }: Asker): Promise<Disposable | undefined> {
+    if (!caller) return undefined;
+    if (signal.aborted) throw new CallCancelled();
+    if (!this.#occupy(caller)) await this.#wait(caller, signal);
     let left = false;
-    return () => {
-      if (left) return;
-      left = true;
-      this.#leave(caller);
+    return {
+      [Symbol.dispose]: () => {
+        if (left) return;
+        left = true;
+        this.#leave(caller);
+      },
     };
   }
 
-  /** False when the signal came first. */
-  #wait(caller: Caller, signal: AbortSignal): Promise<boolean> {
-    if (this.#queue.length >= this.limits.queue)
-      throw new RpcError(RPC.busy, `Too many turns are running and ${this.limits.queue} calls wait already; try again in a few seconds`);
-    return new Promise((resolve) => {
-      const giveUp = () => {
-        const at = this.#queue.indexOf(waiting);
-        if (at >= 0) this.#queue.splice(at, 1);
-        resolve(false);
-      };
-      const waiting: Waiting = {
-        caller,
-        admit: () => {
-          signal.removeEventListener("abort", giveUp);
-          this.#occupy(caller);
-          resolve(true);
-        },
-      };
-      signal.addEventListener("abort", giveUp, { once: true });
-      this.#queue.push(waiting);
-    });
+  async #wait(caller: Caller, signal: AbortSignal): Promise<void> {
+    const leaveQueue = this.#queued.take(caller.principal);
+    if (!leaveQueue) throw new ServerBusy(`Too many turns are running and ${this.waiting} calls wait already; try again in a few seconds`);
+    const queue = this.#queues.get(caller.principal) ?? [];
+    this.#queues.set(caller.principal, queue);
+    const settled = deferred<void>();
+    const waiting: Waiting = { caller, admit: () => settled.resolve() };
+    const giveUp = () => settled.reject(new CallCancelled());
+    queue.push(waiting);
+    signal.addEventListener("abort", giveUp, { once: true });
+    try {
+      await settled.promise;
+    } finally {
+      signal.removeEventListener("abort", giveUp);
+      leaveQueue();
+      const at = queue.indexOf(waiting);
+      if (at >= 0) queue.splice(at, 1);
+      if (queue.length === 0) this.#queues.delete(caller.principal);
+    }
   }
 
-  #hasPlaceFor({ sessionId, principal }: Caller): boolean {
-    const ofSession = this.#bySession.get(sessionId ?? principal) ?? 0;
-    if (ofSession === 0 && this.#bySession.size >= this.limits.sessions) return false;
-    return (
-      (sessionId === undefined || ofSession < this.limits.perSession) && (this.#byPrincipal.get(principal) ?? 0) < this.limits.perPrincipal
-    );
-  }
-
-  #occupy({ sessionId, principal }: Caller): void {
-    count(this.#bySession, sessionId ?? principal, 1);
-    count(this.#byPrincipal, principal, 1);
+  /** False when there is no place now. */
+  #occupy({ sessionId, principal }: Caller): boolean {
+    const key = sessionId ?? principal;
+    const session = this.#bySession.get(key);
+    const ofPrincipal = this.#byPrincipal.get(principal) ?? 0;
+    if (ofPrincipal >= this.#limits.perPrincipal) return false;
+    if (session && sessionId !== undefined && session.running >= this.#limits.perSession) return false;
+    const leave = session?.leave ?? this.#sessions.take(principal);
+    if (!leave) return false;
+    this.#bySession.set(key, { running: (session?.running ?? 0) + 1, leave });
+    this.#byPrincipal.set(principal, ofPrincipal + 1);
+    return true;
   }
 
   #leave({ sessionId, principal }: Caller): void {
-    count(this.#bySession, sessionId ?? principal, -1);
-    count(this.#byPrincipal, principal, -1);
-    // The longest waiting that now has a place; one of a principal at its limit does not hold up the others.
-    for (let at = this.#queue.findIndex(({ caller }) => this.#hasPlaceFor(caller)); at >= 0; ) {
-      const [next] = this.#queue.splice(at, 1);
-      next?.admit();
-      at = this.#queue.findIndex(({ caller }) => this.#hasPlaceFor(caller));
-    }
+    const key = sessionId ?? principal;
+    const session = this.#bySession.get(key);
+    if (session && session.running > 1) this.#bySession.set(key, { ...session, running: session.running - 1 });
+    else this.#bySession.delete(key);
+    if (session?.running === 1) session.leave();
+    const left = (this.#byPrincipal.get(principal) ?? 1) - 1;
+    if (left > 0) this.#byPrincipal.set(principal, left);
+    else this.#byPrincipal.delete(principal);
+    while (this.#admitNext());
   }
-}
 
-function count<K>(counts: Map<K, number>, key: K, change: number): void {
-  const now = (counts.get(key) ?? 0) + change;
-  if (now > 0) counts.set(key, now);
-  else counts.delete(key);
+  /** The longest waiting of the principal whose turn it is, among those that have a place now. */
+  #admitNext(): boolean {
+    for (const [principal, queue] of this.#queues) {
+      const at = queue.findIndex(({ caller }) => this.#occupy(caller));
+      const next = at < 0 ? undefined : queue.splice(at, 1)[0];
+      if (!next) continue;
+      this.#queues.delete(principal);
+      if (queue.length > 0) this.#queues.set(principal, queue);
+      next.admit();
+      return true;
+    }
+    return false;
+  }
 }

@@ -3,7 +3,9 @@ import { FALLBACKS } from "../approvals/fallback.js";
 import { type CodexSearch, findCodex, passedOver } from "../engines/codex/appServer/locate.js";
 import { APPROVAL_POLICIES, SANDBOX_MODES } from "../exec/policies.js";
 import { errorCode, UsageError } from "../lib/errors.js";
-import { ENGINES, type ServerOptions, TOOL_SET_NAMES } from "../server/context.js";
+import { isToolSet, TOOL_SETS, ToolSetsClash, toolsOf } from "../mcp/tools/sets.js";
+import type { ToolSetName } from "../mcp/tools/tool.js";
+import { ENGINES, type ServerOptions } from "../server/context.js";
 import type { ListenOptions } from "../server/httpContext.js";
 import { writablePlaces } from "../server/writablePlaces.js";
 import { choice, seconds, text, texts, type Values } from "./flagValues.js";
@@ -88,12 +90,27 @@ function serverOptions(values: Values, env: NodeJS.ProcessEnv): ServerOptions {
       writable: writablePlaces({ serverCwd: process.cwd(), env, cwd, allowRoots: texts(values["allow-root"]) }),
       ...(codexBin === undefined ? {} : { codexBin }),
     }),
-    tools: choice("--tools", text(values.tools) ?? (env["CODEX_MCP_TOOLS"] || undefined), TOOL_SET_NAMES) ?? "codex",
+    tools: toolSets(text(values.tools) ?? (env["CODEX_MCP_TOOLS"] || "codex")),
     approvalFallback: choice("--approval-fallback", text(values["approval-fallback"]), FALLBACKS) ?? "auto-within-policy",
     ...(sandboxBin === undefined ? {} : { sandboxBin }),
     ...(codexBin === undefined ? {} : { codexBin }),
     eofGraceMs: seconds("--eof-grace", text(values["eof-grace"]) ?? "2"),
   };
+}
+
+function toolSets(list: string): ToolSetName[] {
+  const names = list.split(",").map((name) => name.trim());
+  const sets = [...new Set(names)].map((name) => {
+    if (!isToolSet(name)) throw new UsageError(`invalid value '${name}' for --tools: expected ${Object.keys(TOOL_SETS).join(", ")}`);
+    return name;
+  });
+  try {
+    toolsOf(sets);
+  } catch (error) {
+    if (error instanceof ToolSetsClash) throw new UsageError(error.message, { cause: error });
+    throw error;
+  }
+  return sets;
 }
 
 /** Finding a Codex is enough: whether it works shows when it is needed, and costs nothing until then. */

@@ -1,23 +1,23 @@
 /**
- * A limit that principals share: `take(principal)` gives a place among `limit`, or refuses; what it gives is called once to give the place back
+ * A limit that principals share: `take(principal)` gives a place, or refuses; what it gives is called once to give the place back
  * (calling it again is harmless). Nothing waits here: whoever queues what was refused asks again when a place comes back.
  *
- * Places cannot be taken away again, so some are kept back, the `reserve`, for principals that come while others have all the rest. How many
- * places must stay free after a `take`:
+ * A lone principal may have the whole `limit`. Places cannot be taken away again, so there are some more, the `reserve`, for principals that come
+ * while others have all of that. How many places of limit and reserve together must stay free after a `take`:
  *
  * | who asks | places that stay free |
  * |---|---|
- * | holds its share or more (`limit` ÷ principals that hold something, at least two) | the reserve |
+ * | holds its share or more (all ÷ principals that hold something, at least two) | the reserve |
  * | holds less than its share | half of the reserve |
  * | holds nothing | none |
  *
- * So a principal that is alone may have all but the reserve; a second one is served at once, and gets what comes back before the first does as
- * long as that has more than its share; and many more find a place each. Where only one principal can ever come, `reserve: 0` gives it the whole.
+ * So a second principal is served at once, and gets what comes back before the first does as long as that has more than its share; and many
+ * more find a place each.
  */
 export interface SharesOptions {
-  /** Places in all. */
+  /** Places for one principal that is alone. */
   readonly limit: number;
-  /** Places kept back for principals that have less than their share. An eighth of the limit, unless given. */
+  /** Further places, for principals that have less than their share. An eighth of the limit, unless given. */
   readonly reserve?: number;
   /** What one principal may have even when it is alone. */
   readonly perPrincipal?: number;
@@ -26,20 +26,19 @@ export interface SharesOptions {
 /** Gives a place back. */
 export type Release = () => void;
 
-/** What part of a limit is kept back. */
+/** How large the reserve is, as a part of the limit. */
 const RESERVED_PART = 1 / 8;
 
 export class Shares<Principal = string> {
   readonly #held = new Map<Principal, number>();
-  readonly #limit: number;
+  readonly #places: number;
   readonly #reserve: number;
   readonly #perPrincipal: number;
   #taken = 0;
 
   constructor({ limit, reserve, perPrincipal = limit }: SharesOptions) {
-    this.#limit = limit;
-    // Of a single place nothing can be kept back.
-    this.#reserve = Math.min(reserve ?? Math.max(1, Math.floor(limit * RESERVED_PART)), limit - 1);
+    this.#reserve = reserve ?? Math.max(1, Math.floor(limit * RESERVED_PART));
+    this.#places = limit + this.#reserve;
     this.#perPrincipal = perPrincipal;
   }
 
@@ -55,7 +54,7 @@ export class Shares<Principal = string> {
   /** Whether `take` would give a place now. */
   hasPlaceFor(principal: Principal): boolean {
     const held = this.heldBy(principal);
-    const free = this.#limit - this.#taken;
+    const free = this.#places - this.#taken;
     return held < this.#perPrincipal && free > this.#toLeave(held);
   }
 
@@ -74,7 +73,7 @@ export class Shares<Principal = string> {
   /** How many places one that holds so many must leave to others. */
   #toLeave(held: number): number {
     if (held === 0) return 0;
-    const share = this.#limit / Math.max(2, this.#held.size);
+    const share = this.#places / Math.max(2, this.#held.size);
     return held < share ? this.#reserve / 2 : this.#reserve;
   }
 

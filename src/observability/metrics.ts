@@ -15,7 +15,9 @@ export interface Metrics {
   sessionClosed(session: { readonly transport: TransportName; readonly reason: string }): void;
 
   callRefused(call: { readonly reason: string }): void;
-  callEnded(call: Timed & { readonly tool: string; readonly outcome: "ok" | "error" | "cancelled" }): void;
+  callEnded(
+    call: Timed & { readonly tool: string; readonly outcome: "ok" | "error" | "cancelled"; readonly code?: string | undefined },
+  ): void;
 
   turnQueued(): void;
   /** It has left the queue. */

@@ -10,6 +10,7 @@ type HttpMetrics = Pick<Metrics, "httpRequestEnded" | "httpRequestRefused">;
 
 /** Reasons are words of ours; the limit is for the day one is built from something else. */
 const MAX_REASONS = 32;
+const MAX_CODES = 128;
 
 export function sessionMetrics(make: Instruments): SessionMetrics {
   const open = make.gauge("sessions_open", "Sessions by transport", ["transport"]);
@@ -32,12 +33,15 @@ export function callMetrics(make: Instruments): CallMetrics {
   const refused = make.counter("calls_refused_total", "Tool calls that were turned away", ["reason"]);
   const ended = make.counter("calls_total", "Tool calls by tool and outcome", ["tool", "outcome"]);
   const duration = make.histogram("call_duration_seconds", "From a tool call to its answer", { buckets: LONG, labels: ["tool"] });
+  const errors = make.counter("call_errors_total", "Tool calls that were refused, by the error's code", ["tool", "code"]);
   const tools = new BoundedLabel(64);
+  const codes = new BoundedLabel(MAX_CODES);
   const reasons = new BoundedLabel(MAX_REASONS);
   return {
     callRefused: ({ reason }) => refused.inc({ reason: reasons.of(reason) }),
-    callEnded({ tool, outcome, ms }) {
+    callEnded({ tool, outcome, ms, code }) {
       ended.inc({ tool: tools.of(tool), outcome });
+      if (code !== undefined) errors.inc({ tool: tools.of(tool), code: codes.of(code) });
       duration.observe({ tool: tools.of(tool) }, ms / 1_000);
     },
   };

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { type Caller, type Principal, SCOPES, type Scope } from "../agent/caller.js";
+import { INSIDE_CALLER, isMarked } from "../agent/inside.js";
 import type { Identity, ScopeWords } from "../http/access/identity.js";
-import { INSIDE_CALLER, isMarked } from "../mcp/inside.js";
 
 /** What access control writes in token files and gives to those it lets in. */
 export const SCOPE_WORDS: ScopeWords & { readonly all: readonly Scope[] } = {

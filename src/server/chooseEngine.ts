@@ -1,11 +1,11 @@
 import path from "node:path";
+import { NotOffered } from "../agent/errors.js";
 import type { SettingsResolver } from "../config/resolve.js";
 import { createNativeEngine, type NativeEngineOptions } from "../engines/native/engine.js";
 import type { TurnMark } from "../exec/nesting/turnMark.js";
 import type { WritablePlaces } from "../exec/outside/writablePlaces.js";
 import { lazily } from "../lib/lazily.js";
 import { VERSION } from "../lib/version.js";
-import { NotOffered } from "../mcp/tools/own/errors.js";
 import { userAgent } from "../mcp/wording/userAgent.js";
 import { isThere, resolvedAsFarAsPossible } from "../platform/paths.js";
 import type { Engine, EngineName } from "../threads/engine.js";
@@ -82,9 +82,9 @@ function loadedWithFirstThread(name: EngineName, load: () => Promise<Engine>): E
     name,
     openThread: async (opening) => (await engine.get()).openThread(opening),
     services: async () => {
-      const { services } = await engine.get();
-      if (!services) throw new NotOffered(name);
-      return services();
+      const loaded = await engine.get();
+      if (!loaded.services) throw new NotOffered(name);
+      return loaded.services();
     },
     close: async () => (await engine.ifLoaded())?.close?.(),
   };

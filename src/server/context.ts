@@ -3,9 +3,9 @@ import { findCodexHome } from "../config/codexHome.js";
 import { parseOverride } from "../config/overrides.js";
 import { createSettingsResolver } from "../config/resolve.js";
 import type { ApprovalPolicy, SandboxMode } from "../exec/policies.js";
+import type { ToolSetName } from "../mcp/tools/tool.js";
 
 export const ENGINES = ["codex", "native", "scripted"] as const;
-export const TOOL_SET_NAMES = ["codex", "codex-original"] as const;
 
 /** What the command line says about any server. */
 export interface ServerOptions {
@@ -21,7 +21,7 @@ export interface ServerOptions {
   readonly engineIsAuto: boolean;
   /** Why it is another one than somebody may expect. */
   readonly engineNotice?: string;
-  readonly tools: (typeof TOOL_SET_NAMES)[number];
+  readonly tools: readonly ToolSetName[];
   readonly eofGraceMs: number;
   readonly approvalFallback: ApprovalFallback;
   readonly sandboxBin?: string;

@@ -1,19 +1,18 @@
-import type { Caller, SessionCaller } from "../agent/caller.js";
+import type { SessionCaller } from "../agent/caller.js";
+import type { Objection } from "../agent/inside.js";
 import type { OwnAddress } from "../agent/ownEntries.js";
-import { type Place, TurnGate } from "../agent/turnLimiter.js";
+import { TurnLimiter } from "../agent/turnLimiter.js";
 import type { HttpSettings } from "../config/httpSettings.js";
 import type { SettingsResolver } from "../config/resolve.js";
 import { endsWithin } from "../lib/deadlines.js";
 import { describe } from "../lib/errors.js";
 import { type Lazy, lazily } from "../lib/lazily.js";
-import type { Objection } from "../mcp/inside.js";
 import type { HttpConnection, HttpSession, HttpSessions } from "../mcp/over/network/httpSession.js";
-import { bothEras } from "../mcp/sessions/eras.js";
 import { Session } from "../mcp/sessions/session.js";
 import { SessionRegistry } from "../mcp/sessions/sessionRegistry.js";
-import type { StatelessDoor } from "../mcp/stateless/server.js";
-import { TOOL_SETS } from "../mcp/tools/catalog.js";
-import type { ToolDeclaration } from "../mcp/tools/tool.js";
+import type { StatelessServer } from "../mcp/stateless/server.js";
+import { toolsOf } from "../mcp/tools/sets.js";
+import { Tools } from "../mcp/tools/tools.js";
 import type { Metrics } from "../observability/metrics.js";
 import type { HttpContext } from "./httpContext.js";
 import { severalMayCall } from "./httpContext.js";
@@ -39,18 +38,17 @@ export interface NetworkParts {
 
 /** What is behind the port: the sessions of clients, the era without sessions, and the one agent that serves them all. */
 export class Network {
-  readonly tools: readonly ToolDeclaration[];
+  readonly tools: Tools;
   readonly sessions: HttpSessions;
-  readonly stateless: StatelessDoor;
-  readonly turns: TurnGate;
+  readonly stateless: StatelessServer;
+  readonly turns: TurnLimiter;
   readonly #agent: Lazy<OpenAgent>;
   readonly #objection: Objection;
   #address: OwnAddress | undefined;
 
   constructor(private readonly parts: NetworkParts) {
     const { context, http, codexHome, reporting } = parts;
-    this.tools = TOOL_SETS[context.options.tools];
-    this.turns = new TurnGate(http.turns);
+    this.turns = new TurnLimiter(http.turns);
     this.#agent = lazily(() => this.#openAgent());
     this.#objection = ownNesting({
       env: context.env,
@@ -58,13 +56,16 @@ export class Network {
       listening: true,
       report: (line) => reporting.report(line),
     }).objection;
+    this.tools = new Tools({
+      tools: toolsOf(context.options.tools),
+      objection: this.#objection,
+      emptyForms: parts.settings.serverSettings().emptyApprovalForms,
+      open: () => this.#agent.get(),
+    });
     this.stateless = openStateless({
       codexHome,
       engine: context.options.engine,
       tools: this.tools,
-      objection: this.#objection,
-      actions: () => this.#actions(),
-      enterTurn: (caller, signal) => this.#enterTurn(caller, signal),
       report: (line) => reporting.report(line),
     });
     this.sessions = new SessionRegistry<HttpConnection>({
@@ -97,17 +98,6 @@ export class Network {
     await endsWithin(CLEAN_UP_MS, open.close());
   }
 
-  async #enterTurn(caller: Caller, signal: AbortSignal): Promise<Place> {
-    // Whoever gets nothing started needs no place, and must not wait for the one of the turn that waits for it.
-    if (this.#objection(caller) !== undefined) return () => {};
-    try {
-      return await this.turns.enter(caller, signal);
-    } catch (error) {
-      this.parts.metrics.callRefused({ reason: "busy" });
-      throw error;
-    }
-  }
-
   async #openAgent(): Promise<OpenAgent> {
     const { context, codexHome, settings, reporting, metrics, givenRoots } = this.parts;
     const { options, env, serverCwd, listen } = context;
@@ -122,6 +112,7 @@ export class Network {
       settings,
       ceilings: { ...listen, givenRoots },
       objection: this.#objection,
+      limiter: this.turns,
       // What callers of different principals start must never meet in a server of its own.
       surrounding: "sealed",
       ownAddress: () => this.#address,
@@ -135,10 +126,6 @@ export class Network {
     return agent;
   }
 
-  async #actions(): Promise<OpenAgent["actions"]> {
-    return (await this.#agent.get()).actions;
-  }
-
   #openSession(caller: SessionCaller, { transport, outbox }: HttpConnection): Session {
     const { context, reporting, metrics } = this.parts;
     const log = reporting.log.target("http").with({ session_id: caller.sessionId });
@@ -146,13 +133,10 @@ export class Network {
     log.info("session opened", { transport, principal: caller.principal });
     return new Session(outbox, {
       caller,
-      dispatch: bothEras(async () => this.stateless),
+      tools: this.tools,
+      stateless: async () => this.stateless,
       engine: context.options.engine,
       env: context.env,
-      tools: this.tools,
-      objection: this.#objection,
-      actions: () => this.#actions(),
-      enterTurn: (signal) => this.#enterTurn(caller, signal),
       welcomed: () => this.#agent.warmUp(),
       report: (line) => log.warn(line),
     });

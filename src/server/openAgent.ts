@@ -1,17 +1,16 @@
 import { ThreadAccess } from "../agent/access.js";
-import { type CeilingFlags, openCeilings } from "../agent/ceilings/ceilings.js";
+import { Agent, type AskedSettings } from "../agent/agent.js";
+import { type CeilingFlags, openCeilings } from "../agent/ceilings.js";
+import { Feed } from "../agent/feed.js";
+import { callersInside, type Objection } from "../agent/inside.js";
 import { type OwnAddress, withoutOwnEntries } from "../agent/ownEntries.js";
-import { trailed } from "../agent/watch/callTrail.js";
+import type { TurnLimiter } from "../agent/turnLimiter.js";
 import { NO_TELEMETRY, type Telemetry } from "../agent/watch/telemetry.js";
 import { ApprovalDesk } from "../approvals/desk.js";
 import type { ApprovalFallback } from "../approvals/fallback.js";
 import type { SettingsResolver } from "../config/resolve.js";
 import { writableRoots } from "../exec/sandbox/policy.js";
 import { VERSION } from "../lib/version.js";
-import { callersInside, type Objection, unlessInside } from "../mcp/inside.js";
-import type { Agent, AskedSettings } from "../mcp/tools/agent.js";
-import type { ToolAction } from "../mcp/tools/tool.js";
-import { toolActions } from "../mcp/tools/toolActions.js";
 import { tuneCompiler } from "../platform/v8.js";
 import { OwnerFiles } from "../stores/files/owners.js";
 import { RolloutStore } from "../stores/files/threads/rolloutStore.js";
@@ -31,12 +30,15 @@ export interface AgentOptions extends Omit<EngineOptions, "writable"> {
   /** Where the server listens, if it does. */
   readonly ownAddress?: () => OwnAddress | undefined;
   readonly telemetry?: Telemetry;
+  /** How many turns may run at once. Absent where nobody is limited. */
+  readonly limiter?: TurnLimiter;
 }
 
-/** The agent behind the tools: engine, store and threads, put together. Loaded when first needed. */
+/** The agent with engine, store and threads put together. Loaded when first needed. */
 export interface OpenAgent {
-  readonly actions: ReadonlyMap<string, ToolAction>;
+  readonly agent: Agent;
   readonly access: ThreadAccess;
+  readonly telemetry: Telemetry;
   /** Threads in memory. */
   readonly threadsLoaded: number;
   interruptAll(): void;
@@ -51,7 +53,7 @@ export function openAgent(options: AgentOptions): OpenAgent {
   const { codexHome, env, settings, report, telemetry = NO_TELEMETRY, objection = callersInside } = options;
   const { allowRoots = [], givenRoots } = options.ceilings ?? {};
   const writable = writablePlaces({ ...options, allowRoots: [...allowRoots, ...(givenRoots?.() ?? [])] });
-  const { idleThreadMs, approvalTimeoutMs, emptyApprovalForms: emptyForms, containFullAccess } = settings.serverSettings();
+  const { idleThreadMs, approvalTimeoutMs, containFullAccess } = settings.serverSettings();
   const engine = openEngine({ ...options, writable, containFullAccess });
   const withoutUs = ownEntriesLeftOut(options);
   const noted = (resolved: ThreadSettings) => {
@@ -61,37 +63,39 @@ export function openAgent(options: AgentOptions): OpenAgent {
   const stated = (asked: AskedSettings) => (engine.name === "codex" ? statedSettings(settings.stated(asked)) : {});
   const store = new RolloutStore({ codexHome, version: VERSION, env, warn: report });
   const desk = new ApprovalDesk(approvalTimeoutMs);
+  const feed = new Feed();
   const settingsOf = (stored: StoredSettings) => noted({ ...settings.forStoredThread(stored), ...stated({}) });
-  const threads = new ThreadRegistry({ engine, store, desk, settingsOf, idleMs: idleThreadMs, report });
-  const ceilings = onFirstUse(() => openCeilings(options.ceilings ?? {}, options));
+  const threads = new ThreadRegistry({ engine, store, desk, settingsOf, idleMs: idleThreadMs, observer: feed, report });
   const access = new ThreadAccess({
     owners: new OwnerFiles(codexHome),
     sharesUnowned: () => settings.serverSettings().shareUnownedThreads,
     report,
   });
-  const agent: Agent = {
-    engineName: engine.name,
-    services: engine.services,
+  const agent = new Agent({
+    engine,
     threads,
-    approvals: { desk, fallback: options.approvalFallback, emptyForms },
+    desk,
     access,
-    limitsOf: (caller) => caller && ceilings().limitsOf(caller),
+    feed,
+    limiter: options.limiter,
+    ceilings: onFirstUse(() => openCeilings(options.ceilings ?? {}, options)),
+    approvalFallback: options.approvalFallback,
+    objection,
     async checkCommand(argv, { features }) {
       if (features["exec_policy"] === false) return;
       const { checkForbidden } = await import("../exec/safety/judge/assess.js");
       await checkForbidden(argv, { codexHome });
     },
-    settingsFor(asked, caller) {
-      if (caller) ceilings().checkConfig(asked.config ?? {});
+    settingsFor(asked) {
       const resolved = noted({ ...settings.forNewThread(asked), ...stated(asked) });
       for (const notice of resolved.notices) report(notice);
       return resolved;
     },
-  };
-  const served = (name: string, action: ToolAction) => trailed(name, unlessInside(name, action, objection), telemetry);
+  });
   return {
-    actions: new Map([...toolActions(agent)].map(([name, action]) => [name, served(name, action)])),
+    agent,
     access,
+    telemetry,
     get threadsLoaded() {
       return threads.loadedCount;
     },
@@ -101,6 +105,7 @@ export function openAgent(options: AgentOptions): OpenAgent {
       await store.settle();
     },
     async close() {
+      feed.close();
       await threads.close();
       await engine.close?.();
     },

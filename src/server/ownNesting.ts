@@ -1,9 +1,9 @@
 import type { Caller } from "../agent/caller.js";
-import type { CeilingFlags } from "../agent/ceilings/ceilings.js";
+import type { CeilingFlags } from "../agent/ceilings.js";
+import { INSIDE_CALLER, type Objection, objectionOf } from "../agent/inside.js";
 import type { SettingsResolver } from "../config/resolve.js";
 import { findSurroundingTurn } from "../exec/nesting/surroundingTurn.js";
 import type { TurnMark } from "../exec/nesting/turnMark.js";
-import { INSIDE_CALLER, type Objection, objectionOf } from "../mcp/inside.js";
 
 export interface NestingOptions {
   readonly env: NodeJS.ProcessEnv;

@@ -1,5 +1,5 @@
 import { Server as TlsServer } from "node:https";
-import { checkCeilings } from "../agent/ceilings/ceilings.js";
+import { checkCeilings } from "../agent/ceilings.js";
 import type { HttpSettings } from "../config/httpSettings.js";
 import { OwnConnections } from "../exec/ownConnections.js";
 import { hasOwnProcesses, ownProcesses } from "../exec/ownProcesses.js";
@@ -172,7 +172,7 @@ function endpointRules(
     maxStreamsPerSession: http.streams.perSession,
     stateless: {
       door: stateless,
-      argumentHeaders: argumentHeadersOf(tools),
+      argumentHeaders: argumentHeadersOf(tools.listFor(undefined)),
       streams: new Set<StatelessReply>(),
       slowReaderMs: http.streams.slowReaderMs,
       failed,

@@ -1,10 +1,10 @@
 import { endsWithin, valueWithin } from "../lib/deadlines.js";
 import { type Lazy, lazily } from "../lib/lazily.js";
 import { openStdio } from "../mcp/over/stdio.js";
-import { bothEras } from "../mcp/sessions/eras.js";
 import { Session } from "../mcp/sessions/session.js";
-import type { StatelessDoor } from "../mcp/stateless/server.js";
-import { TOOL_SETS } from "../mcp/tools/catalog.js";
+import type { StatelessServer } from "../mcp/stateless/server.js";
+import { toolsOf } from "../mcp/tools/sets.js";
+import { Tools } from "../mcp/tools/tools.js";
 import { resolveSettings, type ServerContext } from "./context.js";
 import { FirstCall } from "./firstCall.js";
 import type { OpenAgent } from "./openAgent.js";
@@ -31,7 +31,6 @@ export async function serveStdio(context: StdioContext): Promise<void> {
   if (options.engineNotice !== undefined) report(options.engineNotice);
   if (options.engine === "scripted") report("the model is scripted: answers come from the `!` lines of the prompt, not from a real model");
 
-  const tools = TOOL_SETS[options.tools];
   const { caller, ...nesting } = ownNesting({ env, settings, listening: false, report });
   const agent = lazily(async () => {
     const { openAgent } = await import("./openAgent.js");
@@ -39,23 +38,26 @@ export async function serveStdio(context: StdioContext): Promise<void> {
     return openAgent({ ...options, codexHome, env, serverCwd: context.serverCwd, settings, report, telemetry, ...nesting });
   });
   const served = new FirstCall(context.keepCompiled);
-  const actions = async () => {
-    served.begin(() => session.peer.idle());
-    return (await agent.get()).actions;
-  };
+  const tools = new Tools({
+    tools: toolsOf(options.tools),
+    objection: nesting.objection,
+    emptyForms: settings.serverSettings().emptyApprovalForms,
+    open: () => {
+      served.begin(() => session.peer.idle());
+      return agent.get();
+    },
+  });
   const stateless = lazily(async () => {
     const { openStateless } = await import("./statelessServer.js");
-    return openStateless({ codexHome, engine: options.engine, tools, objection: nesting.objection, actions, report });
+    return openStateless({ codexHome, engine: options.engine, tools, report });
   });
   const wire = openStdio();
   const session = new Session(wire, {
     caller,
-    dispatch: bothEras(() => stateless.get()),
+    tools,
+    stateless: () => stateless.get(),
     engine: options.engine,
     env,
-    tools,
-    objection: nesting.objection,
-    actions,
     welcomed: () => agent.warmUp(),
     report,
   });
@@ -74,7 +76,7 @@ export async function serveStdio(context: StdioContext): Promise<void> {
 interface Running {
   readonly session: Session;
   readonly agent: Lazy<OpenAgent>;
-  readonly stateless: Lazy<StatelessDoor>;
+  readonly stateless: Lazy<StatelessServer>;
 }
 
 /** A call that became a task, or waits for its client to come back, is answered already: its turn is not. */

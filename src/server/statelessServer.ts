@@ -1,5 +1,5 @@
-import { openStatelessDoor, type StatelessParts } from "../mcp/stateless/open.js";
-import type { StatelessDoor } from "../mcp/stateless/server.js";
+import type { StatelessServer } from "../mcp/stateless/server.js";
+import { openStatelessServer, type StatelessParts } from "../mcp/stateless/server.js";
 import { TaskFiles } from "../stores/files/tasks.js";
 
 export interface StatelessOptions extends Omit<StatelessParts, "taskStore"> {
@@ -7,6 +7,6 @@ export interface StatelessOptions extends Omit<StatelessParts, "taskStore"> {
 }
 
 /** The era without sessions, with its tasks kept beside the threads. On stdio it is loaded when the first message of it comes. */
-export function openStateless({ codexHome, ...parts }: StatelessOptions): StatelessDoor {
-  return openStatelessDoor({ ...parts, taskStore: new TaskFiles(codexHome) });
+export function openStateless({ codexHome, ...parts }: StatelessOptions): StatelessServer {
+  return openStatelessServer({ ...parts, taskStore: new TaskFiles(codexHome) });
 }

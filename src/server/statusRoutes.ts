@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { Caller } from "../agent/caller.js";
-import { hasScope, ScopeMissing } from "../agent/scopes.js";
+import { hasScope } from "../agent/caller.js";
+import { ScopeMissing } from "../agent/errors.js";
 import { sendJson } from "../http/answers.js";
 import { HttpProblem } from "../http/problem.js";
 import type { HttpRequest } from "../http/request.js";

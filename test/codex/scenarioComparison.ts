@@ -9,7 +9,7 @@ import { AS_NATIVE, OF_CODEX, OUTCOMES_OF_CODEX, placeOf } from "./scenarioDiffe
 import { HABITS, type Habit } from "./scenarioHabits.js";
 
 export function playWithCodex(scenario: Scenario, program: string): Promise<Transcript> {
-  const command = [process.execPath, MAIN, "mcp-server", "--engine", "codex", "--codex-bin", program] as const;
+  const command = [process.execPath, MAIN, "mcp-server", "--engine", "codex", "--tools", "codex-original", "--codex-bin", program] as const;
   return playScenario(scenario, { command, silences: silencesIn(recordingOf(scenario.name)) });
 }
 

@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { callersInside } from "../../src/agent/inside.js";
 import { openAccessControl } from "../../src/http/accessControl.js";
 import { OpenRequests } from "../../src/http/openRequests.js";
 import { Router } from "../../src/http/router.js";
@@ -7,16 +8,17 @@ import type { HttpConnection } from "../../src/mcp/over/network/httpSession.js";
 import { rpcProblemText } from "../../src/mcp/over/network/problems.js";
 import { MCP_PATH, mcpEndpoint } from "../../src/mcp/over/streamableHttp/endpoint.js";
 import { argumentHeadersOf } from "../../src/mcp/over/streamableHttp/statelessHeaders.js";
-import { MCP_DISPATCH } from "../../src/mcp/sessions/methods.js";
-import { type Dispatch, Session } from "../../src/mcp/sessions/session.js";
+import { SESSION_METHODS, Session, type SessionMethod } from "../../src/mcp/sessions/session.js";
 import { SessionRegistry } from "../../src/mcp/sessions/sessionRegistry.js";
+import { Tools } from "../../src/mcp/tools/tools.js";
 import { callerOf, SCOPE_WORDS } from "../../src/server/callers.js";
 import { tempHome } from "../support/rollouts.js";
-import { callFixture, FIXTURE_TOOLS } from "./fixtureTools.js";
+import { callFixture, FIXTURE_METHODS, FIXTURE_TOOLS } from "./fixtureTools.js";
 import { STATELESS_FIXTURE_TOOLS, StatelessFixtures } from "./statelessFixtures.js";
 
 const MIB = 1024 * 1024;
 const HOUR_MS = 3_600_000;
+const PLAIN = { events: false, progress: true, logMessages: "on-request", results: "recorded" } as const;
 
 export interface FixtureServer extends AsyncDisposable {
   readonly url: string;
@@ -32,11 +34,10 @@ export async function openFixtureServer(): Promise<FixtureServer> {
     openSession: (caller, connection) =>
       new Session(connection.outbox, {
         caller,
-        dispatch: withFixtures(() => endAll(streams)),
+        methods: withFixtures(() => endAll(streams)),
         engine: "scripted",
         env: {},
-        tools: FIXTURE_TOOLS,
-        actions: async () => new Map(),
+        tools: FIXTURES_SHOWN,
         welcomed: () => {},
         report: () => {},
       }),
@@ -97,11 +98,21 @@ function failed(what: string, error: unknown): string {
   return "it failed";
 }
 
-function withFixtures(endStreams: () => void): Dispatch {
-  return {
-    answer: (session, request) => callFixture({ session, request, endStreams }) ?? MCP_DISPATCH.answer(session, request),
-    notified: (session, method, params) => MCP_DISPATCH.notified(session, method, params),
-  };
+/** Shows the suite's tools; what they do is a method of the fixtures. */
+const FIXTURES_SHOWN = new Tools({
+  tools: FIXTURE_TOOLS.map((declaration) => ({ declaration, sets: [], servedInside: false, load: noAgent, presentation: PLAIN })),
+  objection: callersInside,
+  open: noAgent,
+});
+
+function noAgent(): Promise<never> {
+  return Promise.reject(new Error("there is no agent"));
+}
+
+function withFixtures(endStreams: () => void): Readonly<Record<string, SessionMethod>> {
+  const fixture: SessionMethod = (session, request) =>
+    callFixture({ session, request, endStreams }) ?? SESSION_METHODS[request.method]?.(session, request);
+  return { ...SESSION_METHODS, ...Object.fromEntries(FIXTURE_METHODS.map((method) => [method, fixture])) };
 }
 
 function endAll(responses: ReadonlySet<ServerResponse>): void {

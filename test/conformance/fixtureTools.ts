@@ -45,6 +45,8 @@ export const FIXTURE_TOOLS: readonly ToolDeclaration[] = [...FIXTURES.keys()].ma
   outputSchema: undefined,
 }));
 
+export const FIXTURE_METHODS = ["tools/call", "resources/subscribe", "resources/unsubscribe", ...Object.keys(CONTENT_METHODS)];
+
 /** What a fixture makes of a call; undefined when the request is for none of them. */
 export function callFixture(call: FixtureCall): Promise<unknown> | undefined {
   const { method, params } = call.request;

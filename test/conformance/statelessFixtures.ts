@@ -1,16 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { invalidParams } from "../../src/jsonrpc/errors.js";
-import { META, STATELESS_REVISIONS, TASKS_EXTENSION } from "../../src/mcp/stateless/claim.js";
-import { missingCapability } from "../../src/mcp/stateless/errors.js";
-import { listen, taskNews } from "../../src/mcp/stateless/listen.js";
-import { listTools } from "../../src/mcp/stateless/listing.js";
+import { resultOfWork, type Work } from "../../src/mcp/stateless/followedTurn.js";
 import type { StatelessMethod, StatelessRequest } from "../../src/mcp/stateless/request.js";
+import { META, missingCapability, STATELESS_REVISIONS, TASKS_EXTENSION } from "../../src/mcp/stateless/request.js";
 import { RequestStates } from "../../src/mcp/stateless/requestState.js";
-import { StatelessDoor } from "../../src/mcp/stateless/server.js";
-import { Subscriptions } from "../../src/mcp/stateless/subscriptions.js";
-import { TaskBoard } from "../../src/mcp/stateless/tasks/taskBoard.js";
+import { listTools, StatelessServer } from "../../src/mcp/stateless/server.js";
+import { listen, Subscriptions, taskNews } from "../../src/mcp/stateless/subscriptions.js";
 import { requireTasks, taskMethods } from "../../src/mcp/stateless/tasks/taskMethods.js";
-import { resultOf, type Work } from "../../src/mcp/stateless/work.js";
+import { TaskRegistry } from "../../src/mcp/stateless/tasks/taskRegistry.js";
 import type { ToolDeclaration } from "../../src/mcp/tools/tool.js";
 import { TaskFiles } from "../../src/stores/files/tasks.js";
 import { isRecord, valueAt } from "../support/scenario.js";
@@ -42,15 +39,15 @@ const ASKS_ROOTS = { client_roots: { method: "roots/list", params: {} } };
 
 /** The server's own door with the suite's tools, prompts and resources behind it. */
 export class StatelessFixtures {
-  readonly door: StatelessDoor;
+  readonly door: StatelessServer;
   readonly #subscriptions = new Subscriptions();
-  readonly #board: TaskBoard;
+  readonly #board: TaskRegistry;
   readonly #states = new RequestStates();
 
   constructor(codexHome: string) {
     const changed = (id: string, told: Json) => this.#subscriptions.tell(taskNews(id, told));
-    this.#board = new TaskBoard({ store: new TaskFiles(codexHome), changed, report: (line) => console.error(line) });
-    this.door = new StatelessDoor({ methods: this.#methods(), leaving: () => this.#subscriptions.close() });
+    this.#board = new TaskRegistry({ store: new TaskFiles(codexHome), changed, report: (line) => console.error(line) });
+    this.door = new StatelessServer({ methods: this.#methods(), leaving: () => this.#subscriptions.close() });
   }
 
   #methods(): Readonly<Record<string, StatelessMethod>> {
@@ -61,7 +58,7 @@ export class StatelessFixtures {
     ]);
     return {
       "server/discover": async () => ({ supportedVersions: STATELESS_REVISIONS, capabilities: CAPABILITIES, ...CACHEABLE }),
-      "tools/list": listTools(STATELESS_FIXTURE_TOOLS),
+      "tools/list": listTools({ listFor: () => STATELESS_FIXTURE_TOOLS }),
       "tools/call": async (request) => this.#call(request),
       "prompts/get": async ({ params }) => (params["name"] === PROMPT_THAT_ASKS ? promptThatAsks(params) : (getPrompt?.(params) ?? {})),
       "completion/complete": async ({ params }) => complete?.(params) ?? {},
@@ -93,7 +90,7 @@ export class StatelessFixtures {
     const { signal, caller } = request;
     const facts = { owner: caller?.principal ?? null, ifLost: {}, inlineMs: 0, signal };
     const answer = knowsTasks ? await this.#board.adopt(work, facts) : undefined;
-    return answer ?? resultOf(await work.ended);
+    return answer ?? resultOfWork(await work.ended);
   }
 
   readonly #tools: Readonly<Record<string, Tool>> = {

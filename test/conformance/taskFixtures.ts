@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { RpcError } from "../../src/jsonrpc/errors.js";
 import { deferred } from "../../src/lib/deferred.js";
-import type { Work, WorkEnd, WorkState } from "../../src/mcp/stateless/work.js";
+import type { Work, WorkEnd, WorkState } from "../../src/mcp/stateless/followedTurn.js";
 import { valueAt } from "../support/scenario.js";
 import { text } from "./fixtureContent.js";
 

@@ -30,9 +30,9 @@ describe("a start waits for no code that it does not need", () => {
   });
 
   it("what the server does besides turns comes with the first call of it", async () => {
-    expect(await filesNeeded("codex-steer", {})).toBe("loaded: agent log-file main own-tools server");
+    expect(await filesNeeded("codex-steer", {})).toBe("loaded: agent further-tools log-file main server");
     expect(await filesNeeded("codex-review", { target: "uncommitted", sandbox: "danger-full-access" })).toBe(
-      "loaded: agent log-file main own-tools review scripted server",
+      "loaded: agent further-tools log-file main review scripted server",
     );
   });
 });

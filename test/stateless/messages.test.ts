@@ -2,7 +2,6 @@
 import { isSpecType } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
 import { isFields } from "../../src/lib/fields.js";
-import { bothEras } from "../../src/mcp/sessions/eras.js";
 import { MemorySession } from "../support/memorySession.js";
 import { valueAt } from "../support/scenario.js";
 import { claimMeta, FORMS, StatelessClient, TASKS } from "../support/statelessClient.js";
@@ -16,7 +15,7 @@ const LATER = { capabilities: { ...FORMS, ...TASKS } };
 /** One channel and everything that is said on it. */
 class Conversation implements AsyncDisposable {
   readonly #client = new StatelessClient();
-  readonly session = new MemorySession({ agent: this.#client.agent, parts: { dispatch: bothEras(async () => this.#client.door) } });
+  readonly session = new MemorySession({ agent: this.#client.agent, parts: { stateless: async () => this.#client.door } });
 
   ask(method: string, params: Json = {}, { capabilities, meta = {} }: { capabilities?: Json; meta?: Json } = {}): Promise<Json> {
     return this.session.request(method, { ...params, _meta: { ...claimMeta(capabilities), ...meta } });

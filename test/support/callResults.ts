@@ -39,10 +39,13 @@ export function interrupted(threadId: string, engine: Engine = "scripted"): unkn
 
 /** A call that failed before a turn began. */
 export function refusedOn(threadId: string, why: unknown): unknown {
-  return { content: [{ text: why, type: "text" }], isError: true, structuredContent: { threadId, content: why } };
+  return { content: [{ text: why, type: "text" }], isError: true, structuredContent: { threadId, content: why }, _meta: WITH_CODE };
 }
 
 /** A call that never reached a thread. */
 export function refused(why: unknown): unknown {
-  return { content: [{ text: why, type: "text" }], isError: true };
+  return { content: [{ text: why, type: "text" }], isError: true, _meta: WITH_CODE };
 }
+
+/** Why it was refused, in a word for programs. */
+const WITH_CODE = { "codex-mcpd/error": expect.stringMatching(/^[a-z_]+$/) };

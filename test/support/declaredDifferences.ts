@@ -3,7 +3,5 @@ import { COMMANDS } from "./declaredDifferences/commands.js";
 import { ENDINGS } from "./declaredDifferences/endings.js";
 import type { DeclaredDifferences } from "./declaredDifferences/ownSide.js";
 import { REQUESTS } from "./declaredDifferences/requests.js";
-import { TOOL_LISTS } from "./declaredDifferences/toolLists.js";
-
 /** Where we leave the recordings on purpose, scenario by scenario. */
-export const DECLARED_DIFFERENCES: DeclaredDifferences = { ...REQUESTS, ...ENDINGS, ...APPROVALS, ...COMMANDS, ...TOOL_LISTS };
+export const DECLARED_DIFFERENCES: DeclaredDifferences = { ...REQUESTS, ...ENDINGS, ...APPROVALS, ...COMMANDS };

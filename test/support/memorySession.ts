@@ -1,9 +1,11 @@
+import { callersInside } from "../../src/agent/inside.js";
 import { memoryWires } from "../../src/jsonrpc/memoryWire.js";
 import type { RequestId } from "../../src/jsonrpc/message.js";
 import type { Wire } from "../../src/jsonrpc/wire.js";
-import { MCP_DISPATCH } from "../../src/mcp/sessions/methods.js";
 import { Session, type SessionParts } from "../../src/mcp/sessions/session.js";
-import { TOOL_SETS } from "../../src/mcp/tools/catalog.js";
+import { toolsOf } from "../../src/mcp/tools/sets.js";
+import type { ToolSetName } from "../../src/mcp/tools/tool.js";
+import { type OpenedAgent, Tools } from "../../src/mcp/tools/tools.js";
 import { MemoryAgent } from "./memoryAgent.js";
 import { isRecord, valueAt } from "./scenario.js";
 
@@ -15,6 +17,9 @@ interface SessionOptions {
   /** One that other sessions use too; otherwise the session has its own. */
   readonly agent?: MemoryAgent;
   readonly parts?: Partial<SessionParts>;
+  readonly sets?: readonly ToolSetName[];
+  /** In place of the agent's own. */
+  readonly open?: () => Promise<OpenedAgent>;
 }
 
 /** A client and a real session joined in memory: the scripted engine, rollouts in a folder of their own, no process and no socket. */
@@ -29,17 +34,15 @@ export class MemorySession implements AsyncDisposable {
   readonly #watchers = new Set<() => void>();
   #lastId = 100;
 
-  constructor({ codexHome, agent, parts }: SessionOptions = {}) {
+  constructor({ codexHome, agent, parts, sets = ["codex"], open }: SessionOptions = {}) {
     this.agent = agent ?? new MemoryAgent(codexHome === undefined ? {} : { codexHome });
     this.#ownsAgent = agent === undefined;
     const [near, far] = memoryWires();
     this.#wire = far;
     this.session = new Session(near, {
-      dispatch: MCP_DISPATCH,
       engine: "scripted",
       env: { TERM: "xterm" },
-      tools: TOOL_SETS.codex,
-      actions: async () => this.agent.open.actions,
+      tools: new Tools({ tools: toolsOf(sets), objection: callersInside, open: open ?? (async () => this.agent.open) }),
       welcomed: () => {},
       report: (line) => this.agent.reported.push(line),
       ...parts,

@@ -1,52 +1,82 @@
 import { ThreadAccess } from "../../src/agent/access.js";
+import { Agent, type AgentParts } from "../../src/agent/agent.js";
 import type { Caller, Principal, Scope } from "../../src/agent/caller.js";
+import { Feed } from "../../src/agent/feed.js";
+import { callersInside } from "../../src/agent/inside.js";
+import { NO_TELEMETRY } from "../../src/agent/watch/telemetry.js";
 import { ApprovalDesk } from "../../src/approvals/desk.js";
 import type { Call } from "../../src/mcp/call.js";
-import type { Agent } from "../../src/mcp/tools/agent.js";
-import { ownTools } from "../../src/mcp/tools/own/ownTools.js";
+import { toolsOf } from "../../src/mcp/tools/sets.js";
+import { Tools } from "../../src/mcp/tools/tools.js";
 import type { CallToolResult } from "../../src/mcp/wording/callResult.js";
+import type { Engine } from "../../src/threads/engine.js";
+import type { TurnLimits } from "../../src/threads/limits.js";
 import type { ThreadSettings } from "../../src/threads/settings.js";
 import { ThreadRegistry } from "../../src/threads/threadRegistry.js";
 import { MemoryServices } from "./memoryServices.js";
 import { MemoryOwners, MemoryStore, ObedientEngine } from "./memoryThreads.js";
 import { settingsIn } from "./rollouts.js";
 
-/** Our tools on threads, owners and services in memory. */
+export interface StageOptions extends Partial<Pick<AgentParts, "checkCommand" | "objection" | "limiter" | "approvalFallback">> {
+  readonly settings?: ThreadSettings;
+  /** The engine runs turns and nothing else. */
+  readonly withoutServices?: boolean;
+  readonly engine?: Engine;
+  readonly desk?: ApprovalDesk;
+  readonly limitsOf?: (caller: Caller) => TurnLimits;
+}
+
+const NO_LIMITS: TurnLimits = { check: () => {}, confinement: undefined, reach: { folders: undefined } };
+
+/** The real agent and its tools on threads, owners and services in memory. */
 export class OwnToolsStage implements AsyncDisposable {
   readonly services = new MemoryServices();
   readonly owners = new MemoryOwners();
+  readonly desk: ApprovalDesk;
   readonly threads: ThreadRegistry;
   readonly agent: Agent;
-  readonly #tools: ReturnType<typeof ownTools>;
+  readonly #tools: Tools;
 
-  constructor({ settings = settingsIn("/repo"), ...parts }: Partial<Agent> & { readonly settings?: ThreadSettings } = {}) {
-    const desk = new ApprovalDesk();
-    this.threads = new ThreadRegistry({
-      engine: new ObedientEngine(),
-      store: new MemoryStore(),
-      desk,
-      settingsOf: () => settings,
-      idleMs: 60_000,
-    });
-    this.agent = {
-      engineName: "memory",
-      services: async () => this.services,
+  constructor({
+    settings = settingsIn("/repo"),
+    withoutServices = false,
+    engine: given,
+    desk = new ApprovalDesk(),
+    limitsOf = () => NO_LIMITS,
+    ...parts
+  }: StageOptions = {}) {
+    this.desk = desk;
+    const feed = new Feed();
+    const turns = new ObedientEngine();
+    const engine: Engine = given ?? (withoutServices ? turns : Object.assign(turns, { services: async () => this.services }));
+    const threads = { engine, store: new MemoryStore(), desk: this.desk, settingsOf: () => settings, idleMs: 60_000, observer: feed };
+    this.threads = new ThreadRegistry(threads);
+    this.agent = new Agent({
+      engine,
       threads: this.threads,
-      approvals: { desk, fallback: "deny" },
+      desk: this.desk,
+      feed,
       access: new ThreadAccess({ owners: this.owners, sharesUnowned: () => false, report: () => {} }),
+      ceilings: () => ({ limitsOf, checkConfig: () => {} }),
+      approvalFallback: "deny",
       settingsFor: ({ cwd = settings.cwd }) => ({ ...settings, cwd }),
       checkCommand: async () => {},
-      limitsOf: () => undefined,
+      objection: callersInside,
       ...parts,
-    };
-    this.#tools = ownTools(this.agent);
+    });
+    const { objection = callersInside } = parts;
+    this.#tools = new Tools({
+      tools: toolsOf(["codex"]),
+      objection,
+      open: async () => ({ agent: this.agent, telemetry: NO_TELEMETRY }),
+    });
   }
 
   /** The answer of a tool that is no turn. */
-  async call(tool: string, args: unknown, { caller, signal = new AbortController().signal }: Partial<Call> = {}): Promise<CallToolResult> {
-    const action = this.#tools.get(tool);
-    if (!action) throw new Error(`no tool ${tool}`);
-    const answer = await action(args, callOf(caller, signal));
+  async call(name: string, args: unknown, { caller, signal = new AbortController().signal }: Partial<Call> = {}): Promise<CallToolResult> {
+    const tool = this.#tools.find(name);
+    if (!tool) throw new Error(`no tool ${name}`);
+    const answer = await this.#tools.call(tool, args, callOf(caller, signal));
     if ("turn" in answer) throw new Error("a turn was begun");
     return answer;
   }

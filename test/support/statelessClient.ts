@@ -1,12 +1,15 @@
 import { randomUUID } from "node:crypto";
 import type { Caller, Principal } from "../../src/agent/caller.js";
+import { callersInside } from "../../src/agent/inside.js";
+import type { Telemetry } from "../../src/agent/watch/telemetry.js";
 import { RpcError } from "../../src/jsonrpc/errors.js";
 import type { RequestId } from "../../src/jsonrpc/message.js";
-import { META, readClaim } from "../../src/mcp/stateless/claim.js";
-import { openStatelessDoor } from "../../src/mcp/stateless/open.js";
-import type { StatelessDoor } from "../../src/mcp/stateless/server.js";
-import { TOOL_SETS } from "../../src/mcp/tools/catalog.js";
-import type { ToolAction } from "../../src/mcp/tools/tool.js";
+import { META, readClaim } from "../../src/mcp/stateless/request.js";
+import type { StatelessServer } from "../../src/mcp/stateless/server.js";
+import { openStatelessServer } from "../../src/mcp/stateless/server.js";
+import { type ServedTool, toolsOf } from "../../src/mcp/tools/sets.js";
+import type { McpTool } from "../../src/mcp/tools/tool.js";
+import { Tools } from "../../src/mcp/tools/tools.js";
 import { TaskFiles } from "../../src/stores/files/tasks.js";
 import { MemoryAgent, type MemoryAgentOptions } from "./memoryAgent.js";
 
@@ -27,8 +30,9 @@ export interface Told {
 }
 
 export interface ClientOptions extends MemoryAgentOptions {
-  /** In place of the agent's tools. */
-  readonly action?: ToolAction;
+  /** What `codex` does, in place of the real one. */
+  readonly action?: McpTool["call"];
+  readonly telemetry?: Telemetry;
   /** Where tasks are kept, if not with the threads. */
   readonly tasksIn?: string;
 }
@@ -48,17 +52,20 @@ export function claimMeta(capabilities: Json = FORMS): Json {
 /** A client of the era without sessions and the real door, joined without a transport: the scripted engine, files in a folder of their own. */
 export class StatelessClient implements AsyncDisposable {
   readonly agent: MemoryAgent;
-  readonly door: StatelessDoor;
+  readonly door: StatelessServer;
   /** What was told before and besides results, in order. */
   readonly told: Told[] = [];
   readonly #watchers = new Set<() => void>();
 
-  constructor({ action, tasksIn, ...options }: ClientOptions = {}) {
+  constructor({ action, tasksIn, telemetry, ...options }: ClientOptions = {}) {
     this.agent = new MemoryAgent(options);
-    this.door = openStatelessDoor({
+    this.door = openStatelessServer({
       engine: "scripted",
-      tools: TOOL_SETS.codex,
-      actions: async () => (action ? new Map([["codex", action]]) : this.agent.open.actions),
+      tools: new Tools({
+        tools: toolsOf(["codex"]).map((tool) => (action ? acting(tool, action) : tool)),
+        objection: callersInside,
+        open: async () => ({ ...this.agent.open, ...(telemetry && { telemetry }) }),
+      }),
       taskStore: new TaskFiles(tasksIn ?? this.agent.codexHome),
       report: (line) => this.agent.reported.push(line),
     });
@@ -116,6 +123,10 @@ export class StatelessClient implements AsyncDisposable {
     this.told.push(told);
     for (const check of this.#watchers) check();
   }
+}
+
+function acting(tool: ServedTool, call: McpTool["call"]): ServedTool {
+  return { ...tool, load: async () => ({ ...(await tool.load()), call }) };
 }
 
 /** The result of an answer that has one. */

@@ -1,3 +1,5 @@
+import pins from "./toolPins.generated.json" with { type: "json" };
+
 // The tools as clients rely on them, written out but for the descriptions: a change here is a change for them, and belongs into the changelog.
 
 const TEXT = { type: "string" };
@@ -35,98 +37,5 @@ export const CODEX_TOOLS = [
   },
 ];
 
-/** Ours, after Codex's. */
-export const OWN_TOOLS = [
-  {
-    name: "codex-review",
-    title: "Codex Review",
-    inputSchema: {
-      properties: {
-        branch: TEXT,
-        commit: TEXT,
-        cwd: TEXT,
-        instructions: TEXT,
-        model: TEXT,
-        sandbox: SANDBOX,
-        target: { type: "string", enum: ["uncommitted", "branch", "commit", "custom"] },
-        threadId: TEXT,
-      },
-      required: ["target"],
-      type: "object",
-    },
-    outputSchema: ANSWER,
-    annotations: { destructiveHint: false },
-  },
-  {
-    name: "codex-steer",
-    title: "Codex Steer",
-    inputSchema: { properties: { prompt: TEXT, threadId: TEXT }, required: ["prompt", "threadId"], type: "object" },
-    annotations: { destructiveHint: false },
-  },
-  {
-    name: "codex-compact",
-    title: "Codex Compact",
-    inputSchema: { properties: { threadId: TEXT }, required: ["threadId"], type: "object" },
-    outputSchema: ANSWER,
-  },
-  {
-    name: "codex-threads",
-    title: "Codex Threads",
-    inputSchema: {
-      properties: {
-        action: { type: "string", enum: ["list", "fork", "archive", "unarchive"] },
-        archived: { type: "boolean" },
-        cursor: TEXT,
-        cwd: TEXT,
-        limit: { type: "integer", minimum: 1, maximum: 100 },
-        search: TEXT,
-        threadId: TEXT,
-      },
-      required: ["action"],
-      type: "object",
-    },
-    annotations: { destructiveHint: false },
-  },
-  {
-    name: "codex-exec",
-    title: "Codex Exec",
-    inputSchema: {
-      properties: {
-        command: { type: "array", items: TEXT },
-        cwd: TEXT,
-        sandbox: SANDBOX,
-        timeoutMs: { type: "integer", minimum: 1, maximum: 3_600_000 },
-      },
-      required: ["command"],
-      type: "object",
-    },
-    outputSchema: {
-      properties: { exitCode: { type: "number" }, stdout: TEXT, stderr: TEXT },
-      required: ["exitCode", "stdout", "stderr"],
-      type: "object",
-    },
-  },
-  {
-    name: "codex-models",
-    title: "Codex Models",
-    inputSchema: { properties: {}, type: "object" },
-    annotations: { readOnlyHint: true },
-  },
-  {
-    name: "codex-account",
-    title: "Codex Account",
-    inputSchema: {
-      properties: { action: { type: "string", enum: ["state", "login", "device-login", "logout"] }, apiKey: TEXT },
-      required: ["action"],
-      type: "object",
-    },
-  },
-  {
-    name: "codex-config",
-    title: "Codex Config",
-    inputSchema: { properties: { cwd: TEXT }, type: "object" },
-    annotations: { readOnlyHint: true },
-  },
-];
-
-export const TOOL_NAMES = [...CODEX_TOOLS, ...OWN_TOOLS].map(({ name }) => name);
+/** The tools of the default set, in the order in which clients see them. */
+export const TOOL_NAMES: readonly string[] = pins.tools.filter(({ sets }) => sets.includes("codex")).map(({ name }) => name);

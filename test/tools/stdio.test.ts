@@ -97,7 +97,7 @@ describe.concurrent("a turn", () => {
     await running.event("exec_command_begin");
     const threadId = await running.threadId();
     expect(await call(server, "codex-steer", { threadId, prompt: "!say steered" })).toEqual({
-      content: [{ text: "Taken into the running turn.", type: "text" }],
+      content: [{ text: "Added to the running turn.", type: "text" }],
     });
     writeFileSync(path.join(server.stage.workspace, "go"), "");
     expect(valueAt(await running.result(), "structuredContent")).toEqual({ threadId, content: "steered" });
@@ -216,7 +216,10 @@ describe.concurrent("the rest", () => {
     const { server } = pair;
     const names = valueAt(await server.request("tools/list"), "tools") as { name: string }[];
     expect(names.map(({ name }) => name)).toEqual(CODEX_TOOLS.map(({ name }) => name));
-    expect(await call(server, "codex-models", {})).toEqual(refused("Unknown tool 'codex-models'"));
+    expect(await call(server, "codex-models", {})).toEqual({
+      content: [{ text: "Unknown tool 'codex-models'", type: "text" }],
+      isError: true,
+    });
   });
 
   it("clients of the era without sessions have the same tools", async () => {

@@ -1,20 +1,13 @@
 import { expect, it } from "vitest";
 import { MemoryTelemetry } from "../../../test/support/memoryTelemetry.js";
-import { ApprovalDesk } from "../../approvals/desk.js";
 import { threadIdOf, turnIdOf } from "../../lib/ids.js";
-import type { Call } from "../../mcp/call.js";
-import type { ToolAction } from "../../mcp/tools/tool.js";
-import { refusal } from "../../mcp/wording/callResult.js";
 import { Turn } from "../../threads/turn.js";
 import type { Principal, SessionId } from "../caller.js";
-import { trailed } from "./callTrail.js";
+import { ScopeMissing } from "../errors.js";
+import { beginCallTrail, type CallTrail, type ObservedCall } from "./callTrail.js";
 
-const OK = { content: [{ type: "text", text: "fine" }] } as const;
-
-function call(changes: Partial<Call> = {}): Call {
-  const peer = { notify: () => {}, notifyText: () => {}, congested: () => undefined, request: () => Promise.reject(new Error("nobody")) };
-  const rest = { progressToken: undefined, logLevel: () => undefined, peer, canElicit: false, revision: undefined };
-  return { requestId: 7, signal: new AbortController().signal, caller: undefined, ...rest, ...changes };
+function call(changes: Partial<ObservedCall> = {}): ObservedCall {
+  return { requestId: 7, signal: new AbortController().signal, caller: undefined, ...changes };
 }
 
 async function told(telemetry: MemoryTelemetry) {
@@ -24,17 +17,12 @@ async function told(telemetry: MemoryTelemetry) {
 
 it("a call lasts as long as its turn; both belong to the trace and the session that the client named", async () => {
   const caller = { sessionId: "s1" as SessionId, principal: "p" as Principal, scopes: ["call", "read"] as const };
-  const turns: Turn[] = [];
-  const startsTurn: ToolAction = async (_args, { watchTurn }) => {
-    const turn = new Turn(threadIdOf("t1"), turnIdOf("7"), { text: "", watch: watchTurn });
-    turn.begin();
-    turns.push(turn);
-    return { turn, approvals: { desk: new ApprovalDesk(), fallback: "deny" }, observe: () => undefined, answer: () => OK };
-  };
   const telemetry = new MemoryTelemetry();
-  await trailed("codex", startsTurn, telemetry)({}, call({ caller, trace: { traceparent: "outside" } }));
+  const { watchTurn } = beginCallTrail("codex", call({ caller, trace: { traceparent: "outside" } }), telemetry);
+  const turn = new Turn(threadIdOf("t1"), turnIdOf("7"), { text: "", watch: watchTurn });
+  turn.begin();
   expect(telemetry.spans.map(({ name, ended }) => ({ name, ended }))).toEqual([{ name: "tools/call codex", ended: false }]);
-  turns[0]?.publish([{ type: "turnCompleted", lastMessage: null }]);
+  turn.publish([{ type: "turnCompleted", lastMessage: null }]);
   expect(await told(telemetry)).toEqual({
     lines: [
       "info turn ended session_id=s1 request_id=7 thread_id=t1 turn_id=7 outcome=completed model=unknown",
@@ -49,20 +37,17 @@ it("a call lasts as long as its turn; both belong to the trace and the session t
 });
 
 it.for([
-  ["error", async () => refusal("no"), call(), "refused"],
-  ["error", () => Promise.reject(new Error("defect")), call(), "defect"],
-  ["cancelled", async () => OK, call({ signal: AbortSignal.abort() }), "cancelled"],
-] as const)("a call that ends as %s is told as one", async ([outcome, action, made, failure]) => {
+  ["error", (trail: CallTrail) => trail.ended({ isError: true }), call(), "refused", []],
+  ["error", (trail: CallTrail) => trail.failed(new Error("defect")), call(), "defect", ["unforeseen"]],
+  ["error", (trail: CallTrail) => trail.failed(new ScopeMissing("call")), call(), expect.stringContaining("scope"), ["scope_missing"]],
+  ["cancelled", (trail: CallTrail) => trail.ended({}), call({ signal: AbortSignal.abort() }), "cancelled", []],
+] as const)("a call that ends as %s is told as one, with the error's code", async ([outcome, end, made, failure, codes]) => {
   const telemetry = new MemoryTelemetry();
-  await trailed("codex", action, telemetry)({}, made).catch(() => undefined);
-  const { counts, spans } = await told(telemetry);
+  end(beginCallTrail("codex", made, telemetry));
+  const { counts, spans, lines } = await told(telemetry);
   expect([counts, spans]).toEqual([
-    [`calls_total{tool="codex",outcome="${outcome}"} 1`],
+    [`calls_total{tool="codex",outcome="${outcome}"} 1`, ...codes.map((code) => `call_errors_total{tool="codex",code="${code}"} 1`)],
     [{ name: "tools/call codex", within: undefined, failure }],
   ]);
-});
-
-it("what the tool throws, its caller gets", async () => {
-  const broken: ToolAction = () => Promise.reject(new Error("defect"));
-  await expect(trailed("codex", broken, new MemoryTelemetry())({}, call())).rejects.toThrow("defect");
+  for (const code of codes) expect(lines).toEqual([expect.stringContaining(`code=${code}`)]);
 });

@@ -2,23 +2,19 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { completed } from "../../../test/support/callResults.js";
 import { MemorySession, threadOf } from "../../../test/support/memorySession.js";
 import { valueAt } from "../../../test/support/scenario.js";
-import { ApprovalDesk } from "../../approvals/desk.js";
 import { type Deferred, deferred } from "../../lib/deferred.js";
 import { threadIdOf, turnIdOf } from "../../lib/ids.js";
 import type { ThreadEvent } from "../../threads/events.js";
 import { Turn } from "../../threads/turn.js";
 import type { Call } from "../call.js";
-import type { TurnCall } from "../tools/tool.js";
+import type { TurnCall } from "../tools/tools.js";
 import { followTurn } from "./callTurn.js";
 
-/** A call whose answer is the outcome as it is. */
+/** A call whose turn has nobody to answer questions. */
 function callOn(turn: Turn): TurnCall {
-  return {
-    turn,
-    approvals: { desk: new ApprovalDesk(), fallback: "deny" },
-    observe: () => {},
-    answer: (outcome) => ({ content: [], _meta: { outcome } }),
-  };
+  const agent = { engineName: "scripted", mustAsk: () => false, decide: () => false };
+  const presentation = { events: true, progress: true, logMessages: "on-request", results: "extended" } as const;
+  return { turn, agent, presentation, emptyForms: false };
 }
 
 const THREAD = threadIdOf("01a1dd1a-6d22-73e1-88aa-ccf523ae5caa");
@@ -52,7 +48,10 @@ class Attachment {
         request: () => Promise.reject(new Error("not asked")),
       },
     });
-    this.outcome = answer.then((result) => valueAt(result, "_meta.outcome"));
+    this.outcome = answer.then(({ _meta, content: [first] }) => ({
+      status: valueAt(_meta?.["codex-mcpd/turn"], "status"),
+      text: first?.text,
+    }));
   }
 
   cancel(): void {
@@ -79,7 +78,7 @@ describe("a call attached to a turn", () => {
     await call.publish({ type: "turnStarted", contextWindow: null }, { type: "messageDelta", itemId: "m", delta: "ok" });
     await call.publish(DONE);
     expect([await call.outcome, call.sent, vi.getTimerCount()]).toEqual([
-      { status: "completed", lastMessage: "ok" },
+      { status: "completed", text: "ok" },
       ["task_started", "agent_message_content_delta", "agent_message_delta", "task_complete"],
       0,
     ]);
@@ -118,7 +117,7 @@ describe("a call attached to a turn", () => {
     call.congestion.resolve();
     call.congestion = undefined;
     expect([await call.outcome, call.sent]).toEqual([
-      { status: "completed", lastMessage: "ok" },
+      { status: "completed", text: "ok" },
       ["warning", "warning", "context_compacted", "task_complete"],
     ]);
   });
@@ -205,7 +204,10 @@ describe("a cancelled call", () => {
     call.cancel();
     expect(call.turn.signal.aborted).toBe(true);
     await vi.advanceTimersByTimeAsync(2_000);
-    expect([await call.outcome, call.sent]).toEqual([{ status: "interrupted" }, ["task_started", "turn_aborted"]]);
+    expect([await call.outcome, call.sent]).toEqual([
+      { status: "interrupted", text: expect.stringContaining("interrupted") },
+      ["task_started", "turn_aborted"],
+    ]);
   });
 
   it("that was answered already changes nothing", async () => {

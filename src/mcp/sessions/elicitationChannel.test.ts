@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { OwnToolsStage } from "../../../test/support/ownToolsStage.js";
+import type { Agent } from "../../agent/agent.js";
 import { ApprovalDesk } from "../../approvals/desk.js";
 import type { ApprovalFallback } from "../../approvals/fallback.js";
 import type { ApprovalDecision, ApprovalSubject } from "../../approvals/model.js";
@@ -6,14 +8,19 @@ import { memoryWires } from "../../jsonrpc/memoryWire.js";
 import { JsonRpcPeer } from "../../jsonrpc/peer.js";
 import type { Wire } from "../../jsonrpc/wire.js";
 import { newThreadId, turnIdOf } from "../../lib/ids.js";
-import { ElicitationDoor } from "./elicitationChannel.js";
+import { ElicitationChannel } from "./elicitationChannel.js";
+
+/** The agent's own way to decide whether a client is asked. */
+function agentWith(desk: ApprovalDesk, approvalFallback: ApprovalFallback): Agent {
+  return new OwnToolsStage({ desk, approvalFallback }).agent;
+}
 
 type Message = Readonly<Record<string, unknown>>;
 
 /** A turn's questions, the door, and the client behind it. */
 class Doorstep implements AsyncDisposable {
   readonly desk = new ApprovalDesk();
-  readonly door: ElicitationDoor;
+  readonly door: ElicitationChannel;
   readonly #peer: JsonRpcPeer;
   readonly #client: Wire;
   readonly #arrivals: AsyncIterator<unknown>;
@@ -37,7 +44,7 @@ class Doorstep implements AsyncDisposable {
       canElicit,
       revision: undefined,
     };
-    this.door = new ElicitationDoor(call, { desk: this.desk, fallback });
+    this.door = new ElicitationChannel(call, { agent: agentWith(this.desk, fallback), emptyForms: false });
   }
 
   ask(callId: string, reach: Partial<Pick<ApprovalSubject, "staysInSandbox" | "needsPerson">> = {}): Promise<ApprovalDecision> {

@@ -1,32 +1,22 @@
-import type { ApprovalDesk } from "../../approvals/desk.js";
-import { type ApprovalFallback, decideWithoutClient } from "../../approvals/fallback.js";
 import type { ApprovalId, ApprovalRequest } from "../../approvals/model.js";
 import { RpcError } from "../../jsonrpc/errors.js";
 import { describe } from "../../lib/errors.js";
 import { Tasks } from "../../lib/tasks.js";
 import type { ThreadEvent } from "../../threads/events.js";
 import type { Call } from "../call.js";
+import type { TurnCall } from "../tools/tools.js";
 import { elicitationParams, readDecision } from "../wording/elicitation.js";
 
-/** How questions of a turn reach whoever may answer them. */
-export interface ApprovalDoor {
-  readonly desk: ApprovalDesk;
-  /** What happens when the client cannot be asked. */
-  readonly fallback: ApprovalFallback;
-  /** Questions carry no form, as Codex sent them; for clients that cannot show ours. */
-  readonly emptyForms?: boolean;
-}
-
 /** Puts a turn's questions to the client of one call, and takes them back when they are decided elsewhere. */
-export class ElicitationDoor {
+export class ElicitationChannel {
   readonly #call: Call;
-  readonly #door: ApprovalDoor;
+  readonly #turnCall: Pick<TurnCall, "agent" | "emptyForms">;
   readonly #open = new Map<ApprovalId, AbortController>();
   readonly #asking = new Tasks(() => undefined);
 
-  constructor(call: Call, door: ApprovalDoor) {
+  constructor(call: Call, turnCall: Pick<TurnCall, "agent" | "emptyForms">) {
     this.#call = call;
-    this.#door = door;
+    this.#turnCall = turnCall;
   }
 
   take(event: ThreadEvent): void {
@@ -41,10 +31,8 @@ export class ElicitationDoor {
   }
 
   #consider(request: ApprovalRequest): void {
-    const { desk, fallback } = this.#door;
-    if (this.#call.canElicit || fallback === "ask") return this.#asking.start(`approval ${request.id}`, () => this.#ask(request));
-    const decision = decideWithoutClient(request.subject, fallback);
-    if (decision) desk.answer(request.id, { ...decision, by: "fallback" });
+    if (this.#turnCall.agent.mustAsk(request, { canAnswer: this.#call.canElicit, askAnyway: true }))
+      this.#asking.start(`approval ${request.id}`, () => this.#ask(request));
   }
 
   async #ask(request: ApprovalRequest): Promise<void> {
@@ -52,15 +40,15 @@ export class ElicitationDoor {
     this.#open.set(request.id, abort);
     const { peer, requestId } = this.#call;
     try {
-      const params = elicitationParams(request, requestId, { emptyForm: this.#door.emptyForms === true });
+      const params = elicitationParams(request, requestId, { emptyForm: this.#turnCall.emptyForms });
       const options = { signal: abort.signal, withdrawWith: "notifications/cancelled", relatedTo: requestId };
       const decision = readDecision(await peer.request("elicitation/create", params, options), request.subject.kind);
-      this.#door.desk.answer(request.id, { ...decision, by: "elicitation" });
+      this.#turnCall.agent.decide(request.id, { ...decision, by: "elicitation" });
     } catch (error) {
       // Withdrawn, or the client is gone: then the turn ends or somebody else has decided.
       if (!(error instanceof RpcError)) return;
       const reason = `the client could not answer: ${describe(error)}`;
-      this.#door.desk.answer(request.id, { kind: "denied", reason, failed: true, by: "elicitation" });
+      this.#turnCall.agent.decide(request.id, { kind: "denied", reason, failed: true, by: "elicitation" });
     } finally {
       this.#open.delete(request.id);
     }

@@ -3,15 +3,14 @@ import { completed } from "../../../test/support/callResults.js";
 import { MemorySession } from "../../../test/support/memorySession.js";
 import { valueAt } from "../../../test/support/scenario.js";
 import { claimMeta, FORMS, StatelessClient } from "../../../test/support/statelessClient.js";
-import { EVENTS_EXTENSION } from "../stateless/claim.js";
-import { bothEras } from "./eras.js";
+import { EVENTS_EXTENSION } from "../stateless/request.js";
 
 const WITH_EVENTS = claimMeta({ ...FORMS, extensions: { [EVENTS_EXTENSION]: {} } });
 
 /** One channel on which both eras are spoken. */
 class Pipe implements AsyncDisposable {
   readonly modern = new StatelessClient();
-  readonly session = new MemorySession({ agent: this.modern.agent, parts: { dispatch: bothEras(async () => this.modern.door) } });
+  readonly session = new MemorySession({ agent: this.modern.agent, parts: { stateless: async () => this.modern.door } });
 
   ask(method: string, params: Readonly<Record<string, unknown>> = {}, id?: number): Promise<Readonly<Record<string, unknown>>> {
     return this.session.request(method, { ...params, _meta: claimMeta() }, id);

@@ -1,54 +1,64 @@
 import type { Caller } from "../../agent/caller.js";
-import type { Place } from "../../agent/turnLimiter.js";
-import type { RequestId } from "../../jsonrpc/message.js";
+import { invalidParams, methodNotFound, RPC, RpcError } from "../../jsonrpc/errors.js";
+import { isRequestId, JsonText, type RequestId } from "../../jsonrpc/message.js";
 import { type IncomingRequest, JsonRpcPeer } from "../../jsonrpc/peer.js";
 import type { Frame, Outlet } from "../../jsonrpc/wire.js";
-import type { Objection } from "../inside.js";
+import { isFields } from "../../lib/fields.js";
+import { readTraceContext } from "../../observability/traceContext.js";
+import { type Call, readProgressToken } from "../call.js";
 import { hasBatches } from "../revisions.js";
-import type { ToolAction, ToolDeclaration } from "../tools/tool.js";
-import type { LogLevel } from "../wording/logMessage.js";
-import type { ClientProfile } from "./initialize.js";
+import { claimsVersion, readClaim } from "../stateless/request.js";
+import type { StatelessServer } from "../stateless/server.js";
+import type { ToolDeclaration } from "../tools/tool.js";
+import type { Tools } from "../tools/tools.js";
+import { type CallToolResult, refusal } from "../wording/callResult.js";
+import { isLogLevel, LOG_LEVELS, type LogLevel } from "../wording/logMessage.js";
+import { type ClientProfile, initializeResult, readClientProfile } from "./initialize.js";
 
-/** What is done with what a client says; the table of methods is in dispatch.ts. */
-export interface Dispatch {
-  answer(session: Session, request: IncomingRequest): unknown;
-  notified(session: Session, method: string, params: unknown): void;
-  /** The channel is gone, though its session may come back on another. */
-  left?(session: Session): void;
-}
+/** Answers one method of a client. */
+export type SessionMethod = (session: Session, request: IncomingRequest) => unknown;
 
 export interface SessionParts {
   /** Who is at the other end of a network session, or inside a turn; absent on stdio. */
   readonly caller?: Caller | undefined;
-  readonly dispatch: Dispatch;
+  readonly tools: Tools;
+  /** The era without sessions, for requests that name their version themselves. Loaded with the first of them. */
+  readonly stateless?: (() => Promise<StatelessServer>) | undefined;
+  /** What a client may ask; MCP's own unless given. */
+  readonly methods?: Readonly<Record<string, SessionMethod>>;
   readonly engine: string;
   readonly env: NodeJS.ProcessEnv;
-  readonly tools: readonly ToolDeclaration[];
-  /** Why nothing is started for a caller. Absent on a server that no turn started. */
-  readonly objection?: Objection | undefined;
-  /** What the tools do. Loaded on first use, so that a handshake need not wait for the agent. */
-  readonly actions: () => Promise<ReadonlyMap<string, ToolAction>>;
-  /** A place among the turns that may run at once. Absent where nobody is limited. */
-  readonly enterTurn?: (signal: AbortSignal) => Promise<Place>;
   /** Called once the client's handshake is answered: a good moment to load what its first call will need. */
   readonly welcomed: () => void;
   /** For people who look at the server's own output. */
   readonly report: (line: string) => void;
 }
 
+const NOTHING = new JsonText({});
+
+/** What a client may ask in the era with sessions. */
+export const SESSION_METHODS: Readonly<Record<string, SessionMethod>> = {
+  initialize,
+  ping: () => NOTHING,
+  "tools/list": ({ parts: { tools, caller } }) => listOf(tools.listFor(caller)),
+  "tools/call": callTool,
+  "logging/setLevel": setLogLevel,
+};
+
 /** One client: its peer, what it said of itself, and the calls it has running. */
 export class Session {
   readonly peer: JsonRpcPeer;
+  readonly parts: SessionParts;
   logLevel: LogLevel | undefined;
   #profile: ClientProfile | undefined;
+  /** Requests of the era without sessions that are being answered. */
+  readonly #stateless = new Set<RequestId>();
 
-  constructor(
-    outlet: Outlet,
-    readonly parts: SessionParts,
-  ) {
+  constructor(outlet: Outlet, parts: SessionParts) {
+    this.parts = parts;
     this.peer = new JsonRpcPeer(outlet, {
-      answer: (request) => parts.dispatch.answer(this, request),
-      notified: (method, params) => parts.dispatch.notified(this, method, params),
+      answer: (request) => this.#answer(request),
+      notified: (method, params) => this.#notified(method, params),
       unreadable: (reason) => parts.report(`ignored a message: ${reason}`),
       failed: (method, error) =>
         parts.report(`${method} failed unexpectedly: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`),
@@ -65,19 +75,14 @@ export class Session {
     this.parts.welcomed();
   }
 
-  /** A cancelled request is not answered; what it started is interrupted. */
-  cancel(id: RequestId): void {
-    this.peer.cancel(id, new Error("the client cancelled the request"));
-  }
-
   /** Stops what the client's calls started, and what they would start from now on; they are answered. */
   interrupt(reason: Error): void {
     this.peer.interrupt(reason);
   }
 
-  /** The client's channel is gone; what it asked in this session waits for it. */
+  /** The client's channel is gone. What it asked in this session waits for it; what stood for itself is cancelled. */
   leave(): void {
-    this.parts.dispatch.left?.(this);
+    for (const id of this.#stateless) this.peer.cancel(id, new Error("the client has closed its connection"));
   }
 
   /** Serves the client until it closes its side. */
@@ -88,4 +93,98 @@ export class Session {
   close(reason: Error): void {
     this.peer.close(reason);
   }
+
+  /** Message by message: what names its version itself is of the era without sessions, all else of the one with. */
+  #answer(request: IncomingRequest): unknown {
+    const { methods = SESSION_METHODS, stateless } = this.parts;
+    if (stateless && claimsVersion(request.params)) return this.#answerStateless(request, stateless);
+    const method = Object.hasOwn(methods, request.method) ? methods[request.method] : undefined;
+    if (!method) throw methodNotFound(request.method);
+    return method(this, request);
+  }
+
+  async #answerStateless(request: IncomingRequest, stateless: () => Promise<StatelessServer>): Promise<unknown> {
+    const { id, method, params } = request;
+    this.#stateless.add(id);
+    try {
+      const claim = readClaim(params);
+      const server = await stateless();
+      return await server.answer({
+        id,
+        method,
+        params: isFields(params) ? params : {},
+        claim,
+        // Asked for when it is needed: an AbortController is expensive to make.
+        get signal() {
+          return request.signal;
+        },
+        caller: withoutSession(this.parts.caller),
+        peer: this.peer,
+      });
+    } finally {
+      this.#stateless.delete(id);
+    }
+  }
+
+  /** Notifications we do not know are ignored, as the protocol asks. A cancelled request is not answered; what it started is interrupted. */
+  #notified(method: string, params: unknown): void {
+    if (method !== "notifications/cancelled") return;
+    const { requestId } = isFields(params) ? params : {};
+    if (isRequestId(requestId)) this.peer.cancel(requestId, new Error("the client cancelled the request"));
+  }
+}
+
+const lists = new WeakMap<readonly ToolDeclaration[], JsonText>();
+
+/** The list of a server's tools never changes, and is long. */
+function listOf(tools: readonly ToolDeclaration[]): JsonText {
+  const known = lists.get(tools) ?? new JsonText({ tools });
+  lists.set(tools, known);
+  return known;
+}
+
+async function initialize(session: Session, { params }: IncomingRequest): Promise<unknown> {
+  const profile = readClientProfile(params);
+  if (session.profile) throw new RpcError(RPC.invalidRequest, "initialize called more than once");
+  session.welcome(profile);
+  const { tools, caller } = session.parts;
+  return initializeResult(profile, { ...session.parts, instructions: tools.objectionTo(caller) });
+}
+
+async function callTool(session: Session, { id, params, signal }: IncomingRequest): Promise<CallToolResult> {
+  if (!isFields(params) || typeof params["name"] !== "string") throw invalidParams("tools/call: `name` must be a string");
+  const { name, arguments: args } = params;
+  const { tools, caller } = session.parts;
+  const tool = tools.find(name);
+  if (!tool) return refusal(undefined, `Unknown tool '${name}'`);
+  const call: Call = {
+    requestId: id,
+    signal,
+    caller,
+    progressToken: readProgressToken(params),
+    logLevel: () => session.logLevel,
+    peer: session.peer,
+    canElicit: session.profile?.elicitation ?? false,
+    revision: session.profile?.revision,
+    trace: readTraceContext(params),
+  };
+  const outcome = await tools.call(tool, args, call);
+  if (!("turn" in outcome)) return outcome;
+  // A handshake needs nothing of what follows turns.
+  const { followTurn } = await import("./callTurn.js");
+  return followTurn(outcome, call);
+}
+
+async function setLogLevel(session: Session, { params }: IncomingRequest): Promise<unknown> {
+  const { level } = isFields(params) ? params : {};
+  if (!isLogLevel(level)) throw invalidParams(`logging/setLevel: \`level\` must be one of ${LOG_LEVELS.join(", ")}`);
+  session.logLevel = level;
+  return {};
+}
+
+/** The channel's session is nothing to a request that stands for itself. */
+function withoutSession(caller: Caller | undefined): Caller | undefined {
+  if (!caller) return undefined;
+  const { sessionId: _, ...who } = caller;
+  return who;
 }

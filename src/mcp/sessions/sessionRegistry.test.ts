@@ -1,7 +1,9 @@
 import { expect, it } from "vitest";
 import type { Principal } from "../../agent/caller.js";
+import { callersInside } from "../../agent/inside.js";
 import { memoryWires } from "../../jsonrpc/memoryWire.js";
 import { deferred } from "../../lib/deferred.js";
+import { Tools } from "../tools/tools.js";
 import { Session } from "./session.js";
 import { type Connection, type OpenSession, SessionRegistry, TooManySessions } from "./sessionRegistry.js";
 
@@ -30,17 +32,15 @@ function registry(limits: { idleMs?: number; sessions?: number } = {}) {
     openSession: (caller) =>
       new Session(memoryWires()[0], {
         caller,
-        dispatch: {
-          answer: (_, { signal }) => {
+        methods: {
+          work: (_, { signal }) => {
             signal.addEventListener("abort", () => work.resolve("interrupted"));
             return work.promise;
           },
-          notified: () => {},
         },
         engine: "scripted",
         env: {},
-        tools: [],
-        actions: async () => new Map(),
+        tools: new Tools({ tools: [], objection: callersInside, open: () => Promise.reject(new Error("no agent")) }),
         welcomed: () => {},
         report: () => {},
       }),

@@ -2,6 +2,7 @@ import { readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { completed, interrupted, refused } from "../../../test/support/callResults.js";
+import { MemoryTelemetry } from "../../../test/support/memoryTelemetry.js";
 import { tempHome } from "../../../test/support/rollouts.js";
 import { valueAt } from "../../../test/support/scenario.js";
 import { type Answer, FORMS, resultIn, StatelessClient } from "../../../test/support/statelessClient.js";
@@ -9,7 +10,7 @@ import { ApprovalDesk } from "../../approvals/desk.js";
 import { newThreadId, turnIdOf } from "../../lib/ids.js";
 import { VERSION } from "../../lib/version.js";
 import { Turn } from "../../threads/turn.js";
-import { EVENTS_EXTENSION } from "./claim.js";
+import { EVENTS_EXTENSION } from "./request.js";
 
 const SERVER = { "io.modelcontextprotocol/serverInfo": { name: "codex-mcp-server", title: "Codex", version: VERSION } };
 const APPROVED = { action: "accept", content: { decision: "approved" } };
@@ -53,7 +54,8 @@ describe("a call", () => {
     await using client = new StatelessClient();
     const answer = await client.call({});
     const why = "Failed to parse configuration for Codex tool: missing field `prompt`";
-    expect(resultIn(answer)).toEqual({ ...(refused(why) as object), resultType: "complete", _meta: SERVER });
+    const _meta = { ...SERVER, "codex-mcpd/error": "invalid_arguments" };
+    expect(resultIn(answer)).toEqual({ ...(refused(why) as object), resultType: "complete", _meta });
   });
 
   it("shows progress with growing numbers to whoever asked for it, and nothing after the result", async () => {
@@ -89,17 +91,12 @@ describe("a call", () => {
   });
 
   it("belongs to the trace that its client names", async () => {
-    const traces: unknown[] = [];
-    await using client = new StatelessClient({
-      action: async (_args, { trace }) => {
-        traces.push(trace);
-        return { content: [] };
-      },
-    });
+    const telemetry = new MemoryTelemetry();
+    await using client = new StatelessClient({ telemetry, action: async () => ({ content: [] }) });
     const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     await client.call({}, { meta: { traceparent, tracestate: "a=1" } });
     await client.call({}, { meta: { traceparent: "nonsense" } });
-    expect(traces).toEqual([{ traceparent, tracestate: "a=1" }, undefined]);
+    expect(telemetry.spans.map(({ within }) => within)).toEqual([traceparent, undefined]);
   });
 });
 
@@ -285,7 +282,7 @@ it("calls that are abandoned by the thousand are bounded, and what is past the l
     action: async () => {
       const turn = turnWithQuestion();
       turns.push(turn);
-      return { turn, approvals: { desk: new ApprovalDesk(), fallback: "deny" }, observe: () => {}, answer: () => ({ content: [] }) };
+      return { turn };
     },
   });
   const answers: Answer[] = [];

@@ -1,25 +1,26 @@
 import { randomUUID } from "node:crypto";
-import { hasScope, ScopeMissing } from "../../agent/scopes.js";
+import { hasScope } from "../../agent/caller.js";
+import { ScopeMissing } from "../../agent/errors.js";
 import { invalidParams, RPC, RpcError } from "../../jsonrpc/errors.js";
 import { type Fields, isFields } from "../../lib/fields.js";
-import { failureOn, refusal } from "../wording/callResult.js";
-import { beginCall, cancelled, type ToolParts } from "./beginCall.js";
-import { TASKS_EXTENSION, takesForms } from "./claim.js";
-import { FollowedTurn } from "./followedTurn.js";
-import { OpenCall } from "./openCall.js";
-import type { StatelessRequest } from "./request.js";
+import { type Release, Shares } from "../../lib/shares.js";
+import { readTraceContext } from "../../observability/traceContext.js";
+import type { Call } from "../call.js";
+import type { Tools } from "../tools/tools.js";
+import { lostTurn, refusal } from "../wording/callResult.js";
+import { FollowedTurn, playRound, type RoundEnd, resultOfWork } from "./followedTurn.js";
+import { type StatelessRequest, TASKS_EXTENSION, takesForms } from "./request.js";
 import { type Binding, RequestStates } from "./requestState.js";
-import { playRound, type RoundEnd } from "./round.js";
-import type { TaskBoard } from "./tasks/taskBoard.js";
-import { resultOf } from "./work.js";
+import type { TaskRegistry } from "./tasks/taskRegistry.js";
 
 /** Calls that wait for their clients to come back: as many as may be in flight on one channel. */
 const MAX_OPEN_CALLS = 1_024;
 /** What is over this soon is answered at once, also to clients that take tasks: mostly it is a mistake in the arguments, or a missing login. */
 const INLINE_MS = 1_000;
 
-export interface AgentCallParts extends ToolParts {
-  readonly tasks: TaskBoard;
+export interface AgentCallParts {
+  readonly tools: Tools;
+  readonly tasks: TaskRegistry;
 }
 
 /**
@@ -28,15 +29,20 @@ export interface AgentCallParts extends ToolParts {
  */
 export class AgentCalls {
   readonly #states = new RequestStates();
-  readonly #open = new Map<string, OpenCall>();
+  readonly #open = new Map<string, { readonly call: OpenCall; readonly leave: Release }>();
+  readonly #places = new Shares({ limit: MAX_OPEN_CALLS });
 
-  constructor(private readonly parts: AgentCallParts) {}
+  readonly #parts: AgentCallParts;
+
+  constructor(parts: AgentCallParts) {
+    this.#parts = parts;
+  }
 
   async call(request: StatelessRequest): Promise<Fields> {
     const { name, arguments: args, requestState, inputResponses = {} } = request.params;
     if (typeof name !== "string") throw invalidParams("tools/call: `name` must be a string");
     if (!isFields(inputResponses)) throw invalidParams("tools/call: `inputResponses` must be an object");
-    if (!hasScope(request.caller, "call")) return { ...refusal(new ScopeMissing("call").message) };
+    if (!hasScope(request.caller, "call")) return { ...refusal(new ScopeMissing("call")) };
     const binding: Binding = { principal: request.caller?.principal, tool: name, args };
     if (requestState === undefined) return this.#begin(request, binding);
     const open = this.#find(requestState, binding);
@@ -45,22 +51,20 @@ export class AgentCalls {
   }
 
   async #begin(request: StatelessRequest, binding: Binding): Promise<Fields> {
-    const begun = await beginCall(binding.tool, request, this.parts);
-    if ("result" in begun) return begun.result;
-    const options = { requestId: request.id, takesForms: takesForms(request.claim) };
-    const followed = FollowedTurn.follow(begun.turnCall, options);
+    const { tools } = this.#parts;
+    const tool = tools.find(binding.tool);
+    if (!tool) throw invalidParams(`Unknown tool: ${binding.tool}`);
+    const outcome = await tools.call(tool, request.params["arguments"], callOf(request));
+    if (!("turn" in outcome)) return { ...outcome };
+    const followed = new FollowedTurn(outcome, { requestId: request.id, canAnswer: takesForms(request.claim) });
     const answer = TASKS_EXTENSION in request.claim.extensions ? await this.#asTask(followed, request) : undefined;
     return answer ?? this.#play(this.#opened(followed), request, binding);
   }
 
   /** Undefined when it could not be made one: then the call is answered as those of other clients are. */
   #asTask(followed: FollowedTurn, { signal, caller }: StatelessRequest): Promise<Fields | undefined> {
-    const { threadId } = followed.turn;
-    const ifLost = failureOn(
-      threadId,
-      `The turn was interrupted: the server ended before it. Its thread ${threadId} can be continued with codex-reply.`,
-    );
-    return this.parts.tasks.adopt(followed, { owner: caller?.principal ?? null, ifLost: { ...ifLost }, inlineMs: INLINE_MS, signal });
+    const ifLost = lostTurn(followed.turn.threadId);
+    return this.#parts.tasks.adopt(followed, { owner: caller?.principal ?? null, ifLost: { ...ifLost }, inlineMs: INLINE_MS, signal });
   }
 
   #opened(followed: FollowedTurn): OpenCall {
@@ -82,7 +86,7 @@ export class AgentCalls {
       open.followed.cancel();
     }
     this.#forget(open);
-    return resultOf(await open.followed.ended);
+    return resultOfWork(await open.followed.ended);
   }
 
   async #attend(open: OpenCall, request: StatelessRequest): Promise<RoundEnd> {
@@ -99,11 +103,12 @@ export class AgentCalls {
   }
 
   #inputRequired(open: OpenCall, inputRequests: Fields, binding: Binding): Fields {
-    if (!this.#open.has(open.key) && this.#open.size >= MAX_OPEN_CALLS) {
+    const leave = this.#open.get(open.key)?.leave ?? this.#places.take(binding.principal ?? "");
+    if (!leave) {
       open.followed.cancel();
-      throw new RpcError(RPC.busy, `${MAX_OPEN_CALLS} calls wait for their clients already; try again later`);
+      throw new RpcError(RPC.busy, `${this.#open.size} calls wait for their clients already; try again later`);
     }
-    this.#open.set(open.key, open);
+    this.#open.set(open.key, { call: open, leave });
     const requestState = this.#states.seal(open.key, { ...binding, until: open.handOut() });
     return { resultType: "input_required", inputRequests, requestState };
   }
@@ -111,13 +116,14 @@ export class AgentCalls {
   #find(requestState: unknown, binding: Binding): OpenCall {
     const opened = typeof requestState === "string" ? this.#states.open(requestState, binding) : "not valid";
     if (typeof opened === "string") throw invalidParams(REFUSALS[opened]);
-    const open = this.#open.get(opened.call);
+    const open = this.#open.get(opened.call)?.call;
     if (!open) throw invalidParams("the call that `requestState` belongs to is over");
     return open;
   }
 
   #forget(open: OpenCall): void {
     open.close();
+    this.#open.get(open.key)?.leave();
     this.#open.delete(open.key);
   }
 }
@@ -128,3 +134,77 @@ const REFUSALS = {
   "of an earlier server":
     "`requestState` is of a server that was restarted since: the turn was interrupted. Its thread can be continued with codex-reply.",
 } as const;
+
+/** Nobody reads it: the client has gone, or said that it does not wait any more. */
+function cancelled(): RpcError {
+  return new RpcError(RPC.internalError, "The call was cancelled");
+}
+
+/** The call as tools know it. There is no way to ask its client in between. */
+function callOf({ id, params, signal, caller, claim, peer }: StatelessRequest): Call {
+  return {
+    requestId: id,
+    signal,
+    caller,
+    progressToken: claim.progressToken,
+    logLevel: () => claim.logLevel,
+    peer: { ...peer, request: () => Promise.reject(new Error("clients of this era cannot be asked")) },
+    canElicit: takesForms(claim),
+    revision: undefined,
+    trace: readTraceContext(params),
+  };
+}
+
+/** A call whose turn outlives its request: its client comes back for it, with answers. */
+class OpenCall {
+  #attached = 0;
+  #handedOut = false;
+  #waiting: NodeJS.Timeout | undefined;
+
+  readonly #abandoned: () => void;
+
+  /** `abandoned` is called when nobody came back in time. */
+  constructor(
+    readonly key: string,
+    readonly followed: FollowedTurn,
+    abandoned: () => void,
+  ) {
+    this.#abandoned = abandoned;
+  }
+
+  /** A request follows the turn; `detach` is to be called when it does no longer. */
+  attach(): void {
+    clearTimeout(this.#waiting);
+    this.#attached++;
+  }
+
+  detach(): void {
+    this.#attached--;
+  }
+
+  /** The client has the questions, and may take its time until the first of them expires. Returns when that is. */
+  handOut(): number {
+    this.#handedOut = true;
+    this.#awaitReturn();
+    return this.followed.deadline;
+  }
+
+  /** A request was cancelled. True when nobody wants the turn any more: no other request follows it, and no client has its questions. */
+  isUnwanted(): boolean {
+    if (this.#attached > 0) return false;
+    if (!this.#handedOut || this.followed.state.at !== "asking") return true;
+    this.#awaitReturn();
+    return false;
+  }
+
+  close(): void {
+    clearTimeout(this.#waiting);
+  }
+
+  #awaitReturn(): void {
+    clearTimeout(this.#waiting);
+    if (this.#attached > 0) return;
+    this.#waiting = setTimeout(this.#abandoned, Math.max(this.followed.deadline - Date.now(), 0));
+    this.#waiting.unref();
+  }
+}

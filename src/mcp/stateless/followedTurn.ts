@@ -1,4 +1,4 @@
-import { decideWithoutClient } from "../../approvals/fallback.js";
+import { Receipt } from "../../agent/receipt.js";
 import type { ApprovalRequest } from "../../approvals/model.js";
 import { RPC, RpcError } from "../../jsonrpc/errors.js";
 import type { RequestId } from "../../jsonrpc/message.js";
@@ -6,16 +6,50 @@ import { describe } from "../../lib/errors.js";
 import type { Fields } from "../../lib/fields.js";
 import type { ThreadEvent } from "../../threads/events.js";
 import type { Turn } from "../../threads/turn.js";
-import type { TurnCall } from "../tools/tool.js";
+import type { Presentation } from "../tools/sets.js";
+import type { TurnCall } from "../tools/tools.js";
+import { turnResult } from "../wording/callResult.js";
 import { elicitationParams, readDecision } from "../wording/elicitation.js";
 import { progressText } from "../wording/progress.js";
-import type { Work, WorkEnd, WorkState } from "./work.js";
+import { TurnView } from "../wording/turnView.js";
+import { EVENTS_EXTENSION, type StatelessRequest, takesForms } from "./request.js";
+
+/** How something stands that goes on by itself while its client is elsewhere. */
+export type WorkState =
+  | { readonly at: "working"; readonly message: string }
+  /** It waits for its client. The requests go by keys that are never used again. */
+  | { readonly at: "asking"; readonly message: string; readonly requests: Fields }
+  | { readonly at: "ended"; readonly end: WorkEnd };
+
+export type WorkEnd =
+  | { readonly how: "answered"; readonly result: Fields }
+  | { readonly how: "failed"; readonly error: RpcError }
+  /** Its client wanted it no longer; the result says so. */
+  | { readonly how: "cancelled"; readonly result: Fields };
+
+/** What a task is about. */
+export interface Work {
+  readonly state: WorkState;
+  /** Settles with its end. Never rejects. */
+  readonly ended: Promise<WorkEnd>;
+  /** Calls back whenever the state is another, until what it returns is called. */
+  watch(changed: () => void): () => void;
+  /** Takes answers by key. One that nobody waits for decides nothing. */
+  answer(responses: Fields): void;
+  cancel(): void;
+}
+
+/** For what comes from a client. Throws the end's error, if it is one. */
+export function resultOfWork(end: WorkEnd): Fields {
+  if (end.how === "failed") throw end.error;
+  return end.result;
+}
 
 export interface FollowOptions {
   /** Of the request that the call began with. */
   readonly requestId: RequestId;
   /** Its client can be given questions. */
-  readonly takesForms: boolean;
+  readonly canAnswer: boolean;
 }
 
 /** The turn of one call from its first event to its last, whether a request looks on or not: how far it is, what it asks, how it ended. */
@@ -26,25 +60,28 @@ export class FollowedTurn implements Work {
   #message = "Starting";
   #end: WorkEnd | undefined;
   #cancelled = false;
-  #takesForms: boolean;
+  #canAnswer: boolean;
   #asked = 0;
   readonly #questions = new Map<string, ApprovalRequest>();
   readonly #watchers = new Set<() => void>();
 
-  private constructor(
-    private readonly call: TurnCall,
-    private readonly options: FollowOptions,
-  ) {
-    this.#takesForms = options.takesForms;
+  readonly #call: TurnCall;
+  readonly #requestId: RequestId;
+  readonly #receipt = new Receipt();
+
+  constructor(call: TurnCall, { requestId, canAnswer }: FollowOptions) {
+    this.#call = call;
+    this.#requestId = requestId;
+    this.#canAnswer = canAnswer;
     this.ended = this.#follow();
   }
 
-  static follow(call: TurnCall, options: FollowOptions): FollowedTurn {
-    return new FollowedTurn(call, options);
+  get turn(): Turn {
+    return this.#call.turn;
   }
 
-  get turn(): Turn {
-    return this.call.turn;
+  get presentation(): Presentation {
+    return this.#call.presentation;
   }
 
   get state(): WorkState {
@@ -68,17 +105,18 @@ export class FollowedTurn implements Work {
       const question = this.#questions.get(key);
       if (!question) continue;
       this.#questions.delete(key);
-      this.call.approvals.desk.answer(question.id, { ...readDecision(response, question.subject.kind), by: "elicitation" });
+      this.#call.agent.decide(question.id, { ...readDecision(response, question.subject.kind), by: "elicitation" });
     }
     this.#tell();
   }
 
-  /** Each request says for itself what its client can; one that cannot be asked is not, also not what was asked before. */
-  isFollowedBy({ takesForms }: Pick<FollowOptions, "takesForms">): void {
-    this.#takesForms = takesForms;
-    if (takesForms) return;
-    for (const question of this.#questions.values()) this.#decideAlone(question);
+  /** Each request says for itself what its client can. Questions that a client cannot answer are decided for it, those that are open included. */
+  isFollowedBy({ canAnswer }: Pick<FollowOptions, "canAnswer">): void {
+    this.#canAnswer = canAnswer;
+    if (canAnswer) return;
+    const open = [...this.#questions.values()];
     this.#questions.clear();
+    for (const question of open) this.#consider(question);
   }
 
   cancel(): void {
@@ -104,27 +142,31 @@ export class FollowedTurn implements Work {
       if (this.#message !== message || this.#questions.size !== asked) this.#tell();
     }
     const outcome = await this.turn.outcome;
-    const result = { ...this.call.answer(outcome, { nameThreadInText: false }) };
+    const { agent, presentation, ifSilent } = this.#call;
+    const { results } = presentation;
+    const context = {
+      threadId: this.turn.threadId,
+      engine: agent.engineName,
+      receipt: this.#receipt,
+      ifSilent,
+      nameThreadInText: false,
+      results,
+    };
+    const result = { ...turnResult(outcome, context) };
     return { how: this.#cancelled && outcome.status === "interrupted" ? "cancelled" : "answered", result };
   }
 
   #take(event: ThreadEvent): void {
-    this.call.observe(event);
+    this.#receipt.observe(event);
     this.#message = progressText(event) ?? this.#message;
     if (event.type === "approvalRequested") this.#consider(event.request);
     if (event.type === "approvalDecided") this.#forget(event.id);
   }
 
+  /** A client of this era that did not say that it can answer must not be asked, whatever the fallback is. */
   #consider(question: ApprovalRequest): void {
-    if (this.#takesForms) this.#questions.set(`approval-${++this.#asked}`, question);
-    else this.#decideAlone(question);
-  }
-
-  /** A client of this era that did not say that it can be asked must not be, whatever the strategy. */
-  #decideAlone({ id, subject }: ApprovalRequest): void {
-    const { desk, fallback } = this.call.approvals;
-    const decision = decideWithoutClient(subject, fallback === "ask" ? "deny" : fallback);
-    if (decision) desk.answer(id, { ...decision, by: "fallback" });
+    if (this.#call.agent.mustAsk(question, { canAnswer: this.#canAnswer, askAnyway: false }))
+      this.#questions.set(`approval-${++this.#asked}`, question);
   }
 
   #forget(id: ApprovalRequest["id"]): void {
@@ -132,10 +174,10 @@ export class FollowedTurn implements Work {
   }
 
   #requests(): Fields {
-    const emptyForm = this.call.approvals.emptyForms === true;
+    const emptyForm = this.#call.emptyForms;
     const asForm = (question: ApprovalRequest) => ({
       method: "elicitation/create",
-      params: { mode: "form", ...elicitationParams(question, this.options.requestId, { emptyForm }) },
+      params: { mode: "form", ...elicitationParams(question, this.#requestId, { emptyForm }) },
     });
     return Object.fromEntries([...this.#questions].map(([key, question]) => [key, asForm(question)]));
   }
@@ -143,4 +185,72 @@ export class FollowedTurn implements Work {
   #tell(): void {
     for (const changed of this.#watchers) changed();
   }
+}
+
+/** Questions that are asked at about the same time go out together. */
+const GATHER_MS = 20;
+
+/** How a request's part in a turn ends: with the turn, with questions to its client, or because it was cancelled. */
+export type RoundEnd = "ended" | "questions" | "cancelled";
+
+/** Shows a turn to one request until it ends or has questions. What becomes of the turn is not decided here. */
+export async function playRound(followed: FollowedTurn, request: StatelessRequest): Promise<RoundEnd> {
+  followed.isFollowedBy({ canAnswer: takesForms(request.claim) });
+  const view = viewFor(followed, request);
+  try {
+    for (;;) {
+      await showUntilSomethingIsDue(followed, request, view);
+      const end = await endOf(followed, request);
+      if (end) return end;
+    }
+  } finally {
+    view.close();
+  }
+}
+
+async function showUntilSomethingIsDue(followed: FollowedTurn, { signal, peer }: StatelessRequest, view: TurnView): Promise<void> {
+  const due = new AbortController();
+  const stop = () => due.abort();
+  let gathering: NodeJS.Timeout | undefined;
+  const gather = () => {
+    if (followed.state.at === "asking") gathering ??= setTimeout(stop, GATHER_MS);
+  };
+  const unwatch = followed.watch(gather);
+  signal.addEventListener("abort", stop, { once: true });
+  if (signal.aborted) stop();
+  gather();
+  try {
+    for await (const batch of followed.turn.log.read({ after: followed.shown, signal: due.signal })) {
+      for (const { seq, value } of batch) {
+        view.show(value);
+        followed.shown = Math.max(followed.shown, seq);
+        const congestion = peer.congested();
+        if (congestion) await congestion;
+      }
+    }
+  } finally {
+    clearTimeout(gathering);
+    unwatch();
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+/** Undefined when the round goes on: the question was decided elsewhere meanwhile, or the turn ended with more to show. */
+async function endOf(followed: FollowedTurn, { signal }: StatelessRequest): Promise<RoundEnd | undefined> {
+  const { turn } = followed;
+  if (turn.ended && (signal.aborted || followed.shown >= turn.log.size)) {
+    await followed.ended;
+    return "ended";
+  }
+  if (signal.aborted) return "cancelled";
+  return followed.state.at === "asking" ? "questions" : undefined;
+}
+
+function viewFor({ turn, presentation }: FollowedTurn, { id, signal, claim, peer }: StatelessRequest): TurnView {
+  const { progressToken, logLevel, extensions } = claim;
+  return new TurnView(
+    turn,
+    { requestId: id, signal, progressToken, logLevel: () => logLevel, peer },
+    { ...presentation, events: presentation.events && EVENTS_EXTENSION in extensions },
+  );
 }

@@ -1,8 +1,67 @@
 import type { Caller } from "../../agent/caller.js";
+import { invalidParams, RpcError } from "../../jsonrpc/errors.js";
 import type { RequestId } from "../../jsonrpc/message.js";
 import type { JsonRpcPeer } from "../../jsonrpc/peer.js";
-import type { Fields } from "../../lib/fields.js";
-import type { Claim } from "./claim.js";
+import { type Fields, isFields } from "../../lib/fields.js";
+import { readProgressToken } from "../call.js";
+import { isLogLevel, type LogLevel } from "../wording/logMessage.js";
+
+/** The revisions in which every request says for itself what it is. */
+export const STATELESS_REVISIONS = ["2026-07-28"] as const;
+
+export const META = {
+  protocolVersion: "io.modelcontextprotocol/protocolVersion",
+  clientCapabilities: "io.modelcontextprotocol/clientCapabilities",
+  logLevel: "io.modelcontextprotocol/logLevel",
+  serverInfo: "io.modelcontextprotocol/serverInfo",
+  subscriptionId: "io.modelcontextprotocol/subscriptionId",
+} as const;
+
+export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
+/** Clients that declare it get `codex/event` notifications. */
+export const EVENTS_EXTENSION = "codex-mcpd/events";
+
+/** What a request says of its sender. */
+export interface Claim {
+  readonly version: string;
+  readonly capabilities: Fields;
+  readonly extensions: Fields;
+  readonly logLevel: LogLevel | undefined;
+  readonly progressToken: RequestId | undefined;
+}
+
+/** Whether whoever sent the request can be given questions to fill in. A client that names no kind of them means forms. */
+export function takesForms({ capabilities }: Claim): boolean {
+  const { elicitation } = capabilities;
+  return isFields(elicitation) && (isFields(elicitation["form"]) || Object.keys(elicitation).length === 0);
+}
+
+/** Whether a message is of the stateless era: it names its version itself. Nothing else tells. */
+export function claimsVersion(params: unknown): boolean {
+  return isFields(params) && isFields(params["_meta"]) && META.protocolVersion in params["_meta"];
+}
+
+/** The claim of a request, checked. Throws the JSON-RPC error that says what is wrong with it. */
+export function readClaim(params: unknown): Claim {
+  const meta = isFields(params) && isFields(params["_meta"]) ? params["_meta"] : {};
+  const version = meta[META.protocolVersion];
+  if (typeof version !== "string") throw invalidParams(`\`_meta["${META.protocolVersion}"]\` must be a string`);
+  if (!STATELESS_REVISIONS.some((served) => served === version)) throw unsupportedVersion(version, STATELESS_REVISIONS);
+  const capabilities = meta[META.clientCapabilities];
+  if (!isFields(capabilities)) throw invalidParams(`\`_meta["${META.clientCapabilities}"]\` must be an object`);
+  return {
+    version,
+    capabilities,
+    extensions: isFields(capabilities["extensions"]) ? capabilities["extensions"] : {},
+    logLevel: readLogLevel(meta[META.logLevel]),
+    progressToken: readProgressToken({ _meta: meta }),
+  };
+}
+
+function readLogLevel(level: unknown): LogLevel | undefined {
+  if (level === undefined || isLogLevel(level)) return level;
+  throw invalidParams(`\`_meta["${META.logLevel}"]\` is not a log level`);
+}
 
 /** A request that stands for itself: who sends it, what they can do, and how to tell them something before the result. */
 export interface StatelessRequest {
@@ -19,3 +78,21 @@ export interface StatelessRequest {
 
 /** Answers one method. What it returns is completed with what every result of this era carries. */
 export type StatelessMethod = (request: StatelessRequest) => Promise<Fields>;
+
+/** The codes that 2026-07-28 defines. */
+export const STATELESS_RPC = { headerMismatch: -32020, missingCapability: -32021, unsupportedVersion: -32022 } as const;
+
+export function headerMismatch(message: string): RpcError {
+  return new RpcError(STATELESS_RPC.headerMismatch, message);
+}
+
+export function missingCapability(message: string, requiredCapabilities: Readonly<Record<string, unknown>>): RpcError {
+  return new RpcError(STATELESS_RPC.missingCapability, message, { requiredCapabilities });
+}
+
+export function unsupportedVersion(requested: string, supported: readonly string[]): RpcError {
+  return new RpcError(STATELESS_RPC.unsupportedVersion, `Unsupported protocol version: ${requested.slice(0, 40)}`, {
+    supported,
+    requested,
+  });
+}

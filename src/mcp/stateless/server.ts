@@ -2,12 +2,17 @@ import { methodNotFound } from "../../jsonrpc/errors.js";
 import { type Deferred, deferred } from "../../lib/deferred.js";
 import { isFields } from "../../lib/fields.js";
 import { VERSION } from "../../lib/version.js";
-import { META } from "./claim.js";
-import type { StatelessMethod, StatelessRequest } from "./request.js";
+import type { TaskStore } from "../../tasks/taskStore.js";
+import type { Tools } from "../tools/tools.js";
+import { AgentCalls } from "./agentCalls.js";
+import { EVENTS_EXTENSION, META, STATELESS_REVISIONS, type StatelessMethod, type StatelessRequest, TASKS_EXTENSION } from "./request.js";
+import { listen, Subscriptions, taskNews } from "./subscriptions.js";
+import { taskMethods } from "./tasks/taskMethods.js";
+import { TaskRegistry } from "./tasks/taskRegistry.js";
 
 const SERVER_INFO = { name: "codex-mcp-server", title: "Codex", version: VERSION };
 
-export interface DoorOptions {
+export interface StatelessServerOptions {
   /** What a client may ask. */
   readonly methods: Readonly<Record<string, StatelessMethod>>;
   /** Called when the server begins to leave: what only waits for changes ends. */
@@ -17,14 +22,18 @@ export interface DoorOptions {
 }
 
 /** MCP without sessions (2026-07-28): every request brings what it takes to answer it. */
-export class StatelessDoor {
+export class StatelessServer {
   #serving = 0;
   #idle: Deferred<void> | undefined;
 
-  constructor(private readonly options: DoorOptions) {}
+  readonly #options: StatelessServerOptions;
+
+  constructor(options: StatelessServerOptions) {
+    this.#options = options;
+  }
 
   async answer(request: StatelessRequest): Promise<unknown> {
-    const { methods } = this.options;
+    const { methods } = this.#options;
     const method = Object.hasOwn(methods, request.method) ? methods[request.method] : undefined;
     if (!method) throw methodNotFound(request.method);
     this.#serving++;
@@ -33,13 +42,13 @@ export class StatelessDoor {
       const meta = isFields(result["_meta"]) ? result["_meta"] : {};
       return { resultType: "complete", ...result, _meta: { ...meta, [META.serverInfo]: SERVER_INFO } };
     } finally {
-      if (--this.#serving === 0) this.#idle?.resolve();
+      if (--this.#serving === 0) this.#becomeIdle();
     }
   }
 
   /** Subscriptions are over; calls go on. */
   leave(): void {
-    this.options.leaving?.();
+    this.#options.leaving?.();
   }
 
   /** Resolves when no request is being answered. */
@@ -49,8 +58,65 @@ export class StatelessDoor {
     return this.#idle.promise;
   }
 
+  #becomeIdle(): void {
+    this.#idle?.resolve();
+    this.#idle = undefined;
+  }
+
   /** Resolves when no task goes on and what became of each is on the disk. */
   async settle(): Promise<void> {
-    await this.options.settled?.();
+    await this.#options.settled?.();
   }
+}
+
+export interface StatelessParts {
+  readonly tools: Tools;
+  readonly engine: string;
+  readonly taskStore: TaskStore;
+  /** For people who look at the server's own output. */
+  readonly report: (line: string) => void;
+}
+
+const INSTRUCTIONS = "`codex` starts a coding agent on a task and returns its answer with a threadId; `codex-reply` continues that thread.";
+
+/** The era without sessions. `ping`, `logging/setLevel` and the like do not exist in it, and are answered as unknown. */
+export function openStatelessServer(parts: StatelessParts): StatelessServer {
+  const subscriptions = new Subscriptions();
+  const changed = (id: string, form: Readonly<Record<string, unknown>>) => subscriptions.tell(taskNews(id, form));
+  const tasks = new TaskRegistry({ store: parts.taskStore, changed, report: parts.report });
+  const calls = new AgentCalls({ tools: parts.tools, tasks });
+  return new StatelessServer({
+    methods: {
+      "server/discover": discover({ engine: parts.engine, tools: parts.tools }),
+      "tools/list": listTools(parts.tools),
+      "tools/call": (request) => calls.call(request),
+      "subscriptions/listen": listen({ subscriptions, lists: ["toolsListChanged"], tasks }),
+      ...taskMethods(tasks),
+    },
+    leaving: () => subscriptions.close(),
+    settled: () => tasks.settle(),
+  });
+}
+
+/** What a client may keep an answer for. The tools are the same as long as the server runs; whoever is inside a turn has others, for itself. */
+const DISCOVERY_TTL_MS = 3_600_000;
+const LIST_TTL_MS = 300_000;
+
+function discover({ engine, tools }: Pick<StatelessParts, "engine" | "tools">): StatelessMethod {
+  return async ({ caller }) => ({
+    supportedVersions: STATELESS_REVISIONS,
+    capabilities: { tools: { listChanged: true }, logging: {}, extensions: { [TASKS_EXTENSION]: {}, [EVENTS_EXTENSION]: {} } },
+    instructions: tools.objectionTo(caller) ?? INSTRUCTIONS,
+    ttlMs: DISCOVERY_TTL_MS,
+    cacheScope: caller?.inside ? "private" : "public",
+    _meta: { "codex-mcpd/engine": engine },
+  });
+}
+
+export function listTools(tools: Pick<Tools, "listFor">): StatelessMethod {
+  return async ({ caller }) => ({
+    tools: tools.listFor(caller),
+    ttlMs: LIST_TTL_MS,
+    cacheScope: caller?.inside ? "private" : "public",
+  });
 }

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { deferred } from "../../lib/deferred.js";
-import { META, readClaim } from "./claim.js";
 import type { StatelessRequest } from "./request.js";
+import { META, readClaim } from "./request.js";
 import { Subscriptions } from "./subscriptions.js";
 
 const ALL = { filter: {}, topics: ["a", "b"], first: [] };

@@ -1,13 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { InvalidArguments, parseArguments, type ToolStruct } from "./arguments.js";
-import schemas from "./schemas.generated.json" with { type: "json" };
-import type { CodexArguments, CodexReplyArguments, ExecArguments, ThreadsArguments } from "./schemas.js";
+import { InvalidArguments } from "../../agent/errors.js";
+import { parseArguments } from "./arguments.js";
+import { codexTool } from "./codex.js";
+import { codexReplyTool } from "./codexReply.js";
+import { execTool } from "./exec.js";
+import { threadsTool } from "./threads.js";
 
-const CODEX: ToolStruct<CodexArguments> = { schema: schemas.codexInput, structName: "CodexToolCallParam", absent: "no arguments" };
-const REPLY: ToolStruct<CodexReplyArguments> = {
-  schema: schemas.codexReplyInput,
-  structName: "CodexToolCallReplyParam",
-  absent: "no arguments",
+const CODEX = { schema: codexTool.inputSchema, tool: "codex", wording: { structName: "CodexToolCallParam", absent: "no arguments" } };
+const REPLY = {
+  schema: codexReplyTool.inputSchema,
+  tool: "codex-reply",
+  wording: { structName: "CodexToolCallReplyParam", absent: "no arguments" },
 };
 
 const PREFIX = "Failed to parse configuration for Codex tool: ";
@@ -50,7 +53,7 @@ describe("good arguments", () => {
   });
 
   it("that are optional and null are like absent", () => {
-    const nulls = Object.fromEntries(Object.keys(schemas.codexInput.properties).map((name) => [name, null]));
+    const nulls = Object.fromEntries(Object.keys(codexTool.inputSchema.properties).map((name) => [name, null]));
     expect(parseArguments({ ...nulls, prompt: "go" }, CODEX)).toEqual({ prompt: "go" });
     expect(parseArguments({ prompt: "go", threadId: null, conversationId: null }, REPLY)).toEqual({ prompt: "go" });
   });
@@ -106,8 +109,8 @@ describe("bad arguments are refused in Codex's words", () => {
 });
 
 describe("arguments of our own tools", () => {
-  const EXEC: ToolStruct<ExecArguments> = { schema: schemas.execInput, tool: "codex-exec" };
-  const THREADS: ToolStruct<ThreadsArguments> = { schema: schemas.threadsInput, tool: "codex-threads" };
+  const EXEC = { schema: execTool.inputSchema, tool: "codex-exec" };
+  const THREADS = { schema: threadsTool.inputSchema, tool: "codex-threads" };
 
   it("may be lists, whole numbers, and yes or no", () => {
     const exec = { command: ["ls", "-l"], timeoutMs: 3_600_000 };

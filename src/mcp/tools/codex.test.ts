@@ -2,15 +2,11 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { completed, failed, refused } from "../../../test/support/callResults.js";
 import { MemorySession, threadOf } from "../../../test/support/memorySession.js";
-import { MemoryOwners, MemoryStore } from "../../../test/support/memoryThreads.js";
-import { settingsIn } from "../../../test/support/rollouts.js";
+import { OwnToolsStage } from "../../../test/support/ownToolsStage.js";
 import { valueAt } from "../../../test/support/scenario.js";
-import { ThreadAccess } from "../../agent/access.js";
-import { ApprovalDesk } from "../../approvals/desk.js";
+import { NO_TELEMETRY } from "../../agent/watch/telemetry.js";
 import { AppError } from "../../lib/errors.js";
 import type { Engine } from "../../threads/engine.js";
-import { ThreadRegistry } from "../../threads/threadRegistry.js";
-import { codexTool } from "./codex.js";
 
 const OPENING = ["session_configured", "raw_response_item", "raw_response_item", "mcp_startup_complete"];
 const BEGINNING = ["task_started", "raw_response_item", "item_started", "item_completed", "user_message"];
@@ -120,24 +116,9 @@ it("a call whose engine cannot work is refused with the remedy", async () => {
     name: "codex",
     openThread: () => Promise.reject(new NotLoggedIn("Not logged in: run `codex login`.")),
   };
-  const settings = settingsIn("/project");
-  const desk = new ApprovalDesk();
-  const threads = new ThreadRegistry({ engine, store: new MemoryStore(), desk, settingsOf: () => settings, idleMs: 60_000 });
-  const access = new ThreadAccess({ owners: new MemoryOwners(), sharesUnowned: () => false, report: () => {} });
-  const approvals = { desk, fallback: "deny" as const };
-  const codex = codexTool({
-    engineName: engine.name,
-    services: undefined,
-    threads,
-    approvals,
-    access,
-    settingsFor: () => settings,
-    checkCommand: async () => {},
-    limitsOf: () => undefined,
-  });
-  await using client = new MemorySession({ parts: { actions: async () => new Map([["codex", codex]]) } });
+  await using stage = new OwnToolsStage({ engine });
+  await using client = new MemorySession({ open: async () => ({ agent: stage.agent, telemetry: NO_TELEMETRY }) });
   expect(await client.call("codex", { prompt: "go" })).toEqual(refused("Not logged in: run `codex login`."));
-  await threads.close();
 });
 
 it("settings that nobody knows are accepted and reported", async () => {

@@ -1,38 +1,41 @@
+import { InvalidArguments } from "../../agent/errors.js";
 import type { ThreadId } from "../../lib/ids.js";
 import { InvalidUuid, parseThreadId } from "../../lib/uuid.js";
-import { refusal } from "../wording/callResult.js";
-import type { Agent } from "./agent.js";
-import { InvalidArguments, parseArguments, type ToolStruct } from "./arguments.js";
-import { continueThread } from "./beginTurn.js";
-import schemas from "./schemas.generated.json" with { type: "json" };
-import type { CodexReplyArguments } from "./schemas.js";
-import type { ToolAction } from "./tool.js";
+import { arg } from "./schema.js";
+import { defineTool, onThread, TURN_OUTPUT } from "./tool.js";
 
-const ARGUMENTS: ToolStruct<CodexReplyArguments> = {
-  schema: schemas.codexReplyInput,
-  structName: "CodexToolCallReplyParam",
-  absent: "Missing arguments for codex-reply tool-call; the `thread_id` and `prompt` fields are required.",
-};
+/** One more turn on a thread, whichever process started it. */
+export const codexReplyTool = defineTool({
+  name: "codex-reply",
+  title: "Codex Reply",
+  description: "Continues a thread that `codex` started, also one of an earlier run of this server, with its history and settings.",
+  input: {
+    conversationId: arg.optional(arg.text("Older name of threadId.")),
+    prompt: arg.text("What to say next on this thread."),
+    threadId: arg.optional(arg.text("The thread to continue, as a previous answer named it.")),
+  },
+  output: TURN_OUTPUT,
+  sets: ["codex", "codex-original"],
+  order: 2,
+  wording: {
+    structName: "CodexToolCallReplyParam",
+    absent: "Missing arguments for codex-reply tool-call; the `thread_id` and `prompt` fields are required.",
+  },
+  answers: "the same, on that thread",
+  example: { threadId: "01a1deff-64d2-720b-95d7-1a4692eca0f5", prompt: "Mend it." },
+  async call({ threadId, conversationId, prompt }, { agent, ask }) {
+    const named = threadId ?? conversationId;
+    if (named === undefined) throw new InvalidArguments("Failed to parse thread_id: either threadId or conversationId must be provided");
+    const id = parsedId(named);
+    return onThread(id, async () => ({ turn: await agent.reply(ask, id, { text: prompt }) }));
+  },
+});
 
-/** `codex-reply`: one more turn on a thread, whichever process started it. */
-export function codexReplyTool(agent: Agent): ToolAction {
-  return async (args, call) => {
-    let threadId: ThreadId;
-    let prompt: string;
-    try {
-      ({ threadId, prompt } = readCall(args));
-    } catch (error) {
-      if (error instanceof InvalidUuid) return refusal(`Failed to parse thread_id: ${error.message}`);
-      if (error instanceof InvalidArguments) return refusal(error.message);
-      throw error;
-    }
-    return continueThread(agent, call, { threadId, input: { text: prompt } });
-  };
-}
-
-function readCall(args: unknown): { threadId: ThreadId; prompt: string } {
-  const { threadId, conversationId, prompt } = parseArguments(args, ARGUMENTS);
-  const named = threadId ?? conversationId;
-  if (named === undefined) throw new InvalidArguments("Failed to parse thread_id: either threadId or conversationId must be provided");
-  return { threadId: parseThreadId(named), prompt };
+function parsedId(named: string): ThreadId {
+  try {
+    return parseThreadId(named);
+  } catch (error) {
+    if (error instanceof InvalidUuid) throw new InvalidArguments(`Failed to parse thread_id: ${error.message}`, { cause: error });
+    throw error;
+  }
 }

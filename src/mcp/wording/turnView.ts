@@ -11,21 +11,30 @@ export type Shown = Pick<Call, "requestId" | "signal" | "progressToken" | "logLe
   readonly peer: Pick<Call["peer"], "notify" | "notifyText">;
 };
 
+export interface TurnViewOptions {
+  /** `codex/event` notifications. */
+  readonly events: boolean;
+  readonly progress: boolean;
+  readonly logMessages: "on-request" | "never";
+}
+
 /** What one client gets to see of a turn: every event, and progress and log messages if it asked for them. */
 export class TurnView {
   readonly #call: Shown;
   readonly #meta: Readonly<Record<string, unknown>>;
   readonly #events: CodexEventWriter | undefined;
   readonly #progress: ProgressReporter | undefined;
+  readonly #logs: boolean;
 
-  constructor(turn: Turn, call: Shown, { events = true }: { readonly events?: boolean } = {}) {
+  constructor(turn: Turn, call: Shown, { events, progress, logMessages }: TurnViewOptions) {
     this.#call = call;
+    this.#logs = logMessages === "on-request";
     this.#meta = { requestId: call.requestId, threadId: turn.threadId };
     if (events) this.#events = new CodexEventWriter(call.requestId, turn);
     const { progressToken } = call;
-    if (progressToken !== undefined)
+    if (progress && progressToken !== undefined)
       this.#progress = new ProgressReporter(
-        (progress, message) => this.#notify("notifications/progress", { progressToken, progress, message }),
+        (steps, message) => this.#notify("notifications/progress", { progressToken, progress: steps, message }),
         "Waiting to start",
       );
   }
@@ -44,7 +53,7 @@ export class TurnView {
   }
 
   #log(event: ThreadEvent): void {
-    const threshold = this.#call.logLevel();
+    const threshold = this.#logs ? this.#call.logLevel() : undefined;
     const line = threshold === undefined ? undefined : logMessage(event);
     if (line && threshold && reaches(line.level, threshold))
       this.#notify("notifications/message", { level: line.level, logger: "codex", data: line.data });

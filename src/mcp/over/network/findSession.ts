@@ -1,6 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { Caller } from "../../../agent/caller.js";
-import { standsAs } from "../../../agent/scopes.js";
+import { type Caller, standsAs } from "../../../agent/caller.js";
 import { TooManySessions } from "../../sessions/sessionRegistry.js";
 import { HttpConnection, type HttpSession, type HttpSessions } from "./httpSession.js";
 import type { OutboxLimits } from "./outbox.js";

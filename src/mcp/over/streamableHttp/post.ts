@@ -3,7 +3,7 @@ import { sendNothing } from "../../../http/answers.js";
 import { readBody } from "../../../http/body.js";
 import { RPC } from "../../../jsonrpc/errors.js";
 import { type Message, parseMessage, type RequestId } from "../../../jsonrpc/message.js";
-import { claimsVersion } from "../../stateless/claim.js";
+import { claimsVersion } from "../../stateless/request.js";
 import { findOrOpenSession, namedSession } from "../network/findSession.js";
 import type { HttpSession } from "../network/httpSession.js";
 import type { Exchange } from "../network/outbox.js";

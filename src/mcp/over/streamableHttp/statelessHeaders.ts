@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { type Fields, isFields } from "../../../lib/fields.js";
-import { META, STATELESS_REVISIONS } from "../../stateless/claim.js";
-import { headerMismatch } from "../../stateless/errors.js";
+import { headerMismatch, META, STATELESS_REVISIONS } from "../../stateless/request.js";
 import type { ToolDeclaration } from "../../tools/tool.js";
 
 /** Which parameter the header `Mcp-Name` repeats. */

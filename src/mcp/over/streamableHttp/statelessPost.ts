@@ -5,16 +5,15 @@ import { invalidParams, RPC, RpcError } from "../../../jsonrpc/errors.js";
 import { errorText, notificationText, type RequestMessage, resultText } from "../../../jsonrpc/message.js";
 import { describe } from "../../../lib/errors.js";
 import { isFields } from "../../../lib/fields.js";
-import { claimsVersion, META, readClaim } from "../../stateless/claim.js";
-import { STATELESS_RPC } from "../../stateless/errors.js";
 import type { StatelessRequest } from "../../stateless/request.js";
-import type { StatelessDoor } from "../../stateless/server.js";
+import { claimsVersion, META, readClaim, STATELESS_RPC } from "../../stateless/request.js";
+import type { StatelessServer } from "../../stateless/server.js";
 import { acceptsEventStream } from "./clientKind.js";
 import { type ArgumentHeaders, checkStatelessHeaders } from "./statelessHeaders.js";
 import { type ReplyOptions, StatelessReply } from "./statelessReply.js";
 
 export interface StatelessRules extends Pick<ReplyOptions, "streams" | "slowReaderMs"> {
-  readonly door: StatelessDoor;
+  readonly door: StatelessServer;
   readonly argumentHeaders: ArgumentHeaders;
   readonly failed: (method: string, error: unknown) => void;
 }

@@ -1,26 +1,25 @@
-import { hasScope, ScopeMissing } from "../../../agent/scopes.js";
+import { hasScope } from "../../../agent/caller.js";
+import { ScopeMissing } from "../../../agent/errors.js";
 import { invalidParams, RPC, RpcError } from "../../../jsonrpc/errors.js";
 import { type Fields, isFields } from "../../../lib/fields.js";
-import { type Claim, TASKS_EXTENSION } from "../claim.js";
-import { missingCapability } from "../errors.js";
-import type { StatelessMethod, StatelessRequest } from "../request.js";
-import type { TaskBoard } from "./taskBoard.js";
+import { type Claim, missingCapability, type StatelessMethod, type StatelessRequest, TASKS_EXTENSION } from "../request.js";
+import type { TaskRegistry } from "./taskRegistry.js";
 
 /** What clients that declare the extension may ask of tasks. Its older forms, `tasks/result` and `tasks/list`, do not exist here. */
-export function taskMethods(board: TaskBoard): Readonly<Record<string, StatelessMethod>> {
+export function taskMethods(tasks: TaskRegistry): Readonly<Record<string, StatelessMethod>> {
   return {
-    "tasks/get": (request) => board.form(taskIdOf(request), request.caller?.principal),
+    "tasks/get": (request) => tasks.form(taskIdOf(request), request.caller?.principal),
     "tasks/update": async (request) => {
       requireCall(request);
       const id = taskIdOf(request);
       const responses = inputResponsesOf(request);
-      const work = await board.work(id, request.caller?.principal);
+      const work = await tasks.work(id, request.caller?.principal);
       work?.answer(responses);
       return {};
     },
     "tasks/cancel": async (request) => {
       requireCall(request);
-      const work = await board.work(taskIdOf(request), request.caller?.principal);
+      const work = await tasks.work(taskIdOf(request), request.caller?.principal);
       work?.cancel();
       return {};
     },

@@ -1,0 +1,356 @@
+// Long because it is the whole of what a caller may do with the agent.
+import type { ApprovalDesk } from "../approvals/desk.js";
+import { type ApprovalFallback, decideWithoutClient } from "../approvals/fallback.js";
+import type { ApprovalDecision, ApprovalId, ApprovalRequest } from "../approvals/model.js";
+import { Deadline, withDeadline } from "../lib/deadlines.js";
+import { AppError } from "../lib/errors.js";
+import type { ThreadId, TurnId } from "../lib/ids.js";
+import type { Engine } from "../threads/engine.js";
+import type { Account, AccountState, DeviceCode, EngineServices, ModelSummary, OneOffResult } from "../threads/engineServices.js";
+import { ThreadNotFound } from "../threads/errors.js";
+import type { ReviewTarget, TurnInput } from "../threads/events.js";
+import type { TurnLimits } from "../threads/limits.js";
+import type { ThreadSettings } from "../threads/settings.js";
+import type { ThreadPage, ThreadQuery } from "../threads/store.js";
+import type { ThreadRegistry } from "../threads/threadRegistry.js";
+import type { Turn, TurnWatch } from "../threads/turn.js";
+import type { Asker, ThreadAccess } from "./access.js";
+import { type Caller, checkScope, hasScope } from "./caller.js";
+import type { CallerCeilings } from "./ceilings.js";
+import { AboveCeiling, InsideTurn, InvalidArguments, NotOffered, SettingsInvalid, TookTooLong } from "./errors.js";
+import type { Feed } from "./feed.js";
+import type { Objection } from "./inside.js";
+import { ThreadList } from "./threadList.js";
+import type { TurnLimiter } from "./turnLimiter.js";
+
+/** Who asks the agent for something, and whether they still want it. */
+export interface Ask extends Asker {
+  /** Follows the turns that are begun for it. */
+  readonly watchTurn?: TurnWatch | undefined;
+}
+
+/** The settings that a caller may name for a new thread. */
+export interface AskedSettings {
+  readonly model?: string | undefined;
+  readonly profile?: string | undefined;
+  readonly cwd?: string | undefined;
+  readonly approvalPolicy?: ThreadSettings["approvalPolicy"] | undefined;
+  readonly sandbox?: ThreadSettings["sandboxPolicy"]["type"] | undefined;
+  readonly config?: Readonly<Record<string, unknown>> | undefined;
+  readonly baseInstructions?: string | undefined;
+  readonly developerInstructions?: string | undefined;
+  readonly compactPrompt?: string | undefined;
+}
+
+export interface AskedCommand {
+  readonly argv: readonly string[];
+  readonly cwd?: string | undefined;
+  readonly sandbox?: AskedSettings["sandbox"];
+  readonly timeoutMs: number;
+}
+
+export interface AgentParts {
+  readonly engine: Engine;
+  readonly threads: ThreadRegistry;
+  readonly desk: ApprovalDesk;
+  readonly access: ThreadAccess;
+  readonly feed: Feed;
+  /** Absent on stdio, where nobody is limited. */
+  readonly limiter?: TurnLimiter | undefined;
+  /** What network callers may not go beyond. Opened when the first of them asks. */
+  readonly ceilings: () => CallerCeilings;
+  /** What happens to questions of clients that cannot be asked. */
+  readonly approvalFallback: ApprovalFallback;
+  /** Throws `AppError` with the reason when settings cannot be had. */
+  readonly settingsFor: (asked: AskedSettings) => ThreadSettings;
+  /** Throws `AppError` with the reason when the user's rules forbid a command, whoever wants to run it. */
+  readonly checkCommand: (argv: readonly string[], settings: ThreadSettings) => Promise<void>;
+  /** Why nothing is started for a caller. */
+  readonly objection: Objection;
+}
+
+/** What the engine answers by itself, it answers within this time. */
+const ENGINE_ANSWER_MS = 60_000;
+/** Beyond its own time a command has this long to begin and to end. */
+const COMMAND_START_MS = 30_000;
+const COMMAND_STOP_MS = 5_000;
+
+/**
+ * What a caller may do with the agent, whichever protocol it speaks. Every method takes who asks, checks what they may, and returns values of the
+ * domain. Whatever was foreseen to go wrong is an `AppError`, whose `code` is for programs and whose message says what to do.
+ */
+export class Agent {
+  readonly feed: Feed;
+  readonly #parts: AgentParts;
+  readonly #list: ThreadList;
+
+  constructor(parts: AgentParts) {
+    this.#parts = parts;
+    this.feed = parts.feed;
+    this.#list = new ThreadList(parts.access);
+  }
+
+  get engineName(): string {
+    return this.#parts.engine.name;
+  }
+
+  /** Opens a thread of the caller's with its first turn. */
+  async begin(ask: Ask, input: TurnInput, { turnId, ...asked }: AskedSettings & { readonly turnId: TurnId }): Promise<Turn> {
+    this.#checkOutside(ask);
+    const settings = this.#settingsFor(asked, ask.caller);
+    const { threads, access } = this.#parts;
+    return this.#withPlace(ask, () => {
+      const opened = async (id: ThreadId) => {
+        await access.claim(id, ask);
+        this.#noteOwner(ask, id);
+      };
+      return threads.start(settings, { ...this.#request(ask, input), opened }, turnId);
+    });
+  }
+
+  /** One more turn on a thread that the caller may use, whichever process started it. */
+  async reply(ask: Ask, threadId: ThreadId, input: TurnInput): Promise<Turn> {
+    this.#checkOutside(ask);
+    const { threads, access } = this.#parts;
+    const reply = () => {
+      this.#noteOwner(ask, threadId);
+      return threads.reply(threadId, this.#request(ask, input));
+    };
+    return this.#withPlace(ask, () => access.using(threadId, ask, reply));
+  }
+
+  /** A turn that looks at changes, on a thread that exists or a new one. */
+  review(
+    ask: Ask,
+    target: ReviewTarget,
+    on: { readonly threadId: ThreadId } | (AskedSettings & { readonly turnId: TurnId }),
+  ): Promise<Turn> {
+    const input: TurnInput = { text: "", work: { kind: "review", target } };
+    return "threadId" in on ? this.reply(ask, on.threadId, input) : this.begin(ask, input, on);
+  }
+
+  /** A turn that puts a summary in the place of a thread's past. */
+  compact(ask: Ask, threadId: ThreadId): Promise<Turn> {
+    return this.reply(ask, threadId, { text: "", work: { kind: "compact" } });
+  }
+
+  /** Gives the running turn of a thread more to consider. Throws `NothingToSteer`. */
+  async steer(ask: Ask, threadId: ThreadId, text: string): Promise<void> {
+    this.#checkOutside(ask);
+    const { threads, access } = this.#parts;
+    await this.#promptly(ask, () => access.using(threadId, ask, () => threads.steer(threadId, text)));
+  }
+
+  /** Stops the running turn of a thread and those that wait behind it. False when there was none. */
+  async interrupt(ask: Ask, threadId: ThreadId): Promise<boolean> {
+    this.#checkOutside(ask);
+    await this.#checkVisible(ask, threadId);
+    return this.#parts.threads.interrupt(threadId);
+  }
+
+  /** The turns of a thread that run or wait, oldest first. */
+  async runningTurns(ask: Ask, threadId: ThreadId): Promise<readonly Turn[]> {
+    await this.#checkVisible(ask, threadId);
+    return this.#parts.threads.find(threadId)?.turns ?? [];
+  }
+
+  /** The questions that wait for somebody, of the threads that the caller may see. */
+  async questions({ caller }: Ask): Promise<readonly ApprovalRequest[]> {
+    const { desk, access } = this.#parts;
+    const open = await Promise.all(
+      desk.pending().map(async (request) => ((await access.isVisibleTo(request.threadId, caller)) ? [request] : [])),
+    );
+    return open.flat();
+  }
+
+  /** Decides a question of a thread that the caller may see. False when it is decided already, or nobody asked it. */
+  async answer(ask: Ask, id: ApprovalId, decision: ApprovalDecision): Promise<boolean> {
+    this.#checkOutside(ask);
+    checkScope(ask.caller, "call");
+    const question = this.#parts.desk.pending().find((request) => request.id === id);
+    if (!question || !(await this.#parts.access.isVisibleTo(question.threadId, ask.caller))) return false;
+    return this.decide(id, decision);
+  }
+
+  /** For whoever was given the question with its turn. */
+  decide(id: ApprovalId, decision: ApprovalDecision): boolean {
+    return this.#parts.desk.answer(id, decision);
+  }
+
+  /**
+   * Whether the client of a call is to be asked. For one that cannot answer, the question is decided or left open as `--approval-fallback` says;
+   * where clients must not be asked unless they can answer, `ask` is `deny`.
+   */
+  mustAsk(
+    { id, subject }: ApprovalRequest,
+    { canAnswer, askAnyway }: { readonly canAnswer: boolean; readonly askAnyway: boolean },
+  ): boolean {
+    const { approvalFallback: fallback } = this.#parts;
+    if (canAnswer || (fallback === "ask" && askAnyway)) return true;
+    const decision = decideWithoutClient(subject, fallback === "ask" ? "deny" : fallback);
+    if (decision) this.decide(id, { ...decision, by: "fallback" });
+    return false;
+  }
+
+  /** A page of the threads that the caller may use, newest first. */
+  list(ask: Ask, { cwd, ...query }: ThreadQuery): Promise<ThreadPage> {
+    this.#checkOutside(ask);
+    const folder = cwd === undefined ? {} : { cwd: this.#settingsFor({ cwd }, ask.caller).cwd };
+    return this.#promptly(ask, async (signal) =>
+      this.#list.page((await this.#services()).threads, { ...query, ...folder }, { caller: ask.caller, signal }),
+    );
+  }
+
+  /** A thread of the caller's own with the same past. */
+  fork(ask: Ask, id: ThreadId): Promise<ThreadId> {
+    this.#checkOutside(ask);
+    const { access, threads } = this.#parts;
+    const limits = this.#limitsOf(ask.caller);
+    return this.#promptly(ask, async () => {
+      const fork = await access.using(id, ask, async () => {
+        // An engine may open the thread for it, in its folder and with its servers.
+        if (limits) await threads.check(id, limits);
+        return (await this.#services()).threads.fork(id);
+      });
+      await access.claim(fork, ask);
+      return fork;
+    });
+  }
+
+  /** Takes a thread out of the list. Throws `ThreadInUse` while a turn runs on it. */
+  archive(ask: Ask, id: ThreadId): Promise<void> {
+    this.#checkOutside(ask);
+    const { access, threads } = this.#parts;
+    return this.#promptly(ask, () =>
+      access.using(id, ask, () => threads.putAway(id, async () => (await this.#services()).threads.archive(id))),
+    );
+  }
+
+  unarchive(ask: Ask, id: ThreadId): Promise<void> {
+    this.#checkOutside(ask);
+    return this.#promptly(ask, () => this.#parts.access.using(id, ask, async () => (await this.#services()).threads.unarchive(id)));
+  }
+
+  /** Runs one command in the sandbox it names, outside any thread. Nobody is asked. */
+  async run(ask: Ask, { argv, timeoutMs, ...asked }: AskedCommand): Promise<OneOffResult> {
+    this.#checkOutside(ask);
+    if (!argv[0]) throw new InvalidArguments("`command` must begin with a program.");
+    const settings = this.#settingsFor(asked, ask.caller);
+    const limits = this.#limitsOf(ask.caller);
+    const check = () => limits?.check(settings);
+    check();
+    await this.#parts.checkCommand(argv, settings);
+    const { cwd, sandboxPolicy } = settings;
+    const command = { argv, cwd, sandboxPolicy, timeoutMs, check, reach: limits?.reach };
+    using _place = await this.#parts.limiter?.enter(ask);
+    const limit = { ms: timeoutMs + COMMAND_START_MS, stopMs: COMMAND_STOP_MS };
+    return await endedWithin(limit, ask, async (signal) => (await this.#services()).runOnce(command, signal));
+  }
+
+  /** The models that may be named. Also for turns: it starts nothing and tells nothing of anybody. */
+  models(ask: Ask): Promise<readonly ModelSummary[]> {
+    return this.#promptly(ask, async (signal) => (await this.#services()).models(signal));
+  }
+
+  /** The settings in force in a folder, secrets masked. */
+  config(ask: Ask, cwd: string | undefined): Promise<Readonly<Record<string, unknown>>> {
+    this.#checkOutside(ask);
+    checkScope(ask.caller, "manage");
+    const folder = this.#settingsFor({ cwd }, ask.caller).cwd;
+    return this.#promptly(ask, async () => (await this.#services()).config(folder));
+  }
+
+  /** Who pays for the model. Whose account it is concerns only those who may change it. */
+  async accountState(ask: Ask): Promise<AccountState> {
+    this.#checkOutside(ask);
+    const state = await this.#promptly(ask, async () => (await this.#services()).account.state());
+    if (state.kind !== "chatgpt" || hasScope(ask.caller, "manage")) return state;
+    const { email: _, ...rest } = state;
+    return rest;
+  }
+
+  /** Changes it for everybody on this server. */
+  login(ask: Ask, apiKey: string): Promise<void> {
+    return this.#onAccount(ask, (account) => account.loginWithKey(apiKey));
+  }
+
+  loginWithDeviceCode(ask: Ask): Promise<DeviceCode> {
+    return this.#onAccount(ask, (account) => account.loginWithDeviceCode());
+  }
+
+  logout(ask: Ask): Promise<void> {
+    return this.#onAccount(ask, (account) => account.logout());
+  }
+
+  #onAccount<T>(ask: Ask, change: (account: Account) => Promise<T>): Promise<T> {
+    this.#checkOutside(ask);
+    checkScope(ask.caller, "manage");
+    return this.#promptly(ask, async () => change((await this.#services()).account));
+  }
+
+  /** Whoever is inside a turn gets nothing started, and nothing told that is somebody's. */
+  #checkOutside({ caller }: Ask): void {
+    const why = this.#parts.objection(caller);
+    if (why !== undefined) throw new InsideTurn(why);
+  }
+
+  #noteOwner({ caller }: Ask, id: ThreadId): void {
+    if (caller) this.feed.belongsTo(id, caller.principal);
+  }
+
+  async #checkVisible({ caller }: Ask, id: ThreadId): Promise<void> {
+    if (!(await this.#parts.access.isVisibleTo(id, caller))) throw new ThreadNotFound(id);
+  }
+
+  #settingsFor(asked: AskedSettings, caller: Caller | undefined): ThreadSettings {
+    if (caller) this.#parts.ceilings().checkConfig(asked.config ?? {});
+    try {
+      return this.#parts.settingsFor(asked);
+    } catch (error) {
+      if (error instanceof AppError && !(error instanceof AboveCeiling)) throw new SettingsInvalid(error);
+      throw error;
+    }
+  }
+
+  #limitsOf(caller: Caller | undefined): TurnLimits | undefined {
+    return caller && this.#parts.ceilings().limitsOf(caller);
+  }
+
+  #request({ caller, watchTurn }: Ask, input: TurnInput): TurnInput & { limits: TurnLimits | undefined; watch: TurnWatch | undefined } {
+    return { ...input, limits: this.#limitsOf(caller), watch: watchTurn };
+  }
+
+  /** A place among the turns that may run at once, from before the turn begins until it has ended. */
+  async #withPlace(ask: Ask, begin: () => Promise<Turn>): Promise<Turn> {
+    const place = await this.#parts.limiter?.enter(ask);
+    try {
+      const turn = await begin();
+      // The outcome never rejects.
+      if (place) void turn.outcome.then(() => place[Symbol.dispose]());
+      return turn;
+    } catch (error) {
+      place?.[Symbol.dispose]();
+      throw error;
+    }
+  }
+
+  #promptly<T>(ask: Ask, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    return endedWithin({ ms: ENGINE_ANSWER_MS, stopMs: 0 }, ask, work);
+  }
+
+  async #services(): Promise<EngineServices> {
+    const { engine } = this.#parts;
+    if (!engine.services) throw new NotOffered(engine.name);
+    return engine.services();
+  }
+}
+
+/** Ends with the work, with its call, or with its time, whichever comes first. */
+async function endedWithin<T>(
+  { ms, stopMs }: { readonly ms: number; readonly stopMs: number },
+  { signal }: Ask,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  using deadline = new Deadline(ms, () => new TookTooLong(ms));
+  return await withDeadline({ deadline, signal, stopMs }, work);
+}

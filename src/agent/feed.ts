@@ -1,0 +1,157 @@
+import { randomUUID } from "node:crypto";
+import type { ApprovalDecision, ApprovalId, ApprovalRequest } from "../approvals/model.js";
+import { type Deferred, deferred } from "../lib/deferred.js";
+import type { ThreadId, TurnId, TurnKey } from "../lib/ids.js";
+import type { TurnOutcome } from "../threads/events.js";
+import type { LoadedThread, ObservedTurn, ThreadObserver } from "../threads/observer.js";
+import { type Caller, hasScope, type Principal } from "./caller.js";
+
+/** Entries that are kept for readers who come later or are behind. */
+const MOST_KEPT = 10_000;
+
+/** What happens on any thread. What happens inside a turn is in the turn's own log. */
+export type FeedFact =
+  | { readonly type: "threadOpened"; readonly origin: LoadedThread["origin"]; readonly cwd: string; readonly model: string }
+  | ({ readonly type: "turnQueued" | "turnBegun" } & TurnRef)
+  | ({ readonly type: "questionAsked"; readonly request: ApprovalRequest } & TurnRef)
+  | ({ readonly type: "questionAnswered"; readonly questionId: ApprovalId; readonly decision: ApprovalDecision } & TurnRef)
+  | ({ readonly type: "turnEnded"; readonly outcome: TurnOutcome } & TurnRef)
+  | { readonly type: "threadClosed" };
+
+interface TurnRef {
+  readonly turnId: TurnId;
+  /** No other turn has it, in no process. */
+  readonly turnKey: TurnKey;
+}
+
+export type FeedEntry = {
+  /** Where a reader that comes back goes on. Of this feed only: another server's cursor begins with another word. */
+  readonly cursor: string;
+  /** Grows by one with each entry of the feed, seen by the reader or not. */
+  readonly number: number;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly threadId: ThreadId;
+} & FeedFact;
+
+/** What a reader gets besides entries: some that it may have wanted are no longer kept. It has to look at the threads themselves. */
+export interface FeedGap {
+  readonly type: "gap";
+}
+
+export interface FeedReading {
+  /** The last entry that the reader has seen; without it only what is new from now on. */
+  readonly after?: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * What happens on the threads of this process, numbered, for whoever watches more than one call: listeners, the HTTP API, the console. A reader
+ * sees the threads of its principal, an operator and the server's own user see all. A slow reader delays nobody and misses at most what is older
+ * than the entries that are kept, which it is told.
+ */
+export class Feed implements ThreadObserver {
+  readonly #name = randomUUID().slice(0, 8);
+  readonly #entries: { readonly entry: FeedEntry; readonly owner: Principal | undefined }[] = [];
+  readonly #owners = new Map<ThreadId, Principal>();
+  #last = 0;
+  #more: Deferred<void> = deferred();
+  #ended = false;
+
+  /** The cursor before everything: a reader that begins there gets all that is kept. */
+  get start(): string {
+    return `${this.#name}-0`;
+  }
+
+  /** Whose a thread is. To be told before anything happens on it; a thread that nobody was told of is the server's own user's. */
+  belongsTo(id: ThreadId, owner: Principal): void {
+    this.#owners.set(id, owner);
+  }
+
+  threadOpened({ id, origin, settings: { cwd, model } }: LoadedThread): void {
+    this.#add(id, { type: "threadOpened", origin, cwd, model });
+  }
+
+  turnQueued(turn: ObservedTurn): void {
+    this.#add(turn.threadId, { type: "turnQueued", ...refTo(turn) });
+  }
+
+  turnBegun(turn: ObservedTurn): void {
+    this.#add(turn.threadId, { type: "turnBegun", ...refTo(turn) });
+  }
+
+  questionAsked(turn: ObservedTurn, request: ApprovalRequest): void {
+    this.#add(turn.threadId, { type: "questionAsked", request, ...refTo(turn) });
+  }
+
+  questionAnswered(turn: ObservedTurn, { id, decision }: { readonly id: ApprovalId; readonly decision: ApprovalDecision }): void {
+    this.#add(turn.threadId, { type: "questionAnswered", questionId: id, decision, ...refTo(turn) });
+  }
+
+  turnEnded(turn: ObservedTurn, outcome: TurnOutcome): void {
+    this.#add(turn.threadId, { type: "turnEnded", outcome, ...refTo(turn) });
+  }
+
+  threadClosed(id: ThreadId): void {
+    this.#add(id, { type: "threadClosed" });
+    this.#owners.delete(id);
+  }
+
+  /** Entries as they come, until the signal aborts or the feed ends. */
+  async *read(caller: Caller | undefined, { after, signal }: FeedReading): AsyncGenerator<FeedEntry | FeedGap> {
+    const abort = () => this.#wake();
+    signal.addEventListener("abort", abort, { once: true });
+    try {
+      let seen = after === undefined ? this.#last : this.#numberOf(after);
+      while (!signal.aborted) {
+        const oldest = this.#last - this.#entries.length;
+        if (seen === undefined || seen < oldest) yield { type: "gap" };
+        seen = Math.max(seen ?? 0, oldest);
+        for (const { entry, owner } of this.#entries.slice(seen - oldest)) {
+          if (signal.aborted) return;
+          if (sees(caller, owner)) yield entry;
+          seen = entry.number;
+        }
+        if (seen < this.#last) continue;
+        if (this.#ended) return;
+        await this.#more.promise;
+      }
+    } finally {
+      signal.removeEventListener("abort", abort);
+    }
+  }
+
+  /** Readers get what is still to come to them, and end. */
+  close(): void {
+    this.#ended = true;
+    this.#wake();
+  }
+
+  #add(threadId: ThreadId, fact: FeedFact): void {
+    const number = ++this.#last;
+    const entry: FeedEntry = { cursor: `${this.#name}-${number}`, number, at: Date.now(), threadId, ...fact };
+    this.#entries.push({ entry, owner: this.#owners.get(threadId) });
+    if (this.#entries.length > MOST_KEPT) this.#entries.shift();
+    this.#wake();
+  }
+
+  #wake(): void {
+    this.#more.resolve();
+    this.#more = deferred();
+  }
+
+  /** Undefined for a cursor of another feed: this server was restarted since. */
+  #numberOf(cursor: string): number | undefined {
+    const number = cursor.startsWith(`${this.#name}-`) ? Number(cursor.slice(this.#name.length + 1)) : Number.NaN;
+    return Number.isSafeInteger(number) && number >= 0 && number <= this.#last ? number : undefined;
+  }
+}
+
+function refTo({ id, key }: ObservedTurn): TurnRef {
+  return { turnId: id, turnKey: key };
+}
+
+function sees(caller: Caller | undefined, owner: Principal | undefined): boolean {
+  if (!caller || hasScope(caller, "operator")) return true;
+  return !caller.inside && hasScope(caller, "read") && owner === caller.principal;
+}

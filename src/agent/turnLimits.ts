@@ -1,0 +1,107 @@
+import path from "node:path";
+import { SANDBOX_MODES, type SandboxMode, type SandboxPolicy } from "../exec/policies.js";
+import { isInside, resolveLinks } from "../platform/paths.js";
+import type { Reach, TurnLimits } from "../threads/limits.js";
+import type { ThreadSettings } from "../threads/settings.js";
+import { AboveCeiling } from "./errors.js";
+
+type WorkspaceWrite = Extract<SandboxPolicy, { type: "workspace-write" }>;
+
+/** How far turns of network callers may go. */
+export interface Ceilings {
+  readonly maxSandbox: SandboxMode;
+  /** Where threads may work: real paths. */
+  readonly roots: readonly string[];
+  /** CODEX_HOME, by its real path. Whoever could write there would make the rules of the next thread. */
+  readonly ownFiles: string;
+  readonly reach: Reach;
+  /** What the configuration itself gives threads in `workspace-write`: folders and network beyond it were somebody else's wish. */
+  readonly configured: () => SandboxPolicy;
+}
+
+export function turnLimits(ceilings: Ceilings): TurnLimits {
+  const { maxSandbox } = ceilings;
+  return {
+    check({ cwd, sandboxPolicy }) {
+      checkMode(sandboxPolicy, maxSandbox);
+      checkFolder("the working directory", cwd, ceilings);
+      // Full access includes the network and every folder, our own too.
+      if (maxSandbox === "danger-full-access") return;
+      checkKeepsOff(cwd, ceilings);
+      checkOrdinary(cwd, ceilings);
+      if (sandboxPolicy.type === "workspace-write") checkExtras(sandboxPolicy, ceilings);
+    },
+    reach: ceilings.reach,
+    confinement: maxSandbox === "danger-full-access" ? undefined : { sandbox: maxSandbox, reason: noFurtherThan(maxSandbox) },
+  };
+}
+
+function checkMode({ type }: ThreadSettings["sandboxPolicy"], maxSandbox: SandboxMode): void {
+  if (SANDBOX_MODES.indexOf(type) <= SANDBOX_MODES.indexOf(maxSandbox)) return;
+  throw new AboveCeiling(
+    `The sandbox ${type} is above the ceiling of this server, ${maxSandbox}. ` +
+      `Ask for ${maxSandbox}, or have the server started with --max-sandbox ${type}.`,
+  );
+}
+
+function checkFolder(what: string, folder: string, { roots }: Pick<Ceilings, "roots">): void {
+  const real = resolveLinks(folder);
+  if (real !== undefined && roots.some((root) => isInside(real, root))) return;
+  const elsewhere = real === undefined || real === folder ? "" : ` (it leads to ${real})`;
+  throw new AboveCeiling(
+    `${folder}${elsewhere} cannot be ${what}: this server allows only ${roots.join(", ")} and below. ` +
+      "Choose a folder in there, or have the server started with --allow-root for another one.",
+  );
+}
+
+/** The sandbox itself guards a `.codex` right in the folder it opens, and none elsewhere. */
+function checkKeepsOff(folder: string, { ownFiles }: Pick<Ceilings, "ownFiles">): void {
+  const real = resolveLinks(folder) ?? folder;
+  const exposed = isInside(ownFiles, real) && ownFiles !== path.join(real, ".codex");
+  if (!exposed && !isInside(real, ownFiles)) return;
+  throw new AboveCeiling(
+    `${folder} cannot be opened to commands: this server keeps its own files in ${ownFiles}. ` +
+      "Choose another folder, or have the server started with a CODEX_HOME elsewhere.",
+  );
+}
+
+/** Their contents decide what other programs run, so that no caller opens them as a folder of its own. */
+const SPECIAL_NAMES = [".git", ".codex", ".agents"];
+
+function checkOrdinary(folder: string, { roots }: Pick<Ceilings, "roots">): void {
+  const real = resolveLinks(folder) ?? folder;
+  const root = roots.filter((place) => isInside(real, place)).sort((a, b) => b.length - a.length)[0] ?? "/";
+  const special = path
+    .relative(root, real)
+    .split(path.sep)
+    .find((step) => SPECIAL_NAMES.includes(step));
+  if (special === undefined) return;
+  throw new AboveCeiling(
+    `${folder} cannot be the working directory: what is in ${special} decides what other programs run. Choose the project's folder.`,
+  );
+}
+
+/** A thread goes on as it was left, so its record may hold what the configuration does not give today. */
+function checkExtras(policy: WorkspaceWrite, ceilings: Ceilings): void {
+  const roots = policy.writable_roots ?? [];
+  if (roots.length === 0 && !policy.network_access) return;
+  const configured = ceilings.configured();
+  const given = configured.type === "workspace-write" ? configured : undefined;
+  for (const root of roots) {
+    if (given?.writable_roots?.includes(root)) continue;
+    checkFolder("a folder that commands may write", root, ceilings);
+    checkKeepsOff(root, ceilings);
+  }
+  if (policy.network_access && given?.network_access !== true)
+    throw new AboveCeiling(
+      "Network access for commands is above the ceiling of this server. " +
+        "Have it allowed by sandbox_workspace_write.network_access in config.toml, or the server started with --max-sandbox danger-full-access.",
+    );
+}
+
+function noFurtherThan(maxSandbox: SandboxMode): string {
+  return (
+    `this would leave the sandbox, and no approval reaches beyond the ceiling of this server (--max-sandbox ${maxSandbox}); ` +
+    "find a way inside the sandbox"
+  );
+}

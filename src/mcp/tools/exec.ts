@@ -1,0 +1,41 @@
+import { SANDBOX_MODES } from "../../exec/policies.js";
+import type { OneOffResult } from "../../threads/engineServices.js";
+import { answer } from "../wording/callResult.js";
+import { arg } from "./schema.js";
+import { defineTool } from "./tool.js";
+
+const DEFAULT_TIMEOUT_MS = 60_000;
+const TIMED_OUT = 124;
+
+/** One command in the sandbox it names, outside any thread. Nobody is asked. */
+export const execTool = defineTool({
+  name: "codex-exec",
+  title: "Codex Exec",
+  description: "Runs one command in a sandbox, without a model.",
+  input: {
+    command: arg.texts("Program and arguments; no shell."),
+    cwd: arg.optional(arg.text("Working directory.")),
+    sandbox: arg.optional(arg.choice(SANDBOX_MODES, "What it may touch; as for a new thread unless given.")),
+    timeoutMs: arg.optional(arg.whole({ from: 1, to: 3_600_000 }, "Milliseconds it may take (60000).")),
+  },
+  output: {
+    properties: { exitCode: { type: "number" }, stdout: { type: "string" }, stderr: { type: "string" } },
+    required: ["exitCode", "stdout", "stderr"],
+    type: "object",
+  },
+  sets: ["codex"],
+  order: 7,
+  answers: "exit code, stdout and stderr; 124 when its time was up",
+  example: { command: ["npm", "test"], cwd: ".", sandbox: "workspace-write", timeoutMs: 600_000 },
+  async call({ command, timeoutMs = DEFAULT_TIMEOUT_MS, ...asked }, { agent, ask }) {
+    const result = await agent.run(ask, { argv: command, timeoutMs, ...asked });
+    return answer(asInTerminal(result), { ...result });
+  },
+});
+
+function asInTerminal({ exitCode, stdout, stderr }: OneOffResult): string {
+  const output = [stdout, stderr].map((stream) => stream.trimEnd()).filter((stream) => stream !== "");
+  const why = exitCode === TIMED_OUT ? ": its time was up" : "";
+  if (exitCode !== 0 || output.length === 0) output.push(`(exit code ${exitCode}${why})`);
+  return output.join("\n");
+}

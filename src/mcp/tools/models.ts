@@ -1,0 +1,26 @@
+import type { ModelSummary } from "../../threads/engineServices.js";
+import { answer } from "../wording/callResult.js";
+import { defineTool } from "./tool.js";
+
+/** What may be named as `model`. */
+export const modelsTool = defineTool({
+  name: "codex-models",
+  title: "Codex Models",
+  description: "Lists the models that can be named.",
+  input: {},
+  annotations: { readOnlyHint: true },
+  sets: ["codex"],
+  order: 8,
+  servedInside: true,
+  answers: "the models a call may name, the default first",
+  example: {},
+  async call(_, { agent, ask }) {
+    const models = await agent.models(ask);
+    return answer(models.map(lineOf).join("\n") || "No models are offered.", { models });
+  },
+});
+
+function lineOf({ model, displayName, isDefault, reasoningEfforts }: ModelSummary): string {
+  const remarks = [displayName === model ? [] : [displayName], isDefault ? ["default"] : [], reasoningEfforts.join("/") || []].flat();
+  return remarks.length === 0 ? model : `${model} (${remarks.join(", ")})`;
+}

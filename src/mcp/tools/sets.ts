@@ -1,0 +1,60 @@
+import { AppError } from "../../lib/errors.js";
+import type { ResultStyle } from "../wording/callResult.js";
+import type { ToolDeclaration, ToolSetName } from "./tool.js";
+import { type CatalogTool, LISTED_TOOLS } from "./tools.generated.js";
+
+/** How what happens in a call is shown to its client. */
+export interface Presentation {
+  /** Codex's events, as `codex/event` notifications. */
+  readonly events: boolean;
+  /** MCP's progress notifications, for calls with a progress token. */
+  readonly progress: boolean;
+  /** MCP's log messages: once the client has asked for a level, or never. */
+  readonly logMessages: "on-request" | "never";
+  readonly results: ResultStyle;
+}
+
+/** A choice of tools, and how they present themselves. */
+interface ToolSet {
+  readonly presentation: Presentation;
+  readonly summary: string;
+}
+
+const OURS: Presentation = { events: true, progress: true, logMessages: "on-request", results: "extended" };
+
+/** `--tools`. Each tool names its sets itself. */
+export const TOOL_SETS: Readonly<Record<ToolSetName, ToolSet>> = {
+  codex: { presentation: OURS, summary: "Codex's two tools and ours" },
+  "codex-original": { presentation: { ...OURS, results: "recorded" }, summary: "the two tools of Codex 0.92.0, as it showed them" },
+};
+
+export class ToolSetsClash extends AppError {
+  readonly code = "tool_sets_clash";
+}
+
+/** A tool as a server serves it. */
+export interface ServedTool extends CatalogTool {
+  readonly presentation: Presentation;
+}
+
+/** The tools of the sets, in the order in which clients see them. Throws `ToolSetsClash` when two of them have a tool of one name. */
+export function toolsOf(names: readonly ToolSetName[]): readonly ServedTool[] {
+  const served = new Map<string, ToolSetName>();
+  return names.flatMap((set) =>
+    LISTED_TOOLS.filter(({ sets }) => sets.includes(set)).map((tool) => {
+      const { name } = tool.declaration;
+      const other = served.get(name);
+      if (other !== undefined) throw new ToolSetsClash(`The tool sets ${other} and ${set} both have a tool ${name}: choose one of them.`);
+      served.set(name, set);
+      return { ...tool, presentation: TOOL_SETS[set].presentation };
+    }),
+  );
+}
+
+export function isToolSet(name: string): name is ToolSetName {
+  return Object.hasOwn(TOOL_SETS, name);
+}
+
+export function declarationsOf(tools: readonly ServedTool[]): readonly ToolDeclaration[] {
+  return tools.map(({ declaration }) => declaration);
+}

@@ -1,0 +1,263 @@
+import { describe, expect, it } from "vitest";
+import { refused } from "../../../test/support/callResults.js";
+import { callerNamed, OwnToolsStage } from "../../../test/support/ownToolsStage.js";
+import { AboveCeiling } from "../../agent/errors.js";
+import { AppError } from "../../lib/errors.js";
+import { newThreadId, turnIdOf } from "../../lib/ids.js";
+import { InvalidCursor } from "../../threads/errors.js";
+import type { CallToolResult } from "../wording/callResult.js";
+import { toolsOf } from "./sets.js";
+import { declarationOf } from "./tool.js";
+
+const ALICE = { caller: callerNamed("alice") };
+const BOB = { caller: callerNamed("bob") };
+const MANAGER = { caller: callerNamed("root", { scopes: ["call", "manage"] }) };
+const FOR_MANAGERS = refused(expect.stringContaining("the scope `manage`"));
+
+function told(text: string, structuredContent?: object): CallToolResult {
+  return { content: [{ text, type: "text" }], ...(structuredContent && { structuredContent: { ...structuredContent } }) };
+}
+
+it("every tool that is listed is what is loaded for it", async () => {
+  const listed = toolsOf(["codex"]);
+  const loaded = await Promise.all(listed.map(({ load }) => load()));
+  expect(loaded.map(declarationOf)).toEqual(listed.map(({ declaration }) => declaration));
+});
+
+it("an engine that only runs turns says so", async () => {
+  await using stage = new OwnToolsStage({ withoutServices: true });
+  const why = refused("The engine scripted cannot do this. Start the server with another --engine.");
+  for (const [tool, args] of [
+    ["codex-threads", { action: "list" }],
+    ["codex-exec", { command: ["true"] }],
+    ["codex-models", {}],
+    ["codex-account", { action: "state" }],
+    ["codex-config", {}],
+  ] as const)
+    expect(await stage.call(tool, args)).toEqual(why);
+});
+
+it.for([
+  ["codex-steer", { prompt: "x" }, "missing field `threadId`"],
+  ["codex-compact", { threadId: "x" }, "invalid character"],
+  ["codex-threads", {}, "missing field `action`"],
+  ["codex-threads", { action: "delete" }, "unknown variant `delete`"],
+  ["codex-threads", { action: "fork" }, "`fork` needs `threadId`."],
+  ["codex-threads", { action: "list", limit: 0 }, "invalid value: integer `0`, expected a whole number from 1 to 100"],
+  ["codex-exec", { command: "ls" }, 'invalid type: string "ls", expected a sequence of strings'],
+  ["codex-exec", { command: [] }, "`command` must begin with a program."],
+  ["codex-review", { target: "commit" }, "This target needs `commit`."],
+  ["codex-review", { target: "custom", instructions: " " }, "This target needs `instructions`."],
+  ["codex-review", { target: "uncommitted", threadId: newThreadId(), cwd: "/" }, "A thread keeps its settings"],
+  ["codex-account", { action: "login" }, "`login` needs `apiKey`"],
+] as const)("%s with %j is refused: %s", async ([tool, args, why]) => {
+  await using stage = new OwnToolsStage();
+  expect(await stage.call(tool, args)).toEqual(refused(expect.stringContaining(why)));
+});
+
+describe("the threads", () => {
+  it("of stdio are all that are kept, with the engine's own cursor", async () => {
+    await using stage = new OwnToolsStage();
+    const [first, second] = [newThreadId(), newThreadId()];
+    stage.services.threads.kept.push(first, second);
+    const summary = { id: first, preview: "said", cwd: "/repo", startedAt: "then", lastUsedAt: "now" };
+    expect(await stage.call("codex-threads", { action: "list", limit: 1 })).toEqual(
+      told(`${first}  now  /repo  said\nThere are more: cursor 1`, { threads: [summary], nextCursor: "1" }),
+    );
+    expect(await stage.call("codex-threads", { action: "list", cursor: "2" })).toEqual(told("No threads.", { threads: [] }));
+  });
+
+  it("of a network caller are their own, page by page, and no page tells of the others", async () => {
+    await using stage = new OwnToolsStage();
+    const { kept } = stage.services.threads;
+    for (let at = 0; at < 60; at++) kept.push(newThreadId());
+    const mine = kept.filter((_, at) => at % 7 === 3);
+    for (const id of kept) stage.owners.kept.set(id, mine.includes(id) ? "alice" : "bob");
+    const found: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const { structuredContent = {} } = await stage.call("codex-threads", { action: "list", limit: 4, cursor: cursor ?? null }, ALICE);
+      const { threads, nextCursor } = structuredContent as { threads: { id: string }[]; nextCursor?: string };
+      found.push(...threads.map(({ id }) => id));
+      cursor = nextCursor;
+      if (cursor !== undefined) expect(Buffer.from(cursor, "base64url").length).toBeGreaterThan(28);
+    } while (cursor !== undefined);
+    expect(found).toEqual(mine);
+  });
+
+  it("are looked for in so many pages at a time", async () => {
+    await using stage = new OwnToolsStage();
+    for (let at = 0; at < 100; at++) stage.services.threads.kept.push(newThreadId());
+    const answer = await stage.call("codex-threads", { action: "list", limit: 2 }, ALICE);
+    expect(answer.structuredContent).toEqual({ threads: [], nextCursor: expect.any(String) });
+    expect(stage.services.threads.queries).toHaveLength(20);
+  });
+
+  it("cursors are of use to their caller only", async () => {
+    await using stage = new OwnToolsStage();
+    const ids = [newThreadId(), newThreadId(), newThreadId()];
+    stage.services.threads.kept.push(...ids);
+    for (const id of ids) stage.owners.kept.set(id, "alice");
+    const page = (cursor: unknown, who: typeof ALICE) => stage.call("codex-threads", { action: "list", limit: 1, cursor }, who);
+    const cursor = String((await page(null, ALICE)).structuredContent?.["nextCursor"]);
+    expect((await page(cursor, ALICE)).structuredContent).toMatchObject({ threads: [{ id: ids[1] }] });
+    const invalid = refused(new InvalidCursor().message);
+    for (const wrong of [await page(cursor, BOB), await page("1", ALICE), await page(cursor.slice(0, -2), ALICE), await page("", ALICE)])
+      expect(wrong).toEqual(invalid);
+  });
+
+  it("a fork is its caller's, and only who may use a thread can fork or archive it", async () => {
+    await using stage = new OwnToolsStage();
+    const ask = { ...ALICE, signal: new AbortController().signal };
+    const { threadId: id, outcome } = await stage.agent.begin(ask, { text: "one" }, { turnId: turnIdOf("1") });
+    await outcome;
+    await stage.threads.settle();
+    stage.services.threads.kept.push(id);
+    const { structuredContent } = await stage.call("codex-threads", { action: "fork", threadId: id }, ALICE);
+    expect(stage.owners.kept.get(structuredContent?.["threadId"] as never)).toBe("alice");
+    for (const action of ["fork", "archive", "unarchive"])
+      expect(await stage.call("codex-threads", { action, threadId: id }, BOB)).toEqual(refused(`Session not found for thread_id: ${id}`));
+    expect(stage.services.threads.archived.size).toBe(0);
+    expect(await stage.call("codex-threads", { action: "archive", threadId: id }, ALICE)).toEqual(
+      told(`Archived thread ${id}.`, { threadId: id }),
+    );
+    expect([...stage.services.threads.archived]).toEqual([id]);
+  });
+});
+
+describe("a command", () => {
+  it("runs as a new thread would, and its end is told for people and programs", async () => {
+    await using stage = new OwnToolsStage();
+    stage.services.result = { exitCode: 3, stdout: "out\n", stderr: "err\n" };
+    expect(await stage.call("codex-exec", { command: ["ls", "-l"], cwd: "/repo/a", timeoutMs: 5 })).toEqual(
+      told("out\nerr\n(exit code 3)", stage.services.result),
+    );
+    expect(stage.services.ran).toEqual([
+      { argv: ["ls", "-l"], cwd: "/repo/a", sandboxPolicy: { type: "read-only" }, timeoutMs: 5, check: expect.any(Function) },
+    ]);
+  });
+
+  it("that is forbidden never reaches the engine, whichever that is", async () => {
+    const forbidden = new AboveCeiling("do not touch");
+    await using stage = new OwnToolsStage({ checkCommand: () => Promise.reject(forbidden) });
+    expect(await stage.call("codex-exec", { command: ["ls"] })).toEqual(refused(forbidden.message));
+    expect(stage.services.ran).toEqual([]);
+  });
+
+  it.for([
+    [{ exitCode: 0, stdout: "fine\n", stderr: "" }, "fine"],
+    [{ exitCode: 0, stdout: "", stderr: "" }, "(exit code 0)"],
+    [{ exitCode: 124, stdout: "", stderr: "" }, "(exit code 124: its time was up)"],
+  ] as const)("%j reads %j", async ([result, text]) => {
+    await using stage = new OwnToolsStage();
+    stage.services.result = result;
+    expect(await stage.call("codex-exec", { command: ["x"] })).toEqual(told(text, result));
+  });
+
+  it("above its caller's ceiling does not run", async () => {
+    const check = () => {
+      throw new AboveCeiling("Too far.");
+    };
+    await using stage = new OwnToolsStage({
+      limitsOf: () => ({ check, confinement: undefined, reach: { folders: undefined } }),
+    });
+    expect(await stage.call("codex-exec", { command: ["x"] }, ALICE)).toEqual(refused("Too far."));
+    expect(stage.services.ran).toEqual([]);
+  });
+
+  it("ends with its call", async () => {
+    await using stage = new OwnToolsStage();
+    const { signal, abort } = withAbort();
+    const running = stage.call("codex-exec", { command: ["hang"] }, { signal });
+    abort();
+    expect(await running).toEqual(refused("The call was cancelled."));
+  });
+});
+
+describe("the account", () => {
+  const KEY = "sk-secret-0123456789";
+
+  it.for([
+    [{ kind: "none", isNeeded: true, remedy: "Set a key." }, "Not logged in. Set a key."],
+    [{ kind: "none", isNeeded: false }, "No login is needed."],
+    [{ kind: "apiKey", source: "OPENAI_API_KEY" }, "An API key is used: OPENAI_API_KEY."],
+    [{ kind: "chatgpt", email: "a@b.c", plan: "pro" }, "Logged in with ChatGPT as a@b.c (plan pro)"],
+  ] as const)("%j reads %j", async ([state, text]) => {
+    await using stage = new OwnToolsStage();
+    stage.services.account.current = state;
+    expect(await stage.call("codex-account", { action: "state" })).toEqual(told(text, state));
+  });
+
+  it("is named only to who may change it", async () => {
+    await using stage = new OwnToolsStage();
+    stage.services.account.current = { kind: "chatgpt", email: "a@b.c", plan: "pro" };
+    expect(await stage.call("codex-account", { action: "state" }, ALICE)).toEqual(
+      told("Logged in with ChatGPT (plan pro)", { kind: "chatgpt", plan: "pro" }),
+    );
+    expect((await stage.call("codex-account", { action: "state" }, MANAGER)).structuredContent).toMatchObject({ email: "a@b.c" });
+  });
+
+  it("takes a key, gives out a code to log in with, and logs out", async () => {
+    await using stage = new OwnToolsStage();
+    expect(await stage.call("codex-account", { action: "login", apiKey: KEY })).toEqual(told("Logged in with the API key."));
+    expect(stage.services.account.current).toEqual({ kind: "apiKey", source: "memory" });
+    expect((await stage.call("codex-account", { action: "device-login" }, MANAGER)).structuredContent).toEqual({
+      url: "https://login.invalid/device",
+      code: "ABCD-1234",
+    });
+    expect(await stage.call("codex-account", { action: "logout" })).toEqual(told("Logged out."));
+  });
+
+  it("is changed by nobody else on the network", async () => {
+    await using stage = new OwnToolsStage();
+    for (const action of ["login", "device-login", "logout"])
+      expect(await stage.call("codex-account", { action, apiKey: KEY }, ALICE)).toEqual(FOR_MANAGERS);
+    expect(stage.services.account.current.kind).toBe("none");
+  });
+
+  it("never repeats the key, whatever goes wrong", async () => {
+    await using stage = new OwnToolsStage();
+    class Refused extends AppError {
+      readonly code = "refused";
+    }
+    for (const failure of [new Refused(`${KEY} is no key`), new Error(`${KEY} is no key`)]) {
+      stage.services.account.failure = failure;
+      const answer = await stage.call("codex-account", { action: "login", apiKey: KEY });
+      expect(answer).toMatchObject({ content: [{ text: "**** is no key" }], isError: true });
+      expect(JSON.stringify(answer)).not.toContain(KEY);
+    }
+  });
+});
+
+it("the settings need the scope `manage`", async () => {
+  await using stage = new OwnToolsStage();
+  const config = { model: "mock", cwd: "/repo/a" };
+  expect(await stage.call("codex-config", { cwd: "/repo/a" })).toEqual(told(JSON.stringify(config, null, 2), { config }));
+  expect(await stage.call("codex-config", {}, ALICE)).toEqual(FOR_MANAGERS);
+  expect((await stage.call("codex-config", {}, MANAGER)).isError).toBeUndefined();
+});
+
+it("the models are told with what is worth knowing of them", async () => {
+  await using stage = new OwnToolsStage();
+  expect(await stage.call("codex-models", undefined)).toEqual(told("No models are offered.", { models: [] }));
+  const models = [
+    { model: "a", displayName: "The A", isDefault: true, reasoningEfforts: ["low", "high"] },
+    { model: "b", displayName: "b", isDefault: false, reasoningEfforts: [] },
+  ] as const;
+  stage.services.offered = models;
+  expect(await stage.call("codex-models", {})).toEqual(told("a (The A, default, low/high)\nb", { models }));
+});
+
+it("there is nothing to steer where no turn runs", async () => {
+  await using stage = new OwnToolsStage();
+  const threadId = newThreadId();
+  expect(await stage.call("codex-steer", { threadId, prompt: "x" })).toEqual(refused(expect.stringContaining("Send them as a reply")));
+  expect(await stage.call("codex-steer", { threadId, prompt: "x" }, ALICE)).toEqual(
+    refused(`Session not found for thread_id: ${threadId}`),
+  );
+});
+
+function withAbort(): { signal: AbortSignal; abort: () => void } {
+  const controller = new AbortController();
+  return { signal: controller.signal, abort: () => controller.abort(new Error("not wanted")) };
+}

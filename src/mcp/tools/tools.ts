@@ -1,0 +1,93 @@
+import type { Agent } from "../../agent/agent.js";
+import { type Caller, hasScope } from "../../agent/caller.js";
+import { CallCancelled, InsideTurn, ScopeMissing, ServerBusy } from "../../agent/errors.js";
+import type { Objection } from "../../agent/inside.js";
+import { beginCallTrail } from "../../agent/watch/callTrail.js";
+import type { Telemetry } from "../../agent/watch/telemetry.js";
+import { RPC, RpcError } from "../../jsonrpc/errors.js";
+import { AppError } from "../../lib/errors.js";
+import { turnIdOf } from "../../lib/ids.js";
+import type { Call } from "../call.js";
+import { type CallToolResult, presented, refusal } from "../wording/callResult.js";
+import { declarationsOf, type Presentation, type ServedTool } from "./sets.js";
+import type { ToolDeclaration, TurnAnswer } from "./tool.js";
+
+/** What calls of tools work with. */
+export interface OpenedAgent {
+  readonly agent: Agent;
+  readonly telemetry: Telemetry;
+}
+
+export interface ToolsParts {
+  readonly tools: readonly ServedTool[];
+  /** Opened with the first call, so that a handshake need not wait for the agent. */
+  readonly open: () => Promise<OpenedAgent>;
+  /** Why nothing is started for a caller. */
+  readonly objection: Objection;
+  /** Questions carry no form, as Codex sent them; for clients that cannot show ours. */
+  readonly emptyForms?: boolean | undefined;
+}
+
+/** A call whose answer is what becomes of a turn. Each era of MCP follows the turn in its own way. */
+export interface TurnCall extends TurnAnswer {
+  readonly agent: Pick<Agent, "engineName" | "mustAsk" | "decide">;
+  readonly presentation: Presentation;
+  readonly emptyForms: boolean;
+}
+
+/** The tools of a server: who is shown which, and one way to call them for both eras of MCP. */
+export class Tools {
+  readonly #parts: ToolsParts;
+  readonly #all: readonly ToolDeclaration[];
+  readonly #inside: readonly ToolDeclaration[];
+
+  constructor(parts: ToolsParts) {
+    this.#parts = parts;
+    this.#all = declarationsOf(parts.tools);
+    this.#inside = declarationsOf(parts.tools.filter(({ servedInside }) => servedInside));
+  }
+
+  /** The same array for the same kind of caller. */
+  listFor(caller: Caller | undefined): readonly ToolDeclaration[] {
+    return this.objectionTo(caller) === undefined ? this.#all : this.#inside;
+  }
+
+  /** Why nothing is started for a caller, in words for a model. */
+  objectionTo(caller: Caller | undefined): string | undefined {
+    return this.#parts.objection(caller);
+  }
+
+  find(name: string): ServedTool | undefined {
+    return this.#parts.tools.find(({ declaration }) => declaration.name === name);
+  }
+
+  async agent(): Promise<Agent> {
+    return (await this.#parts.open()).agent;
+  }
+
+  /** Whatever was foreseen to go wrong is an `isError` result. Throws `RPC.busy` when too much is going on already. */
+  async call({ declaration, load, servedInside, presentation }: ServedTool, args: unknown, call: Call): Promise<CallToolResult | TurnCall> {
+    if (!hasScope(call.caller, "call")) return presented(refusal(new ScopeMissing("call")), presentation);
+    const [{ agent, telemetry }, tool] = await Promise.all([this.#parts.open(), load()]);
+    const trail = beginCallTrail(declaration.name, call, telemetry);
+    try {
+      const ask = { caller: call.caller, signal: call.signal, watchTurn: trail.watchTurn };
+      const why = servedInside ? undefined : this.objectionTo(call.caller);
+      if (why !== undefined) return trail.ended(presented(refusal(new InsideTurn(why)), presentation));
+      const outcome = await tool.call(args, { agent, ask, turnId: turnIdOf(String(call.requestId)) });
+      if ("turn" in outcome) return { ...outcome, agent, presentation, emptyForms: this.#parts.emptyForms ?? false };
+      return trail.ended(presented(outcome, presentation));
+    } catch (error) {
+      trail.failed(error);
+      if (error instanceof ServerBusy) telemetry.metrics.callRefused({ reason: "busy" });
+      return presented(asResult(error, call.signal), presentation);
+    }
+  }
+}
+
+function asResult(error: unknown, { aborted }: AbortSignal): CallToolResult {
+  if (error instanceof ServerBusy) throw new RpcError(RPC.busy, error.message, { code: error.code });
+  if (error instanceof AppError && (!aborted || error instanceof CallCancelled)) return refusal(error);
+  if (aborted) return refusal(new CallCancelled("The call was cancelled."));
+  throw error;
+}
