@@ -9,6 +9,7 @@ import { VERSION } from "../lib/version.js";
 import { userAgent } from "../mcp/wording/userAgent.js";
 import { isThere, resolvedAsFarAsPossible } from "../platform/paths.js";
 import type { Engine, EngineName } from "../threads/engine.js";
+import type { ThreadCatalog } from "../threads/store.js";
 
 export interface EngineOptions {
   readonly engine: EngineName;
@@ -86,8 +87,14 @@ function loadedWithFirstThread(name: EngineName, load: () => Promise<Engine>): E
       if (!loaded.services) throw new NotOffered(name);
       return loaded.services();
     },
+    ...(name === "codex" && { catalog: async () => catalogOf(await engine.get()) }),
     close: async () => (await engine.ifLoaded())?.close?.(),
   };
+}
+
+async function catalogOf({ name, catalog }: Engine): Promise<ThreadCatalog> {
+  if (!catalog) throw new NotOffered(name);
+  return catalog();
 }
 
 /** What engines that keep no threads of their own take from us. */

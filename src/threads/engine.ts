@@ -4,7 +4,7 @@ import type { EngineServices } from "./engineServices.js";
 import type { ThreadEvent, TurnInput } from "./events.js";
 import type { Reach } from "./limits.js";
 import type { ThreadSettings } from "./settings.js";
-import type { ThreadHistory, ThreadRecord } from "./store.js";
+import type { ThreadCatalog, ThreadHistory, ThreadRecord } from "./store.js";
 
 export type EngineName = "native" | "scripted" | "codex";
 
@@ -15,6 +15,8 @@ export type EngineName = "native" | "scripted" | "codex";
 export interface Engine {
   readonly name: EngineName;
   openThread(opening: ThreadOpening): Promise<EngineThread>;
+  /** The threads of an engine that keeps them itself: it lists, forks and archives them, and the store reads what they hold. Absent: the store keeps them. */
+  catalog?(): Promise<ThreadCatalog>;
   /** What it can do besides turns, whose code is loaded when it is first asked for. Absent: it runs turns and nothing else. */
   services?(): Promise<EngineServices>;
   /** Ends what threads share. No thread is open any more. */

@@ -218,6 +218,55 @@ describe("an idle thread", () => {
   });
 });
 
+describe("the stored threads", () => {
+  it("are the store's: listed, forked, archived and back", async () => {
+    await using scene = new Scene();
+    const { threads } = scene;
+    const said = await threads.start(settingsIn("/project"), { text: "one" }, CALL);
+    await said.outcome;
+    await threads.settle();
+    const record = scene.store.records.get(said.threadId);
+    record?.events.push({ type: "itemCompleted", item: { kind: "userMessage", id: "1", text: "one" } });
+    const idsOf = async (archived = false) => (await threads.list({ limit: 10, archived })).threads.map(({ id }) => id);
+    const fork = await threads.fork(said.threadId);
+    expect(await idsOf()).toEqual([fork, said.threadId]);
+    await threads.archive(said.threadId);
+    expect([await idsOf(), await idsOf(true), threads.find(said.threadId)]).toEqual([[fork], [said.threadId], undefined]);
+    await threads.unarchive(said.threadId);
+    expect(await idsOf()).toEqual([fork, said.threadId]);
+  });
+
+  it("are the engine's when it keeps them itself", async () => {
+    const keeping = Object.assign(new ObedientEngine(), { catalog: async () => new MemoryStore(kept.records) });
+    const kept = new MemoryStore();
+    const id = newThreadId();
+    kept.create({ id, settings: settingsIn("/kept"), engine: "codex" }).events.push({
+      type: "itemCompleted",
+      item: { kind: "userMessage", id: "1", text: "of the engine" },
+    });
+    const options = { store: new MemoryStore(), desk: new ApprovalDesk(), settingsOf: () => settingsIn("/kept"), idleMs: IDLE_MS };
+    const threads = new ThreadRegistry({ engine: keeping, ...options });
+    expect((await threads.list({ limit: 10 })).threads).toEqual([expect.objectContaining({ id, preview: "of the engine" })]);
+    await threads.archive(id);
+    expect(kept.records.get(id)?.archived).toBe(true);
+    await threads.close();
+  });
+
+  it("are not archived while a turn runs, nor forked beyond the caller's limits", async () => {
+    await using scene = new Scene();
+    const turn = await scene.start("hold");
+    await begun(turn);
+    await expect(scene.threads.archive(turn.threadId)).rejects.toThrow(ThreadInUse);
+    const refuse = () => {
+      throw new Error("above the ceiling");
+    };
+    const limits = { check: refuse, confinement: undefined, reach: { folders: undefined } };
+    await expect(scene.threads.fork(turn.threadId, limits)).rejects.toThrow("above the ceiling");
+    scene.engine.letGo();
+    await turn.outcome;
+  });
+});
+
 describe("shutting down", () => {
   it("interrupts every turn, running or waiting, and settles when all have ended", async () => {
     await using scene = new Scene();

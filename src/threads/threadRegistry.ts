@@ -10,7 +10,7 @@ import type { Reach, TurnLimits } from "./limits.js";
 import { MemoryEventLogs, TURN_LOG } from "./memoryEventLog.js";
 import { guardedObserver, type LoadedThread, type ThreadObserver } from "./observer.js";
 import type { ThreadSettings } from "./settings.js";
-import type { StoredSettings, StoredThread, ThreadStore } from "./store.js";
+import type { StoredSettings, StoredThread, ThreadCatalog, ThreadPage, ThreadQuery, ThreadStore } from "./store.js";
 import { Thread, type ThreadParts } from "./thread.js";
 import type { Turn, TurnRequest } from "./turn.js";
 
@@ -99,6 +99,27 @@ export class ThreadRegistry {
     await thread.steer(text);
   }
 
+  /** The threads that are kept, in memory or not, newest first. */
+  async list(query: ThreadQuery): Promise<ThreadPage> {
+    return (await this.#catalog()).list(query);
+  }
+
+  /** A thread of its own with the same past, if its settings are within the limits. Throws `ThreadNotFound`. */
+  async fork(id: ThreadId, limits?: TurnLimits): Promise<ThreadId> {
+    // An engine may open the thread for it, in its folder and with its servers.
+    if (limits) await this.check(id, limits);
+    return (await this.#catalog()).fork(id);
+  }
+
+  /** Takes a thread out of the list and out of memory. Throws `ThreadNotFound`, or `ThreadInUse` while a turn runs or waits on it. */
+  archive(id: ThreadId): Promise<void> {
+    return this.putAway(id, async () => (await this.#catalog()).archive(id));
+  }
+
+  async unarchive(id: ThreadId): Promise<void> {
+    await (await this.#catalog()).unarchive(id);
+  }
+
   /** Does something to a stored thread that nobody uses meanwhile: it is out of memory. Throws `ThreadInUse` while a turn runs or waits. */
   async putAway(id: ThreadId, work: () => Promise<void>): Promise<void> {
     const thread = this.#loaded.get(id);
@@ -137,6 +158,11 @@ export class ThreadRegistry {
   /** A thread that is in memory; undefined also for one that is stored and not in use. */
   find(id: ThreadId): Thread | undefined {
     return this.#loaded.get(id);
+  }
+
+  /** The turn that runs on a thread, then those that wait behind it. */
+  runningTurns(id: ThreadId): readonly Turn[] {
+    return this.#loaded.get(id)?.turns ?? [];
   }
 
   /** Ends the turn that runs on a thread and those that wait behind it. False when there is none in this process. */
@@ -215,6 +241,11 @@ export class ThreadRegistry {
   async #reopen(id: ThreadId, settings: ThreadSettings, reach: Reach | undefined): Promise<EngineThread> {
     const { history } = await this.#stored(id);
     return this.options.engine.openThread({ id, settings, history, reach });
+  }
+
+  async #catalog(): Promise<ThreadCatalog> {
+    const { engine, store } = this.options;
+    return (await engine.catalog?.()) ?? store;
   }
 
   async #stored(id: ThreadId): Promise<StoredThread> {

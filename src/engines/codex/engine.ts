@@ -15,6 +15,7 @@ export function createCodexEngine(options: CodexEngineOptions): Engine {
   return {
     name: "codex",
     services: async () => services,
+    catalog: async () => services.threads,
     async openThread({ id, settings, history, reach }) {
       const supervisor = servers.for(settings);
       supervisor.enter();
