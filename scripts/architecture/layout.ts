@@ -47,6 +47,7 @@ export const READERS: Readonly<Record<string, string>> = {
   "exec/patch/steps.ts": "writes a new file beside the one it replaces",
   "exec/sandbox/placeholders.ts": "holds folders",
   "exec/sandbox/watchedNames.ts": "holds folders",
+  "exec/commandLimits.ts": "how many processes there are",
   "exec/sandbox/tree.ts": "holds folders to be mounted",
   "exec/namelessFile.ts": "a file without a name, of our own making",
   "exec/pipes.ts": "pipes of our own making",

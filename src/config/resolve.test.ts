@@ -193,7 +193,22 @@ describe("settings of the server", () => {
       containFullAccess: true,
       shareUnownedThreads: false,
       maxDepth: 1,
+      commandLimits: expect.objectContaining({ sharedMemoryBytes: 1024 ** 3, fileBytes: undefined, addressSpaceBytes: undefined }),
     });
+  });
+
+  it("commands have the limits of the file", () => {
+    const limitsIn = (lines: string) => resolverWith({ toml: `[mcp_server.commands]\n${lines}` }).serverSettings().commandLimits;
+    expect(limitsIn("")).toMatchObject({ processes: expect.toSatisfy((most) => most >= 1_024) });
+    expect(limitsIn("max_processes = 100")).toMatchObject({ processes: 100, threads: 800 });
+    expect(limitsIn("max_processes = 0\nshared_memory_mib = 2\nmax_file_mib = 3\nmax_address_space_mib = 4")).toEqual({
+      processes: undefined,
+      threads: undefined,
+      sharedMemoryBytes: 2 * 1024 ** 2,
+      fileBytes: 3 * 1024 ** 2,
+      addressSpaceBytes: 4 * 1024 ** 2,
+    });
+    expect(() => limitsIn("max_file_mib = 0")).toThrow("must be at least 1");
   });
 
   it("only the outermost server starts turns, unless the file says otherwise", () => {

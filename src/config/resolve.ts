@@ -1,4 +1,6 @@
+import { availableParallelism } from "node:os";
 import path from "node:path";
+import type { CommandLimits } from "../exec/commandLimits.js";
 import type { ApprovalPolicy, SandboxMode } from "../exec/policies.js";
 import type { ThreadSettings } from "../threads/settings.js";
 import type { StoredSettings } from "../threads/store.js";
@@ -11,7 +13,7 @@ import { type Override, treeOfCallConfig, treeOfOverrides } from "./overrides.js
 import { anchorPaths, type PathAnchor } from "./paths.js";
 import { profileLayer } from "./profile.js";
 import { findProvider } from "./providers.js";
-import { DEFAULT_APPROVAL_MINUTES, DEFAULT_IDLE_THREAD_MINUTES, DEFAULT_MAX_DEPTH } from "./settings/server.js";
+import { DEFAULT_APPROVAL_MINUTES, DEFAULT_COMMAND_LIMITS, DEFAULT_IDLE_THREAD_MINUTES, DEFAULT_MAX_DEPTH } from "./settings/server.js";
 import { threadSettings } from "./threadSettings.js";
 import { LONGEST_TIMER_MS } from "./timers.js";
 import { type ConfigTree, flagAt, mergeTrees, numberAt, tableAt, withoutAbsent } from "./tree.js";
@@ -43,6 +45,8 @@ interface ServerSettings {
   readonly shareUnownedThreads: boolean;
   /** How many servers may start turns inside each other. */
   readonly maxDepth: number;
+  /** What one command may use. */
+  readonly commandLimits: CommandLimits;
 }
 
 /** Turns defaults, config.toml, profile, command line and call into settings, the later winning. A changed config.toml counts at once. */
@@ -135,8 +139,26 @@ export function createSettingsResolver(options: ResolverOptions): SettingsResolv
         containFullAccess: flagAt(server, "contain_full_access") ?? true,
         shareUnownedThreads: flagAt(server, "share_unowned_threads") ?? false,
         maxDepth: numberAt(server, "max_depth") ?? DEFAULT_MAX_DEPTH,
+        commandLimits: commandLimits(tableAt(server, "commands")),
       };
     },
+  };
+}
+
+const MIB = 1024 * 1024;
+
+function commandLimits(commands: ConfigTree): CommandLimits {
+  const bytes = (mebibytes: number | undefined) =>
+    mebibytes === undefined ? undefined : Math.min(mebibytes * MIB, Number.MAX_SAFE_INTEGER);
+  const { maxProcesses, perProcessor, threadsPerProcess, sharedMemoryMib } = DEFAULT_COMMAND_LIMITS;
+  // Zero stands for any number.
+  const processes = (numberAt(commands, "max_processes") ?? Math.max(maxProcesses, perProcessor * availableParallelism())) || undefined;
+  return {
+    processes,
+    threads: (numberAt(commands, "max_threads") ?? threadsPerProcess * (processes ?? 0)) || undefined,
+    sharedMemoryBytes: bytes(numberAt(commands, "shared_memory_mib") ?? sharedMemoryMib),
+    fileBytes: bytes(numberAt(commands, "max_file_mib")),
+    addressSpaceBytes: bytes(numberAt(commands, "max_address_space_mib")),
   };
 }
 

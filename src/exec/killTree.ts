@@ -1,21 +1,14 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { descendantsOf, environmentOf, livingProcess, livingProcesses } from "../platform/processes.js";
 import { within } from "./deadline.js";
-import type { Containment } from "./launch.js";
-
-export interface ProcessTree {
-  readonly pid: number;
-  readonly containment: Containment;
-  /** The first process of its namespace, once that is known: nothing in there outlives it. */
-  firstProcess(): number | undefined;
-  /** Settles when the outermost process has ended. */
-  readonly exitCode: Promise<number>;
-}
+import type { ProcessTree } from "./launch.js";
 
 /** How long a process that was asked to end may take. */
 const GRACE_MS = 400;
 /** Only a process that hangs in the kernel lives longer than that after it was killed. */
 const GONE_AFTER_MS = 2_000;
+/** The kernel needs a moment for each of many thousands. */
+const ENDED_MANY_AFTER_MS = 20_000;
 const LOOK_EVERY_MS = 1;
 /** What is about to end is gone after a few turns of the event loop, long before a timer. */
 const QUICK_LOOKS = 50;
@@ -34,11 +27,24 @@ export async function killTree(tree: ProcessTree): Promise<void> {
   await endStragglers(tree);
 }
 
-/** Ends everything without asking, and without waiting. */
-function killAtOnce(tree: Omit<ProcessTree, "exitCode">): void {
-  const { pid, containment } = tree;
-  const members = containment.kind === "namespace" ? descendantsOf(pid).map((member) => member.pid) : stragglersOf(pid, containment.mark);
-  for (const member of [...members, -pid]) signal(member, "SIGKILL");
+/** Ends everything without asking, and without waiting. The first process of a namespace takes all others with it, however many they are. */
+export function killAtOnce({ pid, containment, firstProcess }: Omit<ProcessTree, "exitCode">): void {
+  const first = firstProcess();
+  if (first !== undefined) signal(first, "SIGKILL");
+  else if (containment.kind === "namespace") for (const member of descendantsOf(pid)) signal(member.pid, "SIGKILL");
+  else for (const member of stragglersOf(pid, containment.mark)) signal(member, "SIGKILL");
+  signal(-pid, "SIGKILL");
+}
+
+/** The same, and resolves when nothing lives any more. */
+export async function endAtOnce(tree: ProcessTree): Promise<void> {
+  killAtOnce(tree);
+  const ended = tree.exitCode.then(
+    () => true,
+    () => true,
+  );
+  await within(ENDED_MANY_AFTER_MS, ended, false);
+  await endStragglers(tree);
 }
 
 const living = new Set<Omit<ProcessTree, "exitCode">>();

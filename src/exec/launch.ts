@@ -10,8 +10,8 @@ export interface Launch {
   readonly containment: Containment;
   /** Set when the program is a sandbox around the command and not the command itself. */
   readonly sandbox?: SandboxReport;
-  /** Watches the command while it runs; `stop` ends it, and says why in its output. */
-  readonly supervise?: (stop: (why: string) => void) => void;
+  /** Watches the command while it runs, until the release; `stop` ends it, and says why in its output. */
+  readonly supervise?: (tree: ProcessTree, stop: (why: string) => void) => void;
   /** Undoes what was prepared, when nothing of the command lives any more; a second call does nothing. Returns what the user should know. */
   release(): readonly string[];
 }
@@ -26,6 +26,16 @@ export type Descriptor =
  * in it, so that the rest must be found by a variable in its environment.
  */
 export type Containment = { readonly kind: "namespace" } | { readonly kind: "group"; readonly mark: string };
+
+/** A program that runs, with everything it started. */
+export interface ProcessTree {
+  readonly pid: number;
+  readonly containment: Containment;
+  /** The first process of its namespace, once that is known: nothing in there outlives it. */
+  firstProcess(): number | undefined;
+  /** Settles when the outermost process has ended. */
+  readonly exitCode: Promise<number>;
+}
 
 export interface SandboxReport {
   /** Reads what came on the status descriptor. */

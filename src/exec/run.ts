@@ -1,6 +1,6 @@
 import { deferred } from "../lib/deferred.js";
 import { within } from "./deadline.js";
-import { endStragglers, endWithUs, killTree } from "./killTree.js";
+import { endAtOnce, endStragglers, endWithUs, killTree } from "./killTree.js";
 import type { Launch } from "./launch.js";
 import { aggregate, HeadAndTail } from "./output.js";
 import { type StartedProgram, startProgram } from "./startProgram.js";
@@ -68,9 +68,10 @@ async function followToTheEnd(started: Promise<StartedProgram | undefined>, laun
     gone = endWithUs(program);
     const output = collectOutput(program, options);
     const stopped = deferred<string>();
-    launch.supervise?.(stopped.resolve);
+    launch.supervise?.(program, stopped.resolve);
     const ended = await untilEnded(program, stopped.promise, options);
-    if (ended !== "exited") await killTree(program);
+    if (ended === "stopped") await endAtOnce(program);
+    else if (ended !== "exited") await killTree(program);
     const exitCode = await within(DRAIN_MS, program.exitCode, UNKNOWN);
     const everythingIsGone = await untilGone(program);
     program.close({ everythingIsGone });

@@ -2,6 +2,7 @@ import path from "node:path";
 import { NotOffered } from "../agent/errors.js";
 import type { SettingsResolver } from "../config/resolve.js";
 import { createNativeEngine, type NativeEngineOptions } from "../engines/native/engine.js";
+import type { CommandLimits } from "../exec/commandLimits.js";
 import type { TurnMark } from "../exec/nesting/turnMark.js";
 import type { WritablePlaces } from "../exec/outside/writablePlaces.js";
 import { lazily } from "../lib/lazily.js";
@@ -21,6 +22,7 @@ export interface EngineOptions {
   readonly sandboxBin?: string;
   /** Off: what has full access is a plain child process. */
   readonly containFullAccess?: boolean;
+  readonly commandLimits?: CommandLimits;
   readonly codexBin?: string;
   readonly settings: Pick<SettingsResolver, "forNewThread" | "stated">;
   /** Files of the server that no command may read. */

@@ -53,8 +53,8 @@ export function openAgent(options: AgentOptions): OpenAgent {
   const { codexHome, env, settings, report, telemetry = NO_TELEMETRY, objection = callersInside } = options;
   const { allowRoots = [], givenRoots } = options.ceilings ?? {};
   const writable = writablePlaces({ ...options, allowRoots: [...allowRoots, ...(givenRoots?.() ?? [])] });
-  const { idleThreadMs, approvalTimeoutMs, containFullAccess } = settings.serverSettings();
-  const engine = openEngine({ ...options, writable, containFullAccess });
+  const { idleThreadMs, approvalTimeoutMs, containFullAccess, commandLimits } = settings.serverSettings();
+  const engine = openEngine({ ...options, writable, containFullAccess, commandLimits });
   const withoutUs = ownEntriesLeftOut(options);
   const noted = (resolved: ThreadSettings) => {
     for (const { root } of writableRoots(resolved.sandboxPolicy, { workspace: resolved.cwd, env })) writable.open(root);

@@ -5,6 +5,9 @@ export const DEFAULT_IDLE_THREAD_MINUTES = 30;
 export const DEFAULT_APPROVAL_MINUTES = 30;
 export const DEFAULT_MAX_DEPTH = 1;
 
+/** Far more than builds need, and far less than a machine can hold. */
+export const DEFAULT_COMMAND_LIMITS = { maxProcesses: 1_024, perProcessor: 16, threadsPerProcess: 8, sharedMemoryMib: 1_024 };
+
 export const SERVER_GROUP: SettingGroup = {
   title: "This server",
   intro: "Keys of our own; Codex ignores them.",
@@ -40,6 +43,32 @@ export const SERVER_GROUP: SettingGroup = {
           integer("u16", { atLeast: 1 }),
           "How many servers may start turns inside each other: 1 is the outermost alone. On stdio only; turns further in are held to the sandbox of the one around them.",
           `\`${DEFAULT_MAX_DEPTH}\``,
+        ),
+        commands: active(
+          table({
+            max_processes: active(
+              integer("u64", { atLeast: 0 }),
+              "Processes that one command may have at once, with all that it starts; a command with more is ended. 0: any number.",
+              "`1024`, or 16 for each processor where that is more",
+            ),
+            max_threads: active(
+              integer("u64", { atLeast: 0 }),
+              "Threads of all these processes together. 0: any number.",
+              "8 for each process that is allowed",
+            ),
+            shared_memory_mib: active(
+              integer("u64", { atLeast: 1 }),
+              "How much a sandboxed command may keep in `/dev/shm`. Needs bubblewrap 0.7.",
+              `\`${DEFAULT_COMMAND_LIMITS.sharedMemoryMib}\``,
+            ),
+            max_file_mib: active(integer("u64", { atLeast: 1 }), "The largest file that a command may write. Needs `prlimit`.", "no limit"),
+            max_address_space_mib: active(
+              integer("u64", { atLeast: 1 }),
+              "The address space of each process of a command. Node, Go and Java reserve far more than they use, and do not start with little. Needs `prlimit`.",
+              "no limit",
+            ),
+          }),
+          "What one command of the agent may use. The agent's MCP servers are not commands. With the engine `codex`, Codex runs commands and has no such limits.",
         ),
         http: active(table(HTTP_SETTINGS), "How a server that listens on a port treats its clients."),
       }),

@@ -1,4 +1,5 @@
 import { statSync } from "node:fs";
+import { type CommandLimits, limitProcesses, withResourceLimits } from "../commandLimits.js";
 import { ProgramNotStarted, SandboxUnavailable, WorkingFolderMissing } from "../errors.js";
 import { endAllAtOnce } from "../killTree.js";
 import type { Launch } from "../launch.js";
@@ -20,6 +21,7 @@ export interface SandboxOptions extends WhereToLook {
   readonly hidden?: readonly HiddenPlace[];
   /** Real paths of what this server runs; they stay read-only in every root. */
   readonly ownPrograms?: readonly string[];
+  readonly limits?: CommandLimits;
   /** Off: commands with full access are plain child processes (`sudo` works then, and a crash of the server leaves them running). */
   readonly containFullAccess?: boolean;
 }
@@ -31,6 +33,8 @@ export interface WrapOptions extends Omit<ConfinedCommand, "argv"> {
   readonly guarded?: readonly string[];
   readonly caller?: CallerView | undefined;
   readonly workRoots?: readonly string[] | undefined;
+  /** For what is no command of a turn: the limits of commands do not hold for it. */
+  readonly unlimited?: boolean;
 }
 
 /** What stands between commands and the machine, and proved that it works here. */
@@ -51,7 +55,7 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   const probed = await probeSandbox(options);
   const fullAccess = options.containFullAccess === false ? PLAIN : await probeContainment(probed.candidates);
   if (fullAccess.kind === "plain") sweepLeftovers();
-  const { hidden = [], ownPrograms = [], env: serverEnv, claims } = options;
+  const { hidden = [], ownPrograms = [], env: serverEnv, claims, limits = {} } = options;
   const placeholders = new Placeholders(claims);
   const open = new Set<Launch>();
   const tidyUp = () => {
@@ -68,7 +72,10 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
     const confinement = { policy, workspace, hidden, ownPrograms, guarded, caller, workRoots, serverEnv };
     switch (probed.backend) {
       case "bubblewrap":
-        return remembered(open, confine(probed.bubblewrap, command, { ...confinement, placeholders }));
+        return remembered(
+          open,
+          confine(probed.bubblewrap, command, { ...confinement, placeholders, sharedMemoryBytes: limits.sharedMemoryBytes }),
+        );
       case "seatbelt":
         return launchSeatbelt(command, confinement);
       case "none":
@@ -84,14 +91,32 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
       tidyUp();
     },
     wrap(argv, wrapOptions) {
-      const command = { ...wrapOptions, argv };
-      assertRunnable(command);
-      return wrapOptions.policy.type === "danger-full-access" ? launchFreely(command, fullAccess) : launchConfined(command, wrapOptions);
+      assertRunnable({ ...wrapOptions, argv });
+      const { policy, unlimited = false } = wrapOptions;
+      const command = { ...wrapOptions, argv: unlimited ? argv : withResourceLimits(argv, limits) };
+      const launch = policy.type === "danger-full-access" ? launchFreely(command, fullAccess) : launchConfined(command, wrapOptions);
+      return unlimited ? launch : withProcessLimit(launch, limits);
     },
   };
 }
 
 const PLAIN: ProbedContainment = { kind: "plain" };
+
+function withProcessLimit(launch: Launch, most: CommandLimits): Launch {
+  if (most.processes === undefined && most.threads === undefined) return launch;
+  let end = () => {};
+  return {
+    ...launch,
+    supervise: (tree, stop) => {
+      launch.supervise?.(tree, stop);
+      end = limitProcesses(tree, { most, stop });
+    },
+    release: () => {
+      end();
+      return launch.release();
+    },
+  };
+}
 
 /** As long as it is not released. */
 function remembered(open: Set<Launch>, launch: Launch): Launch {

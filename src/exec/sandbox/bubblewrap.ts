@@ -10,6 +10,8 @@ export interface Bubblewrap {
   readonly program: string;
   /** Absent before version 0.8; the filter refuses nested user namespaces as well. */
   readonly disablesUserNamespaces: boolean;
+  /** Absent before version 0.7: then /dev/shm is as large as the system makes it. */
+  readonly setsSizes: boolean;
 }
 
 const OPTIONS_FD = 3;
@@ -25,7 +27,8 @@ export function confine(bubblewrap: Bubblewrap, command: ConfinedCommand, confin
   const network = allowsNetwork(confinement.policy);
   const filter = seccompFilter(process.arch, { network });
   if (!filter) throw new SandboxFailed(`there is no system call filter for ${process.arch}`);
-  const tree = openTree(confinement, { firstDescriptor: FIRST_MOUNT_FD });
+  const sharedMemoryBytes = bubblewrap.setsSizes ? confinement.sharedMemoryBytes : undefined;
+  const tree = openTree({ ...confinement, sharedMemoryBytes }, { firstDescriptor: FIRST_MOUNT_FD });
   const options = [
     ...words("--die-with-parent --unshare-user --unshare-pid --unshare-ipc --unshare-uts --cap-drop ALL"),
     ...(bubblewrap.disablesUserNamespaces ? ["--disable-userns"] : []),
@@ -40,7 +43,7 @@ export function confine(bubblewrap: Bubblewrap, command: ConfinedCommand, confin
     { kind: "bytes", bytes: filter },
     ...tree.descriptors.map((fd): Descriptor => ({ kind: "open", fd })),
   ];
-  return { ...launchOf(bubblewrap, command, descriptors), supervise: tree.supervise, release: tree.release };
+  return { ...launchOf(bubblewrap, command, descriptors), supervise: (_, stop) => tree.supervise(stop), release: tree.release };
 }
 
 /** Full access to everything but its own end: a PID namespace, so that nothing outlives the command or the server. */

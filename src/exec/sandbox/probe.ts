@@ -23,6 +23,12 @@ export type ProbedContainment =
   | { readonly kind: "plain" };
 
 const PROBE_MS = 5_000;
+/** What bubblewrap can do, newest first. */
+const VERSIONS: readonly Omit<Bubblewrap, "program">[] = [
+  { disablesUserNamespaces: true, setsSizes: true },
+  { disablesUserNamespaces: false, setsSizes: true },
+  { disablesUserNamespaces: false, setsSizes: false },
+];
 
 /** That a program is there says nothing: the kernel, a container or a security module may forbid what it needs. So all of it is run once. */
 export async function probeSandbox(options: WhereToLook): Promise<ProbedSandbox> {
@@ -30,12 +36,12 @@ export async function probeSandbox(options: WhereToLook): Promise<ProbedSandbox>
   const candidates = process.platform === "linux" ? bubblewrapCandidates(options) : [];
   const complaints: string[] = [];
   for (const program of candidates) {
-    for (const disablesUserNamespaces of [true, false]) {
-      const bubblewrap = { program, disablesUserNamespaces };
+    for (const [at, abilities] of VERSIONS.entries()) {
+      const bubblewrap = { program, ...abilities };
       const complaint = await complaintInScratchFolder((workspace) => confine(bubblewrap, scratchCommand(workspace), scratch(workspace)));
       if (complaint === undefined) return { candidates, backend: "bubblewrap", bubblewrap };
-      if (disablesUserNamespaces) complaints.push(`${program}: ${complaint}`);
-      if (!complaint.includes("Unknown option --disable-userns")) break;
+      if (at === 0) complaints.push(`${program}: ${complaint}`);
+      if (!/Unknown option --(?:disable-userns|size)/.test(complaint)) break;
     }
   }
   return { candidates, backend: "none", reason: reasonOf(complaints) };
@@ -45,7 +51,7 @@ export async function probeSandbox(options: WhereToLook): Promise<ProbedSandbox>
 export async function probeContainment(candidates: readonly string[]): Promise<ProbedContainment> {
   const command = scratchCommand("/");
   for (const program of candidates) {
-    const bubblewrap = { program, disablesUserNamespaces: false };
+    const bubblewrap = { program, disablesUserNamespaces: false, setsSizes: false };
     if ((await complaintOf(() => contain(bubblewrap, command))) === undefined) return { kind: "bubblewrap", bubblewrap };
   }
   const unshares = process.platform === "linux" && (await complaintOf(() => launchUnshared(command))) === undefined;
@@ -97,7 +103,8 @@ const SCRATCH_POLICY: SandboxPolicy = {
 };
 
 function scratch(workspace: string) {
-  return { policy: SCRATCH_POLICY, workspace, serverEnv: {}, hidden: [], ownPrograms: [], guarded: [], placeholders: new Placeholders() };
+  const nothing = { serverEnv: {}, hidden: [], ownPrograms: [], guarded: [] };
+  return { policy: SCRATCH_POLICY, workspace, ...nothing, placeholders: new Placeholders(), sharedMemoryBytes: 65_536 };
 }
 
 function reasonOf(complaints: readonly string[]): string {

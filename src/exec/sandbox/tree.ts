@@ -12,6 +12,8 @@ import { isInRepository, setAside, WatchedName } from "./watchedNames.js";
 /** Mounts need something to lie on. */
 export interface MountedConfinement extends Confinement {
   readonly placeholders: Placeholders;
+  /** How large /dev/shm may become. Undefined: as the system makes it, which is half of the memory. */
+  readonly sharedMemoryBytes?: number | undefined;
 }
 
 /** The file tree that a sandboxed command sees, as flags of bubblewrap. */
@@ -29,10 +31,19 @@ export interface OpenTree {
 const LINGER_MS = 5_000;
 const SYSTEM_FILES = ["--ro-bind", "/sys", "/sys"];
 /** Capabilities or not, root may write sysctls wherever /proc is writable. */
-const OWN_DEVICES_AND_PROCESSES = ["--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc"];
+const OWN_PROCESSES = ["--proc", "/proc", "--remount-ro", "/proc"];
+
+/** Everything in /dev is memory: what is not bounded is read-only. */
+function ownDevices(sharedMemoryBytes: number | undefined): string[] {
+  const sharedMemory =
+    sharedMemoryBytes === undefined
+      ? []
+      : ["--perms", "1777", "--size", String(sharedMemoryBytes), "--tmpfs", "/dev/shm", "--remount-ro", "/dev"];
+  return ["--dev", "/dev", ...sharedMemory];
+}
 
 export function openTree(confinement: MountedConfinement, { firstDescriptor }: { firstDescriptor: number }): OpenTree {
-  const { placeholders, caller, policy } = confinement;
+  const { placeholders, caller, policy, sharedMemoryBytes } = confinement;
   const view = fileView(confinement);
   const mounts = planMounts(view).filter(({ path: place, access }) => access === "protected" || isThere(place));
   const temporary = new Set(view.roots.filter((root) => root.temporary).map(({ root }) => root));
@@ -93,7 +104,8 @@ export function openTree(confinement: MountedConfinement, { firstDescriptor }: {
     const sealed = mounts
       .filter(({ access }) => access === "hidden" || access === "screened")
       .flatMap(({ path: folder }) => (caller && folder === "/tmp" && opensTmp(policy) ? [] : ["--remount-ro", folder]));
-    const flags = ["--ro-bind", "/", "/", ...special, ...sealed, ...(everything ? SYSTEM_FILES : []), ...OWN_DEVICES_AND_PROCESSES];
+    const system = [...(everything ? SYSTEM_FILES : []), ...ownDevices(sharedMemoryBytes), ...OWN_PROCESSES];
+    const flags = ["--ro-bind", "/", "/", ...special, ...sealed, ...system];
     const supervise = (stop: (why: string) => void) => {
       for (const watch of watched) watch.supervise(stop);
     };

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, realpathSync } from "node:fs";
 import path from "node:path";
+import type { CommandLimits } from "../../../exec/commandLimits.js";
 import type { Launch } from "../../../exec/launch.js";
 import type { LoginEnvironments } from "../../../exec/loginEnvironment.js";
 import { markWithin, type TurnMark } from "../../../exec/nesting/turnMark.js";
@@ -25,6 +26,8 @@ export interface HostOptions {
   readonly sandboxBin?: string;
   /** Off: what has full access is a plain child process. */
   readonly containFullAccess?: boolean;
+  /** What one command may use. */
+  readonly commandLimits?: CommandLimits;
   /** Files of the server that no command may read. */
   readonly secretFiles?: readonly string[];
   /** Real paths of what the server itself runs, which no command may write. */
@@ -94,7 +97,7 @@ export class HostEnvironment {
   /** A program with full access that does not outlive us, where that can be had. */
   async contain(command: ConfinedCommand): Promise<Launch> {
     const sandbox = await this.sandbox();
-    return sandbox.wrap(command.argv, { ...command, policy: { type: "danger-full-access" }, workspace: command.cwd });
+    return sandbox.wrap(command.argv, { ...command, policy: { type: "danger-full-access" }, workspace: command.cwd, unlimited: true });
   }
 
   async logins(): Promise<LoginEnvironments> {
@@ -126,13 +129,14 @@ export class HostEnvironment {
   }
 
   async #openSandbox(): Promise<Sandbox> {
-    const { env, writable, sandboxBin, containFullAccess = true } = this.#options;
+    const { env, writable, sandboxBin, containFullAccess = true, commandLimits: limits = {} } = this.#options;
     const { openSandbox } = await import("../../../exec/sandbox/backend.js");
     return openSandbox({
       env,
       claims: this.#claims,
       writable,
       containFullAccess,
+      limits,
       hidden: this.hidden,
       ownPrograms: this.ownPrograms,
       ...(sandboxBin === undefined ? {} : { bin: sandboxBin }),
