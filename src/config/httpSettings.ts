@@ -6,6 +6,8 @@ import { type ConfigTree, flagAt, numberAt } from "./tree.js";
 export interface HttpSettings {
   readonly sessions: { readonly idleMs: number; readonly sessions: number };
   readonly openRequests: number;
+  /** Of one session. */
+  readonly requestsInFlight: number;
   readonly turns: { readonly sessions: number; readonly perPrincipal: number; readonly perSession: number; readonly queue: number };
   readonly streams: {
     readonly queueLength: number;
@@ -37,6 +39,7 @@ export function readHttpSettings(http: ConfigTree): HttpSettings {
   return {
     sessions: { idleMs: ms("idle_session_minutes", 60_000), sessions: number("max_sessions") },
     openRequests: number("max_open_requests"),
+    requestsInFlight: number("requests_per_session"),
     turns: {
       sessions: number("max_running_sessions"),
       perPrincipal: number("turns_per_principal"),

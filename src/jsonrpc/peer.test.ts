@@ -29,7 +29,7 @@ class Scene implements AsyncDisposable {
       answer: (request) => this.#answer(request),
       notified: (method, params) => this.notified.push([method, params]),
       unreadable: (reason) => this.unreadable.push(reason),
-      failed: (method, error) => this.failed.push([method, error]),
+      failed: (method, error) => `failure ${this.failed.push([method, error])}`,
     });
     this.#running = this.peer.run(near.incoming);
   }
@@ -141,7 +141,7 @@ describe("requests of the other side", () => {
   it("that fail in a way nobody foresaw are answered as internal errors and reported with the cause", async () => {
     await using scene = new Scene();
     scene.say({ id: 1, method: "explode" });
-    expect(await scene.hear()).toEqual(errorAnswer(1, -32603, "internal error: no such thing"));
+    expect(await scene.hear()).toEqual(errorAnswer(1, -32603, "failure 1"));
     expect(scene.failed).toEqual([["explode", new TypeError("no such thing")]]);
   });
 
@@ -258,13 +258,13 @@ describe("batches", () => {
   it("are refused as a whole where the protocol has none", async () => {
     await using scene = new Scene();
     scene.say([ping, { method: "note" }]);
-    expect(await scene.hear()).toEqual(errorAnswer(null, -32600, "Invalid request: batches exist only in protocol version 2025-03-26"));
+    expect(await scene.hear()).toEqual(errorAnswer(null, -32600, "Invalid request: batches are not served here"));
     expect([scene.notified, scene.unreadable]).toEqual([[], ["a batch, which the negotiated protocol does not have"]]);
   });
 
   it("are answered by one array when the last request is done", async () => {
     await using scene = new Scene();
-    scene.peer.acceptsBatches = true;
+    scene.peer.batchObjection = undefined;
     scene.say([
       { id: 1, method: "work" },
       { method: "note", params: 5 },
@@ -283,7 +283,7 @@ describe("batches", () => {
 
   it("leave out what was cancelled, and say nothing when nothing is left", async () => {
     await using scene = new Scene();
-    scene.peer.acceptsBatches = true;
+    scene.peer.batchObjection = undefined;
     scene.say(
       [
         { id: 1, method: "work" },
@@ -299,7 +299,7 @@ describe("batches", () => {
 
   it("of notifications and responses get no answer", async () => {
     await using scene = new Scene();
-    scene.peer.acceptsBatches = true;
+    scene.peer.batchObjection = undefined;
     const asked = scene.peer.request("ask", {});
     await scene.hear();
     scene.say([{ method: "note" }, { id: 0, result: "answer" }]);
@@ -308,14 +308,14 @@ describe("batches", () => {
 
   it("without entries are invalid", async () => {
     await using scene = new Scene();
-    scene.peer.acceptsBatches = true;
+    scene.peer.batchObjection = undefined;
     scene.say([]);
     expect(await scene.hear()).toEqual(errorAnswer(null, -32600, "Invalid request: an empty batch"));
   });
 
   it("with one id twice serve the first and refuse the second", async () => {
     await using scene = new Scene();
-    scene.peer.acceptsBatches = true;
+    scene.peer.batchObjection = undefined;
     scene.say([ping, ping]);
     expect(await scene.hear()).toEqual([errorAnswer(1, -32600, "a request with this id is already in flight"), resultAnswer(1, "pong")]);
   });
@@ -348,7 +348,7 @@ describe("what is no message", () => {
       answer: async () => ({}),
       notified: () => {},
       unreadable: (reason) => reported.push(reason),
-      failed: () => {},
+      failed: () => "it failed",
     });
     await peer.run(wire.incoming);
     await peer.idle();
@@ -386,7 +386,7 @@ it("what belongs to a request says so to the wire", async () => {
     congested: () => undefined,
     close: async () => {},
   };
-  const peer = new JsonRpcPeer(wire, { answer: async () => ({}), notified: () => {}, unreadable: () => {}, failed: () => {} });
+  const peer = new JsonRpcPeer(wire, { answer: async () => ({}), notified: () => {}, unreadable: () => {}, failed: () => "it failed" });
   await peer.run(wire.incoming);
   await peer.idle();
   peer.notify("codex/event", {}, { relatedTo: "a" });
@@ -399,7 +399,7 @@ it("what belongs to a request says so to the wire", async () => {
 describe("a peer that closes", () => {
   it("rejects what it asked, aborts what it serves, and sends nothing afterwards", async () => {
     await using scene = new Scene();
-    scene.peer.acceptsBatches = true;
+    scene.peer.batchObjection = undefined;
     scene.say({ id: 1, method: "work" }, [
       { id: 2, method: "echo", params: "collected" },
       { id: 3, method: "work" },
@@ -432,7 +432,7 @@ describe("a peer that closes", () => {
       congested: () => undefined,
       close: async () => {},
     };
-    const peer = new JsonRpcPeer(wire, { answer: () => work.promise, notified: () => {}, unreadable: () => {}, failed: () => {} });
+    const peer = new JsonRpcPeer(wire, { answer: () => work.promise, notified: () => {}, unreadable: () => {}, failed: () => "it failed" });
     await peer.run(wire.incoming);
     work.resolve("done");
     await peer.idle();

@@ -1,5 +1,4 @@
 import { type Deferred, deferred } from "../lib/deferred.js";
-import { describe } from "../lib/errors.js";
 import { RPC, RpcError } from "./errors.js";
 import {
   errorText,
@@ -24,8 +23,13 @@ export interface PeerRole {
   notified(method: string, params: unknown): void;
   /** Something came that is no message; `reason` is for the log. */
   unreadable(reason: string): void;
-  /** A method failed in a way nobody foresaw. */
-  failed(method: string, error: unknown): void;
+  /** A method failed in a way nobody foresaw. Returns what the other side is told of it. */
+  failed(method: string, error: unknown): string;
+}
+
+export interface PeerLimits {
+  /** Requests of the other side that may be in flight. */
+  readonly incoming?: number | undefined;
 }
 
 export interface RequestOptions {
@@ -43,15 +47,15 @@ export interface IncomingRequest {
   readonly signal: AbortSignal;
 }
 
-/** Requests of the other side that run at once; more are refused, so that a flood cannot grow without end. */
+/** Requests of the other side that run at once unless the owner says otherwise; more are refused, so that a flood cannot grow without end. */
 const MAX_INCOMING_IN_FLIGHT = 1024;
 /** Our own requests that wait for an answer. */
 const MAX_OUTGOING_IN_FLIGHT = 1024;
 
 /** Both directions of JSON-RPC with one counterpart: correlation, cancellation, and everything settled when it closes. */
 export class JsonRpcPeer {
-  /** Arrays of messages are served only where the negotiated protocol has them. */
-  acceptsBatches = false;
+  /** Why arrays of messages are refused; undefined where the negotiated protocol has them. */
+  batchObjection: string | undefined = "batches are not served here";
 
   #state: { readonly at: "open" } | { readonly at: "closed"; readonly reason: Error } = { at: "open" };
   #nextId = 0;
@@ -63,6 +67,7 @@ export class JsonRpcPeer {
   constructor(
     private readonly outlet: Outlet,
     private readonly role: PeerRole,
+    private readonly limits: PeerLimits = {},
   ) {}
 
   /** Reads until the other side closes. The peer stays able to send what is still being worked on. */
@@ -181,10 +186,10 @@ export class JsonRpcPeer {
 
   /** A batch is answered by one array, when its last request is done. */
   #receiveBatch(messages: readonly Message[]): void {
-    if (!this.acceptsBatches || messages.length === 0) {
+    const objection = messages.length === 0 ? "an empty batch" : this.batchObjection;
+    if (objection !== undefined) {
       this.role.unreadable("a batch, which the negotiated protocol does not have");
-      const why = messages.length === 0 ? "an empty batch" : "batches exist only in protocol version 2025-03-26";
-      return this.outlet.send(errorText(null, new RpcError(RPC.invalidRequest, `Invalid request: ${why}`)));
+      return this.outlet.send(errorText(null, new RpcError(RPC.invalidRequest, `Invalid request: ${objection}`)));
     }
     const expected = messages.filter((message) => message.kind === "request" || (message.kind === "unreadable" && message.answer));
     const first = expected.find((message) => message.kind === "request");
@@ -233,15 +238,14 @@ export class JsonRpcPeer {
 
   #refusal(id: RequestId): RpcError | undefined {
     if (this.#serving.has(id)) return new RpcError(RPC.invalidRequest, "a request with this id is already in flight");
-    if (this.#serving.size >= MAX_INCOMING_IN_FLIGHT)
-      return new RpcError(RPC.busy, `${MAX_INCOMING_IN_FLIGHT} requests are in flight; wait for an answer`);
+    const { incoming = MAX_INCOMING_IN_FLIGHT } = this.limits;
+    if (this.#serving.size >= incoming) return new RpcError(RPC.busy, `${incoming} requests are in flight; wait for an answer`);
     return undefined;
   }
 
   #toRpcError(method: string, error: unknown): RpcError {
     if (error instanceof RpcError) return error;
-    this.role.failed(method, error);
-    return new RpcError(RPC.internalError, `internal error: ${describe(error)}`);
+    return new RpcError(RPC.internalError, this.role.failed(method, error));
   }
 
   #settle({ id, outcome }: ResponseMessage): void {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { HANDSHAKE_REVISIONS, hasBatches, hasStructuredContent, negotiate } from "./revisions.js";
+import { batchObjection, HANDSHAKE_REVISIONS, hasStructuredContent, negotiate, primesStreams } from "./revisions.js";
 
 it("a revision we speak is taken as asked for", () => {
   const spoken = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
@@ -11,10 +11,17 @@ it.for(["1999-01-01", "2026-07-28", "", "newest"])("for %j our newest is offered
 });
 
 it("each revision allows what it says", () => {
-  expect(HANDSHAKE_REVISIONS.map((revision) => [revision, hasBatches(revision), hasStructuredContent(revision)])).toEqual([
-    ["2024-11-05", false, false],
-    ["2025-03-26", true, false],
-    ["2025-06-18", false, true],
-    ["2025-11-25", false, true],
+  const abilities = HANDSHAKE_REVISIONS.map((revision) => ({
+    revision,
+    batches: batchObjection(revision) === undefined,
+    structuredContent: hasStructuredContent(revision),
+    primes: primesStreams(revision),
+  }));
+  expect(abilities).toEqual([
+    { revision: "2024-11-05", batches: false, structuredContent: false, primes: false },
+    { revision: "2025-03-26", batches: true, structuredContent: false, primes: false },
+    { revision: "2025-06-18", batches: false, structuredContent: true, primes: false },
+    { revision: "2025-11-25", batches: false, structuredContent: true, primes: true },
   ]);
+  expect([batchObjection(undefined), primesStreams(undefined)]).toEqual(["batches exist only in protocol version 2025-03-26", false]);
 });

@@ -4,14 +4,24 @@ export type HandshakeRevision = (typeof HANDSHAKE_REVISIONS)[number];
 
 export const NEWEST_HANDSHAKE: HandshakeRevision = "2025-11-25";
 
+/** Those in which every message stands for itself. */
+export const STATELESS_REVISIONS = ["2026-07-28"] as const;
+
 /** A revision we speak is taken as asked for; any other request gets our newest. */
 export function negotiate(asked: string): HandshakeRevision {
   return HANDSHAKE_REVISIONS.find((revision) => revision === asked) ?? NEWEST_HANDSHAKE;
 }
 
-/** Arrays of messages exist in one revision only. */
-export function hasBatches(revision: HandshakeRevision): boolean {
-  return revision === "2025-03-26";
+const WITH_BATCHES: HandshakeRevision = "2025-03-26";
+
+/** Why arrays of messages are refused; undefined in the one revision that has them. */
+export function batchObjection(revision: HandshakeRevision | undefined): string | undefined {
+  return revision === WITH_BATCHES ? undefined : `batches exist only in protocol version ${WITH_BATCHES}`;
+}
+
+/** A stream begins with an event that is no message, so that a client can come back even if nothing else arrives. */
+export function primesStreams(revision: HandshakeRevision | undefined): boolean {
+  return revision === "2025-11-25";
 }
 
 /** Older clients do not hand `structuredContent` to their model. */

@@ -1,4 +1,5 @@
-import type { HttpSession, HttpSessions } from "../mcp/over/network/httpSession.js";
+import type { HttpSessions } from "../mcp/over/network/httpSession.js";
+import type { Outbox } from "../mcp/over/network/outbox.js";
 import type { StatelessReply } from "../mcp/over/streamableHttp/statelessReply.js";
 import type { WebSocketEndpoint } from "../mcp/over/websocket.js";
 import type { Metrics } from "../observability/metrics.js";
@@ -10,7 +11,7 @@ export interface MaintenanceParts {
   readonly sessions: HttpSessions;
   readonly statelessStreams: ReadonlySet<StatelessReply>;
   readonly webSockets: WebSocketEndpoint;
-  readonly metrics: Metrics;
+  readonly losses: DeliveryLosses;
   /** Ends connections whose tokens are no good any more. */
   readonly recheck: () => Promise<void>;
   readonly failed: (error: unknown) => void;
@@ -19,7 +20,6 @@ export interface MaintenanceParts {
 /** What has to be done now and then on a server that listens: signs of life, sessions nobody uses, losses to be counted. */
 export class Maintenance {
   #timer: NodeJS.Timeout | undefined;
-  readonly #counted = new WeakMap<HttpSession, { dropped: number; disconnected: number }>();
 
   constructor(private readonly parts: MaintenanceParts) {}
 
@@ -32,22 +32,30 @@ export class Maintenance {
   }
 
   #round(now: number): void {
-    const { sessions, statelessStreams, webSockets } = this.parts;
+    const { sessions, statelessStreams, webSockets, losses } = this.parts;
     webSockets.ping();
     this.parts.recheck().catch(this.parts.failed);
     for (const reply of statelessStreams) reply.keepAlive();
-    for (const open of sessions.all()) {
-      open.connection.outbox.tick({ now, keepAlive: true, retainMs: RETAIN_MS });
-      this.#countLosses(open);
+    for (const { connection } of sessions.all()) {
+      connection.outbox.tick({ now, keepAlive: true, retainMs: RETAIN_MS });
+      losses.count(connection.outbox);
     }
     sessions.sweep();
   }
+}
 
-  #countLosses(open: HttpSession): void {
-    const { dropped, disconnected } = open.connection.outbox.counts;
-    const before = this.#counted.get(open) ?? { dropped: 0, disconnected: 0 };
-    if (dropped > before.dropped) this.parts.metrics.messagesDropped(dropped - before.dropped);
-    for (let at = before.disconnected; at < disconnected; at++) this.parts.metrics.readerDisconnected({ reason: "did not read" });
-    this.#counted.set(open, { dropped, disconnected });
+/** What sessions lost on the way to their clients, in the metrics. An outbox adds up by itself; here is known what of it was counted. */
+export class DeliveryLosses {
+  readonly #counted = new WeakMap<Pick<Outbox, "counts">, { readonly dropped: number; readonly disconnected: number }>();
+
+  constructor(private readonly metrics: Pick<Metrics, "messagesDropped" | "readerDisconnected">) {}
+
+  /** To be asked now and then, and when the session is over. */
+  count(outbox: Pick<Outbox, "counts">): void {
+    const { dropped, disconnected } = outbox.counts;
+    const before = this.#counted.get(outbox) ?? { dropped: 0, disconnected: 0 };
+    if (dropped > before.dropped) this.metrics.messagesDropped(dropped - before.dropped);
+    for (let at = before.disconnected; at < disconnected; at++) this.metrics.readerDisconnected({ reason: "did not read" });
+    this.#counted.set(outbox, { dropped, disconnected });
   }
 }

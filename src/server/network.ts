@@ -15,7 +15,8 @@ import { toolsOf } from "../mcp/tools/sets.js";
 import { Tools } from "../mcp/tools/tools.js";
 import type { Metrics } from "../observability/metrics.js";
 import type { HttpContext } from "./httpContext.js";
-import { severalMayCall } from "./httpContext.js";
+import { reserveOf, severalMayCall } from "./httpContext.js";
+import { DeliveryLosses } from "./maintenance.js";
 import type { OpenAgent } from "./openAgent.js";
 import { ownNesting } from "./ownNesting.js";
 import type { Reporting } from "./reporting.js";
@@ -42,6 +43,7 @@ export class Network {
   readonly sessions: HttpSessions;
   readonly stateless: StatelessServer;
   readonly turns: TurnLimiter;
+  readonly losses: DeliveryLosses;
   readonly #agent: Lazy<OpenAgent>;
   readonly #objection: Objection;
   #address: OwnAddress | undefined;
@@ -49,6 +51,7 @@ export class Network {
   constructor(private readonly parts: NetworkParts) {
     const { context, http, codexHome, reporting } = parts;
     this.turns = new TurnLimiter(http.turns);
+    this.losses = new DeliveryLosses(parts.metrics);
     this.#agent = lazily(() => this.#openAgent());
     this.#objection = ownNesting({
       env: context.env,
@@ -69,7 +72,7 @@ export class Network {
       report: (line) => reporting.report(line),
     });
     this.sessions = new SessionRegistry<HttpConnection>({
-      limits: http.sessions,
+      limits: { ...http.sessions, ...reserveOf(context.listen) },
       openSession: (caller, connection) => this.#openSession(caller, connection),
       ended: (open, reason) => this.#noteEnd(open, reason),
     });
@@ -127,7 +130,7 @@ export class Network {
   }
 
   #openSession(caller: SessionCaller, { transport, outbox }: HttpConnection): Session {
-    const { context, reporting, metrics } = this.parts;
+    const { context, http, reporting, metrics } = this.parts;
     const log = reporting.log.target("http").with({ session_id: caller.sessionId });
     metrics.sessionOpened({ transport });
     log.info("session opened", { transport, principal: caller.principal });
@@ -139,6 +142,8 @@ export class Network {
       env: context.env,
       welcomed: () => this.#agent.warmUp(),
       report: (line) => log.warn(line),
+      failed: (method, error) => reporting.failed(method, error, { session_id: caller.sessionId }),
+      requestsInFlight: http.requestsInFlight,
     });
   }
 
@@ -146,6 +151,8 @@ export class Network {
     const log = this.parts.reporting.log.target("http");
     const { sessionId } = caller;
     const { sent, dropped, disconnected } = connection.outbox.counts;
+    // What it lost since it was last looked at would be counted by nobody.
+    this.losses.count(connection.outbox);
     this.parts.metrics.sessionClosed({ transport: connection.transport, reason });
     log.info("session ended", { session_id: sessionId, reason, ms: Date.now() - openedAt, requests, sent, dropped, disconnected });
     // Its threads may be continued by the same principal from now on.

@@ -52,9 +52,10 @@ export class Reporting {
   }
 
   /** Something nobody foresaw. Returns what somebody on the network may be told of it: where to find it, and nothing that it says. */
-  failed(what: string, error: unknown): string {
+  failed(what: string, error: unknown, fields: Readonly<Record<string, string>> = {}): string {
     const reference = randomBytes(4).toString("hex");
     this.log.error(`${what} failed unexpectedly: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`, {
+      ...fields,
       reference,
     });
     return `internal error; the server's log says more about it under the reference ${reference}`;

@@ -22,7 +22,7 @@ import { openMetrics } from "../observability/openMetrics.js";
 import { callerOf, SCOPE_WORDS } from "./callers.js";
 import { checkEntry, clientSnippet, prepareEntry } from "./clientEntry.js";
 import { resolveSettings } from "./context.js";
-import { type HttpContext, type ListenOptions, severalMayCall } from "./httpContext.js";
+import { type HttpContext, reserveOf, severalMayCall } from "./httpContext.js";
 import { Maintenance } from "./maintenance.js";
 import { Network, secretFiles } from "./network.js";
 import { Reporting } from "./reporting.js";
@@ -86,7 +86,7 @@ export async function serveHttp(given: HttpContext): Promise<void> {
   const network = new Network({ context, codexHome, settings, http, reporting, metrics, givenRoots: () => access.givenRoots() });
   const rules = endpointRules(network, { http, loopback, failed: (what, error) => reporting.failed(what, error) });
   const webSockets = new WebSocketEndpoint({ ...rules, maxMessageBytes: http.maxBodyBytes, lingerMs: http.webSocketLingerMs });
-  const open = new OpenRequests({ limit: http.openRequests, ...sharing(listen) });
+  const open = new OpenRequests({ limit: http.openRequests, ...reserveOf(listen) });
   let leaving = false;
   const server = await openHttpServer({
     host: listen.host,
@@ -121,7 +121,7 @@ export async function serveHttp(given: HttpContext): Promise<void> {
     sessions: network.sessions,
     statelessStreams: rules.stateless.streams,
     webSockets,
-    metrics,
+    losses: network.losses,
     recheck: () => open.recheck((request) => access.readmit(request)),
     failed: (error) => reporting.failed("maintenance", error),
   });
@@ -154,14 +154,9 @@ async function withSafeEngine(context: HttpContext): Promise<HttpContext> {
   return requireHidingCodex(context);
 }
 
-/** What is kept back of a limit for others, where there may be any. */
-function sharing(listen: ListenOptions): { readonly reserve?: number } {
-  return severalMayCall(listen) ? {} : { reserve: 0 };
-}
-
 function endpointRules(
   { sessions, stateless, tools }: Network,
-  { http, loopback, failed }: { http: HttpSettings; loopback: boolean; failed: (what: string, error: unknown) => void },
+  { http, loopback, failed }: { http: HttpSettings; loopback: boolean; failed: (what: string, error: unknown) => string },
 ): EndpointRules {
   return {
     sessions,

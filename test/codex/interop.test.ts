@@ -109,7 +109,7 @@ function connect(program: string, args: readonly string[], place: Place, notifie
   const child = spawn(program, args, { cwd: place.ws, env: place.env, stdio: ["pipe", "pipe", "ignore"] });
   const wire = new StreamWire(child.stdout, { stream: child.stdin, write: child.stdin.write.bind(child.stdin) });
   const answer = async ({ method }: IncomingRequest) => Promise.reject(new Error(`unexpected request ${method}`));
-  const peer = new JsonRpcPeer(wire, { answer, notified, unreadable: () => {}, failed: () => {} });
+  const peer = new JsonRpcPeer(wire, { answer, notified, unreadable: () => {}, failed: () => "it failed" });
   const running = peer.run(wire.incoming);
   return {
     peer,

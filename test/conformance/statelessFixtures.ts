@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { invalidParams } from "../../src/jsonrpc/errors.js";
+import { STATELESS_REVISIONS } from "../../src/mcp/revisions.js";
 import { resultOfWork, type Work } from "../../src/mcp/stateless/followedTurn.js";
 import type { StatelessMethod, StatelessRequest } from "../../src/mcp/stateless/request.js";
-import { META, missingCapability, STATELESS_REVISIONS, TASKS_EXTENSION } from "../../src/mcp/stateless/request.js";
+import { META, missingCapability, TASKS_EXTENSION } from "../../src/mcp/stateless/request.js";
 import { RequestStates } from "../../src/mcp/stateless/requestState.js";
 import { listTools, StatelessServer } from "../../src/mcp/stateless/server.js";
 import { listen, Subscriptions, taskNews } from "../../src/mcp/stateless/subscriptions.js";

@@ -86,7 +86,7 @@ describe.concurrent("a subscriber that never reads", () => {
   });
 
   it("loses only pieces of texts where the server is told to leave those out", async () => {
-    await using server = await startHttpServer({ http: 'when_behind = "drop-oldest"\nqueue_length = 8' });
+    await using server = await startHttpServer({ http: 'when_behind = "drop-oldest"\nqueue_length = 8\nkeep_alive_seconds = 600' });
     using reading = await server.stream({});
     const own = { "mcp-session-id": reading.session ?? "" };
     using stuck = await server.stream({ headers: own });
@@ -99,6 +99,13 @@ describe.concurrent("a subscriber that never reads", () => {
     const isPiece = (step: string) => step.endsWith("_delta");
     expect(stuck.steps.length).toBeLessThan(reading.steps.length);
     expect(stuck.steps.filter((step) => !isPiece(step))).toEqual(reading.steps.filter((step) => !isPiece(step)));
+    // A session that ends takes nothing with it that was not counted yet.
+    const { dropped } = (await server.session(reading.session))?.messages ?? {};
+    expect(dropped).toBeGreaterThan(0);
+    await server.ask({ method: "DELETE", headers: own });
+    await eventually("the end of the session", () => server.running.errorLines.find((line) => line.includes("session ended")));
+    const { body: metrics } = await server.ask({ path: "/metrics" });
+    expect(String(metrics)).toMatch(new RegExp(`messages_dropped_total ${dropped}$`, "m"));
   });
 
   it("on a WebSocket is disconnected, and resumes", async () => {

@@ -30,7 +30,7 @@ class Doorstep implements AsyncDisposable {
     const [near, far] = memoryWires();
     this.#client = far;
     this.#arrivals = far.incoming[Symbol.asyncIterator]();
-    const role = { answer: () => Promise.resolve({}), notified: () => {}, unreadable: () => {}, failed: () => {} };
+    const role = { answer: () => Promise.resolve({}), notified: () => {}, unreadable: () => {}, failed: () => "it failed" };
     this.#peer = new JsonRpcPeer(near, role);
     this.#running = this.#peer.run(near.incoming);
     const signal = new AbortController().signal;

@@ -3,10 +3,11 @@ import { invalidParams, methodNotFound, RPC, RpcError } from "../../jsonrpc/erro
 import { isRequestId, JsonText, type RequestId } from "../../jsonrpc/message.js";
 import { type IncomingRequest, JsonRpcPeer } from "../../jsonrpc/peer.js";
 import type { Frame, Outlet } from "../../jsonrpc/wire.js";
+import { describe } from "../../lib/errors.js";
 import { isFields } from "../../lib/fields.js";
 import { readTraceContext } from "../../observability/traceContext.js";
 import { type Call, readProgressToken } from "../call.js";
-import { hasBatches } from "../revisions.js";
+import { batchObjection } from "../revisions.js";
 import { claimsVersion, readClaim } from "../stateless/request.js";
 import type { StatelessServer } from "../stateless/server.js";
 import type { ToolDeclaration } from "../tools/tool.js";
@@ -32,6 +33,10 @@ export interface SessionParts {
   readonly welcomed: () => void;
   /** For people who look at the server's own output. */
   readonly report: (line: string) => void;
+  /** Notes what nobody foresaw, and returns what the client is told of it. Absent on stdio, where the client is the user's own and is told all. */
+  readonly failed?: (method: string, error: unknown) => string;
+  /** Requests that may be in flight at once. */
+  readonly requestsInFlight?: number | undefined;
 }
 
 const NOTHING = new JsonText({});
@@ -56,13 +61,17 @@ export class Session {
 
   constructor(outlet: Outlet, parts: SessionParts) {
     this.parts = parts;
-    this.peer = new JsonRpcPeer(outlet, {
-      answer: (request) => this.#answer(request),
-      notified: (method, params) => this.#notified(method, params),
-      unreadable: (reason) => parts.report(`ignored a message: ${reason}`),
-      failed: (method, error) =>
-        parts.report(`${method} failed unexpectedly: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`),
-    });
+    this.peer = new JsonRpcPeer(
+      outlet,
+      {
+        answer: (request) => this.#answer(request),
+        notified: (method, params) => this.#notified(method, params),
+        unreadable: (reason) => parts.report(`ignored a message: ${reason}`),
+        failed: (method, error) => parts.failed?.(method, error) ?? this.#tellFailure(method, error),
+      },
+      { incoming: parts.requestsInFlight },
+    );
+    this.peer.batchObjection = batchObjection(undefined);
   }
 
   get profile(): ClientProfile | undefined {
@@ -71,7 +80,7 @@ export class Session {
 
   welcome(profile: ClientProfile): void {
     this.#profile = profile;
-    this.peer.acceptsBatches = hasBatches(profile.revision);
+    this.peer.batchObjection = batchObjection(profile.revision);
     this.parts.welcomed();
   }
 
@@ -124,6 +133,11 @@ export class Session {
     } finally {
       this.#stateless.delete(id);
     }
+  }
+
+  #tellFailure(method: string, error: unknown): string {
+    this.parts.report(`${method} failed unexpectedly: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+    return `internal error: ${describe(error)}`;
   }
 
   /** Notifications we do not know are ignored, as the protocol asks. A cancelled request is not answered; what it started is interrupted. */

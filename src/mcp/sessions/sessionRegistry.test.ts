@@ -8,6 +8,7 @@ import { Session } from "./session.js";
 import { type Connection, type OpenSession, SessionRegistry, TooManySessions } from "./sessionRegistry.js";
 
 const ADA = { principal: "ada" as Principal, scopes: ["call", "read"] as const };
+const BOB = { ...ADA, principal: "bob" as Principal };
 const MINUTE = 60_000;
 
 class Line implements Connection {
@@ -21,12 +22,12 @@ class Line implements Connection {
 }
 
 /** A registry with a clock in our hands, whose sessions answer `work` when they are told to. */
-function registry(limits: { idleMs?: number; sessions?: number } = {}) {
+function registry(limits: { idleMs?: number; sessions?: number; reserve?: number } = {}) {
   const clock = { now: 0 };
   const ended: [string, string][] = [];
   const work = deferred<unknown>();
   const sessions = new SessionRegistry<Line>({
-    limits: { idleMs: 30 * MINUTE, sessions: 3, ...limits },
+    limits: { idleMs: 30 * MINUTE, sessions: 3, reserve: 0, ...limits },
     now: () => clock.now,
     ended: ({ caller }, reason) => ended.push([caller.sessionId, reason]),
     openSession: (caller) =>
@@ -45,7 +46,7 @@ function registry(limits: { idleMs?: number; sessions?: number } = {}) {
         report: () => {},
       }),
   });
-  const open = (id?: string) => sessions.open(ADA, { connection: new Line(), ...(id === undefined ? {} : { id }) });
+  const open = (id?: string, who = ADA) => sessions.open(who, { connection: new Line(), ...(id === undefined ? {} : { id }) });
   return { sessions, clock, ended, work, open };
 }
 
@@ -108,6 +109,31 @@ it("past the limit a new one is refused, unless one that was barely used can mak
   first.requests = 1;
   open("third");
   expect([sessions.find("first"), sessions.size]).toEqual(["ended", 2]);
+});
+
+it("a principal that comes when another has all it can get is served at once", () => {
+  const { sessions, open } = registry({ sessions: 16, reserve: 2 });
+  const openUsed = (who: typeof ADA) => {
+    const session = open(undefined, who);
+    session.requests = 2;
+    return session;
+  };
+  const ofAda = Array.from({ length: 14 }, () => openUsed(ADA));
+  expect(() => openUsed(ADA)).toThrow("You have 14 of this server's 16 sessions open");
+  openUsed(BOB);
+  // What one ends is there for the other first.
+  for (const session of ofAda.slice(0, 1)) sessions.end(session, "it was ended");
+  expect(() => openUsed(ADA)).toThrow(TooManySessions);
+  openUsed(BOB);
+});
+
+it("only one's own barely used sessions make way, unless one has none at all", () => {
+  const { sessions, open } = registry({ sessions: 2 });
+  open("of bob", BOB).requests = 1;
+  open("of ada").requests = 2;
+  expect(() => open("another of ada")).toThrow("This server has 2 sessions open, which is its limit");
+  open("of cleo", { ...ADA, principal: "cleo" as Principal });
+  expect([sessions.find("of bob"), sessions.size]).toEqual(["ended", 2]);
 });
 
 it("closing ends every session", async () => {

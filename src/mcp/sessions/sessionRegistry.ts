@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
-import type { Caller, SessionCaller, SessionId } from "../../agent/caller.js";
+import type { Caller, Principal, SessionCaller, SessionId } from "../../agent/caller.js";
 import { endsWithin } from "../../lib/deadlines.js";
 import { AppError } from "../../lib/errors.js";
+import { type Release, Shares } from "../../lib/shares.js";
 import type { Session } from "./session.js";
 
 /** How a session is connected, as far as its life depends on it. */
@@ -23,7 +24,10 @@ export interface OpenSession<C extends Connection> {
 
 export interface SessionLimits {
   readonly idleMs: number;
+  /** Sessions that may be open, shared by principals. */
   readonly sessions: number;
+  /** Sessions kept back for principals that have less than their share (see `Shares`). */
+  readonly reserve?: number | undefined;
 }
 
 export interface RegistryOptions<C extends Connection> {
@@ -48,9 +52,13 @@ export class SessionRegistry<C extends Connection> {
   readonly #open = new Map<string, OpenSession<C>>();
   readonly #ended = new Set<string>();
   readonly #closing = new Set<Promise<void>>();
+  readonly #shares: Shares<Principal>;
+  readonly #places = new Map<OpenSession<C>, Release>();
   readonly #now: () => number;
 
   constructor(private readonly options: RegistryOptions<C>) {
+    const { sessions: limit, reserve } = options.limits;
+    this.#shares = new Shares({ limit, ...(reserve === undefined ? {} : { reserve }) });
     this.#now = options.now ?? Date.now;
   }
 
@@ -59,10 +67,7 @@ export class SessionRegistry<C extends Connection> {
   }
 
   open(who: Omit<Caller, "sessionId">, { id, connection }: { readonly id?: string; readonly connection: C }): OpenSession<C> {
-    if (this.#open.size >= this.options.limits.sessions && !this.#makeRoom())
-      throw new TooManySessions(
-        `This server has ${this.#open.size} sessions open, which is its limit. End one with DELETE, or try again later.`,
-      );
+    const place = this.#takePlace(who.principal);
     // Made here and nowhere else; one the client chose was checked by the transport.
     const sessionId = (id ?? randomUUID()) as SessionId;
     const caller: SessionCaller = { ...who, sessionId };
@@ -70,6 +75,7 @@ export class SessionRegistry<C extends Connection> {
     const session = this.options.openSession(caller, connection);
     const open: OpenSession<C> = { caller, session, connection, openedAt: now, lastUsedAt: now, requests: 0 };
     this.#open.set(sessionId, open);
+    this.#places.set(open, place);
     return open;
   }
 
@@ -86,6 +92,8 @@ export class SessionRegistry<C extends Connection> {
     const { sessionId } = open.caller;
     if (this.#open.get(sessionId) !== open) return;
     this.#open.delete(sessionId);
+    this.#places.get(open)?.();
+    this.#places.delete(open);
     this.#remember(sessionId);
     const closing: Promise<void> = windUp(open, new Error(reason)).finally(() => {
       this.#closing.delete(closing);
@@ -105,10 +113,28 @@ export class SessionRegistry<C extends Connection> {
     await Promise.allSettled(this.#closing);
   }
 
-  /** Sessions that came into being by a single call and were never used again make way for new ones. */
-  #makeRoom(): boolean {
+  /** Throws `TooManySessions`. */
+  #takePlace(principal: Principal): Release {
+    const place = this.#shares.take(principal) ?? (this.#makeRoom(principal) ? this.#shares.take(principal) : undefined);
+    if (place) return place;
+    const { sessions } = this.options.limits;
+    throw new TooManySessions(
+      this.#open.size >= sessions
+        ? `This server has ${this.#open.size} sessions open, which is its limit. End one with DELETE, or try again later.`
+        : `You have ${this.#shares.heldBy(principal)} of this server's ${sessions} sessions open; the rest is kept for others. ` +
+            "End one with DELETE, or try again later.",
+    );
+  }
+
+  /**
+   * Sessions that came into being by a single call and were never used again make way for new ones: the principal's own, and anybody's for one that
+   * has none.
+   */
+  #makeRoom(principal: Principal): boolean {
+    const isNew = this.#shares.heldBy(principal) === 0;
     for (const open of this.#open.values()) {
       if (!this.#isIdle(open) || open.requests > 1 || open.session.profile !== undefined) continue;
+      if (!isNew && open.caller.principal !== principal) continue;
       this.end(open, "it made way for a new one");
       return true;
     }

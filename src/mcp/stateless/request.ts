@@ -4,10 +4,8 @@ import type { RequestId } from "../../jsonrpc/message.js";
 import type { JsonRpcPeer } from "../../jsonrpc/peer.js";
 import { type Fields, isFields } from "../../lib/fields.js";
 import { readProgressToken } from "../call.js";
+import { STATELESS_REVISIONS } from "../revisions.js";
 import { isLogLevel, type LogLevel } from "../wording/logMessage.js";
-
-/** The revisions in which every request says for itself what it is. */
-export const STATELESS_REVISIONS = ["2026-07-28"] as const;
 
 export const META = {
   protocolVersion: "io.modelcontextprotocol/protocolVersion",

@@ -1,4 +1,6 @@
 import { expect, it } from "vitest";
+import type { Principal } from "../../agent/caller.js";
+import { RpcError } from "../../jsonrpc/errors.js";
 import { deferred } from "../../lib/deferred.js";
 import type { StatelessRequest } from "./request.js";
 import { META, readClaim } from "./request.js";
@@ -83,4 +85,22 @@ it("there are only so many at once", () => {
   const subscriptions = new Subscriptions();
   for (let at = 0; at < 1_024; at++) subscriptions.open(reader(at).request, []);
   expect(() => subscriptions.open(reader(0).request, [])).toThrow("1024 subscriptions are open already");
+});
+
+it("a principal that comes when another has all it can get is served at once", () => {
+  const subscriptions = new Subscriptions();
+  const of = (principal: string) => ({ ...reader(0).request, caller: { principal: principal as Principal, scopes: [] } });
+  const openAll = () => {
+    for (let count = 0; ; count++)
+      try {
+        subscriptions.open(of("ada"), []);
+      } catch (error) {
+        return { count, error };
+      }
+  };
+  expect(openAll()).toEqual({ count: 1_024, error: expect.any(RpcError) });
+  const first = subscriptions.open(of("bob"), []);
+  first[Symbol.dispose]();
+  subscriptions.open(of("bob"), []);
+  expect(() => subscriptions.open(of("ada"), [])).toThrow("subscriptions are open already");
 });

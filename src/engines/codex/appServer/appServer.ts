@@ -3,6 +3,7 @@ import { RpcError } from "../../../jsonrpc/errors.js";
 import type { RequestId } from "../../../jsonrpc/message.js";
 import { type IncomingRequest, JsonRpcPeer } from "../../../jsonrpc/peer.js";
 import { Deadline, withDeadline } from "../../../lib/deadlines.js";
+import { describe } from "../../../lib/errors.js";
 import { isFields, textOrNothing } from "../../../lib/fields.js";
 import type { AppServerProcess } from "./appServerProcess.js";
 import { AppServerGone, AppServerSilent } from "./errors.js";
@@ -64,8 +65,10 @@ export class AppServer {
       answer: (request) => this.#answer(request),
       notified: (method, params) => this.#notified(method, params),
       unreadable: (reason) => report(`codex: ignored a message: ${reason}`),
-      failed: (method, error) =>
-        report(`codex: ${method} failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`),
+      failed: (method, error) => {
+        report(`codex: ${method} failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+        return `internal error: ${describe(error)}`;
+      },
     });
   }
 

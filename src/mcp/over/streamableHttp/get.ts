@@ -1,3 +1,4 @@
+import { primesStreams } from "../../revisions.js";
 import { findOrOpenSession, namedSession } from "../network/findSession.js";
 import type { Outbox } from "../network/outbox.js";
 import { HTTP_RPC, RpcProblem } from "../network/problems.js";
@@ -26,7 +27,7 @@ export function get(request: EndpointRequest): void {
   const left = incoming.headers["last-event-id"];
   const place =
     left === undefined ? newPlace(outbox, kind === "plain" ? "everything" : "shared") : placeLeft(outbox, String(left), headers);
-  openSse(response, outbox, { ...place, headers, primed: open.session.profile?.revision === "2025-11-25" && kind === "spec" });
+  openSse(response, outbox, { ...place, headers, primed: kind === "spec" && primesStreams(open.session.profile?.revision) });
 }
 
 function newPlace(outbox: Outbox, kind: "everything" | "shared"): Pick<SseOptions, "kind" | "name"> {

@@ -3,6 +3,7 @@ import { sendNothing } from "../../../http/answers.js";
 import { readBody } from "../../../http/body.js";
 import { RPC } from "../../../jsonrpc/errors.js";
 import { type Message, parseMessage, type RequestId } from "../../../jsonrpc/message.js";
+import { primesStreams, STATELESS_REVISIONS } from "../../revisions.js";
 import { claimsVersion } from "../../stateless/request.js";
 import { findOrOpenSession, namedSession } from "../network/findSession.js";
 import type { HttpSession } from "../network/httpSession.js";
@@ -52,7 +53,7 @@ function postWithoutSession(request: EndpointRequest, said: Said): Promise<void>
     throw new RpcProblem({
       status: 400,
       code: RPC.invalidRequest,
-      message: "Invalid request: neither batches nor responses exist in 2026-07-28",
+      message: `Invalid request: neither batches nor responses exist in ${STATELESS_REVISIONS.join(", ")}`,
     });
   // Nothing a client could notify of concerns a request of another connection.
   if (message.kind === "notification") return sendNothing(request.response, { status: 202, headers: request.headers });
@@ -68,7 +69,7 @@ function exchangeFor(
   const streams = askedPostStream(incoming);
   if (streams === true) return new StreamExchange(response, options);
   if (streams === false || kind === "plain") return new JsonExchange(response, options);
-  return new LazyExchange(response, { ids, outbox, headers, primed: open.session.profile?.revision === "2025-11-25" });
+  return new LazyExchange(response, { ids, outbox, headers, primed: primesStreams(open.session.profile?.revision) });
 }
 
 function readable(said: Said): Said {
@@ -86,13 +87,9 @@ function refuseWhatCannotBeServed(
   { ids, open, headers }: Pick<ExchangeOptions, "ids" | "headers"> & { readonly open: HttpSession },
 ): void {
   const { session, connection } = open;
-  if (isBatch(said) && (!session.peer.acceptsBatches || said.length === 0))
-    throw new RpcProblem({
-      status: 400,
-      code: RPC.invalidRequest,
-      message: said.length === 0 ? "Invalid request: an empty batch" : "Invalid request: batches exist only in protocol version 2025-03-26",
-      headers,
-    });
+  const objection = !isBatch(said) ? undefined : said.length === 0 ? "an empty batch" : session.peer.batchObjection;
+  if (objection !== undefined)
+    throw new RpcProblem({ status: 400, code: RPC.invalidRequest, message: `Invalid request: ${objection}`, headers });
   const taken = ids.find((id, at) => connection.outbox.isExpected(id) || ids.indexOf(id) !== at);
   if (taken !== undefined)
     throw new RpcProblem({

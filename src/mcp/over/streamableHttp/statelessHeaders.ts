@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { type Fields, isFields } from "../../../lib/fields.js";
-import { headerMismatch, META, STATELESS_REVISIONS } from "../../stateless/request.js";
+import { STATELESS_REVISIONS } from "../../revisions.js";
+import { headerMismatch, META } from "../../stateless/request.js";
 import type { ToolDeclaration } from "../../tools/tool.js";
 
 /** Which parameter the header `Mcp-Name` repeats. */

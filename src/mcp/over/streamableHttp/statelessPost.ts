@@ -3,7 +3,6 @@ import type { Caller } from "../../../agent/caller.js";
 import type { HttpRequest } from "../../../http/request.js";
 import { invalidParams, RPC, RpcError } from "../../../jsonrpc/errors.js";
 import { errorText, notificationText, type RequestMessage, resultText } from "../../../jsonrpc/message.js";
-import { describe } from "../../../lib/errors.js";
 import { isFields } from "../../../lib/fields.js";
 import type { StatelessRequest } from "../../stateless/request.js";
 import { claimsVersion, META, readClaim, STATELESS_RPC } from "../../stateless/request.js";
@@ -15,7 +14,8 @@ import { type ReplyOptions, StatelessReply } from "./statelessReply.js";
 export interface StatelessRules extends Pick<ReplyOptions, "streams" | "slowReaderMs"> {
   readonly door: StatelessServer;
   readonly argumentHeaders: ArgumentHeaders;
-  readonly failed: (method: string, error: unknown) => void;
+  /** Notes what nobody foresaw, and returns what the client is told of it. */
+  readonly failed: (method: string, error: unknown) => string;
 }
 
 export interface StatelessPost {
@@ -55,8 +55,7 @@ function readRequest(
 
 function toRpcError(method: string, error: unknown, { failed }: StatelessRules): RpcError {
   if (error instanceof RpcError) return error;
-  failed(method, error);
-  return new RpcError(RPC.internalError, `internal error: ${describe(error)}`);
+  return new RpcError(RPC.internalError, failed(method, error));
 }
 
 /** What a method says of its parameters is an answer like any other. */

@@ -1,0 +1,16 @@
+import { expect, it } from "vitest";
+import { DeliveryLosses } from "./maintenance.js";
+
+it("what a session lost is counted once, however often it is looked at", () => {
+  const counted: unknown[] = [];
+  const losses = new DeliveryLosses({
+    messagesDropped: (count) => counted.push(`${count} dropped`),
+    readerDisconnected: ({ reason }) => counted.push(reason),
+  });
+  const outbox = { counts: { sent: 9, dropped: 3, disconnected: 1 } };
+  losses.count(outbox);
+  losses.count(outbox);
+  outbox.counts.dropped = 5;
+  losses.count(outbox);
+  expect(counted).toEqual(["3 dropped", "did not read", "2 dropped"]);
+});
