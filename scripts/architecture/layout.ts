@@ -55,7 +55,7 @@ export const READERS: Readonly<Record<string, string>> = {
   "platform/processes.ts": "processes, by their number",
   "exec/ownProcesses.ts": "processes, by their number",
   "exec/strayDescriptors.ts": "our own descriptors",
-  "exec/safety/bash/parser.ts": "part of the package",
+  "exec/safety/bash/reader.ts": "part of the package",
   "exec/safety/rules/rules.ts": "the user's rules in CODEX_HOME",
   "config/load.ts": "the user's configuration in CODEX_HOME",
   "observability/logFile.ts": "our log, to append to",

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { shellQuote } from "../../src/exec/safety/bash/quoting.js";
+import { shellQuote } from "../../src/exec/safety/bash/words.js";
 import { killMarked, RUN_MARK, stragglers } from "./markedProcesses.js";
 import { runToEnd } from "./runToEnd.js";
 import { isRecord, valueAt } from "./scenario.js";

@@ -17,7 +17,7 @@ export async function* sample(conversation: Conversation, signal: AbortSignal): 
   const template = await conversation.template(signal);
   const news = threadTools.news();
   if (news.length > 0) yield news;
-  const budget = new RetryBudget(conversation.settings.provider);
+  let budget: RetryBudget | undefined;
   for (;;) {
     const reader = new AnswerReader(conversation);
     try {
@@ -30,6 +30,7 @@ export async function* sample(conversation: Conversation, signal: AbortSignal): 
       if (error.info === "context_window_exceeded") conversation.noteFull();
       // Calls that arrived whole can be carried out; the next request then goes on from their results.
       if (reader.answer.calls.length > 0) return reader.answer;
+      budget ??= new RetryBudget(conversation.settings.provider);
       yield* waitForRetry(budget, error, signal);
     }
   }

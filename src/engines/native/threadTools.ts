@@ -113,11 +113,11 @@ class LazyThreadTools implements ThreadTools {
   }
 
   turnDiff(): string | undefined {
-    return this.#own?.runtime.turnDiff.text();
+    return this.#own?.runtime.turnDiff();
   }
 
   get keepsRunning(): boolean {
-    return (this.#own?.runtime.sessions.size ?? 0) > 0;
+    return this.#own?.runtime.keepsRunning ?? false;
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,6 @@
 import path from "node:path";
 import type { FileChange, FileChanges, ParsedCommand } from "../../../exec/actions.js";
-import { shellWords } from "../../../exec/safety/bash/quoting.js";
+import { shellWords } from "../../../exec/safety/bash/words.js";
 import type { Fields } from "../../../lib/fields.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import type { CommandCall, CommandOutcome } from "../../../threads/items.js";

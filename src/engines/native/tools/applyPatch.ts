@@ -8,7 +8,7 @@ import { EmptyPatch, PatchFailed, PatchInvalid } from "../../../exec/patch/error
 import { parsePatch } from "../../../exec/patch/parse.js";
 import { type TouchedPath, touchedPaths } from "../../../exec/patch/places.js";
 import { type PatchPlan, planPatch } from "../../../exec/patch/plan.js";
-import type { PatchCall } from "../../../exec/safety/bash/patchCall.js";
+import type { PatchCall } from "../../../exec/safety/bash/reader.js";
 import { RETRY_REASON } from "../../../exec/safety/judge/assess.js";
 import { isInside, resolvedAsFarAsPossible } from "../../../platform/paths.js";
 import type { ThreadEvent } from "../../../threads/events.js";
@@ -180,8 +180,7 @@ async function* write(
     throw error;
   }
   const { callId } = ctx;
-  runtime.turnDiff.add(plan);
-  const diff = runtime.turnDiff.text();
+  const diff = runtime.addToTurnDiff(plan);
   yield [
     { type: "commandOutput", callId, stream: "stdout", bytes: Buffer.from(plan.summary) },
     { type: "patchEnded", callId, stdout: plan.summary, stderr: "", success: true, changes: fileChangesOf(plan) },

@@ -1,6 +1,6 @@
 import type { ApprovalSubject } from "../../../approvals/model.js";
-import { openBashReader } from "../../../exec/safety/bash/parser.js";
-import { shellQuote } from "../../../exec/safety/bash/quoting.js";
+import { openBashReader } from "../../../exec/safety/bash/reader.js";
+import { shellQuote } from "../../../exec/safety/bash/words.js";
 import { assessCommand, type CommandVerdict, forbiddenRefusal } from "../../../exec/safety/judge/assess.js";
 import { parsedCommand } from "../../../exec/safety/judge/parsedCommand.js";
 import type { ThreadEvent } from "../../../threads/events.js";

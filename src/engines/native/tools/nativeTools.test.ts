@@ -1,8 +1,13 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { conversationWith, drain } from "../../../../test/support/conversations.js";
 import { call, calls, PlannedModel, says } from "../../../../test/support/modelDouble.js";
+import { openToolStage, type ToolStage } from "../../../../test/support/toolStage.js";
 import { turnContext } from "../../../../test/support/turns.js";
 import type { ThreadEvent } from "../../../threads/events.js";
+import { message } from "../model/items.js";
 import { runTurn } from "../turn.js";
 
 /** What a call with these arguments shows to readers, and what the model gets for it. */
@@ -42,4 +47,76 @@ describe("update_plan", () => {
   ])("answers broken arguments, and shows nothing: %s", async (args, output) => {
     expect(await update(args)).toEqual({ shown: [], output: expect.stringMatching(output) });
   });
+});
+
+/** One transparent pixel. */
+const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
+
+function lastItem(stage: ToolStage): unknown {
+  return stage.model.requests.at(-1)?.input.at(-1);
+}
+
+it("a picture is attached to what the model reads next, whatever its name", async () => {
+  await using stage = await openToolStage();
+  writeFileSync(stage.path("picture.dat"), Buffer.from(PNG, "base64"));
+  const turn = await stage.use("view_image", { path: "picture.dat" });
+  expect(turn.output).toBe("attached local image path");
+  expect(turn.events).toContainEqual({ type: "imageViewed", callId: "call_1", path: stage.path("picture.dat") });
+  const image_url = `data:image/png;base64,${PNG}`;
+  expect(lastItem(stage)).toEqual({ type: "message", role: "user", content: [{ type: "input_image", image_url }] });
+});
+
+it("a file that only claims to be a picture is not attached, and the model learns why", async () => {
+  await using stage = await openToolStage();
+  writeFileSync(stage.path("fake.png"), "hello");
+  await stage.use("view_image", { path: "fake.png" });
+  const why = `Codex cannot attach image at \`${stage.path("fake.png")}\`: unsupported image format \`image/png\`.`;
+  expect(lastItem(stage)).toEqual(message("user", why));
+});
+
+it("a file that is too large is not read", async () => {
+  await using stage = await openToolStage();
+  writeFileSync(stage.path("big.png"), Buffer.from(PNG, "base64"));
+  truncateSync(stage.path("big.png"), 30 * 1024 * 1024);
+  await stage.use("view_image", { path: "big.png" });
+  expect(lastItem(stage)).toEqual(message("user", expect.stringContaining("it is larger than 20 MiB")));
+});
+
+it("a path without a file is an answer", async () => {
+  await using stage = await openToolStage();
+  mkdirSync(stage.path("folder"));
+  const told = async (name: string) => (await stage.use("view_image", { path: name })).output;
+  expect([await told("gone.png"), await told("folder")]).toEqual([
+    `unable to locate image at \`${stage.path("gone.png")}\`: No such file or directory (os error 2)`,
+    `image path \`${stage.path("folder")}\` is not a file`,
+  ]);
+});
+
+it("a picture that is hidden from commands is not shown, and nobody learns whether it is one", async () => {
+  await using stage = await openToolStage({ secretFiles: ["secret.png"] });
+  const hidden = path.join(stage.stage.codexHome, "log");
+  mkdirSync(hidden);
+  for (const file of [stage.path("secret.png"), path.join(hidden, "picture.png")]) writeFileSync(file, Buffer.from(PNG, "base64"));
+  symlinkSync("secret.png", stage.path("link"));
+  symlinkSync(hidden, stage.path("folder"));
+  for (const name of ["secret.png", "link", "folder/picture.png", "folder/missing.png"]) {
+    const turn = await stage.use("view_image", { path: name });
+    expect(turn.output).toBe(
+      `unable to locate image at \`${stage.path(name)}\`: it is kept from this thread and from its commands. Go on without it.`,
+    );
+    expect(JSON.stringify([turn.events, stage.model.requests])).not.toContain(PNG);
+  }
+});
+
+it.runIf(process.platform === "linux")("files without an end, pipes and devices are answers at once", async () => {
+  await using stage = await openToolStage({ sandbox: "danger-full-access" });
+  symlinkSync("/proc/self/pagemap", stage.path("endless.png"));
+  symlinkSync("/dev/zero", stage.path("zero.png"));
+  execFileSync("mkfifo", [stage.path("pipe.png")]);
+  const told = async (name: string) => (await stage.use("view_image", { path: name })).output;
+  expect([await told("endless.png"), await told("zero.png"), await told("pipe.png")]).toEqual([
+    expect.stringContaining("it lies in /proc, /sys or /dev"),
+    expect.stringContaining("it lies in /proc, /sys or /dev"),
+    `image path \`${stage.path("pipe.png")}\` is not a file`,
+  ]);
 });

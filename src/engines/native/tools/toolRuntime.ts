@@ -4,6 +4,7 @@ import type { TruncationPolicy } from "../../../exec/modelOutput.js";
 import { MARK_VARIABLE, markText } from "../../../exec/nesting/turnMark.js";
 import { leadsToTrusted } from "../../../exec/outside/searchPath.js";
 import { TurnDiff } from "../../../exec/patch/changes.js";
+import type { PatchPlan } from "../../../exec/patch/plan.js";
 import type { SandboxPolicy } from "../../../exec/policies.js";
 import { isSystemProgram } from "../../../exec/safety/bash/words.js";
 import { loadRules, ThreadRules } from "../../../exec/safety/rules/rules.js";
@@ -40,10 +41,11 @@ interface Allowances {
 
 /** Where one thread's tools work: its settings, what was allowed on it, and what its turn has changed so far. */
 export class ToolRuntime {
-  readonly sessions = new ExecSessions();
   readonly files: ThreadFiles;
   readonly #allowances: Readonly<Record<"confined" | "free", Allowances>>;
-  #turnDiff = new TurnDiff();
+  #sessions: ExecSessions | undefined;
+  /** None before the first patch of a turn. */
+  #turnDiff: TurnDiff | undefined;
 
   constructor(
     readonly settings: ThreadSettings,
@@ -79,18 +81,36 @@ export class ToolRuntime {
     return this.#allowances[this.confined ? "confined" : "free"];
   }
 
-  /** What the running turn's patches changed. */
-  get turnDiff(): TurnDiff {
-    return this.#turnDiff;
+  /** Adds an applied patch to what the running turn changed, and gives all of that. */
+  addToTurnDiff(plan: PatchPlan): string | undefined {
+    this.#turnDiff ??= new TurnDiff();
+    this.#turnDiff.add(plan);
+    return this.#turnDiff.text();
+  }
+
+  /** What the running turn's patches changed; undefined for nothing. */
+  turnDiff(): string | undefined {
+    return this.#turnDiff?.text();
+  }
+
+  /** Commands that may go on after the call that started them. */
+  get sessions(): ExecSessions {
+    this.#sessions ??= new ExecSessions();
+    return this.#sessions;
+  }
+
+  /** Such commands are running now. */
+  get keepsRunning(): boolean {
+    return (this.#sessions?.size ?? 0) > 0;
   }
 
   beginTurn(): void {
-    this.#turnDiff = new TurnDiff();
+    this.#turnDiff = undefined;
     this.files.beginTurn();
   }
 
   async close(): Promise<void> {
-    await this.sessions.endAll();
+    await this.#sessions?.endAll();
     this.files.close();
   }
 

@@ -1,7 +1,7 @@
 import { beforeAll, expect, it } from "vitest";
-import { hidesItsScript, isDangerous } from "../judge/dangerous.js";
+import { hidesItsScript, isDangerous } from "../judge/effects.js";
 import { commandsWithin } from "./commandsWithin.js";
-import { type BashParser, openBashParser } from "./parser.js";
+import { type BashParser, openBashParser } from "./reader.js";
 
 let parser: BashParser;
 beforeAll(async () => {

@@ -1,4 +1,5 @@
-import type { BashReader, PlainCommand } from "./reader.js";
+import type { BashReader } from "./reader.js";
+import type { PlainCommand } from "./syntaxTree.js";
 import { anyShellScript, isSystemProgram, programName, shellScript } from "./words.js";
 
 /**

@@ -1,14 +1,12 @@
-export interface PlainCommand {
-  readonly words: readonly string[];
-  /** A word may be replaced by file names that look like options, such as `*` where a file is called `-delete`. */
-  readonly mayGainOptions: boolean;
-}
-
-export interface HeredocPatch {
-  readonly patch: string;
-  /** As the script names it: relative to the command's working directory unless absolute. */
-  readonly workdir?: string;
-}
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Node, Parser, Tree } from "web-tree-sitter";
+import { tuneCompiler } from "../../../platform/v8.js";
+import { type HeredocPatch, mentionedCommands, PATCH_PROGRAMS, type PlainCommand, patchHeredoc, plainCommands } from "./syntaxTree.js";
+import { shellScript } from "./words.js";
 
 /** Reads bash scripts without running them. */
 export interface BashReader {
@@ -38,7 +36,7 @@ const SPECIAL_WORDS = new Set(
 const LONGEST_PLAIN_SCRIPT = 10_000;
 
 /** Whether the scripts in this call, at whatever depth, are single commands in plain words. */
-export function areUnmistakable(argv: readonly string[]): boolean {
+function areUnmistakable(argv: readonly string[]): boolean {
   return argv.every(arePlainWords);
 }
 
@@ -57,3 +55,121 @@ export const UNMISTAKABLE_SCRIPTS: BashReader = {
   mentionedCommands: (script) => (isUnmistakable(script) ? [script.split(" ")] : []),
   patchHeredoc: () => undefined,
 };
+
+/** Longer scripts are unreadable: no question about them is answered "harmless". */
+const MAX_SCRIPT_CHARS = 1_000_000;
+
+/** Error recovery can be slow on hostile text; a script that takes longer is unreadable. */
+const PARSE_BUDGET_MS = 500;
+
+/** For the scripts in this call; most calls are so plain that they need no grammar. */
+export async function openBashReader(argv: readonly string[]): Promise<BashReader> {
+  return areUnmistakable(argv) ? UNMISTAKABLE_SCRIPTS : await openBashParser();
+}
+
+let opened: Promise<BashParser> | undefined;
+
+/** The grammar takes some 50 ms to load, so it is loaded when first asked for, and then kept. */
+export function openBashParser(): Promise<BashParser> {
+  opened ??= loadGrammar().catch((error: unknown) => {
+    opened = undefined;
+    throw error;
+  });
+  return opened;
+}
+
+async function loadGrammar(): Promise<BashParser> {
+  const { Language, Parser } = await import("web-tree-sitter");
+  await Parser.init({ wasmBinary: await readWasm("web-tree-sitter.wasm") });
+  const grammar = await Language.load(await readWasm("tree-sitter-bash.wasm"));
+  return new BashParser(new Parser().setLanguage(grammar));
+}
+
+/** Lives as long as the process. */
+export class BashParser implements BashReader {
+  /** Several questions are asked about one script: its tree is kept until another one comes. No tree is the memory of a failure. */
+  #last: { readonly script: string; readonly tree: Tree | null } | undefined;
+
+  constructor(private readonly grammar: Parser) {}
+
+  canRead(script: string): boolean {
+    return this.#read(script, () => true) ?? false;
+  }
+
+  plainCommands(script: string): PlainCommand[] | undefined {
+    return this.#read(script, (root) => plainCommands(root, script));
+  }
+
+  mentionedCommands(script: string): string[][] {
+    return this.#read(script, mentionedCommands) ?? [];
+  }
+
+  patchHeredoc(script: string): HeredocPatch | undefined {
+    return this.#read(script, (root) => patchHeredoc(root, script));
+  }
+
+  #read<Answer>(script: string, answer: (root: Node) => Answer): Answer | undefined {
+    if (script.length > MAX_SCRIPT_CHARS) return undefined;
+    const tree = this.#treeOf(script);
+    return tree ? answer(tree.rootNode) : undefined;
+  }
+
+  #treeOf(script: string): Tree | null {
+    if (this.#last?.script === script) return this.#last.tree;
+    this.#last?.tree?.delete();
+    const deadline = performance.now() + PARSE_BUDGET_MS;
+    const tree = this.grammar.parse(script, null, { progressCallback: () => performance.now() > deadline });
+    if (!tree) this.grammar.reset();
+    this.#last = { script, tree };
+    return tree;
+  }
+}
+
+/** The package that brings each file, for a run from the source tree. The build puts copies of both beside the bundle. */
+const PACKAGE_OF = {
+  "web-tree-sitter.wasm": "web-tree-sitter",
+  "tree-sitter-bash.wasm": "tree-sitter-bash",
+} as const;
+
+// In a server that has been done; not where this is used by itself.
+tuneCompiler();
+
+function readWasm(name: keyof typeof PACKAGE_OF): Promise<Buffer> {
+  return readFile(besideTheBundle(name) ?? createRequire(import.meta.url).resolve(`${PACKAGE_OF[name]}/${name}`));
+}
+
+// This code ends up in `dist/main.js` or in `dist/chunks/…`, the files in `dist/`.
+function besideTheBundle(name: string): string | undefined {
+  return [`./${name}`, `../${name}`].map((file) => fileURLToPath(new URL(file, import.meta.url))).find((file) => existsSync(file));
+}
+
+export type PatchCall =
+  | ({ readonly kind: "patch" } & HeredocPatch)
+  /** A patch where a command should stand: the model has to be told how to call. */
+  | { readonly kind: "bare" };
+
+/** A shell call that is really a patch, to be applied in this process instead. */
+export function patchCall(argv: readonly string[], reader: BashReader): PatchCall | undefined {
+  const [program = "", text, ...more] = argv;
+  if (text === undefined) return looksLikePatch(program) ? { kind: "bare" } : undefined;
+  if (PATCH_PROGRAMS.includes(program) && more.length === 0) return { kind: "patch", patch: text };
+  const script = shellScript(argv) ?? windowsScript(argv);
+  if (script === undefined) return undefined;
+  if (looksLikePatch(script)) return { kind: "bare" };
+  const found = reader.patchHeredoc(script);
+  return found && { kind: "patch", ...found };
+}
+
+function windowsScript(argv: readonly string[]): string | undefined {
+  const [shell = "", ...args] = argv;
+  const name = path.posix.parse(shell.replaceAll("\\", "/")).name.toLowerCase();
+  if (name === "cmd") return args.length === 2 && args[0] === "/c" ? args[1] : undefined;
+  if (name !== "pwsh" && name !== "powershell") return undefined;
+  const [flag, script, ...more] = args[0] === "-NoProfile" ? args.slice(1) : args;
+  return flag === "-Command" && more.length === 0 ? script : undefined;
+}
+
+function looksLikePatch(text: string): boolean {
+  const trimmed = text.trim();
+  return trimmed.startsWith("*** Begin Patch\n") && trimmed.endsWith("\n*** End Patch");
+}

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { APPROVAL_POLICIES, type ApprovalPolicy, type SandboxPolicy } from "../../policies.js";
-import { type BashParser, openBashParser } from "../bash/parser.js";
+import { type BashParser, openBashParser } from "../bash/reader.js";
 import { readPrefixRules } from "../rules/ruleFile.js";
 import {
   assessCommand,

@@ -1,14 +1,11 @@
 import { AppError } from "../../../lib/errors.js";
 import type { ApprovalPolicy, SandboxPolicy } from "../../policies.js";
 import { commandsWithin, partsOf } from "../bash/commandsWithin.js";
-import { openBashReader } from "../bash/parser.js";
-import { shellQuote } from "../bash/quoting.js";
-import type { BashReader } from "../bash/reader.js";
-import { programName } from "../bash/words.js";
+import { type BashReader, openBashReader } from "../bash/reader.js";
+import { programName, shellQuote } from "../bash/words.js";
 import type { PrefixRule } from "../rules/ruleFile.js";
 import { loadRules, matchRules, type RuleMatch, strictest } from "../rules/rules.js";
-import { hidesItsScript, isDangerous } from "./dangerous.js";
-import { isSafePart } from "./knownSafe.js";
+import { hidesItsScript, isDangerous, isSafePart } from "./effects.js";
 
 /** A command the model wants to run, and everything that has a say in it. */
 export interface ProposedCommand {

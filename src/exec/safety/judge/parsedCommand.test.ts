@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import type { ParsedCommand } from "../../actions.js";
-import { type BashParser, openBashParser } from "../bash/parser.js";
+import { type BashParser, openBashParser } from "../bash/reader.js";
 import { parsedCommand } from "./parsedCommand.js";
 
 let parser: BashParser;

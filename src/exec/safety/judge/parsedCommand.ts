@@ -1,8 +1,7 @@
 import path from "node:path";
 import type { ParsedCommand } from "../../actions.js";
-import { shellQuote } from "../bash/quoting.js";
 import type { BashReader } from "../bash/reader.js";
-import { operands, optionValue, shellScript } from "../bash/words.js";
+import { operands, optionValue, shellQuote, shellScript } from "../bash/words.js";
 
 type Words = readonly string[];
 

@@ -1,6 +1,6 @@
 import { AppError } from "../../../lib/errors.js";
 import { oneOf } from "../../../lib/fields.js";
-import { shellWords } from "../bash/quoting.js";
+import { shellWords } from "../bash/words.js";
 
 /** From the mildest to the strictest. */
 export const RULE_DECISIONS = ["allow", "prompt", "forbidden"] as const;

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { expect, it } from "vitest";
-import { shellQuote, shellWords } from "./quoting.js";
+import { shellQuote, shellWords } from "./words.js";
 
 it.each<[string[], string]>([
   [["bash", "-lc", "touch made.txt"], "bash -lc 'touch made.txt'"],
