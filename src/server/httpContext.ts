@@ -28,11 +28,6 @@ export function severalMayCall({ tokens, tokenFile, oauth }: Pick<ListenOptions,
   return tokenFile !== undefined || oauth !== undefined || new Set(tokens).size > 1;
 }
 
-/** What is kept back of a limit that principals share: nothing where only one can come (see `Shares`). */
-export function reserveOf(listen: Parameters<typeof severalMayCall>[0]): { readonly reserve?: number } {
-  return severalMayCall(listen) ? {} : { reserve: 0 };
-}
-
 export interface HttpContext extends ServerContext {
   readonly listen: ListenOptions;
 }

@@ -15,7 +15,7 @@ import { toolsOf } from "../mcp/tools/sets.js";
 import { Tools } from "../mcp/tools/tools.js";
 import type { Metrics } from "../observability/metrics.js";
 import type { HttpContext } from "./httpContext.js";
-import { reserveOf, severalMayCall } from "./httpContext.js";
+import { severalMayCall } from "./httpContext.js";
 import { DeliveryLosses } from "./maintenance.js";
 import type { OpenAgent } from "./openAgent.js";
 import { ownNesting } from "./ownNesting.js";
@@ -72,7 +72,7 @@ export class Network {
       report: (line) => reporting.report(line),
     });
     this.sessions = new SessionRegistry<HttpConnection>({
-      limits: { ...http.sessions, ...reserveOf(context.listen) },
+      limits: http.sessions,
       openSession: (caller, connection) => this.#openSession(caller, connection),
       ended: (open, reason) => this.#noteEnd(open, reason),
     });

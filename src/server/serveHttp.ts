@@ -22,7 +22,7 @@ import { openMetrics } from "../observability/openMetrics.js";
 import { callerOf, SCOPE_WORDS } from "./callers.js";
 import { checkEntry, clientSnippet, prepareEntry } from "./clientEntry.js";
 import { resolveSettings } from "./context.js";
-import { type HttpContext, reserveOf, severalMayCall } from "./httpContext.js";
+import { type HttpContext, severalMayCall } from "./httpContext.js";
 import { Maintenance } from "./maintenance.js";
 import { Network, secretFiles } from "./network.js";
 import { Reporting } from "./reporting.js";
@@ -86,7 +86,7 @@ export async function serveHttp(given: HttpContext): Promise<void> {
   const network = new Network({ context, codexHome, settings, http, reporting, metrics, givenRoots: () => access.givenRoots() });
   const rules = endpointRules(network, { http, loopback, failed: (what, error) => reporting.failed(what, error) });
   const webSockets = new WebSocketEndpoint({ ...rules, maxMessageBytes: http.maxBodyBytes, lingerMs: http.webSocketLingerMs });
-  const open = new OpenRequests({ limit: http.openRequests, ...reserveOf(listen) });
+  const open = new OpenRequests({ limit: http.openRequests });
   let leaving = false;
   const server = await openHttpServer({
     host: listen.host,

@@ -22,12 +22,12 @@ class Line implements Connection {
 }
 
 /** A registry with a clock in our hands, whose sessions answer `work` when they are told to. */
-function registry(limits: { idleMs?: number; sessions?: number; reserve?: number } = {}) {
+function registry(limits: { idleMs?: number; sessions?: number } = {}) {
   const clock = { now: 0 };
   const ended: [string, string][] = [];
   const work = deferred<unknown>();
   const sessions = new SessionRegistry<Line>({
-    limits: { idleMs: 30 * MINUTE, sessions: 3, reserve: 0, ...limits },
+    limits: { idleMs: 30 * MINUTE, sessions: 3, ...limits },
     now: () => clock.now,
     ended: ({ caller }, reason) => ended.push([caller.sessionId, reason]),
     openSession: (caller) =>
@@ -112,14 +112,14 @@ it("past the limit a new one is refused, unless one that was barely used can mak
 });
 
 it("a principal that comes when another has all it can get is served at once", () => {
-  const { sessions, open } = registry({ sessions: 16, reserve: 2 });
+  const { sessions, open } = registry({ sessions: 16 });
   const openUsed = (who: typeof ADA) => {
     const session = open(undefined, who);
     session.requests = 2;
     return session;
   };
-  const ofAda = Array.from({ length: 14 }, () => openUsed(ADA));
-  expect(() => openUsed(ADA)).toThrow("You have 14 of this server's 16 sessions open");
+  const ofAda = Array.from({ length: 16 }, () => openUsed(ADA));
+  expect(() => openUsed(ADA)).toThrow("This server has 16 sessions open, which is its limit");
   openUsed(BOB);
   // What one ends is there for the other first.
   for (const session of ofAda.slice(0, 1)) sessions.end(session, "it was ended");
@@ -129,11 +129,11 @@ it("a principal that comes when another has all it can get is served at once", (
 
 it("only one's own barely used sessions make way, unless one has none at all", () => {
   const { sessions, open } = registry({ sessions: 2 });
+  for (const id of ["of ada", "also of ada"]) open(id).requests = 2;
   open("of bob", BOB).requests = 1;
-  open("of ada").requests = 2;
-  expect(() => open("another of ada")).toThrow("This server has 2 sessions open, which is its limit");
+  expect(() => open("another of ada")).toThrow("This server has 3 sessions open, 2 of them yours, and no more for you");
   open("of cleo", { ...ADA, principal: "cleo" as Principal });
-  expect([sessions.find("of bob"), sessions.size]).toEqual(["ended", 2]);
+  expect([sessions.find("of bob"), sessions.size]).toEqual(["ended", 3]);
 });
 
 it("closing ends every session", async () => {

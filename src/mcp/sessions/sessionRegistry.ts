@@ -26,8 +26,6 @@ export interface SessionLimits {
   readonly idleMs: number;
   /** Sessions that may be open, shared by principals. */
   readonly sessions: number;
-  /** Sessions kept back for principals that have less than their share (see `Shares`). */
-  readonly reserve?: number | undefined;
 }
 
 export interface RegistryOptions<C extends Connection> {
@@ -57,8 +55,7 @@ export class SessionRegistry<C extends Connection> {
   readonly #now: () => number;
 
   constructor(private readonly options: RegistryOptions<C>) {
-    const { sessions: limit, reserve } = options.limits;
-    this.#shares = new Shares({ limit, ...(reserve === undefined ? {} : { reserve }) });
+    this.#shares = new Shares({ limit: options.limits.sessions });
     this.#now = options.now ?? Date.now;
   }
 
@@ -117,12 +114,10 @@ export class SessionRegistry<C extends Connection> {
   #takePlace(principal: Principal): Release {
     const place = this.#shares.take(principal) ?? (this.#makeRoom(principal) ? this.#shares.take(principal) : undefined);
     if (place) return place;
-    const { sessions } = this.options.limits;
+    const held = this.#shares.heldBy(principal);
     throw new TooManySessions(
-      this.#open.size >= sessions
-        ? `This server has ${this.#open.size} sessions open, which is its limit. End one with DELETE, or try again later.`
-        : `You have ${this.#shares.heldBy(principal)} of this server's ${sessions} sessions open; the rest is kept for others. ` +
-            "End one with DELETE, or try again later.",
+      `This server has ${this.#open.size} sessions open, ${held === this.#open.size ? "which is its limit" : `${held} of them yours, and no more for you`}. ` +
+        "End one with DELETE, or try again later.",
     );
   }
 

@@ -7,8 +7,6 @@ import type { TaskRegistry } from "./tasks/taskRegistry.js";
 
 /** Streams that may be open at once, shared by principals. */
 const MAX_OPEN = 1_024;
-/** Further ones for principals that come when one has all of these. */
-const RESERVE = 128;
 
 /** Something to be told, by the topic it is about: a later one about the same replaces it. */
 export interface News {
@@ -20,7 +18,7 @@ export interface News {
 /** The streams on which clients are told of changes. A client that reads slowly misses what was overtaken meanwhile, and nothing else. */
 export class Subscriptions {
   readonly #open = new Set<Subscription>();
-  readonly #places = new Shares({ limit: MAX_OPEN + RESERVE, reserve: RESERVE });
+  readonly #places = new Shares({ limit: MAX_OPEN });
   #closed = false;
 
   /** Notes from now on what is told of these topics. To be disposed of. */
