@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { CONFIG_SCHEMA } from "../config/schema.js";
+import { CONFIG_SCHEMA } from "../config/schema/schema.js";
 import { isForbidden, refusedKeys } from "./callKeys.js";
 
 function refused(config: Readonly<Record<string, unknown>>, added: readonly string[][] = []): string[] {

@@ -1,7 +1,7 @@
-import { treeOfCallConfig } from "../config/overrides.js";
-import { CONFIG_SCHEMA } from "../config/schema.js";
-import { type ConfigTree, isTree } from "../config/tree.js";
-import type { ConfigType } from "../config/types.js";
+import { treeOfCallConfig } from "../config/layers.js";
+import { CONFIG_SCHEMA } from "../config/schema/schema.js";
+import type { ConfigTree, ConfigType } from "../config/schema/settingTypes.js";
+import { isTree } from "../config/tree.js";
 
 type KeyPath = readonly string[];
 

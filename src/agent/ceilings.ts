@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import path from "node:path";
-import { parseKeyPath } from "../config/overrides.js";
+import { parseKeyPath } from "../config/layers.js";
 import type { SettingsResolver } from "../config/resolve.js";
 import type { SandboxMode } from "../exec/policies.js";
 import { UsageError } from "../lib/errors.js";

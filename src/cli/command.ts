@@ -8,9 +8,8 @@ import type { ToolSetName } from "../mcp/tools/tool.js";
 import { ENGINES, type ServerOptions } from "../server/context.js";
 import type { ListenOptions } from "../server/httpContext.js";
 import { writablePlaces } from "../server/writablePlaces.js";
-import { choice, seconds, text, texts, type Values } from "./flagValues.js";
 import { listenOptions } from "./listenOptions.js";
-import { FLAGS, type FlagSpec } from "./options.js";
+import { FLAGS, type FlagSpec, flagChoice, flagSeconds, flagText, flagTexts, type Values } from "./options.js";
 
 export type CliCommand =
   | { readonly kind: "help" }
@@ -69,32 +68,32 @@ function complaint(error: unknown): string {
 }
 
 function serverOptions(values: Values, env: NodeJS.ProcessEnv): ServerOptions {
-  const feature = (name: "enable" | "disable") => texts(values[name]).map((key) => `features.${key}=${name === "enable"}`);
-  const model = text(values.model);
-  const profile = text(values.profile);
-  const cwd = text(values.cd);
-  const sandboxBin = text(values["sandbox-bin"]);
-  const codexBin = text(values["codex-bin"]);
-  const sandbox = choice("--sandbox", text(values.sandbox), SANDBOX_MODES);
-  const approvalPolicy = choice("--ask-for-approval", text(values["ask-for-approval"]), APPROVAL_POLICIES);
+  const feature = (name: "enable" | "disable") => flagTexts(values[name]).map((key) => `features.${key}=${name === "enable"}`);
+  const model = flagText(values.model);
+  const profile = flagText(values.profile);
+  const cwd = flagText(values.cd);
+  const sandboxBin = flagText(values["sandbox-bin"]);
+  const codexBin = flagText(values["codex-bin"]);
+  const sandbox = flagChoice("--sandbox", flagText(values.sandbox), SANDBOX_MODES);
+  const approvalPolicy = flagChoice("--ask-for-approval", flagText(values["ask-for-approval"]), APPROVAL_POLICIES);
   return {
-    overrides: [...texts(values.config), ...feature("enable"), ...feature("disable")],
+    overrides: [...flagTexts(values.config), ...feature("enable"), ...feature("disable")],
     ...(model === undefined ? {} : { model }),
     ...(profile === undefined ? {} : { profile }),
     ...(cwd === undefined ? {} : { cwd }),
     ...(sandbox === undefined ? {} : { sandbox }),
     ...(approvalPolicy === undefined ? {} : { approvalPolicy }),
     strictConfig: values["strict-config"] === true,
-    ...engineOf(text(values.engine), {
+    ...engineOf(flagText(values.engine), {
       env,
-      writable: writablePlaces({ serverCwd: process.cwd(), env, cwd, allowRoots: texts(values["allow-root"]) }),
+      writable: writablePlaces({ serverCwd: process.cwd(), env, cwd, allowRoots: flagTexts(values["allow-root"]) }),
       ...(codexBin === undefined ? {} : { codexBin }),
     }),
-    tools: toolSets(text(values.tools) ?? (env["CODEX_MCP_TOOLS"] || "codex")),
-    approvalFallback: choice("--approval-fallback", text(values["approval-fallback"]), FALLBACKS) ?? "auto-within-policy",
+    tools: toolSets(flagText(values.tools) ?? (env["CODEX_MCP_TOOLS"] || "codex")),
+    approvalFallback: flagChoice("--approval-fallback", flagText(values["approval-fallback"]), FALLBACKS) ?? "auto-within-policy",
     ...(sandboxBin === undefined ? {} : { sandboxBin }),
     ...(codexBin === undefined ? {} : { codexBin }),
-    eofGraceMs: seconds("--eof-grace", text(values["eof-grace"]) ?? "2"),
+    eofGraceMs: flagSeconds("--eof-grace", flagText(values["eof-grace"]) ?? "2"),
   };
 }
 
@@ -115,7 +114,7 @@ function toolSets(list: string): ToolSetName[] {
 
 /** Finding a Codex is enough: whether it works shows when it is needed, and costs nothing until then. */
 function engineOf(name: string | undefined, search: CodexSearch): Pick<ServerOptions, "engine" | "engineIsAuto" | "engineNotice"> {
-  const chosen = choice("--engine", name, ["auto", ...ENGINES]) ?? "auto";
+  const chosen = flagChoice("--engine", name, ["auto", ...ENGINES]) ?? "auto";
   if (chosen !== "auto") return { engine: chosen, engineIsAuto: false };
   if (findCodex(search)) return { engine: "codex", engineIsAuto: true };
   const notice = passedOver(search);

@@ -1,16 +1,19 @@
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import path from "node:path";
 import type { SettingsResolver } from "../config/resolve.js";
+import { AppServers } from "../engines/codex/appServer/appServers.js";
+import { findCodex, passedOver } from "../engines/codex/appServer/locate.js";
+import type { RunningCodex } from "../engines/codex/appServer/supervisor.js";
 import { sendRequest } from "../engines/native/model/http.js";
 import { endpoint, providerHeaders, shownUrl } from "../engines/native/model/provider.js";
+import type { WritablePlaces } from "../exec/outside/writablePlaces.js";
 import { openSandbox } from "../exec/sandbox/backend.js";
 import { describe } from "../lib/errors.js";
+import { isFields } from "../lib/fields.js";
 import { VERSION } from "../lib/version.js";
 import { resolveSettings, type ServerContext } from "../server/context.js";
 import { writablePlaces } from "../server/writablePlaces.js";
 import type { ModelProvider, ThreadSettings } from "../threads/settings.js";
-import { codexFinding } from "./doctorCodex.js";
-import type { Finding } from "./finding.js";
 
 const PROBE_MS = 5_000;
 
@@ -26,7 +29,14 @@ export async function runDoctor(context: DoctorContext): Promise<{ report: strin
   return { report: `codex-mcp-server ${VERSION}, Node ${process.version}\n\n${lines.join("\n")}\n\n${result}\n`, healthy: problems === 0 };
 }
 
-async function examine(context: DoctorContext): Promise<Finding[]> {
+/** One line of the doctor's report. */
+interface DoctorFinding {
+  readonly verdict: "ok" | "note" | "fails";
+  readonly subject: string;
+  readonly text: string;
+}
+
+async function examine(context: DoctorContext): Promise<DoctorFinding[]> {
   let resolved: { codexHome: string; settings: SettingsResolver };
   let thread: ThreadSettings;
   let warnings: readonly string[];
@@ -42,7 +52,7 @@ async function examine(context: DoctorContext): Promise<Finding[]> {
   return [
     { verdict: "ok", subject: "CODEX_HOME", text: codexHome },
     { verdict: "ok", subject: "config", text: existsSync(file) ? file : `${file} does not exist; built-in defaults are used` },
-    ...warnings.map((text): Finding => ({ verdict: "note", subject: "config", text })),
+    ...warnings.map((text): DoctorFinding => ({ verdict: "note", subject: "config", text })),
     sessionsFinding(codexHome),
     {
       verdict: "ok",
@@ -55,7 +65,11 @@ async function examine(context: DoctorContext): Promise<Finding[]> {
 }
 
 /** Both engines side by side; what is wrong with the one that is not in use is worth knowing, and no more. */
-async function engineFindings({ options, env, serverCwd }: DoctorContext, thread: ThreadSettings, codexHome: string): Promise<Finding[]> {
+async function engineFindings(
+  { options, env, serverCwd }: DoctorContext,
+  thread: ThreadSettings,
+  codexHome: string,
+): Promise<DoctorFinding[]> {
   if (options.engine === "scripted") return [SCRIPTED];
   const native = await nativeFindings(thread, { codexHome, env });
   const { codexBin } = options;
@@ -67,19 +81,19 @@ async function engineFindings({ options, env, serverCwd }: DoctorContext, thread
     ...(codexBin === undefined ? {} : { codexBin }),
   });
   if (options.engine === "native") return [...native, notInUse(codex)];
-  const engine: Finding = { verdict: "ok", subject: "engine", text: "codex" };
+  const engine: DoctorFinding = { verdict: "ok", subject: "engine", text: "codex" };
   return [engine, codex, ...native.map(underNative).map(notInUse)];
 }
 
-function underNative({ verdict, subject, text }: Finding): Finding {
+function underNative({ verdict, subject, text }: DoctorFinding): DoctorFinding {
   return { verdict, subject: "native", text: subject === "engine" ? text.replace("native, ", "") : `${subject}: ${text}` };
 }
 
-function notInUse(finding: Finding): Finding {
+function notInUse(finding: DoctorFinding): DoctorFinding {
   return finding.verdict === "fails" ? { ...finding, verdict: "note" } : finding;
 }
 
-async function sandboxFinding({ options, env, serverCwd }: DoctorContext): Promise<Finding> {
+async function sandboxFinding({ options, env, serverCwd }: DoctorContext): Promise<DoctorFinding> {
   const sandbox = await openSandbox({
     env,
     writable: writablePlaces({ serverCwd, env, cwd: options.cwd }),
@@ -90,13 +104,13 @@ async function sandboxFinding({ options, env, serverCwd }: DoctorContext): Promi
   return { verdict: "note", subject: "sandbox", text: `none works here, so every command needs an approval: ${sandbox.detail}` };
 }
 
-const SCRIPTED: Finding = {
+const SCRIPTED: DoctorFinding = {
   verdict: "note",
   subject: "engine",
   text: "scripted: offline, plays the `!` lines of prompts; needs no key and is no real model",
 };
 
-function sessionsFinding(codexHome: string): Finding {
+function sessionsFinding(codexHome: string): DoctorFinding {
   const folder = path.join(codexHome, "sessions");
   try {
     const existing = nearestExisting(folder);
@@ -117,9 +131,9 @@ function nearestExisting(folder: string): string {
   return existsSync(folder) ? folder : nearestExisting(path.dirname(folder));
 }
 
-async function nativeFindings(thread: ThreadSettings, sources: { codexHome: string; env: NodeJS.ProcessEnv }): Promise<Finding[]> {
+async function nativeFindings(thread: ThreadSettings, sources: { codexHome: string; env: NodeJS.ProcessEnv }): Promise<DoctorFinding[]> {
   const { provider, model } = thread;
-  const engine: Finding = { verdict: "ok", subject: "engine", text: `native, model ${model}, provider ${provider.id}` };
+  const engine: DoctorFinding = { verdict: "ok", subject: "engine", text: `native, model ${model}, provider ${provider.id}` };
   if (provider.wireApi !== "responses")
     return [
       engine,
@@ -135,7 +149,7 @@ async function nativeFindings(thread: ThreadSettings, sources: { codexHome: stri
   return [engine, { verdict: "ok", subject: "credentials", text: credentials }, await reachability(provider, headers)];
 }
 
-async function reachability(provider: ModelProvider, headers: Record<string, string>): Promise<Finding> {
+async function reachability(provider: ModelProvider, headers: Record<string, string>): Promise<DoctorFinding> {
   let url: URL;
   try {
     url = endpoint(provider, "models");
@@ -152,4 +166,42 @@ async function reachability(provider: ModelProvider, headers: Record<string, str
   } catch (error) {
     return { verdict: "fails", subject: "provider", text: `${shownUrl(url)} cannot be reached: ${describe(error)}` };
   }
+}
+
+interface CodexPatient {
+  readonly codexBin?: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly cwd: string;
+  readonly writable: WritablePlaces;
+  /** What a new thread would run with. */
+  readonly thread: ThreadSettings;
+}
+
+const NONE = "none is on PATH (npm install -g @openai/codex, or --codex-bin PATH)";
+
+/** Starts the Codex of this machine, if there is one, and asks how it is. */
+async function codexFinding(patient: CodexPatient): Promise<DoctorFinding> {
+  const found = findCodex(patient);
+  if (!found) return { verdict: "fails", subject: "codex", text: passedOver(patient) ?? NONE };
+  const servers = new AppServers({ ...patient, report: () => {} });
+  try {
+    return await examineCodex(await servers.for(patient.thread).get(), patient);
+  } catch (error) {
+    return { verdict: "fails", subject: "codex", text: describe(error) };
+  } finally {
+    await servers.close();
+  }
+}
+
+async function examineCodex({ server, program, version }: RunningCodex, { thread }: CodexPatient): Promise<DoctorFinding> {
+  const { account } = asFields(await server.request("account/read", {}));
+  const kind = asFields(account)["type"];
+  if (thread.provider.requiresOpenaiAuth && typeof kind !== "string")
+    return { verdict: "fails", subject: "codex", text: `${program}, version ${version}, is not logged in: run \`codex login\`` };
+  const login = typeof kind === "string" ? `logged in (${kind})` : "no login needed";
+  return { verdict: "ok", subject: "codex", text: `${program}, version ${version}, ${login}` };
+}
+
+function asFields(value: unknown): Readonly<Record<string, unknown>> {
+  return isFields(value) ? value : {};
 }

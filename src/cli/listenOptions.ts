@@ -2,8 +2,7 @@ import { SANDBOX_MODES } from "../exec/policies.js";
 import type { OAuthSettings } from "../http/access/oauth/oauthSettings.js";
 import { UsageError } from "../lib/errors.js";
 import type { ListenOptions } from "../server/httpContext.js";
-import { choice, text, texts, type Values } from "./flagValues.js";
-import { FLAGS, type FlagName, type FlagSpec } from "./options.js";
+import { FLAGS, type FlagName, type FlagSpec, flagChoice, flagText, flagTexts, type Values } from "./options.js";
 
 const DEFAULT_HOST = "127.0.0.1";
 /** The usual port; when it is taken, any other. */
@@ -12,32 +11,32 @@ const MAX_PORT = 65_535;
 
 /** Undefined when the server is not asked to listen. Throws `UsageError` for flags that make no sense without it. */
 export function listenOptions(values: Values, { serve, env }: { serve: boolean; env: NodeJS.ProcessEnv }): ListenOptions | undefined {
-  const port = text(values.port);
-  const host = text(values.host);
+  const port = flagText(values.port);
+  const host = flagText(values.host);
   if (!serve && port === undefined && host === undefined) {
     refuseListeningFlags(values);
     return undefined;
   }
-  const tokenFile = text(values["token-file"]);
+  const tokenFile = flagText(values["token-file"]);
   const tls = tlsFlags(values);
   const oauth = oauthFlags(values);
-  const maxSandbox = choice("--max-sandbox", text(values["max-sandbox"]), SANDBOX_MODES);
+  const maxSandbox = flagChoice("--max-sandbox", flagText(values["max-sandbox"]), SANDBOX_MODES);
   return {
     host: host ?? DEFAULT_HOST,
     ports: port === undefined ? DEFAULT_PORTS : [portNumber(port)],
-    allowedHosts: texts(values["allow-host"]),
-    corsOrigins: texts(values["cors-origin"]),
+    allowedHosts: flagTexts(values["allow-host"]),
+    corsOrigins: flagTexts(values["cors-origin"]),
     ...(tls ? { tls } : {}),
-    tokens: [...texts(values.token), ...(env["CODEX_MCP_TOKEN"] ? [env["CODEX_MCP_TOKEN"]] : [])],
-    showsTokens: texts(values.token).length > 0,
+    tokens: [...flagTexts(values.token), ...(env["CODEX_MCP_TOKEN"] ? [env["CODEX_MCP_TOKEN"]] : [])],
+    showsTokens: flagTexts(values.token).length > 0,
     ...(tokenFile === undefined ? {} : { tokenFile }),
     allowUnauthenticated: values["allow-unauthenticated"] === true,
-    trustedProxies: texts(values["trusted-proxy"]),
+    trustedProxies: flagTexts(values["trusted-proxy"]),
     ...(oauth ? { oauth } : {}),
     ...(maxSandbox === undefined ? {} : { maxSandbox }),
-    allowRoots: texts(values["allow-root"]),
-    readRoots: texts(values["read-root"]),
-    allowConfig: texts(values["allow-config"]),
+    allowRoots: flagTexts(values["allow-root"]),
+    readRoots: flagTexts(values["read-root"]),
+    allowConfig: flagTexts(values["allow-config"]),
   };
 }
 
@@ -56,28 +55,28 @@ function portNumber(given: string): number {
 }
 
 function tlsFlags(values: Values): ListenOptions["tls"] {
-  const cert = text(values["tls-cert"]);
-  const key = text(values["tls-key"]);
+  const cert = flagText(values["tls-cert"]);
+  const key = flagText(values["tls-key"]);
   if (cert !== undefined && key !== undefined) return { cert, key };
   if (cert !== undefined || key !== undefined) throw new UsageError("--tls-cert and --tls-key go together");
   return undefined;
 }
 
 function oauthFlags(values: Values): OAuthSettings | undefined {
-  const issuer = text(values["oauth-issuer"]);
+  const issuer = flagText(values["oauth-issuer"]);
   if (issuer === undefined) {
     const other = (Object.keys(values) as FlagName[]).find((name) => name.startsWith("oauth-"));
     if (other) throw new UsageError(`--${other} needs --oauth-issuer`);
     return undefined;
   }
-  const jwks = text(values["oauth-jwks"]);
-  const manageScope = text(values["oauth-manage-scope"]);
-  const operatorScope = text(values["oauth-operator-scope"]);
-  const resource = text(values["oauth-resource"]);
+  const jwks = flagText(values["oauth-jwks"]);
+  const manageScope = flagText(values["oauth-manage-scope"]);
+  const operatorScope = flagText(values["oauth-operator-scope"]);
+  const resource = flagText(values["oauth-resource"]);
   return {
     issuer,
-    audiences: texts(values["oauth-audience"]),
-    requiredScopes: texts(values["oauth-scope"]),
+    audiences: flagTexts(values["oauth-audience"]),
+    requiredScopes: flagTexts(values["oauth-scope"]),
     ...(jwks === undefined ? {} : { jwks }),
     ...(manageScope === undefined ? {} : { manageScope }),
     ...(operatorScope === undefined ? {} : { operatorScope }),

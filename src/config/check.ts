@@ -1,8 +1,9 @@
 import { assertNever } from "../lib/assertNever.js";
+import { alternatives, unexpected } from "../lib/complaints.js";
 import { ConfigInvalid } from "./errors.js";
-import { CONFIG_SCHEMA } from "./schema.js";
-import { type ConfigTree, isTree } from "./tree.js";
-import type { ConfigType, IntegerWidth, TableType } from "./types.js";
+import { CONFIG_SCHEMA } from "./schema/schema.js";
+import type { ConfigTree, ConfigType, IntegerWidth, TableType } from "./schema/settingTypes.js";
+import { isTree } from "./tree.js";
 
 /**
  * Checks settings against the schema and names the keys nobody knows. Throws `ConfigInvalid` in the words Codex uses.
@@ -80,11 +81,6 @@ function checkChoice(value: unknown, values: readonly string[], spot: Spot): voi
   if (!values.includes(value)) throw invalidAt(spot, `unknown variant \`${value}\`, expected ${alternatives(values)}`);
 }
 
-function alternatives(values: readonly string[]): string {
-  const quoted = values.map((value) => `\`${value}\``);
-  return quoted.length > 2 ? `one of ${quoted.join(", ")}` : quoted.join(" or ");
-}
-
 const RANGES: Readonly<Record<IntegerWidth, { readonly smallest: bigint; readonly largest: bigint }>> = {
   u16: { smallest: 0n, largest: 2n ** 16n - 1n },
   u64: { smallest: 0n, largest: 2n ** 64n - 1n },
@@ -95,7 +91,7 @@ const RANGES: Readonly<Record<IntegerWidth, { readonly smallest: bigint; readonl
 function checkInteger(value: unknown, type: { width: IntegerWidth; atLeast?: number }, spot: Spot): void {
   if (!isInteger(value)) throw wrongType(value, type.width, spot);
   const { smallest, largest } = RANGES[type.width];
-  if (value < smallest || value > largest) throw invalidAt(spot, `invalid value: ${kindOf(value)}, expected ${type.width}`);
+  if (value < smallest || value > largest) throw invalidAt(spot, `invalid value: ${unexpected(value)}, expected ${type.width}`);
   checkAtLeast(value, type.atLeast, spot);
 }
 
@@ -114,17 +110,7 @@ const SECRET_KEYS = new Set(["http_headers", "query_params", "env", "set", "expe
 
 function wrongType(value: unknown, expected: string, spot: Spot): ConfigInvalid {
   const secret = typeof value === "string" && spot.path.some((key) => SECRET_KEYS.has(key));
-  return invalidAt(spot, `invalid type: ${kindOf(secret ? "****" : value)}, expected ${expected}`);
-}
-
-function kindOf(value: unknown): string {
-  if (value === null || value === undefined) return "null";
-  if (typeof value === "string") return `string ${JSON.stringify(value)}`;
-  if (isInteger(value)) return `integer \`${value}\``;
-  if (typeof value === "number") return `floating point \`${value}\``;
-  if (typeof value === "boolean") return `boolean \`${value}\``;
-  if (value instanceof Date) return "datetime";
-  return Array.isArray(value) ? "sequence" : "map";
+  return invalidAt(spot, `invalid type: ${unexpected(secret ? "****" : value)}, expected ${expected}`);
 }
 
 function invalidAt(spot: Spot, reason: string): ConfigInvalid {

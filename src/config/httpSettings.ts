@@ -1,6 +1,7 @@
-import { HTTP_DEFAULTS, LAG_POLICIES, type LagPolicy } from "./settings/http.js";
-import { LONGEST_TIMER_MS } from "./timers.js";
-import { type ConfigTree, flagAt, numberAt } from "./tree.js";
+import { LONGEST_TIMER_MS } from "../lib/deadlines.js";
+import { HTTP_DEFAULTS, LAG_POLICIES } from "./schema/server.js";
+import type { ConfigTree } from "./schema/settingTypes.js";
+import { flagAt, numberAt } from "./tree.js";
 
 /** How a listening server treats its clients. */
 export interface HttpSettings {
@@ -11,7 +12,7 @@ export interface HttpSettings {
   readonly turns: { readonly sessions: number; readonly perPrincipal: number; readonly perSession: number; readonly queue: number };
   readonly streams: {
     readonly queueLength: number;
-    readonly lagPolicy: LagPolicy;
+    readonly lagPolicy: (typeof LAG_POLICIES)[number];
     readonly slowReaderMs: number;
     readonly replayBytes: number;
     readonly perSession: number;

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { ThreadSettings } from "../threads/settings.js";
 import type { StoredSettings } from "../threads/store.js";
 import { ConfigInvalid } from "./errors.js";
-import { parseOverride } from "./overrides.js";
+import { parseOverride } from "./layers.js";
 import { createSettingsResolver, type NamedSettings, type NewThreadCall, type SettingsResolver } from "./resolve.js";
 
 const MOCK_PROVIDER = '[model_providers.mock]\nname = "mock"\nbase_url = "http://127.0.0.1:1/v1"\n';

@@ -2,21 +2,20 @@ import { availableParallelism } from "node:os";
 import path from "node:path";
 import type { CommandLimits } from "../exec/commandLimits.js";
 import type { ApprovalPolicy, SandboxMode } from "../exec/policies.js";
+import { LONGEST_TIMER_MS } from "../lib/deadlines.js";
 import type { ThreadSettings } from "../threads/settings.js";
 import type { StoredSettings } from "../threads/store.js";
 import { checkConfig } from "./check.js";
 import { type Environment, userHome } from "./codexHome.js";
+import { ConfigFile } from "./configFile.js";
+import { findProvider } from "./endpoints.js";
 import { ConfigInvalid, complainingAbout } from "./errors.js";
 import { type HttpSettings, readHttpSettings } from "./httpSettings.js";
-import { ConfigFile } from "./load.js";
-import { type Override, treeOfCallConfig, treeOfOverrides } from "./overrides.js";
-import { anchorPaths, type PathAnchor } from "./paths.js";
-import { profileLayer } from "./profile.js";
-import { findProvider } from "./providers.js";
-import { DEFAULT_APPROVAL_MINUTES, DEFAULT_COMMAND_LIMITS, DEFAULT_IDLE_THREAD_MINUTES, DEFAULT_MAX_DEPTH } from "./settings/server.js";
+import { anchorPaths, type Override, type PathAnchor, profileLayer, treeOfCallConfig, treeOfOverrides } from "./layers.js";
+import { DEFAULT_APPROVAL_MINUTES, DEFAULT_COMMAND_LIMITS, DEFAULT_IDLE_THREAD_MINUTES, DEFAULT_MAX_DEPTH } from "./schema/server.js";
+import type { ConfigTree } from "./schema/settingTypes.js";
 import { threadSettings } from "./threadSettings.js";
-import { LONGEST_TIMER_MS } from "./timers.js";
-import { type ConfigTree, flagAt, mergeTrees, numberAt, tableAt, withoutAbsent } from "./tree.js";
+import { flagAt, mergeTrees, numberAt, tableAt, withoutAbsent } from "./tree.js";
 
 /** The settings that have a flag or an argument of their own. */
 export interface NamedSettings {
@@ -77,6 +76,12 @@ interface ResolverOptions {
   readonly listening?: boolean;
 }
 
+/** Everything that was stated, laid over each other and checked. */
+interface Layers {
+  readonly settings: ConfigTree;
+  readonly notices: readonly string[];
+}
+
 export function createSettingsResolver(options: ResolverOptions): SettingsResolver {
   const { env, strict, serverCwd, cliNamed, listening } = options;
   const anchor = { folder: serverCwd, home: userHome(env) };
@@ -85,8 +90,18 @@ export function createSettingsResolver(options: ResolverOptions): SettingsResolv
   const commandLine = mergeTrees(overrides, namedLayer(cliNamed));
   const baseCwd = path.resolve(serverCwd, cliNamed.cwd ?? "");
 
-  function layered(call: ConfigTree): { settings: ConfigTree; notices: readonly string[] } {
+  /** What was laid over each other last: most calls say the same over the same file. */
+  let latest: { readonly fromFile: ConfigTree; readonly call: string; readonly layers: Layers } | undefined;
+
+  function layersOfCall(call: NewThreadCall): Layers {
     const fromFile = file.read();
+    const key = JSON.stringify(call);
+    if (latest?.fromFile !== fromFile || latest.call !== key)
+      latest = { fromFile, call: key, layers: layered(callLayer(call, anchor), fromFile) };
+    return latest.layers;
+  }
+
+  function layered(call: ConfigTree, fromFile = file.read()): Layers {
     const stated = mergeTrees(fromFile, commandLine, call);
     const notices = noticesOfUnknown(checkConfig(stated).unknownKeys, { strict });
     const left = file.passedOver.map((key) => `the value of \`${key}\` in config.toml is not known here and left to Codex`);
@@ -94,7 +109,7 @@ export function createSettingsResolver(options: ResolverOptions): SettingsResolv
   }
 
   function forNewThread(call: NewThreadCall): ThreadSettings {
-    const { settings, notices } = layered(callLayer(call, anchor));
+    const { settings, notices } = layersOfCall(call);
     const cwd = path.resolve(baseCwd, call.cwd ?? "");
     const resolved = threadSettings(settings, { cwd, env, listening, baseInstructions: call.baseInstructions });
     return { ...resolved, notices: [...notices, ...resolved.notices] };

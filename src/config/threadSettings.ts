@@ -1,14 +1,18 @@
+import path from "node:path";
 import { APPROVAL_POLICIES, SANDBOX_MODES, type SandboxPolicy, type ShellEnvironmentPolicy } from "../exec/policies.js";
+import { describe, errorCode } from "../lib/errors.js";
+import { gitFoldersOf } from "../lib/files/gitFiles.js";
+import { ReadRefused } from "../lib/files/readRefused.js";
+import { readSmallFile } from "../lib/files/smallFile.js";
+import { isLikelySecret } from "../lib/likelySecret.js";
 import { type ModelProvider, REASONING_EFFORTS, REASONING_SUMMARIES, type ThreadSettings, VERBOSITIES } from "../threads/settings.js";
 import type { Environment } from "./codexHome.js";
+import { findProvider, mcpServers, providerNotices } from "./endpoints.js";
 import { ConfigInvalid } from "./errors.js";
-import { resolveFeatures } from "./features.js";
-import { readInstructionFile } from "./instructionFile.js";
-import { mcpServers } from "./mcpServers.js";
-import { findProvider, providerNotices } from "./providers.js";
-import { secretNames } from "./secretNames.js";
-import { type ConfigTree, choiceAt, flagAt, numberAt, tableAt, textAt, textMapAt, textsAt } from "./tree.js";
-import { type TrustLevel, trustOf } from "./trust.js";
+import { FEATURE_DEFAULTS, LEGACY_FEATURES } from "./schema/agent.js";
+import { TRUST_LEVELS } from "./schema/safety.js";
+import type { ConfigTree } from "./schema/settingTypes.js";
+import { choiceAt, flagAt, numberAt, tableAt, textAt, textMapAt, textsAt } from "./tree.js";
 
 const DEFAULT_MODEL = "gpt-5.2-codex";
 const DEFAULT_PROVIDER = "openai";
@@ -97,4 +101,100 @@ function compactPrompt(settings: ConfigTree): string | undefined {
 function textOfFile(settings: ConfigTree, key: string, purpose: string): string | undefined {
   const file = textAt(settings, key);
   return file === undefined ? undefined : readInstructionFile(file, purpose);
+}
+
+/** Every known feature, on or off: its default, an older switch, or its key under `features`, the last one given. */
+export function resolveFeatures(settings: ConfigTree): Record<string, boolean> {
+  const features = tableAt(settings, "features");
+  const legacy = legacySwitches(settings);
+  return Object.fromEntries(
+    Object.entries(FEATURE_DEFAULTS).map(([name, byDefault]) => [name, flagAt(features, name) ?? legacy[name] ?? byDefault]),
+  );
+}
+
+function legacySwitches(settings: ConfigTree): Record<string, boolean | undefined> {
+  const tools = tableAt(settings, "tools");
+  const switches: Record<string, boolean | undefined> = {
+    web_search_request: flagAt(tools, "web_search") ?? flagAt(tools, "web_search_request"),
+  };
+  for (const [key, feature] of Object.entries(LEGACY_FEATURES)) switches[feature] ??= flagAt(settings, key);
+  return switches;
+}
+
+export type TrustLevel = (typeof TRUST_LEVELS)[number];
+
+/**
+ * What `projects` says about a folder: about itself, or else about the git repository it belongs to. A repository inside another one is a project
+ * of its own and earns its trust for itself; distrust of the outer one goes for it too, because whoever filled the outer one can make an inner one.
+ *
+ * Looked up on the spot, because settings are put together without waiting; nothing but git's pointers of at most 4 KiB is read.
+ */
+export function trustOf(folder: string, settings: ConfigTree): TrustLevel | undefined {
+  const projects = tableAt(settings, "projects");
+  if (Object.keys(projects).length === 0) return undefined;
+  const own = trustEntry(projects, folder);
+  if (own !== undefined) return own;
+  const [nearest, ...outer] = repositoriesAround(folder).map((repository) => trustEntry(projects, repository));
+  return nearest ?? (outer.includes("untrusted") ? "untrusted" : undefined);
+}
+
+function trustEntry(projects: ConfigTree, folder: string): TrustLevel | undefined {
+  return choiceAt(tableAt(projects, folder), "trust_level", TRUST_LEVELS);
+}
+
+/** The folders of the main checkouts, innermost first: a linked worktree belongs to the repository it was made from, a submodule to itself. */
+function repositoriesAround(folder: string): string[] {
+  const found: string[] = [];
+  for (let checkout = folder; ; checkout = path.dirname(checkout)) {
+    const git = gitFoldersOf(checkout);
+    if (git) found.push(git.own === git.common ? checkout : path.dirname(git.common));
+    if (checkout === path.dirname(checkout)) return found;
+  }
+}
+
+/** Of the built-in provider. */
+const OPENAI_KEYS = ["OPENAI_API_KEY", "CODEX_API_KEY"];
+
+/** Variables that the configuration says hold secrets: keys of all providers, in use or not, and what MCP servers are given, enabled or not. */
+export function secretNames(settings: ConfigTree): string[] {
+  const names = [
+    ...OPENAI_KEYS,
+    ...tablesIn(settings, "model_providers").flatMap(ofProvider),
+    ...tablesIn(settings, "mcp_servers").flatMap(ofServer),
+  ];
+  return [...new Set(names)];
+}
+
+function ofProvider(entry: ConfigTree): string[] {
+  return [textAt(entry, "env_key") ?? [], Object.values(textMapAt(entry, "env_http_headers"))].flat();
+}
+
+/** What is passed on to a server need not be secret: DISPLAY, for one. */
+function ofServer(entry: ConfigTree): string[] {
+  const passedOn = (textsAt(entry, "env_vars") ?? []).filter((name) => isLikelySecret(name));
+  return [textAt(entry, "bearer_token_env_var") ?? [], Object.values(textMapAt(entry, "env_http_headers")), passedOn].flat();
+}
+
+function tablesIn(settings: ConfigTree, key: string): ConfigTree[] {
+  const tables = tableAt(settings, key);
+  return Object.keys(tables).map((name) => tableAt(tables, name));
+}
+
+/** Far more than any model takes. */
+const LARGEST = { maxBytes: 1024 * 1024 };
+
+/** The text of a file that a setting names. `purpose` begins the complaint: "model instructions file is empty: …". */
+export function readInstructionFile(file: string, purpose: string): string {
+  const content = readText(file, purpose).trim();
+  if (content === "") throw new ConfigInvalid(`${purpose} is empty: ${file}`);
+  return content;
+}
+
+function readText(file: string, purpose: string): string {
+  try {
+    return readSmallFile(file, LARGEST);
+  } catch (error) {
+    const why = error instanceof ReadRefused ? describe(error) : (errorCode(error) ?? describe(error));
+    throw new ConfigInvalid(`failed to read ${purpose} ${file}: ${why}`, { cause: error });
+  }
 }

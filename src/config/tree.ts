@@ -1,5 +1,4 @@
-/** Settings as they were written: nested tables of plain values, from TOML or JSON. */
-export type ConfigTree = { readonly [key: string]: unknown };
+import type { ConfigTree } from "./schema/settingTypes.js";
 
 type MutableTree = { [key: string]: unknown };
 

@@ -2,7 +2,7 @@ import { deferred } from "./deferred.js";
 import { monotonicMs } from "./monotonicMs.js";
 
 /** Node fires at once what would take longer. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** How a wait ended. */
 export type Waited<T> = { readonly at: "ended"; readonly value: T } | { readonly at: "late" } | { readonly at: "aborted" };

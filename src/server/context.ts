@@ -1,6 +1,6 @@
 import type { ApprovalFallback } from "../approvals/fallback.js";
 import { findCodexHome } from "../config/codexHome.js";
-import { parseOverride } from "../config/overrides.js";
+import { parseOverride } from "../config/layers.js";
 import { createSettingsResolver } from "../config/resolve.js";
 import type { ApprovalPolicy, SandboxMode } from "../exec/policies.js";
 import type { ToolSetName } from "../mcp/tools/tool.js";

@@ -1,5 +1,5 @@
 import { InvalidArguments } from "../../agent/errors.js";
-import { oneOf, unexpected } from "../../lib/complaints.js";
+import { alternatives, unexpected } from "../../lib/complaints.js";
 import { isFields } from "../../lib/fields.js";
 import type { ArgumentSchema, InputSchema, ToolArguments, ValuesOf } from "./schema.js";
 
@@ -50,7 +50,7 @@ function problemWith(entry: unknown, schema: ArgumentSchema | undefined): string
   const { fits, expected } = KINDS[schema?.type ?? "string"];
   if (!fits(entry)) return `invalid type: ${unexpected(entry)}, expected ${expected}`;
   if (schema?.enum && !schema.enum.some((choice) => choice === entry))
-    return `unknown variant \`${String(entry)}\`, expected ${oneOf(schema.enum)}`;
+    return `unknown variant \`${String(entry)}\`, expected ${alternatives(schema.enum)}`;
   const { minimum = -Infinity, maximum = Infinity } = schema ?? {};
   if (typeof entry === "number" && (entry < minimum || entry > maximum))
     return `invalid value: ${unexpected(entry)}, expected a whole number from ${minimum} to ${maximum}`;

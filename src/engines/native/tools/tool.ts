@@ -1,5 +1,5 @@
 import type * as z from "zod/mini";
-import { oneOf, unexpected } from "../../../lib/complaints.js";
+import { alternatives, unexpected } from "../../../lib/complaints.js";
 import { isFields } from "../../../lib/fields.js";
 import type { TurnContext } from "../../../threads/engine.js";
 import type { ThreadEvent } from "../../../threads/events.js";
@@ -67,7 +67,7 @@ function complaint(issue: z.core.$ZodIssue, value: unknown): string {
   if (given === undefined && field !== "") return `missing field \`${field}\``;
   const where = field === "" ? "" : ` in \`${field}\``;
   if (issue.code === "invalid_value" && typeof given === "string")
-    return `unknown variant \`${given}\`, expected ${oneOf(issue.values.map(String))}${where}`;
+    return `unknown variant \`${given}\`, expected ${alternatives(issue.values.map(String))}${where}`;
   if (issue.code !== "invalid_type") return `invalid value: ${unexpected(given)}${where}`;
   return `invalid type: ${unexpected(given)}, expected ${EXPECTED[issue.expected] ?? issue.expected}${where}`;
 }

@@ -1,4 +1,4 @@
-import { active, mapOf, type Setting, type SettingGroup, type Settings, table, text } from "../types.js";
+import { active, mapOf, type Setting, type SettingGroup, type Settings, table, text } from "./settingTypes.js";
 
 /** Where a profile's key lands when it is not the key of the same name. */
 export const PROFILE_KEY_PATHS: Readonly<Record<string, readonly string[]>> = {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { checkConfig } from "./check.js";
+import { checkConfig } from "../check.js";
+import { withValueAt } from "../tree.js";
 import { CONFIG_GROUPS } from "./schema.js";
-import { withValueAt } from "./tree.js";
 
 const CODEX_KEYS = `
   model review_model model_provider model_context_window model_auto_compact_token_limit model_reasoning_effort

@@ -1,5 +1,5 @@
 import { APPROVAL_POLICIES, SANDBOX_MODES } from "../../exec/policies.js";
-import { active, choice, filePath, flag, inert, listOf, mapOf, type SettingGroup, table, text } from "../types.js";
+import { active, choice, filePath, flag, inert, listOf, mapOf, type SettingGroup, table, text } from "./settingTypes.js";
 
 export const TRUST_LEVELS = ["trusted", "untrusted"] as const;
 

@@ -1,14 +1,11 @@
-import { FEATURES_GROUP } from "./settings/features.js";
-import { ACCOUNT_GROUP, INTERFACE_GROUP, NEWER_CODEX_GROUP } from "./settings/inert.js";
-import { INSTRUCTIONS_GROUP } from "./settings/instructions.js";
-import { MCP_SERVERS_GROUP } from "./settings/mcpServers.js";
-import { MODEL_GROUP } from "./settings/model.js";
-import { profilesGroup } from "./settings/profiles.js";
-import { PROVIDERS_GROUP } from "./settings/providers.js";
-import { SAFETY_GROUP } from "./settings/safety.js";
-import { SERVER_GROUP } from "./settings/server.js";
-import { TOOLS_GROUP } from "./settings/tools.js";
-import { type SettingGroup, type Settings, type TableType, table } from "./types.js";
+import { FEATURES_GROUP, INSTRUCTIONS_GROUP, MODEL_GROUP, TOOLS_GROUP } from "./agent.js";
+import { ACCOUNT_GROUP, INTERFACE_GROUP, NEWER_CODEX_GROUP } from "./inert.js";
+import { MCP_SERVERS_GROUP } from "./mcpServers.js";
+import { profilesGroup } from "./profiles.js";
+import { PROVIDERS_GROUP } from "./providers.js";
+import { SAFETY_GROUP } from "./safety.js";
+import { SERVER_GROUP } from "./server.js";
+import { type SettingGroup, type Settings, type TableType, table } from "./settingTypes.js";
 
 const GROUPS_OUTSIDE_PROFILES: readonly SettingGroup[] = [
   MODEL_GROUP,

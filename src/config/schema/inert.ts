@@ -1,4 +1,4 @@
-import { allInert, choice, inert, integer, type SettingGroup, table, text } from "../types.js";
+import { allInert, choice, inert, integer, type SettingGroup, table, text } from "./settingTypes.js";
 
 export const ACCOUNT_GROUP: SettingGroup = {
   title: "Login and history of Codex",

@@ -1,4 +1,5 @@
-import type { ConfigTree } from "./tree.js";
+/** Settings as they were written: nested tables of plain values, from TOML or JSON. */
+export type ConfigTree = { readonly [key: string]: unknown };
 
 /** The small language in which settings/ says what a value may be. Checking, docs and path handling all read it. */
 export type ConfigType =

@@ -1,4 +1,4 @@
-import { active, allInert, choice, flag, integer, mapOf, type SettingGroup, type Settings, table, text } from "../types.js";
+import { active, allInert, choice, flag, integer, mapOf, type SettingGroup, type Settings, table, text } from "./settingTypes.js";
 
 export const WIRE_APIS = ["responses", "responses_websocket", "chat"] as const;
 

@@ -1,4 +1,4 @@
-import type { ConfigTree } from "../tree.js";
+import type { ConfigTree } from "./settingTypes.js";
 import {
   active,
   anything,
@@ -13,7 +13,7 @@ import {
   type SettingGroup,
   table,
   text,
-} from "../types.js";
+} from "./settingTypes.js";
 
 // In the order in which Codex complains about them.
 const NOT_FOR_PROGRAMS = ["url", "bearer_token_env_var", "bearer_token", "http_headers", "env_http_headers", "oauth_resource"];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { OverrideMalformed } from "./errors.js";
-import { parseOverride, treeOfCallConfig, treeOfOverrides } from "./overrides.js";
+import { ConfigInvalid, OverrideMalformed } from "./errors.js";
+import { anchorPaths, parseOverride, profileLayer, treeOfCallConfig, treeOfOverrides } from "./layers.js";
 
 describe("parseOverride", () => {
   it.each([
@@ -57,4 +57,48 @@ describe("treeOfCallConfig", () => {
       notify: ["a"],
     });
   });
+});
+
+const ANCHOR = { folder: "/home/me/.codex", home: "/home/me" };
+
+describe("anchorPaths", () => {
+  it("makes paths absolute wherever the schema has them, and touches nothing else", () => {
+    const tree = {
+      model: "./not-a-path",
+      model_instructions_file: "prompts/base.md",
+      sandbox_workspace_write: { writable_roots: ["/abs", "rel", "~", "~/cache", "~other"] },
+      profiles: { fast: { experimental_compact_prompt_file: "../compact.md" } },
+      unknown: { model_instructions_file: "x" },
+    };
+    expect(anchorPaths(tree, ANCHOR)).toEqual({
+      model: "./not-a-path",
+      model_instructions_file: "/home/me/.codex/prompts/base.md",
+      sandbox_workspace_write: { writable_roots: ["/abs", "/home/me/.codex/rel", "/home/me", "/home/me/cache", "/home/me/.codex/~other"] },
+      profiles: { fast: { experimental_compact_prompt_file: "/home/me/compact.md" } },
+      unknown: { model_instructions_file: "x" },
+    });
+  });
+
+  it("leaves values of the wrong type for the check", () => {
+    const tree = { model_instructions_file: 5, sandbox_workspace_write: { writable_roots: "x" }, profiles: 1 };
+    expect(anchorPaths(tree, ANCHOR)).toEqual(tree);
+  });
+});
+
+it("without a chosen profile there is nothing to lay over", () => {
+  expect(profileLayer({ profiles: { fast: { model: "f" } } })).toEqual({});
+});
+
+it("the chosen profile's keys become top-level settings", () => {
+  const fast = { model: "f", sandbox_mode: "read-only", features: { undo: true }, tools_web_search: true, tools_view_image: false };
+  expect(profileLayer({ profile: "fast", profiles: { fast } })).toEqual({
+    model: "f",
+    sandbox_mode: "read-only",
+    features: { undo: true },
+    tools: { web_search: true, view_image: false },
+  });
+});
+
+it.each(["nobody", "constructor", ""])("a profile %j that nobody wrote is refused by name", (profile) => {
+  expect(() => profileLayer({ profile, profiles: { fast: {} } })).toThrow(new ConfigInvalid(`config profile \`${profile}\` not found`));
 });
