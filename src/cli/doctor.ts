@@ -146,10 +146,14 @@ async function nativeFindings(thread: ThreadSettings, sources: { codexHome: stri
     return [engine, { verdict: "fails", subject: "credentials", text: describe(error) }];
   }
   const credentials = "authorization" in headers ? "found" : "none needed";
-  return [engine, { verdict: "ok", subject: "credentials", text: credentials }, await reachability(provider, headers)];
+  return [engine, { verdict: "ok", subject: "credentials", text: credentials }, await reachability(provider, headers, sources)];
 }
 
-async function reachability(provider: ModelProvider, headers: Record<string, string>): Promise<DoctorFinding> {
+async function reachability(
+  provider: ModelProvider,
+  headers: Record<string, string>,
+  { env }: { readonly env: NodeJS.ProcessEnv },
+): Promise<DoctorFinding> {
   let url: URL;
   try {
     url = endpoint(provider, "models");
@@ -157,7 +161,7 @@ async function reachability(provider: ModelProvider, headers: Record<string, str
     return { verdict: "fails", subject: "provider", text: describe(error) };
   }
   try {
-    const response = await sendRequest(url, { method: "GET", headers, signal: AbortSignal.timeout(PROBE_MS) });
+    const response = await sendRequest(url, { method: "GET", headers, env, signal: AbortSignal.timeout(PROBE_MS) });
     response.destroy();
     const status = response.statusCode ?? 0;
     if (status === 401 || status === 403)

@@ -114,23 +114,26 @@ const WITHOUT_BODY = new Set([204, 205, 304]);
  * `fetch` for the official client over this process's own connections: proxies are honoured, a stream may be silent for as long as it
  * likes, and no single message grows without bound. Redirects are left to the client, which follows them within the origin.
  */
-export const fetchMessages: FetchLike = async (url, init = {}) => {
-  const body = typeof init.body === "string" ? init.body : "";
-  const answer = await sendRequest(new URL(url), {
-    method: methodOf(init.method),
-    headers: Object.fromEntries(new Headers(init.headers)),
-    body,
-    // What a tool does must not be done twice because a connection was closed.
-    fresh: body.includes('"method":"tools/call"'),
-    signal: init.signal ?? new AbortController().signal,
-  });
-  const status = answer.statusCode ?? 502;
-  return new Response(WITHOUT_BODY.has(status) ? drained(answer) : limited(answer), {
-    status,
-    statusText: answer.statusMessage ?? "",
-    headers: headersOf(answer),
-  });
-};
+export function fetchMessages(env: NodeJS.ProcessEnv): FetchLike {
+  return async (url, init = {}) => {
+    const body = typeof init.body === "string" ? init.body : "";
+    const answer = await sendRequest(new URL(url), {
+      method: methodOf(init.method),
+      headers: Object.fromEntries(new Headers(init.headers)),
+      body,
+      env,
+      // What a tool does must not be done twice because a connection was closed.
+      fresh: body.includes('"method":"tools/call"'),
+      signal: init.signal ?? new AbortController().signal,
+    });
+    const status = answer.statusCode ?? 502;
+    return new Response(WITHOUT_BODY.has(status) ? drained(answer) : limited(answer), {
+      status,
+      statusText: answer.statusMessage ?? "",
+      headers: headersOf(answer),
+    });
+  };
+}
 
 function methodOf(method: string | undefined): "GET" | "POST" | "DELETE" {
   return method === "POST" || method === "DELETE" ? method : "GET";

@@ -42,7 +42,7 @@ export async function openLink({ name, transport }: McpServerSettings, options: 
   const sent = { ...headers, [MARK_HEADER]: "1" };
   const { StreamableHTTPClientTransport } = await import("./sdk.js");
   const url = new URL(transport.url);
-  const inner = new StreamableHTTPClientTransport(url, { requestInit: { headers: sent }, fetch: fetchMessages });
+  const inner = new StreamableHTTPClientTransport(url, { requestInit: { headers: sent }, fetch: fetchMessages(host.env) });
   return { transport: new HttpTransport(inner), secrets: headers, url };
 }
 

@@ -3,17 +3,16 @@ import http from "node:http";
 import type { Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { bodyOf, type Loopback, startLoopback } from "../../../../test/support/loopback.js";
-import { IdleLimit, sendRequest } from "./http.js";
-
-const VARIABLES = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"];
+import { IdleLimit, proxyFor, sendRequest } from "./http.js";
 
 interface Exchange {
   readonly status: number | undefined;
   readonly text: string;
 }
 
-async function post(url: string, body = "question"): Promise<Exchange> {
-  const response = await sendRequest(new URL(url), { method: "POST", headers: {}, body, signal: new AbortController().signal });
+async function post(url: string, env: NodeJS.ProcessEnv = {}): Promise<Exchange> {
+  const { signal } = new AbortController();
+  const response = await sendRequest(new URL(url), { method: "POST", headers: {}, body: "question", env, signal });
   return { status: response.statusCode, text: await bodyOf(response) };
 }
 
@@ -48,14 +47,6 @@ async function startTunnelProxy(seen: string[]): Promise<Loopback & { readonly f
   return Object.assign(proxy, { firstBytes });
 }
 
-beforeEach(() => {
-  for (const name of VARIABLES) {
-    vi.stubEnv(name, undefined);
-    vi.stubEnv(name.toLowerCase(), undefined);
-  }
-});
-afterEach(() => void vi.unstubAllEnvs());
-
 describe("a request to a plain address", () => {
   it("goes straight there when no proxy is named", async () => {
     await using target = await startEcho();
@@ -66,9 +57,9 @@ describe("a request to a plain address", () => {
     const seen: string[] = [];
     await using target = await startEcho();
     await using proxy = await startForwardProxy(seen);
-    vi.stubEnv(name, proxy.origin);
+    const env = { [name]: proxy.origin };
     for (let asked = 0; asked < 3; asked++)
-      expect(await post(`${target.origin}/path`)).toEqual({ status: 200, text: "echo /path question" });
+      expect(await post(`${target.origin}/path`, env)).toEqual({ status: 200, text: "echo /path question" });
     expect(seen).toEqual(Array.from({ length: 3 }, () => `POST ${target.origin}/path`));
     expect(proxy.connections).toBe(1);
   });
@@ -77,8 +68,7 @@ describe("a request to a plain address", () => {
     const seen: string[] = [];
     await using target = await startEcho();
     await using proxy = await startForwardProxy(seen);
-    vi.stubEnv("HTTP_PROXY", new URL(proxy.origin).host);
-    expect((await post(target.origin)).status).toBe(200);
+    expect((await post(target.origin, { HTTP_PROXY: new URL(proxy.origin).host })).status).toBe(200);
     expect(seen).toEqual([`POST ${target.origin}/`]);
   });
 
@@ -86,24 +76,20 @@ describe("a request to a plain address", () => {
     const seen: string[] = [];
     await using target = await startEcho();
     await using proxy = await startForwardProxy(seen);
-    vi.stubEnv("HTTP_PROXY", proxy.origin);
-    vi.stubEnv("NO_PROXY", exceptions);
-    expect((await post(target.origin)).status).toBe(200);
+    expect((await post(target.origin, { HTTP_PROXY: proxy.origin, NO_PROXY: exceptions })).status).toBe(200);
     expect(seen).toEqual([]);
   });
 
   it("is not touched by a proxy for secure ones", async () => {
     await using target = await startEcho();
-    vi.stubEnv("HTTPS_PROXY", "http://127.0.0.1:9");
-    expect((await post(target.origin)).status).toBe(200);
+    expect((await post(target.origin, { HTTPS_PROXY: "http://127.0.0.1:9" })).status).toBe(200);
   });
 
   it("fails when the proxy is not there", async () => {
     await using target = await startEcho();
     const gone = await startEcho();
     await gone[Symbol.asyncDispose]();
-    vi.stubEnv("HTTP_PROXY", gone.origin);
-    await expect(post(target.origin)).rejects.toThrow("ECONNREFUSED");
+    await expect(post(target.origin, { HTTP_PROXY: gone.origin })).rejects.toThrow("ECONNREFUSED");
   });
 });
 
@@ -114,8 +100,7 @@ describe("a request to a secure address", () => {
   ])("asks the proxy for a tunnel and speaks TLS through it, the proxy being named %s", async (_how, name) => {
     const seen: string[] = [];
     await using proxy = await startTunnelProxy(seen);
-    vi.stubEnv("HTTPS_PROXY", name(proxy.origin));
-    await expect(post("https://model.invalid/v1/responses")).rejects.toThrow();
+    await expect(post("https://model.invalid/v1/responses", { HTTPS_PROXY: name(proxy.origin) })).rejects.toThrow();
     const TLS_HANDSHAKE = 0x16;
     expect([seen, (await proxy.firstBytes)[0]]).toEqual([["CONNECT model.invalid:443"], TLS_HANDSHAKE]);
   });
@@ -125,9 +110,31 @@ describe("a request to a secure address", () => {
     proxy.server.on("connect", (_request: unknown, socket: Socket) => {
       socket.end("HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 9\r\n\r\nwho asks?");
     });
-    vi.stubEnv("HTTPS_PROXY", proxy.origin);
-    expect(await post("https://model.invalid/")).toEqual({ status: 407, text: "who asks?" });
+    expect(await post("https://model.invalid/", { HTTPS_PROXY: proxy.origin })).toEqual({ status: 407, text: "who asks?" });
   });
+});
+
+it.each<[string, NodeJS.ProcessEnv, string]>([
+  ["http://a.org", {}, ""],
+  ["http://a.org", { http_proxy: "http://p:1", HTTP_PROXY: "http://q:1" }, "http://p:1"],
+  ["https://a.org", { HTTP_PROXY: "http://p:1" }, ""],
+  ["https://a.org", { HTTP_PROXY: "http://p:1", ALL_PROXY: "http://q:1" }, "http://q:1"],
+  ["https://a.org", { HTTPS_PROXY: "https://p:1" }, "https://p:1"],
+  ["https://a.org", { HTTPS_PROXY: "p:1" }, "http://p:1"],
+  ["https://a.org", { ALL_PROXY: "http://p:1", NO_PROXY: "b.org,A.ORG" }, ""],
+  ["https://a.org", { ALL_PROXY: "http://p:1", NO_PROXY: "org b.a.org" }, "http://p:1"],
+  ["https://b.a.org", { ALL_PROXY: "http://p:1", NO_PROXY: "a.org" }, "http://p:1"],
+  ["https://b.a.org", { ALL_PROXY: "http://p:1", NO_PROXY: ".a.org" }, ""],
+  ["https://b.a.org", { ALL_PROXY: "http://p:1", no_proxy: "*.a.org" }, ""],
+  ["https://a.org", { ALL_PROXY: "http://p:1", NO_PROXY: ".a.org" }, "http://p:1"],
+  ["https://a.org", { ALL_PROXY: "http://p:1", NO_PROXY: "*" }, ""],
+  ["https://a.org", { ALL_PROXY: "http://p:1", NO_PROXY: "a.org:443" }, ""],
+  ["https://a.org:8443", { ALL_PROXY: "http://p:1", NO_PROXY: "a.org:443" }, "http://p:1"],
+  ["http://[::1]:8080", { ALL_PROXY: "http://p:1", NO_PROXY: "::1" }, ""],
+  ["http://[::1]:8080", { ALL_PROXY: "http://p:1", NO_PROXY: "[::1]:8080" }, ""],
+  ["http://[::1]:8081", { ALL_PROXY: "http://p:1", NO_PROXY: "[::1]:8080" }, "http://p:1"],
+])("the way to %s with %j leads through %j", (url, env, proxy) => {
+  expect(proxyFor(new URL(url), env)).toBe(proxy);
 });
 
 describe("a request that is aborted", () => {
@@ -140,20 +147,22 @@ describe("a request that is aborted", () => {
       socket.on("error", () => undefined);
       abort.abort(reason);
     });
-    vi.stubEnv("HTTPS_PROXY", proxy.origin);
+    const env = { HTTPS_PROXY: proxy.origin };
     const url = new URL("https://model.invalid/");
-    await expect(sendRequest(url, { method: "GET", headers: {}, signal: abort.signal })).rejects.toBe(reason);
+    await expect(sendRequest(url, { method: "GET", headers: {}, env, signal: abort.signal })).rejects.toBe(reason);
   });
 
   it.each(["http://127.0.0.1:9", "https://model.invalid"])("before it begins is not begun: %s", async (address) => {
-    vi.stubEnv("HTTPS_PROXY", "http://127.0.0.1:9");
-    await expect(sendRequest(new URL(address), { method: "GET", headers: {}, signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    const env = { HTTPS_PROXY: "http://127.0.0.1:9" };
+    await expect(sendRequest(new URL(address), { method: "GET", headers: {}, env, signal: AbortSignal.abort(reason) })).rejects.toBe(
+      reason,
+    );
   });
 
   it("leaves no listener on the signal of a thread that asks often", async () => {
     await using target = await startEcho();
     const { signal } = new AbortController();
-    const response = await sendRequest(new URL(target.origin), { method: "GET", headers: {}, signal });
+    const response = await sendRequest(new URL(target.origin), { method: "GET", headers: {}, env: {}, signal });
     response.resume();
     await once(response, "close");
     expect(getEventListeners(signal, "abort")).toEqual([]);

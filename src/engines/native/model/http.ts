@@ -1,5 +1,4 @@
 import http, { type IncomingMessage } from "node:http";
-import { getProxyForUrl } from "proxy-from-env";
 import { describe, errorCode } from "../../../lib/errors.js";
 import { monotonicMs } from "../../../lib/monotonicMs.js";
 
@@ -10,11 +9,13 @@ interface HttpOptions {
   /** On a connection of its own, so that the server sees the request at most once. */
   readonly fresh?: boolean;
   readonly signal: AbortSignal;
+  /** May name proxies: `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`, in either case. */
+  readonly env: NodeJS.ProcessEnv;
 }
 
 /** Sends one request, through the proxy that the environment names for this address, and resolves when the answer's headers are here. Rejects with the signal's reason when it aborts. */
 export async function sendRequest(url: URL, options: HttpOptions): Promise<http.IncomingMessage> {
-  const route = await routeTo(url, { fresh: options.fresh === true });
+  const route = await routeTo(url, options);
   const body = Buffer.from(options.body ?? "");
   for (;;) {
     try {
@@ -66,8 +67,8 @@ const keepAlive = { keepAlive: true, maxFreeSockets: 64 };
 const agents = new Map<string, Promise<http.Agent>>();
 
 /** Through the proxy that the environment names for this address. `fresh`: on a connection that nobody used before. */
-async function routeTo(url: URL, { fresh }: { readonly fresh: boolean }): Promise<Route> {
-  const proxy = proxyFor(url);
+async function routeTo(url: URL, { env, fresh = false }: Pick<HttpOptions, "env" | "fresh">): Promise<Route> {
+  const proxy = proxyFor(url, env);
   const start = await starterFor(url.protocol);
   if (fresh) return { start, agent: proxy === "" ? false : await newAgent(url.protocol, proxy, {}) };
   const key = `${url.protocol}${proxy}`;
@@ -86,10 +87,33 @@ async function newAgent(protocol: string, proxy: string, options: http.AgentOpti
   return protocol === "https:" ? new (await import("node:https")).Agent(options) : new http.Agent(options);
 }
 
-function proxyFor(url: URL): string {
-  const proxy = getProxyForUrl(url.href);
-  // An address without a scheme is completed with the target's; everybody else who reads these variables speaks plain HTTP to it.
-  return proxy === "" || Object.values(process.env).includes(proxy) ? proxy : proxy.replace(/^https:/, "http:");
+const DEFAULT_PORTS: Readonly<Record<string, string>> = { "http:": "80", "https:": "443" };
+
+/** The proxy that an environment names for an address; empty for none. */
+export function proxyFor({ protocol, hostname, port }: URL, env: NodeJS.ProcessEnv): string {
+  const variable = (name: string) => env[name] || env[name.toUpperCase()] || "";
+  const address = { host: hostname, port: port || DEFAULT_PORTS[protocol] };
+  if (entriesOf(variable("no_proxy")).some((entry) => covers(entry, address))) return "";
+  const proxy = variable(`${protocol.slice(0, -1)}_proxy`) || variable("all_proxy");
+  // Whoever reads these variables speaks plain HTTP to a proxy that is named without a scheme.
+  return proxy === "" || proxy.includes("://") ? proxy : `http://${proxy}`;
+}
+
+function entriesOf(list: string): string[] {
+  return list
+    .toLowerCase()
+    .split(/[,\s]+/)
+    .filter((entry) => entry !== "");
+}
+
+/** `example.org`, `example.org:8080`, `.example.org` and `*.example.org` for everything below it, `*` for everything, `::1` or `[::1]`. */
+function covers(entry: string, address: { readonly host: string; readonly port: string | undefined }): boolean {
+  const [, named, port] = /^(\[.*\]|[^:]*):(\d+)$/.exec(entry) ?? [];
+  if (port !== undefined && port !== address.port) return false;
+  const host = named ?? entry;
+  if (host.startsWith("*")) return address.host.endsWith(host.slice(1));
+  if (host.startsWith(".")) return address.host.endsWith(host);
+  return address.host === host || address.host === `[${host}]`;
 }
 
 /** Aborts its signal when nobody touched it for a while, or when the outer signal aborts. */

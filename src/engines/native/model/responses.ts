@@ -52,7 +52,7 @@ export class ResponsesClient implements ModelClient {
 
   async #send(url: URL, options: { headers: Record<string, string>; body: string; signal: AbortSignal }): Promise<IncomingMessage> {
     try {
-      return await sendRequest(url, { method: "POST", ...options });
+      return await sendRequest(url, { method: "POST", env: this.#options.env, ...options });
     } catch (error) {
       if (errorCode(error) === "ERR_INVALID_CHAR") throw unsendableHeader(this.#options.provider, error);
       throw new ModelFailure(`stream disconnected before completion: error sending request for url (${shownUrl(url)})`, {

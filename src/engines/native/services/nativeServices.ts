@@ -89,6 +89,7 @@ async function listedModels(provider: ModelProvider, sources: ListSources, signa
   try {
     const headers = { accept: "application/json", "user-agent": sources.userAgent, ...providerHeaders(provider, sources) };
     const response = await sendRequest(endpoint(provider, "models"), {
+      env: sources.env,
       method: "GET",
       headers,
       signal: AbortSignal.any([signal, AbortSignal.timeout(DEADLINE_MS)]),
