@@ -6,7 +6,6 @@ import type { ScriptInputItem } from "../src/engines/native/scripted/directives.
 import { WritablePlaces } from "../src/exec/outside/writablePlaces.js";
 import { isFields } from "../src/lib/fields.js";
 import { turnIdOf } from "../src/lib/ids.js";
-import { RolloutCatalog } from "../src/stores/files/threads/rolloutCatalog.js";
 import { NothingToSteer } from "../src/threads/errors.js";
 import { ThreadRegistry } from "../src/threads/threadRegistry.js";
 import { type ServicesUnderTest, servicesContract } from "./contracts/engineServices.js";
@@ -26,7 +25,7 @@ describe("what a native thread leaves on the disk", () => {
     await using under = await nativeServices();
     const turn = await under.threads.start(under.settings, { text: "", work: { kind: "review", target: reviewed } }, turnIdOf("1"));
     expect(await turn.outcome).toEqual({ status: "completed", lastMessage: "one\ntwo" });
-    const listed = await (await under.engine.services?.())?.threads.list({ limit: 5 });
+    const listed = await under.threads.list({ limit: 5 });
     expect(listed).toEqual({ threads: [expect.objectContaining({ id: turn.threadId, preview: "Review: !say one\\ntwo" })] });
     const later = under.laterThreads();
     expect(await (await later.reply(turn.threadId, { text: "!say noted" })).outcome).toMatchObject({ lastMessage: "noted" });
@@ -114,7 +113,6 @@ async function nativeServices(): Promise<NativeServices> {
   const { provider, ...others } = settingsIn(workspace, { model: "mock-model" });
   const settings = { ...others, provider: { ...provider, id: "mock", baseUrl: model.url, httpHeaders: { "x-extra": secret } } };
   const env = stageEnvironment(stage, { name: "", about: "", steps: [] }, {});
-  const catalog = new RolloutCatalog({ codexHome, version: "1.2.3", env });
   const settingsOf = (cwd: string = workspace) => ({ ...settings, cwd });
   const engine = createNativeEngine({
     codexHome,
@@ -122,7 +120,7 @@ async function nativeServices(): Promise<NativeServices> {
     serverCwd: workspace,
     writable: new WritablePlaces([]),
     userAgent: "test/1",
-    services: { catalog: async () => catalog, settingsIn: settingsOf },
+    services: { settingsIn: settingsOf },
   });
   const registries: ThreadRegistry[] = [];
   const openThreads = () => {

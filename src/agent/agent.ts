@@ -196,9 +196,8 @@ export class Agent {
   list(ask: Ask, { cwd, ...query }: ThreadQuery): Promise<ThreadPage> {
     this.#checkOutside(ask);
     const folder = cwd === undefined ? {} : { cwd: this.#settingsFor({ cwd }, ask.caller).cwd };
-    return this.#promptly(ask, async (signal) =>
-      this.#list.page((await this.#services()).threads, { ...query, ...folder }, { caller: ask.caller, signal }),
-    );
+    const { threads } = this.#parts;
+    return this.#promptly(ask, (signal) => this.#list.page(threads, { ...query, ...folder }, { caller: ask.caller, signal }));
   }
 
   /** A thread of the caller's own with the same past. */
@@ -207,11 +206,7 @@ export class Agent {
     const { access, threads } = this.#parts;
     const limits = this.#limitsOf(ask.caller);
     return this.#promptly(ask, async () => {
-      const fork = await access.using(id, ask, async () => {
-        // An engine may open the thread for it, in its folder and with its servers.
-        if (limits) await threads.check(id, limits);
-        return (await this.#services()).threads.fork(id);
-      });
+      const fork = await access.using(id, ask, () => threads.fork(id, limits));
       await access.claim(fork, ask);
       return fork;
     });
@@ -221,14 +216,13 @@ export class Agent {
   archive(ask: Ask, id: ThreadId): Promise<void> {
     this.#checkOutside(ask);
     const { access, threads } = this.#parts;
-    return this.#promptly(ask, () =>
-      access.using(id, ask, () => threads.putAway(id, async () => (await this.#services()).threads.archive(id))),
-    );
+    return this.#promptly(ask, () => access.using(id, ask, () => threads.archive(id)));
   }
 
   unarchive(ask: Ask, id: ThreadId): Promise<void> {
     this.#checkOutside(ask);
-    return this.#promptly(ask, () => this.#parts.access.using(id, ask, async () => (await this.#services()).threads.unarchive(id)));
+    const { access, threads } = this.#parts;
+    return this.#promptly(ask, () => access.using(id, ask, () => threads.unarchive(id)));
   }
 
   /** Runs one command in the sandbox it names, outside any thread. Nobody is asked. */

@@ -24,7 +24,7 @@ export class ThreadList {
   }
 
   /** A caller's page may be short, or empty, and still have a next one. */
-  async page(catalog: ThreadCatalog, query: ThreadQuery, { caller, signal }: PageReader): Promise<ThreadPage> {
+  async page(catalog: Pick<ThreadCatalog, "list">, query: ThreadQuery, { caller, signal }: PageReader): Promise<ThreadPage> {
     if (!caller) return catalog.list(query);
     const threads: ThreadSummary[] = [];
     let cursor = query.cursor === undefined ? undefined : this.#cursors.open(query.cursor, caller);

@@ -6,7 +6,6 @@ import type { CommandLimits } from "../exec/commandLimits.js";
 import type { TurnMark } from "../exec/nesting/turnMark.js";
 import type { WritablePlaces } from "../exec/outside/writablePlaces.js";
 import { lazily } from "../lib/lazily.js";
-import { VERSION } from "../lib/version.js";
 import { userAgent } from "../mcp/wording/userAgent.js";
 import { isThere, resolvedAsFarAsPossible } from "../platform/paths.js";
 import type { Engine, EngineName } from "../threads/engine.js";
@@ -99,13 +98,7 @@ async function catalogOf({ name, catalog }: Engine): Promise<ThreadCatalog> {
   return catalog();
 }
 
-/** What engines that keep no threads of their own take from us. */
-function serviceSources({ codexHome, env, settings }: EngineOptions): NonNullable<NativeEngineOptions["services"]> {
-  return {
-    catalog: async () => {
-      const { RolloutCatalog } = await import("../stores/files/threads/rolloutCatalog.js");
-      return new RolloutCatalog({ codexHome, env, version: VERSION });
-    },
-    settingsIn: (cwd) => settings.forNewThread(cwd === undefined ? {} : { cwd }),
-  };
+/** What an engine that reads no configuration itself takes from us. */
+function serviceSources({ settings }: EngineOptions): NonNullable<NativeEngineOptions["services"]> {
+  return { settingsIn: (cwd) => settings.forNewThread(cwd === undefined ? {} : { cwd }) };
 }

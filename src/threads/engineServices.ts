@@ -1,11 +1,9 @@
 import type { SandboxPolicy } from "../exec/policies.js";
 import type { Reach } from "./limits.js";
 import type { ReasoningEffort } from "./settings.js";
-import type { ThreadCatalog } from "./store.js";
 
 /** What an engine can do besides running turns. Whatever it cannot do rejects with an `AppError` that says what to do instead. */
 export interface EngineServices {
-  readonly threads: ThreadCatalog;
   readonly account: Account;
   /** The models a call may name, the default one first. Asked anew each time. */
   models(signal: AbortSignal): Promise<readonly ModelSummary[]>;

@@ -3,7 +3,7 @@ import { answer, beginning, MemoryStore, ObedientEngine } from "../../test/suppo
 import { settingsIn } from "../../test/support/rollouts.js";
 import { historyOf } from "../../test/support/turns.js";
 import { ApprovalDesk } from "../approvals/desk.js";
-import { newThreadId, turnIdOf } from "../lib/ids.js";
+import { newThreadId, type ThreadId, turnIdOf } from "../lib/ids.js";
 import { ThreadInUse, ThreadNotFound } from "./errors.js";
 import type { ThreadSettings } from "./settings.js";
 import type { StoredSettings } from "./store.js";
@@ -40,6 +40,16 @@ class Scene implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.threads.close();
+  }
+}
+
+/** Lets a test look around in the middle of archiving. */
+class WatchedStore extends MemoryStore {
+  whileArchiving = async (): Promise<void> => {};
+
+  override async archive(id: ThreadId): Promise<void> {
+    await this.whileArchiving();
+    await super.archive(id);
   }
 }
 
@@ -178,19 +188,22 @@ describe("an idle thread", () => {
     expect(store.sought).toEqual([first]);
   });
 
-  it("can be put away, once its turn has ended and not before, and nobody uses it meanwhile", async () => {
-    await using scene = new Scene();
+  it("can be archived, once its turn has ended and not before, and nobody uses it meanwhile", async () => {
+    const store = new WatchedStore();
+    await using scene = new Scene(store);
     const { threads } = scene;
     const { threadId, outcome, log } = await scene.start("hold");
     for await (const _ of log.read()) break;
-    await expect(threads.putAway(threadId, async () => {})).rejects.toThrow(ThreadInUse);
+    await expect(threads.archive(threadId)).rejects.toThrow(ThreadInUse);
     scene.engine.letGo();
     await outcome;
-    await threads.putAway(threadId, async () => {
+    store.whileArchiving = async () => {
       expect(threads.loadedCount).toBe(0);
       await expect(threads.reply(threadId, { text: "meanwhile" })).rejects.toThrow(ThreadInUse);
-      await expect(threads.putAway(threadId, async () => {})).rejects.toThrow(ThreadInUse);
-    });
+      await expect(threads.archive(threadId)).rejects.toThrow(ThreadInUse);
+    };
+    await threads.archive(threadId);
+    expect(store.records.get(threadId)?.archived).toBe(true);
     expect(await (await threads.reply(threadId, { text: "after" })).outcome).toEqual(completed("after"));
   });
 

@@ -113,26 +113,11 @@ export class ThreadRegistry {
 
   /** Takes a thread out of the list and out of memory. Throws `ThreadNotFound`, or `ThreadInUse` while a turn runs or waits on it. */
   archive(id: ThreadId): Promise<void> {
-    return this.putAway(id, async () => (await this.#catalog()).archive(id));
+    return this.#putAway(id, async () => (await this.#catalog()).archive(id));
   }
 
   async unarchive(id: ThreadId): Promise<void> {
     await (await this.#catalog()).unarchive(id);
-  }
-
-  /** Does something to a stored thread that nobody uses meanwhile: it is out of memory. Throws `ThreadInUse` while a turn runs or waits. */
-  async putAway(id: ThreadId, work: () => Promise<void>): Promise<void> {
-    const thread = this.#loaded.get(id);
-    if (this.#loading.has(id) || this.#leaving.has(id) || thread?.isInUse) throw new ThreadInUse(id);
-    this.#leaving.add(id);
-    try {
-      await thread?.settle();
-      if (thread) this.#unload(id);
-      await this.#retired.settle();
-      await work();
-    } finally {
-      this.#leaving.delete(id);
-    }
   }
 
   /** Throws when a stored thread goes further than these limits allow. */
@@ -187,6 +172,21 @@ export class ThreadRegistry {
     clearInterval(this.#sweep);
     for (const id of this.#loaded.keys()) this.#unload(id);
     await this.#retired.settle();
+  }
+
+  /** Does something to a stored thread that nobody uses meanwhile: it is out of memory. Throws `ThreadInUse` while a turn runs or waits. */
+  async #putAway(id: ThreadId, work: () => Promise<void>): Promise<void> {
+    const thread = this.#loaded.get(id);
+    if (this.#loading.has(id) || this.#leaving.has(id) || thread?.isInUse) throw new ThreadInUse(id);
+    this.#leaving.add(id);
+    try {
+      await thread?.settle();
+      if (thread) this.#unload(id);
+      await this.#retired.settle();
+      await work();
+    } finally {
+      this.#leaving.delete(id);
+    }
   }
 
   /** However many threads are used in a day, those that wait to be used again take a bounded share of memory. */

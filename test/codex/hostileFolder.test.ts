@@ -78,7 +78,7 @@ describe.each(AVAILABLE)("a folder that nobody has decided about, with Codex $ve
     expect(readFileSync(path.join(stage.workspace, "made.txt"), "utf8")).toBe("made\n");
 
     const second = openEngine(stage, program);
-    const fork = await (await second.services?.())?.threads.fork(id);
+    const fork = await (await second.catalog?.())?.fork(id);
     const again = await second.openThread({ id, settings, history: { items: [], usage: null, settings: { cwd: stage.workspace } } });
     expect((await play(again, { text: "!shell echo more > more.txt\n!say done" })).at(-1)).toEqual(ENDED);
     await second.close?.();
@@ -100,7 +100,7 @@ describe.each(AVAILABLE)("a folder that the user trusts, with Codex $version", P
     const thread = await network.openThread({ id: newThreadId(), settings, reach: EVERYTHING });
     const id = thread.kept?.id ?? newThreadId();
     expect((await play(thread, WRITE, EVERYTHING)).at(-1)).toEqual(ENDED);
-    const fork = (await (await network.services?.())?.threads.fork(id)) ?? newThreadId();
+    const fork = (await (await network.catalog?.())?.fork(id)) ?? newThreadId();
     const history = { items: [], usage: null, settings: { cwd: stage.workspace } };
     const forked = await network.openThread({ id: fork, settings, history, reach: EVERYTHING });
     expect((await play(forked, { text: "!shell pwd > where.txt\n!say done" }, EVERYTHING)).at(-1)).toEqual(ENDED);
@@ -158,7 +158,7 @@ describe.each(GUARDING)("a caller's repository, with Codex $version", PATIENCE, 
       const thread = await engine.openThread({ id: newThreadId(), settings, reach: EVERYTHING });
       const input: TurnInput = target ? { text: "", work: { kind: "review", target } } : { text: "!patch n.txt new\n!say done" };
       ends.push((await play(thread, input, EVERYTHING)).at(-1)?.type);
-      if (!target) await (await engine.services?.())?.threads.fork(thread.kept?.id ?? newThreadId());
+      if (!target) await (await engine.catalog?.())?.fork(thread.kept?.id ?? newThreadId());
     }
     await engine.close?.();
     expect([ends, existsSync(proof)]).toEqual([["turnCompleted", "turnCompleted", "turnCompleted"], false]);

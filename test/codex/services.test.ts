@@ -55,7 +55,7 @@ describe.skipIf(program === "")("threads that Codex keeps", { timeout: 120_000 }
     await using stage = await setCodexStage();
     await using codex = await opened(stage);
     const id = writeThread(stage, { source, prompt: "look  around\nhere" });
-    expect(await codex.services.threads.list({ limit: 10 })).toEqual({
+    expect(await codex.threads.list({ limit: 10 })).toEqual({
       threads: [
         {
           id,
@@ -78,8 +78,8 @@ describe.skipIf(program === "")("threads that Codex keeps", { timeout: 120_000 }
     };
     await using codex = await opened(stage);
     const [one, two] = [await played(codex.threads, settings, "!say alpha"), await played(codex.threads, settings, "!say beta")];
-    await codex.threads.putAway(one, () => codex.services.threads.archive(one));
-    const { threads } = await codex.services.threads.list({ limit: 10 });
+    await codex.threads.archive(one);
+    const { threads } = await codex.threads.list({ limit: 10 });
     expect(threads.map(({ id }) => id)).toEqual([two]);
   });
 
@@ -88,15 +88,15 @@ describe.skipIf(program === "")("threads that Codex keeps", { timeout: 120_000 }
     await using other = await opened(stage);
     const id = await played(other.threads, stage.settings, "!say alpha");
     await using codex = await opened(stage);
-    await expect(codex.services.threads.archive(id)).rejects.toThrow(ThreadBusyElsewhere);
+    await expect(codex.threads.archive(id)).rejects.toThrow(ThreadBusyElsewhere);
   });
 
   it("have to be taken out of the archive before they are used", async () => {
     await using stage = await setCodexStage();
     await using codex = await opened(stage);
     const id = await played(codex.threads, stage.settings, "!say alpha");
-    await codex.threads.putAway(id, () => codex.services.threads.archive(id));
-    await expect(codex.services.threads.fork(id)).rejects.toThrow(`Thread ${id} is archived. Unarchive it first.`);
+    await codex.threads.archive(id);
+    await expect(codex.threads.fork(id)).rejects.toThrow(`Thread ${id} is archived. Unarchive it first.`);
   });
 
   it("go on as forks after what they were forked from is archived, while others stay open", async () => {
@@ -104,8 +104,8 @@ describe.skipIf(program === "")("threads that Codex keeps", { timeout: 120_000 }
     await using codex = await opened(stage);
     await played(codex.threads, stage.settings, "!say stays open");
     const source = await played(codex.threads, stage.settings, "!say alpha");
-    const fork = await codex.services.threads.fork(source);
-    await codex.threads.putAway(source, () => codex.services.threads.archive(source));
+    const fork = await codex.threads.fork(source);
+    await codex.threads.archive(source);
     const turn = await codex.threads.reply(fork, { text: "go on" });
     expect(await turn.outcome).toEqual({ status: "completed", lastMessage: "alpha" });
   });

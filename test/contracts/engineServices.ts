@@ -83,11 +83,11 @@ export function servicesContract(name: string, options: ServicesContractOptions)
 
   describe(`the threads that the ${name} engine keeps`, { timeout: timeoutMs }, () => {
     it("are listed newest first, page by page: of 24 that began at once none is lost or repeated", () =>
-      withServices(async (services, { threads, settings }) => {
+      withServices(async (_, { threads, settings }) => {
         const begun = Array.from({ length: 24 }, (_, at) => threads.start(settings, { text: `!say thread ${at}` }, turnIdOf("1")));
         const turns = await Promise.all(begun);
         await Promise.all(turns.map(({ outcome }) => outcome));
-        const pages = await allPages(services, { limit: 5 });
+        const pages = await allPages(threads, { limit: 5 });
         expect(pages.map(({ length }) => length).filter((length) => length > 5)).toEqual([]);
         const listed = pages.flat();
         expect(listed.map(({ id }) => id).sort()).toEqual(turns.map(({ threadId }) => threadId).sort());
@@ -96,46 +96,46 @@ export function servicesContract(name: string, options: ServicesContractOptions)
       }));
 
     it("are found by what they began with and where they work", () =>
-      withServices(async (services, { threads, settings }) => {
+      withServices(async (_, { threads, settings }) => {
         const [one, two] = [await played(threads, settings, "!say apple"), await played(threads, settings, "!say pear")];
-        expect(idsOf(await allPages(services, { limit: 10, search: "APPLE" }))).toEqual([one]);
-        expect(idsOf(await allPages(services, { limit: 10, cwd: settings.cwd })).sort()).toEqual([one, two].sort());
-        expect(idsOf(await allPages(services, { limit: 10, cwd: path.join(settings.cwd, "elsewhere") }))).toEqual([]);
+        expect(idsOf(await allPages(threads, { limit: 10, search: "APPLE" }))).toEqual([one]);
+        expect(idsOf(await allPages(threads, { limit: 10, cwd: settings.cwd })).sort()).toEqual([one, two].sort());
+        expect(idsOf(await allPages(threads, { limit: 10, cwd: path.join(settings.cwd, "elsewhere") }))).toEqual([]);
       }));
 
     it("are not listed from a place that nobody gave out", () =>
-      withServices(async (services) => {
-        await expect(services.threads.list({ limit: 5, cursor: "no such place" })).rejects.toThrow(InvalidCursor);
+      withServices(async (_, { threads }) => {
+        await expect(threads.list({ limit: 5, cursor: "no such place" })).rejects.toThrow(InvalidCursor);
       }));
 
     it("can be forked: the fork has the same past, and neither knows what the other does next", () =>
-      withServices(async (services, { threads, settings }) => {
+      withServices(async (_, { threads, settings }) => {
         const source = await played(threads, settings, "!say alpha");
-        const fork = await services.threads.fork(source);
+        const fork = await threads.fork(source);
         expect(fork).not.toBe(source);
         expect(await replied(threads, fork, "go on")).toBe("alpha");
         expect(await replied(threads, fork, "!say beta")).toBe("beta");
         expect(await replied(threads, source, "go on")).toBe("alpha");
         expect(await replied(threads, source, "!say gamma")).toBe("gamma");
         expect(await replied(threads, fork, "go on")).toBe("beta");
-        expect(idsOf(await allPages(services, { limit: 10 })).sort()).toEqual([source, fork].sort());
+        expect(idsOf(await allPages(threads, { limit: 10 })).sort()).toEqual([source, fork].sort());
       }));
 
     it("leave the list when they are archived, and come back", () =>
-      withServices(async (services, { threads, settings }) => {
+      withServices(async (_, { threads, settings }) => {
         const [kept, archived] = [await played(threads, settings, "!say alpha"), await played(threads, settings, "!say beta")];
-        await threads.putAway(archived, () => services.threads.archive(archived));
-        expect(idsOf(await allPages(services, { limit: 10 }))).toEqual([kept]);
-        expect(idsOf(await allPages(services, { limit: 10, archived: true }))).toEqual([archived]);
-        await services.threads.unarchive(archived);
-        expect(idsOf(await allPages(services, { limit: 10 })).sort()).toEqual([kept, archived].sort());
-        expect(idsOf(await allPages(services, { limit: 10, archived: true }))).toEqual([]);
+        await threads.archive(archived);
+        expect(idsOf(await allPages(threads, { limit: 10 }))).toEqual([kept]);
+        expect(idsOf(await allPages(threads, { limit: 10, archived: true }))).toEqual([archived]);
+        await threads.unarchive(archived);
+        expect(idsOf(await allPages(threads, { limit: 10 })).sort()).toEqual([kept, archived].sort());
+        expect(idsOf(await allPages(threads, { limit: 10, archived: true }))).toEqual([]);
         expect(await replied(threads, archived, "go on")).toBe("beta");
       }));
 
     it.each(["fork", "archive", "unarchive"] as const)("are said not to be there when they are not: %s", (action) =>
-      withServices(async (services) => {
-        await expect(services.threads[action](newThreadId())).rejects.toThrow(ThreadNotFound);
+      withServices(async (_, { threads }) => {
+        await expect(threads[action](newThreadId())).rejects.toThrow(ThreadNotFound);
       }),
     );
   });
@@ -233,7 +233,7 @@ async function replied(threads: ThreadRegistry, id: ThreadId, text: string): Pro
 /** More pages than that go round in circles. */
 const MOST_PAGES = 50;
 
-async function allPages({ threads }: EngineServices, query: ThreadQuery): Promise<(readonly ThreadSummary[])[]> {
+async function allPages(threads: ThreadRegistry, query: ThreadQuery): Promise<(readonly ThreadSummary[])[]> {
   const pages: (readonly ThreadSummary[])[] = [];
   let cursor: string | undefined;
   do {

@@ -6,7 +6,6 @@ import type { ThreadCatalog, ThreadPage, ThreadQuery } from "../../src/threads/s
 
 /** What an engine offers besides turns, in memory. */
 export class MemoryServices implements EngineServices {
-  readonly threads = new MemoryCatalog();
   readonly account = new MemoryAccount();
   /** The commands that were run. */
   readonly ran: OneOffCommand[] = [];
@@ -32,7 +31,7 @@ export class MemoryServices implements EngineServices {
 }
 
 /** Threads by their number in the list, the first one newest. */
-class MemoryCatalog implements ThreadCatalog {
+export class MemoryCatalog implements ThreadCatalog {
   readonly kept: ThreadId[] = [];
   readonly archived = new Set<ThreadId>();
   /** The pages that were asked for. */

@@ -13,7 +13,7 @@ import type { Engine } from "../../src/threads/engine.js";
 import type { TurnLimits } from "../../src/threads/limits.js";
 import type { ThreadSettings } from "../../src/threads/settings.js";
 import { ThreadRegistry } from "../../src/threads/threadRegistry.js";
-import { MemoryServices } from "./memoryServices.js";
+import { MemoryCatalog, MemoryServices } from "./memoryServices.js";
 import { MemoryOwners, MemoryStore, ObedientEngine } from "./memoryThreads.js";
 import { settingsIn } from "./rollouts.js";
 
@@ -31,6 +31,8 @@ const NO_LIMITS: TurnLimits = { check: () => {}, confinement: undefined, reach: 
 /** The real agent and its tools on threads, owners and services in memory. */
 export class OwnToolsStage implements AsyncDisposable {
   readonly services = new MemoryServices();
+  /** The threads that the engine keeps. */
+  readonly catalog = new MemoryCatalog();
   readonly owners = new MemoryOwners();
   readonly desk: ApprovalDesk;
   readonly threads: ThreadRegistry;
@@ -48,7 +50,8 @@ export class OwnToolsStage implements AsyncDisposable {
     this.desk = desk;
     const feed = new Feed();
     const turns = new ObedientEngine();
-    const engine: Engine = given ?? (withoutServices ? turns : Object.assign(turns, { services: async () => this.services }));
+    const engine: Engine =
+      given ?? (withoutServices ? turns : Object.assign(turns, { services: async () => this.services, catalog: async () => this.catalog }));
     const threads = { engine, store: new MemoryStore(), desk: this.desk, settingsOf: () => settings, idleMs: 60_000, observer: feed };
     this.threads = new ThreadRegistry(threads);
     this.agent = new Agent({

@@ -24,17 +24,17 @@ it("every tool that is listed is what is loaded for it", async () => {
   expect(loaded.map(declarationOf)).toEqual(listed.map(({ declaration }) => declaration));
 });
 
-it("an engine that only runs turns says so", async () => {
+it("an engine that only runs turns says so; its threads are in the store", async () => {
   await using stage = new OwnToolsStage({ withoutServices: true });
   const why = refused("The engine scripted cannot do this. Start the server with another --engine.");
   for (const [tool, args] of [
-    ["codex-threads", { action: "list" }],
     ["codex-exec", { command: ["true"] }],
     ["codex-models", {}],
     ["codex-account", { action: "state" }],
     ["codex-config", {}],
   ] as const)
     expect(await stage.call(tool, args)).toEqual(why);
+  expect(await stage.call("codex-threads", { action: "list" })).toEqual(told("No threads.", { threads: [] }));
 });
 
 it.for([
@@ -59,7 +59,7 @@ describe("the threads", () => {
   it("of stdio are all that are kept, with the engine's own cursor", async () => {
     await using stage = new OwnToolsStage();
     const [first, second] = [newThreadId(), newThreadId()];
-    stage.services.threads.kept.push(first, second);
+    stage.catalog.kept.push(first, second);
     const summary = { id: first, preview: "said", cwd: "/repo", startedAt: "then", lastUsedAt: "now" };
     expect(await stage.call("codex-threads", { action: "list", limit: 1 })).toEqual(
       told(`${first}  now  /repo  said\nThere are more: cursor 1`, { threads: [summary], nextCursor: "1" }),
@@ -69,7 +69,7 @@ describe("the threads", () => {
 
   it("of a network caller are their own, page by page, and no page tells of the others", async () => {
     await using stage = new OwnToolsStage();
-    const { kept } = stage.services.threads;
+    const { kept } = stage.catalog;
     for (let at = 0; at < 60; at++) kept.push(newThreadId());
     const mine = kept.filter((_, at) => at % 7 === 3);
     for (const id of kept) stage.owners.kept.set(id, mine.includes(id) ? "alice" : "bob");
@@ -87,16 +87,16 @@ describe("the threads", () => {
 
   it("are looked for in so many pages at a time", async () => {
     await using stage = new OwnToolsStage();
-    for (let at = 0; at < 100; at++) stage.services.threads.kept.push(newThreadId());
+    for (let at = 0; at < 100; at++) stage.catalog.kept.push(newThreadId());
     const answer = await stage.call("codex-threads", { action: "list", limit: 2 }, ALICE);
     expect(answer.structuredContent).toEqual({ threads: [], nextCursor: expect.any(String) });
-    expect(stage.services.threads.queries).toHaveLength(20);
+    expect(stage.catalog.queries).toHaveLength(20);
   });
 
   it("cursors are of use to their caller only", async () => {
     await using stage = new OwnToolsStage();
     const ids = [newThreadId(), newThreadId(), newThreadId()];
-    stage.services.threads.kept.push(...ids);
+    stage.catalog.kept.push(...ids);
     for (const id of ids) stage.owners.kept.set(id, "alice");
     const page = (cursor: unknown, who: typeof ALICE) => stage.call("codex-threads", { action: "list", limit: 1, cursor }, who);
     const cursor = String((await page(null, ALICE)).structuredContent?.["nextCursor"]);
@@ -112,16 +112,16 @@ describe("the threads", () => {
     const { threadId: id, outcome } = await stage.agent.begin(ask, { text: "one" }, { turnId: turnIdOf("1") });
     await outcome;
     await stage.threads.settle();
-    stage.services.threads.kept.push(id);
+    stage.catalog.kept.push(id);
     const { structuredContent } = await stage.call("codex-threads", { action: "fork", threadId: id }, ALICE);
     expect(stage.owners.kept.get(structuredContent?.["threadId"] as never)).toBe("alice");
     for (const action of ["fork", "archive", "unarchive"])
       expect(await stage.call("codex-threads", { action, threadId: id }, BOB)).toEqual(refused(`Session not found for thread_id: ${id}`));
-    expect(stage.services.threads.archived.size).toBe(0);
+    expect(stage.catalog.archived.size).toBe(0);
     expect(await stage.call("codex-threads", { action: "archive", threadId: id }, ALICE)).toEqual(
       told(`Archived thread ${id}.`, { threadId: id }),
     );
-    expect([...stage.services.threads.archived]).toEqual([id]);
+    expect([...stage.catalog.archived]).toEqual([id]);
   });
 });
 

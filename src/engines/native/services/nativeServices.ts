@@ -1,7 +1,6 @@
 import { isFields, textOrNothing } from "../../../lib/fields.js";
 import type { EngineServices, ModelSummary } from "../../../threads/engineServices.js";
 import type { ModelProvider, ReasoningEffort, ThreadSettings } from "../../../threads/settings.js";
-import type { ThreadCatalog } from "../../../threads/store.js";
 import { maskedConfig } from "../../maskedConfig.js";
 import { readStart, sendRequest } from "../model/http.js";
 import { traitsOf } from "../model/modelTraits.js";
@@ -13,32 +12,31 @@ import { runOneOffCommand } from "./runOnce.js";
 
 /** What the services are made from that is not the engine's own. */
 export interface ServiceSources {
-  readonly catalog: () => Promise<ThreadCatalog>;
   /** What a new thread in this folder would run with; without one, in the server's own. */
   readonly settingsIn: (cwd?: string) => ThreadSettings;
 }
 
-export async function nativeServices(
+export function nativeServices(
   sources: ServiceSources,
   host: HostEnvironment,
   { userAgent }: { readonly userAgent: string },
-): Promise<EngineServices> {
+): EngineServices {
   const { settingsIn } = sources;
   const { codexHome, env } = host;
   return {
-    ...(await servicesOfAnyModel(sources, host)),
+    ...servicesOfAnyModel(sources, host),
     account: keyAccount(() => settingsIn().provider, { codexHome, env }),
     models: async (signal) => availableModels(settingsIn(), { codexHome, env, userAgent }, signal),
   };
 }
 
 /** There is one scripted model, and nobody pays for it. */
-export async function scriptedServices(sources: ServiceSources, host: HostEnvironment): Promise<EngineServices> {
+export function scriptedServices(sources: ServiceSources, host: HostEnvironment): EngineServices {
   const needless = async () => {
     throw new LoginNotPossible("The scripted model needs no login. Start this server with another engine to use a real one.");
   };
   return {
-    ...(await servicesOfAnyModel(sources, host)),
+    ...servicesOfAnyModel(sources, host),
     account: {
       state: async () => ({ kind: "none", isNeeded: false }),
       loginWithKey: needless,
@@ -49,12 +47,8 @@ export async function scriptedServices(sources: ServiceSources, host: HostEnviro
   };
 }
 
-async function servicesOfAnyModel(
-  { catalog, settingsIn }: ServiceSources,
-  host: HostEnvironment,
-): Promise<Pick<EngineServices, "threads" | "config" | "runOnce">> {
+function servicesOfAnyModel({ settingsIn }: ServiceSources, host: HostEnvironment): Pick<EngineServices, "config" | "runOnce"> {
   return {
-    threads: await catalog(),
     config: async (cwd) => maskedConfig(configWords(settingsIn(cwd))),
     runOnce: async (command, signal) => runOneOffCommand(command, { host, settings: settingsIn(command.cwd) }, signal),
   };
