@@ -125,7 +125,7 @@ it.each<[string, TurnLimits | undefined, unknown]>([
   let answer: string | undefined;
   for await (const batch of turn.log.read())
     for (const { value } of batch) {
-      if (value.type === "approvalRequested") codex.desk.answer(value.request.id, { kind: "approved" });
+      if (value.type === "approvalRequested") await codex.desk.answer(value.request.id, { kind: "approved" });
       if (value.type === "messageDelta" && value.itemId === "granted") answer = value.delta;
     }
   expect(JSON.parse(answer ?? "null")).toEqual(granted);

@@ -1,6 +1,6 @@
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { ApprovalDesk } from "../src/approvals/desk.js";
+import { MemoryApprovalDesk } from "../src/approvals/desk.js";
 import { createNativeEngine } from "../src/engines/native/engine.js";
 import type { ScriptInputItem } from "../src/engines/native/scripted/directives.js";
 import { WritablePlaces } from "../src/exec/outside/writablePlaces.js";
@@ -125,7 +125,7 @@ async function nativeServices(): Promise<NativeServices> {
   const registries: ThreadRegistry[] = [];
   const openThreads = () => {
     const store = storeIn(codexHome);
-    const threads = new ThreadRegistry({ engine, store, desk: new ApprovalDesk(), settingsOf: () => settings, idleMs: 60_000 });
+    const threads = new ThreadRegistry({ engine, store, desk: new MemoryApprovalDesk(), settingsOf: () => settings, idleMs: 60_000 });
     registries.push(threads);
     return threads;
   };

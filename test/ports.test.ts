@@ -1,7 +1,11 @@
 import { setImmediate } from "node:timers/promises";
+import { type ApprovalDesk, MemoryApprovalDesk, type OpenQuestion } from "../src/approvals/desk.js";
+import type { ApprovalDecision, ApprovalId, ApprovalRequest } from "../src/approvals/model.js";
+import type { ThreadId } from "../src/lib/ids.js";
 import type { Entry, EventLog, EventLogs, LogReader, LogReading, TurnAddress } from "../src/threads/eventLog.js";
 import type { ThreadEvent } from "../src/threads/events.js";
 import { MemoryEventLogs, TURN_LOG } from "../src/threads/memoryEventLog.js";
+import { approvalDeskContract } from "./contracts/approvalDesk.js";
 import { eventLogContract } from "./contracts/eventLog.js";
 import { threadStoreContract } from "./contracts/threadStore.js";
 import { MemoryStore } from "./support/memoryThreads.js";
@@ -15,6 +19,16 @@ eventLogContract("memory", async () => {
 eventLogContract("memory, read from another node", async () => {
   const logs = new MemoryEventLogs(TURN_LOG);
   return { writer: logs, reader: new DistantLogs(logs), async [Symbol.asyncDispose]() {} };
+});
+
+approvalDeskContract("memory", async ({ deadlineMs }) => {
+  const desk = new MemoryApprovalDesk(deadlineMs);
+  return { asking: desk, answering: desk, async [Symbol.asyncDispose]() {} };
+});
+
+approvalDeskContract("memory, answered from another node", async ({ deadlineMs }) => {
+  const desk = new MemoryApprovalDesk(deadlineMs);
+  return { asking: desk, answering: new DistantDesk(desk), async [Symbol.asyncDispose]() {} };
 });
 
 threadStoreContract("memory", async () => {
@@ -50,6 +64,28 @@ class DistantLogs implements EventLogs<ThreadEvent> {
   async find(turn: TurnAddress): Promise<LogReader<ThreadEvent> | undefined> {
     const log = await overNetwork(this.#logs.find(turn));
     return log && { read: (reading) => readOverNetwork(log, reading) };
+  }
+}
+
+/** The desk of another node, as those who answer beyond a network have it. */
+class DistantDesk implements ApprovalDesk {
+  readonly #desk: ApprovalDesk;
+
+  constructor(desk: ApprovalDesk) {
+    this.#desk = desk;
+  }
+
+  ask(): OpenQuestion {
+    throw new Error("a question is put where its turn runs");
+  }
+
+  async answer(id: ApprovalId, decision: ApprovalDecision): Promise<boolean> {
+    await setImmediate();
+    return overNetwork(this.#desk.answer(id, JSON.parse(JSON.stringify(decision))));
+  }
+
+  async pending(filter?: { readonly threadId?: ThreadId }): Promise<readonly ApprovalRequest[]> {
+    return JSON.parse(JSON.stringify(await overNetwork(this.#desk.pending(filter))));
   }
 }
 

@@ -5,6 +5,7 @@ import type { ApprovalDecision, ApprovalId, ApprovalRequest } from "../approvals
 import { Deadline, withDeadline } from "../lib/deadlines.js";
 import { AppError } from "../lib/errors.js";
 import type { ThreadId, TurnId } from "../lib/ids.js";
+import { Tasks } from "../lib/tasks.js";
 import type { Engine } from "../threads/engine.js";
 import type { Account, AccountState, DeviceCode, EngineServices, ModelSummary, OneOffResult } from "../threads/engineServices.js";
 import { ThreadNotFound } from "../threads/errors.js";
@@ -83,6 +84,8 @@ export class Agent {
   readonly feed: Feed;
   readonly #parts: AgentParts;
   readonly #list: ThreadList;
+  /** A desk that cannot be reached leaves a question open until its deadline, which denies it. */
+  readonly #deciding = new Tasks(() => undefined);
 
   constructor(parts: AgentParts) {
     this.#parts = parts;
@@ -158,7 +161,7 @@ export class Agent {
   async questions({ caller }: Ask): Promise<readonly ApprovalRequest[]> {
     const { desk, access } = this.#parts;
     const open = await Promise.all(
-      desk.pending().map(async (request) => ((await access.isVisibleTo(request.threadId, caller)) ? [request] : [])),
+      (await desk.pending()).map(async (request) => ((await access.isVisibleTo(request.threadId, caller)) ? [request] : [])),
     );
     return open.flat();
   }
@@ -167,14 +170,17 @@ export class Agent {
   async answer(ask: Ask, id: ApprovalId, decision: ApprovalDecision): Promise<boolean> {
     this.#checkOutside(ask);
     checkScope(ask.caller, "call");
-    const question = this.#parts.desk.pending().find((request) => request.id === id);
-    if (!question || !(await this.#parts.access.isVisibleTo(question.threadId, ask.caller))) return false;
-    return this.decide(id, decision);
+    const { desk, access } = this.#parts;
+    const question = (await desk.pending()).find((request) => request.id === id);
+    if (!question || !(await access.isVisibleTo(question.threadId, ask.caller))) return false;
+    return desk.answer(id, decision);
   }
 
   /** For whoever was given the question with its turn. */
-  decide(id: ApprovalId, decision: ApprovalDecision): boolean {
-    return this.#parts.desk.answer(id, decision);
+  decide(id: ApprovalId, decision: ApprovalDecision): void {
+    this.#deciding.start(`answer to ${id}`, async () => {
+      await this.#parts.desk.answer(id, decision);
+    });
   }
 
   /**

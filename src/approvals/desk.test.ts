@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { newThreadId, turnIdOf } from "../lib/ids.js";
-import { ApprovalDesk, DEFAULT_DEADLINE_MS, TooManyQuestions } from "./desk.js";
+import { DEFAULT_DEADLINE_MS, MemoryApprovalDesk, TooManyQuestions } from "./desk.js";
 import type { ApprovalId, ApprovalSubject } from "./model.js";
 
 const SUBJECT: ApprovalSubject = { kind: "patch", callId: "call", changes: {}, staysInSandbox: true, needsPerson: false };
@@ -21,7 +21,7 @@ afterEach(() => {
 
 describe("a question", () => {
   it("has an id of its own, what is asked, and a deadline", () => {
-    const desk = new ApprovalDesk();
+    const desk = new MemoryApprovalDesk();
     const [first, second] = [desk.ask(question()).request, desk.ask(question()).request];
     expect(first).toEqual({
       id: expect.stringMatching(/^[0-9a-f-]{36}$/),
@@ -34,22 +34,22 @@ describe("a question", () => {
   });
 
   it("is decided by the first answer; later ones and answers to nothing are ignored", async () => {
-    const desk = new ApprovalDesk();
+    const desk = new MemoryApprovalDesk();
     const { request, decision } = desk.ask(question());
-    const taken = [desk.answer(request.id, { kind: "approved" }), desk.answer(request.id, { kind: "abort" })];
+    const taken = [await desk.answer(request.id, { kind: "approved" }), await desk.answer(request.id, { kind: "abort" })];
     expect([taken, await decision]).toEqual([[true, false], { kind: "approved" }]);
-    expect(desk.answer("nobody asked" as ApprovalId, { kind: "approved" })).toBe(false);
+    expect(await desk.answer("nobody asked" as ApprovalId, { kind: "approved" })).toBe(false);
     expect(vi.getTimerCount()).toBe(0);
   });
 
   it("that nobody answers is denied at its deadline, with the reason", async () => {
-    const desk = new ApprovalDesk(5 * 60_000);
+    const desk = new MemoryApprovalDesk(5 * 60_000);
     const { request, decision } = desk.ask(question());
     await vi.advanceTimersByTimeAsync(5 * 60_000 - 1);
-    expect(desk.pending()).toEqual([request]);
+    expect(await desk.pending()).toEqual([request]);
     await vi.advanceTimersByTimeAsync(1);
     expect(await decision).toEqual({ kind: "denied", reason: "nobody answered within 5 minutes", by: "deadline" });
-    expect([desk.pending(), desk.answer(request.id, { kind: "approved" })]).toEqual([[], false]);
+    expect([await desk.pending(), await desk.answer(request.id, { kind: "approved" })]).toEqual([[], false]);
   });
 
   it.for([
@@ -57,42 +57,43 @@ describe("a question", () => {
     [45_000, "45 seconds"],
     [60_000, "1 minute"],
   ] as const)("with %i ms to answer is denied after %s", async ([ms, span]) => {
-    const { decision } = new ApprovalDesk(ms).ask(question());
+    const { decision } = new MemoryApprovalDesk(ms).ask(question());
     await vi.advanceTimersByTimeAsync(ms);
     expect(await decision).toEqual({ kind: "denied", reason: `nobody answered within ${span}`, by: "deadline" });
   });
 
   it("is withdrawn at once when its turn is interrupted, also when nobody awaits it yet", async () => {
-    const desk = new ApprovalDesk();
+    const desk = new MemoryApprovalDesk();
     const abort = new AbortController();
     const { request, decision } = desk.ask(question(HERE, abort.signal));
     abort.abort(new Error("stopped"));
-    expect([desk.pending(), desk.answer(request.id, { kind: "approved" })]).toEqual([[], false]);
+    expect([await desk.pending(), await desk.answer(request.id, { kind: "approved" })]).toEqual([[], false]);
     await vi.advanceTimersByTimeAsync(0);
     await expect(decision).rejects.toThrow("stopped");
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("of a turn that was interrupted already is not put", () => {
-    const desk = new ApprovalDesk();
+  it("of a turn that was interrupted already is not put", async () => {
+    const desk = new MemoryApprovalDesk();
     expect(() => desk.ask(question(HERE, AbortSignal.abort(new Error("stopped"))))).toThrow("stopped");
-    expect(desk.pending()).toEqual([]);
+    expect(await desk.pending()).toEqual([]);
   });
 });
 
 describe("the desk", () => {
-  it("lists what waits, oldest first, of all threads or of one", () => {
-    const desk = new ApprovalDesk();
+  it("lists what waits, oldest first, of all threads or of one", async () => {
+    const desk = new MemoryApprovalDesk();
     const [a, b, c] = [HERE, THERE, HERE].map((thread) => desk.ask(question(thread)).request);
-    expect([desk.pending(), desk.pending({ threadId: HERE }), desk.pending({ threadId: newThreadId() })]).toEqual([[a, b, c], [a, c], []]);
+    const filters = [{}, { threadId: HERE }, { threadId: newThreadId() }];
+    expect(await Promise.all(filters.map((filter) => desk.pending(filter)))).toEqual([[a, b, c], [a, c], []]);
   });
 
-  it("holds so many questions of a thread and no more, whatever other threads ask", () => {
-    const desk = new ApprovalDesk();
+  it("holds so many questions of a thread and no more, whatever other threads ask", async () => {
+    const desk = new MemoryApprovalDesk();
     const asked = Array.from({ length: 64 }, () => desk.ask(question()).request);
     expect(() => desk.ask(question())).toThrow(TooManyQuestions);
     desk.ask(question(THERE));
-    desk.answer(asked[0]?.id ?? ("" as ApprovalId), { kind: "denied" });
+    await desk.answer(asked[0]?.id ?? ("" as ApprovalId), { kind: "denied" });
     expect(desk.ask(question()).request.threadId).toBe(HERE);
   });
 });

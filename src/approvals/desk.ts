@@ -32,19 +32,35 @@ interface Pending {
   readonly decision: Deferred<ApprovalDecision>;
 }
 
-/** Questions that wait for somebody. Whoever answers first decides; the question is gone then, for everybody else. */
-export class ApprovalDesk {
-  readonly #pending = new Map<ApprovalId, Pending>();
+/**
+ * Questions that wait for somebody. Whoever answers first decides, on whichever node; the question is gone then, for everybody else.
+ * Contract suite: test/contracts/approvalDesk.ts.
+ */
+export interface ApprovalDesk {
+  /** On the node of the turn that asks, which waits for the decision. Does not wait for other nodes to learn of it. */
+  ask(question: Question): OpenQuestion;
+  /** False when the question is unknown or already decided. Rejects when it cannot be known. */
+  answer(id: ApprovalId, decision: ApprovalDecision): Promise<boolean>;
+  /** What waits, oldest first. */
+  pending(filter?: { readonly threadId?: ThreadId }): Promise<readonly ApprovalRequest[]>;
+}
 
-  constructor(private readonly deadlineMs: number = DEFAULT_DEADLINE_MS) {}
+/** Questions in the memory of one process. */
+export class MemoryApprovalDesk implements ApprovalDesk {
+  readonly #pending = new Map<ApprovalId, Pending>();
+  readonly #deadlineMs: number;
+
+  constructor(deadlineMs: number = DEFAULT_DEADLINE_MS) {
+    this.#deadlineMs = deadlineMs;
+  }
 
   ask({ threadId, turnId, subject, signal }: Question): OpenQuestion {
     signal.throwIfAborted();
-    if (this.pending({ threadId }).length >= MAX_OPEN_PER_THREAD)
+    if (this.#of(threadId).length >= MAX_OPEN_PER_THREAD)
       throw new TooManyQuestions(`${MAX_OPEN_PER_THREAD} questions of this thread wait for an answer already`);
     // Made here and nowhere else.
     const id = randomUUID() as string as ApprovalId;
-    const request: ApprovalRequest = { id, threadId, turnId, subject, deadline: Date.now() + this.deadlineMs };
+    const request: ApprovalRequest = { id, threadId, turnId, subject, deadline: Date.now() + this.#deadlineMs };
     const decision = deferred<ApprovalDecision>();
     this.#pending.set(id, { request, decision });
     const watched = this.#watch(id, decision, signal);
@@ -53,8 +69,15 @@ export class ApprovalDesk {
     return { request, decision: watched };
   }
 
-  /** False when the question is unknown or already decided. */
-  answer(id: ApprovalId, decision: ApprovalDecision): boolean {
+  async answer(id: ApprovalId, decision: ApprovalDecision): Promise<boolean> {
+    return this.#decide(id, decision);
+  }
+
+  async pending({ threadId }: { readonly threadId?: ThreadId } = {}): Promise<readonly ApprovalRequest[]> {
+    return this.#of(threadId);
+  }
+
+  #decide(id: ApprovalId, decision: ApprovalDecision): boolean {
     const pending = this.#pending.get(id);
     if (!pending) return false;
     this.#pending.delete(id);
@@ -62,15 +85,14 @@ export class ApprovalDesk {
     return true;
   }
 
-  /** What waits, oldest first. */
-  pending({ threadId }: { readonly threadId?: ThreadId } = {}): ApprovalRequest[] {
+  #of(threadId: ThreadId | undefined): ApprovalRequest[] {
     const all = [...this.#pending.values()].map(({ request }) => request);
     return threadId === undefined ? all : all.filter((request) => request.threadId === threadId);
   }
 
   async #watch(id: ApprovalId, decision: Deferred<ApprovalDecision>, signal: AbortSignal): Promise<ApprovalDecision> {
-    const reason = `nobody answered within ${spanOf(this.deadlineMs)}`;
-    const overdue = setTimeout(() => this.answer(id, { kind: "denied", reason, by: "deadline" }), this.deadlineMs);
+    const reason = `nobody answered within ${spanOf(this.#deadlineMs)}`;
+    const overdue = setTimeout(() => this.#decide(id, { kind: "denied", reason, by: "deadline" }), this.#deadlineMs);
     overdue.unref();
     const withdraw = () => {
       this.#pending.delete(id);

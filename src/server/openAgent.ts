@@ -6,7 +6,7 @@ import { callersInside, type Objection } from "../agent/inside.js";
 import { type OwnAddress, withoutOwnEntries } from "../agent/ownEntries.js";
 import type { TurnLimiter } from "../agent/turnLimiter.js";
 import { NO_TELEMETRY, type Telemetry } from "../agent/watch/telemetry.js";
-import { ApprovalDesk } from "../approvals/desk.js";
+import { MemoryApprovalDesk } from "../approvals/desk.js";
 import type { ApprovalFallback } from "../approvals/fallback.js";
 import type { SettingsResolver } from "../config/resolve.js";
 import { writableRoots } from "../exec/sandbox/policy.js";
@@ -62,7 +62,7 @@ export function openAgent(options: AgentOptions): OpenAgent {
   };
   const stated = (asked: AskedSettings) => (engine.name === "codex" ? statedSettings(settings.stated(asked)) : {});
   const store = new RolloutStore({ codexHome, version: VERSION, env, warn: report });
-  const desk = new ApprovalDesk(approvalTimeoutMs);
+  const desk = new MemoryApprovalDesk(approvalTimeoutMs);
   const feed = new Feed();
   const settingsOf = (stored: StoredSettings) => noted({ ...settings.forStoredThread(stored), ...stated({}) });
   const threads = new ThreadRegistry({ engine, store, desk, settingsOf, idleMs: idleThreadMs, observer: feed, report });

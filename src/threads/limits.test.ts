@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { answer, beginning, MemoryStore, ObedientEngine } from "../../test/support/memoryThreads.js";
 import { settingsIn } from "../../test/support/rollouts.js";
-import { ApprovalDesk } from "../approvals/desk.js";
+import { MemoryApprovalDesk } from "../approvals/desk.js";
 import { AppError } from "../lib/errors.js";
 import { type ThreadId, turnIdOf } from "../lib/ids.js";
 import type { EngineThread } from "./engine.js";
@@ -31,7 +31,7 @@ const SETTINGS = settingsIn("/project");
 const FAILED = { status: "failed", message: "too much" };
 
 function threadsOn(engine: ObedientEngine, store = new MemoryStore()): ThreadRegistry & AsyncDisposable {
-  const threads = new ThreadRegistry({ engine, store, desk: new ApprovalDesk(), settingsOf: () => SETTINGS, idleMs: 60_000 });
+  const threads = new ThreadRegistry({ engine, store, desk: new MemoryApprovalDesk(), settingsOf: () => SETTINGS, idleMs: 60_000 });
   return Object.assign(threads, { [Symbol.asyncDispose]: () => threads.close() });
 }
 

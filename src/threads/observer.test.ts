@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { MemoryStore, ObedientEngine } from "../../test/support/memoryThreads.js";
 import { settingsIn } from "../../test/support/rollouts.js";
-import { ApprovalDesk } from "../approvals/desk.js";
+import { MemoryApprovalDesk } from "../approvals/desk.js";
 import type { ApprovalSubject } from "../approvals/model.js";
 import { newThreadId, turnIdOf } from "../lib/ids.js";
 import type { Engine, EngineThread, TurnContext } from "./engine.js";
@@ -53,7 +53,7 @@ class AskingEngine implements Engine {
 }
 
 class Scene implements AsyncDisposable {
-  readonly desk = new ApprovalDesk();
+  readonly desk = new MemoryApprovalDesk();
   readonly reported: string[] = [];
   readonly threads: ThreadRegistry;
 
@@ -106,7 +106,7 @@ describe("an observer of threads", () => {
     const turn = await scene.start("ask");
     await begun(turn);
     await expect.poll(() => scene.desk.pending()).toHaveLength(1);
-    for (const { id } of scene.desk.pending()) scene.desk.answer(id, { kind: "approved" });
+    for (const { id } of await scene.desk.pending()) await scene.desk.answer(id, { kind: "approved" });
     await turn.outcome;
     expect(story.slice(2)).toEqual(["ask: begun", "ask: command asked", "ask: approved", "ask: completed after 4 events"]);
   });

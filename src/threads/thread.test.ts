@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { answer, beginning, MemoryRecord, ObedientEngine } from "../../test/support/memoryThreads.js";
 import { message, settingsIn } from "../../test/support/rollouts.js";
 import { historyOf } from "../../test/support/turns.js";
-import { ApprovalDesk } from "../approvals/desk.js";
+import { MemoryApprovalDesk } from "../approvals/desk.js";
 import type { ApprovalSubject } from "../approvals/model.js";
 import { newThreadId, turnIdOf } from "../lib/ids.js";
 import type { EngineThread } from "./engine.js";
@@ -17,7 +17,7 @@ const INTERRUPTED = { status: "interrupted" };
 
 afterEach(() => vi.useRealTimers());
 
-const SURROUNDINGS = { desk: new ApprovalDesk(), retire: () => {} };
+const SURROUNDINGS = { desk: new MemoryApprovalDesk(), retire: () => {} };
 
 /** A thread on an engine and a record in memory. */
 async function openThread() {
@@ -290,7 +290,7 @@ describe("a question of the engine", () => {
   /** A thread whose turn asks once and ends with what came of it. */
   async function asking(withdrawn?: AbortSignal) {
     const { id, record } = await openThread();
-    const desk = new ApprovalDesk();
+    const desk = new MemoryApprovalDesk();
     const engineThread: EngineThread = {
       opening: [],
       async *run(_input, { ask }) {
@@ -308,9 +308,9 @@ describe("a question of the engine", () => {
   it("waits on the desk, and readers see it and its decision", async () => {
     const { turn, desk } = await asking();
     const reading = eventsOf(turn);
-    await vi.waitFor(() => expect(desk.pending()).toHaveLength(1));
-    const [request] = desk.pending();
-    if (request) desk.answer(request.id, { kind: "approved" });
+    await vi.waitFor(async () => expect(await desk.pending()).toHaveLength(1));
+    const [request] = await desk.pending();
+    if (request) await desk.answer(request.id, { kind: "approved" });
     expect(await reading).toEqual([
       { type: "approvalRequested", request },
       { type: "approvalDecided", id: request?.id, decision: { kind: "approved" } },
@@ -322,7 +322,7 @@ describe("a question of the engine", () => {
     const withdrawal = new AbortController();
     const { turn, desk } = await asking(withdrawal.signal);
     const reading = eventsOf(turn);
-    await vi.waitFor(() => expect(desk.pending()).toHaveLength(1));
+    await vi.waitFor(async () => expect(await desk.pending()).toHaveLength(1));
     withdrawal.abort(new Error("never mind"));
     expect((await reading).slice(1)).toEqual([
       {
@@ -332,6 +332,6 @@ describe("a question of the engine", () => {
       },
       { type: "turnCompleted", lastMessage: "never mind" },
     ]);
-    expect(desk.pending()).toEqual([]);
+    expect(await desk.pending()).toEqual([]);
   });
 });

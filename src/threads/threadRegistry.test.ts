@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { answer, beginning, MemoryStore, ObedientEngine } from "../../test/support/memoryThreads.js";
 import { settingsIn } from "../../test/support/rollouts.js";
 import { historyOf } from "../../test/support/turns.js";
-import { ApprovalDesk } from "../approvals/desk.js";
+import { MemoryApprovalDesk } from "../approvals/desk.js";
 import { newThreadId, type ThreadId, turnIdOf } from "../lib/ids.js";
 import { ThreadInUse, ThreadNotFound } from "./errors.js";
 import type { ThreadSettings } from "./settings.js";
@@ -31,7 +31,7 @@ class Scene implements AsyncDisposable {
     options: { readonly idleMs?: number; readonly settingsOf?: (stored: StoredSettings) => ThreadSettings } = {},
   ) {
     const { idleMs = IDLE_MS, settingsOf = (stored: StoredSettings) => settingsIn(stored.cwd) } = options;
-    this.threads = new ThreadRegistry({ engine: this.engine, store: this.store, desk: new ApprovalDesk(), settingsOf, idleMs });
+    this.threads = new ThreadRegistry({ engine: this.engine, store: this.store, desk: new MemoryApprovalDesk(), settingsOf, idleMs });
   }
 
   start(text: string): Promise<Turn> {
@@ -257,7 +257,7 @@ describe("the stored threads", () => {
       type: "itemCompleted",
       item: { kind: "userMessage", id: "1", text: "of the engine" },
     });
-    const options = { store: new MemoryStore(), desk: new ApprovalDesk(), settingsOf: () => settingsIn("/kept"), idleMs: IDLE_MS };
+    const options = { store: new MemoryStore(), desk: new MemoryApprovalDesk(), settingsOf: () => settingsIn("/kept"), idleMs: IDLE_MS };
     const threads = new ThreadRegistry({ engine: keeping, ...options });
     expect((await threads.list({ limit: 10 })).threads).toEqual([expect.objectContaining({ id, preview: "of the engine" })]);
     await threads.archive(id);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ApprovalDesk } from "../approvals/desk.js";
+import { MemoryApprovalDesk } from "../approvals/desk.js";
 import type { ApprovalDecision, ApprovalSubject } from "../approvals/model.js";
 import { newThreadId, turnIdOf } from "../lib/ids.js";
 import type { ThreadEvent } from "./events.js";
@@ -21,7 +21,7 @@ const PERMISSIONS: ApprovalSubject = { ...FORM, widensSandbox: true };
 
 /** Asks, answers if somebody is asked, and gives what was decided and what readers were shown. */
 async function ask(subject: ApprovalSubject, confinement: SandboxCeiling | undefined, answer: ApprovalDecision = { kind: "approved" }) {
-  const desk = new ApprovalDesk();
+  const desk = new MemoryApprovalDesk();
   const shown: ThreadEvent[] = [];
   const turn = new Turn(newThreadId(), turnIdOf("0"), {
     text: "go",

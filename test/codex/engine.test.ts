@@ -116,8 +116,8 @@ describe.each(AVAILABLE)("threads run by Codex $version", PATIENCE, ({ program }
     const settings: ThreadSettings = { ...stage.settings, approvalPolicy: "untrusted", sandboxPolicy: WRITABLE };
     const turn = await codex.threads.start(settings, { text: "!shell touch made.txt\n!say done" }, turnIdOf("1"));
     const asked = await until(turn, ({ type }) => type === "approvalRequested");
-    expect(codex.desk.pending()).toEqual([expect.objectContaining({ subject: expect.objectContaining({ kind: "command" }) })]);
-    if (asked.type === "approvalRequested") codex.desk.answer(asked.request.id, { kind } as ApprovalDecision);
+    expect(await codex.desk.pending()).toEqual([expect.objectContaining({ subject: expect.objectContaining({ kind: "command" }) })]);
+    if (asked.type === "approvalRequested") await codex.desk.answer(asked.request.id, { kind } as ApprovalDecision);
     expect(await turn.outcome).toEqual(outcome);
     expect(existsSync(path.join(stage.workspace, "made.txt"))).toBe(runs);
   });
@@ -130,7 +130,7 @@ describe.each(AVAILABLE)("threads run by Codex $version", PATIENCE, ({ program }
     await until(turn, ({ type }) => type === "approvalRequested");
     turn.interrupt();
     expect(await turn.outcome).toEqual({ status: "interrupted" });
-    expect(codex.desk.pending()).toEqual([]);
+    expect(await codex.desk.pending()).toEqual([]);
     const reply = await codex.threads.reply(turn.threadId, { text: "!say next" });
     expect(await reply.outcome).toEqual({ status: "completed", lastMessage: "next" });
   });

@@ -1,6 +1,6 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { ApprovalDesk } from "../../src/approvals/desk.js";
+import { MemoryApprovalDesk } from "../../src/approvals/desk.js";
 import { createCodexEngine } from "../../src/engines/codex/engine.js";
 import type { ThreadSettings } from "../../src/threads/settings.js";
 import { ThreadRegistry } from "../../src/threads/threadRegistry.js";
@@ -63,7 +63,7 @@ export async function setCodexStage(): Promise<CodexStage> {
 export function openCodexThreads({ codexHome, workspace, env, settings }: CodexStage, codexBin: string) {
   const reported: string[] = [];
   const report = (line: string) => reported.push(line);
-  const desk = new ApprovalDesk();
+  const desk = new MemoryApprovalDesk();
   const engine = createCodexEngine({ codexBin, env, cwd: workspace, report, defaults: () => settings });
   const settingsOf = () => settings;
   const threads = new ThreadRegistry({ engine, store: storeIn(codexHome), desk, settingsOf, idleMs: 60_000, report });

@@ -4,7 +4,7 @@ import type { Caller, Principal, Scope } from "../../src/agent/caller.js";
 import { Feed } from "../../src/agent/feed.js";
 import { callersInside } from "../../src/agent/inside.js";
 import { NO_TELEMETRY } from "../../src/agent/watch/telemetry.js";
-import { ApprovalDesk } from "../../src/approvals/desk.js";
+import { type ApprovalDesk, MemoryApprovalDesk } from "../../src/approvals/desk.js";
 import type { Call } from "../../src/mcp/call.js";
 import { toolsOf } from "../../src/mcp/tools/sets.js";
 import { Tools } from "../../src/mcp/tools/tools.js";
@@ -43,7 +43,7 @@ export class OwnToolsStage implements AsyncDisposable {
     settings = settingsIn("/repo"),
     withoutServices = false,
     engine: given,
-    desk = new ApprovalDesk(),
+    desk = new MemoryApprovalDesk(),
     limitsOf = () => NO_LIMITS,
     ...parts
   }: StageOptions = {}) {

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { ApprovalDesk } from "../../src/approvals/desk.js";
+import { MemoryApprovalDesk } from "../../src/approvals/desk.js";
 import type { ApprovalDecision, ApprovalSubject } from "../../src/approvals/model.js";
 import { Conversation, type ConversationParts } from "../../src/engines/native/conversation.js";
 import { History } from "../../src/engines/native/model/items.js";
@@ -79,7 +79,7 @@ export async function openToolStage(options: ToolStageOptions = {}): Promise<Too
 
 export class ToolStage implements AsyncDisposable {
   readonly model = new PlannedModel();
-  readonly desk = new ApprovalDesk();
+  readonly desk = new MemoryApprovalDesk();
   readonly threadTools: ThreadTools;
   readonly conversation: Conversation;
   #lastCall = 0;

@@ -1,4 +1,4 @@
-import { ApprovalDesk } from "../../src/approvals/desk.js";
+import { type ApprovalDesk, MemoryApprovalDesk } from "../../src/approvals/desk.js";
 import { newThreadId, turnIdOf } from "../../src/lib/ids.js";
 import type { EngineThread, TurnContext } from "../../src/threads/engine.js";
 import type { ThreadEvent, TurnInput } from "../../src/threads/events.js";
@@ -21,7 +21,7 @@ export interface Surroundings {
 /** A turn's surroundings: whoever asks finds a desk, and nobody at it unless a test sits down. */
 export function turnContext(
   signal: AbortSignal = new AbortController().signal,
-  { desk = new ApprovalDesk(), tell = () => {}, confined = false }: Surroundings = {},
+  { desk = new MemoryApprovalDesk(), tell = () => {}, confined = false }: Surroundings = {},
 ): TurnContext {
   const where = { threadId: newThreadId(), turnId: turnIdOf("0"), signal };
   return {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { OwnToolsStage } from "../../../test/support/ownToolsStage.js";
 import type { Agent } from "../../agent/agent.js";
-import { ApprovalDesk } from "../../approvals/desk.js";
+import { type ApprovalDesk, MemoryApprovalDesk } from "../../approvals/desk.js";
 import type { ApprovalFallback } from "../../approvals/fallback.js";
 import type { ApprovalDecision, ApprovalSubject } from "../../approvals/model.js";
 import { memoryWires } from "../../jsonrpc/memoryWire.js";
@@ -19,7 +19,7 @@ type Message = Readonly<Record<string, unknown>>;
 
 /** A turn's questions, the door, and the client behind it. */
 class Doorstep implements AsyncDisposable {
-  readonly desk = new ApprovalDesk();
+  readonly desk = new MemoryApprovalDesk();
   readonly door: ElicitationChannel;
   readonly #peer: JsonRpcPeer;
   readonly #client: Wire;
@@ -121,8 +121,8 @@ describe("a client that can be asked", () => {
     await using step = new Doorstep();
     const decision = step.ask("one");
     await step.received();
-    const [request] = step.desk.pending();
-    if (request) step.desk.answer(request.id, { kind: "approved" });
+    const [request] = await step.desk.pending();
+    if (request) await step.desk.answer(request.id, { kind: "approved" });
     expect(await decision).toEqual({ kind: "approved" });
     expect(await step.received()).toEqual({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 0 } });
     step.answer(0, { result: { decision: "abort" } });
@@ -137,7 +137,7 @@ describe("a client that can be asked", () => {
     expect(await step.received()).toEqual({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 0 } });
     step.answer(0, { result: { decision: "approved" } });
     await step.receivedNothing();
-    expect(step.desk.pending()).toHaveLength(1);
+    expect(await step.desk.pending()).toHaveLength(1);
   });
 });
 
@@ -156,8 +156,8 @@ describe("a client that cannot be asked", () => {
     await using step = new Doorstep({ canElicit: false, fallback: "hold" });
     const decision = step.ask("one");
     await step.receivedNothing();
-    const [request] = step.desk.pending();
-    if (request) step.desk.answer(request.id, { kind: "approved" });
+    const [request] = await step.desk.pending();
+    if (request) await step.desk.answer(request.id, { kind: "approved" });
     expect(await decision).toEqual({ kind: "approved" });
     await step.receivedNothing();
   });

@@ -6,7 +6,7 @@ import { MemoryTelemetry } from "../../../test/support/memoryTelemetry.js";
 import { tempHome } from "../../../test/support/rollouts.js";
 import { valueAt } from "../../../test/support/scenario.js";
 import { type Answer, FORMS, resultIn, StatelessClient } from "../../../test/support/statelessClient.js";
-import { ApprovalDesk } from "../../approvals/desk.js";
+import { MemoryApprovalDesk } from "../../approvals/desk.js";
 import { newThreadId, turnIdOf } from "../../lib/ids.js";
 import { VERSION } from "../../lib/version.js";
 import { Turn } from "../../threads/turn.js";
@@ -297,7 +297,7 @@ it("calls that are abandoned by the thousand are bounded, and what is past the l
 function turnWithQuestion(): Turn {
   const turn = new Turn(newThreadId(), turnIdOf("0"), { text: "" });
   const subject = { kind: "patch", callId: "1", changes: {}, staysInSandbox: true, needsPerson: false } as const;
-  const { request } = new ApprovalDesk().ask({ threadId: turn.threadId, turnId: turn.id, subject, signal: turn.signal });
+  const { request } = new MemoryApprovalDesk().ask({ threadId: turn.threadId, turnId: turn.id, subject, signal: turn.signal });
   turn.publish([{ type: "approvalRequested", request }]);
   return turn;
 }

@@ -126,7 +126,7 @@ describe("a question about a command", () => {
     const onEvent = ({ type }: { type: string }) => type === "approvalRequested" && abort.abort(new Error("stopped"));
     const turn = await stage.script(SCRIPT, { signal: abort.signal, onEvent });
     expect(turn.events.at(-1)).toEqual({ type: "turnAborted", reason: "interrupted" });
-    expect(stage.desk.pending()).toEqual([]);
+    expect(await stage.desk.pending()).toEqual([]);
     await stillWorks(stage);
   });
 });
