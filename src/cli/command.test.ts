@@ -10,7 +10,7 @@ const DEFAULTS = {
   strictConfig: false,
   engine: "native",
   engineIsAuto: true,
-  tools: "codex",
+  tools: ["codex"],
   approvalFallback: "auto-within-policy",
   eofGraceMs: 2_000,
 };
@@ -129,17 +129,18 @@ describe("options", () => {
     });
   });
 
-  it("the tool set comes from the flag, else from the environment", () => {
+  it("the tool sets come from the flag, else from the environment, each once", () => {
     const env = { CODEX_MCP_TOOLS: "codex-original" };
     const tools = (argv: string[], from: NodeJS.ProcessEnv) => {
       const command = parseCommand(argv, from);
       return command.kind === "stdio" ? command.options.tools : undefined;
     };
-    expect([tools([], env), tools(["--tools", "codex"], env), tools([], { CODEX_MCP_TOOLS: "" })]).toEqual([
-      "codex-original",
-      "codex",
-      "codex",
+    expect([tools([], env), tools(["--tools", "codex, codex"], env), tools([], { CODEX_MCP_TOOLS: "" })]).toEqual([
+      ["codex-original"],
+      ["codex"],
+      ["codex"],
     ]);
+    expect(() => tools(["--tools", "codex,codex-original"], {})).toThrow("both have a tool codex: choose one of them");
     expect(() => parseCommand([], { CODEX_MCP_TOOLS: "everything" })).toThrow("invalid value 'everything' for --tools");
   });
 
