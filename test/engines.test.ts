@@ -1,6 +1,6 @@
 import { createNativeEngine } from "../src/engines/native/engine.js";
 import { createScriptedEngine } from "../src/engines/native/scripted/scriptedEngine.js";
-import { WritablePlaces } from "../src/exec/outside/writablePlaces.js";
+import { WritablePlaces } from "../src/exec/outside/outsidePrograms.js";
 import { type EngineUnderTest, engineContract } from "./contracts/engine.js";
 import { startResponsesServer } from "./support/responsesServer.js";
 import { settingsIn, tempHome } from "./support/rollouts.js";

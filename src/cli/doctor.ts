@@ -6,7 +6,7 @@ import { findCodex, passedOver } from "../engines/codex/appServer/locate.js";
 import type { RunningCodex } from "../engines/codex/appServer/supervisor.js";
 import { sendRequest } from "../engines/native/model/http.js";
 import { endpoint, providerHeaders, shownUrl } from "../engines/native/model/provider.js";
-import type { WritablePlaces } from "../exec/outside/writablePlaces.js";
+import type { WritablePlaces } from "../exec/outside/outsidePrograms.js";
 import { openSandbox } from "../exec/sandbox/backend.js";
 import { describe } from "../lib/errors.js";
 import { isFields } from "../lib/fields.js";

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
-import { descendantsOf, environmentOf, livingProcess, livingProcesses } from "../platform/processes.js";
-import { within } from "./deadline.js";
+import { valueWithin } from "../lib/deadlines.js";
+import { descendantsOf, environmentOf, isRunning, livingProcess, livingProcesses, ownRun, parseRun } from "../platform/processes.js";
 import type { ProcessTree } from "./launch.js";
 
 /** How long a process that was asked to end may take. */
@@ -20,10 +20,10 @@ export async function killTree(tree: ProcessTree): Promise<void> {
     () => true,
     () => true,
   );
-  if (!(await within(GRACE_MS, ended, false))) signalMembers(tree, "SIGKILL");
+  if (!(await valueWithin(GRACE_MS, ended, false))) signalMembers(tree, "SIGKILL");
   // A sandbox whose first process is gone ends by itself; one that was killed while it was set up does not.
-  if (!(await within(GRACE_MS, ended, false))) signal(-tree.pid, "SIGKILL");
-  await within(GONE_AFTER_MS, ended, false);
+  if (!(await valueWithin(GRACE_MS, ended, false))) signal(-tree.pid, "SIGKILL");
+  await valueWithin(GONE_AFTER_MS, ended, false);
   await endStragglers(tree);
 }
 
@@ -43,7 +43,7 @@ export async function endAtOnce(tree: ProcessTree): Promise<void> {
     () => true,
     () => true,
   );
-  await within(ENDED_MANY_AFTER_MS, ended, false);
+  await valueWithin(ENDED_MANY_AFTER_MS, ended, false);
   await endStragglers(tree);
 }
 
@@ -89,6 +89,20 @@ export async function endStragglers({ pid, containment, firstProcess }: Omit<Pro
     await (looks++ < QUICK_LOOKS ? nextTurn() : sleep(LOOK_EVERY_MS));
   }
   return left.length === 0;
+}
+
+/** Names the server and the command in the environment of everything that a command without a namespace starts. */
+export const COMMAND_MARK = "CODEX_MCPD_EXEC_ID";
+
+/** Ends what commands of servers that are over have left running. Returns how many those were. */
+export function sweepLeftovers(): number {
+  const leftovers = livingProcesses().filter(({ pid }) => {
+    const mark = environmentOf(pid).find((entry) => entry.startsWith(`${COMMAND_MARK}=`));
+    const owner = mark && parseRun(mark.slice(COMMAND_MARK.length + 1, mark.lastIndexOf(".")));
+    return owner && owner.place === ownRun().place && !isRunning(owner);
+  });
+  for (const { pid } of leftovers) signal(pid, "SIGKILL");
+  return leftovers.length;
 }
 
 function signalMembers({ pid, containment }: ProcessTree, name: "SIGTERM" | "SIGKILL"): void {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { LoginEnvironments } from "./loginEnvironment.js";
-import { launchPlainly } from "./sandbox/plain.js";
+import { launchPlainly } from "./sandbox/fullAccess.js";
 
 let home: string;
 let logins: LoginEnvironments;

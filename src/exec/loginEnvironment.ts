@@ -1,8 +1,8 @@
 import path from "node:path";
 import type { Environment } from "./environment.js";
+import { COMMAND_MARK } from "./killTree.js";
 import type { Launch } from "./launch.js";
 import { runCommand } from "./run.js";
-import { MARK } from "./sandbox/plain.js";
 
 export interface LoginShell {
   readonly shell: string;
@@ -17,7 +17,7 @@ export interface LoginShell {
 const LOGIN_MS = 5_000;
 const MOST_REMEMBERED = 16;
 /** Belong to the shell that printed them, and to its run. */
-const OF_THE_SHELL_ITSELF = ["_", "SHLVL", "PWD", "OLDPWD", MARK];
+const OF_THE_SHELL_ITSELF = ["_", "SHLVL", "PWD", "OLDPWD", COMMAND_MARK];
 const SHELLS = new Set(["bash", "zsh", "sh", "dash", "ksh"]);
 
 /**

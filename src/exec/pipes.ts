@@ -1,11 +1,54 @@
-import { execFile } from "node:child_process";
-import { closeSync, constants, existsSync, mkdtempSync, openSync, readSync, rmSync } from "node:fs";
+import { type ChildProcess, execFile } from "node:child_process";
+import { closeSync, constants, existsSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from "node:fs";
 import { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import type { Readable, Writable } from "node:stream";
 import { promisify } from "node:util";
 import { ProgramNotStarted } from "./errors.js";
 import { systemProgram } from "./outside/systemPrograms.js";
+
+export type StreamEnd = "pipe" | "ignore" | number;
+
+/** What connects a program's stdin, stdout and stderr with us. */
+export interface StandardStreams {
+  /** For `spawn`. */
+  readonly ends: readonly StreamEnd[];
+  /** Our side. Undefined when the program could not be started. */
+  of(child: ChildProcess): OurSide | undefined;
+  handedOver(): void;
+  finish(options: { reusable: boolean }): void;
+}
+
+export interface OurSide {
+  /** Present when it was asked for. */
+  readonly stdin: Writable | undefined;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+}
+
+export async function openStandardStreams(wanted: { stdin: "none" | "pipe" }): Promise<StandardStreams> {
+  const input = wanted.stdin === "pipe" ? await pipes.take("to the program") : undefined;
+  const output = await pipes.take("from the program");
+  const errors = await pipes.take("from the program");
+  return {
+    ends: [input?.programEnd ?? (wanted.stdin === "pipe" ? "pipe" : "ignore"), output?.programEnd ?? "pipe", errors?.programEnd ?? "pipe"],
+    of: (child) => {
+      const [stdin, stdout, stderr] = [input?.ourEnd ?? child.stdin, output?.ourEnd ?? child.stdout, errors?.ourEnd ?? child.stderr];
+      // A program that has ended takes nothing any more; its exit code tells.
+      stdin?.on("error", () => {});
+      return stdout && stderr ? { stdin: stdin ?? undefined, stdout, stderr } : undefined;
+    },
+    handedOver: () => {
+      for (const pipe of [input, output, errors]) pipe?.handedOver();
+    },
+    finish: ({ reusable }) => {
+      // What the program did not read is still in there.
+      input?.finish({ reusable: false });
+      for (const pipe of [output, errors]) pipe?.finish({ reusable });
+    },
+  };
+}
 
 /** One end is for the program, the other is ours. */
 export interface ProgramPipe {
@@ -17,6 +60,8 @@ export interface ProgramPipe {
   finish(options: { reusable: boolean }): void;
 }
 
+/** Memory that every Linux offers as a file system. */
+const MEMORY = "/dev/shm";
 const MADE_AT_ONCE = 8;
 const MAKING_MS = 5_000;
 const KEPT_AT_MOST = 32;
@@ -100,8 +145,30 @@ async function namelessPipes(): Promise<number[]> {
 
 /** Sandboxed commands have a /dev/shm of their own, but may share /tmp with us. */
 function outOfReach(): string {
-  return existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
+  return existsSync(MEMORY) ? MEMORY : tmpdir();
 }
 
 /** One for the process: pipes cost a program start to make, and none to use again. */
 export const pipes: Pick<PipePool, "take"> = new PipePool();
+
+/** Linux's `O_TMPFILE`, which Node has no name for. */
+const NAMELESS = 0o20000000 | constants.O_DIRECTORY;
+
+/**
+ * A file in memory that has no name, with these bytes, open for reading: as good as a pipe for a program that reads a descriptor to its end,
+ * and without the objects that Node keeps for each pipe. Undefined where there is no place for one.
+ */
+export function openNamelessFile(bytes: Buffer): number | undefined {
+  let fd: number | undefined;
+  try {
+    // Exclusive: nobody can give it a name later.
+    fd = openSync(MEMORY, NAMELESS | constants.O_RDWR | constants.O_EXCL, 0o400);
+    for (let written = 0; written < bytes.length; ) written += writeSync(fd, bytes, written);
+    // From the start again, and not for writing.
+    return openSync(`/proc/self/fd/${fd}`, constants.O_RDONLY);
+  } catch {
+    return undefined;
+  } finally {
+    if (fd !== undefined) closeSync(fd);
+  }
+}

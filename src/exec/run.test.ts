@@ -4,7 +4,7 @@ import path from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { ProgramNotStarted } from "./errors.js";
 import { type CommandResult, type OutputName, type RunOptions, runCommand } from "./run.js";
-import { launchPlainly } from "./sandbox/plain.js";
+import { launchPlainly } from "./sandbox/fullAccess.js";
 
 let folder: string;
 beforeAll(() => {

@@ -1,5 +1,5 @@
+import { valueWithin } from "../lib/deadlines.js";
 import { deferred } from "../lib/deferred.js";
-import { within } from "./deadline.js";
 import { endAtOnce, endStragglers, endWithUs, killTree } from "./killTree.js";
 import type { Launch } from "./launch.js";
 import { aggregate, HeadAndTail } from "./output.js";
@@ -72,7 +72,7 @@ async function followToTheEnd(started: Promise<StartedProgram | undefined>, laun
     const ended = await untilEnded(program, stopped.promise, options);
     if (ended === "stopped") await endAtOnce(program);
     else if (ended !== "exited") await killTree(program);
-    const exitCode = await within(DRAIN_MS, program.exitCode, UNKNOWN);
+    const exitCode = await valueWithin(DRAIN_MS, program.exitCode, UNKNOWN);
     const everythingIsGone = await untilGone(program);
     program.close({ everythingIsGone });
     if (ended === "exited" && exitCode < FIRST_SIGNAL_CODE && launch.sandbox && !program.status()?.ran)
@@ -95,10 +95,10 @@ async function followToTheEnd(started: Promise<StartedProgram | undefined>, laun
 async function untilGone(program: StartedProgram): Promise<boolean> {
   if (program.containment.kind === "group") {
     await endStragglers(program);
-    await within(DRAIN_MS, program.drained, false);
+    await valueWithin(DRAIN_MS, program.drained, false);
     return false;
   }
-  const drained = await within(DRAIN_MS, program.drained, false);
+  const drained = await valueWithin(DRAIN_MS, program.drained, false);
   return (await endStragglers(program)) && drained;
 }
 

@@ -3,9 +3,8 @@ import { tmpdir } from "node:os";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { livingWith } from "../../test/sandbox/living.js";
 import { ProgramNotStarted } from "./errors.js";
-import { launchPlainly } from "./sandbox/plain.js";
-import { ExecSessions, InputClosed, MOST_SESSIONS, UnknownSession } from "./session.js";
-import { onTerminal } from "./terminal.js";
+import { launchPlainly } from "./sandbox/fullAccess.js";
+import { ExecSessions, InputClosed, MOST_SESSIONS, onTerminal, startYieldMs, UnknownSession, writeYieldMs } from "./session.js";
 
 const waiting = (yieldTimeMs: number) => ({ yieldTimeMs, signal: new AbortController().signal });
 const SOON = waiting(250);
@@ -131,4 +130,19 @@ describe("the end of sessions", () => {
   it("is nothing that can be asked about", async () => {
     await expect(sessions.write(1_234, "", SOON)).rejects.toEqual(new UnknownSession(1_234));
   });
+});
+
+it("a start is waited for ten seconds unless asked otherwise, within limits", () => {
+  expect([undefined, 1, 3_000, 10 ** 9].map(startYieldMs)).toEqual([10_000, 250, 3_000, 30_000]);
+});
+
+it("an answer is waited for a quarter of a second, and for nothing at least five", () => {
+  expect([writeYieldMs(undefined, "x"), writeYieldMs(100, "x"), writeYieldMs(undefined, ""), writeYieldMs(10 ** 9, "")]).toEqual([
+    250, 250, 5_000, 30_000,
+  ]);
+});
+
+it("a terminal is made by the system's own program, wherever PATH leads", () => {
+  const [program] = onTerminal(["true"]);
+  expect(program).toMatch(/^\/(?:usr\/)?bin\/script$/);
 });

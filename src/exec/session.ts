@@ -1,9 +1,10 @@
 import { randomInt } from "node:crypto";
 import { StringDecoder } from "node:string_decoder";
+import { orAborted, valueWithin } from "../lib/deadlines.js";
 import { AppError } from "../lib/errors.js";
-import { within } from "./deadline.js";
 import type { Launch } from "./launch.js";
 import { HeadAndTail } from "./output.js";
+import { systemProgram } from "./outside/systemPrograms.js";
 import { type CommandResult, type RunningCommand, type RunOptions, runCommand } from "./run.js";
 
 export class UnknownSession extends AppError {
@@ -93,7 +94,7 @@ export class ExecSessions implements AsyncDisposable {
 
   async #report(session: Session, { yieldTimeMs, signal }: WaitOptions): Promise<SessionReport> {
     const startedAt = performance.now();
-    const exitCode = await untilAborted(signal, within(yieldTimeMs, session.finished, undefined)).then((result) => result?.exitCode);
+    const exitCode = await orAborted(valueWithin(yieldTimeMs, session.finished, undefined), signal).then((result) => result?.exitCode);
     if (exitCode !== undefined) this.#sessions.delete(session.id);
     return {
       output: session.takeOutput({ last: exitCode !== undefined }),
@@ -167,17 +168,48 @@ class Session {
   }
 }
 
-/** The work goes on; its owner ends it. */
-async function untilAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  signal.throwIfAborted();
-  let onAbort = () => {};
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
-  });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
+const SHORTEST_MS = 250;
+const LONGEST_MS = 30_000;
+const START_DEFAULT_MS = 10_000;
+const WRITE_DEFAULT_MS = 250;
+/** Asking again and again for nothing costs a model request each time. */
+const SHORTEST_POLL_MS = 5_000;
+
+/** How long `exec_command` waits before it reports a command that still runs. */
+export function startYieldMs(requestedMs: number | undefined): number {
+  return between(SHORTEST_MS, requestedMs ?? START_DEFAULT_MS, LONGEST_MS);
+}
+
+/** How long `write_stdin` waits for an answer; without input it only looks whether there is more. */
+export function writeYieldMs(requestedMs: number | undefined, chars: string): number {
+  return between(chars === "" ? SHORTEST_POLL_MS : SHORTEST_MS, requestedMs ?? WRITE_DEFAULT_MS, LONGEST_MS);
+}
+
+function between(least: number, ms: number, most: number): number {
+  return Math.min(Math.max(ms, least), most);
+}
+
+export class NoTerminal extends AppError {
+  readonly code = "no_terminal";
+  constructor() {
+    super("no pseudo-terminal available: the program `script` (package bsdutils or util-linux) is not installed");
   }
+}
+
+/**
+ * The command on a pseudo-terminal of its own. The system's `script` makes one inside the sandbox, which spares a native
+ * dependency and keeps our side of it an ordinary pair of pipes.
+ */
+export function onTerminal(argv: readonly string[]): string[] {
+  const script = systemProgram("script");
+  if (script === undefined) throw new NoTerminal();
+  if (process.platform === "darwin") return [script, "-q", "/dev/null", ...argv];
+  return [script, "--quiet", "--return", "--flush", "--command", `${SIZE}; exec ${argv.map(quoted).join(" ")}`, "/dev/null"];
+}
+
+/** Without a size some programs print one column. */
+const SIZE = "stty rows 24 cols 80 2>/dev/null";
+
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,14 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync } from "node:fs";
+import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
 import type { Readable } from "node:stream";
 import { deferred } from "../lib/deferred.js";
 import { describe, errorCode } from "../lib/errors.js";
 import { ProgramNotStarted, SandboxFailed } from "./errors.js";
 import type { Descriptor, Launch, ProcessTree, SandboxStatus } from "./launch.js";
-import { openNamelessFile } from "./namelessFile.js";
-import { type End, type OurSide, openStandardStreams, type StandardStreams } from "./standardStreams.js";
-import { strayDescriptors } from "./strayDescriptors.js";
+import { type OurSide, openNamelessFile, openStandardStreams, type StandardStreams, type StreamEnd } from "./pipes.js";
 
 /** A program that runs, whatever it is that runs inside it. */
 export interface StartedProgram extends ProcessTree, OurSide {
@@ -89,7 +87,7 @@ function fileOf(descriptor: Descriptor): number | undefined {
   return descriptor.kind === "bytes" ? openNamelessFile(descriptor.bytes) : undefined;
 }
 
-function withoutStrays(ends: readonly End[]): End[] {
+function withoutStrays(ends: readonly StreamEnd[]): StreamEnd[] {
   const last = Math.max(ends.length - 1, ...strayDescriptors().keys());
   return Array.from({ length: last + 1 }, (_, fd) => ends[fd] ?? strayDescriptors().get(fd) ?? "ignore");
 }
@@ -149,3 +147,41 @@ const REASONS: Readonly<Record<string, string>> = {
   EACCES: "Permission denied",
   E2BIG: "Argument list too long",
 };
+
+const O_CLOEXEC = 0o2000000;
+
+let strays: ReadonlyMap<number, number> | undefined;
+
+/**
+ * Descriptors that this process got from its parent, does not know about, and would hand down to every command, together
+ * with an empty one to put in their place. Node marks only those up to the first gap; an editor's socket above it would be
+ * a way out of the sandbox.
+ */
+function strayDescriptors(): ReadonlyMap<number, number> {
+  strays ??= findStrays();
+  return strays;
+}
+
+function findStrays(): ReadonlyMap<number, number> {
+  const found = descriptors().filter((fd) => fd > 2 && isInherited(fd));
+  if (found.length === 0) return new Map();
+  const nothing = openSync("/dev/null", "r");
+  return new Map(found.map((fd) => [fd, nothing]));
+}
+
+function descriptors(): number[] {
+  try {
+    return readdirSync("/proc/self/fdinfo").map(Number);
+  } catch {
+    return [];
+  }
+}
+
+function isInherited(fd: number): boolean {
+  try {
+    const flags = /^flags:\s+([0-7]+)/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, "latin1"))?.[1];
+    return flags !== undefined && (Number.parseInt(flags, 8) & O_CLOEXEC) === 0;
+  } catch {
+    return false;
+  }
+}

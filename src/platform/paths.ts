@@ -20,12 +20,6 @@ export function foldersBetween(folder: string, file: string): string[] {
   return steps.map((_, at) => path.join(folder, ...steps.slice(0, at + 1)));
 }
 
-/** The folder and those around it, innermost first. */
-export function foldersAround(folder: string): string[] {
-  const parent = path.dirname(folder);
-  return parent === folder ? [folder] : [folder, ...foldersAround(parent)];
-}
-
 /** A link counts as being there, wherever it leads. */
 export function isThere(file: string): boolean {
   return lstatSync(file, { throwIfNoEntry: false }) !== undefined;

@@ -4,7 +4,7 @@ import type { SettingsResolver } from "../config/resolve.js";
 import { createNativeEngine, type NativeEngineOptions } from "../engines/native/engine.js";
 import type { CommandLimits } from "../exec/commandLimits.js";
 import type { TurnMark } from "../exec/nesting/turnMark.js";
-import type { WritablePlaces } from "../exec/outside/writablePlaces.js";
+import type { WritablePlaces } from "../exec/outside/outsidePrograms.js";
 import { lazily } from "../lib/lazily.js";
 import { userAgent } from "../mcp/wording/userAgent.js";
 import { isThere, resolvedAsFarAsPossible } from "../platform/paths.js";

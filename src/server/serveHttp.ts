@@ -1,8 +1,7 @@
 import { Server as TlsServer } from "node:https";
 import { checkCeilings } from "../agent/ceilings.js";
 import type { HttpSettings } from "../config/httpSettings.js";
-import { OwnConnections } from "../exec/ownConnections.js";
-import { hasOwnProcesses, ownProcesses } from "../exec/ownProcesses.js";
+import { hasOwnProcesses, OwnConnections, ownProcesses } from "../exec/ownProcesses.js";
 import { reachOf } from "../http/access/host/hostName.js";
 import { loadTls, renewTls } from "../http/access/tls.js";
 import { openAccessControl } from "../http/accessControl.js";

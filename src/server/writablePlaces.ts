@@ -1,5 +1,5 @@
 import path from "node:path";
-import { SHARED_FOLDERS, WritablePlaces } from "../exec/outside/writablePlaces.js";
+import { SHARED_FOLDERS, WritablePlaces } from "../exec/outside/outsidePrograms.js";
 
 export interface StartFolders {
   readonly serverCwd: string;

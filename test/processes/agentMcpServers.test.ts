@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { WritablePlaces } from "../../src/exec/outside/writablePlaces.js";
+import { WritablePlaces } from "../../src/exec/outside/outsidePrograms.js";
 import { openSandbox } from "../../src/exec/sandbox/backend.js";
 import { newMark } from "../support/agentMcpServers.js";
 import { eventually } from "../support/eventually.js";

@@ -2,7 +2,7 @@
 //   escapeAttempts.mjs FOLDER SETUID_SHELL STRAY_DESCRIPTOR
 
 import { commandEnvironment, DEFAULT_ENVIRONMENT_POLICY } from "../../src/exec/environment.js";
-import { WritablePlaces } from "../../src/exec/outside/writablePlaces.js";
+import { WritablePlaces } from "../../src/exec/outside/outsidePrograms.js";
 import type { SandboxPolicy } from "../../src/exec/policies.js";
 import { runCommand } from "../../src/exec/run.js";
 import { openSandbox, type Sandbox } from "../../src/exec/sandbox/backend.js";

@@ -1,6 +1,6 @@
 // Says what sandbox there is where it is started, and what becomes of a command under each policy.
 
-import { WritablePlaces } from "../../src/exec/outside/writablePlaces.js";
+import { WritablePlaces } from "../../src/exec/outside/outsidePrograms.js";
 import type { SandboxPolicy } from "../../src/exec/policies.js";
 import { runCommand } from "../../src/exec/run.js";
 import { openSandbox } from "../../src/exec/sandbox/backend.js";

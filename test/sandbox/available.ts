@@ -1,4 +1,4 @@
-import { WritablePlaces } from "../../src/exec/outside/writablePlaces.js";
+import { WritablePlaces } from "../../src/exec/outside/outsidePrograms.js";
 import { openSandbox } from "../../src/exec/sandbox/backend.js";
 
 /** The sandbox of this machine. Without one, tests that need it are shown as skipped; REQUIRE_SANDBOX=1 makes that a failure. */

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { CommandLimits } from "../../src/exec/commandLimits.js";
-import { WritablePlaces } from "../../src/exec/outside/writablePlaces.js";
+import { WritablePlaces } from "../../src/exec/outside/outsidePrograms.js";
 import type { SandboxPolicy } from "../../src/exec/policies.js";
 import { type CommandResult, runCommand } from "../../src/exec/run.js";
 import { openSandbox } from "../../src/exec/sandbox/backend.js";

@@ -4,13 +4,12 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { RootRefused } from "../../src/exec/errors.js";
-import { WritablePlaces } from "../../src/exec/outside/writablePlaces.js";
+import { WritablePlaces } from "../../src/exec/outside/outsidePrograms.js";
 import type { SandboxPolicy } from "../../src/exec/policies.js";
 import { runCommand } from "../../src/exec/run.js";
 import { openSandbox, type SandboxOptions, type WrapOptions } from "../../src/exec/sandbox/backend.js";
-import { callerView } from "../../src/exec/sandbox/callerView.js";
 import { findGuardedNames } from "../../src/exec/sandbox/guardedNames.js";
-import { secretPlaces } from "../../src/exec/sandbox/secretPlaces.js";
+import { callerView, secretPlaces } from "../../src/exec/sandbox/hiddenPlaces.js";
 import { sandbox as found } from "./available.js";
 
 const NOTHING_ELSE = { type: "workspace-write", network_access: false, exclude_slash_tmp: true, exclude_tmpdir_env_var: true } as const;

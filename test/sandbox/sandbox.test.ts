@@ -20,7 +20,7 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ProgramNotStarted, RootRefused, SandboxFailed, WorkingFolderMissing } from "../../src/exec/errors.js";
-import { WritablePlaces } from "../../src/exec/outside/writablePlaces.js";
+import { WritablePlaces } from "../../src/exec/outside/outsidePrograms.js";
 import type { SandboxPolicy } from "../../src/exec/policies.js";
 import { type CommandResult, runCommand } from "../../src/exec/run.js";
 import { openSandbox, type Sandbox, type WrapOptions } from "../../src/exec/sandbox/backend.js";

@@ -1,9 +1,9 @@
 import type { Launch } from "../../src/exec/launch.js";
-import { WritablePlaces } from "../../src/exec/outside/writablePlaces.js";
+import { WritablePlaces } from "../../src/exec/outside/outsidePrograms.js";
 import type { SandboxPolicy } from "../../src/exec/policies.js";
 import { openSandbox } from "../../src/exec/sandbox/backend.js";
-import type { ConfinedCommand } from "../../src/exec/sandbox/confinement.js";
-import { launchUnshared } from "../../src/exec/sandbox/unshare.js";
+import type { ConfinedCommand } from "../../src/exec/sandbox/fileView.js";
+import { launchUnshared } from "../../src/exec/sandbox/fullAccess.js";
 
 /** Everything a command may be started in, from the narrowest to none. */
 export const SURROUNDINGS = ["a sandbox", "a PID namespace", "a PID namespace without bubblewrap", "nothing"] as const;

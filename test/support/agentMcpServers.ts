@@ -12,7 +12,7 @@ import {
 import type { ServerHost } from "../../src/engines/native/agentServers/openLink.js";
 import { HostEnvironment } from "../../src/engines/native/tools/hostEnvironment.js";
 import type { Tool, ToolContext, ToolResult } from "../../src/engines/native/tools/tool.js";
-import { WritablePlaces } from "../../src/exec/outside/writablePlaces.js";
+import { WritablePlaces } from "../../src/exec/outside/outsidePrograms.js";
 import type { ThreadEvent } from "../../src/threads/events.js";
 import type { McpServerSettings, McpServerTransport } from "../../src/threads/settings.js";
 import { eventually } from "./eventually.js";

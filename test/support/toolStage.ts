@@ -7,7 +7,7 @@ import { History } from "../../src/engines/native/model/items.js";
 import { openThreadTools, type ThreadTools } from "../../src/engines/native/threadTools.js";
 import { HostEnvironment } from "../../src/engines/native/tools/hostEnvironment.js";
 import { runTurn } from "../../src/engines/native/turn.js";
-import { WritablePlaces } from "../../src/exec/outside/writablePlaces.js";
+import { WritablePlaces } from "../../src/exec/outside/outsidePrograms.js";
 import type { SandboxMode, SandboxPolicy } from "../../src/exec/policies.js";
 import { newThreadId } from "../../src/lib/ids.js";
 import type { ThreadEvent } from "../../src/threads/events.js";

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { type ResponsesServer, type ResponsesServerOptions, startResponsesServer } from "../../../test/support/responsesServer.js";
 import { settingsIn, tempHome } from "../../../test/support/rollouts.js";
 import { lastMessageOf, playTurn, typesOf } from "../../../test/support/turns.js";
-import { WritablePlaces } from "../../exec/outside/writablePlaces.js";
+import { WritablePlaces } from "../../exec/outside/outsidePrograms.js";
 import { newThreadId } from "../../lib/ids.js";
 import type { EngineThread } from "../../threads/engine.js";
 import type { RawItem } from "../../threads/items.js";

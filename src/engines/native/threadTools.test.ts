@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { settingsIn } from "../../../test/support/rollouts.js";
-import { WritablePlaces } from "../../exec/outside/writablePlaces.js";
+import { WritablePlaces } from "../../exec/outside/outsidePrograms.js";
 import type { ThreadSettings } from "../../threads/settings.js";
 import type { ServerHost } from "./agentServers/openLink.js";
 import { openConfiguredServers, openThreadTools } from "./threadTools.js";

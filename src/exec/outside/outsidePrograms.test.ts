@@ -1,9 +1,8 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { afterEach, beforeEach, expect, it } from "vitest";
-import { OutsidePrograms } from "./outsidePrograms.js";
-import { WritablePlaces } from "./writablePlaces.js";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { leadsToTrusted, OutsidePrograms, WritablePlaces } from "./outsidePrograms.js";
 
 let home: string;
 beforeEach(() => {
@@ -71,5 +70,29 @@ it("helper programs get a search path without planted folders, and nothing that 
     HOME: "/home/u",
     LANG: "C",
     PATH: `/usr/bin:${home}/bin`,
+  });
+});
+
+describe("the program that a command would get", () => {
+  beforeEach(() => {
+    for (const file of ["work/bin/look", "repo/tools/look", "bin/look"]) program(file);
+    mkdirSync(path.join(home, "links"));
+    symlinkSync(path.join(home, "repo/tools/look"), path.join(home, "links/look"));
+  });
+
+  it.each([
+    ["~/bin", true],
+    ["~/nowhere:~/bin:~/work/bin", true],
+    ["~/work/bin:~/bin", false],
+    ["tools:~/bin", false],
+    [":~/bin", true],
+    ["~/repo/tools:~/bin", false],
+    ["~/links:~/bin", false],
+    ["~/nowhere", false],
+  ])("with PATH=%s the name leads to a program that nobody can have planted: %s", (written, trusted) => {
+    const searchPath = written.replaceAll("~", home);
+    const outside = new OutsidePrograms({ env: { PATH: searchPath }, writable: new WritablePlaces([path.join(home, "work")]) });
+    const workspace = path.join(home, "repo");
+    expect(leadsToTrusted("look", { searchPath, cwd: workspace, workspace }, outside)).toBe(trusted);
   });
 });

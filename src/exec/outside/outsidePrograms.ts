@@ -1,7 +1,7 @@
 import { realpathSync } from "node:fs";
 import path from "node:path";
+import { isInside, resolvedAsFarAsPossible } from "../../platform/paths.js";
 import { isExecutableFile, SYSTEM_FOLDERS } from "./systemPrograms.js";
-import type { WritablePlaces } from "./writablePlaces.js";
 
 export interface OutsideSearch {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -91,4 +91,52 @@ function realPathOf(file: string): string {
   } catch {
     return file;
   }
+}
+
+/** Everybody may write these, whatever a thread's policy says. */
+export const SHARED_FOLDERS = ["/tmp", "/var/tmp", "/dev/shm"] as const;
+
+/**
+ * Where sandboxed commands of any turn may write, now or in a turn before. Nothing in here may decide what runs outside the sandbox.
+ * Places are only ever added: what an earlier turn has left behind stays.
+ */
+export class WritablePlaces {
+  readonly #folders = new Set<string>();
+
+  constructor(folders: readonly string[]) {
+    for (const folder of folders) this.open(folder);
+  }
+
+  /** By its name and by where it leads. */
+  open(folder: string): void {
+    const named = path.resolve(folder);
+    this.#folders.add(named);
+    this.#folders.add(resolvedAsFarAsPossible(named));
+  }
+
+  covers(file: string): boolean {
+    for (const folder of this.#folders) if (isInside(file, folder)) return true;
+    return false;
+  }
+}
+
+export interface SearchedBy {
+  /** The PATH of the command, as it is. */
+  readonly searchPath: string;
+  /** What is relative in it counts from here. */
+  readonly cwd: string;
+  /** The thread's folder: whoever made it could have put programs there. */
+  readonly workspace: string;
+}
+
+/** Whether the program that a command would get by this name is one that nobody can have planted: the first on its own search path, whatever comes later. */
+export function leadsToTrusted(
+  name: string,
+  { searchPath, cwd, workspace }: SearchedBy,
+  outside: Pick<OutsidePrograms, "trusts">,
+): boolean {
+  const folders = searchPath.split(path.delimiter).map((folder) => path.resolve(cwd, folder));
+  const found = folders.map((folder) => path.join(folder, name)).find(isExecutableFile);
+  if (found === undefined || !outside.trusts(found)) return false;
+  return ![found, resolvedAsFarAsPossible(found)].some((file) => isInside(file, resolvedAsFarAsPossible(workspace)));
 }

@@ -1,18 +1,16 @@
 import { statSync } from "node:fs";
 import { type CommandLimits, limitProcesses, withResourceLimits } from "../commandLimits.js";
 import { ProgramNotStarted, SandboxUnavailable, WorkingFolderMissing } from "../errors.js";
-import { endAllAtOnce } from "../killTree.js";
+import { endAllAtOnce, sweepLeftovers } from "../killTree.js";
 import type { Launch } from "../launch.js";
 import type { SandboxPolicy } from "../policies.js";
 import { confine, contain } from "./bubblewrap.js";
-import type { CallerView, ConfinedCommand } from "./confinement.js";
-import type { WhereToLook } from "./findBubblewrap.js";
-import type { HiddenPlace } from "./hiddenPlaces.js";
+import type { ConfinedCommand } from "./fileView.js";
+import { launchPlainly, launchUnshared } from "./fullAccess.js";
+import type { CallerView, HiddenPlace } from "./hiddenPlaces.js";
 import { Placeholders } from "./placeholders.js";
-import { launchPlainly, sweepLeftovers } from "./plain.js";
-import { type ProbedContainment, type ProbedSandbox, probeContainment, probeSandbox } from "./probe.js";
+import { type ProbedContainment, type ProbedSandbox, probeContainment, probeSandbox, type WhereToLook } from "./probe.js";
 import { launchSeatbelt } from "./seatbelt.js";
-import { launchUnshared } from "./unshare.js";
 
 export interface SandboxOptions extends WhereToLook {
   /** A folder of the server's own, for claims of placeholders. Absent: a killed process leaves its placeholders. */

@@ -1,7 +1,7 @@
 import { ProgramNotStarted, SandboxFailed } from "../errors.js";
 import type { Descriptor, Launch, SandboxReport } from "../launch.js";
 import { MARK_VARIABLE } from "../nesting/turnMark.js";
-import type { ConfinedCommand } from "./confinement.js";
+import type { ConfinedCommand } from "./fileView.js";
 import { allowsNetwork } from "./policy.js";
 import { seccompFilter } from "./seccomp.js";
 import { type MountedConfinement, openTree } from "./tree.js";

@@ -1,10 +1,37 @@
 import { followLinks, isInside, isThere, resolvedAsFarAsPossible } from "../../platform/paths.js";
 import { RootRefused } from "../errors.js";
 import { SYSTEM_FOLDERS } from "../outside/systemPrograms.js";
-import type { Confinement } from "./confinement.js";
-import { enforceableRoots } from "./enforceableRoots.js";
-import { type HiddenPlace, isVisible, sealAround, type VisibleFiles } from "./hiddenPlaces.js";
-import { mayWrite, type WritableRoot, writableRoots } from "./policy.js";
+import type { SandboxPolicy } from "../policies.js";
+import { type CallerView, type HiddenPlace, isVisible, sealAround, type VisibleFiles } from "./hiddenPlaces.js";
+import { enforceableRoots, mayWrite, type WritableRoot, writableRoots } from "./policy.js";
+
+/** A command as it sees itself, whatever is around it. */
+export interface ConfinedCommand {
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** A command on a terminal keeps it, which it would lose with a session of its own. */
+  readonly terminal?: boolean;
+}
+
+/** What a sandboxed command may do. */
+export interface Confinement {
+  readonly policy: SandboxPolicy;
+  /** The thread's folder, by the real path that it had when the thread was opened. */
+  readonly workspace: string;
+  /** Real paths that the workspace must lie in, for a caller over the network. */
+  readonly workRoots?: readonly string[] | undefined;
+  /** The server's own environment decides where `$TMPDIR` is. */
+  readonly serverEnv: Readonly<Record<string, string | undefined>>;
+  /** What no command may even read. */
+  readonly hidden: readonly HiddenPlace[];
+  /** Real paths that no command may write, whichever root contains them: what the server itself runs. */
+  readonly ownPrograms: readonly string[];
+  /** Real paths in the thread's folder that stay read-only, because other programs run what they say. */
+  readonly guarded: readonly string[];
+  /** The narrower view of a caller over the network; absent for the server's own user. */
+  readonly caller?: CallerView | undefined;
+}
 
 /** One policy for all that touches files for a thread: its commands, its patches, and what the server reads for it. */
 export interface FileView extends VisibleFiles {

@@ -1,10 +1,9 @@
 import { join } from "node:path";
 import { SandboxFailed } from "../errors.js";
 import type { Launch } from "../launch.js";
-import type { ConfinedCommand, Confinement } from "./confinement.js";
-import { fileView } from "./fileView.js";
+import { type ConfinedCommand, type Confinement, fileView } from "./fileView.js";
+import { launchPlainly } from "./fullAccess.js";
 import { type Mount, planMounts } from "./mounts.js";
-import { launchPlainly } from "./plain.js";
 import { allowsNetwork } from "./policy.js";
 
 /** Never looked up: it is part of macOS. */

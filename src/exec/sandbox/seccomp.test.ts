@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { assemble } from "./bpf.js";
-import { seccompFilter } from "./seccomp.js";
+import { assemble, seccompFilter } from "./seccomp.js";
 import { CALL_TABLES, DENIED_CALLS, MODE_ARGUMENTS, OPENING_CALLS } from "./syscalls.js";
 
 interface Call {

@@ -6,7 +6,7 @@ import { endStragglers, killTree } from "../../../exec/killTree.js";
 import type { Containment } from "../../../exec/launch.js";
 import { MARK_VARIABLE, markText, markWithin, type TurnMark } from "../../../exec/nesting/turnMark.js";
 import type { OutsidePrograms } from "../../../exec/outside/outsidePrograms.js";
-import { launchPlainly } from "../../../exec/sandbox/plain.js";
+import { launchPlainly } from "../../../exec/sandbox/fullAccess.js";
 import { LineSplitter } from "../../../jsonrpc/lines.js";
 import { StreamWire } from "../../../jsonrpc/streamWire.js";
 import type { Wire } from "../../../jsonrpc/wire.js";

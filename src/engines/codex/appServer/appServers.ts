@@ -1,4 +1,4 @@
-import { sweepLeftovers } from "../../../exec/sandbox/plain.js";
+import { sweepLeftovers } from "../../../exec/killTree.js";
 import { type Fields, isFields } from "../../../lib/fields.js";
 import type { ThreadSettings } from "../../../threads/settings.js";
 import { CodexRefused } from "./errors.js";

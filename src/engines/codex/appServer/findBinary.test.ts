@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, w
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { WritablePlaces } from "../../../exec/outside/writablePlaces.js";
+import { WritablePlaces } from "../../../exec/outside/outsidePrograms.js";
 import { CodexMissing, CodexUnusable } from "./errors.js";
 import { codexProgram } from "./findBinary.js";
 import { findCodex, passedOver } from "./locate.js";

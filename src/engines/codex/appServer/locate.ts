@@ -1,6 +1,5 @@
 import path from "node:path";
-import { OutsidePrograms } from "../../../exec/outside/outsidePrograms.js";
-import { WritablePlaces } from "../../../exec/outside/writablePlaces.js";
+import { OutsidePrograms, WritablePlaces } from "../../../exec/outside/outsidePrograms.js";
 
 export interface CodexSearch {
   /** What `--codex-bin` names; counts before `CODEX_BIN` and the path. */

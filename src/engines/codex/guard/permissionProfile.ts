@@ -1,7 +1,7 @@
 import type { Dirent } from "node:fs";
 import { readdir } from "node:fs/promises";
 import path from "node:path";
-import { SHARED_FOLDERS } from "../../../exec/outside/writablePlaces.js";
+import { SHARED_FOLDERS } from "../../../exec/outside/outsidePrograms.js";
 import type { SandboxPolicy } from "../../../exec/policies.js";
 import { type HiddenPlace, isVisible, type VisibleFiles } from "../../../exec/sandbox/hiddenPlaces.js";
 import type { Fields } from "../../../lib/fields.js";

@@ -14,8 +14,7 @@ import {
 } from "../../../../test/support/agentMcpServers.js";
 import { eventually } from "../../../../test/support/eventually.js";
 import { processesMarked, stragglers } from "../../../../test/support/markedProcesses.js";
-import { OutsidePrograms } from "../../../exec/outside/outsidePrograms.js";
-import { WritablePlaces } from "../../../exec/outside/writablePlaces.js";
+import { OutsidePrograms, WritablePlaces } from "../../../exec/outside/outsidePrograms.js";
 import { type McpStartupNews, namePrefix, ToolNames } from "./agentServers.js";
 
 const NEVER = new AbortController().signal;

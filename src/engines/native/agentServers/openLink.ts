@@ -5,7 +5,7 @@ import type { Launch } from "../../../exec/launch.js";
 import { MARK_HEADER, MARK_VARIABLE, markText, type TurnMark } from "../../../exec/nesting/turnMark.js";
 import type { OutsidePrograms } from "../../../exec/outside/outsidePrograms.js";
 import { isExecutableFile } from "../../../exec/outside/systemPrograms.js";
-import type { ConfinedCommand } from "../../../exec/sandbox/confinement.js";
+import type { ConfinedCommand } from "../../../exec/sandbox/fileView.js";
 import { errorCode } from "../../../lib/errors.js";
 import type { McpServerSettings, McpServerTransport } from "../../../threads/settings.js";
 import { McpProgramDistrusted } from "./failures.js";

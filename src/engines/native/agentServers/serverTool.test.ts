@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { callNamed, newMark, openServers, programServer, structuredAnswer } from "../../../../test/support/agentMcpServers.js";
 import { eventually } from "../../../../test/support/eventually.js";
 import { stragglers } from "../../../../test/support/markedProcesses.js";
-import { launchPlainly } from "../../../exec/sandbox/plain.js";
+import { launchPlainly } from "../../../exec/sandbox/fullAccess.js";
 import { deferred } from "../../../lib/deferred.js";
 import type { AgentServers } from "./agentServers.js";
 import type { ServerHost } from "./openLink.js";

@@ -5,7 +5,7 @@ import { isMissing } from "../../../../test/sandbox/available.js";
 import { settingsIn } from "../../../../test/support/rollouts.js";
 import { setStage } from "../../../../test/support/stage.js";
 import { SandboxUnavailable } from "../../../exec/errors.js";
-import { WritablePlaces } from "../../../exec/outside/writablePlaces.js";
+import { WritablePlaces } from "../../../exec/outside/outsidePrograms.js";
 import type { SandboxPolicy } from "../../../exec/policies.js";
 import type { OneOffResult } from "../../../threads/engineServices.js";
 import type { ThreadSettings } from "../../../threads/settings.js";

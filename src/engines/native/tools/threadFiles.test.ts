@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, s
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { WritablePlaces } from "../../../exec/outside/writablePlaces.js";
+import { WritablePlaces } from "../../../exec/outside/outsidePrograms.js";
 import type { SandboxPolicy } from "../../../exec/policies.js";
 import type { Reach } from "../../../threads/limits.js";
 import { HostEnvironment } from "./hostEnvironment.js";

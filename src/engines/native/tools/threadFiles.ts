@@ -1,8 +1,8 @@
 import type { SandboxPolicy } from "../../../exec/policies.js";
-import { callerView } from "../../../exec/sandbox/callerView.js";
-import type { CallerView, Confinement } from "../../../exec/sandbox/confinement.js";
-import { mayReadFor, mayWriteFor } from "../../../exec/sandbox/fileView.js";
+import { type Confinement, mayReadFor, mayWriteFor } from "../../../exec/sandbox/fileView.js";
 import { findGuardedNames, type GuardedNames, guardedPart } from "../../../exec/sandbox/guardedNames.js";
+import type { CallerView } from "../../../exec/sandbox/hiddenPlaces.js";
+import { callerView } from "../../../exec/sandbox/hiddenPlaces.js";
 import { isThere } from "../../../platform/paths.js";
 import type { TurnContext } from "../../../threads/engine.js";
 import type { ThreadSettings } from "../../../threads/settings.js";

@@ -2,7 +2,7 @@ import { afterLogin, commandEnvironment, type Environment } from "../../../exec/
 import type { Launch } from "../../../exec/launch.js";
 import type { TruncationPolicy } from "../../../exec/modelOutput.js";
 import { MARK_VARIABLE, markText } from "../../../exec/nesting/turnMark.js";
-import { leadsToTrusted } from "../../../exec/outside/searchPath.js";
+import { leadsToTrusted } from "../../../exec/outside/outsidePrograms.js";
 import { TurnDiff } from "../../../exec/patch/changes.js";
 import type { PatchPlan } from "../../../exec/patch/plan.js";
 import type { SandboxPolicy } from "../../../exec/policies.js";

@@ -1,10 +1,10 @@
 import { closeSync, fstatSync, readFileSync, readlinkSync, writeSync } from "node:fs";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Launch } from "./launch.js";
-import { openNamelessFile } from "./namelessFile.js";
+import { openNamelessFile } from "./pipes.js";
 import { runCommand } from "./run.js";
 
-vi.mock("./namelessFile.js", { spy: true });
+vi.mock("./pipes.js", { spy: true });
 const onLinux = it.runIf(process.platform === "linux");
 
 afterEach(() => {

@@ -1,8 +1,26 @@
+import { randomUUID } from "node:crypto";
 import { getuid } from "node:process";
+import { ownRun, runName } from "../../platform/processes.js";
 import { ProgramNotStarted } from "../errors.js";
+import { COMMAND_MARK } from "../killTree.js";
 import type { Launch } from "../launch.js";
 import { systemProgram } from "../outside/systemPrograms.js";
-import type { ConfinedCommand } from "./confinement.js";
+import type { ConfinedCommand } from "./fileView.js";
+
+/** No namespace: what leaves the command's process group is found by a mark, and after a crash only by the next server. */
+export function launchPlainly({ argv, cwd, env }: ConfinedCommand): Launch {
+  const id = `${runName(ownRun())}.${randomUUID()}`;
+  const [program = "", ...args] = argv;
+  return {
+    program,
+    args,
+    cwd,
+    env: { ...env, [COMMAND_MARK]: id },
+    descriptors: [],
+    containment: { kind: "group", mark: `${COMMAND_MARK}=${id}` },
+    release: () => [],
+  };
+}
 
 /** A PID namespace with what every Linux has, for full access where there is no bubblewrap. */
 export function launchUnshared({ argv, cwd, env }: ConfinedCommand): Launch {

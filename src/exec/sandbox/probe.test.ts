@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { WritablePlaces } from "../outside/writablePlaces.js";
-import { bubblewrapCandidates } from "./findBubblewrap.js";
+import { WritablePlaces } from "../outside/outsidePrograms.js";
+import { bubblewrapCandidates } from "./probe.js";
 
 let home: string;
 beforeEach(() => {
