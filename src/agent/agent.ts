@@ -16,11 +16,11 @@ import type { ThreadPage, ThreadQuery } from "../threads/store.js";
 import type { ThreadRegistry } from "../threads/threadRegistry.js";
 import type { Turn, TurnWatch } from "../threads/turn.js";
 import type { Asker, ThreadAccess } from "./access.js";
+import type { Objection } from "./caller.js";
 import { type Caller, checkScope, hasScope } from "./caller.js";
 import type { CallerCeilings } from "./ceilings.js";
 import { AboveCeiling, InsideTurn, InvalidArguments, NotOffered, SettingsInvalid, TookTooLong } from "./errors.js";
 import type { Feed } from "./feed.js";
-import type { Objection } from "./inside.js";
 import { ThreadList } from "./threadList.js";
 import type { TurnLimiter } from "./turnLimiter.js";
 
@@ -62,8 +62,10 @@ export interface AgentParts {
   readonly ceilings: () => CallerCeilings;
   /** What happens to questions of clients that cannot be asked. */
   readonly approvalFallback: ApprovalFallback;
-  /** Throws `AppError` with the reason when settings cannot be had. */
-  readonly settingsFor: (asked: AskedSettings) => ThreadSettings;
+  readonly settings: {
+    /** Throws `AppError` with the reason when settings cannot be had. */
+    forNewThread(asked: AskedSettings): ThreadSettings;
+  };
   /** Throws `AppError` with the reason when the user's rules forbid a command, whoever wants to run it. */
   readonly checkCommand: (argv: readonly string[], settings: ThreadSettings) => Promise<void>;
   /** Why nothing is started for a caller. */
@@ -305,7 +307,7 @@ export class Agent {
   #settingsFor(asked: AskedSettings, caller: Caller | undefined): ThreadSettings {
     if (caller) this.#parts.ceilings().checkConfig(asked.config ?? {});
     try {
-      return this.#parts.settingsFor(asked);
+      return this.#parts.settings.forNewThread(asked);
     } catch (error) {
       if (error instanceof AppError && !(error instanceof AboveCeiling)) throw new SettingsInvalid(error);
       throw error;

@@ -3,7 +3,7 @@ import type { RequestId } from "../jsonrpc/message.js";
 import type { JsonRpcPeer } from "../jsonrpc/peer.js";
 import type { TraceContext } from "../observability/traceContext.js";
 import type { TurnWatch } from "../threads/turn.js";
-import { type HandshakeRevision, hasStructuredContent } from "./revisions.js";
+import type { HandshakeRevision } from "./revisions.js";
 import type { LogLevel } from "./wording/logMessage.js";
 
 /** One `tools/call` while it is worked on: who asked, how to reach them, and whether they still want it. */
@@ -23,11 +23,6 @@ export interface Call {
   readonly trace?: TraceContext | undefined;
   /** Follows the turns it asks for. */
   readonly watchTurn?: TurnWatch | undefined;
-}
-
-/** A client that never shook hands is taken for a current one, as Codex does. */
-export function seesStructuredContent({ revision }: Call): boolean {
-  return revision === undefined || hasStructuredContent(revision);
 }
 
 export function readProgressToken(params: Readonly<Record<string, unknown>>): RequestId | undefined {

@@ -1,3 +1,5 @@
+import { isFields } from "../lib/fields.js";
+
 /** The revisions of MCP that begin with a handshake, oldest first. */
 export const HANDSHAKE_REVISIONS = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] as const;
 export type HandshakeRevision = (typeof HANDSHAKE_REVISIONS)[number];
@@ -24,7 +26,15 @@ export function primesStreams(revision: HandshakeRevision | undefined): boolean 
   return revision === "2025-11-25";
 }
 
-/** Older clients do not hand `structuredContent` to their model. */
-export function hasStructuredContent(revision: HandshakeRevision): boolean {
-  return revision >= "2025-06-18";
+/** Older clients do not hand `structuredContent` to their model. One that never shook hands is taken for a current one, as Codex does. */
+export function hasStructuredContent(revision: HandshakeRevision | undefined): boolean {
+  return revision === undefined || revision >= "2025-06-18";
+}
+
+/** Where a request of the era without sessions names its version, in `_meta`. */
+export const VERSION_CLAIM = "io.modelcontextprotocol/protocolVersion";
+
+/** Whether a message is of the era without sessions: it names its version itself. Nothing else tells. */
+export function claimsVersion(params: unknown): boolean {
+  return isFields(params) && isFields(params["_meta"]) && VERSION_CLAIM in params["_meta"];
 }

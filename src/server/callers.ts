@@ -1,6 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { type Caller, type Principal, SCOPES, type Scope } from "../agent/caller.js";
-import { INSIDE_CALLER, isMarked } from "../agent/inside.js";
+import { type Caller, INSIDE_CALLER, isMarked, type Principal, SCOPES, type Scope } from "../agent/caller.js";
 import type { Identity, ScopeWords } from "../http/access/identity.js";
 
 /** What access control writes in token files and gives to those it lets in. */

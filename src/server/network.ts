@@ -1,6 +1,5 @@
-import type { SessionCaller } from "../agent/caller.js";
-import type { Objection } from "../agent/inside.js";
-import type { OwnAddress } from "../agent/ownEntries.js";
+import type { Objection, SessionCaller } from "../agent/caller.js";
+import type { OwnAddress } from "../agent/grantedSettings.js";
 import { TurnLimiter } from "../agent/turnLimiter.js";
 import type { HttpSettings } from "../config/httpSettings.js";
 import type { SettingsResolver } from "../config/resolve.js";

@@ -1,20 +1,18 @@
 import { ThreadAccess } from "../agent/access.js";
-import { Agent, type AskedSettings } from "../agent/agent.js";
+import { Agent } from "../agent/agent.js";
+import { callersInside, type Objection } from "../agent/caller.js";
 import { type CeilingFlags, openCeilings } from "../agent/ceilings.js";
 import { Feed } from "../agent/feed.js";
-import { callersInside, type Objection } from "../agent/inside.js";
-import { type OwnAddress, withoutOwnEntries } from "../agent/ownEntries.js";
+import { GrantedSettings, type OwnAddress } from "../agent/grantedSettings.js";
 import type { TurnLimiter } from "../agent/turnLimiter.js";
 import { NO_TELEMETRY, type Telemetry } from "../agent/watch/telemetry.js";
 import { MemoryApprovalDesk } from "../approvals/desk.js";
 import type { ApprovalFallback } from "../approvals/fallback.js";
 import type { SettingsResolver } from "../config/resolve.js";
-import { writableRoots } from "../exec/sandbox/policy.js";
 import { VERSION } from "../lib/version.js";
 import { tuneCompiler } from "../platform/v8.js";
 import { OwnerFiles } from "../stores/files/owners.js";
 import { RolloutStore } from "../stores/files/threads/rolloutStore.js";
-import { leftOutWarnings, type ThreadSettings } from "../threads/settings.js";
 import type { StoredSettings } from "../threads/store.js";
 import { ThreadRegistry } from "../threads/threadRegistry.js";
 import { type EngineOptions, openEngine } from "./chooseEngine.js";
@@ -55,16 +53,12 @@ export function openAgent(options: AgentOptions): OpenAgent {
   const writable = writablePlaces({ ...options, allowRoots: [...allowRoots, ...(givenRoots?.() ?? [])] });
   const { idleThreadMs, approvalTimeoutMs, containFullAccess, commandLimits } = settings.serverSettings();
   const engine = openEngine({ ...options, writable, containFullAccess, commandLimits });
-  const withoutUs = ownEntriesLeftOut(options);
-  const noted = (resolved: ThreadSettings) => {
-    for (const { root } of writableRoots(resolved.sandboxPolicy, { workspace: resolved.cwd, env })) writable.open(root);
-    return withoutUs(resolved);
-  };
-  const stated = (asked: AskedSettings) => (engine.name === "codex" ? statedSettings(settings.stated(asked)) : {});
+  const { serverCwd, ownAddress } = options;
+  const granted = new GrantedSettings({ resolver: settings, engineName: engine.name, env, serverCwd, ownAddress, writable, report });
   const store = new RolloutStore({ codexHome, version: VERSION, env, warn: report });
   const desk = new MemoryApprovalDesk(approvalTimeoutMs);
   const feed = new Feed();
-  const settingsOf = (stored: StoredSettings) => noted({ ...settings.forStoredThread(stored), ...stated({}) });
+  const settingsOf = (stored: StoredSettings) => granted.forStoredThread(stored);
   const threads = new ThreadRegistry({ engine, store, desk, settingsOf, idleMs: idleThreadMs, observer: feed, report });
   const access = new ThreadAccess({
     owners: new OwnerFiles(codexHome),
@@ -86,11 +80,7 @@ export function openAgent(options: AgentOptions): OpenAgent {
       const { checkForbidden } = await import("../exec/safety/judge/assess.js");
       await checkForbidden(argv, { codexHome });
     },
-    settingsFor(asked) {
-      const resolved = noted({ ...settings.forNewThread(asked), ...stated(asked) });
-      for (const notice of resolved.notices) report(notice);
-      return resolved;
-    },
+    settings: granted,
   });
   return {
     agent,
@@ -110,21 +100,6 @@ export function openAgent(options: AgentOptions): OpenAgent {
       await engine.close?.();
     },
   };
-}
-
-/** Threads without the MCP servers that lead back to this one. Each is told once. */
-function ownEntriesLeftOut({ env, serverCwd, ownAddress, report }: AgentOptions): (settings: ThreadSettings) => ThreadSettings {
-  const told = new Set<string>();
-  return (settings) => {
-    const kept = withoutOwnEntries(settings, { env, cwd: serverCwd, address: ownAddress?.() });
-    for (const warning of leftOutWarnings(kept)) if (told.size !== told.add(warning).size) report(warning);
-    return kept;
-  };
-}
-
-/** For an engine that reads config.toml itself and has a model of its own where nobody names one. */
-function statedSettings(stated: Readonly<Record<string, unknown>>): Pick<ThreadSettings, "stated" | "modelIsDefault"> {
-  return { stated, modelIsDefault: stated["model"] === undefined };
 }
 
 /** On stdio nobody has ceilings, and none are looked for. */

@@ -1,6 +1,6 @@
 import type { Caller } from "../agent/caller.js";
+import { INSIDE_CALLER, type Objection, objectionOf } from "../agent/caller.js";
 import type { CeilingFlags } from "../agent/ceilings.js";
-import { INSIDE_CALLER, type Objection, objectionOf } from "../agent/inside.js";
 import type { SettingsResolver } from "../config/resolve.js";
 import { findSurroundingTurn } from "../exec/nesting/surroundingTurn.js";
 import type { TurnMark } from "../exec/nesting/turnMark.js";

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { callersInside } from "../../src/agent/inside.js";
+import { callersInside } from "../../src/agent/caller.js";
 import { openAccessControl } from "../../src/http/accessControl.js";
 import { OpenRequests } from "../../src/http/openRequests.js";
 import { Router } from "../../src/http/router.js";

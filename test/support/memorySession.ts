@@ -1,4 +1,4 @@
-import { callersInside } from "../../src/agent/inside.js";
+import { callersInside } from "../../src/agent/caller.js";
 import { memoryWires } from "../../src/jsonrpc/memoryWire.js";
 import type { RequestId } from "../../src/jsonrpc/message.js";
 import type { Wire } from "../../src/jsonrpc/wire.js";

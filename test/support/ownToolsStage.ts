@@ -1,8 +1,8 @@
 import { ThreadAccess } from "../../src/agent/access.js";
 import { Agent, type AgentParts } from "../../src/agent/agent.js";
 import type { Caller, Principal, Scope } from "../../src/agent/caller.js";
+import { callersInside } from "../../src/agent/caller.js";
 import { Feed } from "../../src/agent/feed.js";
-import { callersInside } from "../../src/agent/inside.js";
 import { NO_TELEMETRY } from "../../src/agent/watch/telemetry.js";
 import { type ApprovalDesk, MemoryApprovalDesk } from "../../src/approvals/desk.js";
 import type { Call } from "../../src/mcp/call.js";
@@ -62,7 +62,7 @@ export class OwnToolsStage implements AsyncDisposable {
       access: new ThreadAccess({ owners: this.owners, sharesUnowned: () => false, report: () => {} }),
       ceilings: () => ({ limitsOf, checkConfig: () => {} }),
       approvalFallback: "deny",
-      settingsFor: ({ cwd = settings.cwd }) => ({ ...settings, cwd }),
+      settings: { forNewThread: ({ cwd = settings.cwd }) => ({ ...settings, cwd }) },
       checkCommand: async () => {},
       objection: callersInside,
       ...parts,

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Caller, Principal } from "../../src/agent/caller.js";
-import { callersInside } from "../../src/agent/inside.js";
+import { callersInside } from "../../src/agent/caller.js";
 import type { Telemetry } from "../../src/agent/watch/telemetry.js";
 import { RpcError } from "../../src/jsonrpc/errors.js";
 import type { RequestId } from "../../src/jsonrpc/message.js";

@@ -3,8 +3,8 @@ import type { TraceContext } from "../../observability/traceContext.js";
 import type { TurnOutcome } from "../../threads/events.js";
 import type { TurnWatch } from "../../threads/turn.js";
 import type { Caller } from "../caller.js";
-import { msSince, now } from "./scope.js";
 import type { Telemetry } from "./telemetry.js";
+import { msSince, now } from "./turnSteps.js";
 import { turnWatch } from "./turnWatch.js";
 
 /** A client may choose any id; a log line needs no more of it. */

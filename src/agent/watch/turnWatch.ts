@@ -1,10 +1,122 @@
 import { describe } from "../../lib/errors.js";
 import type { Log } from "../../observability/log.js";
 import type { TraceContext } from "../../observability/traceContext.js";
-import { isTurnEnd, type ThreadEvent, type TurnOutcome } from "../../threads/events.js";
+import { isTurnEnd, type ThreadEvent, type TurnEnd, type TurnOutcome } from "../../threads/events.js";
 import type { Turn, TurnWatch } from "../../threads/turn.js";
-import { StartedTurn } from "./startedTurn.js";
 import type { Telemetry } from "./telemetry.js";
+import { ApprovalWatch, ModelWatch, msSince, now, ToolWatch, type TurnScope } from "./turnSteps.js";
+
+/** What happens in a turn from its first event to its last, for logs, numbers and traces. */
+export class StartedTurn {
+  readonly #scope: TurnScope;
+  readonly #since = now();
+  readonly #model: ModelWatch;
+  readonly #tools: ToolWatch;
+  readonly #approvals: ApprovalWatch;
+
+  constructor(scope: TurnScope) {
+    this.#scope = scope;
+    this.#model = new ModelWatch({ ...scope, log: scope.log.target("model") });
+    this.#tools = new ToolWatch({ ...scope, log: scope.log.target("tools") });
+    this.#approvals = new ApprovalWatch({ ...scope, log: scope.log.target("approvals") });
+  }
+
+  take(event: ThreadEvent): void {
+    switch (event.type) {
+      case "messageDelta":
+      case "reasoningDelta":
+      case "rawReasoningDelta":
+        return this.#model.piece();
+      case "rawItem":
+        return this.#model.item();
+      case "threadConfigured":
+        return this.#model.uses(event.settings.model);
+      case "turnStarted":
+        return this.#model.suppose();
+      case "turnContext":
+        this.#model.uses(event.settings.model);
+        return this.#model.begin();
+      case "tokenCount":
+        return this.#model.counted(event.usage);
+      case "modelRetry":
+        return this.#model.retry(event);
+      case "commandStarted":
+      case "commandEnded":
+      case "patchStarted":
+      case "patchEnded":
+      case "mcpToolStarted":
+      case "mcpToolEnded":
+        return this.#takeTool(event);
+      case "approvalRequested":
+        return this.#approvals.asked(event.request);
+      case "approvalDecided":
+        return this.#approvals.decided(event.id, event.decision);
+      case "historyCompacted":
+        return this.#scope.log.info("history compacted");
+      case "backgroundNote":
+        return this.#scope.log.info("the engine remarked", { remark: event.message });
+      case "warning":
+        return this.#scope.log.info("the client was warned", { warning: event.message });
+      case "turnCompleted":
+      case "turnFailed":
+      case "turnAborted":
+        return this.#end(event);
+      default:
+        return undefined;
+    }
+  }
+
+  #takeTool(event: Extract<ThreadEvent, { readonly callId: string }>): void {
+    switch (event.type) {
+      case "commandStarted":
+        this.#model.end("answered");
+        return this.#tools.commandStarted(event);
+      case "commandEnded":
+        this.#tools.commandEnded(event);
+        break;
+      case "patchStarted":
+        return this.#model.end("answered");
+      case "patchEnded":
+        this.#tools.patchEnded(event);
+        break;
+      case "mcpToolStarted":
+        this.#model.end("answered");
+        return this.#tools.toolStarted(event);
+      case "mcpToolEnded":
+        this.#tools.toolEnded(event);
+        break;
+      default:
+        return;
+    }
+    // The model gets the results next.
+    if (!this.#tools.busy) this.#model.suppose();
+  }
+
+  #end(end: TurnEnd): void {
+    const outcome = outcomeOf(end);
+    this.#model.close(outcome === "completed" ? "answered" : outcome);
+    this.#tools.close(outcome);
+    this.#approvals.close();
+    const ms = msSince(this.#since);
+    this.#scope.metrics.turnEnded({ outcome, ms });
+    this.#say(end, { outcome, ms, model: this.#model.model });
+    this.#scope.span.set({ "codex.outcome": outcome, "gen_ai.request.model": this.#model.model });
+    this.#scope.span.end(outcome === "completed" ? undefined : outcome);
+    this.#scope.ended?.(outcome);
+  }
+
+  #say(end: TurnEnd, facts: { readonly outcome: string; readonly ms: number; readonly model: string }): void {
+    const { log, logsContent } = this.#scope;
+    if (end.type === "turnFailed") log.error("turn failed", { ...facts, cause: end.message });
+    else if (end.type === "turnCompleted") log.info("turn ended", { ...facts, answer: logsContent ? end.lastMessage : undefined });
+    else log.info("turn ended", { ...facts, reason: end.reason });
+  }
+}
+
+function outcomeOf({ type }: TurnEnd): TurnOutcome["status"] {
+  if (type === "turnCompleted") return "completed";
+  return type === "turnFailed" ? "failed" : "interrupted";
+}
 
 /** Where a turn comes from: the log and the trace of the call that asked for it. */
 export interface TurnOrigin {

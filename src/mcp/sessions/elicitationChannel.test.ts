@@ -8,7 +8,7 @@ import { memoryWires } from "../../jsonrpc/memoryWire.js";
 import { JsonRpcPeer } from "../../jsonrpc/peer.js";
 import type { Wire } from "../../jsonrpc/wire.js";
 import { newThreadId, turnIdOf } from "../../lib/ids.js";
-import { ElicitationChannel } from "./elicitationChannel.js";
+import { ElicitationChannel } from "./callTurn.js";
 
 /** The agent's own way to decide whether a client is asked. */
 function agentWith(desk: ApprovalDesk, approvalFallback: ApprovalFallback): Agent {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Principal } from "../../agent/caller.js";
-import { callersInside } from "../../agent/inside.js";
+import { callersInside } from "../../agent/caller.js";
 import { memoryWires } from "../../jsonrpc/memoryWire.js";
 import { deferred } from "../../lib/deferred.js";
 import { Tools } from "../tools/tools.js";

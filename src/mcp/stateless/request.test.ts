@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { claimsVersion, META, readClaim, takesForms } from "./request.js";
+import { claimsVersion } from "../revisions.js";
+import { META, readClaim, takesForms } from "./request.js";
 
 const WHOLE = {
   [META.protocolVersion]: "2026-07-28",

@@ -4,11 +4,11 @@ import type { RequestId } from "../../jsonrpc/message.js";
 import type { JsonRpcPeer } from "../../jsonrpc/peer.js";
 import { type Fields, isFields } from "../../lib/fields.js";
 import { readProgressToken } from "../call.js";
-import { STATELESS_REVISIONS } from "../revisions.js";
+import { STATELESS_REVISIONS, VERSION_CLAIM } from "../revisions.js";
 import { isLogLevel, type LogLevel } from "../wording/logMessage.js";
 
 export const META = {
-  protocolVersion: "io.modelcontextprotocol/protocolVersion",
+  protocolVersion: VERSION_CLAIM,
   clientCapabilities: "io.modelcontextprotocol/clientCapabilities",
   logLevel: "io.modelcontextprotocol/logLevel",
   serverInfo: "io.modelcontextprotocol/serverInfo",
@@ -32,11 +32,6 @@ export interface Claim {
 export function takesForms({ capabilities }: Claim): boolean {
   const { elicitation } = capabilities;
   return isFields(elicitation) && (isFields(elicitation["form"]) || Object.keys(elicitation).length === 0);
-}
-
-/** Whether a message is of the stateless era: it names its version itself. Nothing else tells. */
-export function claimsVersion(params: unknown): boolean {
-  return isFields(params) && isFields(params["_meta"]) && META.protocolVersion in params["_meta"];
 }
 
 /** The claim of a request, checked. Throws the JSON-RPC error that says what is wrong with it. */

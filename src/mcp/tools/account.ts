@@ -3,8 +3,7 @@ import { InvalidArguments } from "../../agent/errors.js";
 import { AppError, describe } from "../../lib/errors.js";
 import type { AccountState } from "../../threads/engineServices.js";
 import { answer, type CallToolResult, refusal } from "../wording/callResult.js";
-import { arg } from "./schema.js";
-import { defineTool } from "./tool.js";
+import { arg, defineTool } from "./tool.js";
 
 /** Who pays for the model, and changing that, which changes it for everybody on this server. */
 export const accountTool = defineTool({

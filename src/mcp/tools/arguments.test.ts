@@ -1,17 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { InvalidArguments } from "../../agent/errors.js";
-import { parseArguments } from "./arguments.js";
 import { codexTool } from "./codex.js";
 import { codexReplyTool } from "./codexReply.js";
 import { execTool } from "./exec.js";
 import { threadsTool } from "./threads.js";
+import { parseArguments } from "./tool.js";
 
-const CODEX = { schema: codexTool.inputSchema, tool: "codex", wording: { structName: "CodexToolCallParam", absent: "no arguments" } };
-const REPLY = {
-  schema: codexReplyTool.inputSchema,
-  tool: "codex-reply",
-  wording: { structName: "CodexToolCallReplyParam", absent: "no arguments" },
-};
+const CODEX = { ...codexTool, wording: { structName: "CodexToolCallParam", absent: "no arguments" } };
+const REPLY = { ...codexReplyTool, wording: { structName: "CodexToolCallReplyParam", absent: "no arguments" } };
 
 const PREFIX = "Failed to parse configuration for Codex tool: ";
 const POLICIES = "`untrusted`, `on-failure`, `on-request`, `never`";
@@ -109,13 +105,10 @@ describe("bad arguments are refused in Codex's words", () => {
 });
 
 describe("arguments of our own tools", () => {
-  const EXEC = { schema: execTool.inputSchema, tool: "codex-exec" };
-  const THREADS = { schema: threadsTool.inputSchema, tool: "codex-threads" };
-
   it("may be lists, whole numbers, and yes or no", () => {
     const exec = { command: ["ls", "-l"], timeoutMs: 3_600_000 };
     const threads = { action: "list", limit: 1, archived: false };
-    expect([parseArguments(exec, EXEC), parseArguments(threads, THREADS)]).toEqual([exec, threads]);
+    expect([parseArguments(exec, execTool), parseArguments(threads, threadsTool)]).toEqual([exec, threads]);
   });
 
   it.for([
@@ -128,11 +121,11 @@ describe("arguments of our own tools", () => {
     [{ command: [], timeoutMs: 0 }, "`timeoutMs`: invalid value: integer `0`, expected a whole number from 1 to 3600000"],
     [{ command: [], timeoutMs: 3_600_001 }, "`timeoutMs`: invalid value: integer `3600001`, expected a whole number from 1 to 3600000"],
   ] as const)("%j is complained about with the tool and the argument: %s", ([args, complaint]) => {
-    expect(complaintOf(() => parseArguments(args, EXEC))).toBe(`codex-exec: ${complaint}`);
+    expect(complaintOf(() => parseArguments(args, execTool))).toBe(`codex-exec: ${complaint}`);
   });
 
   it("a yes or no is neither a word nor a number", () => {
-    const complaints = ["yes", 1].map((archived) => complaintOf(() => parseArguments({ action: "list", archived }, THREADS)));
+    const complaints = ["yes", 1].map((archived) => complaintOf(() => parseArguments({ action: "list", archived }, threadsTool)));
     expect(complaints).toEqual([
       'codex-threads: `archived`: invalid type: string "yes", expected a boolean',
       "codex-threads: `archived`: invalid type: integer `1`, expected a boolean",

@@ -1,8 +1,7 @@
 import { SettingsInvalid } from "../../agent/errors.js";
 import { APPROVAL_POLICIES, SANDBOX_MODES } from "../../exec/policies.js";
 import { refusal } from "../wording/callResult.js";
-import { arg } from "./schema.js";
-import { defineTool, TURN_OUTPUT } from "./tool.js";
+import { arg, defineTool, TURN_OUTPUT } from "./tool.js";
 
 /** Opens a thread and runs its first turn. */
 export const codexTool = defineTool({

@@ -1,8 +1,7 @@
 import { InvalidArguments } from "../../agent/errors.js";
 import type { ThreadId } from "../../lib/ids.js";
 import { InvalidUuid, parseThreadId } from "../../lib/uuid.js";
-import { arg } from "./schema.js";
-import { defineTool, onThread, TURN_OUTPUT } from "./tool.js";
+import { arg, defineTool, onThread, TURN_OUTPUT } from "./tool.js";
 
 /** One more turn on a thread, whichever process started it. */
 export const codexReplyTool = defineTool({

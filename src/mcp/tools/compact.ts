@@ -1,6 +1,5 @@
 import { parseThreadId } from "../../lib/uuid.js";
-import { arg } from "./schema.js";
-import { defineTool, onThread, TURN_OUTPUT } from "./tool.js";
+import { arg, defineTool, onThread, TURN_OUTPUT } from "./tool.js";
 
 /** A turn that puts a summary in the place of a thread's past. */
 export const compactTool = defineTool({

@@ -1,6 +1,5 @@
 import { answer } from "../wording/callResult.js";
-import { arg } from "./schema.js";
-import { defineTool } from "./tool.js";
+import { arg, defineTool } from "./tool.js";
 
 /** The settings in force in a folder. */
 export const configTool = defineTool({

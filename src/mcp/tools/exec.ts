@@ -1,8 +1,7 @@
 import { SANDBOX_MODES } from "../../exec/policies.js";
 import type { OneOffResult } from "../../threads/engineServices.js";
 import { answer } from "../wording/callResult.js";
-import { arg } from "./schema.js";
-import { defineTool } from "./tool.js";
+import { arg, defineTool } from "./tool.js";
 
 const DEFAULT_TIMEOUT_MS = 60_000;
 const TIMED_OUT = 124;

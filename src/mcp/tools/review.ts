@@ -2,8 +2,7 @@ import { InvalidArguments } from "../../agent/errors.js";
 import { SANDBOX_MODES } from "../../exec/policies.js";
 import { parseThreadId } from "../../lib/uuid.js";
 import type { ReviewTarget } from "../../threads/events.js";
-import { arg } from "./schema.js";
-import { defineTool, onThread, TURN_OUTPUT } from "./tool.js";
+import { arg, defineTool, onThread, TURN_OUTPUT } from "./tool.js";
 
 /** A turn that looks at changes, on a thread of its own or an older one. */
 export const reviewTool = defineTool({

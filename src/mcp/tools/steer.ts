@@ -1,7 +1,6 @@
 import { parseThreadId } from "../../lib/uuid.js";
 import { answer } from "../wording/callResult.js";
-import { arg } from "./schema.js";
-import { defineTool } from "./tool.js";
+import { arg, defineTool } from "./tool.js";
 
 /** More for a turn that runs. What comes of it is in the answer of the call that began the turn. */
 export const steerTool = defineTool({

@@ -3,8 +3,7 @@ import type { ThreadId } from "../../lib/ids.js";
 import { parseThreadId } from "../../lib/uuid.js";
 import type { ThreadPage } from "../../threads/store.js";
 import { answer, type CallToolResult } from "../wording/callResult.js";
-import { arg } from "./schema.js";
-import { defineTool } from "./tool.js";
+import { arg, defineTool } from "./tool.js";
 
 const DEFAULT_LIMIT = 25;
 

@@ -1,10 +1,153 @@
 import type { Agent, Ask } from "../../agent/agent.js";
+import { InvalidArguments } from "../../agent/errors.js";
+import { alternatives, unexpected } from "../../lib/complaints.js";
 import { AppError } from "../../lib/errors.js";
+import { isFields } from "../../lib/fields.js";
 import type { ThreadId, TurnId } from "../../lib/ids.js";
 import type { Turn } from "../../threads/turn.js";
 import { type CallToolResult, failureOn } from "../wording/callResult.js";
-import { type CodexWording, parseArguments } from "./arguments.js";
-import { type InputSchema, schemaOf, type ToolArguments, type ValuesOf } from "./schema.js";
+
+/** The JSON Schema of one argument. */
+export interface ArgumentSchema {
+  readonly type: "string" | "integer" | "boolean" | "array" | "object";
+  readonly enum?: readonly string[];
+  readonly items?: { readonly type: "string" };
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly additionalProperties?: true;
+  readonly description: string;
+}
+
+/** An argument of a tool: how it is advertised and checked, and, for the compiler only, what a handler gets. */
+export interface Argument<T> {
+  readonly schema: ArgumentSchema;
+  readonly isOptional: boolean;
+  readonly type?: () => T;
+}
+
+export type ToolArguments = Readonly<Record<string, Argument<unknown>>>;
+
+/** What a handler gets of arguments that were checked. */
+export type ValuesOf<A extends ToolArguments> = { readonly [K in keyof A]: A[K] extends Argument<infer T> ? T : never };
+
+function text(description: string): Argument<string> {
+  return needed({ type: "string", description });
+}
+
+function choice<const V extends string>(values: readonly V[], description: string): Argument<V> {
+  return needed({ type: "string", enum: values, description });
+}
+
+function whole({ from, to }: { readonly from: number; readonly to: number }, description: string): Argument<number> {
+  return needed({ type: "integer", minimum: from, maximum: to, description });
+}
+
+function flag(description: string): Argument<boolean> {
+  return needed({ type: "boolean", description });
+}
+
+function texts(description: string): Argument<readonly string[]> {
+  return needed({ type: "array", items: { type: "string" }, description });
+}
+
+function table(description: string): Argument<Readonly<Record<string, unknown>>> {
+  return needed({ type: "object", additionalProperties: true, description });
+}
+
+function optional<T>({ schema }: Argument<T>): Argument<T | undefined> {
+  return { schema, isOptional: true };
+}
+
+function needed<T>(schema: ArgumentSchema): Argument<T> {
+  return { schema, isOptional: false };
+}
+
+/** The kinds of arguments that a tool can have. */
+export const arg = { text, choice, whole, flag, texts, table, optional };
+
+/** The schema of all arguments of a tool, as `tools/list` shows it. */
+export interface InputSchema {
+  readonly properties: Readonly<Record<string, ArgumentSchema>>;
+  readonly required?: readonly string[];
+  readonly type: "object";
+}
+
+export function schemaOf(args: ToolArguments): InputSchema {
+  const entries = Object.entries(args);
+  const required = entries.filter(([, { isOptional }]) => !isOptional).map(([name]) => name);
+  return {
+    properties: Object.fromEntries(entries.map(([name, { schema }]) => [name, schema])),
+    ...(required.length > 0 && { required }),
+    type: "object",
+  };
+}
+
+export interface CodexWording {
+  /** The name that Codex's complaints give the arguments. */
+  readonly structName: string;
+  /** The complaint about a call without arguments. */
+  readonly absent: string;
+}
+
+/** What arguments are checked against, and how complaints are worded. Without Codex's wording, no arguments are like an empty map. */
+export type ExpectedArguments = Pick<McpTool, "inputSchema" | "name" | "wording">;
+
+/**
+ * Checks a call's arguments. Complaints about Codex's tools are worded as Codex words them, so that clients that match on them go on
+ * working: it reads arguments in the order they were sent, stops at the first bad one, misses absent ones last, and takes an
+ * optional one that is null for absent.
+ */
+export function parseArguments(args: unknown, expected: ExpectedArguments): Readonly<Record<string, unknown>> {
+  const { inputSchema, wording } = expected;
+  const { properties: known, required = [] } = inputSchema;
+  if (wording && (args ?? undefined) === undefined) throw new InvalidArguments(wording.absent);
+  const value = args ?? {};
+  if (!isFields(value)) throw unparsable(noMap(value, expected), expected);
+  const given = Object.entries(value).filter(([name, entry]) => Object.hasOwn(known, name) && (entry !== null || required.includes(name)));
+  for (const [name, entry] of given) {
+    const problem = problemWith(entry, known[name]);
+    if (problem !== undefined) throw unparsable(problem, expected, name);
+  }
+  const missing = required.find((name) => !Object.hasOwn(value, name));
+  if (missing !== undefined) throw unparsable(`missing field \`${missing}\``, expected);
+  return Object.fromEntries(given);
+}
+
+function noMap(value: unknown, { inputSchema, wording }: ExpectedArguments): string {
+  if (!wording) return `invalid type: ${unexpected(value)}, expected a map`;
+  return Array.isArray(value)
+    ? `invalid length ${value.length}, expected struct ${wording.structName} with ${Object.keys(inputSchema.properties).length} elements`
+    : `invalid type: ${unexpected(value)}, expected struct ${wording.structName}`;
+}
+
+function problemWith(entry: unknown, schema: ArgumentSchema | undefined): string | undefined {
+  const { fits, expected } = KINDS[schema?.type ?? "string"];
+  if (!fits(entry)) return `invalid type: ${unexpected(entry)}, expected ${expected}`;
+  if (schema?.enum && !schema.enum.some((choice) => choice === entry))
+    return `unknown variant \`${String(entry)}\`, expected ${alternatives(schema.enum)}`;
+  const { minimum = -Infinity, maximum = Infinity } = schema ?? {};
+  if (typeof entry === "number" && (entry < minimum || entry > maximum))
+    return `invalid value: ${unexpected(entry)}, expected a whole number from ${minimum} to ${maximum}`;
+  return undefined;
+}
+
+interface Kind {
+  readonly fits: (entry: unknown) => boolean;
+  readonly expected: string;
+}
+
+const KINDS: Readonly<Record<ArgumentSchema["type"], Kind>> = {
+  string: { fits: (entry) => typeof entry === "string", expected: "a string" },
+  object: { fits: isFields, expected: "a map" },
+  array: { fits: (entry) => Array.isArray(entry) && entry.every((part) => typeof part === "string"), expected: "a sequence of strings" },
+  integer: { fits: Number.isSafeInteger, expected: "a whole number" },
+  boolean: { fits: (entry) => typeof entry === "boolean", expected: "a boolean" },
+};
+
+function unparsable(why: string, { name, wording }: ExpectedArguments, argument?: string): InvalidArguments {
+  if (wording) return new InvalidArguments(`Failed to parse configuration for Codex tool: ${why}`);
+  return new InvalidArguments(`${name}: ${argument === undefined ? "" : `\`${argument}\`: `}${why}`);
+}
 
 /** The sets that `--tools` can name; what they are is in sets.ts. */
 export type ToolSetName = "codex" | "codex-original";
@@ -80,17 +223,12 @@ interface ToolDefinition<A extends ToolArguments> {
 
 export interface McpTool extends Omit<ToolDefinition<ToolArguments>, "call" | "input"> {
   readonly inputSchema: InputSchema;
-  /** Checks the arguments first. */
-  readonly call: (args: unknown, context: McpToolContext) => Promise<CallToolResult | TurnAnswer>;
+  /** Takes what `parseArguments` makes of a call's arguments. */
+  call(args: Readonly<Record<string, unknown>>, context: McpToolContext): Promise<CallToolResult | TurnAnswer>;
 }
 
-export function defineTool<const A extends ToolArguments>({ input, call, ...tool }: ToolDefinition<A>): McpTool {
-  const schema = schemaOf(input);
-  return {
-    ...tool,
-    inputSchema: schema,
-    call: async (args, context) => call(parseArguments<A>(args, { schema, tool: tool.name, wording: tool.wording }), context),
-  };
+export function defineTool<const A extends ToolArguments>({ input, ...tool }: ToolDefinition<A>): McpTool {
+  return { ...tool, inputSchema: schemaOf(input) };
 }
 
 /** The tool as clients see it; keys in the order in which Codex writes them. */

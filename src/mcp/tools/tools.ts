@@ -1,7 +1,7 @@
 import type { Agent } from "../../agent/agent.js";
+import type { Objection } from "../../agent/caller.js";
 import { type Caller, hasScope } from "../../agent/caller.js";
 import { CallCancelled, InsideTurn, ScopeMissing, ServerBusy } from "../../agent/errors.js";
-import type { Objection } from "../../agent/inside.js";
 import { beginCallTrail } from "../../agent/watch/callTrail.js";
 import type { Telemetry } from "../../agent/watch/telemetry.js";
 import { RPC, RpcError } from "../../jsonrpc/errors.js";
@@ -10,7 +10,7 @@ import { turnIdOf } from "../../lib/ids.js";
 import type { Call } from "../call.js";
 import { type CallToolResult, presented, refusal } from "../wording/callResult.js";
 import { declarationsOf, type Presentation, type ServedTool } from "./sets.js";
-import type { ToolDeclaration, TurnAnswer } from "./tool.js";
+import { type McpTool, parseArguments, type ToolDeclaration, type TurnAnswer } from "./tool.js";
 
 /** What calls of tools work with. */
 export interface OpenedAgent {
@@ -40,6 +40,8 @@ export class Tools {
   readonly #parts: ToolsParts;
   readonly #all: readonly ToolDeclaration[];
   readonly #inside: readonly ToolDeclaration[];
+  #opened: OpenedAgent | undefined;
+  readonly #loaded = new Map<ServedTool, McpTool>();
 
   constructor(parts: ToolsParts) {
     this.#parts = parts;
@@ -61,20 +63,18 @@ export class Tools {
     return this.#parts.tools.find(({ declaration }) => declaration.name === name);
   }
 
-  async agent(): Promise<Agent> {
-    return (await this.#parts.open()).agent;
-  }
-
   /** Whatever was foreseen to go wrong is an `isError` result. Throws `RPC.busy` when too much is going on already. */
-  async call({ declaration, load, servedInside, presentation }: ServedTool, args: unknown, call: Call): Promise<CallToolResult | TurnCall> {
+  async call(served: ServedTool, args: unknown, call: Call): Promise<CallToolResult | TurnCall> {
+    const { declaration, servedInside, presentation } = served;
     if (!hasScope(call.caller, "call")) return presented(refusal(new ScopeMissing("call")), presentation);
-    const [{ agent, telemetry }, tool] = await Promise.all([this.#parts.open(), load()]);
+    const { agent, telemetry } = this.#opened ?? (await this.#open());
+    const tool = this.#loaded.get(served) ?? (await this.#load(served));
     const trail = beginCallTrail(declaration.name, call, telemetry);
     try {
       const ask = { caller: call.caller, signal: call.signal, watchTurn: trail.watchTurn };
       const why = servedInside ? undefined : this.objectionTo(call.caller);
       if (why !== undefined) return trail.ended(presented(refusal(new InsideTurn(why)), presentation));
-      const outcome = await tool.call(args, { agent, ask, turnId: turnIdOf(String(call.requestId)) });
+      const outcome = await tool.call(parseArguments(args, tool), { agent, ask, turnId: turnIdOf(String(call.requestId)) });
       if ("turn" in outcome) return { ...outcome, agent, presentation, emptyForms: this.#parts.emptyForms ?? false };
       return trail.ended(presented(outcome, presentation));
     } catch (error) {
@@ -82,6 +82,17 @@ export class Tools {
       if (error instanceof ServerBusy) telemetry.metrics.callRefused({ reason: "busy" });
       return presented(asResult(error, call.signal), presentation);
     }
+  }
+
+  async #open(): Promise<OpenedAgent> {
+    this.#opened = await this.#parts.open();
+    return this.#opened;
+  }
+
+  async #load(served: ServedTool): Promise<McpTool> {
+    const tool = await served.load();
+    this.#loaded.set(served, tool);
+    return tool;
   }
 }
 

@@ -1,8 +1,7 @@
 import type { ThreadEvent } from "../../threads/events.js";
 import type { Turn } from "../../threads/turn.js";
 import type { Call } from "../call.js";
-import { CodexEventWriter } from "./codexEvent.js";
-import { aboutEvent } from "./deliveryHints.js";
+import { aboutEvent, CodexEventWriter } from "./codexEvent.js";
 import { logMessage, reaches } from "./logMessage.js";
 import { ProgressReporter } from "./progress.js";
 

@@ -1,8 +1,12 @@
 import { accessSync, constants } from "node:fs";
 import { hostname, networkInterfaces } from "node:os";
 import path from "node:path";
+import type { SettingsResolver } from "../config/resolve.js";
 import { isOwnProgram, OWN_NAMES, scriptIn } from "../exec/nesting/ownProgram.js";
-import type { McpServerSettings, McpServerTransport, ThreadSettings } from "../threads/settings.js";
+import { writableRoots } from "../exec/sandbox/policy.js";
+import { leftOutWarnings, type McpServerSettings, type McpServerTransport, type ThreadSettings } from "../threads/settings.js";
+import type { StoredSettings } from "../threads/store.js";
+import type { AskedSettings } from "./agent.js";
 
 /** What this server is known by to whoever writes it into `mcp_servers`. */
 export interface OwnPlaces {
@@ -18,6 +22,61 @@ export interface OwnAddress {
   readonly port: number;
   /** Other names it may be reached by. */
   readonly names: readonly string[];
+}
+
+export interface GrantedSettingsParts {
+  readonly resolver: Pick<SettingsResolver, "forNewThread" | "forStoredThread" | "stated">;
+  readonly engineName: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly serverCwd: string;
+  /** Where the server listens, if it does. */
+  readonly ownAddress?: (() => OwnAddress | undefined) | undefined;
+  /** Told of every folder that commands of a thread may write: nothing in there decides what runs outside the sandbox. */
+  readonly writable: { open(root: string): void };
+  readonly report: (line: string) => void;
+}
+
+/** The settings of threads as this server grants them: those that were resolved, without the MCP servers that lead back to this one. */
+export class GrantedSettings {
+  readonly #parts: GrantedSettingsParts;
+  readonly #reported = new Set<string>();
+
+  constructor(parts: GrantedSettingsParts) {
+    this.#parts = parts;
+  }
+
+  /** Throws `AppError` with the reason when settings cannot be had. */
+  forNewThread(asked: AskedSettings): ThreadSettings {
+    const { resolver, report } = this.#parts;
+    const granted = this.#granted({ ...resolver.forNewThread(asked), ...this.#stated(asked) });
+    for (const notice of granted.notices) report(notice);
+    return granted;
+  }
+
+  forStoredThread(stored: StoredSettings): ThreadSettings {
+    return this.#granted({ ...this.#parts.resolver.forStoredThread(stored), ...this.#stated({}) });
+  }
+
+  #granted(resolved: ThreadSettings): ThreadSettings {
+    const { env, serverCwd: cwd, ownAddress, writable } = this.#parts;
+    for (const { root } of writableRoots(resolved.sandboxPolicy, { workspace: resolved.cwd, env })) writable.open(root);
+    const granted = withoutOwnEntries(resolved, { env, cwd, address: ownAddress?.() });
+    for (const warning of leftOutWarnings(granted)) this.#reportOnce(warning);
+    return granted;
+  }
+
+  /** For an engine that reads config.toml itself and has a model of its own where nobody names one. */
+  #stated(asked: AskedSettings): Partial<Pick<ThreadSettings, "stated" | "modelIsDefault">> {
+    if (this.#parts.engineName !== "codex") return {};
+    const stated = this.#parts.resolver.stated(asked);
+    return { stated, modelIsDefault: stated["model"] === undefined };
+  }
+
+  #reportOnce(line: string): void {
+    if (this.#reported.has(line)) return;
+    this.#reported.add(line);
+    this.#parts.report(line);
+  }
 }
 
 type Program = Extract<McpServerTransport, { kind: "program" }>;

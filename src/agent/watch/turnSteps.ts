@@ -1,0 +1,264 @@
+import type { ApprovalDecision, ApprovalId, ApprovalRequest } from "../../approvals/model.js";
+import { monotonicMs } from "../../lib/monotonicMs.js";
+import type { Log } from "../../observability/log.js";
+import type { Span } from "../../observability/tracing.js";
+import type { ThreadEvent, TurnOutcome } from "../../threads/events.js";
+import type { TokenUsage, TokenUsageInfo } from "../../threads/usage.js";
+import type { Telemetry } from "./telemetry.js";
+
+/** What the watchers of one turn share; the log's lines carry the turn's ids, new spans belong into `span`. */
+export interface TurnScope extends Telemetry {
+  readonly log: Log;
+  readonly span: Span;
+  readonly ended: ((outcome: TurnOutcome["status"]) => void) | undefined;
+}
+
+const ORIGIN = Date.now() - monotonicMs();
+
+/** Milliseconds since 1970 that never go back, whatever happens to the clock. */
+export function now(): number {
+  return ORIGIN + monotonicMs();
+}
+
+export function msSince(start: number): number {
+  return Math.round(now() - start);
+}
+
+type Ending = "answered" | "retried" | "failed" | "interrupted";
+
+interface ModelCall {
+  readonly since: number;
+  firstPieceAt?: number;
+}
+
+/**
+ * The model's calls within a turn, told from what the turn shows. An engine that says when it asks the model is taken at its word. Of others it
+ * is supposed whenever no tool runs; a call that was only supposed counts once something came of it. It is over when its tokens are counted.
+ */
+export class ModelWatch {
+  readonly #scope: TurnScope;
+  #model = "unknown";
+  #call: ModelCall | undefined;
+  #engineSays = false;
+  #countedTotal: number | undefined;
+
+  constructor(scope: TurnScope) {
+    this.#scope = scope;
+  }
+
+  get model(): string {
+    return this.#model;
+  }
+
+  uses(model: string): void {
+    this.#model = model;
+  }
+
+  /** The engine says that it asks the model now. */
+  begin(): void {
+    if (this.#engineSays && this.#call?.firstPieceAt !== undefined) this.end("answered");
+    this.#engineSays = true;
+    this.#call = { since: now() };
+  }
+
+  /** There is nothing else that the engine could be doing. */
+  suppose(): void {
+    if (!this.#engineSays) this.#call ??= { since: now() };
+  }
+
+  /** Some of the answer is there. Called for every delta. */
+  piece(): void {
+    if (this.#call && this.#call.firstPieceAt === undefined) this.#call.firstPieceAt = now();
+  }
+
+  /** An item is there, which may also be what was sent to the model. */
+  item(): void {
+    if (this.#engineSays) this.piece();
+  }
+
+  /** Tokens are also told when a request is accepted; then they are those of earlier ones. */
+  counted(usage: TokenUsageInfo | null): void {
+    const total = usage?.total_token_usage.total_tokens;
+    if (this.#call?.firstPieceAt !== undefined) this.end("answered", total === this.#countedTotal ? undefined : usage?.last_token_usage);
+    this.#countedTotal = total;
+  }
+
+  /** Waiting for the next try counts as part of it. */
+  retry({ attempt, limit, cause }: { readonly attempt: number; readonly limit: number; readonly cause: string }): void {
+    this.#scope.log.warn("asking the model again", { attempt, limit, cause });
+    this.end("retried");
+    this.#call = { since: now() };
+  }
+
+  /** The turn is over. */
+  close(outcome: Exclude<Ending, "retried">): void {
+    if (this.#engineSays || this.#call?.firstPieceAt !== undefined) this.end(outcome);
+  }
+
+  end(outcome: Ending, tokens?: TokenUsage): void {
+    const call = this.#call;
+    if (!call) return;
+    this.#call = undefined;
+    const ms = msSince(call.since);
+    const firstTokenMs = call.firstPieceAt === undefined ? undefined : Math.round(call.firstPieceAt - call.since);
+    const { log, metrics } = this.#scope;
+    metrics.modelCallEnded({ model: this.#model, outcome, ms, firstTokenMs });
+    if (tokens) metrics.tokensUsed(countsOf(tokens));
+    log.debug("model call ended", { model: this.#model, outcome, ms, first_token_ms: firstTokenMs, tokens: tokens?.total_tokens });
+    this.#trace(call, outcome, tokens);
+  }
+
+  #trace({ since }: ModelCall, outcome: Ending, tokens: TokenUsage | undefined): void {
+    const { tracing, span } = this.#scope;
+    const attributes = {
+      "gen_ai.operation.name": "chat",
+      "gen_ai.request.model": this.#model,
+      "gen_ai.usage.input_tokens": tokens?.input_tokens,
+      "gen_ai.usage.output_tokens": tokens?.output_tokens,
+      "codex.outcome": outcome,
+    };
+    const call = tracing.startSpan("model call", { parent: span.context, kind: "client", attributes, startedAt: since });
+    call.end(outcome === "answered" ? undefined : outcome);
+  }
+}
+
+function countsOf(tokens: TokenUsage) {
+  return {
+    input: tokens.input_tokens,
+    cachedInput: tokens.cached_input_tokens,
+    output: tokens.output_tokens,
+    reasoning: tokens.reasoning_output_tokens,
+  };
+}
+
+type Event<Type extends ThreadEvent["type"]> = Extract<ThreadEvent, { type: Type }>;
+
+interface Running {
+  readonly kind: "command" | "tool call";
+  readonly since: number;
+  readonly span: Span;
+}
+
+/** Commands, patches and calls to the agent's MCP servers within a turn. */
+export class ToolWatch {
+  readonly #scope: TurnScope;
+  /** At most what the engine runs at once; emptied at the turn's end. */
+  readonly #running = new Map<string, Running>();
+
+  constructor(scope: TurnScope) {
+    this.#scope = scope;
+  }
+
+  get busy(): boolean {
+    return this.#running.size > 0;
+  }
+
+  commandStarted({ callId, command }: Event<"commandStarted">): void {
+    const { log, metrics } = this.#scope;
+    metrics.commandStarted();
+    log.info("command started", { call_id: callId });
+    log.debug("command", { call_id: callId, command: command.join(" ") });
+    this.#begin(callId, "command", {});
+  }
+
+  commandEnded({ callId, exitCode, durationMs }: Event<"commandEnded">): void {
+    const { log, metrics } = this.#scope;
+    const running = this.#take(callId);
+    const ms = running ? msSince(running.since) : Math.round(durationMs);
+    log.info("command ended", { call_id: callId, exit_code: exitCode, ms });
+    // Else it was left running by an earlier turn, and counted there.
+    if (running) metrics.commandEnded({ outcome: exitCode === 0 ? "succeeded" : "failed", ms });
+    running?.span.set({ "process.exit.code": exitCode });
+    running?.span.end(exitCode === 0 ? undefined : `exit code ${exitCode}`);
+  }
+
+  patchEnded({ callId, success, changes }: Event<"patchEnded">): void {
+    const { log, metrics } = this.#scope;
+    metrics.patchEnded({ outcome: success ? "applied" : "failed" });
+    log.info(success ? "patch applied" : "patch not applied", { call_id: callId, files: Object.keys(changes).length });
+  }
+
+  toolStarted({ callId, invocation: { server, tool } }: Event<"mcpToolStarted">): void {
+    this.#scope.log.info("tool called", { call_id: callId, server, tool });
+    this.#begin(callId, "tool call", { "codex.mcp_server": server, "gen_ai.tool.name": tool });
+  }
+
+  toolEnded({ callId, result }: Event<"mcpToolEnded">): void {
+    const running = this.#take(callId);
+    const outcome = "Ok" in result ? "ok" : "error";
+    const ms = running ? msSince(running.since) : 0;
+    this.#scope.metrics.toolCallEnded({ outcome, ms });
+    this.#scope.log.info("tool answered", { call_id: callId, outcome, ms });
+    running?.span.end(outcome === "ok" ? undefined : "error");
+  }
+
+  /** The turn is over; a command may go on after a turn that was completed, everything else was stopped. */
+  close(outcome: TurnOutcome["status"]): void {
+    const { metrics } = this.#scope;
+    for (const { kind, since, span } of this.#running.values()) {
+      const ms = msSince(since);
+      if (kind === "command") metrics.commandEnded({ outcome: outcome === "completed" ? "left running" : "interrupted", ms });
+      else metrics.toolCallEnded({ outcome: "interrupted", ms });
+      span.end(kind === "command" && outcome === "completed" ? undefined : "interrupted");
+    }
+    this.#running.clear();
+  }
+
+  #begin(callId: string, kind: Running["kind"], attributes: Readonly<Record<string, string>>): void {
+    const { tracing, span } = this.#scope;
+    const opened = tracing.startSpan(kind, { parent: span.context, attributes: { ...attributes, "codex.call_id": callId } });
+    this.#running.set(callId, { kind, since: now(), span: opened });
+  }
+
+  #take(callId: string): Running | undefined {
+    const running = this.#running.get(callId);
+    this.#running.delete(callId);
+    return running;
+  }
+}
+
+/** A turn's questions: asked, and decided by whom and how. */
+export class ApprovalWatch {
+  readonly #scope: TurnScope;
+  /** Bounded by the desk; emptied at the turn's end. */
+  readonly #open = new Map<ApprovalId, number>();
+
+  constructor(scope: TurnScope) {
+    this.#scope = scope;
+  }
+
+  asked({ id, subject }: ApprovalRequest): void {
+    this.#open.set(id, now());
+    this.#scope.metrics.approvalAsked();
+    this.#scope.log.info("approval asked", { approval_id: id, call_id: subject.callId || undefined, kind: subject.kind });
+  }
+
+  decided(id: ApprovalId, decision: ApprovalDecision): void {
+    const door = decision.by ?? "unknown";
+    if (decision.kind === "denied" && decision.failed) this.#settle(id, { decision: "failed", door, cause: decision.reason });
+    else this.#settle(id, { decision: decision.kind, door });
+  }
+
+  /** What nobody decided before the turn's end is withdrawn. */
+  close(): void {
+    for (const id of this.#open.keys()) this.#settle(id, { decision: "none", door: "withdrawal" });
+  }
+
+  #settle(id: ApprovalId, { decision, door, cause }: Settlement): void {
+    const since = this.#open.get(id);
+    if (since === undefined) return;
+    this.#open.delete(id);
+    const ms = msSince(since);
+    this.#scope.metrics.approvalSettled({ decision, door, ms });
+    if (decision === "failed") this.#scope.log.warn("approval failed", { approval_id: id, door, ms, cause });
+    else this.#scope.log.info("approval decided", { approval_id: id, decision, door, ms });
+  }
+}
+
+interface Settlement {
+  /** `failed` when nobody decided because the answer was an error or could not be read: it counts as a denial. */
+  readonly decision: ApprovalDecision["kind"] | "none" | "failed";
+  readonly door: string;
+  /** Why it failed. */
+  readonly cause?: string | undefined;
+}
