@@ -1,9 +1,22 @@
-import type { Engine } from "../../threads/engine.js";
+import { RPC, RpcError } from "../../jsonrpc/errors.js";
+import { waitFor } from "../../lib/deadlines.js";
+import { describe } from "../../lib/errors.js";
+import type { ThreadId } from "../../lib/ids.js";
+import type { Engine, EngineThread, KeptThread, TurnContext } from "../../threads/engine.js";
+import { ThreadNotFound } from "../../threads/errors.js";
+import type { ThreadEvent, TurnInput } from "../../threads/events.js";
+import type { Reach } from "../../threads/limits.js";
+import type { ThreadListener, ThreadRequest } from "./appServer/appServer.js";
 import { AppServers, type AppServersOptions } from "./appServer/appServers.js";
+import type { AppServerGone } from "./appServer/errors.js";
+import type { RunningCodex, Supervisor } from "./appServer/supervisor.js";
 import { type GuardOptions, type ThreadGuard, ThreadGuards } from "./guard/threadGuard.js";
 import { resumeThread, startThread } from "./loadThread.js";
 import { CodexServices } from "./services/services.js";
-import { CodexThread } from "./thread.js";
+import { settingsNotices } from "./translate/settings.js";
+import { ThreadMemory } from "./translate/threadMemory.js";
+import { TurnTranslator } from "./translate/turnTranslator.js";
+import { CodexTurn } from "./turn.js";
 
 export type CodexEngineOptions = AppServersOptions & GuardOptions;
 
@@ -36,4 +49,173 @@ export function createCodexEngine(options: CodexEngineOptions): Engine {
       await servers.close();
     },
   };
+}
+
+const CLEAN_TERMINALS = "thread/backgroundTerminals/clean";
+/** What a thread that leaves memory is given to end its commands in. */
+const FAREWELL_MS = 2_000;
+
+interface OpenedThread {
+  readonly kept: KeptThread;
+  readonly isNew: boolean;
+  readonly codex: RunningCodex;
+  readonly guard: ThreadGuard;
+}
+
+interface ThreadParts {
+  readonly supervisor: Supervisor;
+  readonly guards: ThreadGuards;
+}
+
+/** A thread of Codex, loaded into whichever process runs at the moment. */
+class CodexThread implements EngineThread, ThreadListener {
+  readonly #parts: ThreadParts;
+  readonly kept: KeptThread;
+  readonly opening: readonly ThreadEvent[];
+  readonly sandboxBackend: string;
+  readonly #memory = new ThreadMemory();
+  /** Differs from ours once a thread had to be started again because its process died before it wrote anything down. */
+  #codexId: ThreadId;
+  /** Where it is loaded; undefined once that process is gone. */
+  #loadedIn: RunningCodex | undefined;
+  #loading: Promise<RunningCodex> | undefined;
+  #guard: ThreadGuard;
+  /** Codex has begun a turn on it, in this process or an earlier one. */
+  #hasRun: boolean;
+  /** The newest turn, also when it has ended: Codex may have more to say about it. */
+  #turn: CodexTurn | undefined;
+  /** What turns that were told as ended have still to do. Never rejects. */
+  #aftermath: Promise<unknown> = Promise.resolve();
+
+  constructor({ kept, isNew, codex, guard }: OpenedThread, parts: ThreadParts) {
+    this.#parts = parts;
+    this.kept = kept;
+    this.#guard = guard;
+    this.#hasRun = !isNew;
+    this.opening = settingsNotices(kept.settings).map((message) => ({ type: "warning", message }));
+    this.sandboxBackend = kept.settings.sandboxPolicy.type === "danger-full-access" ? "none" : "codex";
+    this.#codexId = kept.id;
+    this.#enter(codex, kept.id);
+  }
+
+  async *run(input: TurnInput, ctx: TurnContext): AsyncGenerator<readonly ThreadEvent[]> {
+    const { settings } = this.kept;
+    const reviewTarget = input.work?.kind === "review" ? input.work.target : undefined;
+    const translator = new TurnTranslator({ memory: this.#memory, settings, reviewTarget, sandboxBackend: this.sandboxBackend });
+    let codex: RunningCodex;
+    try {
+      const waited = await waitFor(this.#ready(ctx.reach), { signal: ctx.signal });
+      if (waited.at !== "ended") return yield translator.end({ kind: "interrupted" });
+      codex = waited.value;
+    } catch (error) {
+      return yield translator.end({ kind: "failed", message: describe(error) });
+    }
+    const { server } = codex;
+    this.#turn = new CodexTurn(input, ctx, {
+      thread: { server, codexThreadId: this.#codexId, settings, guard: this.#guard, canCleanTerminals: canCleanTerminals(codex) },
+      translator,
+      afterwards: (work) => {
+        this.#aftermath = Promise.all([this.#aftermath, work]);
+      },
+    });
+    yield* this.#turn.run();
+    if (!server.isGone) this.#parts.supervisor.noteSuccess();
+  }
+
+  async steer(text: string): Promise<boolean> {
+    return (await this.#turn?.steer(text)) ?? false;
+  }
+
+  /** Ends commands that turns left running, and lets Codex forget the thread. */
+  async close(): Promise<void> {
+    await this.#aftermath;
+    const codex = this.#loadedIn;
+    this.#leave();
+    try {
+      if (codex) await this.#unsubscribe(codex);
+    } finally {
+      this.#guard.release();
+      this.#parts.supervisor.leave();
+    }
+  }
+
+  notified(method: string, params: unknown): void {
+    if (method === "turn/started") this.#hasRun = true;
+    this.#turn?.notified(method, params);
+    if (this.#turn?.isOver !== false) this.#memory.betweenTurns(method, params);
+    if (method === "thread/closed") this.#leave();
+  }
+
+  asked(request: ThreadRequest): Promise<unknown> {
+    if (this.#turn) return this.#turn.asked(request);
+    return Promise.reject(new RpcError(RPC.invalidRequest, "no turn is running"));
+  }
+
+  lost(reason: AppServerGone): void {
+    this.#loadedIn = undefined;
+    this.#turn?.lost(reason);
+  }
+
+  /** Codex with this thread loaded. Called again while it is being loaded, it waits for the same. */
+  #ready(reach: Reach | undefined): Promise<RunningCodex> {
+    this.#loading ??= this.#load(reach).finally(() => {
+      this.#loading = undefined;
+    });
+    return this.#loading;
+  }
+
+  async #load(reach: Reach | undefined): Promise<RunningCodex> {
+    await this.#aftermath;
+    const codex = await this.#parts.supervisor.get();
+    if (this.#loadedIn === codex && isSameReach(reach, this.#guard.reach)) return codex;
+    this.#leave();
+    this.#guard.release();
+    this.#guard = await this.#parts.guards.forThread(codex, this.kept.settings, reach);
+    this.#enter(codex, await this.#loadInto(codex));
+    return codex;
+  }
+
+  async #loadInto(codex: RunningCodex): Promise<ThreadId> {
+    const { settings } = this.kept;
+    try {
+      return (await resumeThread(codex, this.#codexId, { settings, guard: this.#guard })).id;
+    } catch (error) {
+      // Codex writes nothing down before the first turn: a process that died until then took nothing with it.
+      if (error instanceof ThreadNotFound && !this.#hasRun) return (await startThread(codex, settings, this.#guard)).id;
+      throw error;
+    }
+  }
+
+  async #unsubscribe(codex: RunningCodex): Promise<void> {
+    const params = { threadId: this.#codexId };
+    const farewells = [...(canCleanTerminals(codex) ? [CLEAN_TERMINALS] : []), "thread/unsubscribe"];
+    for (const method of farewells) await codex.server.request(method, params, { timeoutMs: FAREWELL_MS }).catch(toleratingRefusal);
+  }
+
+  #enter(codex: RunningCodex, codexId: ThreadId): void {
+    this.#codexId = codexId;
+    this.#loadedIn = codex;
+    codex.server.listen(codexId, this);
+  }
+
+  #leave(): void {
+    this.#loadedIn?.server.unlisten(this.#codexId);
+    this.#loadedIn = undefined;
+  }
+}
+
+/** Callers come with a new object each time. */
+function isSameReach(one: Reach | undefined, other: Reach | undefined): boolean {
+  return (
+    JSON.stringify([one?.folders, one?.foreign, one === undefined]) ===
+    JSON.stringify([other?.folders, other?.foreign, other === undefined])
+  );
+}
+
+function canCleanTerminals({ methods }: RunningCodex): boolean {
+  return methods?.has(CLEAN_TERMINALS) ?? true;
+}
+
+function toleratingRefusal(error: unknown): void {
+  if (!(error instanceof RpcError)) throw error;
 }

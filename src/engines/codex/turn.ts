@@ -14,8 +14,8 @@ import type { AppServerGone } from "./appServer/errors.js";
 import type { ServerReaction } from "./translate/questions.js";
 import { approvalAnswer, serverRequest } from "./translate/serverRequests.js";
 import { type TurnEnding, type TurnTranslator, turnEndOf } from "./translate/turnTranslator.js";
-import { goOn, startTurn, steerTurn, stopTurn, type ThreadInCodex } from "./turnRequests.js";
-import { LastWord, type StallLimits, StallWatch } from "./turnWatch.js";
+import { continueTurn, startTurn, steerTurn, stopTurn, type ThreadInCodex } from "./turnRequests.js";
+import { LateMessages, type StallLimits, StallWatch } from "./turnWatch.js";
 
 /** An interrupted turn is told as ended after so long, whatever Codex does; `Turn` itself waits a little longer. */
 const INTERRUPT_MS = 1_500;
@@ -66,7 +66,7 @@ export class CodexTurn implements ThreadListener {
   /** What Codex waits for an answer to. */
   readonly #questions = new Map<RequestId, PendingQuestion>();
   readonly #asking = new Set<Promise<void>>();
-  readonly #lastWord = new LastWord();
+  readonly #lateMessages = new LateMessages();
   readonly #stallWatch: StallWatch;
   #inCodex: TurnInCodex | undefined;
   /** Settles when nothing of it runs in Codex any more; undefined until Codex is told to stop. */
@@ -109,7 +109,7 @@ export class CodexTurn implements ThreadListener {
   notified(method: string, params: unknown): void {
     if (this.#state !== "over") {
       this.#stallWatch.observe(method, params);
-      this.#lastWord.observe(method, params);
+      this.#lateMessages.observe(method, params);
       this.#show(this.#parts.translator.notification(method, params));
     }
     if (method === "serverRequest/resolved") this.#withdraw(params);
@@ -169,7 +169,7 @@ export class CodexTurn implements ThreadListener {
     // What an interrupted turn left running is ended before its end is told.
     if (ending.kind === "interrupted") this.#stop(ending);
     else if (!this.#isAtWork) return;
-    else if (ending.kind === "completed" && this.#lastWord.takeUnanswered()) this.#begin(goOn(this.#parts.thread));
+    else if (ending.kind === "completed" && this.#lateMessages.takeUnanswered()) this.#begin(continueTurn(this.#parts.thread));
     else this.#end(ending);
   }
 

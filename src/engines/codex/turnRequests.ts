@@ -18,9 +18,12 @@ const INTERRUPT_AGAIN_MS = 250;
 /** In place of a turn's id: whatever runs. */
 const WHATEVER_RUNS = "";
 
+/** What a turn needs of the running Codex. */
+type TurnServer = Pick<AppServer, "request" | "checkAlive" | "kill" | "isGone">;
+
 /** A thread that is loaded in a Codex, as its turns need it. */
 export interface ThreadInCodex {
-  readonly server: AppServer;
+  readonly server: TurnServer;
   /** The thread's id in Codex. */
   readonly codexThreadId: string;
   readonly settings: ThreadSettings;
@@ -35,7 +38,7 @@ export async function startTurn(input: TurnInput, thread: ThreadInCodex): Promis
 }
 
 /** Lets the model answer what the thread holds already. */
-export async function goOn(thread: ThreadInCodex): Promise<string> {
+export async function continueTurn(thread: ThreadInCodex): Promise<string> {
   return requestTurn(undefined, thread);
 }
 
@@ -122,7 +125,7 @@ async function interruptAndClean(turn: TurnToStop): Promise<void> {
 }
 
 /** What counts is that the turn is over: one that is not there yet or no more is refused, or gets no answer at all. */
-async function interruptUntil(completed: Promise<unknown>, turn: { threadId: string; turnId: string }, server: AppServer): Promise<void> {
+async function interruptUntil(completed: Promise<unknown>, turn: { threadId: string; turnId: string }, server: TurnServer): Promise<void> {
   const over = completed.then(() => true);
   for (let waitMs = 0; !(server.isGone || (await valueWithin(waitMs, over, false))); waitMs = INTERRUPT_AGAIN_MS)
     server.request("turn/interrupt", turn, { timeoutMs: STOP_MS }).catch(() => undefined);

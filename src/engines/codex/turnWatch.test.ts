@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { LastWord, StallWatch } from "./turnWatch.js";
+import { LateMessages, StallWatch } from "./turnWatch.js";
 
 const LIMITS = { silenceMs: 10_000, repetitionMs: 4_000 };
 
@@ -13,8 +13,8 @@ afterEach(() => {
 function watch({ isExcused = (): boolean => false } = {}) {
   const told: string[] = [];
   let waits = 0;
-  const roles = { isExcused, waiting: () => void waits++, stalled: (message: string) => void told.push(message) };
-  const stallWatch = new StallWatch(LIMITS, roles);
+  const callbacks = { isExcused, waiting: () => void waits++, stalled: (message: string) => void told.push(message) };
+  const stallWatch = new StallWatch(LIMITS, callbacks);
   stallWatch.start();
   return { watch: stallWatch, told, waits: () => waits };
 }
@@ -96,10 +96,10 @@ const USER: Told = ["item/started", { item: { type: "userMessage" } }];
 const MODEL: Told = ["item/started", { item: { type: "agentMessage" } }];
 const ASKED: Told = ["thread/tokenUsage/updated", {}];
 
-function lastWordAfter(told: readonly Told[]): LastWord {
-  const lastWord = new LastWord();
-  for (const [method, params] of told) lastWord.observe(method, params);
-  return lastWord;
+function lateMessagesAfter(told: readonly Told[]): LateMessages {
+  const lateMessages = new LateMessages();
+  for (const [method, params] of told) lateMessages.observe(method, params);
+  return lateMessages;
 }
 
 it.each<[string, readonly Told[], boolean]>([
@@ -110,10 +110,10 @@ it.each<[string, readonly Told[], boolean]>([
   ["the model answered that too", [USER, MODEL, ASKED, USER, MODEL], false],
   ["the model was asked about it and said nothing", [USER, MODEL, ASKED, USER, ASKED], false],
 ])("the user has the last word unanswered only when the model was not asked about it: %s", (_when, told, isUnanswered) => {
-  expect(lastWordAfter(told).takeUnanswered()).toBe(isUnanswered);
+  expect(lateMessagesAfter(told).takeUnanswered()).toBe(isUnanswered);
 });
 
 it("it is asked about once", () => {
-  const lastWord = lastWordAfter([USER, MODEL, USER]);
-  expect([lastWord.takeUnanswered(), lastWord.takeUnanswered()]).toEqual([true, false]);
+  const lateMessages = lateMessagesAfter([USER, MODEL, USER]);
+  expect([lateMessages.takeUnanswered(), lateMessages.takeUnanswered()]).toEqual([true, false]);
 });

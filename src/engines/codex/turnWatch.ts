@@ -7,7 +7,7 @@ export interface StallLimits {
   readonly repetitionMs: number;
 }
 
-interface StallRoles {
+interface StallCallbacks {
   /** Somebody else is waited for. */
   readonly isExcused: () => boolean;
   /** Nothing came for long, and there is a reason for it. */
@@ -30,14 +30,14 @@ const MODEL_ITEMS = new Set([
 /** Notices when a turn gets nowhere: Codex waits for a network for ever, and repeats itself meanwhile. */
 export class StallWatch {
   readonly #limits: StallLimits;
-  readonly #roles: StallRoles;
+  readonly #callbacks: StallCallbacks;
   readonly #atWork = new Set<unknown>();
   #complaint: { readonly text: string; readonly since: number } | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(limits: StallLimits, roles: StallRoles) {
+  constructor(limits: StallLimits, callbacks: StallCallbacks) {
     this.#limits = limits;
-    this.#roles = roles;
+    this.#callbacks = callbacks;
   }
 
   start(): void {
@@ -70,15 +70,15 @@ export class StallWatch {
   }
 
   #expire(): void {
-    if (this.#atWork.size === 0 && !this.#roles.isExcused()) return this.#giveUp(this.#limits.silenceMs);
-    this.#roles.waiting();
+    if (this.#atWork.size === 0 && !this.#callbacks.isExcused()) return this.#giveUp(this.#limits.silenceMs);
+    this.#callbacks.waiting();
     this.#restart();
   }
 
   #giveUp(afterMs: number): void {
     this.stop();
     const lastWords = this.#complaint ? ` It said last: ${this.#complaint.text}` : "";
-    this.#roles.stalled(`Codex made no progress for ${Math.round(afterMs / 1_000)} s, so the turn was ended.${lastWords}`);
+    this.#callbacks.stalled(`Codex made no progress for ${Math.round(afterMs / 1_000)} s, so the turn was ended.${lastWords}`);
   }
 }
 
@@ -86,7 +86,7 @@ export class StallWatch {
  * Notices when a turn ends with something that the user said to it meanwhile and the model was never asked about: Codex takes such
  * messages up to the very end of a turn.
  */
-export class LastWord {
+export class LateMessages {
   #messages = 0;
   #isUnanswered = false;
 

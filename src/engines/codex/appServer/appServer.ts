@@ -29,7 +29,7 @@ interface RequestOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-type Bystander = (method: string, params: unknown) => void;
+type ThreadlessListener = (method: string, params: unknown) => void;
 
 const REQUEST_MS = 30_000;
 /** Codex refuses what it cannot take at the moment and asks to come again. */
@@ -51,16 +51,17 @@ const UNLOADED: ReadonlySet<string> = new Set(["thread/closed", "thread/archived
 
 /** What a running Codex is told and asked, and how its messages find their thread. */
 export class AppServer {
+  readonly #process: AppServerProcess;
+  readonly #report: (line: string) => void;
   readonly #peer: JsonRpcPeer;
   readonly #listeners = new Map<string, ThreadListener>();
-  readonly #bystanders = new Set<Bystander>();
+  readonly #threadlessListeners = new Set<ThreadlessListener>();
   #unclaimed: { readonly threadId: string; readonly method: string; readonly params: unknown }[] = [];
   #state: { readonly at: "open" } | { readonly at: "gone"; readonly reason: AppServerGone } = { at: "open" };
 
-  constructor(
-    private readonly process: AppServerProcess,
-    private readonly report: (line: string) => void,
-  ) {
+  constructor(process: AppServerProcess, report: (line: string) => void) {
+    this.#process = process;
+    this.#report = report;
     this.#peer = new JsonRpcPeer(process.wire, {
       answer: (request) => this.#answer(request),
       notified: (method, params) => this.#notified(method, params),
@@ -74,8 +75,8 @@ export class AppServer {
 
   /** Reads until the process is gone. Never rejects. */
   async run(): Promise<void> {
-    const reading = this.#peer.run(this.process.wire.incoming).catch((error: unknown) => this.report(`codex: ${String(error)}`));
-    const reason = await this.process.gone;
+    const reading = this.#peer.run(this.#process.wire.incoming).catch((error: unknown) => this.#report(`codex: ${String(error)}`));
+    const reason = await this.#process.gone;
     // What it said before it went still counts.
     await Promise.race([reading, sleep(100)]);
     this.#state = { at: "gone", reason };
@@ -85,11 +86,11 @@ export class AppServer {
   }
 
   get pid(): number {
-    return this.process.pid;
+    return this.#process.pid;
   }
 
   get gone(): Promise<AppServerGone> {
-    return this.process.gone;
+    return this.#process.gone;
   }
 
   get isGone(): boolean {
@@ -124,13 +125,13 @@ export class AppServer {
   }
 
   /** Gets what concerns no thread. Whoever called ends it with what is returned. */
-  overhear(bystander: Bystander): () => void {
-    this.#bystanders.add(bystander);
-    return () => this.#bystanders.delete(bystander);
+  listenThreadless(listener: ThreadlessListener): () => void {
+    this.#threadlessListeners.add(listener);
+    return () => this.#threadlessListeners.delete(listener);
   }
 
   close(reason: string): Promise<void> {
-    return this.process.close(new AppServerGone(reason));
+    return this.#process.close(new AppServerGone(reason));
   }
 
   /** Ends a process that does not answer any more; harmless for one that does. */
@@ -143,7 +144,7 @@ export class AppServer {
   }
 
   kill(reason: string): Promise<void> {
-    return this.process.kill(new AppServerGone(reason));
+    return this.#process.kill(new AppServerGone(reason));
   }
 
   async #requestUntilTaken(method: string, params: unknown, signal: AbortSignal): Promise<unknown> {
@@ -167,7 +168,7 @@ export class AppServer {
   }
 
   #notifyAll(method: string, params: unknown): void {
-    for (const bystander of this.#bystanders) bystander(method, params);
+    for (const listener of this.#threadlessListeners) listener(method, params);
     if (THREADLESS.has(method)) for (const listener of this.#listeners.values()) listener.notified(method, params);
   }
 

@@ -154,7 +154,7 @@ const LONGEST_LINE = 2_000;
 /** A process that complains without end is heard for so long. */
 const REPORTED_LINES = 200;
 
-interface StderrRoles {
+interface StderrOptions {
   readonly report: (line: string) => void;
   /** Takes secrets out: the last line may become part of an answer. */
   readonly mask: (line: string) => string;
@@ -162,13 +162,12 @@ interface StderrRoles {
 
 /** Keeps a program's stderr flowing: passes its lines on, up to a number, and remembers the last one. */
 export class StderrReader {
+  readonly #options: StderrOptions;
   #last = "";
   #reported = 0;
 
-  constructor(
-    stream: Readable,
-    private readonly roles: StderrRoles,
-  ) {
+  constructor(stream: Readable, options: StderrOptions) {
+    this.#options = options;
     const lines = new LineSplitter(LONGEST_LINE);
     stream.setEncoding("utf8").on("data", (chunk: string) => {
       for (const frame of lines.push(chunk)) this.#take("text" in frame ? frame.text : `a line of ${frame.tooLongBytes} characters`);
@@ -184,10 +183,10 @@ export class StderrReader {
   }
 
   #take(line: string): void {
-    const plain = this.roles.mask(stripVTControlCharacters(line).trim());
+    const plain = this.#options.mask(stripVTControlCharacters(line).trim());
     if (plain === "") return;
     this.#last = plain;
     if (this.#reported > REPORTED_LINES) return;
-    this.roles.report(this.#reported++ < REPORTED_LINES ? `codex: ${plain}` : "codex: further lines of this process are not shown");
+    this.#options.report(this.#reported++ < REPORTED_LINES ? `codex: ${plain}` : "codex: further lines of this process are not shown");
   }
 }

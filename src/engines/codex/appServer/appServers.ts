@@ -17,11 +17,14 @@ export interface AppServersOptions extends Omit<SupervisorOptions, "settings"> {
 
 /** The Codex processes of this server: one for all threads, unless threads want different providers. */
 export class AppServers {
+  readonly #options: AppServersOptions;
   readonly #supervisors = new Map<string, Supervisor>();
   /** Those that are lent once. */
-  readonly #passing = new Set<Supervisor>();
+  readonly #temporary = new Set<Supervisor>();
 
-  constructor(private readonly options: AppServersOptions) {}
+  constructor(options: AppServersOptions) {
+    this.#options = options;
+  }
 
   /** Starts nothing yet. Throws `CodexRefused` for settings that no process can be given. */
   for(thread: ProviderChoice): Supervisor {
@@ -41,31 +44,31 @@ export class AppServers {
 
   /** Lends a Codex that runs in this folder and with these settings, and ends it afterwards unless it is the usual one. */
   async lendIn<T>(cwd: string, work: (codex: RunningCodex) => Promise<T>, settings: readonly string[] = []): Promise<T> {
-    if (cwd === this.options.cwd && settings.length === 0) return this.usual().lend(work);
-    const passing = new Supervisor({ ...this.options, cwd, settings: [...this.#usualSettings(), ...settings] });
-    if (this.#passing.size >= MOST_PROCESSES)
+    if (cwd === this.#options.cwd && settings.length === 0) return this.usual().lend(work);
+    const temporary = new Supervisor({ ...this.#options, cwd, settings: [...this.#usualSettings(), ...settings] });
+    if (this.#temporary.size >= MOST_PROCESSES)
       throw new CodexRefused(`Codex runs in ${MOST_PROCESSES} other folders already; try again when one is done.`);
-    this.#passing.add(passing);
+    this.#temporary.add(temporary);
     try {
-      return await passing.lend(work);
+      return await temporary.lend(work);
     } finally {
-      await passing.close();
-      this.#passing.delete(passing);
+      await temporary.close();
+      this.#temporary.delete(temporary);
     }
   }
 
   /** Throws `CodexMissing` or `CodexUnusable`. */
   program(): string {
-    return codexProgram(this.options);
+    return codexProgram(this.#options);
   }
 
   /** Resolves when nothing of Codex lives any more. */
   async close(): Promise<void> {
-    await Promise.all([...this.#supervisors.values(), ...this.#passing].map((supervisor) => supervisor.close()));
+    await Promise.all([...this.#supervisors.values(), ...this.#temporary].map((supervisor) => supervisor.close()));
   }
 
   #usualSettings(): readonly string[] {
-    const { defaults } = this.options;
+    const { defaults } = this.#options;
     return defaults ? processSettings(defaults()) : [];
   }
 
@@ -77,7 +80,7 @@ export class AppServers {
       throw new CodexRefused(`Codex runs for ${MOST_PROCESSES} different providers already; restart this server to use others.`);
     // Commands with full access that left their group live on when a server is killed, until the next one comes.
     if (this.#supervisors.size === 0) sweepLeftovers();
-    const supervisor = new Supervisor({ ...this.options, settings });
+    const supervisor = new Supervisor({ ...this.#options, settings });
     this.#supervisors.set(key, supervisor);
     return supervisor;
   }

@@ -11,7 +11,7 @@ export function asText(value: unknown): string {
 }
 
 /** Undefined for an empty text too. */
-export function saidText(value: unknown): string | undefined {
+export function nonEmptyText(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 

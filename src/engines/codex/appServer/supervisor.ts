@@ -82,7 +82,7 @@ export class Supervisor {
     this.enter();
     try {
       const result = await work(await this.get());
-      this.proved();
+      this.noteSuccess();
       return result;
     } finally {
       this.leave();
@@ -100,7 +100,7 @@ export class Supervisor {
   }
 
   /** The running one did what it is for: what failed before it no longer counts. */
-  proved(): void {
+  noteSuccess(): void {
     this.#failuresInARow = 0;
   }
 

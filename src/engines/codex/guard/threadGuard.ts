@@ -15,7 +15,7 @@ import type { AppServer } from "../appServer/appServer.js";
 import { GIT_VARIABLE } from "../appServer/appServerProcess.js";
 import { CodexRefused } from "../appServer/errors.js";
 import { cannotHide, hidesSecrets } from "../appServer/handshake.js";
-import { asFields, asTexts, saidText } from "../appServer/read.js";
+import { asFields, asTexts, nonEmptyText } from "../appServer/read.js";
 import type { RunningCodex } from "../appServer/supervisor.js";
 import { type EnforcedPolicy, permissionProfile, readablePlaces } from "./permissionProfile.js";
 
@@ -233,7 +233,7 @@ async function readCodexConfig(server: AppServer): Promise<CodexConfig> {
 function mcpServersIn(folder: string, servers: Fields): Fields {
   const homeless = Object.entries(servers).filter(([, server]) => {
     const { command, cwd } = asFields(server);
-    return saidText(command) !== undefined && saidText(cwd) === undefined;
+    return nonEmptyText(command) !== undefined && nonEmptyText(cwd) === undefined;
   });
   return Object.fromEntries(homeless.map(([name]) => [name, { cwd: folder }]));
 }

@@ -2,16 +2,19 @@ import { deferred } from "../../../lib/deferred.js";
 import type { Account, AccountState, DeviceCode } from "../../../threads/engineServices.js";
 import type { AppServer } from "../appServer/appServer.js";
 import { CodexRefused, codexRefusal } from "../appServer/errors.js";
-import { asFields, saidText } from "../appServer/read.js";
+import { asFields, nonEmptyText } from "../appServer/read.js";
 import type { Supervisor } from "../appServer/supervisor.js";
 
 /** The login that Codex keeps in its home, shared with everybody who uses Codex there. */
 export class CodexAccount implements Account {
+  readonly #supervisor: () => Supervisor;
   #pending: PendingLogin | undefined;
   /** What changes the login happens one after the other. Never rejects. */
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(private readonly supervisor: () => Supervisor) {}
+  constructor(supervisor: () => Supervisor) {
+    this.#supervisor = supervisor;
+  }
 
   async state(): Promise<AccountState> {
     try {
@@ -32,7 +35,7 @@ export class CodexAccount implements Account {
   }
 
   loginWithDeviceCode(): Promise<DeviceCode> {
-    return this.#inTurn(() => this.#beginDeviceLogin(this.supervisor()));
+    return this.#inTurn(() => this.#beginDeviceLogin(this.#supervisor()));
   }
 
   logout(): Promise<void> {
@@ -51,7 +54,7 @@ export class CodexAccount implements Account {
   }
 
   #ask(method: string, params: unknown): Promise<unknown> {
-    return this.supervisor().lend(({ server }) => server.request(method, params));
+    return this.#supervisor().lend(({ server }) => server.request(method, params));
   }
 
   /** Each step ends a login that is still waiting: there is one account. */
@@ -69,7 +72,7 @@ export class CodexAccount implements Account {
     return supervisor.lend(async ({ server }) => {
       const answer = await server.request("account/login/start", { type: "chatgptDeviceCode" }).catch(noCode);
       const { loginId, verificationUrl, userCode } = asFields(answer);
-      const [id, url, code] = [saidText(loginId), saidText(verificationUrl), saidText(userCode)];
+      const [id, url, code] = [nonEmptyText(loginId), nonEmptyText(verificationUrl), nonEmptyText(userCode)];
       if (id === undefined || url === undefined || code === undefined)
         throw new CodexRefused("Codex began a login without a code: it is newer than this server knows. Run `codex login` on its machine.");
       const pending = new PendingLogin(server, id);
@@ -88,11 +91,11 @@ function noCode(error: unknown): never {
 function accountState(answer: unknown): AccountState {
   const { account, requiresOpenaiAuth } = asFields(answer);
   const { type, email, planType } = asFields(account);
-  const kind = saidText(type);
+  const kind = nonEmptyText(type);
   if (kind === undefined) return requiresOpenaiAuth === true ? NOT_LOGGED_IN : { kind: "none", isNeeded: false };
   // Clouds have logins of their own, which are keys of a kind.
   if (kind !== "chatgpt") return { kind: "apiKey", source: kind === "apiKey" ? "the login of Codex" : kind };
-  const [address, plan] = [saidText(email), saidText(planType)];
+  const [address, plan] = [nonEmptyText(email), nonEmptyText(planType)];
   return { kind, ...(address === undefined ? {} : { email: address }), ...(plan === undefined ? {} : { plan }) };
 }
 
@@ -108,21 +111,23 @@ const CANCEL_MS = 2_000;
 
 /** A login that waits until its user has typed the code. The process that asked for the code must live as long. */
 class PendingLogin {
+  readonly #server: AppServer;
+  readonly #loginId: string;
   readonly #over = deferred<void>();
 
-  constructor(
-    private readonly server: AppServer,
-    private readonly loginId: string,
-  ) {}
+  constructor(server: AppServer, loginId: string) {
+    this.#server = server;
+    this.#loginId = loginId;
+  }
 
   /** Resolves when nobody waits for it any more: it is done, cancelled or too late, or Codex is gone. Never rejects. */
   async settled(): Promise<void> {
     const tooLate = setTimeout(() => this.#over.resolve(), PATIENCE_MS);
-    const stopListening = this.server.overhear((method, params) => {
-      if (method === "account/login/completed" && asFields(params)["loginId"] === this.loginId) this.#over.resolve();
+    const stopListening = this.#server.listenThreadless((method, params) => {
+      if (method === "account/login/completed" && asFields(params)["loginId"] === this.#loginId) this.#over.resolve();
     });
     try {
-      await Promise.race([this.#over.promise, this.server.gone]);
+      await Promise.race([this.#over.promise, this.#server.gone]);
     } finally {
       clearTimeout(tooLate);
       stopListening();
@@ -132,7 +137,7 @@ class PendingLogin {
   /** Harmless when it is over. */
   async cancel(): Promise<void> {
     // Whatever Codex answers, nobody waits for this login any more.
-    await this.server.request("account/login/cancel", { loginId: this.loginId }, { timeoutMs: CANCEL_MS }).catch(() => undefined);
+    await this.#server.request("account/login/cancel", { loginId: this.#loginId }, { timeoutMs: CANCEL_MS }).catch(() => undefined);
     this.#over.resolve();
   }
 }

@@ -4,7 +4,7 @@ import { REASONING_EFFORTS, type ReasoningEffort } from "../../../threads/settin
 import { maskedConfig } from "../../maskedConfig.js";
 import type { AppServers } from "../appServer/appServers.js";
 import { codexRefusal } from "../appServer/errors.js";
-import { asFields, asList, saidText } from "../appServer/read.js";
+import { asFields, asList, nonEmptyText } from "../appServer/read.js";
 import type { RunningCodex } from "../appServer/supervisor.js";
 import type { ThreadGuards } from "../guard/threadGuard.js";
 import { CodexAccount } from "./account.js";
@@ -13,27 +13,28 @@ import { CodexCatalog } from "./threadCatalog.js";
 
 /** What Codex can do besides running turns. Its process is started for it when none runs, and ends afterwards. */
 export class CodexServices implements EngineServices {
+  readonly #servers: AppServers;
+  readonly #guards: ThreadGuards;
   readonly threads: CodexCatalog;
   readonly account: CodexAccount;
 
-  constructor(
-    private readonly servers: AppServers,
-    private readonly guards: ThreadGuards,
-  ) {
+  constructor(servers: AppServers, guards: ThreadGuards) {
+    this.#servers = servers;
+    this.#guards = guards;
     this.threads = new CodexCatalog(servers, guards);
     this.account = new CodexAccount(() => servers.usual());
   }
 
   async models(signal: AbortSignal): Promise<readonly ModelSummary[]> {
-    return this.servers.usual().lend((codex) => listModels(codex, signal));
+    return this.#servers.usual().lend((codex) => listModels(codex, signal));
   }
 
   async config(cwd: string): Promise<Fields> {
-    return this.servers.usual().lend((codex) => readConfig(codex, cwd));
+    return this.#servers.usual().lend((codex) => readConfig(codex, cwd));
   }
 
   async runOnce(command: OneOffCommand, signal: AbortSignal): Promise<OneOffResult> {
-    return runInCodexSandbox(command, { servers: this.servers, guards: this.guards }, signal);
+    return runInCodexSandbox(command, { servers: this.#servers, guards: this.#guards }, signal);
   }
 
   async close(): Promise<void> {
@@ -55,7 +56,7 @@ async function listModels({ server }: RunningCodex, signal: AbortSignal): Promis
       .catch(refused);
     const { data, nextCursor } = asFields(answer);
     models.push(...asList(data).flatMap(modelSummary));
-    cursor = saidText(nextCursor);
+    cursor = nonEmptyText(nextCursor);
     if (cursor === undefined) break;
   }
   return models.sort((one, other) => Number(other.isDefault) - Number(one.isDefault));
@@ -67,10 +68,10 @@ function refused(error: unknown): never {
 
 function modelSummary(entry: unknown): ModelSummary[] {
   const { model, displayName, isDefault, supportedReasoningEfforts } = asFields(entry);
-  const name = saidText(model);
+  const name = nonEmptyText(model);
   if (name === undefined) return [];
   const reasoningEfforts = asList(supportedReasoningEfforts).flatMap(effortThatWeHave);
-  return [{ model: name, displayName: saidText(displayName) ?? name, isDefault: isDefault === true, reasoningEfforts }];
+  return [{ model: name, displayName: nonEmptyText(displayName) ?? name, isDefault: isDefault === true, reasoningEfforts }];
 }
 
 /** Codex has more of them for some models; what a call may ask for is in our list. */

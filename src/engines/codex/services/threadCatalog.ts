@@ -8,7 +8,7 @@ import type { ThreadCatalog, ThreadPage, ThreadQuery, ThreadSummary } from "../.
 import type { AppServer } from "../appServer/appServer.js";
 import type { AppServers } from "../appServer/appServers.js";
 import { CodexRefused, codexRefusal, isHeldElsewhere, threadRefusal } from "../appServer/errors.js";
-import { asFields, asList, asNumber, asText, saidText } from "../appServer/read.js";
+import { asFields, asList, asNumber, asText, nonEmptyText } from "../appServer/read.js";
 import type { ThreadGuards } from "../guard/threadGuard.js";
 
 /** Everything that somebody began; what agents began for themselves is left out. */
@@ -20,18 +20,23 @@ const FORK_MS = 60_000;
 
 /** The threads that Codex keeps in its home, whoever began them. */
 export class CodexCatalog implements ThreadCatalog {
-  constructor(
-    private readonly servers: AppServers,
-    private readonly guards: ThreadGuards,
-  ) {}
+  readonly #servers: AppServers;
+  readonly #guards: ThreadGuards;
+
+  constructor(servers: AppServers, guards: ThreadGuards) {
+    this.#servers = servers;
+    this.#guards = guards;
+  }
 
   async list(query: ThreadQuery): Promise<ThreadPage> {
-    return this.servers.usual().lend(({ server }) => page(server, query));
+    return this.#servers.usual().lend(({ server }) => page(server, query));
   }
 
   async fork(id: ThreadId): Promise<ThreadId> {
     try {
-      return await this.servers.usual().lend(async (codex) => fork(codex.server, { threadId: id, ...(await this.guards.forFork(codex)) }));
+      return await this.#servers
+        .usual()
+        .lend(async (codex) => fork(codex.server, { threadId: id, ...(await this.#guards.forFork(codex)) }));
     } catch (error) {
       throw threadRefusal(error, id, "fork");
     }
@@ -47,7 +52,7 @@ export class CodexCatalog implements ThreadCatalog {
 
   async #move(id: ThreadId, how: "archive" | "unarchive"): Promise<void> {
     let held: unknown;
-    for (const holder of this.servers.holders()) {
+    for (const holder of this.#servers.holders()) {
       try {
         await holder.lend(({ server }) => server.request(`thread/${how}`, { threadId: id }));
         return;
@@ -70,7 +75,7 @@ async function page(server: AppServer, query: ThreadQuery): Promise<ThreadPage> 
     const { data, nextCursor } = await listThreads(server, { ...query, cursor, limit: query.limit - threads.length });
     const found = asList(data).flatMap((entry) => listedThread(entry) ?? []);
     threads.push(...found.filter(isWanted).map(({ summary }) => summary));
-    cursor = saidText(nextCursor);
+    cursor = nonEmptyText(nextCursor);
     if (cursor === undefined) return { threads };
   }
   return { threads, ...(cursor === undefined ? {} : { nextCursor: cursor }) };
@@ -95,7 +100,7 @@ async function listThreads(server: AppServer, { limit, cursor, archived = false,
  */
 async function fork(server: AppServer, source: Fields & { readonly threadId: ThreadId }): Promise<ThreadId> {
   const answer = await server.request("thread/fork", { ...source, excludeTurns: true, sandbox: "read-only" }, { timeoutMs: FORK_MS });
-  const threadId = saidText(asFields(asFields(answer)["thread"])["id"]);
+  const threadId = nonEmptyText(asFields(asFields(answer)["thread"])["id"]);
   if (threadId === undefined) throw new CodexRefused("Codex forked a thread without telling its id: it is newer than this server knows.");
   await server.unload(threadId);
   return parseThreadId(threadId);
@@ -113,11 +118,11 @@ interface ListedThread {
 /** Undefined for what is no thread. */
 function listedThread(entry: unknown): ListedThread | undefined {
   const { id, preview, cwd, createdAt, recencyAt, updatedAt, name } = asFields(entry);
-  const threadId = saidText(id);
+  const threadId = nonEmptyText(id);
   if (threadId === undefined) return undefined;
   const beginning = asText(preview);
   const started = asNumber(createdAt) ?? 0;
-  const title = saidText(name);
+  const title = nonEmptyText(name);
   return {
     beginning,
     summary: {

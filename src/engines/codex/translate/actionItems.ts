@@ -4,7 +4,7 @@ import { shellWords } from "../../../exec/safety/bash/words.js";
 import type { Fields } from "../../../lib/fields.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import type { CommandCall, CommandOutcome } from "../../../threads/items.js";
-import { asFields, asList, asNumber, asText, saidText } from "../appServer/read.js";
+import { asFields, asList, asNumber, asText, nonEmptyText } from "../appServer/read.js";
 import type { ItemKind, OpenItem } from "./turnState.js";
 
 const COMMAND_REJECTED = "exec command rejected by user";
@@ -34,21 +34,21 @@ function commandCall({ id, item }: OpenItem, threadCwd: string): CommandCall {
   return {
     callId: id,
     command: commandWords(asText(item["command"])),
-    cwd: saidText(item["cwd"]) ?? threadCwd,
+    cwd: nonEmptyText(item["cwd"]) ?? threadCwd,
     parsed: parsedCommands(item["commandActions"]),
   };
 }
 
 function parsedCommand(action: Fields): ParsedCommand {
   const cmd = asText(action["command"]);
-  const path = saidText(action["path"]) ?? null;
+  const path = nonEmptyText(action["path"]) ?? null;
   switch (action["type"]) {
     case "read":
       return { type: "read", cmd, name: asText(action["name"]), path: path ?? "" };
     case "listFiles":
       return { type: "list_files", cmd, path };
     case "search":
-      return { type: "search", cmd, query: saidText(action["query"]) ?? null, path };
+      return { type: "search", cmd, query: nonEmptyText(action["query"]) ?? null, path };
     default:
       return { type: "unknown", cmd };
   }
@@ -67,7 +67,7 @@ function outcomeOf(item: Fields): CommandOutcome {
 /** Why there is no exit code, where there is none. */
 function commandComplaint(item: Fields, output: string): string {
   if (item["status"] === "declined") return COMMAND_REJECTED;
-  const unfinished = saidText(item["unfinished"]);
+  const unfinished = nonEmptyText(item["unfinished"]);
   if (unfinished !== undefined) return unfinished;
   return asNumber(item["exitCode"]) === null && output === "" ? COMMAND_NOT_RUN : "";
 }
@@ -116,7 +116,7 @@ function changeOf(change: Fields): FileChange {
     case "delete":
       return { type: kind["type"], content: text };
     default:
-      return updateOf(text, saidText(kind["move_path"]));
+      return updateOf(text, nonEmptyText(kind["move_path"]));
   }
 }
 

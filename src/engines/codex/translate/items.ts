@@ -1,7 +1,7 @@
 import type { Fields } from "../../../lib/fields.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import type { Item, McpInvocation } from "../../../threads/items.js";
-import { asFields, asList, asNumber, asText, asTexts, saidText } from "../appServer/read.js";
+import { asFields, asList, asNumber, asText, asTexts, nonEmptyText } from "../appServer/read.js";
 import { commandExecution, fileChange } from "./actionItems.js";
 import { type Ending, type ItemKind, type OpenItem, openItem, type Translation, type TurnState } from "./turnState.js";
 
@@ -68,7 +68,7 @@ const ACTION_TYPES: ReadonlyMap<string, string> = new Map([
 
 /** As Codex 0.92.0 wrote it: snake case, and no keys without a value. */
 function searchAction(action: Fields): Fields {
-  const type = saidText(action["type"]) ?? "other";
+  const type = nonEmptyText(action["type"]) ?? "other";
   const rest = Object.entries(action).filter(([key, value]) => key !== "type" && value !== null);
   return { type: ACTION_TYPES.get(type) ?? type, ...Object.fromEntries(rest) };
 }
@@ -117,7 +117,7 @@ function invocationOf(item: Fields): McpInvocation {
 const BACKTRACE = /\n+Stack backtrace:\n[\s\S]*$/;
 
 function resultOf(item: Fields): { readonly Ok: unknown } | { readonly Err: string } {
-  const complaint = saidText(asFields(item["error"])["message"])?.replace(BACKTRACE, "");
+  const complaint = nonEmptyText(asFields(item["error"])["message"])?.replace(BACKTRACE, "");
   const isFailed = item["status"] === "failed";
   if (complaint !== undefined || (isFailed && item["result"] === null)) return { Err: complaint ?? "tool call failed" };
   const { content, structuredContent } = asFields(item["result"]);
@@ -143,7 +143,7 @@ const enteredReviewMode: ItemKind = {
 const exitedReviewMode: ItemKind = {
   start: () => [],
   complete({ item }, { review }) {
-    if (review) review.result = saidText(item["review"]);
+    if (review) review.result = nonEmptyText(item["review"]);
     return [];
   },
   unfinished: () => undefined,

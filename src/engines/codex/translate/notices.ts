@@ -1,6 +1,6 @@
 import type { Fields } from "../../../lib/fields.js";
 import type { CodexErrorInfo, ThreadEvent } from "../../../threads/events.js";
-import { asFields, asNumber, asText, asTexts, saidText } from "../appServer/read.js";
+import { asFields, asNumber, asText, asTexts, nonEmptyText } from "../appServer/read.js";
 import type { ThreadMemory } from "./threadMemory.js";
 import type { Failure, Translation, TurnState } from "./turnState.js";
 
@@ -13,23 +13,23 @@ export const errorNotice: Translation = ({ error, willRetry }, turn) => {
     turn.failure = failure;
     return [];
   }
-  const cause = saidText(asFields(error)["additionalDetails"]) ?? failure.message;
+  const cause = nonEmptyText(asFields(error)["additionalDetails"]) ?? failure.message;
   const [, attempt, limit] = RETRY.exec(failure.message) ?? [];
   if (attempt === undefined) return failureOnce(failure.message, turn);
   return [{ type: "modelRetry", attempt: Number(attempt), limit: Number(limit), cause }];
 };
 
-export const warning: Translation = ({ message }, { memory }) => warningOnce(saidText(message), memory);
+export const warning: Translation = ({ message }, { memory }) => warningOnce(nonEmptyText(message), memory);
 
 export const configWarning: Translation = ({ summary, details, path }, { memory }) => {
-  const place = saidText(path) === undefined ? undefined : `(${asText(path)})`;
-  return warningOnce([summary, details, place].filter(saidText).join(" "), memory);
+  const place = nonEmptyText(path) === undefined ? undefined : `(${asText(path)})`;
+  return warningOnce([summary, details, place].filter(nonEmptyText).join(" "), memory);
 };
 
 export const deprecation: Translation = ({ summary, details }, { memory }) => {
-  const text = saidText(summary);
+  const text = nonEmptyText(summary);
   if (text === undefined || !memory.isNew(text)) return [];
-  const more = saidText(details);
+  const more = nonEmptyText(details);
   return [{ type: "deprecation", summary: text, ...(more === undefined ? {} : { details: more }) }];
 };
 
@@ -39,7 +39,8 @@ export const modelRerouted: Translation = ({ fromModel, toModel, reason }, { mem
 export const worldWritable: Translation = ({ samplePaths }, { memory }) =>
   warningOnce(`Folders that everybody may write to are not protected by the sandbox: ${asTexts(samplePaths).join(", ")}`, memory);
 
-export const authRecovery: Translation = ({ provider, message }) => note(saidText(message) ?? `Renewing the login at ${asText(provider)}`);
+export const authRecovery: Translation = ({ provider, message }) =>
+  note(nonEmptyText(message) ?? `Renewing the login at ${asText(provider)}`);
 
 export const modelVerification: Translation = () => note("The provider wants the account to be verified for this model");
 
@@ -78,19 +79,19 @@ function note(message: string): ThreadEvent[] {
 }
 
 function noteIfSaid(message: unknown): ThreadEvent[] {
-  const said = saidText(message);
+  const said = nonEmptyText(message);
   return said === undefined ? [] : note(said);
 }
 
 function inBrackets(text: unknown): string {
-  const said = saidText(text);
+  const said = nonEmptyText(text);
   return said === undefined ? "" : ` (${said})`;
 }
 
 /** The error of a turn, as 0.92.0 told it. */
 export function failureOf(error: Fields): Failure {
   // Newer versions write the same sentences with typographic apostrophes.
-  const message = (saidText(error["message"]) ?? "the turn failed").replaceAll("’", "'");
+  const message = (nonEmptyText(error["message"]) ?? "the turn failed").replaceAll("’", "'");
   return { message, info: errorInfo(error["codexErrorInfo"]) };
 }
 

@@ -1,5 +1,7 @@
+import type { Fields } from "../../../lib/fields.js";
 import type { PlanStep } from "../../../threads/items.js";
-import { asFields, asList, asNumber, asText, saidText } from "../appServer/read.js";
+import type { RateLimits, RateLimitWindow, TokenUsage, TokenUsageInfo } from "../../../threads/usage.js";
+import { asFields, asList, asNumber, asText, nonEmptyText } from "../appServer/read.js";
 import { itemCompleted, itemStarted } from "./items.js";
 import {
   authRecovery,
@@ -20,24 +22,63 @@ import {
 } from "./notices.js";
 import { rawItemCompleted } from "./rawItems.js";
 import { keepOutput, keepPart, type Translation } from "./turnState.js";
-import { rateLimitsOf, tokenUsageInfo } from "./usage.js";
+
+function tokenUsageInfo(usage: Fields): TokenUsageInfo {
+  return {
+    total_token_usage: tokenUsage(asFields(usage["total"])),
+    last_token_usage: tokenUsage(asFields(usage["last"])),
+    model_context_window: asNumber(usage["modelContextWindow"]),
+  };
+}
+
+function rateLimitsOf(limits: Fields): RateLimits {
+  return {
+    primary: windowOf(limits["primary"]),
+    secondary: windowOf(limits["secondary"]),
+    credits: creditsOf(limits["credits"]),
+    plan_type: nonEmptyText(limits["planType"]) ?? null,
+  };
+}
+
+function tokenUsage(counts: Fields): TokenUsage {
+  const count = (key: string) => asNumber(counts[key]) ?? 0;
+  return {
+    input_tokens: count("inputTokens"),
+    cached_input_tokens: count("cachedInputTokens"),
+    output_tokens: count("outputTokens"),
+    reasoning_output_tokens: count("reasoningOutputTokens"),
+    total_tokens: count("totalTokens"),
+  };
+}
+
+function windowOf(value: unknown): RateLimitWindow | null {
+  const { usedPercent, windowDurationMins, resetsAt } = asFields(value);
+  const used = asNumber(usedPercent);
+  return used === null ? null : { used_percent: used, window_minutes: asNumber(windowDurationMins), resets_at: asNumber(resetsAt) };
+}
+
+function creditsOf(value: unknown): RateLimits["credits"] {
+  const { hasCredits, unlimited, balance } = asFields(value);
+  if (typeof hasCredits !== "boolean") return null;
+  return { has_credits: hasCredits, unlimited: unlimited === true, balance: nonEmptyText(balance) ?? null };
+}
 
 /** The final message stands in the turn's end too; how the turn ends is for the engine to say. */
 const turnCompleted: Translation = ({ turn: ended }, turn) => {
   const messages = asList(asFields(ended)["items"])
     .map(asFields)
     .filter((item) => item["type"] === "agentMessage");
-  turn.lastMessage = saidText(messages.at(-1)?.["text"]) ?? turn.lastMessage;
+  turn.lastMessage = nonEmptyText(messages.at(-1)?.["text"]) ?? turn.lastMessage;
   return [];
 };
 
 const diffUpdated: Translation = ({ diff }) => {
-  const unifiedDiff = saidText(diff);
+  const unifiedDiff = nonEmptyText(diff);
   return unifiedDiff === undefined ? [] : [{ type: "turnDiff", unifiedDiff }];
 };
 
 const planUpdated: Translation = ({ explanation, plan }) => [
-  { type: "planUpdated", explanation: saidText(explanation) ?? null, plan: asList(plan).map(planStep) },
+  { type: "planUpdated", explanation: nonEmptyText(explanation) ?? null, plan: asList(plan).map(planStep) },
 ];
 
 const usageUpdated: Translation = ({ tokenUsage }, { memory }) => {
@@ -66,7 +107,7 @@ function planStep(entry: unknown): PlanStep {
 
 const messageDelta: Translation = ({ itemId, delta }, { items }) => {
   const open = items.find(itemId);
-  const text = saidText(delta);
+  const text = nonEmptyText(delta);
   if (!open?.isShown || text === undefined) return [];
   open.text += text;
   return [{ type: "messageDelta", itemId: open.id, delta: text }];
@@ -79,7 +120,7 @@ const summaryPartAdded: Translation = ({ itemId, summaryIndex }, { items }) => {
 
 const summaryDelta: Translation = ({ itemId, delta, summaryIndex }, { items }) => {
   const open = items.find(itemId);
-  const text = saidText(delta);
+  const text = nonEmptyText(delta);
   if (!open || text === undefined) return [];
   const index = asNumber(summaryIndex) ?? 0;
   keepPart(open.summary, index, text);
@@ -88,7 +129,7 @@ const summaryDelta: Translation = ({ itemId, delta, summaryIndex }, { items }) =
 
 const rawReasoningDelta: Translation = ({ itemId, delta, contentIndex }, { items, settings }) => {
   const open = items.find(itemId);
-  const text = saidText(delta);
+  const text = nonEmptyText(delta);
   if (!open || text === undefined || !settings.showRawAgentReasoning) return [];
   const index = asNumber(contentIndex) ?? 0;
   keepPart(open.content, index, text);
@@ -97,7 +138,7 @@ const rawReasoningDelta: Translation = ({ itemId, delta, contentIndex }, { items
 
 const commandOutput: Translation = ({ itemId, delta }, { items }) => {
   const open = items.find(itemId);
-  const text = saidText(delta);
+  const text = nonEmptyText(delta);
   if (!open || text === undefined) return [];
   keepOutput(open, text);
   return [{ type: "commandOutput", callId: open.id, stream: "stdout", bytes: Buffer.from(text) }];

@@ -3,7 +3,7 @@ import type { ApprovalDecision, ApprovalSubject } from "../../../approvals/model
 import type { FileChanges } from "../../../exec/actions.js";
 import type { Fields } from "../../../lib/fields.js";
 import type { ThreadSettings } from "../../../threads/settings.js";
-import { asFields, asList, asText, asTexts, saidText } from "../appServer/read.js";
+import { asFields, asList, asText, asTexts, nonEmptyText } from "../appServer/read.js";
 import { commandWords, parsedCommands, readChanges } from "./actionItems.js";
 import type { OpenItem, OpenItems } from "./turnState.js";
 
@@ -46,7 +46,7 @@ export const commandQuestion: QuestionKind = {
         ...LEAVES_SANDBOX,
         command: commandWords(line),
         commandText: line,
-        cwd: saidText(about["cwd"]) ?? settings.cwd,
+        cwd: nonEmptyText(about["cwd"]) ?? settings.cwd,
         parsed: parsedCommands(about["commandActions"]),
         ...(prefix.length === 0 ? {} : { proposedPrefix: prefix }),
       },
@@ -81,9 +81,9 @@ function said(params: Fields): OpenItem["item"] {
 
 function reasonOf(params: Fields): string | undefined {
   const { host, protocol } = asFields(params["networkApprovalContext"]);
-  const network = saidText(host) === undefined ? undefined : `it wants to reach ${asText(host)} (${asText(protocol)})`;
+  const network = nonEmptyText(host) === undefined ? undefined : `it wants to reach ${asText(host)} (${asText(protocol)})`;
   const permissions = permissionsInWords(params["additionalPermissions"]);
-  const reasons = [saidText(params["reason"]), network, permissions && `it wants to ${permissions}`];
+  const reasons = [nonEmptyText(params["reason"]), network, permissions && `it wants to ${permissions}`];
   return reasons.filter((reason) => reason !== undefined).join("; ") || undefined;
 }
 
@@ -92,8 +92,8 @@ export const patchQuestion: QuestionKind = {
   read(params, { items, settings }) {
     const open = items.find(params["itemId"]);
     if (open?.item["type"] !== "fileChange") return { kind: "refuse", message: "the change to approve is not known here" };
-    const reason = saidText(params["reason"]);
-    const grantRoot = saidText(params["grantRoot"]);
+    const reason = nonEmptyText(params["reason"]);
+    const grantRoot = nonEmptyText(params["grantRoot"]);
     const changes = readChanges(open.item["changes"]);
     return {
       kind: "ask",
@@ -131,7 +131,7 @@ export const permissionQuestion: QuestionKind = {
   read(params, { settings }) {
     const wanted = permissionsInWords(params["permissions"]);
     if (wanted === undefined || settings.approvalPolicy === "never") return { kind: "answer", result: NOTHING };
-    const reason = saidText(params["reason"]);
+    const reason = nonEmptyText(params["reason"]);
     return {
       kind: "ask",
       subject: {
@@ -185,5 +185,5 @@ function placesInWords({ entries, read, write }: Fields): string[] {
 }
 
 function entryInWords({ access, path: place }: Fields): string {
-  return `${saidText(access) ?? "use"} ${saidText(asFields(place)["path"]) ?? JSON.stringify(place)}`;
+  return `${nonEmptyText(access) ?? "use"} ${nonEmptyText(asFields(place)["path"]) ?? JSON.stringify(place)}`;
 }

@@ -2,7 +2,7 @@ import path from "node:path";
 import { isFields } from "../../../lib/fields.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import type { CommandCall, RawItem } from "../../../threads/items.js";
-import { asText, saidText } from "../appServer/read.js";
+import { asText, nonEmptyText } from "../appServer/read.js";
 import type { OpenToolCall, Translation, TurnState } from "./turnState.js";
 
 /** The model's conversation as it went over the wire. A command that no item showed is shown with its output. */
@@ -58,9 +58,9 @@ function unseenCommand({ callId, call }: OpenToolCall, output: RawItem, { settin
 function commandWords(call: RawItem): { readonly argv: readonly string[]; readonly workdir: string | undefined } | undefined {
   if (call["name"] !== "exec_command") return undefined;
   const { cmd, shell, login, workdir } = argumentsOf(call);
-  const script = saidText(cmd);
+  const script = nonEmptyText(cmd);
   if (script === undefined) return undefined;
-  return { argv: [saidText(shell) ?? "bash", login === false ? "-c" : "-lc", script], workdir: saidText(workdir) };
+  return { argv: [nonEmptyText(shell) ?? "bash", login === false ? "-c" : "-lc", script], workdir: nonEmptyText(workdir) };
 }
 
 function argumentsOf(call: RawItem): Readonly<Record<string, unknown>> {

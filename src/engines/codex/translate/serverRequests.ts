@@ -1,6 +1,6 @@
 import type { ApprovalDecision } from "../../../approvals/model.js";
 import { type Fields, isFields } from "../../../lib/fields.js";
-import { asFields, asList, asText, asTexts, saidText } from "../appServer/read.js";
+import { asFields, asList, asText, asTexts, nonEmptyText } from "../appServer/read.js";
 import {
   commandQuestion,
   NEEDS_PERSON,
@@ -139,7 +139,7 @@ const userQuestion: QuestionKind = {
 function questionsOf(params: Fields): Fields[] {
   return asList(params["questions"])
     .map(asFields)
-    .filter((question) => saidText(question["id"]) !== undefined);
+    .filter((question) => nonEmptyText(question["id"]) !== undefined);
 }
 
 /** Where other answers than the offered ones are welcome, the offers are only described. */
@@ -149,14 +149,14 @@ function property(question: Fields): Fields {
   const isClosed = options.length > 0 && question["isOther"] !== true;
   return {
     type: "string",
-    title: saidText(question["header"]) ?? asText(question["id"]),
+    title: nonEmptyText(question["header"]) ?? asText(question["id"]),
     description: [asText(question["question"]), ...offers].join("\n"),
     ...(isClosed ? { enum: options.map((option) => asText(option["label"])) } : {}),
   };
 }
 
 function answersOf(value: unknown): string[] {
-  const said = saidText(value);
+  const said = nonEmptyText(value);
   return said === undefined ? asTexts(value) : [said];
 }
 

@@ -2,7 +2,7 @@ import type { Fields } from "../../../lib/fields.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import type { McpServerStatus } from "../../../threads/items.js";
 import { NO_RATE_LIMITS, type RateLimits } from "../../../threads/usage.js";
-import { asText, saidText } from "../appServer/read.js";
+import { asText, nonEmptyText } from "../appServer/read.js";
 
 /** Notifications that count when no turn runs. */
 const OUTSIDE_TURNS: ReadonlySet<string> = new Set([
@@ -107,7 +107,7 @@ function statusOf(params: Fields): McpServerStatus | undefined {
     case "cancelled":
       return { state: params["status"] };
     case "failed":
-      return { state: "failed", error: saidText(params["error"]) ?? "failed to start" };
+      return { state: "failed", error: nonEmptyText(params["error"]) ?? "failed to start" };
     default:
       return undefined;
   }

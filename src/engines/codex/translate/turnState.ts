@@ -17,7 +17,7 @@ interface Review {
 }
 
 /** What a turn is run with. */
-export interface TurnGround {
+export interface TurnSetup {
   readonly settings: ThreadSettings;
   readonly memory: ThreadMemory;
   /** What the turn was asked to review. */
@@ -25,7 +25,7 @@ export interface TurnGround {
 }
 
 /** What is known of the running turn, for those who translate its notifications. */
-export interface TurnState extends TurnGround {
+export interface TurnState extends TurnSetup {
   readonly items: OpenItems;
   readonly calls: OpenToolCalls;
   /** What the agent said last. */
@@ -41,9 +41,9 @@ export interface TurnState extends TurnGround {
 /** How one kind of notification shows. */
 export type Translation = (params: Fields, turn: TurnState) => readonly ThreadEvent[];
 
-export function newTurnState(ground: TurnGround): TurnState {
+export function newTurnState(setup: TurnSetup): TurnState {
   return {
-    ...ground,
+    ...setup,
     items: new OpenItems(),
     calls: new OpenToolCalls(),
     lastMessage: null,

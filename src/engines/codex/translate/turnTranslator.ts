@@ -8,12 +8,12 @@ import { failureOf } from "./notices.js";
 import { translationOf } from "./notifications.js";
 import { answerCalls } from "./rawItems.js";
 import { settingsInForce } from "./settings.js";
-import { newTurnState, type OpenItems, type TurnGround, type TurnState } from "./turnState.js";
+import { newTurnState, type OpenItems, type TurnSetup, type TurnState } from "./turnState.js";
 
 /** More ids than any turn has: a review has two. */
 const MOST_IDS = 10;
 
-interface TurnTranslatorOptions extends TurnGround {
+interface TurnTranslatorOptions extends TurnSetup {
   /** What confines the turn's commands. */
   readonly sandboxBackend: string;
 }
@@ -26,8 +26,8 @@ export class TurnTranslator {
   readonly #sandboxBackend: string;
   #state: "new" | "running" | "ended" = "new";
 
-  constructor({ sandboxBackend, ...ground }: TurnTranslatorOptions) {
-    this.#turn = newTurnState(ground);
+  constructor({ sandboxBackend, ...setup }: TurnTranslatorOptions) {
+    this.#turn = newTurnState(setup);
     this.#sandboxBackend = sandboxBackend;
   }
 

@@ -1,0 +1,185 @@
+import { describe, expect, it } from "vitest";
+import { eventually } from "../../../test/support/eventually.js";
+import { settingsIn } from "../../../test/support/rollouts.js";
+import { turnContext, typesOf } from "../../../test/support/turns.js";
+import type { ApprovalSubject } from "../../approvals/model.js";
+import { RpcError } from "../../jsonrpc/errors.js";
+import { type Deferred, deferred } from "../../lib/deferred.js";
+import type { ThreadEvent, TurnInput } from "../../threads/events.js";
+import { AppServerGone, AppServerSilent } from "./appServer/errors.js";
+import { ThreadMemory } from "./translate/threadMemory.js";
+import { TurnTranslator } from "./translate/turnTranslator.js";
+import { CodexTurn } from "./turn.js";
+
+const SETTINGS = settingsIn("/ws");
+const GUARD = { reach: undefined, loadIn: "/ws", config: {}, withoutGit: false, release: () => {} };
+const COMPLETED = ["turn/completed", { turn: { id: "t1", status: "completed", items: [] } }] as const;
+const INTERRUPTED = ["turn/completed", { turn: { id: "t1", status: "interrupted", items: [] } }] as const;
+
+function userSays(id: string): readonly [string, unknown] {
+  return ["item/started", { turnId: "t1", item: { type: "userMessage", id, content: [{ type: "text", text: "x" }] } }];
+}
+
+/** A Codex that does nothing by itself: a turn is accepted when the test says so, everything else at once. */
+class IdleCodex {
+  readonly asked: string[] = [];
+  readonly killed: string[] = [];
+  readonly isGone = false;
+  #accepted: Deferred<unknown> = deferred();
+
+  async request(method: string): Promise<unknown> {
+    this.asked.push(method);
+    if (method !== "turn/start") return {};
+    this.#accepted = deferred();
+    return this.#accepted.promise;
+  }
+
+  async checkAlive(): Promise<void> {}
+
+  async kill(reason: string): Promise<void> {
+    this.killed.push(reason);
+  }
+
+  accept(): void {
+    this.#accepted.resolve({ turn: { id: "t1" } });
+  }
+
+  refuse(error: Error): void {
+    this.#accepted.reject(error);
+  }
+}
+
+interface PlayOptions {
+  readonly input?: TurnInput;
+  readonly ask?: (subject: ApprovalSubject, withdrawn: AbortSignal | undefined) => Promise<never>;
+}
+
+function begin({ input = { text: "go" }, ask }: PlayOptions = {}) {
+  const codex = new IdleCodex();
+  const interruption = new AbortController();
+  const afterwards: Promise<unknown>[] = [];
+  const ctx = { ...turnContext(interruption.signal), ...(ask && { ask }) };
+  const turn = new CodexTurn(input, ctx, {
+    thread: { server: codex, codexThreadId: "thread", settings: SETTINGS, guard: GUARD, canCleanTerminals: true },
+    translator: new TurnTranslator({ memory: new ThreadMemory(), settings: SETTINGS, sandboxBackend: "codex" }),
+    afterwards: (work) => afterwards.push(work),
+  });
+  return { codex, turn, batches: turn.run(), interrupt: () => interruption.abort(), afterwards };
+}
+
+/** A turn that somebody follows from its beginning. */
+function play(options?: PlayOptions) {
+  const { batches, ...begun } = begin(options);
+  const events = (async () => {
+    const all: ThreadEvent[] = [];
+    for await (const batch of batches) all.push(...batch);
+    return all;
+  })();
+  return { ...begun, events };
+}
+
+async function endOf(events: Promise<readonly ThreadEvent[]>): Promise<ThreadEvent | undefined> {
+  return (await events).at(-1);
+}
+
+describe("a turn of Codex", () => {
+  it("ends as Codex says, and leaves nothing to be stopped", async () => {
+    const { codex, turn, events, afterwards } = play();
+    codex.accept();
+    turn.notified(...COMPLETED);
+    expect(typesOf(await events)).toEqual(["mcpStartupCompleted", "turnStarted", "turnContext", "turnCompleted"]);
+    expect([turn.isOver, codex.asked, afterwards]).toEqual([true, ["turn/start"], []]);
+  });
+
+  it("that is refused has failed, and is not stopped", async () => {
+    const { codex, turn, events } = play();
+    codex.refuse(new RpcError(-32600, "no model"));
+    expect(await endOf(events)).toEqual({ type: "turnFailed", message: "Codex refused the turn: no model", info: "other" });
+    expect([turn.isOver, codex.asked]).toEqual([true, ["turn/start"]]);
+  });
+
+  it("that was not accepted in time may run all the same, and is stopped", async () => {
+    const { codex, turn, events } = play();
+    codex.refuse(new AppServerSilent("Codex did not answer."));
+    await eventually("the interruption", () => codex.asked.includes("turn/interrupt") || undefined);
+    turn.notified(...INTERRUPTED);
+    expect(await endOf(events)).toEqual({ type: "turnFailed", message: "Codex did not answer.", info: "other" });
+    expect(codex.asked).toEqual(["turn/start", "turn/interrupt", "thread/backgroundTerminals/clean"]);
+  });
+
+  it("is interrupted once Codex has accepted it, also when that was asked for before", async () => {
+    const { codex, turn, events, interrupt, afterwards } = play();
+    interrupt();
+    expect(codex.asked).toEqual(["turn/start"]);
+    codex.accept();
+    await eventually("the interruption", () => codex.asked.includes("turn/interrupt") || undefined);
+    expect([turn.isOver, await turn.steer("more")]).toEqual([false, false]);
+    turn.notified(...INTERRUPTED);
+    expect(await endOf(events)).toEqual({ type: "turnAborted", reason: "interrupted" });
+    await Promise.all(afterwards);
+    expect(codex.asked.filter((method) => method === "thread/backgroundTerminals/clean")).toHaveLength(1);
+  });
+
+  it("that nobody follows any more is stopped", async () => {
+    const { codex, turn, batches } = begin();
+    const first = batches.next();
+    codex.accept();
+    turn.notified("turn/started", { turn: { id: "t1" } });
+    await first;
+    await batches.return(undefined);
+    await eventually("the interruption", () => codex.asked.includes("turn/interrupt") || undefined);
+    expect(turn.isOver).toBe(true);
+    turn.notified(...INTERRUPTED);
+  });
+
+  it("goes on when the user said something that the model was never asked about", async () => {
+    const { codex, turn, events } = play();
+    codex.accept();
+    for (const id of ["u1", "u2"]) turn.notified(...userSays(id));
+    turn.notified(...COMPLETED);
+    expect([turn.isOver, codex.asked]).toEqual([false, ["turn/start", "turn/start"]]);
+    codex.accept();
+    turn.notified(...COMPLETED);
+    expect(await endOf(events)).toEqual({ type: "turnCompleted", lastMessage: null });
+  });
+
+  it("has failed when its process is gone; what comes later changes nothing", async () => {
+    const { codex, turn, events } = play();
+    codex.accept();
+    turn.lost(new AppServerGone("It crashed."));
+    turn.notified(...COMPLETED);
+    expect(await endOf(events)).toEqual({ type: "turnFailed", message: "It crashed. The thread can be continued.", info: "other" });
+  });
+
+  it("takes more to consider while it runs, and nothing when it is a review or over", async () => {
+    const { codex, turn, events } = play();
+    codex.accept();
+    expect(await turn.steer("more")).toBe(true);
+    turn.notified(...COMPLETED);
+    await events;
+    expect([await turn.steer("more"), codex.asked]).toEqual([false, ["turn/start", "turn/steer"]]);
+    const review = play({ input: { text: "", work: { kind: "compact" } } });
+    expect(await review.turn.steer("more")).toBe(false);
+    review.turn.lost(new AppServerGone("It crashed."));
+    await review.events;
+  });
+
+  it("takes back what it still asks when it ends, which Codex hears as a no", async () => {
+    const asked = deferred<AbortSignal | undefined>();
+    const { codex, turn, events } = play({
+      ask: (_subject, withdrawn) => {
+        asked.resolve(withdrawn);
+        return new Promise<never>((_, reject) => withdrawn?.addEventListener("abort", () => reject(withdrawn.reason), { once: true }));
+      },
+    });
+    codex.accept();
+    const request = { id: 7, method: "item/commandExecution/requestApproval", params: { itemId: "c1", command: "ls" } };
+    const answer = turn.asked(request);
+    const withdrawn = await asked.promise;
+    turn.notified(...COMPLETED);
+    await events;
+    expect(withdrawn?.aborted).toBe(true);
+    expect(await answer).toEqual({ decision: "decline" });
+    await expect(turn.asked(request)).rejects.toThrow("the turn is over");
+  });
+});
