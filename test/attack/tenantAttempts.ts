@@ -1,6 +1,7 @@
 import type { HttpQuestion } from "../support/httpClient.js";
 import type { SeededRandom } from "../support/patch/random.js";
 import { FORMS, TASKS } from "../support/statelessClient.js";
+import pins from "../support/toolPins.generated.json" with { type: "json" };
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -98,7 +99,18 @@ const onThread =
 
 const stateOf = ({ estate }: Circumstances) => ({ requestState: estate.requestState, inputResponses: { "approval-1": APPROVED } });
 
+/** Every tool that takes a thread, with the example of its own file, also one that nobody thought of here. */
+const ON_THREADS = pins.tools
+  .filter(({ inputSchema }) => "threadId" in inputSchema.properties)
+  .map(({ name }): [string, Invent] => [`${name} with its example`, onThread(name, () => exampleOf(name))]);
+
+function exampleOf(name: string): Json {
+  const { threadId: _, ...rest } = (pins.examples as Readonly<Record<string, Json>>)[name] ?? {};
+  return rest;
+}
+
 const KINDS: Readonly<Record<string, Invent>> = {
+  ...Object.fromEntries(ON_THREADS),
   reply: onThread("codex-reply", (random) => ({ prompt: random.pick(["!say stolen", "!shell touch stolen.txt\n!say stolen"]) })),
   "reply by the older name": (at) => tool(at.random, "codex-reply", { conversationId: threadOf(at), prompt: "!say stolen" }),
   steer: onThread("codex-steer", () => ({ prompt: "!say stolen" })),

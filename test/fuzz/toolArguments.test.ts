@@ -1,5 +1,6 @@
 import { Victim } from "../attack/victim.js";
 import type { SeededRandom } from "../support/patch/random.js";
+import pins from "../support/toolPins.generated.json" with { type: "json" };
 import { checkAnswer, checkHealth, describeFuzz } from "./fuzz.js";
 import { bentObject, strangeValue } from "./invent.js";
 
@@ -48,6 +49,8 @@ const CALLS: readonly (readonly [string, Json])[] = [
   ["codex-account", { action: "state" }],
   ["codex-models", {}],
   ["codex-config", { cwd: "." }],
+  // Every tool with the example of its own file, also one that nobody thought of here.
+  ...Object.entries(pins.examples),
 ];
 
 /** Directives that make the model call a tool with arguments nobody foresaw. */

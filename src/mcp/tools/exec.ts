@@ -25,7 +25,7 @@ export const execTool = defineTool({
   sets: ["codex"],
   order: 7,
   answers: "exit code, stdout and stderr; 124 when its time was up",
-  example: { command: ["npm", "test"], cwd: ".", sandbox: "workspace-write", timeoutMs: 600_000 },
+  example: { command: ["ls", "-l"], cwd: ".", sandbox: "read-only", timeoutMs: 5_000 },
   async call({ command, timeoutMs = DEFAULT_TIMEOUT_MS, ...asked }, { agent, ask }) {
     const result = await agent.run(ask, { argv: command, timeoutMs, ...asked });
     return answer(asInTerminal(result), { ...result });
