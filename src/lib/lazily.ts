@@ -1,6 +1,6 @@
 /** Something that is loaded when it is first needed, once. */
 export interface Lazy<T> {
-  get(): Promise<T>;
+  readonly get: () => Promise<T>;
   /** Begins to load once what is being written now has left. */
   warmUp(): void;
   ifLoaded(): Promise<T | undefined>;

@@ -31,12 +31,12 @@ export function changesOf(files: readonly PlannedFile[]): PlannedChange[] {
   const sources = new Map(files.map((file) => [file.path, file]));
   const moved = new Set(files.map((file) => file.movedFrom));
   return files.flatMap((file): PlannedChange[] => {
-    const { path, before, after } = file;
+    const { path: name, before, after } = file;
     if (after === undefined)
-      return before === undefined || moved.has(path) ? [] : [{ kind: "delete", path, oldContent: before.toString() }];
+      return before === undefined || moved.has(name) ? [] : [{ kind: "delete", path: name, oldContent: before.toString() }];
     const source = file.movedFrom === undefined ? file : sources.get(file.movedFrom);
-    if (file.isNew || source?.before === undefined) return [{ kind: "add", path, newContent: after }];
-    const movePath = source === file ? undefined : path;
+    if (file.isNew || source?.before === undefined) return [{ kind: "add", path: name, newContent: after }];
+    const movePath = source === file ? undefined : name;
     return [updated({ path: source.path, movePath, oldContent: source.before.toString(), newContent: after })];
   });
 }

@@ -120,26 +120,26 @@ export function decodeEvent(event: unknown): ModelEvent | undefined {
   if (!isFields(event)) return undefined;
   switch (event["type"]) {
     case "response.output_text.delta":
-      return { type: "textDelta", itemId: text(event["item_id"]), delta: text(event["delta"]) };
+      return { type: "textDelta", itemId: stringOf(event["item_id"]), delta: stringOf(event["delta"]) };
     case "response.output_item.added":
       return isItem(event["item"]) ? { type: "itemAdded", item: event["item"] } : undefined;
     case "response.output_item.done":
       return isItem(event["item"]) ? { type: "itemDone", item: event["item"] } : undefined;
     case "response.reasoning_summary_part.added":
-      return { type: "summaryPartAdded", itemId: text(event["item_id"]), summaryIndex: count(event["summary_index"]) };
+      return { type: "summaryPartAdded", itemId: stringOf(event["item_id"]), summaryIndex: count(event["summary_index"]) };
     case "response.reasoning_summary_text.delta":
       return {
         type: "summaryDelta",
-        itemId: text(event["item_id"]),
+        itemId: stringOf(event["item_id"]),
         summaryIndex: count(event["summary_index"]),
-        delta: text(event["delta"]),
+        delta: stringOf(event["delta"]),
       };
     case "response.reasoning_text.delta":
       return {
         type: "reasoningTextDelta",
-        itemId: text(event["item_id"]),
+        itemId: stringOf(event["item_id"]),
         contentIndex: count(event["content_index"]),
-        delta: text(event["delta"]),
+        delta: stringOf(event["delta"]),
       };
     case "response.completed":
     case "response.done":
@@ -157,7 +157,7 @@ export function decodeEvent(event: unknown): ModelEvent | undefined {
 
 function completed(response: unknown): ModelEvent {
   const usage = isFields(response) && isFields(response["usage"]) ? tokenUsage(response["usage"]) : undefined;
-  return { type: "completed", responseId: isFields(response) ? text(response["id"]) : "", usage };
+  return { type: "completed", responseId: isFields(response) ? stringOf(response["id"]) : "", usage };
 }
 
 function tokenUsage(usage: Fields): TokenUsage {
@@ -177,7 +177,7 @@ function isItem(value: unknown): value is RawItem {
   return isFields(value) && typeof value["type"] === "string";
 }
 
-function text(value: unknown): string {
+function stringOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 

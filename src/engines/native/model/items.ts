@@ -33,12 +33,12 @@ export function shownItem(raw: RawItem, { showRawReasoning }: { readonly showRaw
 
 /** The call in a raw item, if it is one. */
 export function toolCallOf(raw: RawItem): ToolCall | undefined {
-  const callId = text(raw["call_id"]);
+  const callId = stringOf(raw["call_id"]);
   switch (raw.type) {
     case "function_call":
-      return { callId, name: text(raw["name"]), args: text(raw["arguments"]), outputType: "function_call_output" };
+      return { callId, name: stringOf(raw["name"]), args: stringOf(raw["arguments"]), outputType: "function_call_output" };
     case "custom_tool_call":
-      return { callId, name: text(raw["name"]), args: text(raw["input"]), outputType: "custom_tool_call_output" };
+      return { callId, name: stringOf(raw["name"]), args: stringOf(raw["input"]), outputType: "custom_tool_call_output" };
     case "local_shell_call":
       return { callId, name: "local_shell", args: JSON.stringify(raw["action"] ?? {}), outputType: "function_call_output" };
     default:
@@ -52,7 +52,7 @@ export function unansweredCalls(items: readonly RawItem[]): ToolCall[] {
   for (const item of items) {
     const call = toolCallOf(item);
     if (call) open.set(call.callId, call);
-    else if (item.type.endsWith("_call_output")) open.delete(text(item["call_id"]));
+    else if (item.type.endsWith("_call_output")) open.delete(stringOf(item["call_id"]));
   }
   return [...open.values()];
 }
@@ -69,10 +69,10 @@ export function partTexts(parts: unknown, type: string): string[] {
 }
 
 function queryOf(action: Fields): string {
-  return text(action["query"]) || text(action["url"]) || text(action["pattern"]);
+  return stringOf(action["query"]) || stringOf(action["url"]) || stringOf(action["pattern"]);
 }
 
-function text(value: unknown): string {
+function stringOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 

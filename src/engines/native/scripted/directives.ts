@@ -22,7 +22,7 @@ export function playDirective(line: string, context: CallContext): Reply {
 type Play = (rest: string, context: CallContext) => Reply;
 
 const DIRECTIVES: ReadonlyMap<string, Play> = new Map<string, Play>([
-  ["say", (rest) => text(withLineBreaks(rest))],
+  ["say", (rest) => textReply(withLineBreaks(rest))],
   ["tokens", tokens],
   ["slow", slow],
   ["empty", () => items()],
@@ -33,7 +33,7 @@ const DIRECTIVES: ReadonlyMap<string, Play> = new Map<string, Play>([
   ["rawpatch", (rest, context) => items(patchCall(withLineBreaks(rest), context))],
   ["plan", (rest, context) => items(functionCall("update_plan", JSON.stringify({ plan: planSteps(rest) }), context))],
   ["call", call],
-  ["item", item],
+  ["item", itemReply],
   ["status", status],
   ["drop", () => ({ kind: "cut" })],
   ["hang", () => ({ kind: "hang" })],
@@ -42,15 +42,15 @@ const DIRECTIVES: ReadonlyMap<string, Play> = new Map<string, Play>([
   ["think", () => complaint("!think needs the text of the reasoning summary.")],
   ["delay", () => complaint(`!delay needs a number of milliseconds, at most ${LONGEST_DELAY_MS}.`)],
   // Holds the place of a second tool output; played only when that output never came.
-  ["-", () => text("")],
+  ["-", () => textReply("")],
 ]);
 
-function text(words: string): Reply {
+function textReply(words: string): Reply {
   return { kind: "text", deltas: words.match(/\S+\s*/g) ?? [words] };
 }
 
 function complaint(why: string): Reply {
-  return text(`The script cannot be played: ${why}`);
+  return textReply(`The script cannot be played: ${why}`);
 }
 
 function items(...output: OutputItem[]): Reply {
@@ -93,7 +93,7 @@ function call(rest: string, context: CallContext): Reply {
   return items(functionCall(name, args || "{}", context));
 }
 
-function item(rest: string): Reply {
+function itemReply(rest: string): Reply {
   try {
     const parsed: unknown = JSON.parse(rest);
     if (isOutputItem(parsed)) return items(parsed);
