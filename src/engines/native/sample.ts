@@ -38,12 +38,15 @@ export async function* sample(conversation: Conversation, signal: AbortSignal): 
 
 /** Turns the events of one answer into thread events, and remembers its items. */
 class AnswerReader {
+  readonly #conversation: Conversation;
   readonly #started = new Set<string>();
   readonly #calls: ToolCall[] = [];
   #lastMessage: string | undefined;
   #itemId = "";
 
-  constructor(private readonly conversation: Conversation) {}
+  constructor(conversation: Conversation) {
+    this.#conversation = conversation;
+  }
 
   get answer(): Answer {
     return { calls: this.#calls, lastMessage: this.#lastMessage };
@@ -66,23 +69,23 @@ class AnswerReader {
         out.push({ type: "reasoningDelta", itemId: event.itemId, summaryIndex: event.summaryIndex, delta: event.delta });
         return;
       case "reasoningTextDelta":
-        if (this.conversation.settings.showRawAgentReasoning)
+        if (this.#conversation.settings.showRawAgentReasoning)
           out.push({ type: "rawReasoningDelta", itemId: event.itemId, contentIndex: event.contentIndex, delta: event.delta });
         return;
       case "summaryPartAdded":
         out.push({ type: "reasoningSectionBreak", itemId: event.itemId, summaryIndex: event.summaryIndex });
         return;
       case "accepted":
-        this.conversation.noteRateLimits(event.rateLimits);
-        out.push(this.conversation.tokenCount());
+        this.#conversation.noteRateLimits(event.rateLimits);
+        out.push(this.#conversation.tokenCount());
         return;
       case "itemAdded":
         return this.#start(event.item, out);
       case "itemDone":
         return this.#finish(event.item, out);
       case "completed":
-        if (event.usage) this.conversation.noteUsage(event.usage);
-        out.push(this.conversation.tokenCount());
+        if (event.usage) this.#conversation.noteUsage(event.usage);
+        out.push(this.#conversation.tokenCount());
         return;
       default:
         return assertNever(event);
@@ -106,10 +109,10 @@ class AnswerReader {
     if (item?.kind === "agentMessage") this.#lastMessage = item.texts.join("");
     const call = toolCallOf(raw);
     if (call) this.#calls.push(call);
-    out.push(this.conversation.remember(raw));
+    out.push(this.#conversation.remember(raw));
   }
 
   #shown(raw: RawItem) {
-    return shownItem(raw, { showRawReasoning: this.conversation.settings.showRawAgentReasoning });
+    return shownItem(raw, { showRawReasoning: this.#conversation.settings.showRawAgentReasoning });
   }
 }

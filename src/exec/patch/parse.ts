@@ -139,26 +139,28 @@ function invalidHunk(lineNumber: number, message: string): PatchInvalid {
 
 /** Reads lines one after the other and knows the number of the next one. */
 class LineCursor {
+  readonly #lines: readonly string[];
+  readonly #firstNumber: number;
   #next = 0;
 
-  constructor(
-    private readonly lines: readonly string[],
-    private readonly firstNumber: number,
-  ) {}
+  constructor(lines: readonly string[], firstNumber: number) {
+    this.#lines = lines;
+    this.#firstNumber = firstNumber;
+  }
 
   get done(): boolean {
-    return this.#next >= this.lines.length;
+    return this.#next >= this.#lines.length;
   }
 
   get number(): number {
-    return this.firstNumber + this.#next;
+    return this.#firstNumber + this.#next;
   }
 
   peek(): string | undefined {
-    return this.lines[this.#next];
+    return this.#lines[this.#next];
   }
 
   take(): string {
-    return this.lines[this.#next++] ?? "";
+    return this.#lines[this.#next++] ?? "";
   }
 }

@@ -129,18 +129,21 @@ const PASSES: readonly ((line: string) => string)[] = [(line) => line, (line) =>
  * a patch with thousands of chunks looks its lines up instead of reading the file again for each.
  */
 export class LineFinder {
+  readonly #lines: readonly string[];
   readonly #passes = PASSES.map((normalise) => ({ normalise, index: undefined as LineIndex | undefined }));
 
-  constructor(private readonly lines: readonly string[]) {}
+  constructor(lines: readonly string[]) {
+    this.#lines = lines;
+  }
 
   /** Where `block` first occurs at or after `from`; with `atEnd` only the last lines of the file will do. */
   find(block: readonly string[], { from, atEnd = false }: { from: number; atEnd?: boolean }): number | undefined {
-    const last = this.lines.length - block.length;
+    const last = this.#lines.length - block.length;
     const first = atEnd ? Math.max(from, last) : from;
     if (first > last) return undefined;
     if (block.length === 0) return first;
     for (const pass of this.#passes) {
-      pass.index ??= new LineIndex(this.lines.map(pass.normalise));
+      pass.index ??= new LineIndex(this.#lines.map(pass.normalise));
       const found = pass.index.find(block.map(pass.normalise), first);
       if (found !== undefined) return found;
     }
@@ -152,9 +155,11 @@ export class LineFinder {
 const MOST_COMPARISONS = 1_000_000;
 
 class LineIndex {
+  readonly #lines: readonly string[];
   readonly #places = new Map<string, number[]>();
 
-  constructor(private readonly lines: readonly string[]) {
+  constructor(lines: readonly string[]) {
+    this.#lines = lines;
     for (const [at, line] of lines.entries()) {
       const places = this.#places.get(line);
       if (places === undefined) this.#places.set(line, [at]);
@@ -165,7 +170,7 @@ class LineIndex {
   find(block: readonly string[], from: number): number | undefined {
     const { places, offset } = this.#rarest(block);
     let comparisons = 0;
-    const isAt = (start: number) => block.every((line, at) => ++comparisons > 0 && this.lines[start + at] === line);
+    const isAt = (start: number) => block.every((line, at) => ++comparisons > 0 && this.#lines[start + at] === line);
     for (let n = firstAtLeast(places, from + offset); n < places.length && comparisons < MOST_COMPARISONS; n++) {
       const start = (places[n] ?? 0) - offset;
       if (isAt(start)) return start;

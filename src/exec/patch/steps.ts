@@ -147,10 +147,13 @@ class RemovalStep implements Step {
 
 /** The original file under another name, so that it can come back as it was: same content, mode, owner and times. */
 class SetAside {
-  private constructor(
-    private readonly original: HeldEntry,
-    private readonly aside: HeldEntry,
-  ) {}
+  readonly #original: HeldEntry;
+  readonly #aside: HeldEntry;
+
+  private constructor(original: HeldEntry, aside: HeldEntry) {
+    this.#original = original;
+    this.#aside = aside;
+  }
 
   /** Where hard links are possible the file stays visible under its name until the new one takes its place. */
   static async keeping(place: HeldEntry): Promise<SetAside> {
@@ -166,13 +169,13 @@ class SetAside {
   }
 
   async restore(): Promise<void> {
-    await orFail(`its old content is still in ${this.aside.realPath}`, () => rename(this.aside.path, this.original.path));
+    await orFail(`its old content is still in ${this.#aside.realPath}`, () => rename(this.#aside.path, this.#original.path));
     // Renaming one link of a file onto another leaves both.
     await this.discard();
   }
 
   async discard(): Promise<void> {
-    await rm(this.aside.path, { force: true });
+    await rm(this.#aside.path, { force: true });
   }
 }
 

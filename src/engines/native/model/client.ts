@@ -76,16 +76,18 @@ interface RetryPlan {
 
 /** Counts the failures of one model request and says whether, and when, to ask again. */
 export class RetryBudget {
+  readonly #provider: Pick<ModelProvider, "requestMaxRetries" | "streamMaxRetries">;
+  readonly #random: () => number;
   readonly #used = { request: 0, stream: 0 };
 
-  constructor(
-    private readonly provider: Pick<ModelProvider, "requestMaxRetries" | "streamMaxRetries">,
-    private readonly random: () => number = Math.random,
-  ) {}
+  constructor(provider: Pick<ModelProvider, "requestMaxRetries" | "streamMaxRetries">, random: () => number = Math.random) {
+    this.#provider = provider;
+    this.#random = random;
+  }
 
   next(failure: ModelFailure): RetryPlan | undefined {
     if (failure.retry === "never") return undefined;
-    const limit = failure.retry === "request" ? this.provider.requestMaxRetries : this.provider.streamMaxRetries;
+    const limit = failure.retry === "request" ? this.#provider.requestMaxRetries : this.#provider.streamMaxRetries;
     const attempt = ++this.#used[failure.retry];
     if (attempt > limit) return undefined;
     const waitMs = failure.retryAfterMs ?? this.#backOff(attempt);
@@ -93,7 +95,7 @@ export class RetryBudget {
   }
 
   #backOff(attempt: number): number {
-    return Math.min(MAX_BACK_OFF_MS, BASE_DELAY_MS * 2 ** (attempt - 1) * (0.9 + 0.2 * this.random()));
+    return Math.min(MAX_BACK_OFF_MS, BASE_DELAY_MS * 2 ** (attempt - 1) * (0.9 + 0.2 * this.#random()));
   }
 }
 

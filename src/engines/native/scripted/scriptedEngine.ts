@@ -28,19 +28,22 @@ export function createScriptedEngine(options: Omit<NativeEngineOptions, "userAge
 
 /** The scripted model as a provider: the same answers, decoding and failures as over HTTP, without a socket. */
 class ScriptedClient implements ModelClient {
-  constructor(
-    private readonly model: ScriptedModel,
-    private readonly idleTimeoutMs: number,
-  ) {}
+  readonly #model: ScriptedModel;
+  readonly #idleTimeoutMs: number;
+
+  constructor(model: ScriptedModel, idleTimeoutMs: number) {
+    this.#model = model;
+    this.#idleTimeoutMs = idleTimeoutMs;
+  }
 
   async *stream({ body }: ModelRequest, signal: AbortSignal): AsyncGenerator<readonly ModelEvent[]> {
-    const answer = this.model.answer(JSON.parse(body));
+    const answer = this.#model.answer(JSON.parse(body));
     if (answer.delayMs > 0) await sleep(answer.delayMs, undefined, { signal });
     if (answer.status !== 200)
       throw failureOfStatus({ status: answer.status, headers: {}, body: answer.body ?? "", url: "scripted://model/responses" });
     yield [{ type: "accepted", rateLimits: undefined }];
     yield* play(answer, signal);
-    if (answer.ending === "hang") await hang(this.idleTimeoutMs, signal);
+    if (answer.ending === "hang") await hang(this.#idleTimeoutMs, signal);
     if (answer.ending === "cut")
       throw new ModelFailure("stream disconnected before completion: Transport error: network error: error decoding response body", {
         retry: "stream",

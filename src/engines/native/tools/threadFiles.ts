@@ -27,6 +27,10 @@ interface ThreadTurns {
 
 /** Which files a thread may read and write: one answer for its commands, its patches and what the server reads for it. */
 export class ThreadFiles {
+  readonly #settings: Pick<ThreadSettings, "sandboxPolicy">;
+  readonly #host: HostEnvironment;
+  readonly #turns: ThreadTurns;
+
   /** What other programs run, as it was when the turn first touched files. */
   #guarded: Promise<GuardedNames> | undefined;
   /** What is there after the turn's latest tool calls, besides what was there before the turn. */
@@ -35,11 +39,11 @@ export class ThreadFiles {
   #guardedNow: readonly string[] = [];
   #tmp: string | undefined;
 
-  constructor(
-    private readonly settings: Pick<ThreadSettings, "sandboxPolicy">,
-    private readonly host: HostEnvironment,
-    private readonly turns: ThreadTurns,
-  ) {}
+  constructor(settings: Pick<ThreadSettings, "sandboxPolicy">, host: HostEnvironment, turns: ThreadTurns) {
+    this.#settings = settings;
+    this.#host = host;
+    this.#turns = turns;
+  }
 
   beginTurn(): void {
     this.#guarded = undefined;
@@ -64,8 +68,8 @@ export class ThreadFiles {
 
   /** Never rejects; whoever needs the result waits for it. */
   beginLookingAround(): void {
-    if (this.settings.sandboxPolicy.type !== "workspace-write") return;
-    this.#guarded ??= findGuardedNames(this.turns.workspace, this.host.namesMadeHere);
+    if (this.#settings.sandboxPolicy.type !== "workspace-write") return;
+    this.#guarded ??= findGuardedNames(this.#turns.workspace, this.#host.namesMadeHere);
   }
 
   /** What the user should know of what the turn made, and of what could not be protected. */
@@ -73,7 +77,7 @@ export class ThreadFiles {
     if (!this.#guarded) return { made: [], isTooLarge: false };
     const before = await this.#guarded;
     const { names } = await (this.#made ?? this.#findMade(this.#guarded));
-    for (const name of names) this.host.namesMadeHere.add(name);
+    for (const name of names) this.#host.namesMadeHere.add(name);
     const isTooLarge = !before.isComplete && !this.#toldTooLarge;
     this.#toldTooLarge ||= isTooLarge;
     // What a search did not come to at first is not known to be new.
@@ -82,17 +86,17 @@ export class ThreadFiles {
 
   async #findMade(guarded: Promise<GuardedNames>): Promise<GuardedNames> {
     const before = await guarded;
-    const { namesMadeHere } = this.host;
-    return findGuardedNames(this.turns.workspace, { has: (name) => before.names.includes(name) || namesMadeHere.has(name) });
+    const { namesMadeHere } = this.#host;
+    return findGuardedNames(this.#turns.workspace, { has: (name) => before.names.includes(name) || namesMadeHere.has(name) });
   }
 
   /** What confines a command under a policy. */
   confinement(policy: SandboxPolicy): Confinement {
-    const { hidden, ownPrograms, env } = this.host;
+    const { hidden, ownPrograms, env } = this.#host;
     return {
       policy,
-      workspace: this.turns.workspace,
-      workRoots: this.turns.running?.reach?.workRoots,
+      workspace: this.#turns.workspace,
+      workRoots: this.#turns.running?.reach?.workRoots,
       serverEnv: env,
       hidden,
       ownPrograms,
@@ -103,14 +107,14 @@ export class ThreadFiles {
 
   /** The narrower view of the caller whose turn runs; undefined for the server's own user. */
   caller(): CallerView | undefined {
-    const reach = this.turns.running?.reach;
+    const reach = this.#turns.running?.reach;
     if (reach?.folders === undefined) return undefined;
     const { folders, foreign = [] } = reach;
     const tmp = () => {
-      this.#tmp ??= this.host.makeTemporaryFolder();
+      this.#tmp ??= this.#host.makeTemporaryFolder();
       return this.#tmp;
     };
-    return callerView({ folders, foreign, env: this.host.env, tmp });
+    return callerView({ folders, foreign, env: this.#host.env, tmp });
   }
 
   /** Whether a file of a repository may be read for the thread, unasked: never what is hidden, though commands with full access could. */
@@ -128,18 +132,18 @@ export class ThreadFiles {
   /** Also what lies where the search did not come to: a patch names its files. */
   #isGuarded(realPath: string): boolean {
     if (this.#policy.type !== "workspace-write") return false;
-    const part = guardedPart(this.turns.workspace, realPath);
-    return part !== undefined && !this.host.namesMadeHere.has(part) && (isThere(part) || this.#guardedNow.includes(part));
+    const part = guardedPart(this.#turns.workspace, realPath);
+    return part !== undefined && !this.#host.namesMadeHere.has(part) && (isThere(part) || this.#guardedNow.includes(part));
   }
 
   close(): void {
-    if (this.#tmp !== undefined) this.host.removeTemporaryFolder(this.#tmp);
+    if (this.#tmp !== undefined) this.#host.removeTemporaryFolder(this.#tmp);
     this.#tmp = undefined;
   }
 
   /** Whatever the thread was given: a turn that may not leave the sandbox has one. */
   get #policy(): SandboxPolicy {
-    const { sandboxPolicy } = this.settings;
-    return this.turns.running?.confined && sandboxPolicy.type === "danger-full-access" ? READ_ONLY : sandboxPolicy;
+    const { sandboxPolicy } = this.#settings;
+    return this.#turns.running?.confined && sandboxPolicy.type === "danger-full-access" ? READ_ONLY : sandboxPolicy;
   }
 }

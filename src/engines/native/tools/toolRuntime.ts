@@ -41,6 +41,8 @@ interface Allowances {
 
 /** Where one thread's tools work: its settings, what was allowed on it, and what its turn has changed so far. */
 export class ToolRuntime {
+  readonly #turns: CurrentTurn;
+
   readonly files: ThreadFiles;
   readonly #allowances: Readonly<Record<"confined" | "free", Allowances>>;
   #sessions: ExecSessions | undefined;
@@ -50,8 +52,9 @@ export class ToolRuntime {
   constructor(
     readonly settings: ThreadSettings,
     readonly host: HostEnvironment,
-    private readonly turns: CurrentTurn,
+    turns: CurrentTurn,
   ) {
+    this.#turns = turns;
     this.files = new ThreadFiles(settings, host, turns);
     const userRules = () => (settings.features["exec_policy"] === false ? [] : loadRules(host.codexHome).rules);
     const nothingYet = (): Allowances => ({ rules: new ThreadRules(userRules), approved: new Set() });
@@ -60,12 +63,12 @@ export class ToolRuntime {
 
   /** The running turn may not leave the sandbox. */
   get confined(): boolean {
-    return this.turns.running?.confined ?? false;
+    return this.#turns.running?.confined ?? false;
   }
 
   /** The running turn may change files by patches. */
   get takesPatches(): boolean {
-    return this.turns.running?.changesFiles ?? true;
+    return this.#turns.running?.changesFiles ?? true;
   }
 
   get rules(): ThreadRules {

@@ -87,10 +87,14 @@ async function loadGrammar(): Promise<BashParser> {
 
 /** Lives as long as the process. */
 export class BashParser implements BashReader {
+  readonly #grammar: Parser;
+
   /** Several questions are asked about one script: its tree is kept until another one comes. No tree is the memory of a failure. */
   #last: { readonly script: string; readonly tree: Tree | null } | undefined;
 
-  constructor(private readonly grammar: Parser) {}
+  constructor(grammar: Parser) {
+    this.#grammar = grammar;
+  }
 
   canRead(script: string): boolean {
     return this.#read(script, () => true) ?? false;
@@ -118,8 +122,8 @@ export class BashParser implements BashReader {
     if (this.#last?.script === script) return this.#last.tree;
     this.#last?.tree?.delete();
     const deadline = performance.now() + PARSE_BUDGET_MS;
-    const tree = this.grammar.parse(script, null, { progressCallback: () => performance.now() > deadline });
-    if (!tree) this.grammar.reset();
+    const tree = this.#grammar.parse(script, null, { progressCallback: () => performance.now() > deadline });
+    if (!tree) this.#grammar.reset();
     this.#last = { script, tree };
     return tree;
   }

@@ -81,10 +81,13 @@ function readAll(files: readonly string[]): LoadedRules {
 
 /** What decides about commands on one thread: the user's rules, and prefixes allowed while it lives. Nothing of it is written to disk. */
 export class ThreadRules {
+  readonly #userRules: () => readonly PrefixRule[];
   readonly #allowed = new Map<string, PrefixRule>();
 
   /** `userRules` is asked each time, so that an edited file counts for the next command. */
-  constructor(private readonly userRules: () => readonly PrefixRule[]) {}
+  constructor(userRules: () => readonly PrefixRule[]) {
+    this.#userRules = userRules;
+  }
 
   /** From now on commands that begin with these words run without a question, unless a user's rule is stricter. */
   allow(prefix: readonly string[]): void {
@@ -94,6 +97,6 @@ export class ThreadRules {
   }
 
   inForce(): readonly PrefixRule[] {
-    return [...this.userRules(), ...this.#allowed.values()];
+    return [...this.#userRules(), ...this.#allowed.values()];
   }
 }
