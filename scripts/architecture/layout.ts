@@ -108,7 +108,7 @@ export const STILL_OPEN = {
     "TurnLimits",
     "within",
   ],
-  longFiles: ["mcp/over/network/outbox.ts"],
+  longFiles: [],
   /** How many files of less than a screen may have a single importer. */
   scrapCount: 94,
 } as const;

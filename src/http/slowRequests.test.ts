@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { SlowRequests, Waiting } from "./slowRequests.js";
+import { SlowRequest, SlowRequests } from "./slowRequests.js";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -8,7 +8,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-class Named extends Waiting {
+class Named extends SlowRequest {
   constructor(
     private readonly name: string,
     private readonly told: string[],

@@ -1,9 +1,9 @@
 import { Chain, type Link } from "../lib/chain.js";
 
 /** Something that waits, and is told once when it has waited long enough. */
-export abstract class Waiting implements Link<Waiting> {
-  before: Waiting | undefined;
-  after: Waiting | undefined;
+export abstract class SlowRequest implements Link<SlowRequest> {
+  before: SlowRequest | undefined;
+  after: SlowRequest | undefined;
   /** The look at which it is late. */
   lateAt = 0;
 
@@ -15,7 +15,7 @@ const LOOK_EVERY_MS = 100;
 
 /** One clock for all that wait: most are answered in the same turn of the event loop, and a timer each would cost more than the answers. */
 export class SlowRequests {
-  readonly #waiting = new Chain<Waiting>();
+  readonly #waiting = new Chain<SlowRequest>();
   readonly #looks: number;
   #look = 0;
   #clock: NodeJS.Timeout | undefined;
@@ -25,13 +25,13 @@ export class SlowRequests {
     this.#looks = Math.ceil(patienceMs / LOOK_EVERY_MS) + 1;
   }
 
-  begin(waiting: Waiting): void {
+  begin(waiting: SlowRequest): void {
     waiting.lateAt = this.#look + this.#looks;
     this.#waiting.append(waiting);
     this.#clock ??= setInterval(() => this.#lookAround(), LOOK_EVERY_MS).unref();
   }
 
-  end(waiting: Waiting): void {
+  end(waiting: SlowRequest): void {
     this.#waiting.remove(waiting);
   }
 

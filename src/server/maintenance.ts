@@ -4,6 +4,8 @@ import type { StatelessReply } from "../mcp/over/streamableHttp/statelessReply.j
 import type { WebSocketEndpoint } from "../mcp/over/websocket.js";
 import type { Metrics } from "../observability/metrics.js";
 
+/** Why a reader is disconnected, in the metrics. */
+export const SLOW_READER = "did not read";
 /** How long a client may come back for what it missed. */
 const RETAIN_MS = 5 * 60_000;
 
@@ -55,7 +57,7 @@ export class DeliveryLosses {
     const { dropped, disconnected } = outbox.counts;
     const before = this.#counted.get(outbox) ?? { dropped: 0, disconnected: 0 };
     if (dropped > before.dropped) this.metrics.messagesDropped(dropped - before.dropped);
-    for (let at = before.disconnected; at < disconnected; at++) this.metrics.readerDisconnected({ reason: "did not read" });
+    for (let at = before.disconnected; at < disconnected; at++) this.metrics.readerDisconnected({ reason: SLOW_READER });
     this.#counted.set(outbox, { dropped, disconnected });
   }
 }

@@ -14,6 +14,7 @@ import { rpcProblemText } from "../mcp/over/network/problems.js";
 import { MCP_CORS_HEADERS, MCP_PATH, mcpEndpoint } from "../mcp/over/streamableHttp/endpoint.js";
 import type { EndpointRules } from "../mcp/over/streamableHttp/endpointRequest.js";
 import { argumentHeadersOf } from "../mcp/over/streamableHttp/statelessHeaders.js";
+import type { StatelessRules } from "../mcp/over/streamableHttp/statelessPost.js";
 import type { StatelessReply } from "../mcp/over/streamableHttp/statelessReply.js";
 import { WebSocketEndpoint } from "../mcp/over/websocket.js";
 import { type Metrics, NO_METRICS } from "../observability/metrics.js";
@@ -22,7 +23,7 @@ import { callerOf, SCOPE_WORDS } from "./callers.js";
 import { checkEntry, clientSnippet, prepareEntry } from "./clientEntry.js";
 import { resolveSettings } from "./context.js";
 import { type HttpContext, severalMayCall } from "./httpContext.js";
-import { Maintenance } from "./maintenance.js";
+import { Maintenance, SLOW_READER } from "./maintenance.js";
 import { Network, secretFiles } from "./network.js";
 import { Reporting } from "./reporting.js";
 import { untilSignalled } from "./shutdown.js";
@@ -83,7 +84,7 @@ export async function serveHttp(given: HttpContext): Promise<void> {
     keepSecret,
   });
   const network = new Network({ context, codexHome, settings, http, reporting, metrics, givenRoots: () => access.givenRoots() });
-  const rules = endpointRules(network, { http, loopback, failed: (what, error) => reporting.failed(what, error) });
+  const rules = endpointRules(network, { http, loopback, metrics, failed: (what, error) => reporting.failed(what, error) });
   const webSockets = new WebSocketEndpoint({ ...rules, maxMessageBytes: http.maxBodyBytes, lingerMs: http.webSocketLingerMs });
   const open = new OpenRequests({ limit: http.openRequests });
   let leaving = false;
@@ -155,7 +156,7 @@ async function withSafeEngine(context: HttpContext): Promise<HttpContext> {
 
 function endpointRules(
   { sessions, stateless, tools }: Network,
-  { http, loopback, failed }: { http: HttpSettings; loopback: boolean; failed: (what: string, error: unknown) => string },
+  { http, loopback, failed, metrics }: { http: HttpSettings; loopback: boolean; metrics: Metrics } & Pick<StatelessRules, "failed">,
 ): EndpointRules {
   return {
     sessions,
@@ -169,6 +170,7 @@ function endpointRules(
       argumentHeaders: argumentHeadersOf(tools.listFor(undefined)),
       streams: new Set<StatelessReply>(),
       slowReaderMs: http.streams.slowReaderMs,
+      disconnected: () => metrics.readerDisconnected({ reason: SLOW_READER }),
       failed,
     },
   };
@@ -178,13 +180,13 @@ function sampleFor(
   metrics: Metrics,
   { network, webSockets, reporting }: { network: Network; webSockets: WebSocketEndpoint; reporting: Reporting },
 ): void {
-  const outboxes = () => [...network.sessions.all()].map(({ connection }) => connection.outbox);
+  const streams = () => [...network.sessions.all()].map(({ connection }) => connection.outbox.streams);
   metrics.sample({
     logLinesLost: reporting.linesLost,
     callsWaiting: () => network.turns.waiting,
-    streamsOpen: () => outboxes().reduce((sum, { streamCount }) => sum + streamCount, 0) - webSockets.socketCount,
+    streamsOpen: () => streams().reduce((sum, { count }) => sum + count, 0) - webSockets.socketCount,
     webSocketsOpen: () => webSockets.socketCount,
-    longestReaderQueue: () => outboxes().reduce((longest, { longestQueue }) => Math.max(longest, longestQueue), 0),
+    longestReaderQueue: () => streams().reduce((longest, { longestQueue }) => Math.max(longest, longestQueue), 0),
   });
 }
 

@@ -73,7 +73,7 @@ function describeSession({ caller, session, connection, openedAt, lastUsedAt, re
     lastUsedAt: new Date(lastUsedAt).toISOString(),
     requests,
     running: session.peer.servingCount,
-    streams: outbox.streamCount,
+    streams: outbox.streams.count,
     messages: { ...outbox.counts, keptBytes: outbox.keptBytes },
   };
 }

@@ -62,6 +62,7 @@ export async function openFixtureServer(): Promise<FixtureServer> {
       argumentHeaders: argumentHeadersOf(STATELESS_FIXTURE_TOOLS),
       streams: new Set(),
       slowReaderMs: 10_000,
+      disconnected: () => {},
       failed,
     },
   });

@@ -7,7 +7,7 @@ import { beginEventStream } from "../../http/sse.js";
 import { parseMessage } from "../../jsonrpc/message.js";
 import { checkedSessionId, findOrOpenSession, findSession, type SessionRules } from "./network/findSession.js";
 import { sessionOver } from "./network/problems.js";
-import { SseCarrier } from "./network/sseStream.js";
+import { SseSink } from "./network/sseStream.js";
 
 const MESSAGES_PATH = "/messages";
 
@@ -32,8 +32,8 @@ function openStream({ response, caller, headers }: HttpRequest<Caller>, rules: L
   response.write(`event: endpoint\ndata: ${MESSAGES_PATH}?sessionId=${open.caller.sessionId}\n\n`);
   const { outbox } = open.connection;
   // Event ids came later than this transport.
-  const stream = outbox.attach({ name: outbox.names.next("everything"), kind: "everything", carrier: new SseCarrier(response) });
-  response.on("drain", () => outbox.drained(stream));
+  const stream = outbox.streams.attach({ name: outbox.names.next("everything"), kind: "everything", sink: new SseSink(response) });
+  response.on("drain", () => outbox.streams.drained(stream));
   response.once("close", () => rules.sessions.end(open, "its stream was closed"));
 }
 

@@ -3,13 +3,15 @@ import { type RawData, type WebSocket, WebSocketServer } from "ws";
 import type { Caller } from "../../agent/caller.js";
 import type { HttpUpgrade } from "../../http/request.js";
 import { RPC, RpcError } from "../../jsonrpc/errors.js";
+import { jsonText, parseJson } from "../../jsonrpc/exactJson.js";
 import { errorText, parseMessage } from "../../jsonrpc/message.js";
+import { type Fields, isFields } from "../../lib/fields.js";
+import { CODEX_EVENT_START } from "../wording/codexEvent.js";
 import { checkedSessionId, findOrOpenSession, findSession, type SessionRules } from "./network/findSession.js";
 import type { HttpSession } from "./network/httpSession.js";
 import { HTTP_RPC, RpcProblem, sessionOver } from "./network/problems.js";
-import type { Kept } from "./network/replayBuffer.js";
-import type { Carrier } from "./network/stream.js";
-import { numbered } from "./streamableHttp/numbered.js";
+import type { SentMessage } from "./network/replayBuffer.js";
+import type { StreamSink } from "./network/stream.js";
 
 const SUBPROTOCOL = "mcp";
 /** Unsent bytes past which a socket gets no more until it has caught up. */
@@ -69,17 +71,17 @@ export class WebSocketEndpoint {
   }
 
   #serve(socket: WebSocket, { open, after }: Arrival): void {
-    const { outbox } = open.connection;
+    const { streams, names } = open.connection.outbox;
     const life = { alive: true };
     this.#sockets.set(socket, life);
     this.#hasReturned(open);
     // A client has one socket; an older one is a connection that it has given up.
-    outbox.endStreams();
-    const stream = outbox.attach({
-      name: outbox.names.next("everything"),
+    streams.endAll();
+    const stream = streams.attach({
+      name: names.next("everything"),
       kind: "everything",
-      carrier: new SocketCarrier(socket, () => outbox.drained(stream)),
-      ...(after === undefined ? {} : { after }),
+      sink: new SocketSink(socket, () => streams.drained(stream)),
+      after,
     });
     socket.on("pong", () => {
       life.alive = true;
@@ -92,8 +94,8 @@ export class WebSocketEndpoint {
     socket.on("error", () => {});
     socket.once("close", () => {
       this.#sockets.delete(socket);
-      outbox.detach(stream, { now: Date.now(), comesBackWithinMs: this.rules.lingerMs });
-      if (outbox.streamCount > 0) return;
+      streams.detach(stream, { now: Date.now(), comesBackWithinMs: this.rules.lingerMs });
+      if (streams.count > 0) return;
       open.session.leave();
       this.#awaitReturn(open);
     });
@@ -150,17 +152,17 @@ function textOf(frame: RawData): string {
   return frame instanceof ArrayBuffer ? Buffer.from(frame).toString("utf8") : frame.toString("utf8");
 }
 
-class SocketCarrier implements Carrier {
+class SocketSink implements StreamSink {
   constructor(
     private readonly socket: WebSocket,
     private readonly drained: () => void,
   ) {}
 
-  write(messages: readonly Kept[]): boolean {
+  write(messages: readonly SentMessage[]): boolean {
     const last = messages.length - 1;
     // The last frame's callback comes when the ones before it have left too.
     for (const [at, { text, seq }] of messages.entries())
-      this.socket.send(numbered(text, seq), at === last ? () => this.#sent() : undefined);
+      this.socket.send(withEventNumber(text, seq), at === last ? () => this.#sent() : undefined);
     if (this.socket.bufferedAmount <= CONGESTED_BYTES) return true;
     this.#blocked = true;
     return false;
@@ -181,4 +183,23 @@ class SocketCarrier implements Carrier {
     if (how === "politely") this.socket.close(1000, "the session is over");
     else this.socket.terminate();
   }
+}
+
+const EVENT_NUMBER_KEY = "codex-mcpd/event";
+
+/** The message with its number in `_meta`, for clients that come back without the help of event ids. Errors have no `_meta`. */
+export function withEventNumber(text: string, seq: number): string {
+  // Events of a turn come by the thousand.
+  if (text.startsWith(CODEX_EVENT_START)) return `${CODEX_EVENT_START}"${EVENT_NUMBER_KEY}":${seq},${text.slice(CODEX_EVENT_START.length)}`;
+  const message: unknown = parseJson(text);
+  if (!isFields(message)) return text;
+  for (const holder of ["params", "result"]) {
+    const held = message[holder];
+    if (isFields(held)) return jsonText({ ...message, [holder]: { ...held, _meta: { ...metaOf(held), [EVENT_NUMBER_KEY]: seq } } });
+  }
+  return text;
+}
+
+function metaOf({ _meta }: Fields): Fields {
+  return isFields(_meta) ? _meta : {};
 }

@@ -5,6 +5,9 @@ import type { About } from "../../jsonrpc/wire.js";
 import type { ThreadEvent } from "../../threads/events.js";
 import type { Turn } from "../../threads/turn.js";
 
+/** How every notification about a turn's event begins: its `_meta` is open, and whoever has something to add puts it first. */
+export const CODEX_EVENT_START = '{"jsonrpc":"2.0","method":"codex/event","params":{"_meta":{';
+
 /** Writes a turn's events as the text of `codex/event` notifications, for one call. */
 export class CodexEventWriter {
   readonly #requestId: RequestId;
@@ -20,8 +23,8 @@ export class CodexEventWriter {
   constructor(requestId: RequestId, turn: Pick<Turn, "threadId" | "id">) {
     this.#requestId = requestId;
     this.#where = turn;
-    const meta = jsonText({ requestId, threadId: turn.threadId });
-    this.#beforeId = `{"jsonrpc":"2.0","method":"codex/event","params":{"_meta":${meta},"id":`;
+    const meta = jsonText({ requestId, threadId: turn.threadId }).slice(1);
+    this.#beforeId = `${CODEX_EVENT_START}${meta},"id":`;
     this.#ofTurn = `${this.#beforeId}${JSON.stringify(turn.id)},"msg":`;
     const ids = `"thread_id":${JSON.stringify(turn.threadId)},"turn_id":${JSON.stringify(turn.id)}`;
     this.#deltaStart = `${this.#ofTurn}{"type":"agent_message_content_delta",${ids},"item_id":`;

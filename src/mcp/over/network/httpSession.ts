@@ -14,7 +14,7 @@ export class HttpConnection implements Connection {
   }
 
   get streamCount(): number {
-    return this.outbox.streamCount;
+    return this.outbox.streams.count;
   }
 
   close(): Promise<void> {

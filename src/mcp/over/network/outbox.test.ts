@@ -3,8 +3,8 @@ import { describe, expect, it, vi } from "vitest";
 import type { RequestId } from "../../../jsonrpc/message.js";
 import type { About } from "../../../jsonrpc/wire.js";
 import { type Exchange, Outbox, type OutboxLimits } from "./outbox.js";
-import type { Kept } from "./replayBuffer.js";
-import type { Carrier, Stream, StreamKind } from "./stream.js";
+import type { SentMessage } from "./replayBuffer.js";
+import type { Stream, StreamKind, StreamSink } from "./stream.js";
 
 const LIMITS: OutboxLimits = {
   queueLength: 4,
@@ -15,7 +15,7 @@ const LIMITS: OutboxLimits = {
 };
 
 /** A client that takes so many writes and then no more, until it is told to. */
-class Reader implements Carrier {
+class Reader implements StreamSink {
   readonly got: string[] = [];
   readonly ids: string[] = [];
   ended: string | undefined;
@@ -32,10 +32,10 @@ class Reader implements Carrier {
     }: { kind: StreamKind; after?: number; name?: string; until?: RequestId; takes?: number },
   ) {
     this.takes = takes;
-    this.stream = outbox.attach({
+    this.stream = outbox.streams.attach({
       name: name ?? outbox.names.next(kind),
       kind,
-      carrier: this,
+      sink: this,
       ...(after === undefined ? {} : { after }),
       ...(until === undefined ? {} : { until }),
     });
@@ -43,7 +43,7 @@ class Reader implements Carrier {
 
   takes: number;
 
-  write(messages: readonly Kept[], streamName: string): boolean {
+  write(messages: readonly SentMessage[], streamName: string): boolean {
     this.got.push(...messages.map(({ text }) => text));
     this.ids.push(...messages.map(({ seq }) => this.outbox.names.eventId(streamName, seq)));
     return --this.takes > 0;
@@ -59,12 +59,12 @@ class Reader implements Carrier {
 
   readOn(): void {
     this.takes = Number.POSITIVE_INFINITY;
-    this.outbox.drained(this.stream);
+    this.outbox.streams.drained(this.stream);
   }
 
   /** The connection breaks. */
   breakOff(): void {
-    this.outbox.detach(this.stream, { now: Date.now(), comesBackWithinMs: 60_000 });
+    this.outbox.streams.detach(this.stream, { now: Date.now(), comesBackWithinMs: 60_000 });
   }
 }
 
@@ -335,7 +335,7 @@ it("closing gives up waiting POSTs, ends streams after what was said, and sends 
   await box.close();
   box.send("too late");
   await setImmediate();
-  expect({ got: reader.got, ended: reader.ended, heard: waiting.heard, streams: box.streamCount }).toEqual({
+  expect({ got: reader.got, ended: reader.ended, heard: waiting.heard, streams: box.streams.count }).toEqual({
     got: ["last words"],
     ended: "politely",
     heard: ["given up"],

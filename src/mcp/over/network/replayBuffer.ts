@@ -2,7 +2,7 @@ import type { RequestId } from "../../../jsonrpc/message.js";
 import { indexAfter } from "../../../lib/indexAfter.js";
 
 /** A message of a session, numbered, as long as somebody may still want it. */
-export interface Kept {
+export interface SentMessage {
   readonly seq: number;
   readonly text: string;
   readonly keptAt: number;
@@ -17,7 +17,7 @@ export interface Kept {
   readonly whole: string | undefined;
 }
 
-export interface KeepingLimits {
+export interface ReplayLimits {
   /** What a session keeps in all before pieces of texts are left out. */
   readonly total: number;
   /** What it keeps of requests that are answered, in case their last messages did not arrive. */
@@ -28,14 +28,15 @@ export interface KeepingLimits {
 const ENTRY_WEIGHT = 150;
 
 /** The messages of one session that a stream still has to carry, or that a client may ask for again. */
-export class KeptMessages {
-  #entries: Kept[] = [];
+export class ReplayBuffer {
+  #entries: SentMessage[] = [];
+  #lastSeq = 0;
   #weight = 0;
   #trimAt: number;
   readonly #wholes = new Set<string>();
   readonly #answered = new Set<RequestId>();
 
-  constructor(private readonly limits: KeepingLimits) {
+  constructor(private readonly limits: ReplayLimits) {
     this.#trimAt = limits.total;
   }
 
@@ -43,8 +44,18 @@ export class KeptMessages {
     return this.#weight;
   }
 
+  /** The number that was given out last; 0 when there was none. */
+  get lastSeq(): number {
+    return this.#lastSeq;
+  }
+
+  /** The number for the message that is added next. */
+  nextSeq(): number {
+    return ++this.#lastSeq;
+  }
+
   /** `delivered` is the last number that every open stream has carried. Returns how many messages had to be left out. */
-  add(entry: Kept, delivered: number): number {
+  add(entry: SentMessage, delivered: number): number {
     this.#entries.push(entry);
     this.#weight += weightOf(entry);
     if (entry.whole !== undefined) this.#wholes.add(entry.whole);
@@ -53,7 +64,7 @@ export class KeptMessages {
   }
 
   /** From the first message after this number on. */
-  *after(seq: number): Generator<Kept> {
+  *after(seq: number): Generator<SentMessage> {
     for (let at = indexAfter(this.#entries, seq); at < this.#entries.length; at++) {
       const entry = this.#entries[at];
       if (entry) yield entry;
@@ -62,10 +73,10 @@ export class KeptMessages {
 
   /** Lets go of most of what belongs to answered requests and was carried already. */
   settle(delivered: number): void {
-    const done = (entry: Kept) => entry.carried && entry.seq <= delivered && this.#isAnswered(entry);
+    const done = (entry: SentMessage) => entry.carried && entry.seq <= delivered && this.#isAnswered(entry);
     let surplus = this.#entries.reduce((sum, entry) => (done(entry) ? sum + weightOf(entry) : sum), 0) - this.limits.answered;
     if (surplus <= 0) return;
-    for (const expendable of [(entry: Kept) => entry.pieceOf !== undefined, () => true]) {
+    for (const expendable of [(entry: SentMessage) => entry.pieceOf !== undefined, () => true]) {
       this.#keep((entry) => {
         if (surplus <= 0 || !done(entry) || !expendable(entry)) return true;
         surplus -= weightOf(entry);
@@ -98,11 +109,11 @@ export class KeptMessages {
    * what answered requests said to nobody, since no stream was open.
    */
   #trim(delivered: number): number {
-    const isFinishedPiece = ({ pieceOf }: Kept) => pieceOf !== undefined && this.#wholes.has(pieceOf);
-    const isDone = (entry: Kept) => entry.carried && entry.seq <= delivered && this.#isAnswered(entry);
-    const isPiece = ({ pieceOf }: Kept) => pieceOf !== undefined;
+    const isFinishedPiece = ({ pieceOf }: SentMessage) => pieceOf !== undefined && this.#wholes.has(pieceOf);
+    const isDone = (entry: SentMessage) => entry.carried && entry.seq <= delivered && this.#isAnswered(entry);
+    const isPiece = ({ pieceOf }: SentMessage) => pieceOf !== undefined;
     let lost = 0;
-    const isOver = (entry: Kept) => entry.seq <= delivered && this.#isAnswered(entry);
+    const isOver = (entry: SentMessage) => entry.seq <= delivered && this.#isAnswered(entry);
     for (const expendable of [isFinishedPiece, isDone, isPiece, isOver]) {
       if (this.#weight <= this.limits.total / 2) break;
       this.#keep((entry) => {
@@ -116,11 +127,11 @@ export class KeptMessages {
     return lost;
   }
 
-  #isAnswered({ request }: Kept): boolean {
+  #isAnswered({ request }: SentMessage): boolean {
     return request !== undefined && this.#answered.has(request);
   }
 
-  #keep(wanted: (entry: Kept) => boolean): void {
+  #keep(wanted: (entry: SentMessage) => boolean): void {
     this.#entries = this.#entries.filter((entry) => {
       if (wanted(entry)) return true;
       this.#weight -= weightOf(entry);
@@ -132,6 +143,6 @@ export class KeptMessages {
   }
 }
 
-function weightOf({ text }: Kept): number {
+function weightOf({ text }: SentMessage): number {
   return text.length + ENTRY_WEIGHT;
 }

@@ -2,8 +2,8 @@ import type { ServerResponse } from "node:http";
 import { beginEventStream, KEEP_ALIVE, messageEvent } from "../../../http/sse.js";
 import type { RequestId } from "../../../jsonrpc/message.js";
 import type { Outbox } from "./outbox.js";
-import type { Kept } from "./replayBuffer.js";
-import type { Carrier, StreamKind } from "./stream.js";
+import type { SentMessage } from "./replayBuffer.js";
+import type { StreamKind, StreamSink } from "./stream.js";
 
 /** How long a client that lost a stream may come back for what it missed. */
 const COMES_BACK_WITHIN_MS = 5 * 60_000;
@@ -21,22 +21,23 @@ export interface SseOptions {
 /** Makes a response a stream of the session's messages. It ends with the session, with its last message, or when the client goes. */
 export function openSse(response: ServerResponse, outbox: Outbox, { headers, primed, ...place }: SseOptions): void {
   beginEventStream(response, headers);
-  const carrier = new SseCarrier(response, (streamName, seq) => outbox.names.eventId(streamName, seq));
-  const stream = outbox.attach({ ...place, carrier });
-  if (primed) response.write(`id: ${outbox.names.eventId(place.name, stream.cursor)}\ndata:\n\n`);
+  const { streams, names } = outbox;
+  const sink = new SseSink(response, (streamName, seq) => names.eventId(streamName, seq));
+  const stream = streams.attach({ ...place, sink });
+  if (primed) response.write(`id: ${names.eventId(place.name, stream.cursor)}\ndata:\n\n`);
   else response.flushHeaders();
-  response.on("drain", () => outbox.drained(stream));
-  response.once("close", () => outbox.detach(stream, { now: Date.now(), comesBackWithinMs: COMES_BACK_WITHIN_MS }));
+  response.on("drain", () => streams.drained(stream));
+  response.once("close", () => streams.detach(stream, { now: Date.now(), comesBackWithinMs: COMES_BACK_WITHIN_MS }));
 }
 
-export class SseCarrier implements Carrier {
+export class SseSink implements StreamSink {
   constructor(
     private readonly response: ServerResponse,
     /** Absent for clients that do not know event ids. */
     private readonly eventId?: (streamName: string, seq: number) => string,
   ) {}
 
-  write(messages: readonly Kept[], streamName: string): boolean {
+  write(messages: readonly SentMessage[], streamName: string): boolean {
     let events = "";
     for (const { seq, text } of messages) events += messageEvent(text, this.eventId?.(streamName, seq));
     return this.response.write(events);

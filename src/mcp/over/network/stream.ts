@@ -1,10 +1,11 @@
+import { randomBytes } from "node:crypto";
 import type { RequestId } from "../../../jsonrpc/message.js";
-import type { Kept } from "./replayBuffer.js";
+import type { SentMessage } from "./replayBuffer.js";
 
 /** The socket's side of a stream: how messages become bytes. */
-export interface Carrier {
-  /** Hands messages to the socket; false when it should get no more until it has drained (see `Outbox.drained`). */
-  write(messages: readonly Kept[], streamName: string): boolean;
+export interface StreamSink {
+  /** Hands messages to the socket; false when it should get no more until it has drained (see `Streams.drained`). */
+  write(messages: readonly SentMessage[], streamName: string): boolean;
   /** A sign of life that is no message. */
   keepAlive(): void;
   /** Ends the connection: politely, or at once when the other side does not read. */
@@ -20,7 +21,7 @@ export type StreamKind = "everything" | "own" | "shared";
 export interface StreamOptions {
   readonly name: string;
   readonly kind: StreamKind;
-  readonly carrier: Carrier;
+  readonly sink: StreamSink;
   /** The last number the client has seen. */
   readonly after: number;
   /** The stream is over once this request is answered. */
@@ -31,7 +32,7 @@ export interface StreamOptions {
 export class Stream {
   readonly name: string;
   readonly kind: StreamKind;
-  readonly carrier: Carrier;
+  readonly sink: StreamSink;
   readonly until: RequestId | undefined;
   cursor: number;
   /** The socket has enough for now, since this moment. */
@@ -43,15 +44,15 @@ export class Stream {
   /** Pieces up to this number are left out: the client is too far behind. */
   skipPiecesUpTo = 0;
 
-  constructor({ name, kind, carrier, after, until }: StreamOptions) {
+  constructor({ name, kind, sink, after, until }: StreamOptions) {
     this.name = name;
     this.kind = kind;
-    this.carrier = carrier;
+    this.sink = sink;
     this.cursor = after;
     this.until = until;
   }
 
-  carries({ route, answer }: Kept): boolean {
+  carries({ route, answer }: SentMessage): boolean {
     switch (this.kind) {
       case "everything":
         return true;
@@ -62,7 +63,43 @@ export class Stream {
     }
   }
 
-  endsWith({ answer, request }: Kept): boolean {
+  endsWith({ answer, request }: SentMessage): boolean {
     return answer && request !== undefined && (request === this.until || this.kind === "own");
   }
 }
+
+/** Where a client left a stream. */
+export interface StreamPlace {
+  readonly name: string;
+  readonly kind: StreamKind;
+  readonly seq: number;
+}
+
+const LETTERS: Readonly<Record<StreamKind, string>> = { everything: "a", own: "p", shared: "g" };
+const EVENT_ID = /^([0-9a-f]{8})\.([apg]\d*)\.(\d{1,15})$/;
+
+/** The names of one session's streams, and the ids of the events on them. */
+export class StreamNames {
+  /** Tells this session's event ids from those of any other. */
+  readonly #tag = randomBytes(4).toString("hex");
+  #last = 0;
+
+  /** The name of a stream to be. Those that carry everything are one and the same to their client. */
+  next(kind: StreamKind): string {
+    return kind === "everything" ? LETTERS.everything : `${LETTERS[kind]}${++this.#last}`;
+  }
+
+  eventId(name: string, seq: number): string {
+    return `${this.#tag}.${name}.${seq}`;
+  }
+
+  /** Undefined when the id is not one of this session's. */
+  placeOf(eventId: string): StreamPlace | undefined {
+    const [, tag, name = "", seq] = EVENT_ID.exec(eventId) ?? [];
+    if (tag !== this.#tag) return undefined;
+    const kind = KINDS.find((candidate) => name.startsWith(LETTERS[candidate]));
+    return kind && { name, kind, seq: Number(seq) };
+  }
+}
+
+const KINDS: readonly StreamKind[] = ["everything", "own", "shared"];

@@ -1,20 +1,18 @@
 import type { ServerResponse } from "node:http";
-import { isGone, responseBatcher, sendJson, sendProblem } from "../../../http/answers.js";
-import { SlowRequests, Waiting } from "../../../http/slowRequests.js";
+import { isGone, sendProblem } from "../../../http/answers.js";
+import { SlowRequests } from "../../../http/slowRequests.js";
 import type { RequestId } from "../../../jsonrpc/message.js";
 import type { About } from "../../../jsonrpc/wire.js";
 import type { Exchange, Outbox } from "../network/outbox.js";
 import { rpcProblemText, sessionOver } from "../network/problems.js";
 import { openSse } from "../network/sseStream.js";
+import { PostReply, sendAnswer } from "./postReply.js";
 
 export interface ExchangeOptions {
   readonly ids: readonly RequestId[];
   readonly outbox: Outbox;
   readonly headers: Readonly<Record<string, string>>;
 }
-
-/** What a client is told that has to come back later. */
-export const BUSY_RETRY_AFTER_SECONDS = "5";
 
 /** A POST answered by one JSON body; whatever else is said goes to the session's streams. */
 export class JsonExchange implements Exchange {
@@ -31,7 +29,9 @@ export class JsonExchange implements Exchange {
   spoken(): void {}
 
   answered(text: string, about: About): boolean {
-    return sendAnswer(this.response, text, { about, headers: this.options.headers });
+    if (isGone(this.response)) return false;
+    sendAnswer(this.response, text, { status: statusOf(about), headers: this.options.headers });
+    return true;
   }
 
   givenUp(): void {
@@ -40,73 +40,50 @@ export class JsonExchange implements Exchange {
 }
 
 /** After this long without an answer a POST becomes a stream, so that nobody on the way takes it for dead. */
-const BECOMES_STREAM_AFTER_MS = 1_000;
-const slowRequests = new SlowRequests(BECOMES_STREAM_AFTER_MS);
+const slowPosts = new SlowRequests(1_000);
 
 /**
  * A POST of a client that follows the specification: one JSON body if the answer is there before anything else had to be said,
  * else a stream of everything about its request, the answer last.
  */
-export class LazyExchange extends Waiting implements Exchange {
+export class LazyExchange extends PostReply implements Exchange {
   readonly ids: readonly RequestId[];
+  readonly #options: ExchangeOptions & { readonly primed: boolean };
   #name: string | undefined;
-  #state: "waiting" | "streaming" | "answered" | "abandoned" = "waiting";
 
-  constructor(
-    private readonly response: ServerResponse,
-    private readonly options: ExchangeOptions & { readonly primed: boolean },
-  ) {
-    super();
+  constructor(response: ServerResponse, options: ExchangeOptions & { readonly primed: boolean }) {
+    super(response, { headers: options.headers, clock: slowPosts });
     this.ids = options.ids;
-    slowRequests.begin(this);
+    this.#options = options;
   }
 
+  /** Without an event's id a client cannot come back for a stream of its own: what is left to say then goes to the session's streams. */
   get stream(): string | undefined {
-    this.#noticeDeparture();
-    return this.#state === "abandoned" ? undefined : this.#ownName;
+    return this.state === "gone" ? undefined : this.#ownName;
   }
 
   spoken(): void {
-    this.#becomeStream();
-  }
-
-  waitedLong(): void {
-    this.#becomeStream();
+    this.becomeStream();
   }
 
   answered(text: string, about: About): boolean {
-    if (this.#state !== "waiting") return false;
-    this.#stopWaiting("answered");
-    return sendAnswer(this.response, text, { about, headers: this.options.headers });
+    return this.answerAsBody(text, statusOf(about));
   }
 
   givenUp(): void {
-    if (this.#state !== "waiting") return;
-    this.#stopWaiting("answered");
-    sendSessionOver(this.response, this.options);
+    if (this.state !== "waiting") return;
+    this.become("answered");
+    sendSessionOver(this.response, this.#options);
+  }
+
+  protected openStream(response: ServerResponse, headers: Readonly<Record<string, string>>): void {
+    const { outbox, primed } = this.#options;
+    openSse(response, outbox, { kind: "own", name: this.#ownName, headers, primed });
   }
 
   get #ownName(): string {
-    this.#name ??= this.options.outbox.names.next("own");
+    this.#name ??= this.#options.outbox.names.next("own");
     return this.#name;
-  }
-
-  /** Without an event's id a client cannot come back for a stream of its own: what is left to say goes to the session's streams. */
-  #noticeDeparture(): void {
-    if (this.#state === "waiting" && isGone(this.response)) this.#stopWaiting("abandoned");
-  }
-
-  #becomeStream(): void {
-    this.#noticeDeparture();
-    if (this.#state !== "waiting") return;
-    this.#stopWaiting("streaming");
-    const { outbox, headers, primed } = this.options;
-    openSse(this.response, outbox, { kind: "own", name: this.#ownName, headers, primed });
-  }
-
-  #stopWaiting(state: "streaming" | "answered" | "abandoned"): void {
-    slowRequests.end(this);
-    this.#state = state;
   }
 }
 
@@ -141,12 +118,6 @@ function sendSessionOver(response: ServerResponse, { ids, headers }: ExchangeOpt
   sendProblem(response, sessionOver(id), { text: rpcProblemText, also: headers });
 }
 
-/** False when there is nobody to send it to any more. */
-function sendAnswer(response: ServerResponse, text: string, options: { about: About; headers: Readonly<Record<string, string>> }): boolean {
-  if (isGone(response)) return false;
-  const { about, headers } = options;
-  if (about.answer === "refused as busy")
-    sendJson(response, text, { status: 429, headers: { ...headers, "retry-after": BUSY_RETRY_AFTER_SECONDS } });
-  else responseBatcher.send(response, text, { status: 200, headers });
-  return true;
+function statusOf({ answer }: About): number {
+  return answer === "refused as busy" ? 429 : 200;
 }

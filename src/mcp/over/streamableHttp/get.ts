@@ -17,11 +17,11 @@ export function get(request: EndpointRequest): void {
   const open = findOrOpenSession(namedSession(incoming), { caller, begins: kind === "plain" }, rules);
   const { outbox } = open.connection;
   const headers = { ...request.headers, "mcp-session-id": open.caller.sessionId };
-  if (outbox.streamCount >= rules.maxStreamsPerSession)
+  if (outbox.streams.count >= rules.maxStreamsPerSession)
     throw new RpcProblem({
       status: 429,
       code: HTTP_RPC.refused,
-      message: `This session has ${outbox.streamCount} streams open, which is its limit`,
+      message: `This session has ${outbox.streams.count} streams open, which is its limit`,
       headers: { ...headers, "retry-after": "5" },
     });
   const left = incoming.headers["last-event-id"];

@@ -12,7 +12,7 @@ import { acceptsEventStream } from "./clientKind.js";
 import { type ArgumentHeaders, checkStatelessHeaders } from "./statelessHeaders.js";
 import { type ReplyOptions, StatelessReply } from "./statelessReply.js";
 
-export interface StatelessRules extends Pick<ReplyOptions, "streams" | "slowReaderMs"> {
+export interface StatelessRules extends Pick<ReplyOptions, "streams" | "slowReaderMs" | "disconnected"> {
   readonly door: StatelessServer;
   readonly argumentHeaders: ArgumentHeaders;
   /** Notes what nobody foresaw, and returns what the client is told of it. */

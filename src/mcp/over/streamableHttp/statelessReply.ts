@@ -1,11 +1,11 @@
 import type { ServerResponse } from "node:http";
-import { responseBatcher } from "../../../http/answers.js";
+import { SlowRequests } from "../../../http/slowRequests.js";
 import { beginEventStream, KEEP_ALIVE, messageEvent } from "../../../http/sse.js";
 import { deferred } from "../../../lib/deferred.js";
-import { BUSY_RETRY_AFTER_SECONDS } from "./exchange.js";
+import { PostReply } from "./postReply.js";
 
 /** A client that has no headers after minutes gives up; one that has may be sent signs of life. */
-const BECOMES_STREAM_AFTER_MS = 5_000;
+const slowPosts = new SlowRequests(5_000);
 
 export interface ReplyOptions {
   readonly headers: Readonly<Record<string, string>>;
@@ -15,24 +15,23 @@ export interface ReplyOptions {
   readonly streams: Set<StatelessReply>;
   /** How long a client may leave its stream unread. */
   readonly slowReaderMs: number;
+  /** Told of every client that left it unread for longer. */
+  readonly disconnected: () => void;
 }
 
-/** One response: a JSON body if nothing has to be said before the result and that comes soon, else a stream that ends with it. */
-export class StatelessReply {
+/** The answer to a request without a session: when its connection closes before, nobody wants it any more. */
+export class StatelessReply extends PostReply {
   readonly #gone = new AbortController();
-  readonly #silence: NodeJS.Timeout;
-  #state: "silent" | "streaming" | "over" = "silent";
+  readonly #options: ReplyOptions;
 
-  constructor(
-    private readonly response: ServerResponse,
-    private readonly options: ReplyOptions,
-  ) {
-    this.#silence = setTimeout(() => this.#openStream(), BECOMES_STREAM_AFTER_MS);
+  constructor(response: ServerResponse, options: ReplyOptions) {
+    super(response, { headers: options.headers, clock: slowPosts });
+    this.#options = options;
     response.once("close", () => {
-      clearTimeout(this.#silence);
       options.streams.delete(this);
-      if (this.#state !== "over") this.#gone.abort(new Error("the client closed the connection"));
-      this.#state = "over";
+      if (this.state === "answered") return;
+      this.become("gone");
+      this.#gone.abort(new Error("the client closed the connection"));
     });
   }
 
@@ -43,19 +42,26 @@ export class StatelessReply {
 
   /** One that takes no stream gets the result and nothing before it. */
   say(text: string): void {
-    if (this.#state === "silent") this.#openStream();
-    if (this.#state === "streaming") this.response.write(messageEvent(text));
+    this.becomeStream();
+    if (this.state === "streaming") this.response.write(messageEvent(text));
   }
 
   keepAlive(): void {
     if (!this.response.writableNeedDrain) this.response.write(KEEP_ALIVE);
   }
 
+  override becomeStream(): void {
+    if (this.#options.takesStream) super.becomeStream();
+  }
+
   /** A promise while the client does not keep up; one that stays that way loses its connection. */
   congested(): Promise<void> | undefined {
-    if (this.#state === "over" || !this.response.writableNeedDrain) return undefined;
+    if (this.state === "answered" || this.state === "gone" || !this.response.writableNeedDrain) return undefined;
     const relieved = deferred<void>();
-    const overdue = setTimeout(() => this.response.destroy(), this.options.slowReaderMs);
+    const overdue = setTimeout(() => {
+      this.#options.disconnected();
+      this.response.destroy();
+    }, this.#options.slowReaderMs);
     const relieve = () => {
       clearTimeout(overdue);
       this.response.off("drain", relieve);
@@ -68,25 +74,15 @@ export class StatelessReply {
   }
 
   answer({ text, status }: { readonly text: string; readonly status: number }): void {
-    if (this.#state === "over") return;
-    const streaming = this.#state === "streaming";
-    this.#state = "over";
-    clearTimeout(this.#silence);
-    this.options.streams.delete(this);
-    if (streaming) return void this.response.end(messageEvent(text));
-    const { headers } = this.options;
-    responseBatcher.send(this.response, text, {
-      status,
-      headers: status === 429 ? { ...headers, "retry-after": BUSY_RETRY_AFTER_SECONDS } : headers,
-    });
+    this.#options.streams.delete(this);
+    if (this.answerAsBody(text, status) || this.state !== "streaming") return;
+    this.become("answered");
+    this.response.end(messageEvent(text));
   }
 
-  #openStream(): void {
-    clearTimeout(this.#silence);
-    if (!this.options.takesStream) return;
-    this.#state = "streaming";
-    this.options.streams.add(this);
-    beginEventStream(this.response, this.options.headers);
-    this.response.flushHeaders();
+  protected openStream(response: ServerResponse, headers: Readonly<Record<string, string>>): void {
+    this.#options.streams.add(this);
+    beginEventStream(response, headers);
+    response.flushHeaders();
   }
 }

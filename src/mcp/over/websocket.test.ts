@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { numbered } from "./numbered.js";
+import { withEventNumber } from "./websocket.js";
 
 const KEY = "codex-mcpd/event";
 
@@ -26,11 +26,11 @@ it.each<[string, unknown, unknown]>([
   ],
   ["a batch", [{ id: 1, jsonrpc: "2.0", result: {} }], [{ id: 1, jsonrpc: "2.0", result: {} }]],
 ])("%s", (_, message, expected) => {
-  expect(JSON.parse(numbered(JSON.stringify(message), 7))).toEqual(expected);
+  expect(JSON.parse(withEventNumber(JSON.stringify(message), 7))).toEqual(expected);
 });
 
 it("the number is put into the text of an event without reading it", () => {
   const text =
     '{"jsonrpc":"2.0","method":"codex/event","params":{"_meta":{"requestId":1},"id":"1","msg":{"delta":"\\u00e9 \\"_meta\\":{"}}}';
-  expect(numbered(text, 12)).toEqual(text.replace('"_meta":{', `"_meta":{"${KEY}":12,`));
+  expect(withEventNumber(text, 12)).toEqual(text.replace('"_meta":{', `"_meta":{"${KEY}":12,`));
 });
