@@ -8,7 +8,7 @@ import type { EventLogs, LogReader, TurnAddress } from "./eventLog.js";
 import type { ThreadEvent } from "./events.js";
 import type { Reach, TurnLimits } from "./limits.js";
 import { MemoryEventLogs, TURN_LOG } from "./memoryEventLog.js";
-import { guardedObserver, type LoadedThread, type ThreadObserver } from "./observer.js";
+import type { LoadedThread, ThreadObserver } from "./observer.js";
 import type { ThreadSettings } from "./settings.js";
 import type { StoredSettings, StoredThread, ThreadCatalog, ThreadPage, ThreadQuery, ThreadStore } from "./store.js";
 import { Thread, type ThreadParts } from "./thread.js";
@@ -43,18 +43,20 @@ export interface FirstTurnRequest extends TurnRequest {
 
 /** The threads this process has loaded. One that is not loaded comes back from the store when it is named. */
 export class ThreadRegistry {
+  readonly #options: ThreadRegistryOptions;
   /** The one that was used last is the last. */
   readonly #loaded = new Map<ThreadId, Thread>();
   readonly #loading = new Map<ThreadId, Promise<Thread>>();
   /** Threads that are put away at the moment. */
   readonly #leaving = new Set<ThreadId>();
   /** Threads of the engine that are being ended. */
-  readonly #retired = new Tasks((name, error) => this.options.report?.(`${name}: ${describe(error)}`));
+  readonly #retired = new Tasks((name, error) => this.#options.report?.(`${name}: ${describe(error)}`));
   readonly #observer: ThreadObserver | undefined;
   readonly #logs: EventLogs<ThreadEvent>;
   readonly #sweep: NodeJS.Timeout;
 
-  constructor(private readonly options: ThreadRegistryOptions) {
+  constructor(options: ThreadRegistryOptions) {
+    this.#options = options;
     this.#logs = options.logs ?? new MemoryEventLogs(TURN_LOG);
     this.#observer = options.observer && guardedObserver(options.observer, options.report);
     this.#sweep = setInterval(() => this.unloadIdle(Date.now()), Math.min(Math.max(options.idleMs, SWEEP_MS.least), SWEEP_MS.most));
@@ -63,7 +65,7 @@ export class ThreadRegistry {
 
   /** Opens a thread and begins its first turn. */
   async start(settings: ThreadSettings, input: FirstTurnRequest, turnId: TurnId): Promise<Turn> {
-    const { engine, store } = this.options;
+    const { engine, store } = this.#options;
     const opening = { id: newThreadId(), settings };
     // Opening alone already reads files of the thread's folder and starts servers in it.
     input.limits?.check(settings);
@@ -122,13 +124,14 @@ export class ThreadRegistry {
 
   /** Throws when a stored thread goes further than these limits allow. */
   async check(id: ThreadId, limits: TurnLimits): Promise<void> {
-    const settings = this.#loaded.get(id)?.settings ?? this.options.settingsOf((await this.#stored(id)).history.settings);
+    const settings = this.#loaded.get(id)?.settings ?? this.#options.settingsOf((await this.#stored(id)).history.settings);
     limits.check(settings);
   }
 
   /** Takes threads out of memory whose last turn is long past. */
   unloadIdle(now: number): void {
-    for (const [id, { idleSince }] of this.#loaded) if (idleSince !== undefined && now - idleSince >= this.options.idleMs) this.#unload(id);
+    for (const [id, { idleSince }] of this.#loaded)
+      if (idleSince !== undefined && now - idleSince >= this.#options.idleMs) this.#unload(id);
   }
 
   get loadedCount(): number {
@@ -205,7 +208,7 @@ export class ThreadRegistry {
   #keep(parts: Pick<ThreadParts, "id" | "settings" | "record" | "engineThread">, origin: LoadedThread["origin"]): Thread {
     const retire = (engineThread: EngineThread) => this.#retire(engineThread);
     const reload = (reach: Reach | undefined) => this.#reopen(parts.id, parts.settings, reach);
-    const thread = new Thread({ ...parts, desk: this.options.desk, observer: this.#observer, logs: this.#logs, retire, reload });
+    const thread = new Thread({ ...parts, desk: this.#options.desk, observer: this.#observer, logs: this.#logs, retire, reload });
     this.#makeRoom();
     this.#loaded.set(parts.id, thread);
     this.#observer?.threadOpened({ id: parts.id, settings: parts.settings, origin });
@@ -232,25 +235,45 @@ export class ThreadRegistry {
 
   async #open(id: ThreadId, limits: TurnLimits | undefined): Promise<Thread> {
     const { record, history } = await this.#stored(id);
-    const settings = this.options.settingsOf(history.settings);
+    const settings = this.#options.settingsOf(history.settings);
     limits?.check(settings);
-    const engineThread = await this.options.engine.openThread({ id, settings, history, reach: limits?.reach });
+    const engineThread = await this.#options.engine.openThread({ id, settings, history, reach: limits?.reach });
     return this.#keep({ id, settings, record, ...engineThread.kept, engineThread }, "stored");
   }
 
   async #reopen(id: ThreadId, settings: ThreadSettings, reach: Reach | undefined): Promise<EngineThread> {
     const { history } = await this.#stored(id);
-    return this.options.engine.openThread({ id, settings, history, reach });
+    return this.#options.engine.openThread({ id, settings, history, reach });
   }
 
   async #catalog(): Promise<ThreadCatalog> {
-    const { engine, store } = this.options;
+    const { engine, store } = this.#options;
     return (await engine.catalog?.()) ?? store;
   }
 
   async #stored(id: ThreadId): Promise<StoredThread> {
-    const stored = await this.options.store.find(id);
+    const stored = await this.#options.store.find(id);
     if (!stored) throw new ThreadNotFound(id);
     return stored;
   }
+}
+
+/** The observer, unable to do harm to what it observes: what it throws is reported. */
+function guardedObserver(observer: ThreadObserver, report: ((line: string) => void) | undefined): ThreadObserver {
+  const guard = (fact: string, tell: () => void) => {
+    try {
+      tell();
+    } catch (error) {
+      report?.(`observer of threads failed on ${fact}: ${describe(error)}`);
+    }
+  };
+  return {
+    threadOpened: (thread) => guard("threadOpened", () => observer.threadOpened(thread)),
+    turnQueued: (turn) => guard("turnQueued", () => observer.turnQueued(turn)),
+    turnBegun: (turn) => guard("turnBegun", () => observer.turnBegun(turn)),
+    questionAsked: (turn, request) => guard("questionAsked", () => observer.questionAsked(turn, request)),
+    questionAnswered: (turn, answer) => guard("questionAnswered", () => observer.questionAnswered(turn, answer)),
+    turnEnded: (turn, outcome) => guard("turnEnded", () => observer.turnEnded(turn, outcome)),
+    threadClosed: (id) => guard("threadClosed", () => observer.threadClosed(id)),
+  };
 }

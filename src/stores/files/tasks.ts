@@ -16,13 +16,12 @@ const SWEEP_EVERY_MS = 10 * 60_000;
 /** Tasks as a small file each, which several processes may share. */
 export class TaskFiles implements TaskStore {
   readonly #folder: string;
+  readonly #now: () => number;
   readonly #running = new Map<string, () => void>();
   #sweptAt = Number.NEGATIVE_INFINITY;
 
-  constructor(
-    codexHome: string,
-    private readonly now: () => number = Date.now,
-  ) {
+  constructor(codexHome: string, now: () => number = Date.now) {
+    this.#now = now;
     this.#folder = path.join(codexHome, "mcp-server", "tasks");
   }
 
@@ -75,12 +74,12 @@ export class TaskFiles implements TaskStore {
     const createdAt = timeOfTaskId(id);
     if (createdAt === undefined) return true;
     // A turn may last longer than its task would be kept.
-    return !this.#running.has(id) && this.now() - createdAt > TASK_TTL_MS;
+    return !this.#running.has(id) && this.#now() - createdAt > TASK_TTL_MS;
   }
 
   async #sweep(): Promise<void> {
-    if (this.now() - this.#sweptAt < SWEEP_EVERY_MS) return;
-    this.#sweptAt = this.now();
+    if (this.#now() - this.#sweptAt < SWEEP_EVERY_MS) return;
+    this.#sweptAt = this.#now();
     const names = (await namesIn(this.#folder)).sort();
     const tooMany = names.length - MOST_FILES;
     // Names begin with the time, which has as many digits for decades: the oldest come first.

@@ -3,7 +3,8 @@ import path from "node:path";
 import { expect, it } from "vitest";
 import { tempHome } from "../../../../test/support/rollouts.js";
 import { newThreadId, threadIdOf } from "../../../lib/ids.js";
-import { findRollout, newRolloutPath } from "./rolloutPaths.js";
+import { newRolloutPath } from "./rolloutFile.js";
+import { findRollout } from "./rolloutPaths.js";
 
 const ID = threadIdOf("019bff00-0000-7000-8000-000000000001");
 const OLD_ID = threadIdOf("5973b6c0-94b8-487b-a530-2aeb6098ae0e");

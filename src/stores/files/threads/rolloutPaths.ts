@@ -1,16 +1,10 @@
 import { type Dirent, promises } from "node:fs";
 import path from "node:path";
 import { errorCode } from "../../../lib/errors.js";
-import { type ThreadId, threadIdOf, timeOfUuid } from "../../../lib/ids.js";
+import { type ThreadId, timeOfUuid } from "../../../lib/ids.js";
 import { InvalidCursor, StorageFailed } from "../../../threads/errors.js";
 import { isOutOfFiles, storageFailure } from "../failure.js";
-
-/** Where the rollout of a thread goes that begins now. Folder and name tell local time, as Codex's do. */
-export function newRolloutPath(codexHome: string, id: ThreadId, startedAt: Date): string {
-  const { year, month, day } = localDate(startedAt);
-  const time = [startedAt.getHours(), startedAt.getMinutes(), startedAt.getSeconds()].map(twoDigits).join("-");
-  return path.join(dayFolder(codexHome, startedAt), `rollout-${year}-${month}-${day}T${time}-${id}.jsonl`);
-}
+import { dayFolder, parseRolloutName } from "./rolloutFile.js";
 
 /**
  * The rollout of a thread, wherever it is kept. Looks first where a thread of this id's age must be, so that a large
@@ -62,37 +56,8 @@ async function entriesOf(folder: string): Promise<readonly Dirent[]> {
   }
 }
 
-function dayFolder(codexHome: string, date: Date): string {
-  const { year, month, day } = localDate(date);
-  return path.join(codexHome, "sessions", year, month, day);
-}
-
-function localDate(date: Date): { year: string; month: string; day: string } {
-  return { year: String(date.getFullYear()), month: twoDigits(date.getMonth() + 1), day: twoDigits(date.getDate()) };
-}
-
-function twoDigits(value: number): string {
-  return String(value).padStart(2, "0");
-}
-
 function descending(a: string, b: string): number {
   return b.localeCompare(a, "en", { numeric: true });
-}
-
-/** `rollout-2026-01-27T10-32-31-<uuid>.jsonl`: when the thread began, in the local time of its machine, and which it is. */
-const FILE_NAME = /^rollout-(\d{4})-(\d{2})-(\d{2})T\d{2}-\d{2}-\d{2}-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$/;
-
-interface RolloutName {
-  readonly threadId: ThreadId;
-  /** YYYY, MM, DD: the folders it belongs into. */
-  readonly day: readonly string[];
-}
-
-/** Undefined for a file that is no rollout. Names of rollouts sort by age, then by id. */
-export function parseRolloutName(name: string): RolloutName | undefined {
-  const [, ...parts] = FILE_NAME.exec(name) ?? [];
-  const id = parts.pop();
-  return id === undefined ? undefined : { threadId: threadIdOf(id), day: parts };
 }
 
 /** A rollout by its place in the order of all. */

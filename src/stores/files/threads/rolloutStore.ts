@@ -6,9 +6,9 @@ import { Tasks } from "../../../lib/tasks.js";
 import { StorageFailed } from "../../../threads/errors.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import type { NewThread, StoredThread, ThreadPage, ThreadQuery, ThreadRecord, ThreadStore, WriterLease } from "../../../threads/store.js";
-import { type FileMark, RolloutFile } from "./rolloutFile.js";
+import { type FileMark, newRolloutPath, RolloutFile } from "./rolloutFile.js";
 import { type Origin, rolloutLines, sessionMetaLine } from "./rolloutLines.js";
-import { findRollout, newRolloutPath } from "./rolloutPaths.js";
+import { findRollout } from "./rolloutPaths.js";
 import { readRollout } from "./rolloutReader.js";
 import { type WriterLock, WriterLocks } from "./writerLock.js";
 
