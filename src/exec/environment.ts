@@ -9,7 +9,7 @@ export const DEFAULT_ENVIRONMENT_POLICY: ShellEnvironmentPolicy = {
   includeOnly: [],
 };
 
-export type Environment = Readonly<Record<string, string>>;
+export type CommandEnvironment = Readonly<Record<string, string>>;
 
 export interface EnvironmentAdditions {
   /** Names of variables that no command gets, whatever the policy says: the keys of the model providers in use. */
@@ -35,7 +35,7 @@ export function commandEnvironment(
   policy: ShellEnvironmentPolicy,
   serverEnv: Readonly<Record<string, string | undefined>>,
   additions: EnvironmentAdditions,
-): Environment {
+): CommandEnvironment {
   const excluded = matcher([...(policy.ignoreDefaultExcludes ? [] : DEFAULT_EXCLUDES), ...policy.exclude]);
   const included = policy.includeOnly.length === 0 ? () => true : matcher(policy.includeOnly);
   const keptBack = keptBackBy(policy);
@@ -47,7 +47,7 @@ export function commandEnvironment(
 }
 
 /** What a command gets of the environment that a login shell made: a profile may export the very secrets that were kept from it. */
-export function afterLogin(policy: ShellEnvironmentPolicy, login: Environment, secrets: readonly string[]): Environment {
+export function afterLogin(policy: ShellEnvironmentPolicy, login: CommandEnvironment, secrets: readonly string[]): CommandEnvironment {
   const keptBack = keptBackBy(policy);
   const given = Object.entries(login).filter(([name, value]) => Object.hasOwn(policy.set, name) || !keptBack(name, value));
   return withoutSecrets(Object.fromEntries(given), secrets);
@@ -70,7 +70,7 @@ function keptBackBy({ secrets = [], hidesLikelySecrets = false, includeOnly }: S
 }
 
 /** Also drops what no program can be given. */
-export function withoutSecrets(env: Readonly<Record<string, string | undefined>>, secrets: readonly string[]): Environment {
+export function withoutSecrets(env: Readonly<Record<string, string | undefined>>, secrets: readonly string[]): CommandEnvironment {
   const secret = new Set([...secrets, ...ALWAYS_SECRET]);
   return Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => !secret.has(entry[0]) && isPossible(entry)));
 }
@@ -83,7 +83,7 @@ function isPossible([name, value]: readonly [string, string | undefined]): boole
   return name !== "" && !name.includes("=") && !name.includes("\0") && value !== undefined && !value.includes("\0");
 }
 
-function additionsFor({ network, sandbox, plainOutput }: EnvironmentAdditions): Environment {
+function additionsFor({ network, sandbox, plainOutput }: EnvironmentAdditions): CommandEnvironment {
   return {
     ...(network ? {} : { CODEX_SANDBOX_NETWORK_DISABLED: "1" }),
     ...(sandbox === "seatbelt" ? { CODEX_SANDBOX: "seatbelt" } : {}),
@@ -91,7 +91,7 @@ function additionsFor({ network, sandbox, plainOutput }: EnvironmentAdditions): 
   };
 }
 
-const PLAIN_OUTPUT: Environment = {
+const PLAIN_OUTPUT: CommandEnvironment = {
   NO_COLOR: "1",
   TERM: "dumb",
   LANG: "C.UTF-8",

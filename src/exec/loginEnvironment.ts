@@ -1,5 +1,5 @@
 import path from "node:path";
-import type { Environment } from "./environment.js";
+import type { CommandEnvironment } from "./environment.js";
 import { COMMAND_MARK } from "./killTree.js";
 import type { Launch } from "./launch.js";
 import { runCommand } from "./run.js";
@@ -7,11 +7,11 @@ import { runCommand } from "./run.js";
 export interface LoginShell {
   readonly shell: string;
   /** What a login starts from. */
-  readonly env: Environment;
+  readonly env: CommandEnvironment;
   /** Whoever sees other files may have another profile. */
   readonly seenBy: string;
   /** A profile is a program: where a sandboxed command may have written it, it must not run outside the sandbox. */
-  readonly wrap: (argv: readonly string[], env: Environment) => Launch;
+  readonly wrap: (argv: readonly string[], env: CommandEnvironment) => Launch;
 }
 
 const LOGIN_MS = 5_000;
@@ -25,10 +25,10 @@ const SHELLS = new Set(["bash", "zsh", "sh", "dash", "ksh"]);
  * saves from 2 to over 100 ms per command. What a profile does beside its environment (functions, `umask`) is lost.
  */
 export class LoginEnvironments {
-  readonly #known = new Map<string, Promise<Environment | undefined>>();
+  readonly #known = new Map<string, Promise<CommandEnvironment | undefined>>();
 
   /** Undefined when it cannot be learned; then the command must run in a login shell itself. */
-  of(login: LoginShell): Promise<Environment | undefined> {
+  of(login: LoginShell): Promise<CommandEnvironment | undefined> {
     const key = JSON.stringify([login.shell, login.seenBy, login.env]);
     const known = this.#known.get(key) ?? ask(login);
     this.#known.delete(key);
@@ -38,7 +38,7 @@ export class LoginEnvironments {
   }
 }
 
-async function ask({ shell, env, wrap }: LoginShell): Promise<Environment | undefined> {
+async function ask({ shell, env, wrap }: LoginShell): Promise<CommandEnvironment | undefined> {
   if (!SHELLS.has(path.basename(shell))) return undefined;
   const mark = "--environment follows--";
   try {
@@ -53,7 +53,7 @@ async function ask({ shell, env, wrap }: LoginShell): Promise<Environment | unde
   }
 }
 
-function adopt(before: Environment, printed: string): Environment {
+function adopt(before: CommandEnvironment, printed: string): CommandEnvironment {
   const entries = printed.split("\0").flatMap((entry): [string, string][] => {
     const equals = entry.indexOf("=");
     return equals > 0 ? [[entry.slice(0, equals), entry.slice(equals + 1)]] : [];

@@ -2,7 +2,7 @@ import { lstatSync, readlinkSync, realpathSync } from "node:fs";
 import path from "node:path";
 import { errorCode } from "../lib/errors.js";
 
-/** Linux's flag, not in Node's constants: opens a place, and neither reads nor writes it. */
+/** Linux's flag to hold a place without the right to read it. Node has no name for it; the value is the same on all platforms. */
 export const O_PATH = 0o10000000;
 
 /** Whether a path is the folder or lies below it. Both are absolute and normalised; nothing is looked up. */

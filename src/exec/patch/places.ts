@@ -5,6 +5,7 @@ import path from "node:path";
 import { errorCode } from "../../lib/errors.js";
 import type { MayRead } from "../../lib/files/guardedRead.js";
 import { isKernelPlace } from "../../lib/files/kernelFiles.js";
+import { O_PATH } from "../../platform/paths.js";
 import { NotPatchable, orFail, PatchFailed } from "./errors.js";
 import type { PlannedFile } from "./plannedFiles.js";
 
@@ -135,9 +136,6 @@ interface HeldFolder {
   /** Throws if the folder is no longer what its path leads to; only asked where a folder cannot be held. */
   confirm(): Promise<void>;
 }
-
-/** Linux's flag to hold a folder without the right to list it. Node has no name for it; the value is the same on all its platforms. */
-const O_PATH = 0o10000000;
 
 /**
  * Opens folders by real path, one component after the other, never through a link. On Linux each is held by a descriptor and entries

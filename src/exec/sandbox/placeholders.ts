@@ -14,13 +14,13 @@ export interface NamedPlace {
   readonly name: string;
 }
 
-export function pathOf({ folder, name }: NamedPlace): string {
+export function entryPath({ folder, name }: NamedPlace): string {
   return `/proc/self/fd/${folder}/${name}`;
 }
 
 /** Tells one entry from another that got its name; inodes alone are given out again at once. */
 export function identityOf(place: NamedPlace): string | undefined {
-  return identityAt(pathOf(place));
+  return identityAt(entryPath(place));
 }
 
 function identityAt(file: string): string | undefined {
@@ -76,7 +76,7 @@ export class Placeholders {
     if (!held) return undefined;
     clearTimeout(held.leaving);
     // Somebody may have removed it, thinking it a stray.
-    if (!isThere(pathOf(place))) held.identity = madeFolder(pathOf(place)) ?? held.identity;
+    if (!isThere(entryPath(place))) held.identity = madeFolder(entryPath(place)) ?? held.identity;
     held.users++;
     const { identity } = held;
     return {
@@ -97,7 +97,7 @@ export class Placeholders {
   }
 
   #begin(key: string, { folder, name }: NamedPlace, parent: number): HeldPlace | undefined {
-    const there = lstatSync(pathOf({ folder, name }), { throwIfNoEntry: false });
+    const there = lstatSync(entryPath({ folder, name }), { throwIfNoEntry: false });
     if (there && !mayBePlaceholder(there)) return undefined;
     const own = openSync(`/proc/self/fd/${folder}`, O_PATH);
     const entered = this.#enter({ folder: own, name }, parent);
@@ -107,7 +107,7 @@ export class Placeholders {
   }
 
   #enter(place: NamedPlace, parent: number): HeldPlace | undefined {
-    const file = pathOf(place);
+    const file = entryPath(place);
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const there = lstatSync(file, { throwIfNoEntry: false });
       const known = there && this.#othersAt(parent, place.name).find(({ note }) => isUnchanged(there, note));
@@ -136,7 +136,7 @@ export class Placeholders {
     clearTimeout(held.leaving);
     const { place, note, identity, withdraw } = held;
     const isShared = this.#othersAt(note.parent, place.name).some((other) => !isAbandoned(other, this.#claims ?? ""));
-    if (!isShared && identityOf(place) === identity) removeIfEmpty(pathOf(place));
+    if (!isShared && identityOf(place) === identity) removeIfEmpty(entryPath(place));
     withdraw();
     closeSync(place.folder);
   }
@@ -200,7 +200,7 @@ function clearAway({ path: file, parent, since }: PlaceholderNote): boolean {
   }
   try {
     if (fstatSync(folder).ino !== parent) return false;
-    const place = pathOf({ folder, name: path.basename(file) });
+    const place = entryPath({ folder, name: path.basename(file) });
     const there = lstatSync(place, { throwIfNoEntry: false });
     if (there && isUnchanged(there, { since })) removeIfEmpty(place);
     return true;

@@ -5,7 +5,7 @@ import { RootRefused } from "../errors.js";
 import type { SandboxPolicy } from "../policies.js";
 import { type Confinement, fileView } from "./fileView.js";
 import { type Mount, planMounts } from "./mounts.js";
-import { type HeldPlaceholder, identityOf, type NamedPlace, type Placeholders, pathOf } from "./placeholders.js";
+import { entryPath, type HeldPlaceholder, identityOf, type NamedPlace, type Placeholders } from "./placeholders.js";
 import { isInRepository, setAside, WatchedName } from "./watchedNames.js";
 
 /** Mounts need something to lie on. */
@@ -123,10 +123,10 @@ function giveUp(place: NamedPlace, placeholder: HeldPlaceholder): string[] {
 }
 
 function isEmptyFolder(place: NamedPlace): boolean {
-  const stat = lstatSync(pathOf(place), { throwIfNoEntry: false });
+  const stat = lstatSync(entryPath(place), { throwIfNoEntry: false });
   if (!stat?.isDirectory()) return false;
   // Folders with folders in them, as most repositories are, have more links.
-  return stat.nlink <= 2 && readdirSync(pathOf(place)).length === 0;
+  return stat.nlink <= 2 && readdirSync(entryPath(place)).length === 0;
 }
 
 function opensTmp(policy: SandboxPolicy): boolean {

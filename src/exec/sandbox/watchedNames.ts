@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { closeSync, type FSWatcher, lstatSync, openSync, readdirSync, readlinkSync, renameSync, rmdirSync, watch } from "node:fs";
 import path from "node:path";
 import { isThere, O_PATH } from "../../platform/paths.js";
-import { identityOf, type NamedPlace, pathOf } from "./placeholders.js";
+import { entryPath, identityOf, type NamedPlace } from "./placeholders.js";
 
 /** A command that puts it back again and again is not doing it by accident. */
 const MOST_MOVES = 3;
@@ -74,12 +74,12 @@ export class WatchedName {
  * the placeholder of another server.
  */
 export function setAside(place: NamedPlace, known: string | undefined): string | undefined {
-  const there = lstatSync(pathOf(place), { throwIfNoEntry: false });
+  const there = lstatSync(entryPath(place), { throwIfNoEntry: false });
   if (!there || identityOf(place) === known) return undefined;
-  if (known !== undefined && there.isDirectory() && isEmpty(pathOf(place))) return undefined;
+  if (known !== undefined && there.isDirectory() && isEmpty(entryPath(place))) return undefined;
   const name = `${place.name}.set-aside-${randomBytes(4).toString("hex")}`;
   try {
-    renameSync(pathOf(place), pathOf({ ...place, name }));
+    renameSync(entryPath(place), entryPath({ ...place, name }));
     return path.join(readlinkSync(`/proc/self/fd/${place.folder}`), name);
   } catch {
     // Gone again.

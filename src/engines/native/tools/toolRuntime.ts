@@ -1,4 +1,4 @@
-import { afterLogin, commandEnvironment, type Environment } from "../../../exec/environment.js";
+import { afterLogin, type CommandEnvironment, commandEnvironment } from "../../../exec/environment.js";
 import type { Launch } from "../../../exec/launch.js";
 import type { TruncationPolicy } from "../../../exec/modelOutput.js";
 import { MARK_VARIABLE, markText } from "../../../exec/nesting/turnMark.js";
@@ -139,7 +139,7 @@ export class ToolRuntime {
   async trustedPrograms(argv: readonly string[], cwd: string): Promise<((name: string) => boolean) | undefined> {
     const { approvalPolicy, sandboxPolicy, cwd: workspace } = this.settings;
     if (approvalPolicy !== "untrusted" || sandboxPolicy.type !== "danger-full-access") return undefined;
-    const trustedIn = (env: Environment) => (name: string) =>
+    const trustedIn = (env: CommandEnvironment) => (name: string) =>
       leadsToTrusted(name, { searchPath: env["PATH"] ?? "", cwd, workspace }, this.host.outside);
     const trusted = trustedIn(this.#environment("none", false));
     if (!isLoginShell(argv)) return trusted;
@@ -159,7 +159,7 @@ export class ToolRuntime {
     const { workspace, workRoots, guarded, caller } = this.files.confinement(policy);
     const env = { ...this.#environment(sandbox.backend, plainOutput), ...(caller ? OWN_TMP : {}) };
     const mark = { [MARK_VARIABLE]: markText(this.host.mark(this.settings)) };
-    const wrap = (words: readonly string[], environment: Environment) =>
+    const wrap = (words: readonly string[], environment: CommandEnvironment) =>
       sandbox.wrap(words, { policy, workspace, cwd, env: { ...environment, ...mark }, guarded, caller, workRoots });
     // A profile in a folder that one caller may write is none for the others.
     const seenBy = caller ? JSON.stringify(caller.shown) : "the user";
@@ -171,7 +171,7 @@ export class ToolRuntime {
     return { wrap, words: plainly, env: afterLogin(shellEnvironment, login, secretVariables(provider)) };
   }
 
-  #environment(sandbox: "bubblewrap" | "seatbelt" | "none", plainOutput: boolean): Environment {
+  #environment(sandbox: "bubblewrap" | "seatbelt" | "none", plainOutput: boolean): CommandEnvironment {
     const { shellEnvironment, sandboxPolicy, provider } = this.settings;
     return commandEnvironment(shellEnvironment, this.host.env, {
       secrets: secretVariables(provider),
@@ -184,8 +184,8 @@ export class ToolRuntime {
 
 interface PreparedCommand {
   readonly words: readonly string[];
-  readonly env: Environment;
-  readonly wrap: (words: readonly string[], env: Environment) => Launch;
+  readonly env: CommandEnvironment;
+  readonly wrap: (words: readonly string[], env: CommandEnvironment) => Launch;
 }
 
 interface LaunchOptions {
