@@ -83,7 +83,7 @@ export function servicesContract(name: string, options: ServicesContractOptions)
 
   describe(`the threads that the ${name} engine keeps`, { timeout: timeoutMs }, () => {
     it("are listed newest first, page by page: of 24 that began at once none is lost or repeated", () =>
-      withServices(async (_, { threads, settings }) => {
+      withServices(async (_services, { threads, settings }) => {
         const begun = Array.from({ length: 24 }, (_, at) => threads.start(settings, { text: `!say thread ${at}` }, turnIdOf("1")));
         const turns = await Promise.all(begun);
         await Promise.all(turns.map(({ outcome }) => outcome));

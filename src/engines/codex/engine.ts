@@ -12,7 +12,7 @@ import type { AppServerGone } from "./appServer/errors.js";
 import type { RunningCodex, Supervisor } from "./appServer/supervisor.js";
 import { type GuardOptions, type ThreadGuard, ThreadGuards } from "./guard/threadGuard.js";
 import { resumeThread, startThread } from "./loadThread.js";
-import { CodexServices } from "./services/services.js";
+import { CodexServices } from "./services/codexServices.js";
 import { settingsNotices } from "./translate/settings.js";
 import { ThreadMemory } from "./translate/threadMemory.js";
 import { TurnTranslator } from "./translate/turnTranslator.js";

@@ -25,12 +25,12 @@ export function createNativeEngine(options: NativeEngineOptions): Engine {
   const { codexHome, env, userAgent, services } = options;
   const host = new HostEnvironment(options);
   const clientFor: ClientFactory = ({ provider }, threadId) => new ResponsesClient({ provider, codexHome, env, userAgent, threadId });
+  const loaded =
+    services && lazily(async () => (await import("./services/nativeServices.js")).nativeServices(services, host, { userAgent }));
   return {
     name: "native",
     openThread: (opening) => openNativeThread(opening, host, clientFor),
-    ...(services && {
-      services: lazily(async () => (await import("./services/nativeServices.js")).nativeServices(services, host, { userAgent })).get,
-    }),
+    ...(loaded && { services: () => loaded.get() }),
     close: () => host.close(),
   };
 }

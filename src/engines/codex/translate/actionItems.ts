@@ -41,14 +41,14 @@ function commandCall({ id, item }: OpenItem, threadCwd: string): CommandCall {
 
 function parsedCommand(action: Fields): ParsedCommand {
   const cmd = asText(action["command"]);
-  const path = nonEmptyText(action["path"]) ?? null;
+  const place = nonEmptyText(action["path"]) ?? null;
   switch (action["type"]) {
     case "read":
-      return { type: "read", cmd, name: asText(action["name"]), path: path ?? "" };
+      return { type: "read", cmd, name: asText(action["name"]), path: place ?? "" };
     case "listFiles":
-      return { type: "list_files", cmd, path };
+      return { type: "list_files", cmd, path: place };
     case "search":
-      return { type: "search", cmd, query: nonEmptyText(action["query"]) ?? null, path };
+      return { type: "search", cmd, query: nonEmptyText(action["query"]) ?? null, path: place };
     default:
       return { type: "unknown", cmd };
   }

@@ -25,8 +25,8 @@ import { keepOutput, keepPart, type Translation } from "./turnState.js";
 
 function tokenUsageInfo(usage: Fields): TokenUsageInfo {
   return {
-    total_token_usage: tokenUsage(asFields(usage["total"])),
-    last_token_usage: tokenUsage(asFields(usage["last"])),
+    total_token_usage: tokenCounts(asFields(usage["total"])),
+    last_token_usage: tokenCounts(asFields(usage["last"])),
     model_context_window: asNumber(usage["modelContextWindow"]),
   };
 }
@@ -40,7 +40,7 @@ function rateLimitsOf(limits: Fields): RateLimits {
   };
 }
 
-function tokenUsage(counts: Fields): TokenUsage {
+function tokenCounts(counts: Fields): TokenUsage {
   const count = (key: string) => asNumber(counts[key]) ?? 0;
   return {
     input_tokens: count("inputTokens"),

@@ -86,11 +86,11 @@ interface CallEnd {
 export async function* shownCall(
   invocation: McpInvocation,
   { callId, signal }: Pick<ToolContext, "callId" | "signal">,
-  call: () => Promise<CallEnd>,
+  make: () => Promise<CallEnd>,
 ): ToolRun {
   yield [{ type: "mcpToolStarted", callId, invocation }];
   const startedAt = performance.now();
-  const { result, answer } = await call();
+  const { result, answer } = await make();
   signal.throwIfAborted();
   yield [{ type: "mcpToolEnded", callId, invocation, durationMs: performance.now() - startedAt, result }];
   return answer;

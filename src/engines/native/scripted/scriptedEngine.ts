@@ -16,12 +16,11 @@ export function createScriptedEngine(options: Omit<NativeEngineOptions, "userAge
   const model = new ScriptedModel();
   const clientFor: ClientFactory = ({ provider }) => new ScriptedClient(model, provider.streamIdleTimeoutMs);
   const { services } = options;
+  const loaded = services && lazily(async () => (await import("../services/nativeServices.js")).scriptedServices(services, host));
   return {
     name: "scripted",
     openThread: (opening) => openNativeThread(opening, host, clientFor),
-    ...(services && {
-      services: lazily(async () => (await import("../services/nativeServices.js")).scriptedServices(services, host)).get,
-    }),
+    ...(loaded && { services: () => loaded.get() }),
     close: () => host.close(),
   };
 }
