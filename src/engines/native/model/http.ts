@@ -19,7 +19,7 @@ export async function sendRequest(url: URL, options: HttpOptions): Promise<http.
   const body = Buffer.from(options.body ?? "");
   for (;;) {
     try {
-      return await send(url, route, body, options);
+      return await send(url, route, { ...options, body });
     } catch (error) {
       // A kept connection that the server closed a moment ago says nothing about the server. Each such try uses one up, so that the
       // last is made on a new connection.
@@ -33,8 +33,7 @@ class StaleConnection extends Error {}
 async function send(
   url: URL,
   { start, agent }: Route,
-  body: Buffer,
-  { method, headers, signal }: HttpOptions,
+  { method, headers, body, signal }: Pick<HttpOptions, "method" | "headers" | "signal"> & { readonly body: Buffer },
 ): Promise<http.IncomingMessage> {
   signal.throwIfAborted();
   return new Promise((resolve, reject) => {

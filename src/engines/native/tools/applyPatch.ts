@@ -25,7 +25,7 @@ const OUTSIDE = "patch rejected: writing outside of the project; rejected by use
 
 /** `apply_patch` as free text held to a grammar. */
 export function freeformPatchTool(runtime: ToolRuntime): Tool {
-  return { name: "apply_patch", run: (patch, ctx) => applyPatch(patch, { cwd: runtime.settings.cwd }, runtime, ctx) };
+  return { name: "apply_patch", run: (patch, ctx) => applyPatch(patch, { cwd: runtime.settings.cwd }, { runtime, ctx }) };
 }
 
 /** `apply_patch` as a function, for models that know no free text. */
@@ -35,7 +35,7 @@ export function functionPatchTool(runtime: ToolRuntime): Tool {
     async *run(args, ctx): ToolRun {
       const read = readArguments(args, PatchArguments);
       if ("complaint" in read) return { output: read.complaint };
-      return yield* applyPatch(read.value.input, { cwd: runtime.settings.cwd }, runtime, ctx);
+      return yield* applyPatch(read.value.input, { cwd: runtime.settings.cwd }, { runtime, ctx });
     },
   };
 }
@@ -44,15 +44,20 @@ export function functionPatchTool(runtime: ToolRuntime): Tool {
 export async function* patchThroughShell(
   call: PatchCall,
   { cwd, tool }: { readonly cwd: string; readonly tool: string },
-  runtime: ToolRuntime,
-  ctx: ToolContext,
+  running: RunningCall,
 ): ToolRun {
   if (call.kind === "bare")
     return {
       output: 'apply_patch verification failed: patch detected without explicit call to apply_patch. Rerun as ["apply_patch", "<patch>"]',
     };
   const warning = message("user", `Warning: apply_patch was requested via ${tool}. Use the apply_patch tool instead of exec_command.`);
-  return yield* applyPatch(call.patch, { cwd: path.resolve(cwd, call.workdir ?? ""), warning }, runtime, ctx);
+  return yield* applyPatch(call.patch, { cwd: path.resolve(cwd, call.workdir ?? ""), warning }, running);
+}
+
+/** A call that is being carried out, and what its thread has for it. */
+interface RunningCall {
+  readonly runtime: ToolRuntime;
+  readonly ctx: ToolContext;
 }
 
 interface Where {
@@ -61,7 +66,8 @@ interface Where {
   readonly warning?: RawItem;
 }
 
-async function* applyPatch(text: string, { cwd, warning }: Where, runtime: ToolRuntime, ctx: ToolContext): ToolRun {
+async function* applyPatch(text: string, { cwd, warning }: Where, running: RunningCall): ToolRun {
+  const { runtime, ctx } = running;
   if (!runtime.takesPatches) return { output: REVIEWING };
   await runtime.files.lookAround();
   let plan: PatchPlan;
@@ -73,10 +79,11 @@ async function* applyPatch(text: string, { cwd, warning }: Where, runtime: ToolR
     throw error;
   }
   if (warning) yield [ctx.remember(warning)];
-  return yield* applyPlanned(plan, runtime, ctx);
+  return yield* applyPlanned(plan, running);
 }
 
-async function* applyPlanned(plan: PatchPlan, runtime: ToolRuntime, ctx: ToolContext): ToolRun {
+async function* applyPlanned(plan: PatchPlan, running: RunningCall): ToolRun {
+  const { runtime, ctx } = running;
   const { callId } = ctx;
   const changes = fileChangesOf(plan);
   const places = await touchedPaths(plan);
@@ -87,20 +94,20 @@ async function* applyPlanned(plan: PatchPlan, runtime: ToolRuntime, ctx: ToolCon
   yield [{ type: "patchStarted", callId, autoApproved: verdict === "run", changes }];
   const failed = (stderr: string): ThreadEvent => ({ type: "patchEnded", callId, stdout: "", stderr, success: false, changes });
   if (verdict === "ask") {
-    const refusal = await question(asked, runtime, ctx);
+    const refusal = await question(asked, running);
     if (refusal) {
       yield [failed(refusal.output)];
       return refusal;
     }
   }
-  const denied = yield* write(plan, verdict === "ask" ? paths : [], runtime, ctx);
+  const denied = yield* write(plan, verdict === "ask" ? paths : [], running);
   if (denied === undefined) return { output: shellAnswer(success(plan), runtime.truncation) };
   if (denied.reason !== "denied" || runtime.settings.approvalPolicy === "never" || verdict === "ask") {
     yield [failed(denied.message)];
     return { output: denied.message };
   }
-  const refusal = await question({ ...asked, reason: RETRY_REASON }, runtime, ctx);
-  const again = refusal ? undefined : yield* write(plan, paths, runtime, ctx);
+  const refusal = await question({ ...asked, reason: RETRY_REASON }, running);
+  const again = refusal ? undefined : yield* write(plan, paths, running);
   if (!refusal && !again) return { output: shellAnswer(success(plan), runtime.truncation) };
   const output = refusal?.output ?? again?.message ?? "";
   yield [failed(output)];
@@ -132,8 +139,7 @@ function outsideOf(places: readonly TouchedPath[], runtime: ToolRuntime): Record
 /** Undefined when it was approved. */
 async function question(
   { changes, paths, outside, reason }: Asked,
-  runtime: ToolRuntime,
-  ctx: ToolContext,
+  { runtime, ctx }: RunningCall,
 ): Promise<{ readonly output: string; readonly endsTurn?: true } | undefined> {
   const decision = await ctx.ask({
     kind: "patch",
@@ -165,8 +171,7 @@ async function question(
 async function* write(
   plan: PatchPlan,
   approvedNow: readonly string[],
-  runtime: ToolRuntime,
-  ctx: ToolContext,
+  { runtime, ctx }: RunningCall,
 ): AsyncGenerator<readonly ThreadEvent[], PatchFailed | undefined> {
   ctx.signal.throwIfAborted();
   const { mayRead } = runtime.files;

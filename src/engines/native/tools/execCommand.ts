@@ -68,7 +68,7 @@ async function* execCommand(args: string, context: ExecContext): ToolRun {
   const patch = patchCall(request.argv, await openBashReader(request.argv));
   const forbidden = patch && (await forbiddenByRules(request.argv, runtime));
   if (forbidden !== undefined) return { output: forbidden };
-  if (patch) return yield* patchThroughShell(patch, request, runtime, ctx);
+  if (patch) return yield* patchThroughShell(patch, request, { runtime, ctx });
   const outcome = yield* judge(request, runtime, ctx);
   if ("refusal" in outcome) return outcome.refusal;
   return yield* start(read.value, { ...context, command: outcome.judged.command, sandboxed: outcome.permission.sandboxed });

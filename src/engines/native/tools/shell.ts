@@ -61,7 +61,7 @@ async function* run(call: ShellCall, runtime: ToolRuntime, ctx: ToolContext): To
   if (!patch) return yield* runShell(call, runtime, ctx);
   const forbidden = await forbiddenByRules(call.argv, runtime);
   if (forbidden !== undefined) return { output: forbidden };
-  return yield* patchThroughShell(patch, { cwd: call.cwd, tool: call.tool }, runtime, ctx);
+  return yield* patchThroughShell(patch, { cwd: call.cwd, tool: call.tool }, { runtime, ctx });
 }
 
 function common(
