@@ -231,6 +231,27 @@ describe("an idle thread", () => {
   });
 });
 
+describe("the events of a turn", () => {
+  it("are found by thread and key while it runs and after its end, for a reader that comes back where it left", async () => {
+    await using scene = new Scene();
+    const turn = await scene.start("hold");
+    await begun(turn);
+    const address = { threadId: turn.threadId, turn: turn.key };
+    const rest = async (after: number) => {
+      const seen: string[] = [];
+      for await (const batch of (await scene.threads.events(address))?.read({ after }) ?? [])
+        seen.push(...batch.map(({ seq, value }) => `${seq} ${value.type}`));
+      return seen;
+    };
+    const reading = rest(3);
+    scene.engine.letGo();
+    await turn.outcome;
+    const told = ["4 rawItem", "5 rawItem", "6 turnCompleted"];
+    expect([await reading, await rest(3), await rest(6)]).toEqual([told, told, []]);
+    expect(await scene.threads.events({ ...address, threadId: newThreadId() })).toBeUndefined();
+  });
+});
+
 describe("the stored threads", () => {
   it("are the store's: listed, forked, archived and back", async () => {
     await using scene = new Scene();

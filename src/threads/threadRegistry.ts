@@ -109,7 +109,7 @@ export class ThreadRegistry {
   /** A thread of its own with the same past, if its settings are within the limits. Throws `ThreadNotFound`. */
   async fork(id: ThreadId, limits?: TurnLimits): Promise<ThreadId> {
     // An engine may open the thread for it, in its folder and with its servers.
-    if (limits) await this.check(id, limits);
+    limits?.check(await this.#settingsOf(id));
     return (await this.#catalog()).fork(id);
   }
 
@@ -120,12 +120,6 @@ export class ThreadRegistry {
 
   async unarchive(id: ThreadId): Promise<void> {
     await (await this.#catalog()).unarchive(id);
-  }
-
-  /** Throws when a stored thread goes further than these limits allow. */
-  async check(id: ThreadId, limits: TurnLimits): Promise<void> {
-    const settings = this.#loaded.get(id)?.settings ?? this.#options.settingsOf((await this.#stored(id)).history.settings);
-    limits.check(settings);
   }
 
   /** Takes threads out of memory whose last turn is long past. */
@@ -244,6 +238,10 @@ export class ThreadRegistry {
   async #reopen(id: ThreadId, settings: ThreadSettings, reach: Reach | undefined): Promise<EngineThread> {
     const { history } = await this.#stored(id);
     return this.#options.engine.openThread({ id, settings, history, reach });
+  }
+
+  async #settingsOf(id: ThreadId): Promise<ThreadSettings> {
+    return this.#loaded.get(id)?.settings ?? this.#options.settingsOf((await this.#stored(id)).history.settings);
   }
 
   async #catalog(): Promise<ThreadCatalog> {
