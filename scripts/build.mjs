@@ -16,7 +16,7 @@ const FILES = [
   { file: "main.js", sources: ["src/platform/start/start.ts"] },
   { file: "server.js", sources: ["src/main.ts"], after: "main.js" },
   { file: "log-file.js", sources: ["src/observability/logFile.ts"], after: "server.js" },
-  { file: "metrics.js", sources: ["src/observability/promMetrics.ts"], after: "server.js" },
+  { file: "metrics.js", sources: ["src/observability/prometheus.ts"], after: "server.js" },
   { file: "traces.js", sources: ["src/observability/otel.ts"], after: "server.js" },
   { file: "agent.js", sources: ["src/server/openAgent.ts", "src/mcp/sessions/callTurn.ts", ...FIRST_TOOLS], after: "server.js" },
   { file: "further-tools.js", sources: [...FURTHER_TOOLS, "src/stores/files/threads/rolloutCatalog.ts"], after: "agent.js" },

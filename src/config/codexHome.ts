@@ -4,14 +4,12 @@ import path from "node:path";
 import { describe } from "../lib/errors.js";
 import { CodexHomeMissing } from "./errors.js";
 
-export type Environment = Readonly<Record<string, string | undefined>>;
-
 /** The folder with config.toml, auth.json and sessions/. Unless CODEX_HOME names it, it may not exist yet. */
-export function findCodexHome(env: Environment): string {
+export function findCodexHome(env: Readonly<NodeJS.ProcessEnv>): string {
   return env.CODEX_HOME ? namedFolder(env.CODEX_HOME) : path.join(userHome(env), ".codex");
 }
 
-export function userHome(env: Environment): string {
+export function userHome(env: Readonly<NodeJS.ProcessEnv>): string {
   return env.HOME || os.homedir();
 }
 

@@ -1,13 +1,12 @@
 import { LONGEST_TIMER_MS } from "../lib/deadlines.js";
 import type { McpServerSettings, McpServerTransport, ModelProvider } from "../threads/settings.js";
-import type { Environment } from "./codexHome.js";
 import { DEFAULT_REQUEST_RETRIES, DEFAULT_STREAM_IDLE_MS, DEFAULT_STREAM_RETRIES, RETRY_LIMIT, WIRE_APIS } from "./schema/providers.js";
 import type { ConfigTree } from "./schema/settingTypes.js";
 import { choiceAt, flagAt, numberAt, tableAt, textAt, textMapAt, textsAt } from "./tree.js";
 
 const OPENAI_URL = "https://api.openai.com/v1";
 
-const BUILT_IN: Readonly<Record<string, (settings: ConfigTree, env: Environment) => ModelProvider>> = {
+const BUILT_IN: Readonly<Record<string, (settings: ConfigTree, env: Readonly<NodeJS.ProcessEnv>) => ModelProvider>> = {
   openai: openaiProvider,
   ollama: () => localProvider({ id: "ollama", name: "Ollama", baseUrl: "http://localhost:11434/v1" }),
   "ollama-chat": () => localProvider({ id: "ollama-chat", name: "Ollama", baseUrl: "http://localhost:11434/v1", wireApi: "chat" }),
@@ -15,7 +14,7 @@ const BUILT_IN: Readonly<Record<string, (settings: ConfigTree, env: Environment)
 };
 
 /** A provider by its id, defaults filled in; undefined when nobody configured it. A built-in one cannot be redefined. */
-export function findProvider(id: string, settings: ConfigTree, env: Environment): ModelProvider | undefined {
+export function findProvider(id: string, settings: ConfigTree, env: Readonly<NodeJS.ProcessEnv>): ModelProvider | undefined {
   if (Object.hasOwn(BUILT_IN, id)) return BUILT_IN[id]?.(settings, env);
   const configured = tableAt(settings, "model_providers");
   return Object.hasOwn(configured, id) ? configuredProvider(id, tableAt(configured, id)) : undefined;
@@ -47,7 +46,7 @@ function configuredProvider(id: string, entry: ConfigTree): ModelProvider {
   };
 }
 
-function openaiProvider(settings: ConfigTree, env: Environment): ModelProvider {
+function openaiProvider(settings: ConfigTree, env: Readonly<NodeJS.ProcessEnv>): ModelProvider {
   return {
     ...localProvider({
       id: "openai",

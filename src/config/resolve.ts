@@ -6,7 +6,7 @@ import { LONGEST_TIMER_MS } from "../lib/deadlines.js";
 import type { ThreadSettings } from "../threads/settings.js";
 import type { StoredSettings } from "../threads/store.js";
 import { checkConfig } from "./check.js";
-import { type Environment, userHome } from "./codexHome.js";
+import { userHome } from "./codexHome.js";
 import { ConfigFile } from "./configFile.js";
 import { findProvider } from "./endpoints.js";
 import { ConfigInvalid, complainingAbout } from "./errors.js";
@@ -70,7 +70,7 @@ interface ResolverOptions {
   readonly strict: boolean;
   /** Values in config.toml that cannot be read are left to the engine, which reads the file too. */
   readonly tolerant?: boolean;
-  readonly env: Environment;
+  readonly env: Readonly<NodeJS.ProcessEnv>;
   readonly serverCwd: string;
   /** Others than the user may call: what looks like a secret is kept from commands unless config.toml says otherwise. */
   readonly listening?: boolean;

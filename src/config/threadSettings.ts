@@ -6,7 +6,6 @@ import { ReadRefused } from "../lib/files/readRefused.js";
 import { readSmallFile } from "../lib/files/smallFile.js";
 import { isLikelySecret } from "../lib/likelySecret.js";
 import { type ModelProvider, REASONING_EFFORTS, REASONING_SUMMARIES, type ThreadSettings, VERBOSITIES } from "../threads/settings.js";
-import type { Environment } from "./codexHome.js";
 import { findProvider, mcpServers, providerNotices } from "./endpoints.js";
 import { ConfigInvalid } from "./errors.js";
 import { FEATURE_DEFAULTS, LEGACY_FEATURES } from "./schema/agent.js";
@@ -20,7 +19,7 @@ const DEFAULT_PROJECT_DOC_BYTES = 32_768;
 
 interface ThreadPlace {
   readonly cwd: string;
-  readonly env: Environment;
+  readonly env: Readonly<NodeJS.ProcessEnv>;
   /** Given outside the settings; then no instructions file is read. */
   readonly baseInstructions: string | undefined;
   /** Whoever calls need not be the user. */
@@ -58,7 +57,7 @@ export function threadSettings(settings: ConfigTree, place: ThreadPlace): Thread
   };
 }
 
-function configuredProvider(settings: ConfigTree, env: Environment): ModelProvider {
+function configuredProvider(settings: ConfigTree, env: Readonly<NodeJS.ProcessEnv>): ModelProvider {
   const id = textAt(settings, "model_provider") ?? DEFAULT_PROVIDER;
   const provider = findProvider(id, settings, env);
   if (provider === undefined) throw new ConfigInvalid(`Model provider \`${id}\` not found`);

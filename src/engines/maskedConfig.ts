@@ -1,5 +1,5 @@
 import { type Fields, isFields } from "../lib/fields.js";
-import { isSecretName, MASK, maskBySight } from "../observability/secretPatterns.js";
+import { isSecretName, MASK, maskBySight } from "../observability/redact.js";
 
 /** Settings as config.toml says them, without what is secret: whoever may see them sees where keys come from, and no keys. */
 export function maskedConfig(config: Fields): Record<string, unknown> {

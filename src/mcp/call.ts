@@ -1,7 +1,7 @@
 import type { Caller } from "../agent/caller.js";
 import type { RequestId } from "../jsonrpc/message.js";
 import type { JsonRpcPeer } from "../jsonrpc/peer.js";
-import type { TraceContext } from "../observability/traceContext.js";
+import type { TraceContext } from "../observability/tracing.js";
 import type { TurnWatch } from "../threads/turn.js";
 import type { HandshakeRevision } from "./revisions.js";
 import type { LogLevel } from "./wording/logMessage.js";

@@ -1,9 +1,8 @@
 import path from "node:path";
 import { endsWithin } from "../lib/deadlines.js";
 import { describe } from "../lib/errors.js";
-import type { LogLine, LogSink } from "./log.js";
+import type { LogFilter, LogLine, LogSink } from "./log.js";
 import type { LogFile } from "./logFile.js";
-import type { LogFilter } from "./logFilter.js";
 
 /** How long lines are gathered before they are written. */
 const GATHER_MS = 50;

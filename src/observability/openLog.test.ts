@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { eventually } from "../../test/support/eventually.js";
-import { openLog } from "./openLog.js";
+import { openLog, stderrText } from "./openLog.js";
 
 /** A log in a CODEX_HOME of its own, and what went to stderr. */
 class LogBook implements AsyncDisposable {
@@ -169,4 +169,18 @@ describe("the file", () => {
     });
     expect(kept.length - 1 + book.lost).toBe(200);
   });
+});
+
+it("is the message behind the program's name, then what is known about it", () => {
+  expect(stderrText("ignored a message: not JSON")).toBe("codex-mcp-server: ignored a message: not JSON\n");
+  expect(stderrText("turn ended", { outcome: "completed", ms: 12, cause: "two words", at: undefined, left: null })).toBe(
+    'codex-mcp-server: turn ended outcome=completed ms=12 cause="two words" left=null\n',
+  );
+});
+
+it("no text can pass for a line of its own or steer the terminal", () => {
+  expect(stderrText("failed: Error: x\n    at y\r\ncodex-mcp-server: all is well\u001b[2J\u0007\n")).toBe(
+    "codex-mcp-server: failed: Error: x\n    at y\n    codex-mcp-server: all is well\ufffd[2J\ufffd\n",
+  );
+  expect(stderrText("x", { cause: "a\ncodex-mcp-server: b\u009b" })).toBe('codex-mcp-server: x cause="a\\ncodex-mcp-server: b\ufffd"\n');
 });

@@ -1,8 +1,6 @@
 import { LazyLogFile } from "./lazyLogFile.js";
-import { createLog, type Log } from "./log.js";
-import { readLogFilter } from "./logFilter.js";
+import { createLog, type Log, type LogFields, readLogFilter } from "./log.js";
 import { Redactor } from "./redact.js";
-import { stderrText } from "./stderrText.js";
 
 export interface LogOptions {
   readonly env: NodeJS.ProcessEnv;
@@ -32,7 +30,7 @@ export function openLog({ env, codexHome, listening, stderr }: LogOptions): Open
       { filter: readLogFilter(env, listening ? "info" : "warn"), write: (line) => stderr(stderrText(line().message, line().fields)) },
       file,
     ],
-    mask: (line) => redactor.maskLine(line),
+    mask: redactor.maskLine.bind(redactor),
   });
   return { log, redactor, linesLost: () => file.lost, close: () => file.close() };
 }
@@ -40,4 +38,25 @@ export function openLog({ env, codexHome, listening, stderr }: LogOptions): Open
 /** Whether prompts, answers and command texts may be written to the log: off unless somebody asks. */
 export function logsContent(env: NodeJS.ProcessEnv): boolean {
   return ["1", "true", "yes", "on"].includes(env["CODEX_MCP_LOG_PROMPTS"]?.trim().toLowerCase() ?? "");
+}
+
+/** A line as people read it: `codex-mcp-server: message key=value`. What follows a line break is indented, so that no text can pass for a line of ours. */
+export function stderrText(message: string, fields: LogFields = {}): string {
+  const pairs = Object.entries(fields)
+    .filter(([, value]) => value !== undefined)
+    .map(([key, value]) => ` ${key}=${shown(value)}`);
+  return `codex-mcp-server: ${printable(message)}${pairs.join("")}\n`;
+}
+
+function shown(value: LogFields[string]): string {
+  return typeof value === "string" && !/^[\w.:/@+*-]+$/.test(value) ? printable(JSON.stringify(value)) : String(value);
+}
+
+/** Control characters could move the cursor or change the colours of a terminal. */
+function printable(text: string): string {
+  const indented = text
+    .trimEnd()
+    .replaceAll("\r\n", "\n")
+    .replaceAll(/\n(?!\s)/g, "\n    ");
+  return indented.replaceAll(/(?![\n\t])\p{Cc}|[\u2028\u2029]/gu, "\ufffd");
 }

@@ -10,13 +10,12 @@ import {
 } from "@opentelemetry/api";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { resourceFromAttributes } from "@opentelemetry/resources";
-import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace-node";
+import { BasicTracerProvider, BatchSpanProcessor, type ReadableSpan, type SpanExporter } from "@opentelemetry/sdk-trace-node";
 import { endsWithin } from "../lib/deadlines.js";
+import { describe } from "../lib/errors.js";
 import { VERSION } from "../lib/version.js";
 import type { Log } from "./log.js";
-import { reportingExporter } from "./reportingExporter.js";
-import type { TraceContext } from "./traceContext.js";
-import type { Span, SpanAttributes, SpanStart, Tracing } from "./tracing.js";
+import type { Span, SpanAttributes, SpanStart, TraceContext, Tracing } from "./tracing.js";
 
 /** What the last spans get before the process ends. */
 const CLOSE_MS = 1_500;
@@ -77,4 +76,26 @@ function within({ traceparent, tracestate }: TraceContext): Context {
     isRemote: true,
     ...(tracestate ? { traceState: createTraceState(tracestate) } : {}),
   });
+}
+
+type ExportResult = Parameters<Parameters<SpanExporter["export"]>[1]>[0];
+
+/** The same exporter; that spans stopped getting through is said once, and once that they do again. */
+export function reportingExporter(exporter: SpanExporter, log: Log): SpanExporter {
+  let failing = false;
+  const note = ({ error }: ExportResult): void => {
+    if (error && !failing) log.warn("traces cannot be exported", { cause: describe(error) });
+    if (!error && failing) log.info("traces are exported again");
+    failing = error !== undefined;
+  };
+  return {
+    export(spans: ReadableSpan[], done: (result: ExportResult) => void) {
+      exporter.export(spans, (result) => {
+        note(result);
+        done(result);
+      });
+    },
+    shutdown: () => exporter.shutdown(),
+    forceFlush: () => exporter.forceFlush?.() ?? Promise.resolve(),
+  };
 }

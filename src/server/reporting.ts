@@ -1,13 +1,10 @@
 import { randomBytes } from "node:crypto";
 import type { Telemetry } from "../agent/watch/telemetry.js";
-import type { Log } from "../observability/log.js";
-import { LOG_LEVELS, readLogFilter, thresholdOf } from "../observability/logFilter.js";
+import { type Log, readLogFilter, SEVERITIES, thresholdOf } from "../observability/log.js";
 import { type Metrics, NO_METRICS } from "../observability/metrics.js";
-import { logsContent, openLog } from "../observability/openLog.js";
-import { openTracing } from "../observability/openTracing.js";
+import { logsContent, openLog, stderrText } from "../observability/openLog.js";
 import type { Redactor } from "../observability/redact.js";
-import { stderrText } from "../observability/stderrText.js";
-import type { Tracing } from "../observability/tracing.js";
+import { NO_TRACING, type Tracing } from "../observability/tracing.js";
 
 export interface ReportingOptions {
   readonly env: NodeJS.ProcessEnv;
@@ -32,7 +29,7 @@ export class Reporting {
     this.linesLost = opened.linesLost;
     this.#closeLog = () => opened.close();
     this.#env = env;
-    this.#showsInfo = listening && thresholdOf(readLogFilter(env, "info"), undefined) <= LOG_LEVELS.indexOf("info");
+    this.#showsInfo = listening && thresholdOf(readLogFilter(env, "info"), undefined) <= SEVERITIES.indexOf("info");
   }
 
   /** What somebody should know who looks at the server's own output. */
@@ -71,4 +68,23 @@ export class Reporting {
     await this.#tracing?.close();
     await this.#closeLog();
   }
+}
+
+/** Loads what measures; only a server that listens has somebody who may ask. */
+export async function openMetrics(): Promise<Metrics> {
+  const { createPrometheusMetrics } = await import("../observability/prometheus.js");
+  return createPrometheusMetrics();
+}
+
+/** Whether the environment asks for traces, by the variables that OpenTelemetry defines. */
+export function wantsTraces(env: NodeJS.ProcessEnv): boolean {
+  if (env["OTEL_SDK_DISABLED"]?.toLowerCase() === "true" || env["OTEL_TRACES_EXPORTER"] === "none") return false;
+  return Boolean(env["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"] || env["OTEL_EXPORTER_OTLP_ENDPOINT"]);
+}
+
+/** Loads OpenTelemetry when traces are wanted. */
+export async function openTracing({ env, log }: { readonly env: NodeJS.ProcessEnv; readonly log: Log }): Promise<Tracing> {
+  if (!wantsTraces(env)) return NO_TRACING;
+  const { createOtelTracing } = await import("../observability/otel.js");
+  return createOtelTracing({ env, log });
 }

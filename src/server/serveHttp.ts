@@ -18,14 +18,13 @@ import type { StatelessRules } from "../mcp/over/streamableHttp/statelessPost.js
 import type { StatelessReply } from "../mcp/over/streamableHttp/statelessReply.js";
 import { WebSocketEndpoint } from "../mcp/over/websocket.js";
 import { type Metrics, NO_METRICS } from "../observability/metrics.js";
-import { openMetrics } from "../observability/openMetrics.js";
 import { callerOf, SCOPE_WORDS } from "./callers.js";
 import { checkEntry, clientSnippet, prepareEntry } from "./clientEntry.js";
 import { resolveSettings } from "./context.js";
 import { type HttpContext, severalMayCall } from "./httpContext.js";
 import { Maintenance, SLOW_READER } from "./maintenance.js";
 import { Network, secretFiles } from "./network.js";
-import { Reporting } from "./reporting.js";
+import { openMetrics, Reporting } from "./reporting.js";
 import { untilSignalled } from "./shutdown.js";
 import { OPEN_PATHS, statusRoutes } from "./statusRoutes.js";
 

@@ -1,8 +1,7 @@
 import type { Telemetry } from "../../src/agent/watch/telemetry.js";
-import { createLog, type LogLine } from "../../src/observability/log.js";
-import { readLogFilter } from "../../src/observability/logFilter.js";
+import { createLog, type LogLine, readLogFilter } from "../../src/observability/log.js";
 import type { Metrics } from "../../src/observability/metrics.js";
-import { createPrometheusMetrics } from "../../src/observability/promMetrics.js";
+import { createPrometheusMetrics } from "../../src/observability/prometheus.js";
 import type { SpanStart, Tracing } from "../../src/observability/tracing.js";
 
 export interface KeptSpan {

@@ -1,5 +1,5 @@
 import { AppError, describe } from "../../lib/errors.js";
-import type { TraceContext } from "../../observability/traceContext.js";
+import type { TraceContext } from "../../observability/tracing.js";
 import type { TurnOutcome } from "../../threads/events.js";
 import type { TurnWatch } from "../../threads/turn.js";
 import type { Caller } from "../caller.js";

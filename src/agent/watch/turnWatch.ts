@@ -1,6 +1,6 @@
 import { describe } from "../../lib/errors.js";
 import type { Log } from "../../observability/log.js";
-import type { TraceContext } from "../../observability/traceContext.js";
+import type { TraceContext } from "../../observability/tracing.js";
 import { isTurnEnd, type ThreadEvent, type TurnEnd, type TurnOutcome } from "../../threads/events.js";
 import type { Turn, TurnWatch } from "../../threads/turn.js";
 import type { Telemetry } from "./telemetry.js";

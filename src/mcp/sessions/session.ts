@@ -5,7 +5,7 @@ import { type IncomingRequest, JsonRpcPeer } from "../../jsonrpc/peer.js";
 import type { Frame, Outlet } from "../../jsonrpc/wire.js";
 import { describe } from "../../lib/errors.js";
 import { isFields } from "../../lib/fields.js";
-import { readTraceContext } from "../../observability/traceContext.js";
+import { readTraceContext } from "../../observability/tracing.js";
 import { type Call, readProgressToken } from "../call.js";
 import { batchObjection, claimsVersion } from "../revisions.js";
 import { readClaim } from "../stateless/request.js";

@@ -4,7 +4,7 @@ import { ScopeMissing } from "../../agent/errors.js";
 import { invalidParams, RPC, RpcError } from "../../jsonrpc/errors.js";
 import { type Fields, isFields } from "../../lib/fields.js";
 import { type Release, Shares } from "../../lib/shares.js";
-import { readTraceContext } from "../../observability/traceContext.js";
+import { readTraceContext } from "../../observability/tracing.js";
 import type { Call } from "../call.js";
 import type { Tools } from "../tools/tools.js";
 import { lostTurn, refusal } from "../wording/callResult.js";

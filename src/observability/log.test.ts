@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import { LOG_LEVELS, readLogFilter, thresholdOf } from "./logFilter.js";
+import { readLogFilter, SEVERITIES, thresholdOf } from "./log.js";
 
 /** The least severe level that passes. */
 function leastOf(env: NodeJS.ProcessEnv, target?: string): string {
-  return LOG_LEVELS[thresholdOf(readLogFilter(env, "info"), target)] ?? "none";
+  return SEVERITIES[thresholdOf(readLogFilter(env, "info"), target)] ?? "none";
 }
 
 it.for([

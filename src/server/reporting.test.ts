@@ -1,8 +1,7 @@
 import { afterEach, expect, it, vi } from "vitest";
 import { OtlpCollector } from "../../test/support/otlpCollector.js";
-import { createLog, type LogLine, NO_LOG } from "./log.js";
-import { readLogFilter } from "./logFilter.js";
-import { openTracing, wantsTraces } from "./openTracing.js";
+import { createLog, type LogLine, NO_LOG, readLogFilter } from "../observability/log.js";
+import { openTracing, wantsTraces } from "./reporting.js";
 
 const PARENT = { traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", tracestate: "vendor=1" };
 

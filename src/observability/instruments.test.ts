@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { RequestTally } from "./requestTally.js";
+import { RequestTally } from "./instruments.js";
 
 it("counts requests by route, method and status, and how long they took in cumulative buckets", () => {
   const tally = new RequestTally();
