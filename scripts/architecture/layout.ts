@@ -82,19 +82,19 @@ export const READERS: Readonly<Record<string, string>> = {
 /**
  * What is not yet as the rules want it. Nothing may be added; whoever mends something takes its line out.
  */
-export const STILL_OPEN = {
+export const STILL_OPEN: StillOpen = {
   upwardImports: [],
-  mutualFolders: [
-    "agent ⇄ mcp/tools",
-    "agent ⇄ mcp/tools/own",
-    "mcp ⇄ mcp/tools",
-    "mcp ⇄ mcp/wording",
-    "mcp/sessions ⇄ mcp/tools",
-    "mcp/stateless ⇄ mcp/stateless/tasks",
-    "mcp/tools ⇄ mcp/tools/own",
-  ],
-  namesExportedTwice: ["FileChanges", "LOG_LEVELS", "LogLevel", "Place", "Question", "Reach", "resultOf", "TurnLimits", "within"],
+  mutualFolders: ["mcp ⇄ mcp/wording", "mcp/stateless ⇄ mcp/stateless/tasks"],
+  namesExportedTwice: ["FileChanges", "Reach"],
   longFiles: [],
+  scrapCount: 15,
+};
+
+interface StillOpen {
+  readonly upwardImports: readonly string[];
+  readonly mutualFolders: readonly string[];
+  readonly namesExportedTwice: readonly string[];
+  readonly longFiles: readonly string[];
   /** How many files of less than a screen may have a single importer. */
-  scrapCount: 94,
-} as const;
+  readonly scrapCount: number;
+}
