@@ -13,6 +13,7 @@ import type { RunningCodex, Supervisor } from "./appServer/supervisor.js";
 import { type GuardOptions, type ThreadGuard, ThreadGuards } from "./guard/threadGuard.js";
 import { resumeThread, startThread } from "./loadThread.js";
 import { CodexServices } from "./services/codexServices.js";
+import { CodexCatalog } from "./services/threadCatalog.js";
 import { settingsNotices } from "./translate/settings.js";
 import { ThreadMemory } from "./translate/threadMemory.js";
 import { TurnTranslator } from "./translate/turnTranslator.js";
@@ -25,10 +26,11 @@ export function createCodexEngine(options: CodexEngineOptions): Engine {
   const servers = new AppServers(options);
   const guards = new ThreadGuards(options);
   const services = new CodexServices(servers, guards);
+  const catalog = new CodexCatalog(servers, guards);
   return {
     name: "codex",
     services: async () => services,
-    catalog: async () => services.threads,
+    catalog: async () => catalog,
     async openThread({ id, settings, history, reach }) {
       const supervisor = servers.for(settings);
       supervisor.enter();

@@ -34,6 +34,10 @@ interface AppServerProgram {
  */
 const SETTINGS = ["features.plugins=false", "tools.update_plan.enabled=true", 'approval_policy="on-request"'];
 
+/** Tells `git` where its repository is; set to a place that is none, every call fails that has not changed it. */
+export const GIT_VARIABLE = "GIT_DIR";
+const NO_REPOSITORY = "/dev/null";
+
 /** Codex ends by itself, with all its commands, once its stdin is closed. */
 const FAREWELL_MS = 2_000;
 /** What it wrote just before it ended is still read. */
@@ -145,10 +149,6 @@ export function appServerEnvironment(env: NodeJS.ProcessEnv, { programs, without
     ...(withoutGit ? { [GIT_VARIABLE]: NO_REPOSITORY } : {}),
   };
 }
-
-/** Tells `git` where its repository is; set to a place that is none, every call fails that has not changed it. */
-export const GIT_VARIABLE = "GIT_DIR";
-const NO_REPOSITORY = "/dev/null";
 
 const LONGEST_LINE = 2_000;
 /** A process that complains without end is heard for so long. */

@@ -9,19 +9,16 @@ import type { RunningCodex } from "../appServer/supervisor.js";
 import type { ThreadGuards } from "../guard/threadGuard.js";
 import { CodexAccount } from "./account.js";
 import { runInCodexSandbox } from "./runOnce.js";
-import { CodexCatalog } from "./threadCatalog.js";
 
 /** What Codex can do besides running turns. Its process is started for it when none runs, and ends afterwards. */
 export class CodexServices implements EngineServices {
   readonly #servers: AppServers;
   readonly #guards: ThreadGuards;
-  readonly threads: CodexCatalog;
   readonly account: CodexAccount;
 
   constructor(servers: AppServers, guards: ThreadGuards) {
     this.#servers = servers;
     this.#guards = guards;
-    this.threads = new CodexCatalog(servers, guards);
     this.account = new CodexAccount(() => servers.usual());
   }
 

@@ -23,46 +23,6 @@ import {
 import { rawItemCompleted } from "./rawItems.js";
 import { keepOutput, keepPart, type Translation } from "./turnState.js";
 
-function tokenUsageInfo(usage: Fields): TokenUsageInfo {
-  return {
-    total_token_usage: tokenCounts(asFields(usage["total"])),
-    last_token_usage: tokenCounts(asFields(usage["last"])),
-    model_context_window: asNumber(usage["modelContextWindow"]),
-  };
-}
-
-function rateLimitsOf(limits: Fields): RateLimits {
-  return {
-    primary: windowOf(limits["primary"]),
-    secondary: windowOf(limits["secondary"]),
-    credits: creditsOf(limits["credits"]),
-    plan_type: nonEmptyText(limits["planType"]) ?? null,
-  };
-}
-
-function tokenCounts(counts: Fields): TokenUsage {
-  const count = (key: string) => asNumber(counts[key]) ?? 0;
-  return {
-    input_tokens: count("inputTokens"),
-    cached_input_tokens: count("cachedInputTokens"),
-    output_tokens: count("outputTokens"),
-    reasoning_output_tokens: count("reasoningOutputTokens"),
-    total_tokens: count("totalTokens"),
-  };
-}
-
-function windowOf(value: unknown): RateLimitWindow | null {
-  const { usedPercent, windowDurationMins, resetsAt } = asFields(value);
-  const used = asNumber(usedPercent);
-  return used === null ? null : { used_percent: used, window_minutes: asNumber(windowDurationMins), resets_at: asNumber(resetsAt) };
-}
-
-function creditsOf(value: unknown): RateLimits["credits"] {
-  const { hasCredits, unlimited, balance } = asFields(value);
-  if (typeof hasCredits !== "boolean") return null;
-  return { has_credits: hasCredits, unlimited: unlimited === true, balance: nonEmptyText(balance) ?? null };
-}
-
 /** The final message stands in the turn's end too; how the turn ends is for the engine to say. */
 const turnCompleted: Translation = ({ turn: ended }, turn) => {
   const messages = asList(asFields(ended)["items"])
@@ -98,12 +58,7 @@ const mcpStartupUpdated: Translation = (params, { memory, settings }) => [
   ...memory.mcp.settle(settings.mcpServers.map(({ name }) => name)),
 ];
 
-function planStep(entry: unknown): PlanStep {
-  const { step, status } = asFields(entry);
-  return { step: asText(step), status: status === "inProgress" ? "in_progress" : status === "completed" ? "completed" : "pending" };
-}
-
-/** What is streamed of an item that is not open belongs to nothing a reader has seen. */
+// What is streamed of an item that is not open belongs to nothing a reader has seen.
 
 const messageDelta: Translation = ({ itemId, delta }, { items }) => {
   const open = items.find(itemId);
@@ -262,4 +217,49 @@ export const NOTIFICATIONS: ReadonlyMap<string, Translation | Ignored> = new Map
 export function translationOf(method: string): Translation | undefined {
   const known = NOTIFICATIONS.get(method);
   return typeof known === "function" ? known : undefined;
+}
+
+function planStep(entry: unknown): PlanStep {
+  const { step, status } = asFields(entry);
+  return { step: asText(step), status: status === "inProgress" ? "in_progress" : status === "completed" ? "completed" : "pending" };
+}
+
+function tokenUsageInfo(usage: Fields): TokenUsageInfo {
+  return {
+    total_token_usage: tokenCounts(asFields(usage["total"])),
+    last_token_usage: tokenCounts(asFields(usage["last"])),
+    model_context_window: asNumber(usage["modelContextWindow"]),
+  };
+}
+
+function rateLimitsOf(limits: Fields): RateLimits {
+  return {
+    primary: windowOf(limits["primary"]),
+    secondary: windowOf(limits["secondary"]),
+    credits: creditsOf(limits["credits"]),
+    plan_type: nonEmptyText(limits["planType"]) ?? null,
+  };
+}
+
+function tokenCounts(counts: Fields): TokenUsage {
+  const count = (key: string) => asNumber(counts[key]) ?? 0;
+  return {
+    input_tokens: count("inputTokens"),
+    cached_input_tokens: count("cachedInputTokens"),
+    output_tokens: count("outputTokens"),
+    reasoning_output_tokens: count("reasoningOutputTokens"),
+    total_tokens: count("totalTokens"),
+  };
+}
+
+function windowOf(value: unknown): RateLimitWindow | null {
+  const { usedPercent, windowDurationMins, resetsAt } = asFields(value);
+  const used = asNumber(usedPercent);
+  return used === null ? null : { used_percent: used, window_minutes: asNumber(windowDurationMins), resets_at: asNumber(resetsAt) };
+}
+
+function creditsOf(value: unknown): RateLimits["credits"] {
+  const { hasCredits, unlimited, balance } = asFields(value);
+  if (typeof hasCredits !== "boolean") return null;
+  return { has_credits: hasCredits, unlimited: unlimited === true, balance: nonEmptyText(balance) ?? null };
 }
