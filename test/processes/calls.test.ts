@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { completed, refused } from "../support/callResults.js";
+import { completed, unknownTool } from "../support/callResults.js";
 import { startServer } from "../support/mcpServer.js";
 import { mockProvider } from "../support/mockProvider.js";
 import { startResponsesServer } from "../support/responsesServer.js";
@@ -145,7 +145,7 @@ describe.concurrent("a request that cannot be served gets an answer", () => {
 
   it("from a tool that does not exist", async () => {
     await using server = await startServer();
-    expect(await server.request("tools/call", { name: "nope", arguments: {} })).toEqual(refused("Unknown tool 'nope'"));
+    expect(await server.request("tools/call", { name: "nope", arguments: {} })).toEqual(unknownTool("nope"));
   });
 });
 

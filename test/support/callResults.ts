@@ -48,4 +48,9 @@ export function refused(why: unknown): unknown {
 }
 
 /** Why it was refused, in a word for programs. */
-const WITH_CODE = { "codex-mcpd/error": expect.stringMatching(/^[a-z_]+$/) };
+const WITH_CODE = expect.objectContaining({ "codex-mcpd/error": expect.stringMatching(/^[a-z_]+$/) }) as unknown;
+
+/** A call of a tool that does not exist. */
+export function unknownTool(name: string): unknown {
+  return { content: [{ text: `Unknown tool '${name}'`, type: "text" }], isError: true };
+}

@@ -40,8 +40,9 @@ export class Tools {
   readonly #parts: ToolsParts;
   readonly #all: readonly ToolDeclaration[];
   readonly #inside: readonly ToolDeclaration[];
-  #opened: OpenedAgent | undefined;
-  readonly #loaded = new Map<ServedTool, McpTool>();
+  /** Calls wait for the same promises, so that they reach the agent in the order in which they came. */
+  #opened: Promise<OpenedAgent> | undefined;
+  readonly #loaded = new Map<ServedTool, Promise<McpTool>>();
 
   constructor(parts: ToolsParts) {
     this.#parts = parts;
@@ -67,8 +68,8 @@ export class Tools {
   async call(served: ServedTool, args: unknown, call: Call): Promise<CallToolResult | TurnCall> {
     const { declaration, servedInside, presentation } = served;
     if (!hasScope(call.caller, "call")) return presented(refusal(new ScopeMissing("call")), presentation);
-    const { agent, telemetry } = this.#opened ?? (await this.#open());
-    const tool = this.#loaded.get(served) ?? (await this.#load(served));
+    const { agent, telemetry } = await (this.#opened ?? this.#open());
+    const tool = await (this.#loaded.get(served) ?? this.#load(served));
     const trail = beginCallTrail(declaration.name, call, telemetry);
     try {
       const ask = { caller: call.caller, signal: call.signal, watchTurn: trail.watchTurn };
@@ -84,15 +85,21 @@ export class Tools {
     }
   }
 
-  async #open(): Promise<OpenedAgent> {
-    this.#opened = await this.#parts.open();
-    return this.#opened;
+  /** What failed is tried again with the next call. */
+  #open(): Promise<OpenedAgent> {
+    const opened = this.#parts.open();
+    this.#opened = opened;
+    opened.catch(() => {
+      this.#opened = undefined;
+    });
+    return opened;
   }
 
-  async #load(served: ServedTool): Promise<McpTool> {
-    const tool = await served.load();
-    this.#loaded.set(served, tool);
-    return tool;
+  #load(served: ServedTool): Promise<McpTool> {
+    const loading = served.load();
+    this.#loaded.set(served, loading);
+    loading.catch(() => this.#loaded.delete(served));
+    return loading;
   }
 }
 
