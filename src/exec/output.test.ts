@@ -1,5 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { aggregate, HeadAndTail } from "./output.js";
+import {
+  abortedAnswer,
+  aggregate,
+  type FinishedCommand,
+  formattedOutput,
+  HeadAndTail,
+  sessionAnswer,
+  shellAnswer,
+  shellCommandAnswer,
+  type TruncationPolicy,
+  truncateMiddle,
+} from "./output.js";
 
 function keep(limitBytes: number, ...chunks: readonly (string | Buffer)[]): { text: string; omitted: number } {
   const kept = new HeadAndTail(limitBytes);
@@ -53,5 +64,78 @@ describe("both streams together", () => {
       [280, 300],
       [50, 300],
     ]);
+  });
+});
+
+const BYTES: TruncationPolicy = { unit: "bytes", limit: 10_000 };
+const TOKENS: TruncationPolicy = { unit: "tokens", limit: 10_000 };
+
+function finished(aggregatedOutput: string, rest: Partial<FinishedCommand> = {}): FinishedCommand {
+  return { aggregatedOutput, exitCode: 0, durationMs: 12, ended: "exited", ...rest };
+}
+
+describe("text that is too long", () => {
+  it("loses its middle, counted in characters", () => {
+    expect(truncateMiddle("0123456789", { unit: "bytes", limit: 4 })).toBe("01…6 chars truncated…89");
+    expect(truncateMiddle("0123456789", { unit: "bytes", limit: 10 })).toBe("0123456789");
+  });
+
+  it("loses its middle, counted in tokens of four bytes", () => {
+    expect(truncateMiddle("0123456789abcdefg", { unit: "tokens", limit: 2 })).toBe("0123…3 tokens truncated…defg");
+  });
+
+  it("is cut between characters", () => {
+    expect(truncateMiddle("€€€€€", { unit: "bytes", limit: 8 })).toBe("€…3 chars truncated…€");
+  });
+
+  it("may lose everything", () => {
+    expect(truncateMiddle("abc", { unit: "bytes", limit: 0 })).toBe("…3 chars truncated…");
+  });
+});
+
+describe("the output in exec_command_end", () => {
+  it("is the output itself when it fits", () => {
+    expect(formattedOutput(finished("to-out\nto-err\n"), BYTES)).toBe("to-out\nto-err\n");
+  });
+
+  it("tells how many lines there were when it was cut", () => {
+    const output = `${"abcdefghi\n".repeat(6_000)}yes: standard output: Broken pipe\n`;
+    const shown = formattedOutput(finished(output), BYTES);
+    expect(shown).toBe(`Total output lines: 6001\n\n${output.slice(0, 5_000)}…50034 chars truncated…${output.slice(-5_000)}`);
+  });
+
+  it("begins with the time-out", () => {
+    expect(formattedOutput(finished("so far", { ended: "timedOut", durationMs: 1_004.7 }), BYTES)).toBe(
+      "command timed out after 1004 milliseconds\nso far",
+    );
+  });
+});
+
+describe("what a tool answers", () => {
+  it("shell: JSON with one decimal", () => {
+    expect(shellAnswer(finished('a "b"\n', { exitCode: 3, durationMs: 6_000 }), TOKENS)).toBe(
+      '{"output":"a \\"b\\"\\n","metadata":{"exit_code":3,"duration_seconds":6.0}}',
+    );
+  });
+
+  it("shell_command: lines", () => {
+    expect(shellCommandAnswer(finished("hi\n"), TOKENS)).toBe("Exit code: 0\nWall time: 0 seconds\nOutput:\nhi\n");
+    expect(shellCommandAnswer(finished("1\n2\n3\n4\n5\n", { exitCode: 1, durationMs: 140 }), { unit: "bytes", limit: 4 })).toBe(
+      "Exit code: 1\nWall time: 0.1 seconds\nTotal output lines: 5\nOutput:\n1\n…6 chars truncated…5\n",
+    );
+  });
+
+  it("exec_command: a process that ended, and one that runs", () => {
+    expect([
+      sessionAnswer({ output: "done\n", wallTimeMs: 123.4, chunkId: "0a1b2c", exitCode: 0, maxOutputTokens: 10 }),
+      sessionAnswer({ output: "0123456789", wallTimeMs: 10_000, sessionId: 4_711, maxOutputTokens: 1 }),
+    ]).toEqual([
+      "Chunk ID: 0a1b2c\nWall time: 0.1234 seconds\nProcess exited with code 0\nOriginal token count: 2\nOutput:\ndone\n",
+      "Wall time: 10.0000 seconds\nProcess running with session ID 4711\nOriginal token count: 3\nOutput:\nTotal output lines: 1\n\n01…2 tokens truncated…89",
+    ]);
+  });
+
+  it("interrupted", () => {
+    expect(abortedAnswer(980)).toBe("Wall time: 1.0 seconds\naborted by user");
   });
 });

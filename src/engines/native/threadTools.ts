@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
-import { truncateMiddle } from "../../exec/modelOutput.js";
+import { truncateMiddle } from "../../exec/output.js";
 import type { ApprovalPolicy } from "../../exec/policies.js";
 import type { TurnContext } from "../../threads/engine.js";
 import type { ThreadEvent } from "../../threads/events.js";

@@ -1,4 +1,4 @@
-import { abortedAnswer } from "../../exec/modelOutput.js";
+import { abortedAnswer } from "../../exec/output.js";
 import type { TurnContext } from "../../threads/engine.js";
 import type { ReviewTarget, ThreadEvent, TurnInput } from "../../threads/events.js";
 import type { RawItem } from "../../threads/items.js";

@@ -25,8 +25,7 @@ const FIRST_MOUNT_FD = 6;
  */
 export function confine(bubblewrap: Bubblewrap, command: ConfinedCommand, confinement: MountedConfinement): Launch {
   const network = allowsNetwork(confinement.policy);
-  const filter = seccompFilter(process.arch, { network });
-  if (!filter) throw new SandboxFailed(`there is no system call filter for ${process.arch}`);
+  const filter = filterFor({ network });
   const sharedMemoryBytes = bubblewrap.setsSizes ? confinement.sharedMemoryBytes : undefined;
   const tree = openTree({ ...confinement, sharedMemoryBytes }, { firstDescriptor: FIRST_MOUNT_FD });
   const options = [
@@ -44,6 +43,16 @@ export function confine(bubblewrap: Bubblewrap, command: ConfinedCommand, confin
     ...tree.descriptors.map((fd): Descriptor => ({ kind: "open", fd })),
   ];
   return { ...launchOf(bubblewrap, command, descriptors), supervise: (_, stop) => tree.supervise(stop), release: tree.release };
+}
+
+const filters = new Map<boolean, Buffer>();
+
+/** There are two, and each is the same for every command. */
+function filterFor({ network }: { network: boolean }): Buffer {
+  const filter = filters.get(network) ?? seccompFilter(process.arch, { network });
+  if (!filter) throw new SandboxFailed(`there is no system call filter for ${process.arch}`);
+  filters.set(network, filter);
+  return filter;
 }
 
 /** Full access to everything but its own end: a PID namespace, so that nothing outlives the command or the server. */

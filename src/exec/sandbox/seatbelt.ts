@@ -1,9 +1,8 @@
 import { join } from "node:path";
 import { SandboxFailed } from "../errors.js";
 import type { Launch } from "../launch.js";
-import { type ConfinedCommand, type Confinement, fileView } from "./fileView.js";
+import { type ConfinedCommand, type Confinement, fileView, type Mount, planMounts } from "./fileView.js";
 import { launchPlainly } from "./fullAccess.js";
-import { type Mount, planMounts } from "./mounts.js";
 import { allowsNetwork } from "./policy.js";
 
 /** Never looked up: it is part of macOS. */

@@ -3,8 +3,7 @@ import path from "node:path";
 import { isThere, O_PATH } from "../../platform/paths.js";
 import { RootRefused } from "../errors.js";
 import type { SandboxPolicy } from "../policies.js";
-import { type Confinement, fileView } from "./fileView.js";
-import { type Mount, planMounts } from "./mounts.js";
+import { type Confinement, fileView, type Mount, planMounts } from "./fileView.js";
 import { entryPath, type HeldPlaceholder, identityOf, type NamedPlace, type Placeholders } from "./placeholders.js";
 import { isInRepository, setAside, WatchedName } from "./watchedNames.js";
 

@@ -1,4 +1,4 @@
-import type { TruncationPolicy } from "../../../exec/modelOutput.js";
+import type { TruncationPolicy } from "../../../exec/output.js";
 import type { ReasoningEffort, ThreadSettings, Verbosity } from "../../../threads/settings.js";
 
 /** What a model can do, as far as a request depends on it. */

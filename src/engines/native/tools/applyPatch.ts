@@ -1,7 +1,7 @@
 import path from "node:path";
 import * as z from "zod/mini";
 import type { FileChanges } from "../../../exec/actions.js";
-import { shellAnswer } from "../../../exec/modelOutput.js";
+import { shellAnswer } from "../../../exec/output.js";
 import { applyPlan } from "../../../exec/patch/apply.js";
 import { fileChangesOf } from "../../../exec/patch/changes.js";
 import { EmptyPatch, PatchFailed, PatchInvalid } from "../../../exec/patch/errors.js";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import path from "node:path";
 import * as z from "zod/mini";
-import { formattedOutput, sessionAnswer } from "../../../exec/modelOutput.js";
+import { formattedOutput, sessionAnswer } from "../../../exec/output.js";
 import { openBashReader, patchCall } from "../../../exec/safety/bash/reader.js";
 import { onTerminal, type SessionReport, startYieldMs, writeYieldMs } from "../../../exec/session.js";
 import { AppError, describe } from "../../../lib/errors.js";

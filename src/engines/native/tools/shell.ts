@@ -1,6 +1,6 @@
 import path from "node:path";
 import * as z from "zod/mini";
-import { abortedAnswer, formattedOutput, shellAnswer, shellCommandAnswer } from "../../../exec/modelOutput.js";
+import { abortedAnswer, formattedOutput, shellAnswer, shellCommandAnswer } from "../../../exec/output.js";
 import { type CommandResult, runCommand } from "../../../exec/run.js";
 import { openBashReader, patchCall } from "../../../exec/safety/bash/reader.js";
 import { isSandboxDenial, RETRY_REASON, retryAfterDenial } from "../../../exec/safety/judge/assess.js";

@@ -1,7 +1,7 @@
 import { afterLogin, type CommandEnvironment, commandEnvironment } from "../../../exec/environment.js";
 import type { Launch } from "../../../exec/launch.js";
-import type { TruncationPolicy } from "../../../exec/modelOutput.js";
 import { MARK_VARIABLE, markText } from "../../../exec/nesting/turnMark.js";
+import type { TruncationPolicy } from "../../../exec/output.js";
 import { leadsToTrusted } from "../../../exec/outside/outsidePrograms.js";
 import { TurnDiff } from "../../../exec/patch/changes.js";
 import type { PatchPlan } from "../../../exec/patch/plan.js";

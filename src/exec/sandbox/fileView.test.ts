@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { planMounts } from "./mounts.js";
+import { planMounts } from "./fileView.js";
 import type { WritableRoot } from "./policy.js";
 
 function root(folder: string, protectedPaths: readonly string[] = [`${folder}/.git`]) {
