@@ -47,14 +47,14 @@ export class Conversation {
     return this.parts.history;
   }
 
-  /** The request with the tools there are now; made anew only when those changed. */
+  /** The request with the tools that are available now; rebuilt only when they changed. */
   async template(signal: AbortSignal): Promise<RequestTemplate> {
     const tools = await this.parts.threadTools.declarations({ signal });
     if (this.#template?.tools !== tools) this.#template = { tools, made: new RequestTemplate({ ...this.parts, tools }) };
     return this.#template.made;
   }
 
-  /** Adds to the history and tells it. */
+  /** Adds to the history and returns the event that shows it. */
   remember(item: RawItem): ThreadEvent {
     this.history.append([item]);
     return { type: "rawItem", item };
@@ -70,7 +70,7 @@ export class Conversation {
     return { type: "turnStarted", contextWindow: this.contextWindow };
   }
 
-  /** A conversation beside this one, which knows nothing of it but how it began; `addCostOf` brings home what it cost. */
+  /** A separate conversation that shares only the beginning of this one. `addCostOf` adds what it cost to this one. */
   aside(question: string): Conversation {
     const { initialContext } = this.parts;
     const history = new History([...initialContext, message("user", question)]);
@@ -102,17 +102,17 @@ export class Conversation {
     if (limits) this.#rateLimits = limits;
   }
 
-  /** One more answer was paid for. */
+  /** Adds the usage of one more answer. */
   noteUsage(last: TokenUsage): void {
     this.#setUsage(addUsage(this.#usage?.total_token_usage ?? NO_USAGE, last), last);
   }
 
-  /** Nothing fits any more: counting the window as full makes the next request wait for a summary. */
+  /** The context window overflowed: counting it as full makes the next request wait for a summary. */
   noteFull(): void {
     if (this.contextWindow !== null) this.noteSize(this.contextWindow);
   }
 
-  /** The size is known by other means than an answer. */
+  /** Sets the size where no answer tells it. */
   noteSize(totalTokens: number): void {
     this.#setUsage(this.#usage?.total_token_usage ?? NO_USAGE, { ...NO_USAGE, total_tokens: totalTokens });
   }
@@ -178,7 +178,7 @@ function reasoningFields(settings: ThreadSettings): Record<string, unknown> {
   };
 }
 
-/** More than that in one go is a conversation of its own. */
+/** How many messages may wait for the model at once. */
 const MOST_WAITING = 16;
 
 interface OpenTurn {
@@ -190,12 +190,12 @@ interface OpenTurn {
 export class Steering {
   #turn: OpenTurn | undefined;
 
-  /** From now on the turn takes more to consider, until it closes or its signal aborts. */
+  /** From now on the turn accepts messages, until it closes or its signal aborts. */
   open(signal: AbortSignal): void {
     this.#turn = { signal, waiting: [] };
   }
 
-  /** Whether the turn takes it. What is taken is told to the model before the turn completes. */
+  /** Whether the turn accepts the message. The model sees an accepted message before the turn completes. */
   add(text: string): boolean {
     const turn = this.#turn;
     if (!turn || turn.signal.aborted || turn.waiting.length >= MOST_WAITING) return false;
@@ -203,14 +203,14 @@ export class Steering {
     return true;
   }
 
-  /** Everything that waits, in the order in which it was said. */
+  /** Takes all waiting messages, in order. */
   take(): readonly string[] {
     const waiting = this.#turn?.waiting ?? [];
     if (this.#turn) this.#turn.waiting = [];
     return waiting;
   }
 
-  /** Takes nothing any more, unless something waits: then the turn has to go on with it. */
+  /** Stops accepting messages, unless one waits: then the turn has to go on with it. */
   closeIfNothingWaits(): boolean {
     if (this.#turn && this.#turn.waiting.length > 0) return false;
     this.close();

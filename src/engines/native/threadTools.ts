@@ -20,15 +20,15 @@ interface Waiting {
 
 /** The tools of one thread: our own, chosen by its model and features, and those of its MCP servers. */
 export interface ThreadTools {
-  /** What the model is offered now, in Codex's order; the same array as long as nothing changed. */
+  /** The declarations for the next request, in Codex's order; the same array as long as nothing changed. */
   declarations(waiting: Waiting): Promise<readonly Declaration[]>;
   find(name: string, waiting: Waiting): Promise<Tool | undefined>;
-  /** What happened to the servers since it was last asked. */
+  /** Events about the MCP servers since the last call. */
   news(): readonly ThreadEvent[];
   beginTurn(turn: TurnContext, purpose: TurnPurpose): void;
-  /** The calls of one answer of the model are carried out. */
+  /** All calls of one model answer have been carried out. */
   callsEnded(): void;
-  /** What the user should know of what the turn made; asked at its end. */
+  /** Warnings about files that the turn made; asked for at its end. */
   leftBehind(): Promise<readonly ThreadEvent[]>;
   endTurn(): void;
   /** Everything the running turn's patches changed so far. */
@@ -86,7 +86,7 @@ class LazyThreadTools implements ThreadTools {
     return this.#parts.servers.takeStartupNews();
   }
 
-  /** A broken rules file turns all rules off; whoever started the thread should know. */
+  /** A broken rules file turns off what rules allow, which the caller should know. */
   async ruleWarnings(): Promise<readonly string[]> {
     if (!existsSync(path.join(this.#parts.host.codexHome, "rules"))) return [];
     return (await this.#ownTools()).runtime.ruleWarnings();
@@ -98,7 +98,7 @@ class LazyThreadTools implements ThreadTools {
   }
 
   callsEnded(): void {
-    // What runs on could make more until the turn ends.
+    // A command that still runs could make more files until the turn ends.
     if (!this.keepsRunning) this.#own?.runtime.files.toolsEnded();
   }
 

@@ -49,7 +49,7 @@ export class ModelFailure extends Error {
     this.rateLimits = about.rateLimits;
   }
 
-  /** The same in other words. */
+  /** The same failure with another message. */
   reworded(message: string): ModelFailure {
     if (message === this.message) return this;
     const { info, retry, retryAfterMs, rateLimits, cause } = this;
@@ -65,7 +65,7 @@ export class ModelFailure extends Error {
 
 const BASE_DELAY_MS = 200;
 const MAX_BACK_OFF_MS = 30_000;
-/** A provider that asks for more patience than this gets none: the caller is told instead of kept waiting. */
+/** When a provider asks for a longer wait, the request fails at once instead of keeping the caller waiting. */
 const MAX_DELAY_MS = 120_000;
 
 interface RetryPlan {
@@ -99,7 +99,7 @@ export class RetryBudget {
   }
 }
 
-/** Announces the next try and waits until it is due. Throws the failure itself when there is none. */
+/** Announces the next retry and waits until it is due. Throws the failure when no retry is left. */
 export async function* waitForRetry(
   budget: RetryBudget,
   failure: ModelFailure,

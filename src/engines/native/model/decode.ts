@@ -5,8 +5,8 @@ import { type ModelEvent, ModelFailure } from "./client.js";
 import { failureOfResponse } from "./failures.js";
 
 /**
- * Reads what the events of a `text/event-stream` carry, from pieces that end anywhere. Only the data: names, ids and waiting times of
- * events mean nothing to a model's answer.
+ * Parses server-sent events from chunks that end anywhere. Only `data` is read: event names, ids and retry times mean nothing in a
+ * model's answer.
  */
 export class EventStreamReader {
   readonly #take: (data: string) => void;
@@ -73,8 +73,8 @@ const DELTA_FIELD = '"delta":"';
 const VIEW_LENGTH = 13;
 
 /**
- * The events of one answer, from their JSON. An answer is mostly small pieces of text that differ in nothing else: the first of an item is
- * parsed, those like it are only searched for what is new.
+ * Decodes the events of one answer from JSON. Most are text deltas that differ in their text only: the first delta of an item is parsed,
+ * the text of the others is found by searching.
  */
 export class EventReader {
   #itemId = "";

@@ -154,17 +154,17 @@ function ordinal(day: number): string {
   return { 1: "st", 2: "nd", 3: "rd" }[day % 10] ?? "th";
 }
 
-/** Shorter values are words that a text may hold by chance. */
+/** Shorter values may occur in a text by chance. */
 const SHORTEST_SECRET = 8;
-/** Longer ones are looked for as they are, and as JSON and addresses write them. */
+/** Longer secrets are only searched for literally, JSON-escaped and percent-encoded. */
 const LONGEST_SPELT_OUT = 1_024;
 const MASK = "****";
-/** Parameters that are no secret and that complaints are about. */
+/** Query parameters that are not secret and that error messages mention. */
 const HARMLESS = /^(?:api[-_]?)?version$/i;
 
 /**
- * What a server says, without the values that it was sent: some repeat the key that they refuse, or the whole address. However they
- * write them: in JSON, percent-encoded, or for a page.
+ * Masks what we sent in a server's answer: some servers repeat the key that they refuse, or the whole URL, be it JSON-escaped,
+ * percent-encoded or as HTML entities.
  */
 export function maskSent(text: string, headers: Readonly<Record<string, string>>, url?: URL): string {
   const query = [...(url?.searchParams ?? [])].filter(([name]) => !HARMLESS.test(name));

@@ -13,7 +13,7 @@ interface HttpOptions {
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** Sends one request, through the proxy that the environment names for this address, and resolves when the answer's headers are here. Rejects with the signal's reason when it aborts. */
+/** Sends one request, through the proxy that `env` names for the URL. Resolves with the response's headers; rejects with the signal's reason when it aborts. */
 export async function sendRequest(url: URL, options: HttpOptions): Promise<http.IncomingMessage> {
   const route = await routeTo(url, options);
   const body = Buffer.from(options.body ?? "");
@@ -21,8 +21,8 @@ export async function sendRequest(url: URL, options: HttpOptions): Promise<http.
     try {
       return await send(url, route, { ...options, body });
     } catch (error) {
-      // A kept connection that the server closed a moment ago says nothing about the server. Each such try uses one up, so that the
-      // last is made on a new connection.
+      // The server may have closed a kept-alive connection a moment ago. Each retry uses up one of those, so the last one is made on a
+      // new connection.
       if (!(error instanceof StaleConnection)) throw error;
     }
   }
@@ -94,7 +94,7 @@ export function proxyFor({ protocol, hostname, port }: URL, env: NodeJS.ProcessE
   const address = { host: hostname, port: port || DEFAULT_PORTS[protocol] };
   if (entriesOf(variable("no_proxy")).some((entry) => covers(entry, address))) return "";
   const proxy = variable(`${protocol.slice(0, -1)}_proxy`) || variable("all_proxy");
-  // Whoever reads these variables speaks plain HTTP to a proxy that is named without a scheme.
+  // Every program that reads these variables speaks plain HTTP to a proxy without a scheme.
   return proxy === "" || proxy.includes("://") ? proxy : `http://${proxy}`;
 }
 
@@ -115,7 +115,7 @@ function covers(entry: string, address: { readonly host: string; readonly port: 
   return address.host === host || address.host === `[${host}]`;
 }
 
-/** Aborts its signal when nobody touched it for a while, or when the outer signal aborts. */
+/** Aborts its signal when `touch` was not called for a while, or when the outer signal aborts. */
 export class IdleLimit {
   expired = false;
   readonly #limitMs: number;
@@ -137,7 +137,7 @@ export class IdleLimit {
     return this.#abort.signal;
   }
 
-  /** Called for every event of a stream, so it only takes the time; the timer finds out later how long it still has to wait. */
+  /** Called for every event of a stream, so it only notes the time; the timer works out later how long it still has to wait. */
   touch(): void {
     this.#touchedAt = monotonicMs();
   }

@@ -21,7 +21,7 @@ function baseUrlOf({ id, baseUrl }: ModelProvider): URL {
   });
 }
 
-/** Without what may be secret: query values and credentials. */
+/** The URL without its query and credentials, which may be secret. */
 export function shownUrl(url: URL): string {
   return `${url.protocol}//${url.host}${url.pathname}`;
 }
@@ -56,7 +56,7 @@ export function findBearerToken(provider: ModelProvider, sources: CredentialSour
   return findCredential(provider, sources)?.token;
 }
 
-/** What a provider is asked with; undefined when it needs nothing. Throws `ModelFailure` naming what to set. */
+/** The key for a provider, with its source; undefined when it needs none. Throws `ModelFailure` naming what to set. */
 export function findCredential(provider: ModelProvider, { env, codexHome }: CredentialSources): Credential | undefined {
   if (provider.envKey !== undefined) return requiredVariable(provider.envKey, provider, env);
   if (provider.bearerToken !== undefined)
@@ -96,7 +96,7 @@ interface Login {
   readonly hasChatGptTokens: boolean;
 }
 
-/** What `auth.json` in CODEX_HOME services. Throws `ModelFailure` when there is one that cannot be read. */
+/** What `auth.json` in CODEX_HOME holds. Throws `ModelFailure` when it exists and cannot be read. */
 export function readLogin(codexHome: string): Login {
   let text: string;
   try {
@@ -118,14 +118,14 @@ function filled(value: string | undefined): string | undefined {
   return value === undefined || value.trim() === "" ? undefined : value.trim();
 }
 
-/** The keys of the provider in use are ours, not the commands'. */
+/** Environment variables that hold keys of the provider, which commands do not get. */
 export function secretVariables({ envKey, envHttpHeaders }: ModelProvider): string[] {
   return ["OPENAI_API_KEY", "CODEX_API_KEY", ...(envKey === undefined ? [] : [envKey]), ...Object.values(envHttpHeaders)];
 }
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-/** The limits a provider tells in its headers; undefined when it tells none. */
+/** The rate limits in a provider's response headers; undefined when there are none. */
 export function readRateLimits(headers: Headers): RateLimits | undefined {
   const primary = readWindow(headers, "primary");
   const secondary = readWindow(headers, "secondary");

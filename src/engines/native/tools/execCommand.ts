@@ -44,7 +44,7 @@ export function execTools(runtime: ToolRuntime): Tool[] {
   ];
 }
 
-/** What was shown to begin and not yet to end. */
+/** Commands that were announced and have not ended. */
 type Running = Map<number, { readonly command: CommandCall; readonly sandboxed: boolean }>;
 
 interface ExecContext {
@@ -105,7 +105,7 @@ async function* writeStdin(args: string, { runtime, running, ctx }: ExecContext)
   if ("complaint" in read) return { output: read.complaint };
   const { session_id: id, chars, yield_time_ms: yieldTimeMs, max_output_tokens: tokens } = read.value;
   const left = running.get(id);
-  // A shell may read it; whatever else does will not miss it.
+  // A shell may read the input as a script. Refusing it does no harm to other programs.
   const forbidden = chars ? await forbiddenByRules(["bash", "-c", chars], runtime) : undefined;
   if (forbidden !== undefined) return { output: `write_stdin failed: ${forbidden}` };
   // An earlier turn may have been allowed what this one is not.

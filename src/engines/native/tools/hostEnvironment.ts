@@ -34,7 +34,7 @@ export interface HostOptions {
   readonly surrounding?: TurnMark | undefined;
 }
 
-/** What all threads of a process share to run commands: the sandbox that works here, and login environments. Each is loaded when first needed. */
+/** What all threads share for running commands: the environment, the sandbox that works here, login environments. Each is loaded when first needed. */
 export class HostEnvironment {
   readonly env: NodeJS.ProcessEnv;
   readonly codexHome: string;
@@ -80,7 +80,7 @@ export class HostEnvironment {
     this.#temporaryFolders.remove(folder);
   }
 
-  /** Tried out once, when first needed. */
+  /** The sandbox, tested once when it is first needed. */
   sandbox(): Promise<Sandbox> {
     this.#sandbox ??= this.#openSandbox();
     return this.#sandbox;
@@ -92,7 +92,7 @@ export class HostEnvironment {
     return type === "danger-full-access" ? "none" : (await this.sandbox()).backend;
   }
 
-  /** A program with full access that does not outlive us, where that can be had. */
+  /** Launches a program with full access that does not outlive us, where the sandbox can do that. */
   async contain(command: ConfinedCommand): Promise<Launch> {
     const sandbox = await this.sandbox();
     return sandbox.wrap(command.argv, { ...command, policy: { type: "danger-full-access" }, workspace: command.cwd, unlimited: true });

@@ -33,7 +33,7 @@ export interface Permission {
   readonly proposedPrefix?: readonly string[];
 }
 
-/** Judges a command, shows that it begins, and asks where that is due. */
+/** Judges a command, announces it, and asks for approval where that is due. */
 export async function* judge(
   call: CommandRequest,
   runtime: ToolRuntime,
@@ -42,7 +42,7 @@ export async function* judge(
   readonly ThreadEvent[],
   { readonly refusal: ToolResult } | { readonly judged: JudgedCommand; readonly permission: Permission }
 > {
-  // The disk is looked at while the command is judged and put on record.
+  // The workspace is searched while the command is judged and recorded.
   runtime.files.beginLookingAround();
   const parser = await openBashReader(call.argv);
   const verdict = assessCommand({
@@ -66,7 +66,7 @@ export async function* judge(
   return "refused" in permission ? { refusal: yield* refuse(permission, command) } : { judged, permission };
 }
 
-/** What the model is told when the user's rules forbid what it wants to run by a way that is not judged otherwise. */
+/** The refusal of a command that the user's rules forbid, for commands that are not judged in any other way. */
 export async function forbiddenByRules(argv: readonly string[], runtime: ToolRuntime): Promise<string | undefined> {
   return forbiddenRefusal({ argv, rules: runtime.rules.inForce(), parser: await openBashReader(argv) });
 }
@@ -91,7 +91,7 @@ async function permit(verdict: Exclude<CommandVerdict, { kind: "refuse" }>, judg
 
 type Asked = Pick<ApprovalSubject, "reason" | "staysInSandbox" | "needsPerson"> & { readonly proposedPrefix?: readonly string[] };
 
-/** Undefined when it was approved, now or for the rest of the thread. A yes to a run inside the sandbox is none to one outside. */
+/** Undefined when it was approved, now or for the rest of the thread. An approval inside the sandbox is none outside of it. */
 export async function question(judged: JudgedCommand, asked: Asked): Promise<Refusal | undefined> {
   const { call, command, runtime, ctx } = judged;
   const key = approvalKey(call, asked);
@@ -117,7 +117,7 @@ export async function question(judged: JudgedCommand, asked: Asked): Promise<Ref
   }
 }
 
-/** Ends a command that was shown to begin and did not run. */
+/** Ends a command that was announced and did not run. */
 export async function* refuse({ refused: text, endsTurn }: Refusal, command: CommandCall): ToolRun {
   const told = { stdout: "", stderr: text, aggregatedOutput: text, formattedOutput: text };
   yield [{ type: "commandEnded", ...command, ...told, exitCode: -1, durationMs: 0 }];

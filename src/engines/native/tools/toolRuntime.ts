@@ -79,19 +79,19 @@ export class ToolRuntime {
     return this.#allowed.approved;
   }
 
-  /** Turns that may not leave the sandbox have nothing of what was allowed to others, and the reverse. */
+  /** Confined and unconfined turns do not share what was allowed. */
   get #allowed(): Allowances {
     return this.#allowances[this.confined ? "confined" : "free"];
   }
 
-  /** Adds an applied patch to what the running turn changed, and gives all of that. */
+  /** Adds an applied patch to the diff of the running turn, and returns that diff. */
   addToTurnDiff(plan: PatchPlan): string | undefined {
     this.#turnDiff ??= new TurnDiff();
     this.#turnDiff.add(plan);
     return this.#turnDiff.text();
   }
 
-  /** What the running turn's patches changed; undefined for nothing. */
+  /** The diff of the running turn's patches; undefined when nothing changed. */
   turnDiff(): string | undefined {
     return this.#turnDiff?.text();
   }
@@ -135,7 +135,7 @@ export class ToolRuntime {
     return wrap(words, env);
   }
 
-  /** Where commands that only look run unasked and outside the sandbox: whether the name of one leads to a program that nobody can have planted. */
+  /** For threads whose read-only commands run unasked outside the sandbox: whether a name leads to a program that no command can have planted. */
   async trustedPrograms(argv: readonly string[], cwd: string): Promise<((name: string) => boolean) | undefined> {
     const { approvalPolicy, sandboxPolicy, cwd: workspace } = this.settings;
     if (approvalPolicy !== "untrusted" || sandboxPolicy.type !== "danger-full-access") return undefined;
@@ -143,7 +143,7 @@ export class ToolRuntime {
       leadsToTrusted(name, { searchPath: env["PATH"] ?? "", cwd, workspace }, this.host.outside);
     const trusted = trustedIn(this.#environment("none", false));
     if (!isLoginShell(argv)) return trusted;
-    // Its profile is about to be run to learn the search path, and nobody has been asked yet.
+    // Running the shell's profile tells its search path, but no one has approved that yet.
     const [shell] = argv;
     if (!isSystemProgram(shell) || !(shell.includes("/") || trusted(shell))) return () => false;
     const { words, env } = await this.#prepare(argv, { cwd, sandboxed: false });
@@ -154,7 +154,7 @@ export class ToolRuntime {
     const sandbox = await this.host.sandbox();
     await this.files.lookAround();
     const { sandboxPolicy } = this.settings;
-    // Whatever was decided before, and by whom: this is the last door.
+    // The last check, whatever was decided before and by whom.
     const policy = sandboxed || this.confined ? sandboxPolicy : FULL_ACCESS;
     const { workspace, workRoots, guarded, caller } = this.files.confinement(policy);
     const env = { ...this.#environment(sandbox.backend, plainOutput), ...(caller ? OWN_TMP : {}) };

@@ -65,14 +65,14 @@ const SCRIPT_WORDS: ReadonlyMap<string, (args: readonly string[]) => string | un
 
 const FIND_ACTIONS = new Set(["-exec", "-execdir", "-ok", "-okdir"]);
 
-/** Scripts in scripts in scripts: deeper than this nobody looks. */
+/** Scripts nested deeper than this are not looked into. */
 const MAX_NESTING = 5;
-/** Each is parsed; scripts that quote each other would keep the server busy for ever. */
+/** Each script is parsed, and scripts that quote each other would never end. */
 const MOST_SCRIPTS = 50;
-/** Stands for what is inside more scripts than are looked into. */
+/** Stands for the commands of the scripts beyond `MOST_SCRIPTS`. */
 export const UNREAD_COMMANDS: readonly string[] = ["(commands in more scripts than are looked into)"];
 
-/** The command itself and every command it names and would run, in order; what `except` picks is left out with all inside it. */
+/** The command and every command that it would run in turn. Commands that `except` accepts are skipped with all inside them. */
 export function* commandsWithin(
   argv: readonly string[],
   parser: BashReader,
@@ -83,7 +83,7 @@ export function* commandsWithin(
   yield* within(argv, 0);
 
   function* within(words: readonly string[], depth: number): Generator<readonly string[]> {
-    // Each once: a script names the commands of the scripts inside it too, so that the work would grow with every level.
+    // Each command once: a script also names the commands of its inner scripts, so the work would double with every level.
     const key = JSON.stringify(words);
     if (seen.has(key) || except(words)) return;
     seen.add(key);

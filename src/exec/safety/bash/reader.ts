@@ -10,11 +10,11 @@ import { shellScript } from "./words.js";
 
 /** Reads bash scripts without running them. */
 export interface BashReader {
-  /** Neither too long nor too slow to be looked into; it may well be wrong bash. */
+  /** False for a script that is too long or too slow to parse. A readable script may still be wrong bash. */
   canRead(script: string): boolean;
   /** The commands of a script that is nothing but commands in sequence; undefined for every other script. */
   plainCommands(script: string): PlainCommand[] | undefined;
-  /** Every command the script names anywhere, as far as its words can be told: for finding trouble, never for ruling it out. */
+  /** Every command the script names anywhere, as far as its words are known. Good for finding a dangerous command, never for ruling one out. */
   mentionedCommands(script: string): string[][];
   /** The patch of a script that does nothing but hand one to `apply_patch`, perhaps after a `cd`. */
   patchHeredoc(script: string): HeredocPatch | undefined;
@@ -35,7 +35,7 @@ const SPECIAL_WORDS = new Set(
 
 const LONGEST_PLAIN_SCRIPT = 10_000;
 
-/** Whether the scripts in this call, at whatever depth, are single commands in plain words. */
+/** Whether every script in this call, at any depth, is a single command in plain words. */
 function areUnmistakable(argv: readonly string[]): boolean {
   return argv.every(arePlainWords);
 }
@@ -48,7 +48,7 @@ function isUnmistakable(script: string): boolean {
   return arePlainWords(script) && PROGRAM_FIRST.test(script);
 }
 
-/** Reads scripts of one command in plain words; any other is unreadable to it, and what is unreadable counts as trouble. */
+/** Reads scripts of one command in plain words. Every other script is unreadable to it, and an unreadable script counts as dangerous. */
 export const UNMISTAKABLE_SCRIPTS: BashReader = {
   canRead: isUnmistakable,
   plainCommands: (script) => (isUnmistakable(script) ? [{ words: script.split(" "), mayGainOptions: false }] : undefined),
@@ -56,20 +56,20 @@ export const UNMISTAKABLE_SCRIPTS: BashReader = {
   patchHeredoc: () => undefined,
 };
 
-/** Longer scripts are unreadable: no question about them is answered "harmless". */
+/** Longer scripts count as unreadable, and so never as harmless. */
 const MAX_SCRIPT_CHARS = 1_000_000;
 
 /** Error recovery can be slow on hostile text; a script that takes longer is unreadable. */
 const PARSE_BUDGET_MS = 500;
 
-/** For the scripts in this call; most calls are so plain that they need no grammar. */
+/** A reader for the scripts of this call. Most calls are so plain that the grammar need not be loaded. */
 export async function openBashReader(argv: readonly string[]): Promise<BashReader> {
   return areUnmistakable(argv) ? UNMISTAKABLE_SCRIPTS : await openBashParser();
 }
 
 let opened: Promise<BashParser> | undefined;
 
-/** The grammar takes some 50 ms to load, so it is loaded when first asked for, and then kept. */
+/** Loading the grammar takes about 50 ms, so it happens with the first script that needs it, once. */
 export function openBashParser(): Promise<BashParser> {
   opened ??= loadGrammar().catch((error: unknown) => {
     opened = undefined;
@@ -89,7 +89,7 @@ async function loadGrammar(): Promise<BashParser> {
 export class BashParser implements BashReader {
   readonly #grammar: Parser;
 
-  /** Several questions are asked about one script: its tree is kept until another one comes. No tree is the memory of a failure. */
+  /** Several questions are asked about one script, so its tree is cached until the next script. `null`: it could not be parsed. */
   #last: { readonly script: string; readonly tree: Tree | null } | undefined;
 
   constructor(grammar: Parser) {
@@ -135,7 +135,7 @@ const PACKAGE_OF = {
   "tree-sitter-bash.wasm": "tree-sitter-bash",
 } as const;
 
-// In a server that has been done; not where this is used by itself.
+// A server has done this already; a program that only uses this file has not.
 tuneCompiler();
 
 function readWasm(name: keyof typeof PACKAGE_OF): Promise<Buffer> {
@@ -149,7 +149,7 @@ function besideTheBundle(name: string): string | undefined {
 
 export type PatchCall =
   | ({ readonly kind: "patch" } & HeredocPatch)
-  /** A patch where a command should stand: the model has to be told how to call. */
+  /** The model sent a patch in place of a command and is told how to call apply_patch. */
   | { readonly kind: "bare" };
 
 /** A shell call that is really a patch, to be applied in this process instead. */

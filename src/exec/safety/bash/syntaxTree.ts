@@ -70,7 +70,7 @@ function gapsBetween(nodes: readonly Node[], script: string): string[] {
   return nodes.slice(1).map((node, at) => script.slice(nodes[at]?.endIndex, node.startIndex));
 }
 
-/** The words of every command in the tree, whatever surrounds it; a word that only a run would tell is given as it was written. */
+/** The words of every command in the tree, whatever surrounds it. A word that only running it would tell is given as written. */
 export function mentionedCommands(root: Node): string[][] {
   return root
     .descendantsOfType("command")
@@ -104,7 +104,7 @@ function plainWord(node: Node): PlainWord | undefined {
 
 interface Piece {
   readonly text: string;
-  /** What of it is neither quoted nor escaped. */
+  /** The part that is neither quoted nor escaped. */
   readonly bare: string;
 }
 

@@ -2,7 +2,7 @@ import path from "node:path";
 
 const SHELLS = new Set(["bash", "zsh", "sh"]);
 
-/** Where programs live that a command cannot have put there itself. */
+/** Folders of programs that no sandboxed command can write to. */
 const SYSTEM_FOLDERS = new Set([
   "/bin",
   "/sbin",
@@ -14,7 +14,7 @@ const SYSTEM_FOLDERS = new Set([
   "/run/current-system/sw/bin",
 ]);
 
-/** Shells that are not taken at their word, but whose scripts are looked through for what must not run. */
+/** Shells whose scripts never count as safe, but are searched for dangerous commands. */
 const OTHER_SHELLS = new Set(["dash", "ash", "ksh", "ksh93", "mksh", "rbash", "yash", "fish"]);
 
 /** The file name of a program, however it is called. */
@@ -49,8 +49,6 @@ export function anyShellScript(argv: readonly string[]): string | undefined {
   const flag = rest.findIndex((word) => /^-[a-z]*c[a-z]*$/i.test(word));
   return flag < 0 ? undefined : rest[flag + 1];
 }
-
-/** Reading a command's options without knowing the whole command. */
 
 /** The words that are not options, nor the value of one of `valued`. */
 export function operands(args: readonly string[], valued: readonly string[] = []): string[] {

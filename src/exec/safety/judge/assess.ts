@@ -25,7 +25,7 @@ export interface ProposedCommand {
   /** Rules may let it run without a question, but not outside the sandbox. */
   readonly confined?: boolean;
   readonly parser: BashReader;
-  /** Set where it would run outside any sandbox: whether a name leads to a program that nobody can have planted. */
+  /** Set for commands outside any sandbox: whether a name leads to a program that no command can have planted. */
   readonly trusts?: ((name: string) => boolean) | undefined;
 }
 
@@ -68,7 +68,7 @@ export function assessCommand(command: ProposedCommand): CommandVerdict {
   return byPolicy(command, findings);
 }
 
-/** What is said about a command that the user's rules forbid; undefined when they do not. */
+/** The refusal of a command that the user's rules forbid; undefined when none does. */
 export function forbiddenRefusal(command: ExaminedCommand): string | undefined {
   const match = rulesAgainst(command, "forbidden");
   return match && ruleRefusal(command, match);
@@ -134,13 +134,13 @@ interface ExaminedCommand {
   readonly argv: readonly string[];
   readonly rules: readonly PrefixRule[];
   readonly parser: BashReader;
-  /** Set where it would run outside any sandbox: whether a name leads to a program that nobody can have planted. */
+  /** Set for commands outside any sandbox: whether a name leads to a program that no command can have planted. */
   readonly trusts?: ((name: string) => boolean) | undefined;
 }
 
-/** What is to be said about a command before any policy is looked at. */
+/** What is known of a command before any policy is applied. */
 interface Findings {
-  /** The strictest rules that speak against it. */
+  /** The strictest rule of each kind against it. */
   readonly forbidden?: RuleMatch;
   readonly prompt?: RuleMatch;
   readonly dangerous: boolean;
@@ -152,7 +152,7 @@ interface Findings {
   readonly proposedPrefix?: readonly string[];
 }
 
-/** Commands without effect of their own, that may stand beside an allowed one: `cd dir && allowed`. */
+/** Commands without an effect of their own, which may accompany an allowed one: `cd dir && allowed`. */
 const INERT = new Set(["cd", "echo", "false", "pwd", "true"]);
 
 /**
@@ -185,7 +185,10 @@ function examine({ argv, rules, parser, trusts }: ExaminedCommand): Findings {
   };
 }
 
-/** The strictest rule of a kind about the command or any that it would run. Such rules hold by whatever path a program is called; one in its favour only as it is written. */
+/**
+ * The strictest rule of a kind about the command or any command that it would run. A rule against a program holds by whatever path the
+ * program is called; a rule in its favour only as it is written.
+ */
 function rulesAgainst({ argv, rules, parser }: ExaminedCommand, decision: "forbidden" | "prompt"): RuleMatch | undefined {
   const about = rules.filter((rule) => rule.decision === decision);
   if (about.length === 0) return undefined;
@@ -196,12 +199,12 @@ function rulesAgainst({ argv, rules, parser }: ExaminedCommand, decision: "forbi
   return strictest(matches.filter((match) => match !== undefined));
 }
 
-/** A rule of the user's forbids the command, whoever wants it and whatever else would allow it. */
+/** One of the user's rules forbids the command, whatever else would allow it. */
 class CommandForbidden extends AppError {
   readonly code = "command_forbidden";
 }
 
-/** For a command that nobody is asked about. Throws `CommandForbidden`, also when it cannot be told what a script would run. */
+/** For a command that no one approves. Throws `CommandForbidden`, also when its script cannot be read while rules forbid commands. */
 export async function checkForbidden(argv: readonly string[], { codexHome }: { readonly codexHome: string }): Promise<void> {
   const { rules } = loadRules(codexHome);
   if (!rules.some(({ decision }) => decision === "forbidden")) return;
@@ -223,15 +226,15 @@ export interface EndedCommand {
 
 const DENIAL_WORDS = /operation not permitted|permission denied|read-only file system|seccomp|sandbox|landlock|failed to write file/i;
 
-/** Misuse, not executable, not found: failures of the command's own. */
+/** Exit codes of failures that are the command's own: misuse, not executable, not found. */
 const OWN_FAILURES = new Set([2, 126, 127]);
 
 const SIGSYS_EXIT = 128 + 31;
 
-/** The reason given when somebody is asked to let a stopped command run again outside the sandbox. */
+/** The reason in the question whether a command that the sandbox stopped may run again outside. */
 export const RETRY_REASON = "command failed; retry without sandbox?";
 
-/** Whether a command that ran in the sandbox seems to have failed because of it. A guess by its words, as nothing better is known. */
+/** Whether a sandboxed command seems to have failed because of the sandbox. A guess by its output: the kernel does not say. */
 export function isSandboxDenial(
   { exitCode, stdout, stderr, aggregated }: EndedCommand,
   platform: NodeJS.Platform = process.platform,
