@@ -85,7 +85,7 @@ export const READERS: Readonly<Record<string, string>> = {
 export const STILL_OPEN: StillOpen = {
   upwardImports: [],
   mutualFolders: ["mcp ⇄ mcp/wording", "mcp/stateless ⇄ mcp/stateless/tasks"],
-  namesExportedTwice: ["FileChanges", "Reach"],
+  namesExportedTwice: [],
   longFiles: [],
   scrapCount: 15,
 };

@@ -3,7 +3,7 @@ import { jsonAnswer, jsonTextAnswer, refuseLogin } from "./access/answers.js";
 import { HostRule } from "./access/host/hostRule.js";
 import { Cors, type CorsHeaders, OriginRule } from "./access/host/origins.js";
 import type { Admission, AnswerHeaders, HttpAnswer, Identity, LoginOutcome } from "./access/identity.js";
-import { pathOf } from "./access/requestHeaders.js";
+import { requestPath } from "./access/requestHeaders.js";
 import { hasTokenInQuery, WHERE_TOKENS_BELONG } from "./access/tokens/bearer.js";
 import type { Occasion } from "./access/tokens/login.js";
 import { type Identification, type IdentificationOptions, openIdentification } from "./identification.js";
@@ -89,7 +89,7 @@ export class AccessControl {
     const headers = this.rules.cors.headersFor(request);
     const own = this.#ownAnswer(request);
     if (own) return { answer: withDefaults(own, headers) };
-    if (this.rules.openPaths.has(pathOf(request))) return { identity: NOBODY, headers };
+    if (this.rules.openPaths.has(requestPath(request))) return { identity: NOBODY, headers };
     const outcome = this.identification.identify(request, occasion);
     return outcome instanceof Promise ? outcome.then((settled) => this.#admission(settled, headers)) : this.#admission(outcome, headers);
   }

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { pathOf } from "./access/requestHeaders.js";
+import { requestPath } from "./access/requestHeaders.js";
 import { HttpProblem } from "./problem.js";
 import type { HttpRequest, HttpUpgrade } from "./request.js";
 
@@ -32,7 +32,7 @@ export class Router<Caller> {
 
   /** Throws `HttpProblem` when nothing is there, or not for this method. */
   handlerOf(request: IncomingMessage): HttpHandler<Caller> {
-    const path = pathOf(request);
+    const path = requestPath(request);
     const mount = this.#byPath.get(path);
     if (!mount) throw new HttpProblem(404, `Nothing is served at ${path}; ${this.hint}`);
     const { method = "" } = request;
@@ -43,7 +43,7 @@ export class Router<Caller> {
 
   /** Throws `HttpProblem` when no connection can be taken over there. */
   upgradeOf(request: IncomingMessage): UpgradeHandler<Caller> {
-    const upgrade = this.#byPath.get(pathOf(request))?.upgrade;
+    const upgrade = this.#byPath.get(requestPath(request))?.upgrade;
     if (upgrade) return upgrade;
     const places = this.mounts.filter((mount) => mount.upgrade).map(({ path }) => path);
     throw new HttpProblem(404, places.length > 0 ? `WebSocket is served at ${places.join(", ")}` : "WebSocket is not served here");
@@ -51,7 +51,7 @@ export class Router<Caller> {
 
   /** The mount's own path, for statistics. */
   labelOf(request: IncomingMessage): string {
-    return this.#byPath.get(pathOf(request))?.path ?? OTHER_PATHS;
+    return this.#byPath.get(requestPath(request))?.path ?? OTHER_PATHS;
   }
 }
 

@@ -1,6 +1,6 @@
 import type { HttpSessions } from "../mcp/over/network/httpSession.js";
 import type { Outbox } from "../mcp/over/network/outbox.js";
-import type { StatelessReply } from "../mcp/over/streamableHttp/statelessReply.js";
+import type { StatelessReply } from "../mcp/over/streamableHttp/statelessPost.js";
 import type { WebSocketEndpoint } from "../mcp/over/websocket.js";
 import type { Metrics } from "../observability/metrics.js";
 

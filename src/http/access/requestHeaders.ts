@@ -13,7 +13,7 @@ export function isRepeated({ rawHeaders }: IncomingMessage, name: string): boole
 }
 
 /** The path of the request's target, as it was written. */
-export function pathOf({ url = "" }: IncomingMessage): string {
+export function requestPath({ url = "" }: IncomingMessage): string {
   const query = url.indexOf("?");
   return query < 0 ? url : url.slice(0, query);
 }

@@ -2,7 +2,7 @@ import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createSecureContext, type Server } from "node:tls";
 import { AppError, describe } from "../../lib/errors.js";
-import { FileChanges } from "./fileChanges.js";
+import { FileWatch } from "./fileWatch.js";
 
 export interface TlsFiles {
   /** The certificate and those of its issuers, in PEM. */
@@ -36,7 +36,7 @@ export function loadTls(files: TlsFiles, report: (line: string) => void): TlsMat
 
 /** Gives the server the new certificate when the files change, until closed. One that cannot be used, or not yet, leaves the old one in place. */
 export function renewTls(server: Server, files: TlsFiles, report: (line: string) => void): { close(): void } {
-  const changes = new FileChanges([files.cert, files.key]);
+  const changes = new FileWatch([files.cert, files.key]);
   changes.everySecond(() => {
     if (!changes.happened()) return;
     try {

@@ -5,7 +5,7 @@ import type { HttpRequest } from "../../http/request.js";
 import type { HttpMount } from "../../http/router.js";
 import { beginEventStream } from "../../http/sse.js";
 import { parseMessage } from "../../jsonrpc/message.js";
-import { checkedSessionId, findOrOpenSession, findSession, type SessionRules } from "./network/findSession.js";
+import { checkedSessionId, findOrOpenSession, findSession, type SessionRules } from "./network/httpSession.js";
 import { sessionOver } from "./network/problems.js";
 import { SseSink } from "./network/sseStream.js";
 

@@ -32,9 +32,9 @@ export function isAddress(host: HostName): boolean {
 }
 
 /** Whom a bind address can be reached by. */
-export type Reach = "this machine" | "one address" | "every address";
+export type HostReach = "this machine" | "one address" | "every address";
 
-export function reachOf(bindHost: string): Reach {
+export function reachOf(bindHost: string): HostReach {
   const host = bindHost.toLowerCase().replace(/^\[(.*)\]$/, "$1");
   if (EVERY_ADDRESS.has(host)) return "every address";
   const family = isIP(host);

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { AccessMisconfigured } from "../errors.js";
 import { isRepeated } from "../requestHeaders.js";
-import { type HostName, hostOfAuthority, hostOfSetting, isAddress, isLoopbackName, type Reach, reachOf } from "./hostName.js";
+import { type HostName, type HostReach, hostOfAuthority, hostOfSetting, isAddress, isLoopbackName, reachOf } from "./hostName.js";
 
 export interface HostSettings {
   /** What the server binds to. */
@@ -16,7 +16,7 @@ export interface HostSettings {
  */
 export class HostRule {
   readonly #named: ReadonlySet<HostName>;
-  readonly #reach: Reach;
+  readonly #reach: HostReach;
   /** The header that was found fine last: nearly all requests have the same. */
   #fine: string | undefined;
 

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { TLSSocket } from "node:tls";
 import { jsonAnswer } from "../answers.js";
 import type { HttpAnswer } from "../identity.js";
-import { pathOf } from "../requestHeaders.js";
+import { requestPath } from "../requestHeaders.js";
 import type { OAuthSettings } from "./oauthSettings.js";
 
 const WELL_KNOWN = "/.well-known/oauth-protected-resource";
@@ -16,13 +16,13 @@ export class ResourceMetadata {
 
   /** The URL that goes into a challenge. */
   urlFor(request: IncomingMessage): string {
-    const { origin, pathname } = new URL(this.#resource(request, pathOf(request) === "/" ? "/" : this.path));
+    const { origin, pathname } = new URL(this.#resource(request, requestPath(request) === "/" ? "/" : this.path));
     return `${origin}${WELL_KNOWN}${pathname === "/" ? "" : pathname}`;
   }
 
   answer(request: IncomingMessage): HttpAnswer | undefined {
-    const suffix = pathOf(request).slice(WELL_KNOWN.length);
-    if (!pathOf(request).startsWith(WELL_KNOWN) || !this.#isServed(suffix)) return undefined;
+    const suffix = requestPath(request).slice(WELL_KNOWN.length);
+    if (!requestPath(request).startsWith(WELL_KNOWN) || !this.#isServed(suffix)) return undefined;
     const { issuer, requiredScopes, manageScope, operatorScope } = this.settings;
     const scopes = [...requiredScopes, manageScope, operatorScope].filter((scope) => scope !== undefined);
     return jsonAnswer(200, {

@@ -1,7 +1,7 @@
 import { readFileSync, type Stats, statSync } from "node:fs";
 import { describe } from "../../../lib/errors.js";
 import { AccessMisconfigured } from "../errors.js";
-import { FileChanges } from "../fileChanges.js";
+import { FileWatch } from "../fileWatch.js";
 import type { Identity, ScopeWords } from "../identity.js";
 import { parseTokenFile } from "./tokenFile.js";
 import { checkToken, TokenTable } from "./tokenTable.js";
@@ -21,12 +21,12 @@ const READABLE_BY_OTHERS = 0o044;
 
 /** The tokens this server takes; those of a file change with it. */
 export class KnownTokens {
-  readonly #changes: FileChanges;
+  readonly #changes: FileWatch;
   #table: TokenTable;
 
   private constructor(private readonly settings: TokenSettings) {
     // Before the file is read, so that no change falls in between.
-    this.#changes = new FileChanges(settings.tokenFile === undefined ? [] : [settings.tokenFile]);
+    this.#changes = new FileWatch(settings.tokenFile === undefined ? [] : [settings.tokenFile]);
     this.#table = readTable(settings);
   }
 

@@ -1,5 +1,8 @@
-import type { Connection, OpenSession, SessionRegistry } from "../../sessions/sessionRegistry.js";
+import type { IncomingMessage } from "node:http";
+import { type Caller, standsAs } from "../../../agent/caller.js";
+import { type Connection, type OpenSession, type SessionRegistry, TooManySessions } from "../../sessions/sessionRegistry.js";
 import { Outbox, type OutboxLimits } from "./outbox.js";
+import { HTTP_RPC, RpcProblem, sessionOver } from "./problems.js";
 
 /** A session's end of the network: whatever carries its messages at the moment. */
 export class HttpConnection implements Connection {
@@ -24,3 +27,59 @@ export class HttpConnection implements Connection {
 
 export type HttpSession = OpenSession<HttpConnection>;
 export type HttpSessions = SessionRegistry<HttpConnection>;
+
+export interface SessionRules {
+  readonly sessions: HttpSessions;
+  readonly outbox: OutboxLimits;
+  /** Clients may name a session that does not exist yet; where strangers can reach the server they could plant a name they know. */
+  readonly clientsChooseIds: boolean;
+}
+
+export interface Seeker {
+  readonly caller: Caller;
+  /** It may begin a conversation, under a name of its choice where that is allowed. */
+  readonly begins: boolean;
+  readonly transport?: "http" | "websocket" | "sse";
+}
+
+/** The session of this id, or a new one. Throws `RpcProblem`. */
+export function findOrOpenSession(id: string | undefined, seeker: Seeker, rules: SessionRules): HttpSession {
+  if (id === undefined) return openSession(seeker, rules);
+  const found = findSession(id, seeker.caller, rules.sessions);
+  if (found?.connection.transport === (seeker.transport ?? "http")) return found;
+  const mayBegin = rules.clientsChooseIds && seeker.begins && rules.sessions.find(id) === undefined;
+  if (!mayBegin) throw sessionOver();
+  return openSession(seeker, rules, id);
+}
+
+/** The session if it is there and the caller's own. To everybody else it does not exist. */
+export function findSession(id: string, caller: Caller, sessions: HttpSessions): HttpSession | undefined {
+  const found = sessions.find(id);
+  if (found === undefined || found === "ended" || !standsAs(caller, found.caller)) return undefined;
+  found.lastUsedAt = Date.now();
+  return found;
+}
+
+/** Throws `RpcProblem` when it is no id. */
+export function namedSession({ headers }: IncomingMessage): string | undefined {
+  const id = headers["mcp-session-id"];
+  return id === undefined ? undefined : checkedSessionId(id);
+}
+
+export function checkedSessionId(id: string | readonly string[]): string {
+  if (typeof id === "string" && /^[\x21-\x7e]{1,128}$/.test(id)) return id;
+  throw new RpcProblem({
+    status: 400,
+    code: HTTP_RPC.refused,
+    message: "mcp-session-id must be 1 to 128 visible ASCII characters",
+  });
+}
+
+function openSession({ caller, transport = "http" }: Seeker, { sessions, outbox }: SessionRules, id?: string): HttpSession {
+  try {
+    return sessions.open(caller, { connection: new HttpConnection(transport, outbox), ...(id === undefined ? {} : { id }) });
+  } catch (error) {
+    if (!(error instanceof TooManySessions)) throw error;
+    throw new RpcProblem({ status: 503, code: HTTP_RPC.refused, message: error.message, headers: { "retry-after": "30" } });
+  }
+}

@@ -1,6 +1,6 @@
 import type { Caller } from "../../../agent/caller.js";
 import type { HttpRequest } from "../../../http/request.js";
-import type { SessionRules } from "../network/findSession.js";
+import type { SessionRules } from "../network/httpSession.js";
 import type { StatelessRules } from "./statelessPost.js";
 
 export interface EndpointRules extends SessionRules {

@@ -4,17 +4,15 @@ import { readBody } from "../../../http/body.js";
 import { RPC } from "../../../jsonrpc/errors.js";
 import { type Message, parseMessage, type RequestId } from "../../../jsonrpc/message.js";
 import { claimsVersion, primesStreams, STATELESS_REVISIONS } from "../../revisions.js";
-import { findOrOpenSession, namedSession } from "../network/findSession.js";
 import type { HttpSession } from "../network/httpSession.js";
+import { findOrOpenSession, namedSession } from "../network/httpSession.js";
 import type { Exchange } from "../network/outbox.js";
 import { RpcProblem } from "../network/problems.js";
-import { askedPostStream, type ClientKind, clientKind } from "./clientKind.js";
+import { askedPostStream, type ClientKind, checkProtocolVersion, clientKind, withTraceHeaders } from "./clientHeaders.js";
 import type { EndpointRequest } from "./endpointRequest.js";
 import { type ExchangeOptions, JsonExchange, LazyExchange, StreamExchange } from "./exchange.js";
 import { namesStatelessVersion } from "./statelessHeaders.js";
 import { postStateless } from "./statelessPost.js";
-import { traced } from "./traced.js";
-import { checkProtocolVersion } from "./version.js";
 
 /** A message, or a batch of them, in; what it is answered with depends on who sends it (see docs/http.md). */
 export async function post(request: EndpointRequest): Promise<void> {
@@ -30,7 +28,7 @@ export async function post(request: EndpointRequest): Promise<void> {
   refuseWhatCannotBeServed(said, { ids, open, headers });
   open.requests += ids.length;
   if (ids.length > 0) open.connection.outbox.expect(exchangeFor(request, { open, ids, headers, kind }));
-  open.session.peer.receive(traced(said, incoming.headers));
+  open.session.peer.receive(withTraceHeaders(said, incoming.headers));
   if (ids.length === 0) sendNothing(response, { status: kind === "spec" ? 202 : 204, headers });
 }
 
@@ -47,7 +45,7 @@ function namesItsVersion(message: Message): boolean {
 }
 
 function postWithoutSession(request: EndpointRequest, said: Said): Promise<void> | void {
-  const message = traced(said, request.incoming.headers);
+  const message = withTraceHeaders(said, request.incoming.headers);
   if (isBatch(message) || (message.kind !== "request" && message.kind !== "notification"))
     throw new RpcProblem({
       status: 400,

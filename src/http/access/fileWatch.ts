@@ -7,7 +7,7 @@ const LOOK_EVERY_MS = 1_000;
  * Notices that any of some files was written, replaced or removed. It looks at them, instead of asking the system for news: editors replace
  * files, mounted secrets are links to links, and network file systems send no news.
  */
-export class FileChanges {
+export class FileWatch {
   #seen: string;
   #timer: NodeJS.Timeout | undefined;
 

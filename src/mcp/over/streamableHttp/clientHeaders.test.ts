@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { parseMessage } from "../../../jsonrpc/message.js";
-import { traced } from "./traced.js";
+import { withTraceHeaders } from "./clientHeaders.js";
 
 const HEADERS = { traceparent: "00-a-b-01", tracestate: "v=1" };
 
@@ -9,16 +9,16 @@ function request(params?: unknown) {
 }
 
 it("a request belongs to the trace of the HTTP request that brought it", () => {
-  expect(traced(request({ name: "codex", _meta: { progressToken: 5 } }), HEADERS)).toEqual(
+  expect(withTraceHeaders(request({ name: "codex", _meta: { progressToken: 5 } }), HEADERS)).toEqual(
     request({ name: "codex", _meta: { progressToken: 5, ...HEADERS } }),
   );
-  expect(traced(request(), { traceparent: "00-a-b-01" })).toEqual(request({ _meta: { traceparent: "00-a-b-01" } }));
+  expect(withTraceHeaders(request(), { traceparent: "00-a-b-01" })).toEqual(request({ _meta: { traceparent: "00-a-b-01" } }));
 });
 
 it("so does every request of a batch, and nothing else in it", () => {
   const said = '[{"jsonrpc":"2.0","id":1,"method":"ping","params":{}},{"jsonrpc":"2.0","method":"notifications/x","params":{}}]';
   const expected = said.replace('"params":{}', `"params":{"_meta":${JSON.stringify(HEADERS)}}`);
-  expect(traced(parseMessage(said), HEADERS)).toEqual(parseMessage(expected));
+  expect(withTraceHeaders(parseMessage(said), HEADERS)).toEqual(parseMessage(expected));
 });
 
 it.for([
@@ -27,5 +27,5 @@ it.for([
   ["its params are no object", request([1]), HEADERS],
   ["its `_meta` is no object", request({ _meta: "x" }), HEADERS],
 ] as const)("what was said stays as it is when %s", ([, said, headers]) => {
-  expect(traced(said, headers)).toEqual(said);
+  expect(withTraceHeaders(said, headers)).toEqual(said);
 });
