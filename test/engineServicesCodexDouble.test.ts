@@ -3,7 +3,7 @@ import path from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { createCodexEngine } from "../src/engines/codex/engine.js";
 import { newThreadId } from "../src/lib/ids.js";
-import { isTurnEnd } from "../src/threads/events.js";
+import { isTurnEnd } from "../src/threads/turn.js";
 import { buildAppServerDouble, type Faults, withFaults } from "./support/appServerDouble.js";
 import { COMMAND_FILE, LOGIN_DONE_FILE, LOGINS_FILE } from "./support/appServerDoubleServices.js";
 import { type CodexStage, setCodexStage } from "./support/codexStage.js";

@@ -4,7 +4,7 @@ import path from "node:path";
 import type { SettingsResolver } from "../config/resolve.js";
 import { isOwnProgram, OWN_NAMES, scriptIn } from "../exec/nesting/ownProgram.js";
 import { writableRoots } from "../exec/sandbox/policy.js";
-import { leftOutWarnings, type McpServerSettings, type McpServerTransport, type ThreadSettings } from "../threads/settings.js";
+import type { McpServerSettings, McpServerTransport, ThreadSettings } from "../threads/settings.js";
 import type { StoredSettings } from "../threads/store.js";
 import type { AskedSettings } from "./agent.js";
 
@@ -61,7 +61,7 @@ export class GrantedSettings {
     const { env, serverCwd: cwd, ownAddress, writable } = this.#parts;
     for (const { root } of writableRoots(resolved.sandboxPolicy, { workspace: resolved.cwd, env })) writable.open(root);
     const granted = withoutOwnEntries(resolved, { env, cwd, address: ownAddress?.() });
-    for (const warning of leftOutWarnings(granted)) this.#reportOnce(warning);
+    for (const { warning } of granted.leftOutServers ?? []) this.#reportOnce(warning);
     return granted;
   }
 
@@ -88,7 +88,10 @@ export function withoutOwnEntries(settings: ThreadSettings, places: OwnPlaces): 
   return {
     ...settings,
     mcpServers: settings.mcpServers.filter((server) => !own.includes(server)),
-    leftOutServers: own.map(({ name }) => name),
+    leftOutServers: own.map(({ name }) => ({
+      name,
+      warning: `left out MCP server ${name}: it is this server, whose turns must not start others`,
+    })),
   };
 }
 

@@ -128,7 +128,3 @@ export type TurnOutcome =
   | { readonly status: "completed"; readonly lastMessage: string | null }
   | { readonly status: "failed"; readonly message: string }
   | { readonly status: "interrupted" };
-
-export function isTurnEnd(event: ThreadEvent): event is TurnEnd {
-  return event.type === "turnCompleted" || event.type === "turnFailed" || event.type === "turnAborted";
-}

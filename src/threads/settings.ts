@@ -59,6 +59,12 @@ export type McpServerTransport =
       readonly envHttpHeaders: Readonly<Record<string, string>>;
     };
 
+export interface LeftOutServer {
+  readonly name: string;
+  /** For whoever starts a thread without it. */
+  readonly warning: string;
+}
+
 /** Everything a thread runs with, resolved from defaults, config.toml, profile, command line and call. */
 export interface ThreadSettings {
   readonly cwd: string;
@@ -81,8 +87,8 @@ export interface ThreadSettings {
   readonly projectRootMarkers: readonly string[];
   readonly showRawAgentReasoning: boolean;
   readonly mcpServers: readonly McpServerSettings[];
-  /** Names of configured MCP servers that are this server itself: no thread may start them. */
-  readonly leftOutServers?: readonly string[];
+  /** Configured MCP servers that no thread may start, because they are this server itself. */
+  readonly leftOutServers?: readonly LeftOutServer[];
   /** What of the server's environment commands get to see. */
   readonly shellEnvironment: ShellEnvironmentPolicy;
   /** Overrides how much of a tool's output the model gets. */
@@ -95,9 +101,4 @@ export interface ThreadSettings {
   readonly modelIsDefault?: boolean;
   /** Remarks about the configuration worth telling the caller (unknown keys and the like). */
   readonly notices: readonly string[];
-}
-
-/** What whoever starts a thread should know of servers that it does without. */
-export function leftOutWarnings({ leftOutServers = [] }: Pick<ThreadSettings, "leftOutServers">): readonly string[] {
-  return leftOutServers.map((name) => `left out MCP server ${name}: it is this server, whose turns must not start others`);
 }

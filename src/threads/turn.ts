@@ -4,7 +4,7 @@ import { deferred } from "../lib/deferred.js";
 import { newTurnKey, type ThreadId, type TurnId } from "../lib/ids.js";
 import type { TurnContext } from "./engine.js";
 import type { EventLog, EventLogs } from "./eventLog.js";
-import { isTurnEnd, type ThreadEvent, type TurnEnd, type TurnInput, type TurnOutcome } from "./events.js";
+import type { ThreadEvent, TurnEnd, TurnInput, TurnOutcome } from "./events.js";
 import type { SandboxCeiling, TurnLimits } from "./limits.js";
 import { MemoryEventLog, TURN_LOG } from "./memoryEventLog.js";
 import type { ThreadObserver } from "./observer.js";
@@ -117,6 +117,10 @@ export class Turn {
     this.#outcome.resolve(outcome);
     this.#observer?.turnEnded(this, outcome);
   }
+}
+
+export function isTurnEnd(event: ThreadEvent): event is TurnEnd {
+  return event.type === "turnCompleted" || event.type === "turnFailed" || event.type === "turnAborted";
 }
 
 function outcomeOf(end: TurnEnd): TurnOutcome {

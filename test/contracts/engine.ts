@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { newThreadId } from "../../src/lib/ids.js";
 import type { Engine, EngineThread } from "../../src/threads/engine.js";
-import { isTurnEnd, type ThreadEvent, type TurnInput } from "../../src/threads/events.js";
+import type { ThreadEvent, TurnInput } from "../../src/threads/events.js";
 import type { Item } from "../../src/threads/items.js";
 import { pairToolCalls } from "../../src/threads/pairToolCalls.js";
 import type { ThreadSettings } from "../../src/threads/settings.js";
+import { isTurnEnd } from "../../src/threads/turn.js";
 import { historyOf, lastMessageOf, playTurn } from "../support/turns.js";
 
 /** An engine whose model is the scripted one, wherever it runs, and the settings its threads are opened with. */

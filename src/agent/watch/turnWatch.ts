@@ -1,8 +1,8 @@
 import { describe } from "../../lib/errors.js";
 import type { Log } from "../../observability/log.js";
 import type { TraceContext } from "../../observability/tracing.js";
-import { isTurnEnd, type ThreadEvent, type TurnEnd, type TurnOutcome } from "../../threads/events.js";
-import type { Turn, TurnWatch } from "../../threads/turn.js";
+import type { ThreadEvent, TurnEnd, TurnOutcome } from "../../threads/events.js";
+import { isTurnEnd, type Turn, type TurnWatch } from "../../threads/turn.js";
 import type { Telemetry } from "./telemetry.js";
 import { ApprovalWatch, ModelWatch, msSince, now, ToolWatch, type TurnScope } from "./turnSteps.js";
 

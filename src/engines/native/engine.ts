@@ -2,7 +2,7 @@ import type { ThreadId } from "../../lib/ids.js";
 import { lazily } from "../../lib/lazily.js";
 import type { Engine, EngineThread, ThreadOpening } from "../../threads/engine.js";
 import type { ThreadEvent } from "../../threads/events.js";
-import { leftOutWarnings, type ThreadSettings } from "../../threads/settings.js";
+import type { ThreadSettings } from "../../threads/settings.js";
 import { Conversation } from "./conversation.js";
 import { findUserInstructions, initialContext } from "./instructions.js";
 import type { ModelClient } from "./model/client.js";
@@ -60,10 +60,11 @@ export async function openNativeThread(
     sandboxBackend,
     usage: history?.usage ?? null,
   });
+  const leftOut = (settings.leftOutServers ?? []).map(({ warning }) => warning);
   const opening: ThreadEvent[] = [
     ...context.map((item): ThreadEvent => ({ type: "contextItem", item })),
     ...threadTools.news(),
-    ...[...leftOutWarnings(settings), ...instructions.warnings, ...(await threadTools.ruleWarnings())].map(
+    ...[...leftOut, ...instructions.warnings, ...(await threadTools.ruleWarnings())].map(
       (message): ThreadEvent => ({ type: "warning", message }),
     ),
   ];

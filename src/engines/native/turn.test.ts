@@ -14,8 +14,9 @@ import {
   usageOf,
 } from "../../../test/support/modelDouble.js";
 import { turnContext, typesOf } from "../../../test/support/turns.js";
-import { isTurnEnd, type ThreadEvent } from "../../threads/events.js";
+import type { ThreadEvent } from "../../threads/events.js";
 import type { RawItem } from "../../threads/items.js";
+import { isTurnEnd } from "../../threads/turn.js";
 import type { Conversation } from "./conversation.js";
 import { ModelFailure } from "./model/client.js";
 import { message } from "./model/items.js";

@@ -162,7 +162,7 @@ it("a policy that Codex dropped becomes one that asks at least as much, and that
 
 it("an MCP server that is this server is turned off for the thread, whatever else was said of it, and that is said", () => {
   const settings = settingsIn("/ws", {
-    leftOutServers: ["codex", "us.too"],
+    leftOutServers: ["codex", "us.too"].map((name) => ({ name, warning: `left out MCP server ${name}` })),
     stated: { mcp_servers: { codex: { command: "codex-mcp-server" }, docs: { command: "docs" } } },
   });
   const servers = { codex: { command: "codex-mcp-server", enabled: false }, "us.too": { enabled: false }, docs: { command: "docs" } };

@@ -1,7 +1,7 @@
 import type { ApprovalPolicy, SandboxPolicy } from "../../../exec/policies.js";
 import { type Fields, isFields } from "../../../lib/fields.js";
 import type { TurnInput } from "../../../threads/events.js";
-import { leftOutWarnings, type ThreadSettings } from "../../../threads/settings.js";
+import type { LeftOutServer, ThreadSettings } from "../../../threads/settings.js";
 import type { ThreadGuard } from "../guard/threadGuard.js";
 
 type Params = Readonly<Record<string, unknown>>;
@@ -47,9 +47,9 @@ export function settingsInForce(settings: ThreadSettings): ThreadSettings {
 
 /** What Codex was told instead of what was asked for, worth telling the caller. */
 export function settingsNotices(settings: ThreadSettings): readonly string[] {
-  const { approvalPolicy } = settings;
+  const { approvalPolicy, leftOutServers = [] } = settings;
   const sent = POLICIES[approvalPolicy];
-  const leftOut = leftOutWarnings(settings);
+  const leftOut = leftOutServers.map(({ warning }) => warning);
   return sent === approvalPolicy
     ? leftOut
     : [...leftOut, `approval policy ${approvalPolicy}: this Codex no longer has it; ${sent} is used, which asks at least as much`];
@@ -121,10 +121,10 @@ function configOf(settings: ThreadSettings, { withSandbox }: { withSandbox: bool
 }
 
 /** What an entry says in config.toml stays; that it is not used is laid over it. */
-function withoutServers(stated: unknown, names: readonly string[]): Params {
+function withoutServers(stated: unknown, servers: readonly LeftOutServer[]): Params {
   const entries = isFields(stated) ? stated : {};
   const entryOf = (name: string) => (Object.hasOwn(entries, name) && isFields(entries[name]) ? entries[name] : {});
-  return { ...entries, ...Object.fromEntries(names.map((name) => [name, { ...entryOf(name), enabled: false }])) };
+  return { ...entries, ...Object.fromEntries(servers.map(({ name }) => [name, { ...entryOf(name), enabled: false }])) };
 }
 
 /** Tables are laid over each other; of two other values the second counts. */
