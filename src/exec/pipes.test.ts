@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type ProgramPipe, pipes } from "./pipes.js";
 
 async function taken(): Promise<ProgramPipe> {
-  const pipe = await pipes.take("from the program");
+  const pipe = await pipes.take("fromProgram");
   if (!pipe) throw new Error("no pipe could be had");
   return pipe;
 }

@@ -28,9 +28,9 @@ export interface OurSide {
 }
 
 export async function openStandardStreams(wanted: { stdin: "none" | "pipe" }): Promise<StandardStreams> {
-  const input = wanted.stdin === "pipe" ? await pipes.take("to the program") : undefined;
-  const output = await pipes.take("from the program");
-  const errors = await pipes.take("from the program");
+  const input = wanted.stdin === "pipe" ? await pipes.take("toProgram") : undefined;
+  const output = await pipes.take("fromProgram");
+  const errors = await pipes.take("fromProgram");
   return {
     ends: [input?.programEnd ?? (wanted.stdin === "pipe" ? "pipe" : "ignore"), output?.programEnd ?? "pipe", errors?.programEnd ?? "pipe"],
     of: (child) => {
@@ -77,7 +77,7 @@ class PipePool {
   #making: Promise<boolean> | undefined;
 
   /** Undefined where pipes cannot be had that way; sockets do then. */
-  async take(direction: "to the program" | "from the program"): Promise<ProgramPipe | undefined> {
+  async take(direction: "toProgram" | "fromProgram"): Promise<ProgramPipe | undefined> {
     while (this.#kept.length === 0) {
       this.#making ??= this.#make().finally(() => {
         this.#making = undefined;
@@ -86,7 +86,7 @@ class PipePool {
     }
     const kept = this.#kept.pop();
     if (kept === undefined) return undefined;
-    const [ourEnd, programEnd] = direction === "to the program" ? openForWriting(kept) : openForReading(kept);
+    const [ourEnd, programEnd] = direction === "toProgram" ? openForWriting(kept) : openForReading(kept);
     return {
       programEnd,
       ourEnd,

@@ -3,6 +3,9 @@ import { mkdirSync, readdirSync, realpathSync, rm } from "node:fs";
 import path from "node:path";
 import { claimName, isAbandoned, keepFresh, parseClaim } from "../platform/claims.js";
 
+/** They hold somebody's files: a server in another container that sleeps for a while must find them again. */
+const LAPSES_AFTER_MS = 24 * 3_600_000;
+
 /**
  * Folders that are /tmp for the threads of callers who share the machine. They lie in our own folder, which no command sees,
  * and are named after the server that made them, so that a later one can remove what a killed one has left.
@@ -10,8 +13,11 @@ import { claimName, isAbandoned, keepFresh, parseClaim } from "../platform/claim
 export class TemporaryFolders {
   #swept = false;
   readonly #kept = new Map<string, () => void>();
+  readonly #parent: string;
 
-  constructor(private readonly codexHome: string) {}
+  constructor(codexHome: string) {
+    this.#parent = path.join(codexHome, "mcp-server", "tmp");
+  }
 
   make(): string {
     if (!this.#swept) this.#sweep();
@@ -29,15 +35,11 @@ export class TemporaryFolders {
     rm(folder, { recursive: true, force: true, maxRetries: 2 }, () => {});
   }
 
-  get #parent(): string {
-    return path.join(this.codexHome, "mcp-server", "tmp");
-  }
-
   #sweep(): void {
     this.#swept = true;
     for (const name of namesIn(this.#parent)) {
       const owner = parseClaim(name);
-      if (owner && isAbandoned(owner, this.#parent)) this.remove(path.join(this.#parent, name));
+      if (owner && isAbandoned(owner, this.#parent, LAPSES_AFTER_MS)) this.remove(path.join(this.#parent, name));
     }
   }
 }

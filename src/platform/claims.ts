@@ -57,10 +57,10 @@ export function withdrawClaim(file: string): void {
 const LAPSES_AFTER_MS = 120_000;
 
 /** Its process is gone; where we cannot ask for the process, the file has not been refreshed for long. */
-export function isAbandoned(claim: ProcessRun & { readonly name: string }, folder: string): boolean {
+export function isAbandoned(claim: ProcessRun & { readonly name: string }, folder: string, lapsesAfterMs = LAPSES_AFTER_MS): boolean {
   if (claim.place === ownRun().place) return !isRunning(claim);
   const file = statSync(path.join(folder, claim.name), { throwIfNoEntry: false });
-  return file === undefined || Date.now() - file.mtimeMs > LAPSES_AFTER_MS;
+  return file === undefined || Date.now() - file.mtimeMs > lapsesAfterMs;
 }
 
 const REFRESH_EVERY_MS = 30_000;

@@ -16,7 +16,11 @@ const HELPER_VARIABLES = ["HOME", "LANG", "LC_ALL", "TZ"];
  * package runners begin it with the workspace's `node_modules/.bin`.
  */
 export class OutsidePrograms {
-  constructor(private readonly search: OutsideSearch) {}
+  readonly #search: OutsideSearch;
+
+  constructor(search: OutsideSearch) {
+    this.#search = search;
+  }
 
   /** The first program of that name that no command can have written; undefined where there is none. */
   find(name: string): string | undefined {
@@ -30,7 +34,7 @@ export class OutsidePrograms {
 
   /** Programs of that name on PATH that are passed over, for telling the user why. */
   distrusted(name: string): string[] {
-    return this.#on(foldersOf(this.search.env["PATH"]), name).filter((file) => !this.trusts(file));
+    return this.#on(foldersOf(this.#search.env["PATH"]), name).filter((file) => !this.trusts(file));
   }
 
   /** Whether neither the file nor what it leads to can have been written by a command. */
@@ -46,14 +50,14 @@ export class OutsidePrograms {
   /** As little as a helper program can do with. */
   environment(): Record<string, string> {
     const passed = HELPER_VARIABLES.flatMap((name) => {
-      const value = this.search.env[name];
+      const value = this.#search.env[name];
       return value === undefined ? [] : [[name, value] as const];
     });
     return { ...Object.fromEntries(passed), PATH: this.searchPath };
   }
 
   #folders(): string[] {
-    return foldersOf(this.search.env["PATH"]).filter((folder) => this.#trustsFolder(folder));
+    return foldersOf(this.#search.env["PATH"]).filter((folder) => this.#trustsFolder(folder));
   }
 
   #on(folders: readonly string[], name: string): string[] {
@@ -67,7 +71,7 @@ export class OutsidePrograms {
   }
 
   #isWritable(place: string): boolean {
-    return !isSystemFolder(path.dirname(place)) && !isSystemFolder(place) && this.search.writable.covers(place);
+    return !isSystemFolder(path.dirname(place)) && !isSystemFolder(place) && this.#search.writable.covers(place);
   }
 }
 
