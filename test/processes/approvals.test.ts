@@ -116,6 +116,21 @@ describe.concurrent("a client that answers", () => {
     server.decide(question, { decision: "approved" });
     expectHere([await textOf(call), made(server, "new.txt")]).toEqual(["done", true]);
   });
+
+  it("a patch that its sandbox stopped, and is told why it is asked", async ({ expect: expectHere }) => {
+    await using server = await startServer();
+    await server.initialize("2025-11-25", ASKING);
+    const call = server.call("codex", { prompt: "!patch new.txt hello\n!say done", "approval-policy": "on-failure", sandbox: "read-only" });
+    const question = await server.question();
+    const reason = "command failed; retry without sandbox?";
+    expectHere(valueAt(question, "params.codex_reason")).toBe(reason);
+    expectHere(String(valueAt(question, "params.message")).split("\n").slice(0, 2)).toEqual([
+      reason,
+      "Allow Codex to apply proposed code changes?",
+    ]);
+    server.decide(question, { decision: "approved" });
+    expectHere([await textOf(call), made(server, "new.txt")]).toEqual(["done", true]);
+  });
 });
 
 describe.concurrent("a client that never answers", () => {
