@@ -1,4 +1,4 @@
-import { type Deferred, deferred } from "../src/lib/deferred.js";
+import { type Deferred, deferred } from "../src/lib/promises.js";
 import { DeltaMeter } from "./deltaMeter.js";
 import { isRecord, type JsonRecord, LineRpc } from "./lineRpc.js";
 import { type OpenSession, START_DEADLINE_MS, TURN_DEADLINE_MS } from "./session.js";

@@ -12,7 +12,6 @@ import { addSection, patchOf, updateSection } from "../test/support/patch/patchT
 import { SeededRandom } from "../test/support/patch/random.js";
 import { Tree } from "../test/support/patch/tree.js";
 
-
 const ROUNDS_PER_TREE = 50;
 
 const PATHS = [

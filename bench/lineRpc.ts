@@ -1,4 +1,4 @@
-import { type Deferred, deferred } from "../src/lib/deferred.js";
+import { type Deferred, deferred } from "../src/lib/promises.js";
 import type { ServerProcess } from "./processes.js";
 
 export type JsonRecord = Readonly<Record<string, unknown>>;

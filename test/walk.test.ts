@@ -13,7 +13,7 @@ const program: TranspiledProgram = {
 
 describe("the spine of a call", () => {
   it("names each file once, leaves the library out, and ends at the model's client", () => {
-    const files = ["src/jsonrpc/peer.ts", "src/jsonrpc/peer.ts", "src/lib/tasks.ts", "src/engines/native/model/responses.ts"];
+    const files = ["src/jsonrpc/peer.ts", "src/jsonrpc/peer.ts", "src/lib/promises.ts", "src/engines/native/model/responses.ts"];
     expect(spineFiles([...files, "src/engines/native/model/http.ts"])).toEqual([
       "src/jsonrpc/peer.ts",
       "src/engines/native/model/responses.ts",

@@ -5,7 +5,7 @@ import type { ApprovalDecision, ApprovalId, ApprovalRequest } from "../approvals
 import { Deadline, withDeadline } from "../lib/deadlines.js";
 import { AppError } from "../lib/errors.js";
 import type { ThreadId, TurnId } from "../lib/ids.js";
-import { Tasks } from "../lib/tasks.js";
+import { Tasks } from "../lib/promises.js";
 import type { Engine } from "../threads/engine.js";
 import type { Account, AccountState, DeviceCode, EngineServices, ModelSummary, OneOffResult } from "../threads/engineServices.js";
 import { ThreadNotFound } from "../threads/errors.js";
@@ -16,8 +16,7 @@ import type { ThreadPage, ThreadQuery } from "../threads/store.js";
 import type { ThreadRegistry } from "../threads/threadRegistry.js";
 import type { Turn, TurnWatch } from "../threads/turn.js";
 import type { Asker, ThreadAccess } from "./access.js";
-import type { Objection } from "./caller.js";
-import { type Caller, checkScope, hasScope } from "./caller.js";
+import { type Caller, checkScope, hasScope, type Objection } from "./caller.js";
 import type { CallerCeilings } from "./ceilings.js";
 import { AboveCeiling, InsideTurn, InvalidArguments, NotOffered, SettingsInvalid, TookTooLong } from "./errors.js";
 import type { Feed } from "./feed.js";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { ApprovalDecision, ApprovalId, ApprovalRequest } from "../approvals/model.js";
-import { type Deferred, deferred } from "../lib/deferred.js";
 import type { ThreadId, TurnId, TurnKey } from "../lib/ids.js";
+import { type Deferred, deferred } from "../lib/promises.js";
 import type { TurnOutcome } from "../threads/events.js";
 import type { LoadedThread, ObservedTurn, ThreadObserver } from "../threads/observer.js";
 import { type Caller, hasScope, type Principal } from "./caller.js";

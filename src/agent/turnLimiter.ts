@@ -1,4 +1,4 @@
-import { deferred } from "../lib/deferred.js";
+import { deferred } from "../lib/promises.js";
 import { type Release, Shares } from "../lib/shares.js";
 import type { Asker } from "./access.js";
 import type { Caller, Principal, SessionId } from "./caller.js";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { type Deferred, deferred } from "../lib/deferred.js";
 import { AppError } from "../lib/errors.js";
 import type { ThreadId, TurnId } from "../lib/ids.js";
+import { type Deferred, deferred } from "../lib/promises.js";
 import type { ApprovalDecision, ApprovalId, ApprovalRequest, ApprovalSubject } from "./model.js";
 
 /** How long a question waits for an answer unless configured otherwise: a person may be at lunch. */

@@ -1,4 +1,4 @@
-import { deferred } from "../lib/deferred.js";
+import { deferred } from "../lib/promises.js";
 import type { Frame, Wire } from "./wire.js";
 
 /** Two wires joined in memory: what one sends, the other receives. */

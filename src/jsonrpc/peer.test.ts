@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Deferred, deferred } from "../lib/deferred.js";
+import { type Deferred, deferred } from "../lib/promises.js";
 import { RPC, RpcError } from "./errors.js";
 import { memoryWires } from "./memoryWire.js";
 import type { RequestId } from "./message.js";

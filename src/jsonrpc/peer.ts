@@ -1,4 +1,4 @@
-import { type Deferred, deferred } from "../lib/deferred.js";
+import { type Deferred, deferred } from "../lib/promises.js";
 import { RPC, RpcError } from "./errors.js";
 import {
   errorText,

@@ -1,5 +1,4 @@
-import { deferred } from "./deferred.js";
-import { monotonicMs } from "./monotonicMs.js";
+import { deferred } from "./promises.js";
 
 /** Node fires at once what would take longer. */
 export const LONGEST_TIMER_MS = 2 ** 31 - 1;
@@ -155,4 +154,10 @@ export class IdleDeadline implements Disposable {
     this.#hasPassed = true;
     this.#abort.abort(new Error("idle too long"));
   }
+}
+
+/** Milliseconds on a clock that never goes back. Unlike `performance.now()` it costs a first answer no module to load. */
+export function monotonicMs(): number {
+  const [seconds, nanoseconds] = process.hrtime();
+  return seconds * 1_000 + nanoseconds / 1_000_000;
 }

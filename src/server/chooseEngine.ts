@@ -5,7 +5,7 @@ import { createNativeEngine, type NativeEngineOptions } from "../engines/native/
 import type { CommandLimits } from "../exec/commandLimits.js";
 import type { TurnMark } from "../exec/nesting/turnMark.js";
 import type { WritablePlaces } from "../exec/outside/outsidePrograms.js";
-import { lazily } from "../lib/lazily.js";
+import { lazily } from "../lib/promises.js";
 import { userAgent } from "../mcp/wording/userAgent.js";
 import { isThere, resolvedAsFarAsPossible } from "../platform/paths.js";
 import type { Engine, EngineName } from "../threads/engine.js";

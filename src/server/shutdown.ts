@@ -1,4 +1,4 @@
-import { deferred } from "../lib/deferred.js";
+import { deferred } from "../lib/promises.js";
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 const SIGNAL_NUMBERS = { SIGINT: 2, SIGTERM: 15, SIGHUP: 1 } as const;

@@ -1,6 +1,6 @@
-import { deferred } from "../lib/deferred.js";
 import type { ThreadId, TurnKey } from "../lib/ids.js";
 import { indexAfter } from "../lib/indexAfter.js";
+import { deferred } from "../lib/promises.js";
 import type { Entry, EventLog, EventLogs, LogReader, LogReading, TurnAddress } from "./eventLog.js";
 import type { ThreadEvent } from "./events.js";
 

@@ -1,7 +1,7 @@
 import type { ApprovalDesk } from "../approvals/desk.js";
 import { describe } from "../lib/errors.js";
 import { newThreadId, type ThreadId, type TurnId } from "../lib/ids.js";
-import { Tasks } from "../lib/tasks.js";
+import { Tasks } from "../lib/promises.js";
 import type { Engine, EngineThread } from "./engine.js";
 import { NothingToSteer, ThreadInUse, ThreadNotFound } from "./errors.js";
 import type { EventLogs, LogReader, TurnAddress } from "./eventLog.js";

@@ -1,7 +1,7 @@
 import type { ApprovalDesk } from "../approvals/desk.js";
 import type { ApprovalDecision, ApprovalSubject } from "../approvals/model.js";
-import { deferred } from "../lib/deferred.js";
 import { newTurnKey, type ThreadId, type TurnId } from "../lib/ids.js";
+import { deferred } from "../lib/promises.js";
 import type { TurnContext } from "./engine.js";
 import type { EventLog, EventLogs } from "./eventLog.js";
 import type { ThreadEvent, TurnEnd, TurnInput, TurnOutcome } from "./events.js";

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { cacheFolder } from "../../bench/peers.js";
 import { type IncomingRequest, JsonRpcPeer } from "../../src/jsonrpc/peer.js";
 import { StreamWire } from "../../src/jsonrpc/streamWire.js";
-import { deferred } from "../../src/lib/deferred.js";
+import { deferred } from "../../src/lib/promises.js";
 import { publishedCodex } from "../support/codexPeers.js";
 import { startResponsesServer } from "../support/responsesServer.js";
 

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { createCodexEngine } from "../../src/engines/codex/engine.js";
-import { deferred } from "../../src/lib/deferred.js";
 import { newThreadId } from "../../src/lib/ids.js";
+import { deferred } from "../../src/lib/promises.js";
 import { publishedCodex } from "../support/codexPeers.js";
 import { setCodexStage } from "../support/codexStage.js";
 import { eventually } from "../support/eventually.js";

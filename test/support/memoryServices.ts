@@ -1,5 +1,5 @@
-import { deferred } from "../../src/lib/deferred.js";
 import { newThreadId, type ThreadId } from "../../src/lib/ids.js";
+import { deferred } from "../../src/lib/promises.js";
 import type { Account, AccountState, EngineServices, ModelSummary, OneOffCommand, OneOffResult } from "../../src/threads/engineServices.js";
 import { ThreadNotFound } from "../../src/threads/errors.js";
 import type { ThreadCatalog, ThreadPage, ThreadQuery } from "../../src/threads/store.js";

@@ -1,5 +1,5 @@
-import { type Deferred, deferred } from "../../src/lib/deferred.js";
 import { newThreadId, type ThreadId, threadIdOf } from "../../src/lib/ids.js";
+import { type Deferred, deferred } from "../../src/lib/promises.js";
 import type { Engine, EngineThread, ThreadOpening, TurnContext } from "../../src/threads/engine.js";
 import { InvalidCursor, StorageFailed, ThreadBusyElsewhere, ThreadInUse, ThreadNotFound } from "../../src/threads/errors.js";
 import type { ThreadEvent, TurnInput } from "../../src/threads/events.js";

@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import { deferred } from "../../src/lib/deferred.js";
+import { deferred } from "../../src/lib/promises.js";
 
 export interface ReceivedSpan {
   readonly name: string;

@@ -1,5 +1,5 @@
 import type { ApprovalDecision, ApprovalId, ApprovalRequest } from "../../approvals/model.js";
-import { monotonicMs } from "../../lib/monotonicMs.js";
+import { monotonicMs } from "../../lib/deadlines.js";
 import type { Log } from "../../observability/log.js";
 import type { Span } from "../../observability/tracing.js";
 import type { ThreadEvent, TurnOutcome } from "../../threads/events.js";

@@ -4,7 +4,7 @@ import { settingsIn } from "../../../test/support/rollouts.js";
 import { turnContext, typesOf } from "../../../test/support/turns.js";
 import type { ApprovalSubject } from "../../approvals/model.js";
 import { RpcError } from "../../jsonrpc/errors.js";
-import { type Deferred, deferred } from "../../lib/deferred.js";
+import { type Deferred, deferred } from "../../lib/promises.js";
 import type { ThreadEvent, TurnInput } from "../../threads/events.js";
 import { AppServerGone, AppServerSilent } from "./appServer/errors.js";
 import { ThreadMemory } from "./translate/threadMemory.js";

@@ -1,5 +1,5 @@
 import type { ThreadId } from "../../lib/ids.js";
-import { lazily } from "../../lib/lazily.js";
+import { lazily } from "../../lib/promises.js";
 import type { Engine, EngineThread, ThreadOpening } from "../../threads/engine.js";
 import type { ThreadEvent } from "../../threads/events.js";
 import type { ThreadSettings } from "../../threads/settings.js";

@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { StreamWire } from "../../jsonrpc/streamWire.js";
-import { deferred } from "../../lib/deferred.js";
+import { deferred } from "../../lib/promises.js";
 
 const folder = mkdtempSync(path.join(tmpdir(), "stdio-"));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -2,7 +2,7 @@ import { Receipt } from "../../agent/receipt.js";
 import type { ApprovalId, ApprovalRequest } from "../../approvals/model.js";
 import { RpcError } from "../../jsonrpc/errors.js";
 import { describe } from "../../lib/errors.js";
-import { Tasks } from "../../lib/tasks.js";
+import { Tasks } from "../../lib/promises.js";
 import type { ThreadEvent } from "../../threads/events.js";
 import type { Call } from "../call.js";
 import { hasStructuredContent } from "../revisions.js";

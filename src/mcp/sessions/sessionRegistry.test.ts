@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { Principal } from "../../agent/caller.js";
 import { callersInside } from "../../agent/caller.js";
 import { memoryWires } from "../../jsonrpc/memoryWire.js";
-import { deferred } from "../../lib/deferred.js";
+import { deferred } from "../../lib/promises.js";
 import { Tools } from "../tools/tools.js";
 import { Session } from "./session.js";
 import { type Connection, type OpenSession, SessionRegistry, TooManySessions } from "./sessionRegistry.js";

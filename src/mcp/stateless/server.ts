@@ -1,6 +1,6 @@
 import { methodNotFound } from "../../jsonrpc/errors.js";
-import { type Deferred, deferred } from "../../lib/deferred.js";
 import { isFields } from "../../lib/fields.js";
+import { type Deferred, deferred } from "../../lib/promises.js";
 import { VERSION } from "../../lib/version.js";
 import type { TaskStore } from "../../tasks/taskStore.js";
 import { STATELESS_REVISIONS } from "../revisions.js";

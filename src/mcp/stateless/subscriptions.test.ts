@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { Principal } from "../../agent/caller.js";
 import { RpcError } from "../../jsonrpc/errors.js";
-import { deferred } from "../../lib/deferred.js";
+import { deferred } from "../../lib/promises.js";
 import type { StatelessRequest } from "./request.js";
 import { META, readClaim } from "./request.js";
 import { Subscriptions } from "./subscriptions.js";

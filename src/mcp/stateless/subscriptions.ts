@@ -1,6 +1,6 @@
 import { invalidParams, RPC, RpcError } from "../../jsonrpc/errors.js";
-import { type Deferred, deferred } from "../../lib/deferred.js";
 import { type Fields, isFields } from "../../lib/fields.js";
+import { type Deferred, deferred } from "../../lib/promises.js";
 import { Shares } from "../../lib/shares.js";
 import { META, type StatelessMethod, type StatelessRequest, TASKS_EXTENSION } from "./request.js";
 import type { TaskRegistry } from "./tasks/taskRegistry.js";

@@ -1,6 +1,5 @@
 import { eventMsgs } from "../../codexwire/eventMsg.js";
-import { jsonText } from "../../jsonrpc/exactJson.js";
-import type { RequestId } from "../../jsonrpc/message.js";
+import { jsonText, type RequestId } from "../../jsonrpc/message.js";
 import type { About } from "../../jsonrpc/wire.js";
 import type { ThreadEvent } from "../../threads/events.js";
 import type { Turn } from "../../threads/turn.js";

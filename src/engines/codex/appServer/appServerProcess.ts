@@ -7,12 +7,11 @@ import type { Containment } from "../../../exec/launch.js";
 import { MARK_VARIABLE, markText, markWithin, type TurnMark } from "../../../exec/nesting/turnMark.js";
 import type { OutsidePrograms } from "../../../exec/outside/outsidePrograms.js";
 import { launchPlainly } from "../../../exec/sandbox/fullAccess.js";
-import { LineSplitter } from "../../../jsonrpc/lines.js";
-import { StreamWire } from "../../../jsonrpc/streamWire.js";
+import { LineSplitter, StreamWire } from "../../../jsonrpc/streamWire.js";
 import type { Wire } from "../../../jsonrpc/wire.js";
 import { endsWithin } from "../../../lib/deadlines.js";
-import { deferred } from "../../../lib/deferred.js";
 import { describe } from "../../../lib/errors.js";
+import { deferred } from "../../../lib/promises.js";
 import { Redactor } from "../../../observability/redact.js";
 import { AppServerGone, CodexUnusable } from "./errors.js";
 

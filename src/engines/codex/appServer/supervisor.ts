@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { TurnMark } from "../../../exec/nesting/turnMark.js";
 import { OutsidePrograms } from "../../../exec/outside/outsidePrograms.js";
-import { Tasks } from "../../../lib/tasks.js";
+import { Tasks } from "../../../lib/promises.js";
 import { AppServer } from "./appServer.js";
 import { appServerEnvironment, startAppServerProcess } from "./appServerProcess.js";
 import { AppServerGone, AppServerSilent, CodexUnusable } from "./errors.js";

@@ -1,4 +1,4 @@
-import { deferred } from "../../../lib/deferred.js";
+import { deferred } from "../../../lib/promises.js";
 import type { Account, AccountState, DeviceCode } from "../../../threads/engineServices.js";
 import type { AppServer } from "../appServer/appServer.js";
 import { CodexRefused, codexRefusal } from "../appServer/errors.js";

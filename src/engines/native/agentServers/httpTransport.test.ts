@@ -4,7 +4,7 @@ import { callNamed, httpServer, openServers, startupOf, structuredAnswer } from 
 import { eventually } from "../../../../test/support/eventually.js";
 import { type HttpTool, startHttpMcpServer } from "../../../../test/support/httpMcpServer.js";
 import { startLoopback } from "../../../../test/support/loopback.js";
-import { deferred } from "../../../lib/deferred.js";
+import { deferred } from "../../../lib/promises.js";
 
 const greet: HttpTool = () => ({ content: [{ type: "text", text: "hello" }] });
 const HELLO = { output: '[{"text":"hello","type":"text"}]' };

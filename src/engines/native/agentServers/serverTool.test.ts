@@ -6,7 +6,7 @@ import { callNamed, newMark, openServers, programServer, structuredAnswer } from
 import { eventually } from "../../../../test/support/eventually.js";
 import { stragglers } from "../../../../test/support/markedProcesses.js";
 import { launchPlainly } from "../../../exec/sandbox/fullAccess.js";
-import { deferred } from "../../../lib/deferred.js";
+import { deferred } from "../../../lib/promises.js";
 import type { AgentServers } from "./agentServers.js";
 import type { ServerHost } from "./openLink.js";
 import type { McpAnswer, McpElicitation } from "./questions.js";

@@ -1,6 +1,6 @@
 import http, { type IncomingMessage } from "node:http";
+import { monotonicMs } from "../../../lib/deadlines.js";
 import { describe, errorCode } from "../../../lib/errors.js";
-import { monotonicMs } from "../../../lib/monotonicMs.js";
 
 interface HttpOptions {
   readonly method: "GET" | "POST" | "DELETE";

@@ -5,7 +5,7 @@ import { formattedOutput, sessionAnswer } from "../../../exec/output.js";
 import { openBashReader, patchCall } from "../../../exec/safety/bash/reader.js";
 import { onTerminal, type SessionReport, startYieldMs, writeYieldMs } from "../../../exec/session.js";
 import { AppError, describe } from "../../../lib/errors.js";
-import { Mailbox } from "../../../lib/mailbox.js";
+import { Mailbox } from "../../../lib/promises.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import type { CommandCall } from "../../../threads/items.js";
 import { patchThroughShell } from "./applyPatch.js";

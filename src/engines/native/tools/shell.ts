@@ -5,7 +5,7 @@ import { type CommandResult, runCommand } from "../../../exec/run.js";
 import { openBashReader, patchCall } from "../../../exec/safety/bash/reader.js";
 import { isSandboxDenial, RETRY_REASON, retryAfterDenial } from "../../../exec/safety/judge/assess.js";
 import { AppError, describe } from "../../../lib/errors.js";
-import { Mailbox } from "../../../lib/mailbox.js";
+import { Mailbox } from "../../../lib/promises.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import { patchThroughShell } from "./applyPatch.js";
 import { type CommandRequest, forbiddenByRules, type JudgedCommand, judge, type Permission, question, refuse } from "./judge.js";

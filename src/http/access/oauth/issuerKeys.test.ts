@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { type Deferred, deferred } from "../../../lib/deferred.js";
+import { type Deferred, deferred } from "../../../lib/promises.js";
 import { IssuerKeys } from "./issuerKeys.js";
 
 const TEN_MINUTES = 600_001;

@@ -1,5 +1,5 @@
 import { describe } from "../../../lib/errors.js";
-import { Tasks } from "../../../lib/tasks.js";
+import { Tasks } from "../../../lib/promises.js";
 
 export interface IssuerKeysOptions<Keys> {
   readonly load: (signal: AbortSignal) => Promise<Keys>;

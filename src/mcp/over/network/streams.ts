@@ -1,5 +1,5 @@
 import { sendScheduler } from "../../../http/fairScheduler.js";
-import { type Deferred, deferred } from "../../../lib/deferred.js";
+import { type Deferred, deferred } from "../../../lib/promises.js";
 import type { ReplayBuffer, SentMessage } from "./replayBuffer.js";
 import { Stream, type StreamOptions } from "./stream.js";
 

@@ -1,8 +1,8 @@
 import { invalidParams } from "../../../jsonrpc/errors.js";
 import { describe } from "../../../lib/errors.js";
 import type { Fields } from "../../../lib/fields.js";
+import { Tasks } from "../../../lib/promises.js";
 import { type Release, Shares } from "../../../lib/shares.js";
-import { Tasks } from "../../../lib/tasks.js";
 import { newTaskId, type StoredTask, type TaskStore } from "../../../tasks/taskStore.js";
 import { resultOfWork, type Work, type WorkState } from "../followedTurn.js";
 import { endOf, storedForm, taskForm, taskHandle } from "./taskForm.js";

@@ -1,8 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { describe } from "../../../lib/errors.js";
 import type { ThreadId } from "../../../lib/ids.js";
-import { lazily } from "../../../lib/lazily.js";
-import { Tasks } from "../../../lib/tasks.js";
+import { lazily, Tasks } from "../../../lib/promises.js";
 import { StorageFailed } from "../../../threads/errors.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import type { NewThread, StoredThread, ThreadPage, ThreadQuery, ThreadRecord, ThreadStore, WriterLease } from "../../../threads/store.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { LineSplitter } from "./lines.js";
+import { LineSplitter } from "./streamWire.js";
 import type { Frame } from "./wire.js";
 
 function split(chunks: readonly string[], { limit = 100 } = {}): Frame[] {
