@@ -24,7 +24,7 @@ function paired(item: RawItem, calls: ReadonlySet<string>, outputs: ReadonlySet<
 }
 
 /** The type of item that answers this one, if it is a call. */
-export function outputTypeOf(item: RawItem): string | undefined {
+function outputTypeOf(item: RawItem): string | undefined {
   switch (item.type) {
     case "function_call":
     case "local_shell_call":

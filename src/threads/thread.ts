@@ -7,7 +7,6 @@ import type { EventLogs } from "./eventLog.js";
 import type { ThreadEvent } from "./events.js";
 import type { Reach } from "./limits.js";
 import type { ThreadObserver } from "./observer.js";
-import { outputTypeOf } from "./pairToolCalls.js";
 import type { ThreadSettings } from "./settings.js";
 import type { ThreadRecord, WriterLease } from "./store.js";
 import { questionsOf, Turn, type TurnRequest } from "./turn.js";
@@ -203,8 +202,9 @@ export class Thread {
   }
 }
 
+/** Whatever it calls: of what we do not know it is not known either that nothing comes of it. */
 function isToolCall(event: ThreadEvent): boolean {
-  return event.type === "rawItem" && outputTypeOf(event.item) !== undefined;
+  return event.type === "rawItem" && event.item.type.endsWith("_call");
 }
 
 /** The model has said all of this answer, and how much it took. */

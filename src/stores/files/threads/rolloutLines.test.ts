@@ -1,9 +1,12 @@
-import { expect, it } from "vitest";
-import { message, settingsIn } from "../../../../test/support/rollouts.js";
+import { mkdirSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { message, settingsIn, tempHome } from "../../../../test/support/rollouts.js";
 import { newThreadId } from "../../../lib/ids.js";
 import type { ThreadEvent } from "../../../threads/events.js";
+import type { Reach } from "../../../threads/limits.js";
 import type { RateLimits, TokenUsageInfo } from "../../../threads/usage.js";
-import { rolloutLines } from "./rolloutLines.js";
+import { rolloutLines, sessionMetaLine } from "./rolloutLines.js";
 
 const AT = new Date("2026-01-27T10:32:31.120Z");
 
@@ -117,4 +120,21 @@ it("what can be told again from the items leaves no line", () => {
       { type: "turnCompleted", lastMessage: null },
     ),
   ).toEqual([]);
+});
+
+describe("the first line", () => {
+  function gitOf(cwd: string, reach?: Reach): unknown {
+    const thread = { id: newThreadId(), settings: settingsIn(cwd), engine: "native", reach };
+    return JSON.parse(sessionMetaLine(thread, { version: "1.2.3", env: {} }, new Date(0))).payload.git;
+  }
+
+  it("tells of the repository, unless it lies around what may be read for the caller, or belongs to another", () => {
+    using home = tempHome();
+    const [root, git] = [path.join(home.path, "root"), path.join(home.path, ".git")];
+    for (const folder of [root, git]) mkdirSync(folder);
+    writeFileSync(path.join(git, "HEAD"), `${"a".repeat(40)}\n`);
+    const told = { commit_hash: "a".repeat(40) };
+    expect([gitOf(root), gitOf(root, { folders: undefined }), gitOf(root, { folders: [home.path] })]).toEqual([told, told, told]);
+    expect([gitOf(root, { folders: [root] }), gitOf(root, { folders: undefined, foreign: [home.path] })]).toEqual([undefined, undefined]);
+  });
 });

@@ -1,11 +1,14 @@
 import { eventMsgs } from "../../../codexwire/eventMsg.js";
 import { assertNever } from "../../../lib/assertNever.js";
 import { type Fields, isFields } from "../../../lib/fields.js";
+import { readGitCheckout } from "../../../lib/files/gitFiles.js";
+import type { MayRead } from "../../../lib/files/guardedRead.js";
 import { type ThreadId, turnIdOf } from "../../../lib/ids.js";
+import { isInside } from "../../../platform/paths.js";
 import type { ThreadEvent } from "../../../threads/events.js";
+import type { Reach } from "../../../threads/limits.js";
 import type { ThreadSettings } from "../../../threads/settings.js";
 import type { NewThread } from "../../../threads/store.js";
-import { readGitCheckout } from "./gitCheckout.js";
 
 type LineType = "session_meta" | "response_item" | "event_msg" | "turn_context" | "compacted";
 
@@ -124,9 +127,15 @@ export function sessionMetaLine({ id, settings, reach }: NewThread, origin: Orig
     ...writtenBy(origin),
     model_provider: provider.id,
     base_instructions: baseInstructions === undefined ? null : { text: baseInstructions },
-    git: readGitCheckout(cwd, reach),
+    git: readGitCheckout(cwd, readableWithin(reach)),
   };
   return rolloutLine("session_meta", meta, new Date());
+}
+
+/** What is put on record may be read by whoever may read the thread. */
+function readableWithin({ folders, foreign = [] }: Partial<Reach> = {}): MayRead {
+  const isIn = (places: readonly string[], file: string) => places.some((place) => isInside(file, place));
+  return (file) => (folders === undefined || isIn(folders, file)) && !isIn(foreign, file);
 }
 
 /** The first line of a fork. The one of the thread it comes from follows with all that was said there, as Codex does it. */

@@ -2,9 +2,10 @@ import { execFileSync } from "node:child_process";
 import { appendFileSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { tempHome } from "../../../../test/support/rollouts.js";
-import { readGitCheckout } from "./gitCheckout.js";
+import { tempHome } from "../../../test/support/rollouts.js";
+import { readGitCheckout } from "./gitFiles.js";
 
+const ANYTHING = () => true;
 const ENV = { ...process.env, GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_SYSTEM: "/dev/null" };
 
 function git(cwd: string, ...args: string[]): string {
@@ -31,7 +32,7 @@ describe("a checkout is told by its files as git would tell it", () => {
     git(home.path, "remote", "add", "origin", "git@example.com:team/repo.git");
     git(home.path, "switch", "--quiet", "--create", "feature/one");
     mkdirSync(path.join(home.path, "a/b"), { recursive: true });
-    expect(readGitCheckout(path.join(home.path, "a/b"))).toEqual({
+    expect(readGitCheckout(path.join(home.path, "a/b"), ANYTHING)).toEqual({
       commit_hash,
       branch: "feature/one",
       repository_url: "git@example.com:team/repo.git",
@@ -42,14 +43,14 @@ describe("a checkout is told by its files as git would tell it", () => {
     using home = tempHome();
     const commit_hash = repository(home.path);
     git(home.path, "pack-refs", "--all");
-    expect(readGitCheckout(home.path)).toEqual({ commit_hash, branch: "main" });
+    expect(readGitCheckout(home.path, ANYTHING)).toEqual({ commit_hash, branch: "main" });
   });
 
   it("detached: no branch", () => {
     using home = tempHome();
     const commit_hash = repository(home.path);
     git(home.path, "checkout", "--quiet", "--detach");
-    expect(readGitCheckout(home.path)).toEqual({ commit_hash });
+    expect(readGitCheckout(home.path, ANYTHING)).toEqual({ commit_hash });
   });
 
   it("in a linked worktree", () => {
@@ -58,7 +59,7 @@ describe("a checkout is told by its files as git would tell it", () => {
     const commit_hash = repository(path.join(home.path, "main"));
     git(path.join(home.path, "main"), "remote", "add", "origin", "https://example.com/repo.git");
     git(path.join(home.path, "main"), "worktree", "add", "--quiet", "-b", "side", "../side");
-    expect(readGitCheckout(path.join(home.path, "side"))).toEqual({
+    expect(readGitCheckout(path.join(home.path, "side"), ANYTHING)).toEqual({
       commit_hash,
       branch: "side",
       repository_url: "https://example.com/repo.git",
@@ -72,7 +73,7 @@ describe("a checkout is told by its files as git would tell it", () => {
     const commit_hash = repository(part);
     repository(whole);
     git(whole, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", part, "inner");
-    expect(readGitCheckout(path.join(whole, "inner"))).toEqual({ commit_hash, branch: "main", repository_url: part });
+    expect(readGitCheckout(path.join(whole, "inner"), ANYTHING)).toEqual({ commit_hash, branch: "main", repository_url: part });
   });
 
   it("below a folder whose path has a link in it", () => {
@@ -80,7 +81,7 @@ describe("a checkout is told by its files as git would tell it", () => {
     mkdirSync(path.join(home.path, "real"));
     const commit_hash = repository(path.join(home.path, "real"));
     symlinkSync("real", path.join(home.path, "link"));
-    expect(readGitCheckout(path.join(home.path, "link"))).toEqual({ commit_hash, branch: "main" });
+    expect(readGitCheckout(path.join(home.path, "link"), ANYTHING)).toEqual({ commit_hash, branch: "main" });
   });
 });
 
@@ -98,14 +99,14 @@ describe("of somebody else's repository nothing is said", () => {
     using home = tempHome();
     const { other, evil } = neighbours(home.path);
     writeFileSync(path.join(evil, ".git"), `gitdir: ${path.join(other, ".git")}\n`);
-    expect(readGitCheckout(evil)).toBeUndefined();
+    expect(readGitCheckout(evil, ANYTHING)).toBeUndefined();
   });
 
   it("when .git is a link to it", () => {
     using home = tempHome();
     const { other, evil } = neighbours(home.path);
     symlinkSync(path.join(other, ".git"), path.join(evil, ".git"));
-    expect(readGitCheckout(evil)).toBeUndefined();
+    expect(readGitCheckout(evil, ANYTHING)).toBeUndefined();
   });
 
   it.each(["HEAD", "config", "packed-refs", "refs"])("when %s is a link into it", (name) => {
@@ -115,18 +116,17 @@ describe("of somebody else's repository nothing is said", () => {
     mkdirSync(path.join(evil, ".git"));
     if (name !== "HEAD") writeFileSync(path.join(evil, ".git/HEAD"), "ref: refs/heads/main\n");
     symlinkSync(path.join(other, ".git", name), path.join(evil, ".git", name));
-    expect(readGitCheckout(evil)).toBeUndefined();
+    expect(readGitCheckout(evil, ANYTHING)).toBeUndefined();
   });
 
-  it("when it lies around the folders that may be read for the caller, or belongs to another caller", () => {
+  it("when its files may not be read", () => {
     using home = tempHome();
     const root = path.join(home.path, "root");
     mkdirSync(root);
     const commit_hash = repository(home.path);
-    expect(readGitCheckout(root)).toEqual({ commit_hash, branch: "main" });
-    expect(readGitCheckout(root, { folders: [home.path] })).toEqual({ commit_hash, branch: "main" });
-    expect(readGitCheckout(root, { folders: [root] })).toBeUndefined();
-    expect(readGitCheckout(root, { folders: undefined, foreign: [home.path] })).toBeUndefined();
+    expect(readGitCheckout(root, ANYTHING)).toEqual({ commit_hash, branch: "main" });
+    expect(readGitCheckout(root, (file) => path.basename(file) === "config")).toBeUndefined();
+    expect(readGitCheckout(root, () => false)).toBeUndefined();
   });
 });
 
@@ -134,12 +134,12 @@ describe("nothing is said", () => {
   it("before the first commit of a repository without a remote", () => {
     using home = tempHome();
     git(home.path, "init", "--quiet");
-    expect(readGitCheckout(home.path)).toBeUndefined();
+    expect(readGitCheckout(home.path, ANYTHING)).toBeUndefined();
   });
 
   it("outside a repository", () => {
     using home = tempHome();
-    expect(readGitCheckout(home.path)).toBeUndefined();
+    expect(readGitCheckout(home.path, ANYTHING)).toBeUndefined();
   });
 
   it.each([
@@ -148,7 +148,7 @@ describe("nothing is said", () => {
   ])("with %s", (_, content) => {
     using home = tempHome();
     writeFileSync(path.join(home.path, ".git"), content);
-    expect(readGitCheckout(home.path)).toBeUndefined();
+    expect(readGitCheckout(home.path, ANYTHING)).toBeUndefined();
   });
 
   it.each(["ref: refs/heads/../../secret", "ref: /etc/passwd", "ref: refs/heads/.invalid", "garbage", ""])("with the HEAD %j", (head) => {
@@ -156,7 +156,7 @@ describe("nothing is said", () => {
     repository(home.path);
     writeFileSync(path.join(home.path, ".git/secret"), `${"a".repeat(40)}\n`);
     writeFileSync(path.join(home.path, ".git/HEAD"), `${head}\n`);
-    expect(readGitCheckout(home.path)).toBeUndefined();
+    expect(readGitCheckout(home.path, ANYTHING)).toBeUndefined();
   });
 
   it("of a repository that a pretended worktree names as its own", () => {
@@ -168,7 +168,7 @@ describe("nothing is said", () => {
     writeFileSync(path.join(home.path, "evil/.git"), "gitdir: .fake\n");
     writeFileSync(path.join(home.path, "evil/.fake/HEAD"), "ref: refs/heads/main\n");
     writeFileSync(path.join(home.path, "evil/.fake/commondir"), `${path.join(home.path, "private/.git")}\n`);
-    expect(readGitCheckout(path.join(home.path, "evil"))).toBeUndefined();
+    expect(readGitCheckout(path.join(home.path, "evil"), ANYTHING)).toBeUndefined();
   });
 
   it.runIf(process.platform === "linux")("with files that never end, or are the server's own", () => {
@@ -178,14 +178,14 @@ describe("nothing is said", () => {
     symlinkSync("/proc/self/environ", path.join(home.path, ".git/config"));
     writeFileSync(path.join(home.path, ".git/packed-refs"), "");
     truncateSync(path.join(home.path, ".git/packed-refs"), 2 ** 31);
-    expect(readGitCheckout(home.path)).toBeUndefined();
+    expect(readGitCheckout(home.path, ANYTHING)).toBeUndefined();
   });
 
   it("with a pipe where HEAD should be", () => {
     using home = tempHome();
     mkdirSync(path.join(home.path, ".git"));
     execFileSync("mkfifo", [path.join(home.path, ".git/HEAD")]);
-    expect(readGitCheckout(home.path)).toBeUndefined();
+    expect(readGitCheckout(home.path, ANYTHING)).toBeUndefined();
   });
 });
 
@@ -203,5 +203,5 @@ it.each([
   mkdirSync(path.join(home.path, ".git"));
   writeFileSync(path.join(home.path, ".git/HEAD"), "ref: refs/heads/main\n");
   appendFileSync(path.join(home.path, ".git/config"), `[core]\n\tbare = false\n[remote "origin"]\n\turl = ${url}\n`);
-  expect(readGitCheckout(home.path)).toEqual({ repository_url: written });
+  expect(readGitCheckout(home.path, ANYTHING)).toEqual({ repository_url: written });
 });
