@@ -51,10 +51,12 @@ const WELL_KNOWN = "/.well-known/";
 
 /** Stands before everything else that looks at a request or an upgrade. */
 export class AccessControl {
-  constructor(
-    private readonly identification: Identification,
-    private readonly rules: Rules,
-  ) {}
+  readonly #identification: Identification;
+  readonly #rules: Rules;
+  constructor(identification: Identification, rules: Rules) {
+    this.#identification = identification;
+    this.#rules = rules;
+  }
 
   /**
    * Host, then Origin, then who it is. Never rejects, and answers at once unless it is the first request of a connection, or a token has to be
@@ -71,12 +73,12 @@ export class AccessControl {
 
   /** The folders that single callers were given, all of them. They change with the file of tokens. */
   givenRoots(): readonly string[] {
-    return this.identification.roots();
+    return this.#identification.roots();
   }
 
   /** Ends what watches files and asks issuers. */
   async close(): Promise<void> {
-    await this.identification.close();
+    await this.#identification.close();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -84,24 +86,24 @@ export class AccessControl {
   }
 
   #judge(request: IncomingMessage, occasion: Occasion): Admission | Promise<Admission> {
-    const foreign = this.rules.hosts.objection(request) ?? this.rules.origins.objection(request);
+    const foreign = this.#rules.hosts.objection(request) ?? this.#rules.origins.objection(request);
     if (foreign !== undefined) return { answer: this.#refuse(403, foreign) };
-    const headers = this.rules.cors.headersFor(request);
+    const headers = this.#rules.cors.headersFor(request);
     const own = this.#ownAnswer(request);
     if (own) return { answer: withDefaults(own, headers) };
-    if (this.rules.openPaths.has(requestPath(request))) return { identity: NOBODY, headers };
-    const outcome = this.identification.identify(request, occasion);
+    if (this.#rules.openPaths.has(requestPath(request))) return { identity: NOBODY, headers };
+    const outcome = this.#identification.identify(request, occasion);
     return outcome instanceof Promise ? outcome.then((settled) => this.#admission(settled, headers)) : this.#admission(outcome, headers);
   }
 
   #ownAnswer(request: IncomingMessage): HttpAnswer | undefined {
-    if (request.method === "OPTIONS") return this.rules.cors.preflight(request);
+    if (request.method === "OPTIONS") return this.#rules.cors.preflight(request);
     // A target that names a host of its own would make the check of `Host` worthless.
     if (request.url?.startsWith("/") !== true) return this.#refuse(400, "The target of a request is a path.");
     if (hasTokenInQuery(request)) return TOKEN_IN_QUERY;
     if (!request.url.startsWith(WELL_KNOWN)) return undefined;
     // Clients look here for an issuer when they are refused; a refusal here too would mislead them.
-    return this.identification.metadata?.answer(request) ?? NOT_FOUND;
+    return this.#identification.metadata?.answer(request) ?? NOT_FOUND;
   }
 
   #admission(outcome: LoginOutcome, headers: AnswerHeaders): Admission {
@@ -111,7 +113,7 @@ export class AccessControl {
   }
 
   #refuse(status: number, message: string): HttpAnswer {
-    return jsonTextAnswer(status, this.rules.problemText(new HttpProblem(status, message)));
+    return jsonTextAnswer(status, this.#rules.problemText(new HttpProblem(status, message)));
   }
 }
 

@@ -10,12 +10,13 @@ export class Connections {
   /** How many answers each still has to hand over. WebSockets are not among them: they say goodbye by themselves. */
   readonly #answering = new Map<Socket, number>();
   readonly #allClosed: Promise<void>;
+  readonly #server: Server;
+  readonly #options: { readonly secure: boolean; readonly readingMs: number };
   #leaving = false;
 
-  constructor(
-    private readonly server: Server,
-    private readonly options: { readonly secure: boolean; readonly readingMs: number },
-  ) {
+  constructor(server: Server, options: { readonly secure: boolean; readonly readingMs: number }) {
+    this.#server = server;
+    this.#options = options;
     server.on(options.secure ? "secureConnection" : "connection", (socket: Socket) => {
       this.#answering.set(socket, 0);
       socket.once("close", () => this.#answering.delete(socket));
@@ -30,14 +31,14 @@ export class Connections {
   /** No new ones from now on. Those with an answer in the making go on until it has left. */
   stopAccepting(): void {
     this.#leaving = true;
-    if (this.server.listening) this.server.close();
+    if (this.#server.listening) this.#server.close();
   }
 
   /** Resolves when all are gone; whoever does not read is cut off in the end. */
   async close(): Promise<void> {
     this.stopAccepting();
     if (await endsWithin(HAND_OVER_MS, this.#allClosed)) return;
-    this.server.closeAllConnections();
+    this.#server.closeAllConnections();
   }
 
   #follow(response: ServerResponse): void {
@@ -45,7 +46,7 @@ export class Connections {
     if (!socket) return;
     this.#count(socket, 1);
     // It is all written; a client that takes none of it for this long never will. Node sets its own limit once it has left.
-    response.on("prefinish", () => socket.setTimeout(this.options.readingMs));
+    response.on("prefinish", () => socket.setTimeout(this.#options.readingMs));
     response.on("close", () => {
       this.#count(socket, -1);
       if (this.#leaving) this.#endIdle();

@@ -6,11 +6,14 @@ const SHARE_MS = 0.1;
 
 /** Lets the senders of a process take turns, so that none of them, nor all of them together, keep the event loop for long. */
 export class FairScheduler {
+  readonly #shareMs: number;
   /** Each sender is in here at most once. */
   readonly #waiting = new Set<() => void>();
   #state: "idle" | "working" = "idle";
 
-  constructor(private readonly shareMs = SHARE_MS) {}
+  constructor(shareMs = SHARE_MS) {
+    this.#shareMs = shareMs;
+  }
 
   /** Somebody waits for a turn, or has it. */
   get isBusy(): boolean {
@@ -26,7 +29,7 @@ export class FairScheduler {
   }
 
   #share(): void {
-    const until = performance.now() + this.shareMs;
+    const until = performance.now() + this.#shareMs;
     const takeTurn = () => {
       const [next] = this.#waiting;
       if (!next) {

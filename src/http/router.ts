@@ -20,13 +20,17 @@ const OTHER_PATHS = "other";
 
 /** Path and method → handler. */
 export class Router<Caller> {
+  readonly #mounts: readonly HttpMount<Caller>[];
+  readonly #hint: string;
   readonly #byPath = new Map<string, HttpMount<Caller>>();
 
   constructor(
-    private readonly mounts: readonly HttpMount<Caller>[],
+    mounts: readonly HttpMount<Caller>[],
     /** Where to go instead, for people. */
-    private readonly hint: string,
+    hint: string,
   ) {
+    this.#mounts = mounts;
+    this.#hint = hint;
     for (const mount of mounts) for (const path of [mount.path, ...(mount.aliases ?? [])]) this.#byPath.set(path, mount);
   }
 
@@ -34,7 +38,7 @@ export class Router<Caller> {
   handlerOf(request: IncomingMessage): HttpHandler<Caller> {
     const path = requestPath(request);
     const mount = this.#byPath.get(path);
-    if (!mount) throw new HttpProblem(404, `Nothing is served at ${path}; ${this.hint}`);
+    if (!mount) throw new HttpProblem(404, `Nothing is served at ${path}; ${this.#hint}`);
     const { method = "" } = request;
     const handler = Object.hasOwn(mount.methods, method) ? mount.methods[method] : undefined;
     if (!handler) throw new HttpProblem(405, `${method} is not served at ${mount.path}`, { allow: allowed(mount) });
@@ -45,7 +49,7 @@ export class Router<Caller> {
   upgradeOf(request: IncomingMessage): UpgradeHandler<Caller> {
     const upgrade = this.#byPath.get(requestPath(request))?.upgrade;
     if (upgrade) return upgrade;
-    const places = this.mounts.filter((mount) => mount.upgrade).map(({ path }) => path);
+    const places = this.#mounts.filter((mount) => mount.upgrade).map(({ path }) => path);
     throw new HttpProblem(404, places.length > 0 ? `WebSocket is served at ${places.join(", ")}` : "WebSocket is not served here");
   }
 

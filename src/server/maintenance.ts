@@ -21,9 +21,12 @@ export interface MaintenanceParts {
 
 /** What has to be done now and then on a server that listens: signs of life, sessions nobody uses, losses to be counted. */
 export class Maintenance {
+  readonly #parts: MaintenanceParts;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(private readonly parts: MaintenanceParts) {}
+  constructor(parts: MaintenanceParts) {
+    this.#parts = parts;
+  }
 
   every(ms: number): void {
     this.#timer = setInterval(() => this.#round(Date.now()), ms);
@@ -34,9 +37,9 @@ export class Maintenance {
   }
 
   #round(now: number): void {
-    const { sessions, statelessStreams, webSockets, losses } = this.parts;
+    const { sessions, statelessStreams, webSockets, losses } = this.#parts;
     webSockets.ping();
-    this.parts.recheck().catch(this.parts.failed);
+    this.#parts.recheck().catch(this.#parts.failed);
     for (const reply of statelessStreams) reply.keepAlive();
     for (const { connection } of sessions.all()) {
       connection.outbox.tick({ now, keepAlive: true, retainMs: RETAIN_MS });
@@ -48,16 +51,19 @@ export class Maintenance {
 
 /** What sessions lost on the way to their clients, in the metrics. An outbox adds up by itself; here is known what of it was counted. */
 export class DeliveryLosses {
+  readonly #metrics: Pick<Metrics, "messagesDropped" | "readerDisconnected">;
   readonly #counted = new WeakMap<Pick<Outbox, "counts">, { readonly dropped: number; readonly disconnected: number }>();
 
-  constructor(private readonly metrics: Pick<Metrics, "messagesDropped" | "readerDisconnected">) {}
+  constructor(metrics: Pick<Metrics, "messagesDropped" | "readerDisconnected">) {
+    this.#metrics = metrics;
+  }
 
   /** To be asked now and then, and when the session is over. */
   count(outbox: Pick<Outbox, "counts">): void {
     const { dropped, disconnected } = outbox.counts;
     const before = this.#counted.get(outbox) ?? { dropped: 0, disconnected: 0 };
-    if (dropped > before.dropped) this.metrics.messagesDropped(dropped - before.dropped);
-    for (let at = before.disconnected; at < disconnected; at++) this.metrics.readerDisconnected({ reason: SLOW_READER });
+    if (dropped > before.dropped) this.#metrics.messagesDropped(dropped - before.dropped);
+    for (let at = before.disconnected; at < disconnected; at++) this.#metrics.readerDisconnected({ reason: SLOW_READER });
     this.#counted.set(outbox, { dropped, disconnected });
   }
 }

@@ -37,6 +37,7 @@ export interface NetworkParts {
 
 /** What is behind the port: the sessions of clients, the era without sessions, and the one agent that serves them all. */
 export class Network {
+  readonly #parts: NetworkParts;
   readonly tools: Tools;
   readonly sessions: HttpSessions;
   readonly stateless: StatelessServer;
@@ -46,7 +47,8 @@ export class Network {
   readonly #objection: Objection;
   #address: OwnAddress | undefined;
 
-  constructor(private readonly parts: NetworkParts) {
+  constructor(parts: NetworkParts) {
+    this.#parts = parts;
     const { context, http, codexHome, reporting } = parts;
     this.turns = new TurnLimiter(http.turns);
     this.losses = new DeliveryLosses(parts.metrics);
@@ -100,7 +102,7 @@ export class Network {
   }
 
   async #openAgent(): Promise<OpenAgent> {
-    const { context, codexHome, settings, reporting, metrics, givenRoots } = this.parts;
+    const { context, codexHome, settings, reporting, metrics, givenRoots } = this.#parts;
     const { options, env, serverCwd, listen } = context;
     const { openAgent } = await import("./openAgent.js");
     const telemetry = await reporting.telemetry(metrics);
@@ -128,7 +130,7 @@ export class Network {
   }
 
   #openSession(caller: SessionCaller, { transport, outbox }: HttpConnection): Session {
-    const { context, http, reporting, metrics } = this.parts;
+    const { context, http, reporting, metrics } = this.#parts;
     const log = reporting.log.target("http").with({ session_id: caller.sessionId });
     metrics.sessionOpened({ transport });
     log.info("session opened", { transport, principal: caller.principal });
@@ -146,12 +148,12 @@ export class Network {
   }
 
   #noteEnd({ caller, connection, requests, openedAt }: HttpSession, reason: string): void {
-    const log = this.parts.reporting.log.target("http");
+    const log = this.#parts.reporting.log.target("http");
     const { sessionId } = caller;
     const { sent, dropped, disconnected } = connection.outbox.counts;
     // What it lost since it was last looked at would be counted by nobody.
     this.losses.count(connection.outbox);
-    this.parts.metrics.sessionClosed({ transport: connection.transport, reason });
+    this.#parts.metrics.sessionClosed({ transport: connection.transport, reason });
     log.info("session ended", { session_id: sessionId, reason, ms: Date.now() - openedAt, requests, sent, dropped, disconnected });
     // Its threads may be continued by the same principal from now on.
     this.#agent.ifLoaded().then(

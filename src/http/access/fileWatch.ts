@@ -8,10 +8,12 @@ const LOOK_EVERY_MS = 1_000;
  * files, mounted secrets are links to links, and network file systems send no news.
  */
 export class FileWatch {
+  readonly #files: readonly string[];
   #seen: string;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(private readonly files: readonly string[]) {
+  constructor(files: readonly string[]) {
+    this.#files = files;
     this.#seen = this.#look();
   }
 
@@ -33,7 +35,7 @@ export class FileWatch {
   }
 
   #look(): string {
-    return this.files.map(lookOf).join("\n");
+    return this.#files.map(lookOf).join("\n");
   }
 }
 

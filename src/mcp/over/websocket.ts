@@ -24,12 +24,14 @@ export interface WebSocketRules extends SessionRules {
 
 /** MCP over WebSocket: a message per text frame, and a session that outlives its socket for a while. */
 export class WebSocketEndpoint {
+  readonly #rules: WebSocketRules;
   readonly #server: WebSocketServer;
   readonly #sockets = new Map<WebSocket, { alive: boolean }>();
   /** Sessions without a socket, until they have waited long enough. */
   readonly #left = new Map<HttpSession, NodeJS.Timeout>();
 
-  constructor(private readonly rules: WebSocketRules) {
+  constructor(rules: WebSocketRules) {
+    this.#rules = rules;
     this.#server = new WebSocketServer({
       noServer: true,
       perMessageDeflate: false,
@@ -44,7 +46,7 @@ export class WebSocketEndpoint {
 
   /** Throws `RpcProblem` when the session that the client names is not there. */
   upgrade({ incoming, socket, head, caller }: HttpUpgrade<Caller>): void {
-    const arrival = arrive(incoming, caller, this.rules);
+    const arrival = arrive(incoming, caller, this.#rules);
     const sessionHeader = (headers: string[]) => headers.push(`mcp-session-id: ${arrival.open.caller.sessionId}`);
     this.#server.once("headers", sessionHeader);
     this.#server.handleUpgrade(incoming, socket, head, (ws) => this.#serve(ws, arrival));
@@ -93,7 +95,7 @@ export class WebSocketEndpoint {
     socket.on("error", () => {});
     socket.once("close", () => {
       this.#sockets.delete(socket);
-      streams.detach(stream, { now: Date.now(), comesBackWithinMs: this.rules.lingerMs });
+      streams.detach(stream, { now: Date.now(), comesBackWithinMs: this.#rules.lingerMs });
       if (streams.count > 0) return;
       open.session.leave();
       this.#awaitReturn(open);
@@ -104,8 +106,8 @@ export class WebSocketEndpoint {
     clearTimeout(this.#left.get(open));
     const timer = setTimeout(() => {
       this.#left.delete(open);
-      this.rules.sessions.end(open, "its WebSocket did not come back");
-    }, this.rules.lingerMs);
+      this.#rules.sessions.end(open, "its WebSocket did not come back");
+    }, this.#rules.lingerMs);
     timer.unref();
     this.#left.set(open, timer);
   }
@@ -152,17 +154,19 @@ function textOf(frame: RawData): string {
 }
 
 class SocketSink implements StreamSink {
-  constructor(
-    private readonly socket: WebSocket,
-    private readonly drained: () => void,
-  ) {}
+  readonly #socket: WebSocket;
+  readonly #drained: () => void;
+  constructor(socket: WebSocket, drained: () => void) {
+    this.#socket = socket;
+    this.#drained = drained;
+  }
 
   write(messages: readonly SentMessage[]): boolean {
     const last = messages.length - 1;
     // The last frame's callback comes when the ones before it have left too.
     for (const [at, { text, seq }] of messages.entries())
-      this.socket.send(withEventNumber(text, seq), at === last ? () => this.#sent() : undefined);
-    if (this.socket.bufferedAmount <= CONGESTED_BYTES) return true;
+      this.#socket.send(withEventNumber(text, seq), at === last ? () => this.#sent() : undefined);
+    if (this.#socket.bufferedAmount <= CONGESTED_BYTES) return true;
     this.#blocked = true;
     return false;
   }
@@ -170,17 +174,17 @@ class SocketSink implements StreamSink {
   #blocked = false;
 
   #sent(): void {
-    if (!this.#blocked || this.socket.bufferedAmount > CONGESTED_BYTES) return;
+    if (!this.#blocked || this.#socket.bufferedAmount > CONGESTED_BYTES) return;
     this.#blocked = false;
-    this.drained();
+    this.#drained();
   }
 
   // Sockets are asked for signs of life by the endpoint, with pings.
   keepAlive(): void {}
 
   end(how: "politely" | "at once"): void {
-    if (how === "politely") this.socket.close(1000, "the session is over");
-    else this.socket.terminate();
+    if (how === "politely") this.#socket.close(1000, "the session is over");
+    else this.#socket.terminate();
   }
 }
 

@@ -102,14 +102,13 @@ export interface CorsHeaders {
 
 /** What browsers are told. Nothing, unless the operator has listed origins. */
 export class Cors {
+  readonly #origins: OriginRule;
   readonly #unlisted: AnswerHeaders;
   readonly #accepted: string;
   readonly #exposed: string;
 
-  constructor(
-    private readonly origins: OriginRule,
-    { accepted, exposed }: CorsHeaders,
-  ) {
+  constructor(origins: OriginRule, { accepted, exposed }: CorsHeaders) {
+    this.#origins = origins;
     this.#unlisted = origins.anyListed ? DEPENDS_ON_ORIGIN : NONE;
     this.#accepted = [...OWN_REQUEST_HEADERS, ...accepted].sort().join(", ");
     this.#exposed = [...exposed, ...OWN_EXPOSED_HEADERS].join(", ");
@@ -117,7 +116,7 @@ export class Cors {
 
   /** For every answer to the request. There are no cookies, so browsers need not be allowed to send any. */
   headersFor({ headers: { origin } }: IncomingMessage): AnswerHeaders {
-    if (origin === undefined || !this.origins.isListed(origin)) return this.#unlisted;
+    if (origin === undefined || !this.#origins.isListed(origin)) return this.#unlisted;
     return { ...DEPENDS_ON_ORIGIN, "access-control-allow-origin": origin, "access-control-expose-headers": this.#exposed };
   }
 

@@ -17,15 +17,17 @@ export interface LocalLoginParts {
 
 /** Who comes in where no token was set and only this machine can reach the server: its user unasked, everybody else with the server's own token. */
 export class LocalLogin {
+  readonly #parts: LocalLoginParts;
   /** Everything but what belongs to others. */
   readonly #ownUser: LoginOutcome;
 
-  constructor(private readonly parts: LocalLoginParts) {
+  constructor(parts: LocalLoginParts) {
+    this.#parts = parts;
     this.#ownUser = { identity: { principal: "local", scopes: parts.scopes.ownUser } };
   }
 
   identify(request: IncomingMessage, peer: Peer, occasion: Occasion): LoginOutcome | Promise<LoginOutcome> {
-    const { anyUser, tokens, login, upgradeObjection } = this.parts;
+    const { anyUser, tokens, login, upgradeObjection } = this.#parts;
     const need = anyUser ? undefined : whyToken(request, peer);
     if (need !== undefined) return login.identify(request, occasion, need);
     // Whoever comes in anyway may send any token, or the one that gives more.

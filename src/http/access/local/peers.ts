@@ -34,16 +34,19 @@ const HIDDEN: Peer = { user: "unknown", place: "sandbox" };
 
 /** Finds out once for each connection who has made it. */
 export class Peers {
+  readonly #options: PeerOptions;
   readonly #known = new WeakMap<Socket, Peer | Promise<Peer>>();
   readonly #table = new TcpTable();
 
-  constructor(private readonly options: PeerOptions) {}
+  constructor(options: PeerOptions) {
+    this.#options = options;
+  }
 
   /** At once for all requests of a connection but the first. */
   of(socket: Socket): Peer | Promise<Peer> {
     const known = this.#known.get(socket);
     if (known) return known;
-    const { ownSide, tellsUsers } = this.options;
+    const { ownSide, tellsUsers } = this.#options;
     if (!tellsUsers && !ownSide?.hasProcesses() && !this.#isOwn(socket)) return this.#keep(socket, STRANGER);
     const finding = this.#find(socket).then((peer) => this.#keep(socket, peer));
     this.#known.set(socket, finding);
@@ -57,7 +60,7 @@ export class Peers {
 
   #isOwn({ remoteAddress, remotePort }: Socket): boolean {
     if (remoteAddress === undefined || remotePort === undefined) return false;
-    return this.options.ownSide?.connectsFrom(remoteAddress, remotePort) === true;
+    return this.#options.ownSide?.connectsFrom(remoteAddress, remotePort) === true;
   }
 
   /** Processes first: whoever still has the socket open afterwards lived while they were looked at. */
@@ -65,8 +68,8 @@ export class Peers {
     const connection = clientView(socket);
     if (!connection) return STRANGER;
     if (this.#isOwn(socket)) return { user: "own", place: "inside" };
-    const processes = (await this.options.ownSide?.processes()) ?? [];
-    if (!this.options.tellsUsers && processes.length === 0) return STRANGER;
+    const processes = (await this.#options.ownSide?.processes()) ?? [];
+    if (!this.#options.tellsUsers && processes.length === 0) return STRANGER;
     const client = await this.#lookUp(connection);
     // What was found may be of a later connection with the same ports.
     if (socket.destroyed) return STRANGER;

@@ -36,10 +36,13 @@ const ESTABLISHED = "01";
  * read once for all of them, and whoever comes meanwhile waits for the next time.
  */
 export class TcpTable {
+  readonly #files: readonly string[];
   #waiting: Question[] = [];
   #isReading = false;
 
-  constructor(private readonly files: readonly string[] = FILES) {}
+  constructor(files: readonly string[] = FILES) {
+    this.#files = files;
+  }
 
   /** Never rejects. */
   find(connection: ClientView): Promise<ClientSocket> {
@@ -58,7 +61,7 @@ export class TcpTable {
     while (this.#waiting.length > 0) {
       const questions = this.#waiting;
       this.#waiting = [];
-      await answerAll(questions, this.files);
+      await answerAll(questions, this.#files);
     }
     this.#isReading = false;
   }

@@ -52,17 +52,19 @@ const SUBJECT_FORM = /^[\x20-\x7e]{1,255}$/;
 
 /** Access tokens of an OAuth issuer (JWTs), and whom they stand for. */
 export class AccessTokens {
+  readonly #settings: OAuthSettings;
+  readonly #parts: Parts;
   readonly #remembered = new Map<string, { readonly identity: Identity; readonly until: number }>();
 
-  constructor(
-    private readonly settings: OAuthSettings,
-    private readonly parts: Parts,
-  ) {}
+  constructor(settings: OAuthSettings, parts: Parts) {
+    this.#settings = settings;
+    this.#parts = parts;
+  }
 
   /** Whom a token stands for that was found valid a moment ago. */
   recall(token: string): Identity | undefined {
     const known = this.#remembered.get(keyOf(token));
-    return known && known.until > this.parts.now() ? known.identity : undefined;
+    return known && known.until > this.#parts.now() ? known.identity : undefined;
   }
 
   /** Never rejects. */
@@ -85,25 +87,25 @@ export class AccessTokens {
 
   async close(): Promise<void> {
     this.#remembered.clear();
-    await this.parts.keys.close();
+    await this.#parts.keys.close();
   }
 
   /** Issuers change their keys: a key that is not there may be a new one. */
   async #verify(token: string): Promise<Jwt.Finding> {
-    const { jwt, keys } = this.parts;
-    const finding = await jwt.verifyJwt(token, await keys.current(), this.settings);
+    const { jwt, keys } = this.#parts;
+    const finding = await jwt.verifyJwt(token, await keys.current(), this.#settings);
     if (finding.kind !== "no such key") return finding;
     const newer = await keys.newer();
-    return newer ? jwt.verifyJwt(token, newer, this.settings) : finding;
+    return newer ? jwt.verifyJwt(token, newer, this.#settings) : finding;
   }
 
   #judge(token: string, claims: Fields): Verdict {
-    const { issuer, requiredScopes } = this.settings;
+    const { issuer, requiredScopes } = this.#settings;
     const { sub, exp } = claims;
     if (typeof sub !== "string" || !SUBJECT_FORM.test(sub)) return { kind: "unfit", reason: "The token does not say whom it stands for." };
     const scopes = scopesOf(claims);
     if (!requiredScopes.every((scope) => scopes.has(scope))) return { kind: "insufficient scope", needed: requiredScopes };
-    const identity: Identity = { principal: `${issuer}#${sub}`, scopes: ownScopes(scopes, this.settings, this.parts.scopes) };
+    const identity: Identity = { principal: `${issuer}#${sub}`, scopes: ownScopes(scopes, this.#settings, this.#parts.scopes) };
     this.#remember(token, { identity, expiresAt: Number(exp) * 1_000 });
     return { kind: "valid", identity };
   }
@@ -111,7 +113,7 @@ export class AccessTokens {
   #remember(token: string, { identity, expiresAt }: { readonly identity: Identity; readonly expiresAt: number }): void {
     const [oldest] = this.#remembered.keys();
     if (oldest !== undefined && this.#remembered.size >= MAX_REMEMBERED) this.#remembered.delete(oldest);
-    const until = this.parts.now() + Math.min(REMEMBER_MS, expiresAt - Date.now());
+    const until = this.#parts.now() + Math.min(REMEMBER_MS, expiresAt - Date.now());
     this.#remembered.set(keyOf(token), { identity, until });
   }
 }

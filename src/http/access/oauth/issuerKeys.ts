@@ -16,19 +16,21 @@ const RETRY_AFTER_MS = 5_000;
 
 /** An issuer's keys. Once there, they stay in use until newer ones are: an issuer that is down locks nobody out. */
 export class IssuerKeys<Keys> {
+  readonly #options: IssuerKeysOptions<Keys>;
   #held: { readonly keys: Keys; readonly loadedAt: number } | undefined;
   #loading: Promise<Keys> | undefined;
   #lastTry: { readonly at: number; readonly failure?: unknown } | undefined;
   readonly #closing = new AbortController();
   readonly #renewals: Tasks;
 
-  constructor(private readonly options: IssuerKeysOptions<Keys>) {
+  constructor(options: IssuerKeysOptions<Keys>) {
+    this.#options = options;
     this.#renewals = new Tasks((name, error) => options.report(`${name}: ${describe(error)}`));
   }
 
   /** Rejects only when there have never been any. */
   async current(): Promise<Keys> {
-    const { now } = this.options;
+    const { now } = this.#options;
     if (this.#held === undefined) return this.#triedWithin(RETRY_AFTER_MS) ? this.#asBefore() : this.#load();
     const old = now() - this.#held.loadedAt > RENEW_AFTER_MS;
     if (old && !this.#triedWithin(ASK_AGAIN_AFTER_MS)) this.#renew();
@@ -60,7 +62,7 @@ export class IssuerKeys<Keys> {
   }
 
   #triedWithin(ms: number): boolean {
-    return this.#lastTry !== undefined && this.options.now() - this.#lastTry.at < ms;
+    return this.#lastTry !== undefined && this.#options.now() - this.#lastTry.at < ms;
   }
 
   #asBefore(): Promise<Keys> {
@@ -68,7 +70,7 @@ export class IssuerKeys<Keys> {
   }
 
   #load(): Promise<Keys> {
-    this.#lastTry = { at: this.options.now() };
+    this.#lastTry = { at: this.#options.now() };
     this.#loading ??= this.#loadOnce().finally(() => {
       this.#loading = undefined;
     });
@@ -76,7 +78,7 @@ export class IssuerKeys<Keys> {
   }
 
   async #loadOnce(): Promise<Keys> {
-    const { load, now } = this.options;
+    const { load, now } = this.#options;
     try {
       const keys = await load(this.#closing.signal);
       this.#held = { keys, loadedAt: now() };

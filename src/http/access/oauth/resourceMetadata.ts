@@ -8,22 +8,27 @@ import type { OAuthSettings } from "./oauthSettings.js";
 const WELL_KNOWN = "/.well-known/oauth-protected-resource";
 /** How clients learn where tokens for this server come from (RFC 9728). */
 export class ResourceMetadata {
+  readonly #settings: OAuthSettings;
+  readonly #path: string;
   constructor(
-    private readonly settings: OAuthSettings,
+    settings: OAuthSettings,
     /** Where the resource is served; the root is another name for it. */
-    private readonly path: string,
-  ) {}
+    path: string,
+  ) {
+    this.#settings = settings;
+    this.#path = path;
+  }
 
   /** The URL that goes into a challenge. */
   urlFor(request: IncomingMessage): string {
-    const { origin, pathname } = new URL(this.#resource(request, requestPath(request) === "/" ? "/" : this.path));
+    const { origin, pathname } = new URL(this.#resource(request, requestPath(request) === "/" ? "/" : this.#path));
     return `${origin}${WELL_KNOWN}${pathname === "/" ? "" : pathname}`;
   }
 
   answer(request: IncomingMessage): HttpAnswer | undefined {
     const suffix = requestPath(request).slice(WELL_KNOWN.length);
     if (!requestPath(request).startsWith(WELL_KNOWN) || !this.#isServed(suffix)) return undefined;
-    const { issuer, requiredScopes, manageScope, operatorScope } = this.settings;
+    const { issuer, requiredScopes, manageScope, operatorScope } = this.#settings;
     const scopes = [...requiredScopes, manageScope, operatorScope].filter((scope) => scope !== undefined);
     return jsonAnswer(200, {
       resource: this.#resource(request, suffix || "/"),
@@ -35,13 +40,13 @@ export class ResourceMetadata {
   }
 
   #isServed(suffix: string): boolean {
-    const { resource } = this.settings;
-    return ["", "/", this.path].includes(suffix) || (resource !== undefined && suffix === new URL(resource).pathname);
+    const { resource } = this.#settings;
+    return ["", "/", this.#path].includes(suffix) || (resource !== undefined && suffix === new URL(resource).pathname);
   }
 
   /** `Host` was checked before: nobody else's name gets into a document of ours. */
   #resource(request: IncomingMessage, path: string): string {
-    if (this.settings.resource !== undefined) return this.settings.resource;
+    if (this.#settings.resource !== undefined) return this.#settings.resource;
     return `${request.socket instanceof TLSSocket ? "https" : "http"}://${request.headers.host}${path}`;
   }
 }

@@ -17,22 +17,27 @@ interface Tally {
 
 /** Counts wrong tokens by where they came from, for a window of time from the first one. */
 export class FailedLogins {
+  readonly #limits: LoginLimits;
+  readonly #now: () => number;
   /** By the end of their windows, the earliest first. */
   readonly #byAddress = new Map<string, Tally>();
   #inTotal: Tally = { failures: 0, endsAt: 0 };
 
   constructor(
-    private readonly limits: LoginLimits = LIMITS,
+    limits: LoginLimits = LIMITS,
     /** Not the time of day, which may jump. */
-    private readonly now: () => number = () => performance.now(),
-  ) {}
+    now: () => number = () => performance.now(),
+  ) {
+    this.#limits = limits;
+    this.#now = now;
+  }
 
   /** How long another wrong token of this address is one too many; 0 when it is not. */
   waitMs(address: string): number {
     if (this.#byAddress.size === 0) return 0;
     this.#forgetEnded();
     const tally = this.#byAddress.get(source(address));
-    return tally && tally.failures >= this.#allowance() ? tally.endsAt - this.now() : 0;
+    return tally && tally.failures >= this.#allowance() ? tally.endsAt - this.#now() : 0;
   }
 
   /** Says whose allowance this failure has used up, once in a window. */
@@ -41,12 +46,12 @@ export class FailedLogins {
     this.#inTotal.failures += 1;
     const tally = this.#tallyOf(source(address));
     tally.failures += 1;
-    if (this.#inTotal.failures === this.limits.inTotal) return "all addresses";
-    return tally.failures === this.limits.perAddress ? "one address" : undefined;
+    if (this.#inTotal.failures === this.#limits.inTotal) return "all addresses";
+    return tally.failures === this.#limits.perAddress ? "one address" : undefined;
   }
 
   #allowance(): number {
-    return this.#inTotal.failures >= this.limits.inTotal ? 1 : this.limits.perAddress;
+    return this.#inTotal.failures >= this.#limits.inTotal ? 1 : this.#limits.perAddress;
   }
 
   #tallyOf(key: string): Tally {
@@ -54,14 +59,14 @@ export class FailedLogins {
     if (known) return known;
     const [oldest] = this.#byAddress.keys();
     if (oldest !== undefined && this.#byAddress.size >= MAX_ADDRESSES) this.#byAddress.delete(oldest);
-    const tally = { failures: 0, endsAt: this.now() + this.limits.windowMs };
+    const tally = { failures: 0, endsAt: this.#now() + this.#limits.windowMs };
     this.#byAddress.set(key, tally);
     return tally;
   }
 
   #forgetEnded(): void {
-    const now = this.now();
-    if (this.#inTotal.endsAt <= now) this.#inTotal = { failures: 0, endsAt: now + this.limits.windowMs };
+    const now = this.#now();
+    if (this.#inTotal.endsAt <= now) this.#inTotal = { failures: 0, endsAt: now + this.#limits.windowMs };
     for (const [key, { endsAt }] of this.#byAddress) {
       if (endsAt > now) break;
       this.#byAddress.delete(key);

@@ -21,10 +21,12 @@ const READABLE_BY_OTHERS = 0o044;
 
 /** The tokens this server takes; those of a file change with it. */
 export class KnownTokens {
+  readonly #settings: TokenSettings;
   readonly #changes: FileWatch;
   #table: TokenTable;
 
-  private constructor(private readonly settings: TokenSettings) {
+  private constructor(settings: TokenSettings) {
+    this.#settings = settings;
     // Before the file is read, so that no change falls in between.
     this.#changes = new FileWatch(settings.tokenFile === undefined ? [] : [settings.tokenFile]);
     this.#table = readTable(settings);
@@ -54,9 +56,9 @@ export class KnownTokens {
   /** Whether there are other tokens now. A file that cannot be used leaves those of before in force: a slip must not lock everybody out. */
   #reread(): boolean {
     if (!this.#changes.happened()) return false;
-    const { tokenFile, report } = this.settings;
+    const { tokenFile, report } = this.#settings;
     try {
-      this.#table = readTable(this.settings);
+      this.#table = readTable(this.#settings);
       report(`read the tokens of ${tokenFile} again`);
       return true;
     } catch (error) {

@@ -24,9 +24,12 @@ const RETRY_SECONDS = 5;
 
 /** Finds out who sends a request, by its bearer token. */
 export class Login {
+  readonly #parts: LoginParts;
   readonly #failed = new FailedLogins();
 
-  constructor(private readonly parts: LoginParts) {}
+  constructor(parts: LoginParts) {
+    this.#parts = parts;
+  }
 
   /** `need` says why a token is asked for. */
   identify(request: IncomingMessage, occasion: Occasion, need = "A token is needed."): LoginOutcome | Promise<LoginOutcome> {
@@ -43,7 +46,7 @@ export class Login {
 
   /** A token that is right is taken, however many wrong ones came from where it comes from: others may share the address. */
   #check(request: IncomingMessage, token: string, occasion: Occasion): LoginOutcome | Promise<LoginOutcome> {
-    const { tokens, oauth } = this.parts;
+    const { tokens, oauth } = this.#parts;
     const identity = oauth?.accessTokens.recall(token) ?? tokens.find(token);
     if (identity) return { identity };
     if (!oauth) return this.#outcome(request, { kind: "unknown" }, occasion);
@@ -79,12 +82,12 @@ export class Login {
 
   /** The answer to one wrong token too many. */
   #slowedDown(request: IncomingMessage): LoginOutcome | undefined {
-    const address = this.parts.addresses.of(request);
+    const address = this.#parts.addresses.of(request);
     const waitMs = this.#failed.waitMs(address);
     if (waitMs > 0) return tooManyFailures(waitMs);
     const exhausted = this.#failed.record(address);
     if (exhausted === undefined) return undefined;
-    this.parts.report(
+    this.#parts.report(
       exhausted === "one address"
         ? `too many wrong tokens from ${address}; further ones from there are turned away for a minute`
         : "too many wrong tokens from many addresses; after a wrong one, further ones from its address are turned away for a minute",
@@ -97,7 +100,7 @@ export class Login {
       realm: "codex-mcpd",
       ...(error && { error, error_description: description }),
       ...(scope && { scope }),
-      ...(this.parts.oauth && { resource_metadata: this.parts.oauth.metadata.urlFor(request) }),
+      ...(this.#parts.oauth && { resource_metadata: this.#parts.oauth.metadata.urlFor(request) }),
     };
     return refused({
       status: STATUS[error ?? "invalid_token"],

@@ -29,6 +29,7 @@ const ENTRY_WEIGHT = 150;
 
 /** The messages of one session that a stream still has to carry, or that a client may ask for again. */
 export class ReplayBuffer {
+  readonly #limits: ReplayLimits;
   #entries: SentMessage[] = [];
   #lastSeq = 0;
   #weight = 0;
@@ -36,7 +37,8 @@ export class ReplayBuffer {
   readonly #wholes = new Set<string>();
   readonly #answered = new Set<RequestId>();
 
-  constructor(private readonly limits: ReplayLimits) {
+  constructor(limits: ReplayLimits) {
+    this.#limits = limits;
     this.#trimAt = limits.total;
   }
 
@@ -74,7 +76,7 @@ export class ReplayBuffer {
   /** Lets go of most of what belongs to answered requests and was carried already. */
   settle(delivered: number): void {
     const done = (entry: SentMessage) => entry.carried && entry.seq <= delivered && this.#isAnswered(entry);
-    let surplus = this.#entries.reduce((sum, entry) => (done(entry) ? sum + weightOf(entry) : sum), 0) - this.limits.answered;
+    let surplus = this.#entries.reduce((sum, entry) => (done(entry) ? sum + weightOf(entry) : sum), 0) - this.#limits.answered;
     if (surplus <= 0) return;
     for (const expendable of [(entry: SentMessage) => entry.pieceOf !== undefined, () => true]) {
       this.#keep((entry) => {
@@ -115,7 +117,7 @@ export class ReplayBuffer {
     let lost = 0;
     const isOver = (entry: SentMessage) => entry.seq <= delivered && this.#isAnswered(entry);
     for (const expendable of [isFinishedPiece, isDone, isPiece, isOver]) {
-      if (this.#weight <= this.limits.total / 2) break;
+      if (this.#weight <= this.#limits.total / 2) break;
       this.#keep((entry) => {
         if (!expendable(entry)) return true;
         if (!entry.carried || entry.seq > delivered) lost++;
@@ -123,7 +125,7 @@ export class ReplayBuffer {
       });
     }
     // What may not be left out stays; looking again at every message would cost more than it saves.
-    this.#trimAt = Math.max(this.limits.total, this.#weight * 2);
+    this.#trimAt = Math.max(this.#limits.total, this.#weight * 2);
     return lost;
   }
 

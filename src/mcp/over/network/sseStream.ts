@@ -31,24 +31,29 @@ export function openSse(response: ServerResponse, outbox: Outbox, { headers, pri
 }
 
 export class SseSink implements StreamSink {
+  readonly #response: ServerResponse;
+  readonly #eventId: ((streamName: string, seq: number) => string) | undefined;
   constructor(
-    private readonly response: ServerResponse,
+    response: ServerResponse,
     /** Absent for clients that do not know event ids. */
-    private readonly eventId?: (streamName: string, seq: number) => string,
-  ) {}
+    eventId?: (streamName: string, seq: number) => string,
+  ) {
+    this.#response = response;
+    this.#eventId = eventId;
+  }
 
   write(messages: readonly SentMessage[], streamName: string): boolean {
     let events = "";
-    for (const { seq, text } of messages) events += messageEvent(text, this.eventId?.(streamName, seq));
-    return this.response.write(events);
+    for (const { seq, text } of messages) events += messageEvent(text, this.#eventId?.(streamName, seq));
+    return this.#response.write(events);
   }
 
   keepAlive(): void {
-    this.response.write(KEEP_ALIVE);
+    this.#response.write(KEEP_ALIVE);
   }
 
   end(how: "politely" | "at once"): void {
-    if (how === "politely") this.response.end();
-    else this.response.destroy();
+    if (how === "politely") this.#response.end();
+    else this.#response.destroy();
   }
 }

@@ -30,6 +30,9 @@ export interface DeliveryCounts {
 
 /** The open streams of one session: each carries the session's messages at its own pace, and the session waits for those that must not miss any. */
 export class Streams {
+  readonly #messages: ReplayBuffer;
+  readonly #limits: StreamLimits;
+  readonly #counts: DeliveryCounts;
   /** Newest last. */
   readonly #streams: Stream[] = [];
   readonly #takeTurn = () => this.#carry();
@@ -41,11 +44,11 @@ export class Streams {
   #overdue: NodeJS.Timeout | undefined;
   #state: "open" | "closed" = "open";
 
-  constructor(
-    private readonly messages: ReplayBuffer,
-    private readonly limits: StreamLimits,
-    private readonly counts: DeliveryCounts,
-  ) {}
+  constructor(messages: ReplayBuffer, limits: StreamLimits, counts: DeliveryCounts) {
+    this.#messages = messages;
+    this.#limits = limits;
+    this.#counts = counts;
+  }
 
   get count(): number {
     return this.#streams.length;
@@ -58,7 +61,7 @@ export class Streams {
 
   /** The last number that every open stream has carried. */
   get delivered(): number {
-    return this.#streams.reduce((least, { cursor }) => Math.min(least, cursor), this.messages.lastSeq);
+    return this.#streams.reduce((least, { cursor }) => Math.min(least, cursor), this.#messages.lastSeq);
   }
 
   /** Somebody listens to everything, or may come back for it. */
@@ -72,7 +75,7 @@ export class Streams {
   /** Opens a stream. One of the same name that is still open is the same client's, and given up. */
   attach({ after, ...options }: Omit<StreamOptions, "after"> & { readonly after?: number | undefined }): Stream {
     // A stream that carries everything begins with what comes; a shared one also takes what nobody took yet.
-    const stream = new Stream({ ...options, after: after ?? (options.kind === "everything" ? this.messages.lastSeq : 0) });
+    const stream = new Stream({ ...options, after: after ?? (options.kind === "everything" ? this.#messages.lastSeq : 0) });
     if (stream.kind !== "everything")
       for (const former of this.#streams.filter(({ name }) => name === stream.name)) this.#end(former, "at once");
     this.#streams.push(stream);
@@ -141,17 +144,17 @@ export class Streams {
 
   #noteWaiting(stream: Stream): void {
     stream.waiting++;
-    if (this.limits.lagPolicy === "drop-oldest" && this.#isAtLimit(stream))
-      stream.skipPiecesUpTo = this.messages.lastSeq - this.limits.queueLength;
+    if (this.#limits.lagPolicy === "drop-oldest" && this.#isAtLimit(stream))
+      stream.skipPiecesUpTo = this.#messages.lastSeq - this.#limits.queueLength;
   }
 
   #isAtLimit({ blockedSince, waiting }: Stream): boolean {
-    return blockedSince !== undefined && waiting >= this.limits.queueLength;
+    return blockedSince !== undefined && waiting >= this.#limits.queueLength;
   }
 
   /** A stream has to be waited for, or given up: nothing may be left out of it. */
   #isHeldUp(): boolean {
-    return this.limits.lagPolicy === "disconnect" && this.#streams.some((stream) => this.#isAtLimit(stream));
+    return this.#limits.lagPolicy === "disconnect" && this.#streams.some((stream) => this.#isAtLimit(stream));
   }
 
   #schedule(): void {
@@ -171,7 +174,7 @@ export class Streams {
       if (batch.length > 0 && !stream.sink.write(batch, stream.name)) stream.blockedSince = Date.now();
       if (over) {
         this.#end(stream, "politely");
-        this.messages.settle(this.delivered);
+        this.#messages.settle(this.delivered);
         return;
       }
       if (batch.length === 0) return;
@@ -181,11 +184,11 @@ export class Streams {
   #nextFor(stream: Stream): { batch: SentMessage[]; over: boolean } {
     const batch: SentMessage[] = [];
     let length = 0;
-    for (const message of this.messages.after(stream.cursor)) {
+    for (const message of this.#messages.after(stream.cursor)) {
       stream.cursor = message.seq;
       if (!stream.carries(message)) continue;
       if (message.pieceOf !== undefined && message.seq <= stream.skipPiecesUpTo) {
-        this.counts.dropped++;
+        this.#counts.dropped++;
         continue;
       }
       if (stream.kind === "shared") message.route = stream.name;
@@ -195,7 +198,7 @@ export class Streams {
       if (stream.endsWith(message)) return { batch, over: true };
       if (length > WRITE_LENGTH) break;
     }
-    if (batch.length === 0) stream.cursor = this.messages.lastSeq;
+    if (batch.length === 0) stream.cursor = this.#messages.lastSeq;
     return { batch, over: false };
   }
 
@@ -206,7 +209,7 @@ export class Streams {
   }
 
   #disconnect(stream: Stream): void {
-    this.counts.disconnected++;
+    this.#counts.disconnected++;
     stream.disconnected = true;
     this.#end(stream, "at once");
   }
@@ -220,7 +223,7 @@ export class Streams {
   /** Whoever waits goes on, or knows when at the latest. */
   #relieveIfRead(): void {
     if (!this.#isHeldUp()) this.#relieve();
-    else if (this.#backpressure) this.#overdue ??= setTimeout(() => this.#disconnectSlow(), this.limits.slowReaderMs);
+    else if (this.#backpressure) this.#overdue ??= setTimeout(() => this.#disconnectSlow(), this.#limits.slowReaderMs);
   }
 
   #relieve(): void {

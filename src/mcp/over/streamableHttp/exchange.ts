@@ -16,26 +16,27 @@ export interface ExchangeOptions {
 
 /** A POST answered by one JSON body; whatever else is said goes to the session's streams. */
 export class JsonExchange implements Exchange {
+  readonly #response: ServerResponse;
+  readonly #options: ExchangeOptions;
   readonly stream = undefined;
   readonly ids: readonly RequestId[];
 
-  constructor(
-    private readonly response: ServerResponse,
-    private readonly options: ExchangeOptions,
-  ) {
+  constructor(response: ServerResponse, options: ExchangeOptions) {
+    this.#response = response;
+    this.#options = options;
     this.ids = options.ids;
   }
 
   spoken(): void {}
 
   answered(text: string, about: About): boolean {
-    if (isGone(this.response)) return false;
-    sendAnswer(this.response, text, { status: statusOf(about), headers: this.options.headers });
+    if (isGone(this.#response)) return false;
+    sendAnswer(this.#response, text, { status: statusOf(about), headers: this.#options.headers });
     return true;
   }
 
   givenUp(): void {
-    sendSessionOver(this.response, this.options);
+    sendSessionOver(this.#response, this.#options);
   }
 }
 

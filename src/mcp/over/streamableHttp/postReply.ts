@@ -19,13 +19,15 @@ type PostState = "waiting" | "streaming" | "answered" | "gone";
  * a stream that ends with it. What the stream carries is its owner's business.
  */
 export abstract class PostReply extends SlowRequest {
+  readonly #options: PostReplyOptions;
   #state: PostState = "waiting";
 
   constructor(
     protected readonly response: ServerResponse,
-    private readonly options: PostReplyOptions,
+    options: PostReplyOptions,
   ) {
     super();
+    this.#options = options;
     options.clock.begin(this);
   }
 
@@ -41,7 +43,7 @@ export abstract class PostReply extends SlowRequest {
   becomeStream(): void {
     if (this.state !== "waiting") return;
     this.become("streaming");
-    this.openStream(this.response, this.options.headers);
+    this.openStream(this.response, this.#options.headers);
   }
 
   /** Begins the stream: nothing was sent yet. */
@@ -51,12 +53,12 @@ export abstract class PostReply extends SlowRequest {
   protected answerAsBody(text: string, status: number): boolean {
     if (this.state !== "waiting") return false;
     this.become("answered");
-    sendAnswer(this.response, text, { status, headers: this.options.headers });
+    sendAnswer(this.response, text, { status, headers: this.#options.headers });
     return true;
   }
 
   protected become(next: Exclude<PostState, "waiting">): void {
-    if (this.#state === "waiting") this.options.clock.end(this);
+    if (this.#state === "waiting") this.#options.clock.end(this);
     this.#state = next;
   }
 }
