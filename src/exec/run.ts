@@ -68,7 +68,7 @@ async function followToTheEnd(started: Promise<StartedProgram | undefined>, laun
     gone = endWithUs(program);
     const output = collectOutput(program, options);
     const stopped = deferred<string>();
-    launch.supervise?.(program, stopped.resolve);
+    launch.supervise?.(program, (why) => stopped.resolve(why));
     const ended = await untilEnded(program, stopped.promise, options);
     if (ended === "stopped") await endAtOnce(program);
     else if (ended !== "exited") await killTree(program);

@@ -163,13 +163,13 @@ function strayDescriptors(): ReadonlyMap<number, number> {
 }
 
 function findStrays(): ReadonlyMap<number, number> {
-  const found = descriptors().filter((fd) => fd > 2 && isInherited(fd));
+  const found = openDescriptors().filter((fd) => fd > 2 && isInherited(fd));
   if (found.length === 0) return new Map();
   const nothing = openSync("/dev/null", "r");
   return new Map(found.map((fd) => [fd, nothing]));
 }
 
-function descriptors(): number[] {
+function openDescriptors(): number[] {
   try {
     return readdirSync("/proc/self/fdinfo").map(Number);
   } catch {

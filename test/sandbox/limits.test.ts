@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, statSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -9,7 +9,7 @@ import { type CommandResult, runCommand } from "../../src/exec/run.js";
 import { openSandbox } from "../../src/exec/sandbox/backend.js";
 import { startServer } from "../support/mcpServer.js";
 import { valueAt } from "../support/scenario.js";
-import { isMissing } from "./available.js";
+import { isMissing, sandbox } from "./available.js";
 
 const WORKSPACE_WRITE: SandboxPolicy = {
   type: "workspace-write",
@@ -31,15 +31,25 @@ afterEach(() => rmSync(workspace, { recursive: true, force: true }));
 interface Situation extends CommandLimits {
   readonly policy?: SandboxPolicy;
   readonly contained?: boolean;
+  readonly bin?: string;
 }
 
-async function bash(script: string, { policy = WORKSPACE_WRITE, contained = true, ...limits }: Situation = {}): Promise<CommandResult> {
-  const sandbox = await openSandbox({ env: process.env, writable: new WritablePlaces([]), limits, containFullAccess: contained });
+async function bash(
+  script: string,
+  { policy = WORKSPACE_WRITE, contained = true, bin, ...limits }: Situation = {},
+): Promise<CommandResult> {
+  const around = await openSandbox({
+    env: process.env,
+    writable: new WritablePlaces([]),
+    limits,
+    containFullAccess: contained,
+    ...(bin && { bin }),
+  });
   const env = { PATH: process.env["PATH"] ?? "" };
   try {
-    return await runCommand(sandbox.wrap(["bash", "-c", script], { policy, workspace, cwd: workspace, env }), { timeoutMs: 20_000 }).result;
+    return await runCommand(around.wrap(["bash", "-c", script], { policy, workspace, cwd: workspace, env }), { timeoutMs: 20_000 }).result;
   } finally {
-    sandbox.close();
+    around.close();
   }
 }
 
@@ -100,6 +110,25 @@ describe.skipIf(isMissing)("what a command keeps in memory as files", () => {
     const script =
       "echo x > /dev/shm/a && cat /dev/shm/a && echo y > /dev/null && head -c 1 /dev/zero | wc -c && script -qec 'test -t 1 && echo tty' /dev/null";
     expect((await bash(script, { sharedMemoryBytes: MIB })).stdout).toBe("x\n1\ntty\r\n");
+  });
+});
+
+describe.skipIf(isMissing)("a bubblewrap that cannot set sizes", () => {
+  it("confines commands all the same, with /dev/shm as large as the system makes it", async () => {
+    const bin = path.join(workspace, "bwrap");
+    const options = path.join(workspace, "options");
+    const script = [
+      "#!/bin/bash",
+      `cat <&3 > ${options}.$$`,
+      `if grep -qzx -e --size ${options}.$$; then echo "bwrap: Unknown option --size" >&2; exit 1; fi`,
+      `exec ${sandbox.detail} "$@" 3< ${options}.$$`,
+    ];
+    writeFileSync(bin, `${script.join("\n")}\n`, { mode: 0o755 });
+    const { stdout } = await bash("touch /usr/no 2> /dev/null || echo confined; touch /dev/shm/yes && echo shared", {
+      bin,
+      sharedMemoryBytes: MIB,
+    });
+    expect(stdout).toBe("confined\nshared\n");
   });
 });
 
