@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { mkdirSync, readdirSync, realpathSync, rm } from "node:fs";
 import path from "node:path";
-import { claimName, isAbandoned, keepFresh, parseClaim } from "../platform/claims.js";
+import { claimName, isAbandoned, keepFresh, parseClaim } from "../platform/processes.js";
 
 /** They hold somebody's files: a server in another container that sleeps for a while must find them again. */
 const LAPSES_AFTER_MS = 24 * 3_600_000;

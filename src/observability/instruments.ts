@@ -1,6 +1,6 @@
 import { METHODS } from "node:http";
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
-import type { Metrics } from "./metrics.js";
+import type { Metrics } from "./telemetry.js";
 
 /** Every name begins with it. */
 export const PREFIX = "codex_mcp_";

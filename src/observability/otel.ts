@@ -15,7 +15,7 @@ import { endsWithin } from "../lib/deadlines.js";
 import { describe } from "../lib/errors.js";
 import { VERSION } from "../lib/version.js";
 import type { Log } from "./log.js";
-import type { Span, SpanAttributes, SpanStart, TraceContext, Tracing } from "./tracing.js";
+import type { Span, SpanAttributes, SpanStart, TraceContext, Tracing } from "./telemetry.js";
 
 /** What the last spans get before the process ends. */
 const CLOSE_MS = 1_500;

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import type { Metrics } from "./metrics.js";
 import { createPrometheusMetrics } from "./prometheus.js";
+import type { Metrics } from "./telemetry.js";
 
 /** What `/metrics` says, without help, process numbers, buckets and what is zero. */
 async function numbersOf(metrics: Metrics): Promise<string[]> {

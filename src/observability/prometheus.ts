@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Registry } from "prom-client";
 import { BoundedLabel, type Instruments, instrumentsOf, LONG, PREFIX, RequestTally } from "./instruments.js";
-import type { Metrics, Samples } from "./metrics.js";
+import type { Metrics, Samples } from "./telemetry.js";
 
 /** The numbers of this process in Prometheus' text form. */
 export function createPrometheusMetrics(): Metrics {

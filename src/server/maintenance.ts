@@ -2,7 +2,7 @@ import type { HttpSessions } from "../mcp/over/network/httpSession.js";
 import type { Outbox } from "../mcp/over/network/outbox.js";
 import type { StatelessReply } from "../mcp/over/streamableHttp/statelessPost.js";
 import type { WebSocketEndpoint } from "../mcp/over/websocket.js";
-import type { Metrics } from "../observability/metrics.js";
+import type { Metrics } from "../observability/telemetry.js";
 
 /** Why a reader is disconnected, in the metrics. */
 export const SLOW_READER = "did not read";

@@ -12,7 +12,7 @@ import { SessionRegistry } from "../mcp/sessions/sessionRegistry.js";
 import type { StatelessServer } from "../mcp/stateless/server.js";
 import { toolsOf } from "../mcp/tools/sets.js";
 import { Tools } from "../mcp/tools/tools.js";
-import type { Metrics } from "../observability/metrics.js";
+import type { Metrics } from "../observability/telemetry.js";
 import { type HttpContext, severalMayCall } from "./httpContext.js";
 import { DeliveryLosses } from "./maintenance.js";
 import type { OpenAgent } from "./openAgent.js";

@@ -1,10 +1,9 @@
 import { randomBytes } from "node:crypto";
-import type { Telemetry } from "../agent/watch/telemetry.js";
 import { type Log, readLogFilter, SEVERITIES, thresholdOf } from "../observability/log.js";
-import { type Metrics, NO_METRICS } from "../observability/metrics.js";
 import { logsContent, openLog, stderrText } from "../observability/openLog.js";
 import type { Redactor } from "../observability/redact.js";
-import { NO_TRACING, type Tracing } from "../observability/tracing.js";
+import type { Telemetry } from "../observability/telemetry.js";
+import { type Metrics, NO_METRICS, NO_TRACING, type Tracing } from "../observability/telemetry.js";
 
 export interface ReportingOptions {
   readonly env: NodeJS.ProcessEnv;

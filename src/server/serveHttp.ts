@@ -16,7 +16,7 @@ import type { EndpointRules } from "../mcp/over/streamableHttp/endpointRequest.j
 import { argumentHeadersOf } from "../mcp/over/streamableHttp/statelessHeaders.js";
 import type { StatelessReply, StatelessRules } from "../mcp/over/streamableHttp/statelessPost.js";
 import { WebSocketEndpoint } from "../mcp/over/websocket.js";
-import { type Metrics, NO_METRICS } from "../observability/metrics.js";
+import { type Metrics, NO_METRICS } from "../observability/telemetry.js";
 import { callerOf, SCOPE_WORDS } from "./callers.js";
 import { checkEntry, clientSnippet, prepareEntry } from "./clientEntry.js";
 import { resolveSettings } from "./context.js";

@@ -1,5 +1,4 @@
 import type { ThreadId, TurnKey } from "../lib/ids.js";
-import { indexAfter } from "../lib/indexAfter.js";
 import { deferred } from "../lib/promises.js";
 import type { Entry, EventLog, EventLogs, LogReader, LogReading, TurnAddress } from "./eventLog.js";
 import type { ThreadEvent } from "./events.js";
@@ -179,3 +178,15 @@ function joinDeltas(first: ThreadEvent, second: Delta): Delta | undefined {
 
 /** What a turn keeps for readers that are behind or come back. */
 export const TURN_LOG: MemoryLogOptions<ThreadEvent> = { limit: 8 * 1024 * 1024, weigh: weighEvent, condense: condenseEvents };
+
+/** Where the entries after this number begin. Entries are in order; numbers may have gaps, since some are left out with time. */
+export function indexAfter(entries: readonly { readonly seq: number }[], seq: number): number {
+  let low = 0;
+  let high = entries.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((entries[middle]?.seq ?? 0) <= seq) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { RawItem } from "./items.js";
-import { pairToolCalls } from "./pairToolCalls.js";
+import { pairToolCalls } from "./items.js";
 
 const call = (id: string): RawItem => ({ type: "function_call", name: "shell", arguments: "{}", call_id: id });
 const output = (id: string, text = "done"): RawItem => ({ type: "function_call_output", call_id: id, output: text });

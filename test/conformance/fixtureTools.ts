@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { IncomingRequest } from "../../src/jsonrpc/peer.js";
-import { readProgressToken } from "../../src/mcp/call.js";
 import type { Session } from "../../src/mcp/sessions/session.js";
 import type { ToolDeclaration } from "../../src/mcp/tools/tool.js";
+import { readProgressToken } from "../../src/mcp/wording/turnView.js";
 import { isRecord, valueAt } from "../support/scenario.js";
 import { CONTENT_METHODS, PLAIN_TOOLS, text } from "./fixtureContent.js";
 import schema202012 from "./schema202012.json" with { type: "json" };

@@ -3,7 +3,7 @@ import { newThreadId } from "../../src/lib/ids.js";
 import type { Engine, EngineThread } from "../../src/threads/engine.js";
 import type { ThreadEvent, TurnInput } from "../../src/threads/events.js";
 import type { Item } from "../../src/threads/items.js";
-import { pairToolCalls } from "../../src/threads/pairToolCalls.js";
+import { pairToolCalls } from "../../src/threads/items.js";
 import type { ThreadSettings } from "../../src/threads/settings.js";
 import { isTurnEnd } from "../../src/threads/turn.js";
 import { historyOf, lastMessageOf, playTurn } from "../support/turns.js";

@@ -1,8 +1,6 @@
-import type { Telemetry } from "../../src/agent/watch/telemetry.js";
 import { createLog, type LogLine, readLogFilter } from "../../src/observability/log.js";
-import type { Metrics } from "../../src/observability/metrics.js";
 import { createPrometheusMetrics } from "../../src/observability/prometheus.js";
-import type { SpanStart, Tracing } from "../../src/observability/tracing.js";
+import type { Metrics, SpanStart, Telemetry, Tracing } from "../../src/observability/telemetry.js";
 
 export interface KeptSpan {
   readonly name: string;

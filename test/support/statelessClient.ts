@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Caller, Principal } from "../../src/agent/caller.js";
 import { callersInside } from "../../src/agent/caller.js";
-import type { Telemetry } from "../../src/agent/watch/telemetry.js";
 import { RpcError } from "../../src/jsonrpc/errors.js";
 import type { RequestId } from "../../src/jsonrpc/message.js";
 import { META, readClaim } from "../../src/mcp/stateless/request.js";
@@ -10,6 +9,7 @@ import { openStatelessServer } from "../../src/mcp/stateless/server.js";
 import { type ServedTool, toolsOf } from "../../src/mcp/tools/sets.js";
 import type { McpTool } from "../../src/mcp/tools/tool.js";
 import { Tools } from "../../src/mcp/tools/tools.js";
+import type { Telemetry } from "../../src/observability/telemetry.js";
 import { TaskFiles } from "../../src/stores/files/tasks.js";
 import { MemoryAgent, type MemoryAgentOptions } from "./memoryAgent.js";
 

@@ -4,7 +4,7 @@ import { threadIdOf, turnIdOf } from "../../lib/ids.js";
 import { Turn } from "../../threads/turn.js";
 import type { Principal, SessionId } from "../caller.js";
 import { ScopeMissing } from "../errors.js";
-import { beginCallTrail, type CallTrail, type ObservedCall } from "./callTrail.js";
+import { beginCallTrail, type CallTrail, type ObservedCall } from "./turnWatch.js";
 
 function call(changes: Partial<ObservedCall> = {}): ObservedCall {
   return { requestId: 7, signal: new AbortController().signal, caller: undefined, ...changes };

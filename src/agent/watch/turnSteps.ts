@@ -1,10 +1,9 @@
 import type { ApprovalDecision, ApprovalId, ApprovalRequest } from "../../approvals/model.js";
 import { monotonicMs } from "../../lib/deadlines.js";
 import type { Log } from "../../observability/log.js";
-import type { Span } from "../../observability/tracing.js";
+import type { Span, Telemetry } from "../../observability/telemetry.js";
 import type { ThreadEvent, TurnOutcome } from "../../threads/events.js";
 import type { TokenUsage, TokenUsageInfo } from "../../threads/usage.js";
-import type { Telemetry } from "./telemetry.js";
 
 /** What the watchers of one turn share; the log's lines carry the turn's ids, new spans belong into `span`. */
 export interface TurnScope extends Telemetry {

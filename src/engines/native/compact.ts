@@ -1,6 +1,6 @@
 import type { ThreadEvent } from "../../threads/events.js";
 import type { RawItem } from "../../threads/items.js";
-import { pairToolCalls } from "../../threads/pairToolCalls.js";
+import { pairToolCalls } from "../../threads/items.js";
 import { type Conversation, RequestTemplate } from "./conversation.js";
 import { ModelFailure, RetryBudget, waitForRetry } from "./model/client.js";
 import { message, partTexts } from "./model/items.js";

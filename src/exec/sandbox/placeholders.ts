@@ -4,8 +4,8 @@ import path from "node:path";
 import { errorCode } from "../../lib/errors.js";
 import { isFields } from "../../lib/fields.js";
 import { smallFileIfAny } from "../../lib/files/smallFile.js";
-import { type ClaimFile, claimName, isAbandoned, keepFresh, makeClaim, parseClaim, withdrawClaim } from "../../platform/claims.js";
 import { isThere, O_PATH } from "../../platform/paths.js";
+import { type ClaimFile, claimName, isAbandoned, keepFresh, makeClaim, parseClaim, withdrawClaim } from "../../platform/processes.js";
 
 /** A name in a folder that is held open, so that nobody can put another folder in its place meanwhile. */
 export interface NamedPlace {

@@ -6,8 +6,8 @@ import { threadIdOf, turnIdOf } from "../../lib/ids.js";
 import { type Deferred, deferred } from "../../lib/promises.js";
 import type { ThreadEvent } from "../../threads/events.js";
 import { Turn } from "../../threads/turn.js";
-import type { Call } from "../call.js";
 import type { TurnCall } from "../tools/tools.js";
+import type { Call } from "../wording/turnView.js";
 import { followTurn } from "./callTurn.js";
 
 /** A call whose turn has nobody to answer questions. */

@@ -4,11 +4,11 @@ import { RpcError } from "../../jsonrpc/errors.js";
 import { describe } from "../../lib/errors.js";
 import { Tasks } from "../../lib/promises.js";
 import type { ThreadEvent } from "../../threads/events.js";
-import type { Call } from "../call.js";
 import { hasStructuredContent } from "../revisions.js";
 import type { TurnCall } from "../tools/tools.js";
 import { type CallToolResult, turnResult } from "../wording/callResult.js";
 import { elicitationParams, readDecision } from "../wording/elicitation.js";
+import type { Call } from "../wording/turnView.js";
 import { TurnView } from "../wording/turnView.js";
 
 /**

@@ -5,8 +5,7 @@ import { type IncomingRequest, JsonRpcPeer } from "../../jsonrpc/peer.js";
 import type { Frame, Outlet } from "../../jsonrpc/wire.js";
 import { describe } from "../../lib/errors.js";
 import { isFields } from "../../lib/fields.js";
-import { readTraceContext } from "../../observability/tracing.js";
-import { type Call, readProgressToken } from "../call.js";
+import { readTraceContext } from "../../observability/telemetry.js";
 import { batchObjection, claimsVersion } from "../revisions.js";
 import { readClaim } from "../stateless/request.js";
 import type { StatelessServer } from "../stateless/server.js";
@@ -14,6 +13,7 @@ import type { ToolDeclaration } from "../tools/tool.js";
 import type { Tools } from "../tools/tools.js";
 import { type CallToolResult, refusal } from "../wording/callResult.js";
 import { isLogLevel, LOG_LEVELS, type LogLevel } from "../wording/logMessage.js";
+import { type Call, readProgressToken } from "../wording/turnView.js";
 import { type ClientProfile, initializeResult, readClientProfile } from "./initialize.js";
 
 /** Answers one method of a client. */

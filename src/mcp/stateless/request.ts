@@ -3,9 +3,9 @@ import { invalidParams, RpcError } from "../../jsonrpc/errors.js";
 import type { RequestId } from "../../jsonrpc/message.js";
 import type { JsonRpcPeer } from "../../jsonrpc/peer.js";
 import { type Fields, isFields } from "../../lib/fields.js";
-import { readProgressToken } from "../call.js";
 import { STATELESS_REVISIONS, VERSION_CLAIM } from "../revisions.js";
 import { isLogLevel, type LogLevel } from "../wording/logMessage.js";
+import { readProgressToken } from "../wording/turnView.js";
 
 export const META = {
   protocolVersion: VERSION_CLAIM,

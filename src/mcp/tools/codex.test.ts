@@ -4,8 +4,8 @@ import { completed, failed, refused } from "../../../test/support/callResults.js
 import { MemorySession, threadOf } from "../../../test/support/memorySession.js";
 import { OwnToolsStage } from "../../../test/support/ownToolsStage.js";
 import { valueAt } from "../../../test/support/scenario.js";
-import { NO_TELEMETRY } from "../../agent/watch/telemetry.js";
 import { AppError } from "../../lib/errors.js";
+import { NO_TELEMETRY } from "../../observability/telemetry.js";
 import type { Engine } from "../../threads/engine.js";
 
 const OPENING = ["session_configured", "raw_response_item", "raw_response_item", "mcp_startup_complete"];

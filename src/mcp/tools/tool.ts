@@ -123,7 +123,7 @@ function noMap(value: unknown, { inputSchema, wording }: ExpectedArguments): str
 function problemWith(entry: unknown, schema: ArgumentSchema | undefined): string | undefined {
   const { fits, expected } = KINDS[schema?.type ?? "string"];
   if (!fits(entry)) return `invalid type: ${unexpected(entry)}, expected ${expected}`;
-  if (schema?.enum && !schema.enum.some((choice) => choice === entry))
+  if (schema?.enum && !schema.enum.some((value) => value === entry))
     return `unknown variant \`${String(entry)}\`, expected ${alternatives(schema.enum)}`;
   const { minimum = -Infinity, maximum = Infinity } = schema ?? {};
   if (typeof entry === "number" && (entry < minimum || entry > maximum))

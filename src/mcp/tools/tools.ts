@@ -2,13 +2,13 @@ import type { Agent } from "../../agent/agent.js";
 import type { Objection } from "../../agent/caller.js";
 import { type Caller, hasScope } from "../../agent/caller.js";
 import { CallCancelled, InsideTurn, ScopeMissing, ServerBusy } from "../../agent/errors.js";
-import { beginCallTrail } from "../../agent/watch/callTrail.js";
-import type { Telemetry } from "../../agent/watch/telemetry.js";
+import { beginCallTrail } from "../../agent/watch/turnWatch.js";
 import { RPC, RpcError } from "../../jsonrpc/errors.js";
 import { AppError } from "../../lib/errors.js";
 import { turnIdOf } from "../../lib/ids.js";
-import type { Call } from "../call.js";
+import type { Telemetry } from "../../observability/telemetry.js";
 import { type CallToolResult, presented, refusal } from "../wording/callResult.js";
+import type { Call } from "../wording/turnView.js";
 import { declarationsOf, type Presentation, type ServedTool } from "./sets.js";
 import { type McpTool, parseArguments, type ToolDeclaration, type TurnAnswer } from "./tool.js";
 

@@ -1,5 +1,5 @@
 import type { RequestId } from "../../../jsonrpc/message.js";
-import { indexAfter } from "../../../lib/indexAfter.js";
+import { indexAfter } from "../../../threads/memoryEventLog.js";
 
 /** A message of a session, numbered, as long as somebody may still want it. */
 export interface SentMessage {

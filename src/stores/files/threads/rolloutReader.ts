@@ -3,7 +3,7 @@ import type { FileHandle } from "node:fs/promises";
 import { APPROVAL_POLICIES, SANDBOX_MODES, type SandboxPolicy } from "../../../exec/policies.js";
 import { type Fields, isFields, oneOf, textOrNothing } from "../../../lib/fields.js";
 import { StorageFailed } from "../../../threads/errors.js";
-import { pairToolCalls } from "../../../threads/pairToolCalls.js";
+import { pairToolCalls } from "../../../threads/items.js";
 import { REASONING_EFFORTS } from "../../../threads/settings.js";
 import type { StoredSettings, ThreadHistory } from "../../../threads/store.js";
 import type { TokenUsage, TokenUsageInfo } from "../../../threads/usage.js";

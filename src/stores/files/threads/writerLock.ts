@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { ThreadId } from "../../../lib/ids.js";
-import { type ClaimFile, claimName, isAbandoned, keepFresh, makeClaim, parseClaim, withdrawClaim } from "../../../platform/claims.js";
+import { type ClaimFile, claimName, isAbandoned, keepFresh, makeClaim, parseClaim, withdrawClaim } from "../../../platform/processes.js";
 import { ThreadBusyElsewhere } from "../../../threads/errors.js";
 import { storageFailure } from "../failure.js";
 

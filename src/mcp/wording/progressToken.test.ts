@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { readProgressToken } from "./call.js";
+import { readProgressToken } from "./turnView.js";
 
 it.for([
   [{ _meta: { progressToken: "token" } }, "token"],
