@@ -202,12 +202,12 @@ function upgrade<Caller>(
     socket.once("close", () => options.open.end(open));
     take({ incoming: request, socket, head, caller: options.callerOf(identity, request) });
   };
-  const fail = (error: unknown) => {
+  const refuse = (error: unknown) => {
     if (error instanceof HttpProblem) return refuseUpgrade(socket, problemAnswer(error, options.problemText));
     options.failed("a WebSocket upgrade", error);
     socket.destroy();
   };
-  Promise.resolve(options.access.admit(request)).then(decide).catch(fail);
+  Promise.resolve(options.access.admit(request)).then(decide).catch(refuse);
 }
 
 function problemAnswer(problem: HttpProblem, text: ProblemText): HttpAnswer {
