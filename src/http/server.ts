@@ -5,8 +5,7 @@ import { AppError, errorCode } from "../lib/errors.js";
 import type { Admission, HttpAnswer, Identity } from "./access/identity.js";
 import type { AccessControl } from "./accessControl.js";
 import { isGone, sendProblem } from "./answers.js";
-import { Connections } from "./connections.js";
-import { OpenRequest, type OpenRequests } from "./openRequests.js";
+import { Connections, OpenRequest, type OpenRequests } from "./connections.js";
 import { HttpProblem, type ProblemText } from "./problem.js";
 import type { Router } from "./router.js";
 

@@ -5,7 +5,7 @@ import { hasOwnProcesses, OwnConnections, ownProcesses } from "../exec/ownProces
 import { reachOf } from "../http/access/host/hostName.js";
 import { loadTls, renewTls } from "../http/access/tls.js";
 import { openAccessControl } from "../http/accessControl.js";
-import { OpenRequests } from "../http/openRequests.js";
+import { OpenRequests } from "../http/connections.js";
 import { Router } from "../http/router.js";
 import { openHttpServer } from "../http/server.js";
 import { endsWithin } from "../lib/deadlines.js";

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { callersInside } from "../../src/agent/caller.js";
 import { openAccessControl } from "../../src/http/accessControl.js";
-import { OpenRequests } from "../../src/http/openRequests.js";
+import { OpenRequests } from "../../src/http/connections.js";
 import { Router } from "../../src/http/router.js";
 import { openHttpServer } from "../../src/http/server.js";
 import type { HttpConnection } from "../../src/mcp/over/network/httpSession.js";

@@ -1,9 +1,8 @@
 import type { Caller } from "../../agent/caller.js";
-import { sendNothing } from "../../http/answers.js";
+import { beginEventStream, sendNothing } from "../../http/answers.js";
 import { readBody } from "../../http/body.js";
 import type { HttpRequest } from "../../http/request.js";
 import type { HttpMount } from "../../http/router.js";
-import { beginEventStream } from "../../http/sse.js";
 import { parseMessage } from "../../jsonrpc/message.js";
 import { checkedSessionId, findOrOpenSession, findSession, type SessionRules } from "./network/httpSession.js";
 import { sessionOver } from "./network/problems.js";

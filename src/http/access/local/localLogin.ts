@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { forbidden } from "../answers.js";
 import type { LoginOutcome, ScopeWords } from "../identity.js";
-import { credentialOf } from "../tokens/bearer.js";
+import { credentialOf } from "../requestHeaders.js";
 import type { KnownTokens } from "../tokens/knownTokens.js";
 import type { Login, Occasion } from "../tokens/login.js";
 import type { Peer } from "./peers.js";

@@ -4,7 +4,7 @@ import type { ClientAddresses } from "../host/clientAddresses.js";
 import type { LoginOutcome } from "../identity.js";
 import type { AccessTokens, Verdict } from "../oauth/accessTokens.js";
 import type { ResourceMetadata } from "../oauth/resourceMetadata.js";
-import { credentialOf, WHERE_TOKENS_BELONG } from "./bearer.js";
+import { credentialOf, WHERE_TOKENS_BELONG } from "../requestHeaders.js";
 import { FailedLogins } from "./failedLogins.js";
 import type { KnownTokens } from "./knownTokens.js";
 

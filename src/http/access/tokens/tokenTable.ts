@@ -2,7 +2,7 @@ import { hash, timingSafeEqual } from "node:crypto";
 import { realpathSync } from "node:fs";
 import { AccessMisconfigured } from "../errors.js";
 import type { Identity } from "../identity.js";
-import { TOKEN_FORM } from "./bearer.js";
+import { TOKEN_FORM } from "../requestHeaders.js";
 
 /** A token as an operator has written it down. */
 export interface WrittenToken {

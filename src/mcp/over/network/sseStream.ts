@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { beginEventStream, KEEP_ALIVE, messageEvent } from "../../../http/sse.js";
+import { beginEventStream, KEEP_ALIVE, messageEvent } from "../../../http/answers.js";
 import type { RequestId } from "../../../jsonrpc/message.js";
 import type { Outbox } from "./outbox.js";
 import type { SentMessage } from "./replayBuffer.js";

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { Message } from "../../../jsonrpc/message.js";
 import { isFields } from "../../../lib/fields.js";
-import { HANDSHAKE_REVISIONS } from "../../revisions.js";
+import { HANDSHAKE_REVISIONS, STATELESS_REVISIONS } from "../../revisions.js";
 import { HTTP_RPC, RpcProblem } from "../network/problems.js";
 
 /**
@@ -42,6 +42,10 @@ export function checkProtocolVersion({ headers }: IncomingMessage): void {
     message: `Unsupported protocol version: ${String(requested).slice(0, 40)}. This server speaks ${HANDSHAKE_REVISIONS.join(", ")}.`,
     extra: { supported: HANDSHAKE_REVISIONS, requested },
   });
+}
+
+export function namesStatelessVersion({ headers }: IncomingMessage): boolean {
+  return STATELESS_REVISIONS.some((served) => served === headers["mcp-protocol-version"]);
 }
 
 /** What was said, with the trace that the HTTP request belongs to in `_meta` of its requests. One that a request names itself is better known. */

@@ -8,10 +8,16 @@ import type { HttpSession } from "../network/httpSession.js";
 import { findOrOpenSession, namedSession } from "../network/httpSession.js";
 import type { Exchange } from "../network/outbox.js";
 import { RpcProblem } from "../network/problems.js";
-import { askedPostStream, type ClientKind, checkProtocolVersion, clientKind, withTraceHeaders } from "./clientHeaders.js";
+import {
+  askedPostStream,
+  type ClientKind,
+  checkProtocolVersion,
+  clientKind,
+  namesStatelessVersion,
+  withTraceHeaders,
+} from "./clientHeaders.js";
 import type { EndpointRequest } from "./endpointRequest.js";
 import { type ExchangeOptions, JsonExchange, LazyExchange, StreamExchange } from "./exchange.js";
-import { namesStatelessVersion } from "./statelessHeaders.js";
 import { postStateless } from "./statelessPost.js";
 
 /** A message, or a batch of them, in; what it is answered with depends on who sends it (see docs/http.md). */

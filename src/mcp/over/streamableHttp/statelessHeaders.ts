@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { type Fields, isFields } from "../../../lib/fields.js";
-import { STATELESS_REVISIONS } from "../../revisions.js";
 import { headerMismatch, META } from "../../stateless/request.js";
 import type { ToolDeclaration } from "../../tools/tool.js";
 
@@ -35,10 +34,6 @@ export function checkStatelessHeaders(
   if (method !== "tools/call") return;
   const args = isFields(params["arguments"]) ? params["arguments"] : {};
   for (const [argument, header] of argumentHeaders.get(String(params["name"])) ?? []) mustRepeat(headers, header, args[argument]);
-}
-
-export function namesStatelessVersion({ headers }: IncomingMessage): boolean {
-  return STATELESS_REVISIONS.some((served) => served === headers["mcp-protocol-version"]);
 }
 
 function headersIn(inputSchema: unknown): [argument: string, header: string][] {

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Caller } from "../../../agent/caller.js";
+import { beginEventStream, KEEP_ALIVE, messageEvent } from "../../../http/answers.js";
 import type { HttpRequest } from "../../../http/request.js";
 import { SlowRequests } from "../../../http/slowRequests.js";
-import { beginEventStream, KEEP_ALIVE, messageEvent } from "../../../http/sse.js";
 import { invalidParams, RPC, RpcError } from "../../../jsonrpc/errors.js";
 import { errorText, notificationText, type RequestMessage, resultText } from "../../../jsonrpc/message.js";
 import { isFields } from "../../../lib/fields.js";
@@ -12,7 +12,7 @@ import type { StatelessRequest } from "../../stateless/request.js";
 import { META, readClaim, STATELESS_RPC } from "../../stateless/request.js";
 import type { StatelessServer } from "../../stateless/server.js";
 import { acceptsEventStream } from "./clientHeaders.js";
-import { PostReply } from "./postReply.js";
+import { PostReply } from "./exchange.js";
 import { type ArgumentHeaders, checkStatelessHeaders } from "./statelessHeaders.js";
 
 export interface StatelessRules extends Pick<ReplyOptions, "streams" | "slowReaderMs" | "disconnected"> {

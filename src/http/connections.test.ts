@@ -2,7 +2,7 @@ import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import { expect, it } from "vitest";
 import type { Admission } from "./access/identity.js";
-import { OpenRequest, OpenRequests } from "./openRequests.js";
+import { OpenRequest, OpenRequests } from "./connections.js";
 
 function request(token: string): IncomingMessage {
   const made = new IncomingMessage(new Socket());
