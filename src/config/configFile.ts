@@ -113,9 +113,9 @@ function firstFault(tree: ConfigTree): readonly string[] | undefined {
   }
 }
 
-function withoutValueAt(tree: ConfigTree, path: readonly string[]): ConfigTree {
-  const last = path.at(-1);
-  const above = path.slice(0, -1);
+function withoutValueAt(tree: ConfigTree, place: readonly string[]): ConfigTree {
+  const last = place.at(-1);
+  const above = place.slice(0, -1);
   const table = above.reduce<unknown>((level, key) => (isTree(level) ? level[key] : undefined), tree);
   const rest = Object.fromEntries(Object.entries(isTree(table) ? table : {}).filter(([key]) => key !== last));
   return above.length === 0 ? rest : withValueAt(tree, above, rest);

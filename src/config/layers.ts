@@ -24,7 +24,7 @@ export function parseOverride(argument: string): Override {
 
 /** The overrides as one tree, in the order given: a later one replaces what an earlier one set. */
 export function treeOfOverrides(overrides: readonly Override[]): ConfigTree {
-  return overrides.reduce<ConfigTree>((tree, { path, value }) => withValueAt(tree, path, value), {});
+  return overrides.reduce<ConfigTree>((tree, override) => withValueAt(tree, override.path, override.value), {});
 }
 
 /**
@@ -42,14 +42,14 @@ export function parseKeyPath(key: string): string[] {
 
 // TOML itself knows best how a dotted key with quotes is read.
 function quotedKeyPath(key: string): string[] | undefined {
-  const path: string[] = [];
+  const parts: string[] = [];
   for (let level: unknown = parseToml(`${key} = 0`); isTree(level); level = Object.values(level)[0]) {
     const [part, ...more] = Object.keys(level);
     // Not one key, but a piece of TOML.
     if (part === undefined || more.length > 0) return undefined;
-    path.push(part);
+    parts.push(part);
   }
-  return path.length > 0 ? path : undefined;
+  return parts.length > 0 ? parts : undefined;
 }
 
 function parseValue(written: string): unknown {
