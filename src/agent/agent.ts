@@ -104,10 +104,12 @@ export class Agent {
     const settings = this.#settingsFor(asked, ask.caller);
     const { threads, access } = this.#parts;
     return this.#withPlace(ask, () => {
-      const opened = async (id: ThreadId) => {
+      const claim = async (id: ThreadId) => {
         await access.claim(id, ask);
         this.#noteOwner(ask, id);
       };
+      // What the server's own user opens belongs to nobody.
+      const opened = ask.caller && claim;
       return threads.start(settings, { ...this.#request(ask, input), opened }, turnId);
     });
   }

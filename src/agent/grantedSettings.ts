@@ -59,7 +59,8 @@ export class GrantedSettings {
 
   #granted(resolved: ThreadSettings): ThreadSettings {
     const { env, serverCwd: cwd, ownAddress, writable } = this.#parts;
-    for (const { root } of writableRoots(resolved.sandboxPolicy, { workspace: resolved.cwd, env })) writable.open(root);
+    if (resolved.sandboxPolicy.type !== "read-only")
+      for (const { root } of writableRoots(resolved.sandboxPolicy, { workspace: resolved.cwd, env })) writable.open(root);
     const granted = withoutOwnEntries(resolved, { env, cwd, address: ownAddress?.() });
     for (const { warning } of granted.leftOutServers ?? []) this.#reportOnce(warning);
     return granted;

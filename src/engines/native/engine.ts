@@ -45,7 +45,9 @@ export async function openNativeThread(
 ): Promise<EngineThread> {
   const instructions = await findUserInstructions(settings, {
     codexHome: host.codexHome,
-    mayRead: new ThreadFiles(settings, host, { running: { reach }, workspace: host.workspaceOf(settings.cwd) }).mayReadUnasked,
+    // Asked only where there are instructions.
+    mayRead: (file) =>
+      new ThreadFiles(settings, host, { running: { reach }, workspace: host.workspaceOf(settings.cwd) }).mayReadUnasked(file),
   });
   const context = initialContext(settings, { userInstructions: instructions.text, env: host.env });
   const sandboxBackend = await host.sandboxBackend(settings.sandboxPolicy);

@@ -43,7 +43,7 @@ export async function openThreadTools(settings: ThreadSettings, host: HostEnviro
   const turns: CurrentTurn = { running: undefined, workspace: host.workspaceOf(settings.cwd) };
   const servers = await openConfiguredServers(settings.mcpServers, {
     host,
-    mark: host.mark(settings),
+    mark: settings.mcpServers.length > 0 ? host.mark(settings) : undefined,
     ask: serverQuestions(turns, settings.approvalPolicy),
     shorten: (text) => truncateMiddle(text, truncationOf(settings)),
   });

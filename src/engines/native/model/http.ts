@@ -1,5 +1,4 @@
 import http, { type IncomingMessage } from "node:http";
-import { monotonicMs } from "../../../lib/deadlines.js";
 import { describe, errorCode } from "../../../lib/errors.js";
 
 interface HttpOptions {
@@ -113,49 +112,6 @@ function covers(entry: string, address: { readonly host: string; readonly port: 
   if (host.startsWith("*")) return address.host.endsWith(host.slice(1));
   if (host.startsWith(".")) return address.host.endsWith(host);
   return address.host === host || address.host === `[${host}]`;
-}
-
-/** Aborts its signal when `touch` was not called for a while, or when the outer signal aborts. */
-export class IdleLimit {
-  expired = false;
-  readonly #limitMs: number;
-  readonly #abort = new AbortController();
-  readonly #outer: AbortSignal;
-  readonly #onOuterAbort = () => this.#abort.abort(this.#outer.reason);
-  #timer: NodeJS.Timeout;
-  #touchedAt = monotonicMs();
-
-  constructor(limitMs: number, outer: AbortSignal) {
-    this.#limitMs = limitMs;
-    this.#outer = outer;
-    this.#timer = setTimeout(() => this.#look(), limitMs);
-    if (outer.aborted) this.#onOuterAbort();
-    outer.addEventListener("abort", this.#onOuterAbort, { once: true });
-  }
-
-  get signal(): AbortSignal {
-    return this.#abort.signal;
-  }
-
-  /** Called for every event of a stream, so it only notes the time; the timer works out later how long it still has to wait. */
-  touch(): void {
-    this.#touchedAt = monotonicMs();
-  }
-
-  stop(): void {
-    clearTimeout(this.#timer);
-    this.#outer.removeEventListener("abort", this.#onOuterAbort);
-  }
-
-  #look(): void {
-    const leftMs = this.#touchedAt + this.#limitMs - monotonicMs();
-    if (leftMs > 0) {
-      this.#timer = setTimeout(() => this.#look(), Math.ceil(leftMs));
-      return;
-    }
-    this.expired = true;
-    this.#abort.abort(new Error("idle too long"));
-  }
 }
 
 /** The first characters of an answer; more is not read. */

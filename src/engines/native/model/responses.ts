@@ -1,11 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import { StringDecoder } from "node:string_decoder";
+import { IdleDeadline } from "../../../lib/deadlines.js";
 import { describe, errorCode } from "../../../lib/errors.js";
 import type { ModelProvider } from "../../../threads/settings.js";
 import { type ModelClient, type ModelEvent, ModelFailure, type ModelRequest } from "./client.js";
 import { EventReader, EventStreamReader } from "./decode.js";
 import { failureOfStatus, maskSent } from "./failures.js";
-import { IdleLimit, readStart, sendRequest } from "./http.js";
+import { readStart, sendRequest } from "./http.js";
 import { type CredentialSources, endpoint, providerHeaders, readRateLimits, shownUrl } from "./provider.js";
 
 /** Error bodies are shown to people; more than this helps nobody. */
@@ -35,7 +36,7 @@ export class ResponsesClient implements ModelClient {
     const url = endpoint(provider, "responses");
     const own = providerHeaders(provider, this.#options);
     const headers = { ...this.#headers(), ...own };
-    const idle = new IdleLimit(provider.streamIdleTimeoutMs, signal);
+    using idle = new IdleDeadline(provider.streamIdleTimeoutMs, signal);
     try {
       const response = await this.#send(url, { headers, body, signal: idle.signal });
       idle.touch();
@@ -43,10 +44,9 @@ export class ResponsesClient implements ModelClient {
       yield* readAnswer(response, idle);
     } catch (error) {
       signal.throwIfAborted();
-      if (idle.expired) throw new ModelFailure("stream disconnected before completion: idle timeout waiting for SSE", { retry: "stream" });
+      if (idle.hasPassed)
+        throw new ModelFailure("stream disconnected before completion: idle timeout waiting for SSE", { retry: "stream" });
       throw error instanceof ModelFailure ? error.reworded(maskSent(error.message, own, url)) : error;
-    } finally {
-      idle.stop();
     }
   }
 
@@ -82,7 +82,7 @@ async function refused(response: IncomingMessage, { url, sent }: { url: URL; sen
   });
 }
 
-async function* readAnswer(response: IncomingMessage, idle: IdleLimit): AsyncGenerator<readonly ModelEvent[]> {
+async function* readAnswer(response: IncomingMessage, idle: IdleDeadline): AsyncGenerator<readonly ModelEvent[]> {
   let events: ModelEvent[] = [];
   let failure: unknown;
   let done = false;

@@ -1,12 +1,12 @@
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
+import { IdleDeadline } from "../../../lib/deadlines.js";
 import { lazily } from "../../../lib/promises.js";
 import type { Engine } from "../../../threads/engine.js";
 import { type ClientFactory, type NativeEngineOptions, openNativeThread } from "../engine.js";
 import { type ModelClient, type ModelEvent, ModelFailure, type ModelRequest } from "../model/client.js";
 import { decodeEvent } from "../model/decode.js";
 import { failureOfStatus } from "../model/failures.js";
-import { IdleLimit } from "../model/http.js";
 import { HostEnvironment } from "../tools/hostEnvironment.js";
 import { type ScriptedAnswer, ScriptedModel } from "./scriptedModel.js";
 
@@ -65,9 +65,8 @@ async function* play({ events, gapMs }: ScriptedAnswer, signal: AbortSignal): As
 }
 
 async function hang(idleTimeoutMs: number, signal: AbortSignal): Promise<never> {
-  const idle = new IdleLimit(idleTimeoutMs, signal);
+  using idle = new IdleDeadline(idleTimeoutMs, signal);
   if (!idle.signal.aborted) await once(idle.signal, "abort");
-  idle.stop();
   signal.throwIfAborted();
   throw new ModelFailure("stream disconnected before completion: idle timeout waiting for SSE", { retry: "stream" });
 }
