@@ -83,7 +83,7 @@ export const READERS: Readonly<Record<string, string>> = {
  */
 export const STILL_OPEN: StillOpen = {
   upwardImports: [],
-  mutualFolders: ["mcp ⇄ mcp/wording", "mcp/stateless ⇄ mcp/stateless/tasks"],
+  mutualFolders: ["mcp/stateless ⇄ mcp/stateless/tasks"],
   namesExportedTwice: [],
   longFiles: [],
   scrapCount: 15,

@@ -110,6 +110,13 @@ describe("folders and files", () => {
     expect(complaintOf(() => resolver.forNewThread({}))).toBe(`model instructions file is empty: ${path.join(codexHome, "base.md")}`);
   });
 
+  it("calls that alternate get what each of them asked for", () => {
+    const resolver = resolverWith({});
+    const models = ["one", "one", "two", "one"].map((model) => resolver.forNewThread({ model, config: { model_verbosity: "low" } }).model);
+    expect(models).toEqual(["one", "one", "two", "one"]);
+    expect(resolver.forNewThread({ model: "one" }).verbosity).toBeUndefined();
+  });
+
   it("a change of config.toml counts from the next thread on", () => {
     const { codexHome, ...resolver } = resolverWith({ toml: 'model = "before"' });
     expect(resolver.forNewThread({}).model).toBe("before");
