@@ -29,7 +29,7 @@ describe("the wire", () => {
   it("tools of the set codex: what a change of any tool shows in the generated pins", async () => {
     await using client = new MemorySession();
     const { result } = await client.request("tools/list");
-    expect(withoutDescriptions(result)).toEqual({ tools: pins.tools.map(({ sets: _, ...tool }) => tool) });
+    expect(withoutDescriptions(result)).toEqual({ tools: pins.tools.map(({ sets: _sets, ...tool }) => tool) });
   });
 
   it("the answer to initialize", async () => {

@@ -93,9 +93,9 @@ function loadedWithFirstThread(name: EngineName, load: () => Promise<Engine>): E
   };
 }
 
-async function catalogOf({ name, catalog }: Engine): Promise<ThreadCatalog> {
-  if (!catalog) throw new NotOffered(name);
-  return catalog();
+async function catalogOf(engine: Engine): Promise<ThreadCatalog> {
+  if (!engine.catalog) throw new NotOffered(engine.name);
+  return engine.catalog();
 }
 
 /** What an engine that reads no configuration itself takes from us. */

@@ -29,7 +29,7 @@ async function ask(subject: ApprovalSubject, confinement: SandboxCeiling | undef
   });
   const put = questionsOf(turn, desk, (events) => {
     shown.push(...events);
-    for (const event of events) if (event.type === "approvalRequested") desk.answer(event.request.id, answer);
+    for (const event of events) if (event.type === "approvalRequested") void desk.answer(event.request.id, answer);
   });
   const decision = await put(subject);
   const asked = shown.flatMap((event) => (event.type === "approvalRequested" ? [event.request.subject] : []));

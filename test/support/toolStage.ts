@@ -129,7 +129,7 @@ export class ToolStage implements AsyncDisposable {
       if (event.type !== "approvalRequested") return;
       asked.push(event.request.subject);
       const decision = left.shift();
-      if (decision) this.desk.answer(event.request.id, decision);
+      if (decision) void this.desk.answer(event.request.id, decision);
       else if (!signal) throw new Error(`Nobody was to be asked: ${JSON.stringify(event.request.subject)}`);
     };
     const surroundings = { desk: this.desk, tell: take, confined };

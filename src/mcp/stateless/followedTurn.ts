@@ -2,7 +2,6 @@ import { Receipt } from "../../agent/receipt.js";
 import type { ApprovalRequest } from "../../approvals/model.js";
 import { RPC, RpcError } from "../../jsonrpc/errors.js";
 import type { RequestId } from "../../jsonrpc/message.js";
-import { describe } from "../../lib/errors.js";
 import type { Fields } from "../../lib/fields.js";
 import type { ThreadEvent } from "../../threads/events.js";
 import type { Turn } from "../../threads/turn.js";
@@ -125,9 +124,9 @@ export class FollowedTurn implements Work {
   }
 
   async #follow(): Promise<WorkEnd> {
-    const end = await this.#readToTheEnd().catch((error: unknown): WorkEnd => {
+    const end = await this.#readToTheEnd().catch((): WorkEnd => {
       this.turn.interrupt();
-      return { how: "failed", error: new RpcError(RPC.internalError, `internal error: ${describe(error)}`) };
+      return { how: "failed", error: new RpcError(RPC.internalError, "internal error: the turn could not be followed to its end") };
     });
     this.#end = end;
     this.#questions.clear();

@@ -31,8 +31,8 @@ export class RolloutFile {
   readonly #fd: number;
   #size: number;
 
-  private constructor({ path, fd, foundAs, size }: OpenRollout) {
-    this.path = path;
+  private constructor({ path: file, fd, foundAs, size }: OpenRollout) {
+    this.path = file;
     this.foundAs = foundAs;
     this.#fd = fd;
     this.#size = size;
