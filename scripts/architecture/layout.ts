@@ -83,7 +83,7 @@ export const READERS: Readonly<Record<string, string>> = {
  */
 export const STILL_OPEN: StillOpen = {
   upwardImports: [],
-  mutualFolders: ["mcp/stateless ⇄ mcp/stateless/tasks"],
+  mutualFolders: [],
   namesExportedTwice: [],
   longFiles: [],
   scrapCount: 15,

@@ -2,10 +2,9 @@
 import type { ApprovalDesk } from "../approvals/desk.js";
 import { type ApprovalFallback, decideWithoutClient } from "../approvals/fallback.js";
 import type { ApprovalDecision, ApprovalId, ApprovalRequest } from "../approvals/model.js";
-import { Deadline, withDeadline } from "../lib/deadlines.js";
 import { AppError } from "../lib/errors.js";
 import type { ThreadId, TurnId } from "../lib/ids.js";
-import { Tasks } from "../lib/promises.js";
+import { Deadline, Tasks, withDeadline } from "../lib/promises.js";
 import type { Engine } from "../threads/engine.js";
 import type { Account, AccountState, DeviceCode, EngineServices, ModelSummary, OneOffResult } from "../threads/engineServices.js";
 import { ThreadNotFound } from "../threads/errors.js";

@@ -1,4 +1,4 @@
-import { LONGEST_TIMER_MS } from "../lib/deadlines.js";
+import { LONGEST_TIMER_MS } from "../lib/promises.js";
 import type { McpServerSettings, McpServerTransport, ModelProvider } from "../threads/settings.js";
 import { DEFAULT_REQUEST_RETRIES, DEFAULT_STREAM_IDLE_MS, DEFAULT_STREAM_RETRIES, RETRY_LIMIT, WIRE_APIS } from "./schema/providers.js";
 import type { ConfigTree } from "./schema/settingTypes.js";

@@ -1,4 +1,4 @@
-import { LONGEST_TIMER_MS } from "../lib/deadlines.js";
+import { LONGEST_TIMER_MS } from "../lib/promises.js";
 import { HTTP_DEFAULTS, LAG_POLICIES } from "./schema/server.js";
 import type { ConfigTree } from "./schema/settingTypes.js";
 import { flagAt, numberAt } from "./tree.js";

@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import path from "node:path";
 import type { CommandLimits } from "../exec/commandLimits.js";
 import type { ApprovalPolicy, SandboxMode } from "../exec/policies.js";
-import { LONGEST_TIMER_MS } from "../lib/deadlines.js";
+import { LONGEST_TIMER_MS } from "../lib/promises.js";
 import type { ThreadSettings } from "../threads/settings.js";
 import type { StoredSettings } from "../threads/store.js";
 import { checkConfig } from "./check.js";

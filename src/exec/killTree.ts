@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
-import { valueWithin } from "../lib/deadlines.js";
+import { valueWithin } from "../lib/promises.js";
 import { descendantsOf, environmentOf, isRunning, livingProcess, livingProcesses, ownRun, parseRun } from "../platform/processes.js";
 import type { ProcessTree } from "./launch.js";
 

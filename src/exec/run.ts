@@ -1,5 +1,4 @@
-import { valueWithin } from "../lib/deadlines.js";
-import { deferred } from "../lib/promises.js";
+import { deferred, valueWithin } from "../lib/promises.js";
 import { endAtOnce, endStragglers, endWithUs, killTree } from "./killTree.js";
 import type { Launch } from "./launch.js";
 import { aggregate, HeadAndTail } from "./output.js";

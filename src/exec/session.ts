@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import { StringDecoder } from "node:string_decoder";
-import { orAborted, valueWithin } from "../lib/deadlines.js";
 import { AppError } from "../lib/errors.js";
+import { orAborted, valueWithin } from "../lib/promises.js";
 import type { Launch } from "./launch.js";
 import { HeadAndTail } from "./output.js";
 import { systemProgram } from "./outside/systemPrograms.js";

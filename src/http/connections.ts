@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { Chain, type Link } from "../lib/chain.js";
-import { endsWithin } from "../lib/deadlines.js";
+import { endsWithin } from "../lib/promises.js";
 import { type Release, Shares, type SharesOptions } from "../lib/shares.js";
 import type { Admission } from "./access/identity.js";
 

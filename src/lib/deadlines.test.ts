@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { Deadline, endsWithin, IdleDeadline, orAborted, valueWithin, waitFor, withDeadline } from "./deadlines.js";
+import { Deadline, endsWithin, IdleDeadline, orAborted, valueWithin, waitFor, withDeadline } from "./promises.js";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => {

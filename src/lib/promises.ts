@@ -1,3 +1,4 @@
+// Waiting for things: promises to settle later, work to end in time, values to be made once.
 /** A promise to settle later; settling twice is harmless. */
 export interface Deferred<T> {
   readonly promise: Promise<T>;
@@ -94,4 +95,166 @@ export class Mailbox<T> {
       }
     }
   }
+}
+
+/** Node fires at once what would take longer. */
+export const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** How a wait ended. */
+export type Waited<T> = { readonly at: "ended"; readonly value: T } | { readonly at: "late" } | { readonly at: "aborted" };
+
+export interface WaitLimits {
+  readonly ms?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Waits for the promise, for the time to be over or for the signal. The promise goes on; its failure is the failure here too. */
+export async function waitFor<T>(promise: Promise<T>, { ms, signal }: WaitLimits): Promise<Waited<T>> {
+  const given = deferred<Waited<T>>();
+  const abort = () => given.resolve({ at: "aborted" });
+  const timer = ms === undefined ? undefined : setTimeout(() => given.resolve({ at: "late" }), Math.min(ms, LONGEST_TIMER_MS));
+  if (signal?.aborted) abort();
+  signal?.addEventListener("abort", abort, { once: true });
+  try {
+    return await Promise.race([given.promise, promise.then((value): Waited<T> => ({ at: "ended", value }))]);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", abort);
+  }
+}
+
+/** The promise's value, or the other one when it takes too long. */
+export async function valueWithin<T, U>(ms: number, promise: Promise<T>, otherwise: U): Promise<T | U> {
+  const waited = await waitFor(promise, { ms });
+  return waited.at === "ended" ? waited.value : otherwise;
+}
+
+/** True when the work ended in time. */
+export async function endsWithin(ms: number, work: Promise<unknown>): Promise<boolean> {
+  return (await waitFor(work, { ms })).at === "ended";
+}
+
+/** What the promise gives, or the signal's reason if that comes first. The promise goes on. */
+export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  const waited = await waitFor(promise, { signal });
+  if (waited.at === "ended") return waited.value;
+  throw signal.reason;
+}
+
+/** A time limit that can be paused. Disposing of it frees its timer. */
+export class Deadline implements Disposable {
+  readonly #passed = new AbortController();
+  readonly #reason: () => Error;
+  #remainingMs: number;
+  #running: { readonly since: number; readonly timer: NodeJS.Timeout } | undefined;
+
+  /** `reason` makes the error that says that the time is over. */
+  constructor(limitMs: number, reason: () => Error) {
+    this.#remainingMs = limitMs;
+    this.#reason = reason;
+    this.resume();
+  }
+
+  /** Aborts when the time is over, with the error as its reason. */
+  get signal(): AbortSignal {
+    return this.#passed.signal;
+  }
+
+  pause(): void {
+    if (!this.#running) return;
+    clearTimeout(this.#running.timer);
+    this.#remainingMs -= performance.now() - this.#running.since;
+    this.#running = undefined;
+  }
+
+  resume(): void {
+    if (this.#running) return;
+    const timer = setTimeout(() => this.#passed.abort(this.#reason()), Math.min(Math.max(0, this.#remainingMs), LONGEST_TIMER_MS));
+    this.#running = { since: performance.now(), timer };
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#running?.timer);
+  }
+}
+
+export interface WorkLimits {
+  readonly deadline: Deadline;
+  readonly signal?: AbortSignal | undefined;
+  /** How long work that was told to stop may take to do so; without it, as long as it takes. */
+  readonly stopMs?: number | undefined;
+}
+
+/** Work that is told to stop by the signal or when its time is over, whichever comes first; whoever tells it is the reason it failed. */
+export async function withDeadline<T>({ deadline, signal, stopMs }: WorkLimits, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const ends = signal ? AbortSignal.any([signal, deadline.signal]) : deadline.signal;
+  const givenUp = deferred<never>();
+  let stopping: NodeJS.Timeout | undefined;
+  const stop = () => {
+    stopping = setTimeout(() => givenUp.reject(ends.reason), stopMs);
+  };
+  if (stopMs !== undefined && ends.aborted) stop();
+  else if (stopMs !== undefined) ends.addEventListener("abort", stop, { once: true });
+  try {
+    return await Promise.race([work(ends), givenUp.promise]);
+  } catch (error) {
+    throw ends.aborted ? ends.reason : error;
+  } finally {
+    clearTimeout(stopping);
+    ends.removeEventListener("abort", stop);
+  }
+}
+
+/** Aborts its signal when nobody touched it for a while, or when the outer signal aborts. */
+export class IdleDeadline implements Disposable {
+  readonly #limitMs: number;
+  readonly #abort = new AbortController();
+  readonly #outer: AbortSignal;
+  readonly #onOuterAbort = () => this.#abort.abort(this.#outer.reason);
+  #timer: NodeJS.Timeout;
+  #touchedAt = monotonicMs();
+  #hasPassed = false;
+
+  constructor(limitMs: number, outer: AbortSignal) {
+    this.#limitMs = limitMs;
+    this.#outer = outer;
+    this.#timer = setTimeout(() => this.#look(), limitMs);
+    if (outer.aborted) this.#onOuterAbort();
+    outer.addEventListener("abort", this.#onOuterAbort, { once: true });
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** Whether it was the time that aborted it. */
+  get hasPassed(): boolean {
+    return this.#hasPassed;
+  }
+
+  /** Called for every event of a stream, so it only takes the time; the timer finds out later how long it still has to wait. */
+  touch(): void {
+    this.#touchedAt = monotonicMs();
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
+    this.#outer.removeEventListener("abort", this.#onOuterAbort);
+  }
+
+  #look(): void {
+    const leftMs = this.#touchedAt + this.#limitMs - monotonicMs();
+    if (leftMs > 0) {
+      this.#timer = setTimeout(() => this.#look(), Math.ceil(leftMs));
+      return;
+    }
+    this.#hasPassed = true;
+    this.#abort.abort(new Error("idle too long"));
+  }
+}
+
+/** Milliseconds on a clock that never goes back. Unlike `performance.now()` it costs a first answer no module to load. */
+export function monotonicMs(): number {
+  const [seconds, nanoseconds] = process.hrtime();
+  return seconds * 1_000 + nanoseconds / 1_000_000;
 }

@@ -1,6 +1,6 @@
 import path from "node:path";
-import { endsWithin } from "../lib/deadlines.js";
 import { describe } from "../lib/errors.js";
+import { endsWithin } from "../lib/promises.js";
 import type { LogFilter, LogLine, LogSink } from "./log.js";
 import type { LogFile } from "./logFile.js";
 

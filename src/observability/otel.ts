@@ -11,8 +11,8 @@ import {
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { resourceFromAttributes } from "@opentelemetry/resources";
 import { BasicTracerProvider, BatchSpanProcessor, type ReadableSpan, type SpanExporter } from "@opentelemetry/sdk-trace-node";
-import { endsWithin } from "../lib/deadlines.js";
 import { describe } from "../lib/errors.js";
+import { endsWithin } from "../lib/promises.js";
 import { VERSION } from "../lib/version.js";
 import type { Log } from "./log.js";
 import type { Span, SpanAttributes, SpanStart, TraceContext, Tracing } from "./telemetry.js";

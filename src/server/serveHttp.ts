@@ -8,7 +8,7 @@ import { openAccessControl } from "../http/accessControl.js";
 import { OpenRequests } from "../http/connections.js";
 import { Router } from "../http/router.js";
 import { openHttpServer } from "../http/server.js";
-import { endsWithin } from "../lib/deadlines.js";
+import { endsWithin } from "../lib/promises.js";
 import { legacySse } from "../mcp/over/legacySse.js";
 import { rpcProblemText } from "../mcp/over/network/problems.js";
 import { MCP_CORS_HEADERS, MCP_PATH, mcpEndpoint } from "../mcp/over/streamableHttp/endpoint.js";

@@ -1,5 +1,4 @@
-import { endsWithin, valueWithin } from "../lib/deadlines.js";
-import { type Lazy, lazily } from "../lib/promises.js";
+import { endsWithin, type Lazy, lazily, valueWithin } from "../lib/promises.js";
 import { openStdio } from "../mcp/over/stdio.js";
 import { Session } from "../mcp/sessions/session.js";
 import type { StatelessServer } from "../mcp/stateless/server.js";

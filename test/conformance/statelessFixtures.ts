@@ -7,8 +7,8 @@ import { META, missingCapability, TASKS_EXTENSION } from "../../src/mcp/stateles
 import { RequestStates } from "../../src/mcp/stateless/requestState.js";
 import { listTools, StatelessServer } from "../../src/mcp/stateless/server.js";
 import { listen, Subscriptions, taskNews } from "../../src/mcp/stateless/subscriptions.js";
-import { requireTasks, taskMethods } from "../../src/mcp/stateless/tasks/taskMethods.js";
-import { TaskRegistry } from "../../src/mcp/stateless/tasks/taskRegistry.js";
+import { requireTasks, taskMethods } from "../../src/mcp/stateless/taskMethods.js";
+import { TaskRegistry } from "../../src/mcp/stateless/taskRegistry.js";
 import type { ToolDeclaration } from "../../src/mcp/tools/tool.js";
 import { TaskFiles } from "../../src/stores/files/tasks.js";
 import { isRecord, valueAt } from "../support/scenario.js";

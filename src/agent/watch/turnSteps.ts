@@ -1,5 +1,5 @@
 import type { ApprovalDecision, ApprovalId, ApprovalRequest } from "../../approvals/model.js";
-import { monotonicMs } from "../../lib/deadlines.js";
+import { monotonicMs } from "../../lib/promises.js";
 import type { Log } from "../../observability/log.js";
 import type { Span, Telemetry } from "../../observability/telemetry.js";
 import type { ThreadEvent, TurnOutcome } from "../../threads/events.js";

@@ -1,7 +1,7 @@
 import { RPC, RpcError } from "../../jsonrpc/errors.js";
-import { waitFor } from "../../lib/deadlines.js";
 import { describe } from "../../lib/errors.js";
 import type { ThreadId } from "../../lib/ids.js";
+import { waitFor } from "../../lib/promises.js";
 import type { Engine, EngineThread, KeptThread, TurnContext } from "../../threads/engine.js";
 import { ThreadNotFound } from "../../threads/errors.js";
 import type { ThreadEvent, TurnInput } from "../../threads/events.js";

@@ -1,10 +1,9 @@
 import type { ApprovalDecision } from "../../approvals/model.js";
 import { RPC, RpcError } from "../../jsonrpc/errors.js";
 import { isRequestId, type RequestId } from "../../jsonrpc/message.js";
-import { endsWithin } from "../../lib/deadlines.js";
 import { describe } from "../../lib/errors.js";
 import { isFields } from "../../lib/fields.js";
-import { type Deferred, deferred, Mailbox } from "../../lib/promises.js";
+import { type Deferred, deferred, endsWithin, Mailbox } from "../../lib/promises.js";
 import type { TurnContext } from "../../threads/engine.js";
 import type { ThreadEvent, TurnInput } from "../../threads/events.js";
 import type { ThreadSettings } from "../../threads/settings.js";

@@ -1,7 +1,7 @@
 import { RpcError } from "../../jsonrpc/errors.js";
 import { assertNever } from "../../lib/assertNever.js";
-import { valueWithin } from "../../lib/deadlines.js";
 import { isFields, textOrNothing } from "../../lib/fields.js";
+import { valueWithin } from "../../lib/promises.js";
 import type { ReviewTarget, TurnInput, TurnWork } from "../../threads/events.js";
 import type { ThreadSettings } from "../../threads/settings.js";
 import type { AppServer } from "./appServer/appServer.js";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Caller, Principal, SessionCaller, SessionId } from "../../agent/caller.js";
-import { endsWithin } from "../../lib/deadlines.js";
 import { AppError } from "../../lib/errors.js";
+import { endsWithin } from "../../lib/promises.js";
 import { type Release, Shares } from "../../lib/shares.js";
 import type { Session } from "./session.js";
 

@@ -11,7 +11,7 @@ import type { Call } from "../wording/turnView.js";
 import { FollowedTurn, playRound, type RoundEnd, resultOfWork } from "./followedTurn.js";
 import { type StatelessRequest, TASKS_EXTENSION, takesForms } from "./request.js";
 import { type Binding, RequestStates } from "./requestState.js";
-import type { TaskRegistry } from "./tasks/taskRegistry.js";
+import type { TaskRegistry } from "./taskRegistry.js";
 
 /** Calls that wait for their clients to come back: as many as may be in flight on one channel. */
 const MAX_OPEN_CALLS = 1_024;

@@ -8,8 +8,8 @@ import type { Tools } from "../tools/tools.js";
 import { AgentCalls } from "./agentCalls.js";
 import { EVENTS_EXTENSION, META, type StatelessMethod, type StatelessRequest, TASKS_EXTENSION } from "./request.js";
 import { listen, Subscriptions, taskNews } from "./subscriptions.js";
-import { taskMethods } from "./tasks/taskMethods.js";
-import { TaskRegistry } from "./tasks/taskRegistry.js";
+import { taskMethods } from "./taskMethods.js";
+import { TaskRegistry } from "./taskRegistry.js";
 
 const SERVER_INFO = { name: "codex-mcp-server", title: "Codex", version: VERSION };
 

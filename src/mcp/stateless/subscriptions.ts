@@ -3,7 +3,7 @@ import { type Fields, isFields } from "../../lib/fields.js";
 import { type Deferred, deferred } from "../../lib/promises.js";
 import { Shares } from "../../lib/shares.js";
 import { META, type StatelessMethod, type StatelessRequest, TASKS_EXTENSION } from "./request.js";
-import type { TaskRegistry } from "./tasks/taskRegistry.js";
+import type { TaskRegistry } from "./taskRegistry.js";
 
 /** Streams that may be open at once, shared by principals. */
 const MAX_OPEN = 1_024;

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { RpcError } from "../../../jsonrpc/errors.js";
 import type { RequestId } from "../../../jsonrpc/message.js";
 import { type IncomingRequest, JsonRpcPeer } from "../../../jsonrpc/peer.js";
-import { Deadline, withDeadline } from "../../../lib/deadlines.js";
 import { describe } from "../../../lib/errors.js";
 import { isFields, textOrNothing } from "../../../lib/fields.js";
+import { Deadline, withDeadline } from "../../../lib/promises.js";
 import type { AppServerProcess } from "./appServerProcess.js";
 import { AppServerGone, AppServerSilent } from "./errors.js";
 

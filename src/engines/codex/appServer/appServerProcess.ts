@@ -9,9 +9,8 @@ import type { OutsidePrograms } from "../../../exec/outside/outsidePrograms.js";
 import { launchPlainly } from "../../../exec/sandbox/fullAccess.js";
 import { LineSplitter, StreamWire } from "../../../jsonrpc/streamWire.js";
 import type { Wire } from "../../../jsonrpc/wire.js";
-import { endsWithin } from "../../../lib/deadlines.js";
 import { describe } from "../../../lib/errors.js";
-import { deferred } from "../../../lib/promises.js";
+import { deferred, endsWithin } from "../../../lib/promises.js";
 import { Redactor } from "../../../observability/redact.js";
 import { AppServerGone, CodexUnusable } from "./errors.js";
 

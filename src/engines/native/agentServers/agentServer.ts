@@ -1,7 +1,7 @@
 import type { Client, StandardSchemaV1 } from "@modelcontextprotocol/client";
 import type { TurnMark } from "../../../exec/nesting/turnMark.js";
-import { Deadline, orAborted, withDeadline } from "../../../lib/deadlines.js";
 import { describe } from "../../../lib/errors.js";
+import { Deadline, orAborted, withDeadline } from "../../../lib/promises.js";
 import { VERSION } from "../../../lib/version.js";
 import type { McpServerSettings } from "../../../threads/settings.js";
 import { maskSent } from "../model/failures.js";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { TurnMark } from "../../../exec/nesting/turnMark.js";
-import { endsWithin, orAborted } from "../../../lib/deadlines.js";
 import { describe } from "../../../lib/errors.js";
+import { endsWithin, orAborted } from "../../../lib/promises.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import type { McpServerStatus } from "../../../threads/items.js";
 import type { McpServerSettings } from "../../../threads/settings.js";

@@ -7,8 +7,8 @@ import type {
   Transport,
   TransportSendOptions,
 } from "@modelcontextprotocol/client";
-import { endsWithin } from "../../../lib/deadlines.js";
 import { describe } from "../../../lib/errors.js";
+import { endsWithin } from "../../../lib/promises.js";
 import { sendRequest } from "../model/http.js";
 import { LONGEST_MESSAGE } from "./programTransport.js";
 

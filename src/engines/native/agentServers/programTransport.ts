@@ -6,9 +6,8 @@ import { endStragglers, endWithUs, killTree } from "../../../exec/killTree.js";
 import type { Launch } from "../../../exec/launch.js";
 import { type StartedProgram, startProgram } from "../../../exec/startProgram.js";
 import { LineSplitter } from "../../../jsonrpc/streamWire.js";
-import { endsWithin, valueWithin } from "../../../lib/deadlines.js";
 import { isFields } from "../../../lib/fields.js";
-import { deferred } from "../../../lib/promises.js";
+import { deferred, endsWithin, valueWithin } from "../../../lib/promises.js";
 
 /** The longest message taken from a server, in characters. Pictures travel in them; a server that sends more is cut off. */
 export const LONGEST_MESSAGE = 16 * 1024 * 1024;

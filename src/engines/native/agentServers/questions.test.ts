@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { Deadline } from "../../../lib/deadlines.js";
-import { deferred } from "../../../lib/promises.js";
+import { Deadline, deferred } from "../../../lib/promises.js";
 import { type McpAnswer, Questions } from "./questions.js";
 
 beforeEach(() => vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] }));

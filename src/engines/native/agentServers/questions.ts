@@ -1,4 +1,4 @@
-import type { Deadline } from "../../../lib/deadlines.js";
+import type { Deadline } from "../../../lib/promises.js";
 
 /** What a server wants to know from whoever uses it (`elicitation/create`, form mode). */
 export interface McpElicitation {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { StringDecoder } from "node:string_decoder";
-import { IdleDeadline } from "../../../lib/deadlines.js";
 import { describe, errorCode } from "../../../lib/errors.js";
+import { IdleDeadline } from "../../../lib/promises.js";
 import type { ModelProvider } from "../../../threads/settings.js";
 import { type ModelClient, type ModelEvent, ModelFailure, type ModelRequest } from "./client.js";
 import { EventReader, EventStreamReader } from "./decode.js";

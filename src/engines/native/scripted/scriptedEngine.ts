@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { IdleDeadline } from "../../../lib/deadlines.js";
-import { lazily } from "../../../lib/promises.js";
+import { IdleDeadline, lazily } from "../../../lib/promises.js";
 import type { Engine } from "../../../threads/engine.js";
 import { type ClientFactory, type NativeEngineOptions, openNativeThread } from "../engine.js";
 import { type ModelClient, type ModelEvent, ModelFailure, type ModelRequest } from "../model/client.js";

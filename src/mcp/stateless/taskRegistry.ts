@@ -1,10 +1,10 @@
-import { invalidParams } from "../../../jsonrpc/errors.js";
-import { describe } from "../../../lib/errors.js";
-import type { Fields } from "../../../lib/fields.js";
-import { Tasks } from "../../../lib/promises.js";
-import { type Release, Shares } from "../../../lib/shares.js";
-import { newTaskId, type StoredTask, type TaskStore } from "../../../tasks/taskStore.js";
-import { resultOfWork, type Work, type WorkState } from "../followedTurn.js";
+import { invalidParams } from "../../jsonrpc/errors.js";
+import { describe } from "../../lib/errors.js";
+import type { Fields } from "../../lib/fields.js";
+import { Tasks } from "../../lib/promises.js";
+import { type Release, Shares } from "../../lib/shares.js";
+import { newTaskId, type StoredTask, type TaskStore } from "../../tasks/taskStore.js";
+import { resultOfWork, type Work, type WorkState } from "./followedTurn.js";
 import { endOf, storedForm, taskForm, taskHandle } from "./taskForm.js";
 
 /** Tasks that are in memory: those that go on, and those whose end could not be kept on the disk. */

@@ -1,8 +1,8 @@
-import { hasScope } from "../../../agent/caller.js";
-import { ScopeMissing } from "../../../agent/errors.js";
-import { invalidParams, RPC, RpcError } from "../../../jsonrpc/errors.js";
-import { type Fields, isFields } from "../../../lib/fields.js";
-import { type Claim, missingCapability, type StatelessMethod, type StatelessRequest, TASKS_EXTENSION } from "../request.js";
+import { hasScope } from "../../agent/caller.js";
+import { ScopeMissing } from "../../agent/errors.js";
+import { invalidParams, RPC, RpcError } from "../../jsonrpc/errors.js";
+import { type Fields, isFields } from "../../lib/fields.js";
+import { type Claim, missingCapability, type StatelessMethod, type StatelessRequest, TASKS_EXTENSION } from "./request.js";
 import type { TaskRegistry } from "./taskRegistry.js";
 
 /** What clients that declare the extension may ask of tasks. Its older forms, `tasks/result` and `tasks/list`, do not exist here. */

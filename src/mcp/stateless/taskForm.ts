@@ -1,7 +1,7 @@
-import type { RpcError } from "../../../jsonrpc/errors.js";
-import type { Fields } from "../../../lib/fields.js";
-import { type FoundTask, type StoredTask, TASK_TTL_MS, type TaskEnd } from "../../../tasks/taskStore.js";
-import type { WorkEnd, WorkState } from "../followedTurn.js";
+import type { RpcError } from "../../jsonrpc/errors.js";
+import type { Fields } from "../../lib/fields.js";
+import { type FoundTask, type StoredTask, TASK_TTL_MS, type TaskEnd } from "../../tasks/taskStore.js";
+import type { WorkEnd, WorkState } from "./followedTurn.js";
 
 /** How often a client should ask, unless it is told. */
 const POLL_INTERVAL_MS = 1_000;

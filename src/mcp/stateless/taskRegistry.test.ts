@@ -1,14 +1,14 @@
 import { readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { eventually } from "../../../../test/support/eventually.js";
-import { tempHome } from "../../../../test/support/rollouts.js";
-import { valueAt } from "../../../../test/support/scenario.js";
-import { type Answer, type AskOptions, FORMS, resultIn, StatelessClient, TASKS } from "../../../../test/support/statelessClient.js";
-import { newThreadId, turnIdOf } from "../../../lib/ids.js";
-import { VERSION } from "../../../lib/version.js";
-import { TASK_TTL_MS } from "../../../tasks/taskStore.js";
-import { Turn } from "../../../threads/turn.js";
+import { eventually } from "../../../test/support/eventually.js";
+import { tempHome } from "../../../test/support/rollouts.js";
+import { valueAt } from "../../../test/support/scenario.js";
+import { type Answer, type AskOptions, FORMS, resultIn, StatelessClient, TASKS } from "../../../test/support/statelessClient.js";
+import { newThreadId, turnIdOf } from "../../lib/ids.js";
+import { VERSION } from "../../lib/version.js";
+import { TASK_TTL_MS } from "../../tasks/taskStore.js";
+import { Turn } from "../../threads/turn.js";
 
 const SERVER = { "io.modelcontextprotocol/serverInfo": { name: "codex-mcp-server", title: "Codex", version: VERSION } };
 const ASKS = { capabilities: { ...FORMS, ...TASKS } } as const;
