@@ -5,7 +5,7 @@ import { completed, interrupted, refused } from "../../../test/support/callResul
 import { MemoryTelemetry } from "../../../test/support/memoryTelemetry.js";
 import { tempHome } from "../../../test/support/rollouts.js";
 import { valueAt } from "../../../test/support/scenario.js";
-import { type Answer, FORMS, resultIn, StatelessClient } from "../../../test/support/statelessClient.js";
+import { FORMS, resultIn, StatelessClient } from "../../../test/support/statelessClient.js";
 import { MemoryApprovalDesk } from "../../approvals/desk.js";
 import { newThreadId, turnIdOf } from "../../lib/ids.js";
 import { VERSION } from "../../lib/version.js";
@@ -276,7 +276,7 @@ describe("a client that goes away", () => {
   });
 });
 
-it("calls that are abandoned by the thousand are bounded, and what is past the limit leaves no turn behind", async () => {
+it("calls that are abandoned are bounded, leave no turn behind past the limit, and keep no other principal waiting", async () => {
   const turns: Turn[] = [];
   await using client = new StatelessClient({
     action: async () => {
@@ -285,12 +285,12 @@ it("calls that are abandoned by the thousand are bounded, and what is past the l
       return { turn };
     },
   });
-  const answers: Answer[] = [];
-  for (let round = 0; round < 10; round++) answers.push(...(await Promise.all(Array.from({ length: 1_000 }, () => client.call({})))));
+  const answers = await Promise.all(Array.from({ length: 1_200 }, () => client.call({ prompt: "" }, { principal: "ada" })));
   const waiting = answers.filter((answer) => "result" in answer && answer.result["resultType"] === "input_required");
   const busy = answers.filter((answer) => "error" in answer && answer.error.code === -32000);
-  expect([waiting.length, busy.length]).toEqual([1_024, 10_000 - 1_024]);
+  expect([waiting.length, busy.length]).toEqual([1_024, 1_200 - 1_024]);
   expect(turns.filter(({ ended }) => !ended)).toHaveLength(1_024);
+  expect(resultIn(await client.call({ prompt: "" }, { principal: "bob" }))).toMatchObject({ resultType: "input_required" });
 });
 
 /** A turn that has not begun, and waits for somebody already. */

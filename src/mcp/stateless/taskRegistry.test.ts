@@ -7,8 +7,10 @@ import { valueAt } from "../../../test/support/scenario.js";
 import { type Answer, type AskOptions, FORMS, resultIn, StatelessClient, TASKS } from "../../../test/support/statelessClient.js";
 import { newThreadId, turnIdOf } from "../../lib/ids.js";
 import { VERSION } from "../../lib/version.js";
-import { TASK_TTL_MS } from "../../tasks/taskStore.js";
+import { TASK_TTL_MS, type TaskStore } from "../../tasks/taskStore.js";
 import { Turn } from "../../threads/turn.js";
+import type { Work } from "./followedTurn.js";
+import { TaskRegistry } from "./taskRegistry.js";
 
 const SERVER = { "io.modelcontextprotocol/serverInfo": { name: "codex-mcp-server", title: "Codex", version: VERSION } };
 const ASKS = { capabilities: { ...FORMS, ...TASKS } } as const;
@@ -64,7 +66,7 @@ describe("a call of a client that takes tasks", () => {
     turn.publish([{ type: "turnFailed", message: "no login", info: "other" }]);
     await using failing = new StatelessClient({ action: async () => ({ turn }) });
     const result = { content: [{ text: "no login", type: "text" }], isError: true };
-    expect(resultIn(await failing.call({}, ASKS))).toMatchObject({ ...result, resultType: "complete", _meta: SERVER });
+    expect(resultIn(await failing.call({ prompt: "" }, ASKS))).toMatchObject({ ...result, resultType: "complete", _meta: SERVER });
   });
 
   it("becomes a task when it lasts, which tells what it does and in the end what came of it", async () => {
@@ -287,3 +289,22 @@ describe("a client that listens to its tasks", () => {
     await client.door.idle();
   });
 });
+
+it("one principal has all the tasks it can have, and another one's call still becomes a task", async () => {
+  const store: TaskStore = { keep: async () => {}, find: async () => undefined, drop: async () => {} };
+  const registry = new TaskRegistry({ store, changed: () => {}, report: () => {} });
+  const adopt = (owner: string) => registry.adopt(unending(), { owner, ifLost: {}, inlineMs: 0, signal: new AbortController().signal });
+  const ofAda = await Promise.all(Array.from({ length: 1_100 }, () => adopt("ada")));
+  expect(ofAda.filter((handle) => handle !== undefined)).toHaveLength(1_024);
+  expect(await adopt("bob")).toMatchObject({ resultType: "task" });
+});
+
+function unending(): Work {
+  return {
+    state: { at: "working", message: "Working" },
+    ended: new Promise(() => {}),
+    watch: () => () => {},
+    answer: () => {},
+    cancel: () => {},
+  };
+}
