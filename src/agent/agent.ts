@@ -246,7 +246,11 @@ export class Agent {
     const command = { argv, cwd, sandboxPolicy, timeoutMs, check, reach: limits?.reach };
     using _place = await this.#parts.limiter?.enter(ask);
     const limit = { ms: timeoutMs + COMMAND_START_MS, stopMs: COMMAND_STOP_MS };
-    return await endedWithin(limit, ask, async (signal) => (await this.#services()).runOnce(command, signal));
+    return await endedWithin(limit, ask, async (signal) => {
+      const services = await this.#services();
+      signal.throwIfAborted();
+      return services.runOnce(command, signal);
+    });
   }
 
   /** The models that may be named. Also for turns: it starts nothing and tells nothing of anybody. */
