@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { ApprovalDecision, ApprovalId, ApprovalRequest } from "../approvals/model.js";
+import type { ApprovalDecision, ApprovalId, ApprovalRequest, ApprovalSubject } from "../approvals/model.js";
 import type { ThreadId, TurnId, TurnKey } from "../lib/ids.js";
 import { type Deferred, deferred } from "../lib/promises.js";
 import type { TurnOutcome } from "../threads/events.js";
@@ -9,13 +9,21 @@ import { type Caller, hasScope, type Principal } from "./caller.js";
 /** Entries that are kept for readers who come later or are behind. */
 const MOST_KEPT = 10_000;
 
-/** What happens on any thread. What happens inside a turn is in the turn's own log. */
+/**
+ * What happens on any thread. What happens inside a turn is in the turn's own log, and what a question is about at the desk: entries are kept by the
+ * thousand, so that each says only which thing it is about.
+ */
 export type FeedFact =
   | { readonly type: "threadOpened"; readonly origin: LoadedThread["origin"]; readonly cwd: string; readonly model: string }
   | ({ readonly type: "turnQueued" | "turnBegun" } & TurnRef)
-  | ({ readonly type: "questionAsked"; readonly request: ApprovalRequest } & TurnRef)
-  | ({ readonly type: "questionAnswered"; readonly questionId: ApprovalId; readonly decision: ApprovalDecision } & TurnRef)
-  | ({ readonly type: "turnEnded"; readonly outcome: TurnOutcome } & TurnRef)
+  | ({ readonly type: "questionAsked"; readonly questionId: ApprovalId; readonly kind: ApprovalSubject["kind"] } & TurnRef)
+  | ({
+      readonly type: "questionAnswered";
+      readonly questionId: ApprovalId;
+      readonly decision: ApprovalDecision["kind"];
+      readonly by: ApprovalDecision["by"];
+    } & TurnRef)
+  | ({ readonly type: "turnEnded"; readonly status: TurnOutcome["status"] } & TurnRef)
   | { readonly type: "threadClosed" };
 
 interface TurnRef {
@@ -81,15 +89,15 @@ export class Feed implements ThreadObserver {
   }
 
   questionAsked(turn: ObservedTurn, request: ApprovalRequest): void {
-    this.#add(turn.threadId, { type: "questionAsked", request, ...refTo(turn) });
+    this.#add(turn.threadId, { type: "questionAsked", questionId: request.id, kind: request.subject.kind, ...refTo(turn) });
   }
 
   questionAnswered(turn: ObservedTurn, { id, decision }: { readonly id: ApprovalId; readonly decision: ApprovalDecision }): void {
-    this.#add(turn.threadId, { type: "questionAnswered", questionId: id, decision, ...refTo(turn) });
+    this.#add(turn.threadId, { type: "questionAnswered", questionId: id, decision: decision.kind, by: decision.by, ...refTo(turn) });
   }
 
-  turnEnded(turn: ObservedTurn, outcome: TurnOutcome): void {
-    this.#add(turn.threadId, { type: "turnEnded", outcome, ...refTo(turn) });
+  turnEnded(turn: ObservedTurn, { status }: TurnOutcome): void {
+    this.#add(turn.threadId, { type: "turnEnded", status, ...refTo(turn) });
   }
 
   threadClosed(id: ThreadId): void {
