@@ -72,7 +72,6 @@ describe.concurrent("a call over the network", () => {
   it("on a WebSocket has the same ceilings", async () => {
     using socket = await openSocket(server.origin);
     socket.send(rpc(1, "tools/call", { name: "codex", arguments: { prompt: "!say x", sandbox: "danger-full-access" } }));
-    const { _meta, ...result } = unnumbered(await socket.answerTo(1))["result"] as Record<string, unknown>;
-    expect(result).toEqual(naming("danger-full-access", "--max-sandbox"));
+    expect(unnumbered(await socket.answerTo(1))["result"]).toEqual(naming("danger-full-access", "--max-sandbox"));
   });
 });
