@@ -4,14 +4,14 @@ import { type ApprovalFallback, decideWithoutClient } from "../approvals/fallbac
 import type { ApprovalDecision, ApprovalId, ApprovalRequest } from "../approvals/model.js";
 import { AppError } from "../lib/errors.js";
 import type { ThreadId, TurnId } from "../lib/ids.js";
-import { Deadline, Tasks, withDeadline } from "../lib/promises.js";
+import { Deadline, Tasks, waitFor, withDeadline } from "../lib/promises.js";
 import type { Engine } from "../threads/engine.js";
 import type { Account, AccountState, DeviceCode, EngineServices, ModelSummary, OneOffResult } from "../threads/engineServices.js";
 import { ThreadNotFound } from "../threads/errors.js";
-import type { ReviewTarget, TurnInput } from "../threads/events.js";
+import type { ReviewTarget, TurnInput, TurnOutcome } from "../threads/events.js";
 import type { TurnLimits } from "../threads/limits.js";
 import type { ThreadSettings } from "../threads/settings.js";
-import type { ThreadPage, ThreadQuery } from "../threads/store.js";
+import type { ThreadHistory, ThreadPage, ThreadQuery } from "../threads/store.js";
 import type { ThreadRegistry } from "../threads/threadRegistry.js";
 import type { Turn, TurnWatch } from "../threads/turn.js";
 import type { Asker, ThreadAccess } from "./access.js";
@@ -149,6 +149,7 @@ export class Agent {
   /** Stops the running turn of a thread and those that wait behind it. False when there was none. */
   async interrupt(ask: Ask, threadId: ThreadId): Promise<boolean> {
     this.#checkOutside(ask);
+    checkScope(ask.caller, "call");
     await this.#checkVisible(ask, threadId);
     return this.#parts.threads.interrupt(threadId);
   }
@@ -156,7 +157,25 @@ export class Agent {
   /** The turns of a thread that run or wait, oldest first. */
   async runningTurns(ask: Ask, threadId: ThreadId): Promise<readonly Turn[]> {
     await this.#checkVisible(ask, threadId);
-    return this.#parts.threads.find(threadId)?.turns ?? [];
+    return this.#parts.threads.runningTurns(threadId);
+  }
+
+  /** How the last turn of a thread ends, if that is within the time; `running` if not, undefined when none runs. The turn goes on. */
+  async wait(
+    ask: Ask,
+    threadId: ThreadId,
+    { ms }: { readonly ms: number },
+  ): Promise<TurnOutcome | { readonly status: "running" } | undefined> {
+    const last = (await this.runningTurns(ask, threadId)).at(-1);
+    if (!last) return undefined;
+    const waited = await waitFor(last.outcome, { ms, signal: ask.signal });
+    return waited.at === "ended" ? waited.value : { status: "running" };
+  }
+
+  /** What is kept of a thread: what was said on it, and the settings it ran with. */
+  async read(ask: Ask, threadId: ThreadId): Promise<ThreadHistory> {
+    await this.#checkVisible(ask, threadId);
+    return this.#parts.threads.history(threadId);
   }
 
   /** The questions that wait for somebody, of the threads that the caller may see. */

@@ -10,7 +10,7 @@ import type { Reach, TurnLimits } from "./limits.js";
 import { MemoryEventLogs, TURN_LOG } from "./memoryEventLog.js";
 import type { LoadedThread, ThreadObserver } from "./observer.js";
 import type { ThreadSettings } from "./settings.js";
-import type { StoredSettings, StoredThread, ThreadCatalog, ThreadPage, ThreadQuery, ThreadStore } from "./store.js";
+import type { StoredSettings, StoredThread, ThreadCatalog, ThreadHistory, ThreadPage, ThreadQuery, ThreadStore } from "./store.js";
 import { Thread, type ThreadParts } from "./thread.js";
 import type { Turn, TurnRequest } from "./turn.js";
 
@@ -120,6 +120,11 @@ export class ThreadRegistry {
 
   async unarchive(id: ThreadId): Promise<void> {
     await (await this.#catalog()).unarchive(id);
+  }
+
+  /** What is kept of a thread. Throws `ThreadNotFound`. */
+  async history(id: ThreadId): Promise<ThreadHistory> {
+    return (await this.#stored(id)).history;
   }
 
   /** Takes threads out of memory whose last turn is long past. */

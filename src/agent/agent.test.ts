@@ -1,0 +1,86 @@
+import { describe, expect, it } from "vitest";
+import { eventually } from "../../test/support/eventually.js";
+import { callerNamed, OwnToolsStage } from "../../test/support/ownToolsStage.js";
+import type { ApprovalSubject } from "../approvals/model.js";
+import { newThreadId, turnIdOf } from "../lib/ids.js";
+import { ThreadNotFound } from "../threads/errors.js";
+import type { Turn } from "../threads/turn.js";
+import type { Ask } from "./agent.js";
+import type { Caller } from "./caller.js";
+import { INSIDE_CALLER } from "./caller.js";
+import { InsideTurn, ScopeMissing } from "./errors.js";
+
+const ALICE = ask(callerNamed("alice"));
+const BOB = ask(callerNamed("bob"));
+const OPERATOR = ask(callerNamed("root", { scopes: ["call", "read", "operator"] }));
+const WATCHER = ask(callerNamed("alice", { scopes: ["read"] }));
+const USER = ask(undefined);
+
+function ask(caller: Caller | undefined): Ask {
+  return { caller, signal: new AbortController().signal };
+}
+
+function begin(stage: OwnToolsStage, who: Ask, text: string): Promise<Turn> {
+  return stage.agent.begin(who, { text }, { turnId: turnIdOf("1") });
+}
+
+async function running(stage: OwnToolsStage, who: Ask): Promise<Turn> {
+  const turn = await begin(stage, who, "hang");
+  await eventually("the turn", () => turn.log.size > 0 || undefined);
+  return turn;
+}
+
+describe("a running turn", () => {
+  it("is waited for without being touched", async () => {
+    await using stage = new OwnToolsStage();
+    const { threadId } = await running(stage, ALICE);
+    expect(await stage.agent.wait(ALICE, threadId, { ms: 5 })).toEqual({ status: "running" });
+    const waiting = stage.agent.wait(ALICE, threadId, { ms: 60_000 });
+    await stage.agent.interrupt(ALICE, threadId);
+    expect(await waiting).toEqual({ status: "interrupted" });
+    await stage.threads.settle();
+    expect(await stage.agent.wait(ALICE, threadId, { ms: 5 })).toBeUndefined();
+  });
+
+  it("is stopped by its principal, by an operator and by the server's own user, and by nobody else", async () => {
+    await using stage = new OwnToolsStage();
+    for (const who of [ALICE, OPERATOR, USER]) {
+      const { threadId, outcome } = await running(stage, ALICE);
+      await expect(stage.agent.interrupt(BOB, threadId)).rejects.toThrow(ThreadNotFound);
+      await expect(stage.agent.interrupt(WATCHER, threadId)).rejects.toThrow(ScopeMissing);
+      await expect(stage.agent.interrupt(ask(INSIDE_CALLER), threadId)).rejects.toThrow(InsideTurn);
+      expect(await stage.agent.interrupt(who, threadId)).toBe(true);
+      expect(await outcome).toEqual({ status: "interrupted" });
+    }
+  });
+});
+
+describe("what is kept of a thread", () => {
+  it("is read by its principal and those who see everybody's, and by nobody else", async () => {
+    await using stage = new OwnToolsStage();
+    const { threadId, outcome } = await begin(stage, ALICE, "one");
+    await outcome;
+    await stage.threads.settle();
+    for (const who of [ALICE, WATCHER, OPERATOR, USER])
+      expect(await stage.agent.read(who, threadId)).toMatchObject({ settings: { cwd: "/repo" }, items: expect.any(Array) });
+    for (const who of [BOB, ask(INSIDE_CALLER)]) await expect(stage.agent.read(who, threadId)).rejects.toThrow(ThreadNotFound);
+    await expect(stage.agent.read(USER, newThreadId())).rejects.toThrow(ThreadNotFound);
+  });
+});
+
+describe("questions", () => {
+  const SUBJECT: ApprovalSubject = { kind: "patch", callId: "1", changes: {}, staysInSandbox: true, needsPerson: false };
+
+  it("are seen and answered by their principal and by operators, and by nobody else; the first answer decides", async () => {
+    await using stage = new OwnToolsStage();
+    const { threadId, id: turnId, signal } = await running(stage, ALICE);
+    const { request, decision } = stage.desk.ask({ threadId, turnId, subject: SUBJECT, signal });
+    const seen = await Promise.all([ALICE, WATCHER, OPERATOR, USER, BOB, ask(INSIDE_CALLER)].map((who) => stage.agent.questions(who)));
+    expect(seen.map((open) => open.length)).toEqual([1, 1, 1, 1, 0, 0]);
+    expect(await stage.agent.answer(BOB, request.id, { kind: "approved" })).toBe(false);
+    await expect(stage.agent.answer(WATCHER, request.id, { kind: "approved" })).rejects.toThrow(ScopeMissing);
+    expect(await stage.agent.answer(ALICE, request.id, { kind: "denied" })).toBe(true);
+    expect(await stage.agent.answer(OPERATOR, request.id, { kind: "approved" })).toBe(false);
+    expect(await decision).toMatchObject({ kind: "denied" });
+  });
+});
