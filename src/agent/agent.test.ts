@@ -63,7 +63,8 @@ describe("what is kept of a thread", () => {
     await stage.threads.settle();
     for (const who of [ALICE, WATCHER, OPERATOR, USER])
       expect(await stage.agent.read(who, threadId)).toMatchObject({ settings: { cwd: "/repo" }, items: expect.any(Array) });
-    for (const who of [BOB, ask(INSIDE_CALLER)]) await expect(stage.agent.read(who, threadId)).rejects.toThrow(ThreadNotFound);
+    await expect(stage.agent.read(BOB, threadId)).rejects.toThrow(ThreadNotFound);
+    await expect(stage.agent.read(ask(INSIDE_CALLER), threadId)).rejects.toThrow(InsideTurn);
     await expect(stage.agent.read(USER, newThreadId())).rejects.toThrow(ThreadNotFound);
   });
 });
@@ -75,8 +76,9 @@ describe("questions", () => {
     await using stage = new OwnToolsStage();
     const { threadId, id: turnId, signal } = await running(stage, ALICE);
     const { request, decision } = stage.desk.ask({ threadId, turnId, subject: SUBJECT, signal });
-    const seen = await Promise.all([ALICE, WATCHER, OPERATOR, USER, BOB, ask(INSIDE_CALLER)].map((who) => stage.agent.questions(who)));
-    expect(seen.map((open) => open.length)).toEqual([1, 1, 1, 1, 0, 0]);
+    const seen = await Promise.all([ALICE, WATCHER, OPERATOR, USER, BOB].map((who) => stage.agent.questions(who)));
+    expect(seen.map((open) => open.length)).toEqual([1, 1, 1, 1, 0]);
+    await expect(stage.agent.questions(ask(INSIDE_CALLER))).rejects.toThrow(InsideTurn);
     expect(await stage.agent.answer(BOB, request.id, { kind: "approved" })).toBe(false);
     await expect(stage.agent.answer(WATCHER, request.id, { kind: "approved" })).rejects.toThrow(ScopeMissing);
     expect(await stage.agent.answer(ALICE, request.id, { kind: "denied" })).toBe(true);

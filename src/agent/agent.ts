@@ -15,7 +15,7 @@ import type { ThreadHistory, ThreadPage, ThreadQuery } from "../threads/store.js
 import type { ThreadRegistry } from "../threads/threadRegistry.js";
 import type { Turn, TurnWatch } from "../threads/turn.js";
 import type { Asker, ThreadAccess } from "./access.js";
-import { type Caller, checkScope, hasScope, type Objection } from "./caller.js";
+import { type Caller, checkScope, hasScope, type Objection, type Scope } from "./caller.js";
 import type { CallerCeilings } from "./ceilings.js";
 import { AboveCeiling, InsideTurn, InvalidArguments, NotOffered, SettingsInvalid, TookTooLong } from "./errors.js";
 import type { Feed } from "./feed.js";
@@ -99,7 +99,7 @@ export class Agent {
 
   /** Opens a thread of the caller's with its first turn. */
   async begin(ask: Ask, input: TurnInput, { turnId, ...asked }: AskedSettings & { readonly turnId: TurnId }): Promise<Turn> {
-    this.#checkOutside(ask);
+    this.#check(ask, "call");
     const settings = this.#settingsFor(asked, ask.caller);
     const { threads, access } = this.#parts;
     return this.#withPlace(ask, () => {
@@ -115,11 +115,16 @@ export class Agent {
 
   /** One more turn on a thread that the caller may use, whichever process started it. */
   async reply(ask: Ask, threadId: ThreadId, input: TurnInput): Promise<Turn> {
-    this.#checkOutside(ask);
+    this.#check(ask, "call");
     const { threads, access } = this.#parts;
-    const reply = () => {
+    const reply = async () => {
       this.#noteOwner(ask, threadId);
-      return threads.reply(threadId, this.#request(ask, input));
+      try {
+        return await threads.reply(threadId, this.#request(ask, input));
+      } catch (error) {
+        if (!threads.find(threadId)) this.feed.forget(threadId);
+        throw error;
+      }
     };
     return this.#withPlace(ask, () => access.using(threadId, ask, reply));
   }
@@ -141,21 +146,21 @@ export class Agent {
 
   /** Gives the running turn of a thread more to consider. Throws `NothingToSteer`. */
   async steer(ask: Ask, threadId: ThreadId, text: string): Promise<void> {
-    this.#checkOutside(ask);
+    this.#check(ask, "call");
     const { threads, access } = this.#parts;
     await this.#promptly(ask, () => access.using(threadId, ask, () => threads.steer(threadId, text)));
   }
 
   /** Stops the running turn of a thread and those that wait behind it. False when there was none. */
   async interrupt(ask: Ask, threadId: ThreadId): Promise<boolean> {
-    this.#checkOutside(ask);
-    checkScope(ask.caller, "call");
+    this.#check(ask, "call");
     await this.#checkVisible(ask, threadId);
     return this.#parts.threads.interrupt(threadId);
   }
 
   /** The turns of a thread that run or wait, oldest first. */
   async runningTurns(ask: Ask, threadId: ThreadId): Promise<readonly Turn[]> {
+    this.#check(ask, "read");
     await this.#checkVisible(ask, threadId);
     return this.#parts.threads.runningTurns(threadId);
   }
@@ -174,23 +179,24 @@ export class Agent {
 
   /** What is kept of a thread: what was said on it, and the settings it ran with. */
   async read(ask: Ask, threadId: ThreadId): Promise<ThreadHistory> {
+    this.#check(ask, "read");
     await this.#checkVisible(ask, threadId);
     return this.#parts.threads.history(threadId);
   }
 
   /** The questions that wait for somebody, of the threads that the caller may see. */
-  async questions({ caller }: Ask): Promise<readonly ApprovalRequest[]> {
+  async questions(ask: Ask): Promise<readonly ApprovalRequest[]> {
+    this.#check(ask, "read");
     const { desk, access } = this.#parts;
     const open = await Promise.all(
-      (await desk.pending()).map(async (request) => ((await access.isVisibleTo(request.threadId, caller)) ? [request] : [])),
+      (await desk.pending()).map(async (request) => ((await access.isVisibleTo(request.threadId, ask.caller)) ? [request] : [])),
     );
     return open.flat();
   }
 
   /** Decides a question of a thread that the caller may see. False when it is decided already, or nobody asked it. */
   async answer(ask: Ask, id: ApprovalId, decision: ApprovalDecision): Promise<boolean> {
-    this.#checkOutside(ask);
-    checkScope(ask.caller, "call");
+    this.#check(ask, "call");
     const { desk, access } = this.#parts;
     const question = (await desk.pending()).find((request) => request.id === id);
     if (!question || !(await access.isVisibleTo(question.threadId, ask.caller))) return false;
@@ -221,7 +227,7 @@ export class Agent {
 
   /** A page of the threads that the caller may use, newest first. */
   list(ask: Ask, { cwd, ...query }: ThreadQuery): Promise<ThreadPage> {
-    this.#checkOutside(ask);
+    this.#check(ask, "call");
     const folder = cwd === undefined ? {} : { cwd: this.#settingsFor({ cwd }, ask.caller).cwd };
     const { threads } = this.#parts;
     return this.#promptly(ask, (signal) => this.#list.page(threads, { ...query, ...folder }, { caller: ask.caller, signal }));
@@ -229,7 +235,7 @@ export class Agent {
 
   /** A thread of the caller's own with the same past. */
   fork(ask: Ask, id: ThreadId): Promise<ThreadId> {
-    this.#checkOutside(ask);
+    this.#check(ask, "call");
     const { access, threads } = this.#parts;
     const limits = this.#limitsOf(ask.caller);
     return this.#promptly(ask, async () => {
@@ -241,20 +247,20 @@ export class Agent {
 
   /** Takes a thread out of the list. Throws `ThreadInUse` while a turn runs on it. */
   archive(ask: Ask, id: ThreadId): Promise<void> {
-    this.#checkOutside(ask);
+    this.#check(ask, "call");
     const { access, threads } = this.#parts;
     return this.#promptly(ask, () => access.using(id, ask, () => threads.archive(id)));
   }
 
   unarchive(ask: Ask, id: ThreadId): Promise<void> {
-    this.#checkOutside(ask);
+    this.#check(ask, "call");
     const { access, threads } = this.#parts;
     return this.#promptly(ask, () => access.using(id, ask, () => threads.unarchive(id)));
   }
 
   /** Runs one command in the sandbox it names, outside any thread. Nobody is asked. */
   async run(ask: Ask, { argv, timeoutMs, ...asked }: AskedCommand): Promise<OneOffResult> {
-    this.#checkOutside(ask);
+    this.#check(ask, "call");
     if (!argv[0]) throw new InvalidArguments("`command` must begin with a program.");
     const settings = this.#settingsFor(asked, ask.caller);
     const limits = this.#limitsOf(ask.caller);
@@ -273,21 +279,21 @@ export class Agent {
   }
 
   /** The models that may be named. Also for turns: it starts nothing and tells nothing of anybody. */
-  models(ask: Ask): Promise<readonly ModelSummary[]> {
+  async models(ask: Ask): Promise<readonly ModelSummary[]> {
+    checkScope(ask.caller, "call");
     return this.#promptly(ask, async (signal) => (await this.#services()).models(signal));
   }
 
   /** The settings in force in a folder, secrets masked. */
   config(ask: Ask, cwd: string | undefined): Promise<Readonly<Record<string, unknown>>> {
-    this.#checkOutside(ask);
-    checkScope(ask.caller, "manage");
+    this.#check(ask, "manage");
     const folder = this.#settingsFor({ cwd }, ask.caller).cwd;
     return this.#promptly(ask, async () => (await this.#services()).config(folder));
   }
 
   /** Who pays for the model. Whose account it is concerns only those who may change it. */
   async accountState(ask: Ask): Promise<AccountState> {
-    this.#checkOutside(ask);
+    this.#check(ask, "call");
     const state = await this.#promptly(ask, async () => (await this.#services()).account.state());
     if (state.kind !== "chatgpt" || hasScope(ask.caller, "manage")) return state;
     const { email: _, ...rest } = state;
@@ -308,15 +314,15 @@ export class Agent {
   }
 
   #onAccount<T>(ask: Ask, change: (account: Account) => Promise<T>): Promise<T> {
-    this.#checkOutside(ask);
-    checkScope(ask.caller, "manage");
+    this.#check(ask, "manage");
     return this.#promptly(ask, async () => change((await this.#services()).account));
   }
 
   /** Whoever is inside a turn gets nothing started, and nothing told that is somebody's. */
-  #checkOutside({ caller }: Ask): void {
+  #check({ caller }: Ask, scope: Scope): void {
     const why = this.#parts.objection(caller);
     if (why !== undefined) throw new InsideTurn(why);
+    checkScope(caller, scope);
   }
 
   #noteOwner({ caller }: Ask, id: ThreadId): void {

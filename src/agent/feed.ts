@@ -76,6 +76,11 @@ export class Feed implements ThreadObserver {
     this.#owners.set(id, owner);
   }
 
+  /** It did not come to anything on that thread. */
+  forget(id: ThreadId): void {
+    this.#owners.delete(id);
+  }
+
   threadOpened({ id, origin, settings: { cwd, model } }: LoadedThread): void {
     this.#add(id, { type: "threadOpened", origin, cwd, model });
   }

@@ -128,3 +128,28 @@ it("one principal takes all it can, and a second is served at once", async () =>
   door.leave("bob waits");
   await setImmediate();
 });
+
+it("a place that comes back in the moment in which a waiting call gives up is not lost", async () => {
+  const door = new Entrance({ perPrincipal: 1 });
+  const cancel = new AbortController();
+  await door.enter("first", caller("s1"));
+  const second = door.enter("second", caller("s1"), cancel.signal);
+  cancel.abort();
+  door.leave("first");
+  await second;
+  await door.enter("third", caller("s1"));
+  expect(door.inside).toEqual(["first", "second gave up", "third"]);
+  expect(door.gate.waiting).toBe(0);
+});
+
+it("a call that comes in the moment in which another one is admitted is not forgotten", async () => {
+  const door = new Entrance({ perPrincipal: 1 });
+  await door.enter("first", caller("s1"));
+  const second = door.enter("second", caller("s1"));
+  door.leave("first");
+  const third = door.enter("third", caller("s1"));
+  await second;
+  door.leave("second");
+  await third;
+  expect(door.inside).toEqual(["first", "second", "third"]);
+});

@@ -58,25 +58,35 @@ export class TurnLimiter {
     };
   }
 
+  /** Whoever gives up leaves the queue at once: a place that comes back in the same moment is for the next. */
   async #wait(caller: Caller, signal: AbortSignal): Promise<void> {
     const leaveQueue = this.#queued.take(caller.principal);
     if (!leaveQueue) throw new ServerBusy(`Too many turns are running and ${this.waiting} calls wait already; try again in a few seconds`);
-    const queue = this.#queues.get(caller.principal) ?? [];
-    this.#queues.set(caller.principal, queue);
-    const settled = deferred<void>();
-    const waiting: Waiting = { caller, admit: () => settled.resolve() };
-    const giveUp = () => settled.reject(new CallCancelled());
-    queue.push(waiting);
-    signal.addEventListener("abort", giveUp, { once: true });
-    try {
-      await settled.promise;
-    } finally {
-      signal.removeEventListener("abort", giveUp);
+    const admitted = deferred<void>();
+    const waiting: Waiting = {
+      caller,
+      admit: () => {
+        signal.removeEventListener("abort", giveUp);
+        leaveQueue();
+        admitted.resolve();
+      },
+    };
+    const giveUp = () => {
       leaveQueue();
-      const at = queue.indexOf(waiting);
-      if (at >= 0) queue.splice(at, 1);
-      if (queue.length === 0) this.#queues.delete(caller.principal);
-    }
+      this.#dequeue(waiting);
+      admitted.reject(new CallCancelled());
+    };
+    signal.addEventListener("abort", giveUp, { once: true });
+    const queue = this.#queues.get(caller.principal) ?? [];
+    this.#queues.set(caller.principal, [...queue, waiting]);
+    await admitted.promise;
+  }
+
+  #dequeue(waiting: Waiting): void {
+    const { principal } = waiting.caller;
+    const left = (this.#queues.get(principal) ?? []).filter((other) => other !== waiting);
+    if (left.length > 0) this.#queues.set(principal, left);
+    else this.#queues.delete(principal);
   }
 
   /** False when there is no place now. */
@@ -108,11 +118,13 @@ export class TurnLimiter {
   /** The longest waiting of the principal whose turn it is, among those that have a place now. */
   #admitNext(): boolean {
     for (const [principal, queue] of this.#queues) {
-      const at = queue.findIndex(({ caller }) => this.#occupy(caller));
-      const next = at < 0 ? undefined : queue.splice(at, 1)[0];
+      const next = queue.find(({ caller }) => this.#occupy(caller));
       if (!next) continue;
+      this.#dequeue(next);
+      // Served last, so it is the others' turn first.
+      const left = this.#queues.get(principal);
       this.#queues.delete(principal);
-      if (queue.length > 0) this.#queues.set(principal, queue);
+      if (left) this.#queues.set(principal, left);
       next.admit();
       return true;
     }

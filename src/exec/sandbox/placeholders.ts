@@ -18,14 +18,19 @@ export function entryPath({ folder, name }: NamedPlace): string {
   return `/proc/self/fd/${folder}/${name}`;
 }
 
-/** Tells one entry from another that got its name; inodes alone are given out again at once. */
+/** Tells one entry from another that got its name; inodes alone are given out again at once. Undefined when nothing is there, or nobody can tell. */
 export function identityOf(place: NamedPlace): string | undefined {
   return identityAt(entryPath(place));
 }
 
 function identityAt(file: string): string | undefined {
-  const stat = lstatSync(file, { throwIfNoEntry: false });
-  return stat && `${stat.ino}-${stat.birthtimeMs}`;
+  try {
+    const stat = lstatSync(file, { throwIfNoEntry: false });
+    return stat && `${stat.ino}-${stat.birthtimeMs}`;
+  } catch {
+    // A command may have taken the rights on its folder away.
+    return undefined;
+  }
 }
 
 /** What a claim says of its placeholder: enough for another process to know it again, in another container too. */

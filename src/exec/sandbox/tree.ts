@@ -1,5 +1,6 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readlinkSync } from "node:fs";
 import path from "node:path";
+import { describe } from "../../lib/errors.js";
 import { isThere, O_PATH } from "../../platform/paths.js";
 import { RootRefused } from "../errors.js";
 import type { SandboxPolicy } from "../policies.js";
@@ -49,7 +50,7 @@ export function openTree(confinement: MountedConfinement, { firstDescriptor }: {
   const undo: (() => readonly string[])[] = [];
   const watched: WatchedName[] = [];
   const release = () => {
-    const notices = undo.splice(0).flatMap((step) => step());
+    const notices = undo.splice(0).flatMap(unlessItThrows);
     held.close();
     return notices;
   };
@@ -75,7 +76,11 @@ export function openTree(confinement: MountedConfinement, { firstDescriptor }: {
     const identity = identityOf(place);
     if (identity === undefined && placeholder)
       throw new RootRefused(`The command was not run: ${file} could not be protected, because something removes it. Try again.`);
-    if (identity === undefined) return [];
+    if (identity === undefined) {
+      // Nobody can make it, or another server has removed its placeholder in this moment.
+      watchInstead(place);
+      return [];
+    }
     // It may be the placeholder of a server with another CODEX_HOME, which removes it when it likes.
     if (!placeholder && isEmptyFolder(place)) watchInstead(place, identity);
     return ["--ro-bind", file, file];
@@ -114,10 +119,23 @@ export function openTree(confinement: MountedConfinement, { firstDescriptor }: {
   }
 }
 
+/** One step that fails must not keep the others from being undone. */
+function unlessItThrows(step: () => readonly string[]): readonly string[] {
+  try {
+    return step();
+  } catch (error) {
+    return [`A protected place could not be looked after: ${describe(error)}.`];
+  }
+}
+
 /** A placeholder that somebody removed protected nothing from then on. */
 function giveUp(place: NamedPlace, placeholder: HeldPlaceholder): string[] {
-  const moved = placeholder.isIntact() ? undefined : setAside(place, placeholder.identity);
-  placeholder.giveUp();
+  let moved: string | undefined;
+  try {
+    moved = placeholder.isIntact() ? undefined : setAside(place, placeholder.identity);
+  } finally {
+    placeholder.giveUp();
+  }
   return moved === undefined ? [] : [`${moved} was made at a protected place, which lost its protection while the command ran.`];
 }
 

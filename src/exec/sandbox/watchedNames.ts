@@ -1,6 +1,20 @@
 import { randomBytes } from "node:crypto";
-import { closeSync, type FSWatcher, lstatSync, openSync, readdirSync, readlinkSync, renameSync, rmdirSync, watch } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  type FSWatcher,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  rmdirSync,
+  watch,
+} from "node:fs";
 import path from "node:path";
+import { describe, errorCode } from "../../lib/errors.js";
 import { isThere, O_PATH } from "../../platform/paths.js";
 import { entryPath, identityOf, type NamedPlace } from "./placeholders.js";
 
@@ -16,6 +30,7 @@ export class WatchedName {
   readonly #known: string | undefined;
   readonly #watcher: FSWatcher | undefined;
   readonly #moved: string[] = [];
+  #failure: string | undefined;
   #stop: ((why: string) => void) | undefined;
 
   /** `known`: the identity of what may be there, because it was there before. */
@@ -35,10 +50,11 @@ export class WatchedName {
     this.#look();
     this.cancel();
     const { name } = this.#place;
-    return this.#moved.map((file) => {
+    const notices = this.#moved.map((file) => {
       const what = `${path.join(path.dirname(file), name)} is protected`;
       return removeIfEmpty(file) ? `${what}, and could not be made.` : `${what}. What was made there while the command ran is now ${file}.`;
     });
+    return this.#failure === undefined ? notices : [...notices, this.#failure];
   }
 
   /** Ends the watch without a last look. */
@@ -61,11 +77,18 @@ export class WatchedName {
     }
   }
 
+  /** Called by the system's watch too, so it must not throw. */
   #look(): void {
-    const moved = setAside(this.#place, this.#known);
-    if (moved === undefined) return;
-    this.#moved.push(moved);
-    if (this.#moved.length === MOST_MOVES) this.#stop?.(`it made ${this.#place.name} again and again, which is protected`);
+    const { name } = this.#place;
+    try {
+      const moved = setAside(this.#place, this.#known);
+      if (moved === undefined) return;
+      this.#moved.push(moved);
+      if (this.#moved.length === MOST_MOVES) this.#stop?.(`it made ${name} again and again, which is protected`);
+    } catch (error) {
+      this.#failure = `${name} is protected, and what was made there could not be moved away (${describe(error)}): look at it before you use git or an editor in that folder.`;
+      this.#stop?.(`it kept ${name}, which is protected, from being looked after`);
+    }
   }
 }
 
@@ -74,25 +97,47 @@ export class WatchedName {
  * the placeholder of another server.
  */
 export function setAside(place: NamedPlace, known: string | undefined): string | undefined {
-  const there = lstatSync(entryPath(place), { throwIfNoEntry: false });
-  if (!there || identityOf(place) === known) return undefined;
-  if (known !== undefined && there.isDirectory() && isEmpty(entryPath(place))) return undefined;
-  const name = `${place.name}.set-aside-${randomBytes(4).toString("hex")}`;
+  return withRights(place.folder, () => {
+    const there = lstatSync(entryPath(place), { throwIfNoEntry: false });
+    if (!there || identityOf(place) === known) return undefined;
+    if (known !== undefined && there.isDirectory() && isEmpty(entryPath(place))) return undefined;
+    const name = `${place.name}.set-aside-${randomBytes(4).toString("hex")}`;
+    try {
+      renameSync(entryPath(place), entryPath({ ...place, name }));
+      return path.join(readlinkSync(`/proc/self/fd/${place.folder}`), name);
+    } catch (error) {
+      if (errorCode(error) === "ENOENT") return undefined;
+      throw error;
+    }
+  });
+}
+
+/** A command owns its workspace, and can take the rights on it from itself and from us; they are given back then. */
+function withRights<T>(folder: number, work: () => T): T {
   try {
-    renameSync(entryPath(place), entryPath({ ...place, name }));
-    return path.join(readlinkSync(`/proc/self/fd/${place.folder}`), name);
-  } catch {
-    // Gone again.
-    return undefined;
+    return work();
+  } catch (error) {
+    if (!["EACCES", "EPERM"].includes(errorCode(error) ?? "")) throw error;
+    chmodSync(`/proc/self/fd/${folder}`, (fstatSync(folder).mode & 0o777) | constants.S_IRWXU);
+    return work();
   }
 }
 
 /** Whether a folder lies in a repository: a `.git` of ours in it would hide that one from programs that go by the name alone. */
 export function isInRepository(folder: string): boolean {
   const dotGit = path.join(folder, ".git");
-  if (isThere(path.join(dotGit, "HEAD")) || lstatSync(dotGit, { throwIfNoEntry: false })?.isFile()) return true;
+  if (isThere(path.join(dotGit, "HEAD")) || isFile(dotGit)) return true;
   const parent = path.dirname(folder);
   return parent !== folder && isInRepository(parent);
+}
+
+function isFile(file: string): boolean {
+  try {
+    return lstatSync(file, { throwIfNoEntry: false })?.isFile() === true;
+  } catch {
+    // A folder on the way that may not be looked into.
+    return false;
+  }
 }
 
 function isEmpty(folder: string): boolean {
