@@ -5,17 +5,11 @@ import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 
-const schemas = JSON.parse(readFileSync(new URL("../src/mcp/tools/schemas.generated.json", import.meta.url), "utf8"));
-const tools = [
-  { name: "codex", title: "Codex", description: "Starts a thread.", inputSchema: schemas.codexInput, outputSchema: schemas.answer },
-  {
-    name: "codex-reply",
-    title: "Codex Reply",
-    description: "Goes on.",
-    inputSchema: schemas.codexReplyInput,
-    outputSchema: schemas.answer,
-  },
-];
+const pins = JSON.parse(readFileSync(new URL("../test/support/toolPins.generated.json", import.meta.url), "utf8"));
+const tools = ["codex", "codex-reply"].map((name) => {
+  const { title, inputSchema, outputSchema } = pins.tools.find((tool) => tool.name === name);
+  return { name, title, description: "Starts a thread, or goes on with it.", inputSchema, outputSchema };
+});
 const identity = { name: "rival", version: "0.0.0" };
 const sessions = { sessionIdGenerator: () => randomUUID(), enableJsonResponse: true };
 
