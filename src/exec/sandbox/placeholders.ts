@@ -23,12 +23,12 @@ export function identityOf(place: NamedPlace): string | undefined {
   return identityAt(entryPath(place));
 }
 
+/** A command may have taken the rights on its folder away. */
 function identityAt(file: string): string | undefined {
   try {
     const stat = lstatSync(file, { throwIfNoEntry: false });
     return stat && `${stat.ino}-${stat.birthtimeMs}`;
   } catch {
-    // A command may have taken the rights on its folder away.
     return undefined;
   }
 }
@@ -288,8 +288,7 @@ function realPathOf({ folder, name }: NamedPlace): string {
 }
 
 function isOlder(file: string, ms: number): boolean {
-  const stat = lstatSync(file, { throwIfNoEntry: false });
-  return stat !== undefined && Date.now() - stat.mtimeMs > ms;
+  return Date.now() - (lstatSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY) > ms;
 }
 
 function namesIn(folder: string): string[] {
