@@ -28,7 +28,7 @@ const MOST_MOVES = 3;
 export class WatchedName {
   readonly #place: NamedPlace;
   readonly #known: string | undefined;
-  readonly #watcher: FSWatcher | undefined;
+  readonly #unwatch: () => void;
   readonly #moved: string[] = [];
   #failure: string | undefined;
   #stop: ((why: string) => void) | undefined;
@@ -37,7 +37,9 @@ export class WatchedName {
   constructor({ folder, name }: NamedPlace, known?: string) {
     this.#place = { folder: openSync(`/proc/self/fd/${folder}`, O_PATH), name };
     this.#known = known;
-    this.#watcher = this.#begin();
+    this.#unwatch = watchFolder(this.#place.folder, (changed) => {
+      if (changed === name) this.#look();
+    });
   }
 
   /** `stop` ends the command. */
@@ -59,22 +61,8 @@ export class WatchedName {
 
   /** Ends the watch without a last look. */
   cancel(): void {
-    this.#watcher?.close();
+    this.#unwatch();
     closeSync(this.#place.folder);
-  }
-
-  #begin(): FSWatcher | undefined {
-    try {
-      const options = { persistent: false };
-      const watcher = watch(`/proc/self/fd/${this.#place.folder}`, options, (_, name) => {
-        if (name === this.#place.name) this.#look();
-      });
-      watcher.on("error", () => {});
-      return watcher;
-    } catch {
-      // The system has no more watches to give; the last look remains.
-      return undefined;
-    }
   }
 
   /** Called by the system's watch too, so it must not throw. */
@@ -90,6 +78,55 @@ export class WatchedName {
       this.#stop?.(`it kept ${name}, which is protected, from being looked after`);
     }
   }
+}
+
+/** Beginning to watch a folder takes the kernel milliseconds where much is in it, as in `/tmp`; the next command mostly comes soon. */
+const LINGER_MS = 5_000;
+
+interface FolderWatch {
+  readonly watcher: FSWatcher;
+  readonly listeners: Set<(changed: string | null) => void>;
+  leaving: NodeJS.Timeout | undefined;
+}
+
+const folderWatches = new Map<string, FolderWatch>();
+
+/** Calls back with each name in a folder that changes, until what it returns is called. The folder is held open; its watch is shared. */
+function watchFolder(folder: number, listener: (changed: string | null) => void): () => void {
+  // Inodes are given out again at once.
+  const { dev, ino, birthtimeMs } = fstatSync(folder);
+  const key = `${dev}:${ino}:${birthtimeMs}`;
+  const shared = folderWatches.get(key) ?? beginWatch(key, folder);
+  if (!shared) return () => {};
+  clearTimeout(shared.leaving);
+  shared.listeners.add(listener);
+  return () => {
+    shared.listeners.delete(listener);
+    if (shared.listeners.size === 0) shared.leaving = setTimeout(() => endWatch(key, shared), LINGER_MS).unref();
+  };
+}
+
+/** Undefined when the system has no more watches to give; the last look remains. */
+function beginWatch(key: string, folder: number): FolderWatch | undefined {
+  const listeners: FolderWatch["listeners"] = new Set();
+  try {
+    const watcher = watch(`/proc/self/fd/${folder}`, { persistent: false }, (_, name) => {
+      for (const listener of listeners) listener(name);
+    });
+    const begun: FolderWatch = { watcher, listeners, leaving: undefined };
+    // A watch that failed tells nothing more: the next command begins another.
+    watcher.on("error", () => endWatch(key, begun));
+    folderWatches.set(key, begun);
+    return begun;
+  } catch {
+    return undefined;
+  }
+}
+
+function endWatch(key: string, ended: FolderWatch): void {
+  clearTimeout(ended.leaving);
+  if (folderWatches.get(key) === ended) folderWatches.delete(key);
+  ended.watcher.close();
 }
 
 /**
