@@ -3,7 +3,7 @@ import { type ApprovalDesk, TooManyQuestions } from "../../src/approvals/desk.js
 import type { ApprovalId, ApprovalRequest, ApprovalSubject } from "../../src/approvals/model.js";
 import { newThreadId, type ThreadId, turnIdOf } from "../../src/lib/ids.js";
 
-/** The desk as the node has it whose turn asks, and as any node has it; the same object where there is one node only. */
+/** The desk seen from the node that runs the turn, and from any other. One object where there is only one node. */
 export interface DesksUnderTest extends AsyncDisposable {
   readonly asking: ApprovalDesk;
   readonly answering: ApprovalDesk;

@@ -3,7 +3,7 @@ import { newThreadId, newTurnKey } from "../../src/lib/ids.js";
 import type { Entry, EventLogs, LogReader, LogReading, TurnAddress } from "../../src/threads/eventLog.js";
 import type { ThreadEvent } from "../../src/threads/events.js";
 
-/** The logs as the node has them that runs a turn, and as any node has them; the same object where there is one node only. */
+/** The logs seen from the node that runs the turn, and from any other. One object where there is only one node. */
 export interface LogsUnderTest extends AsyncDisposable {
   readonly writer: EventLogs<ThreadEvent>;
   readonly reader: EventLogs<ThreadEvent>;

@@ -3,7 +3,7 @@ import type { RequestId } from "../../jsonrpc/message.js";
 import type { JsonRpcPeer } from "../../jsonrpc/peer.js";
 import type { TraceContext } from "../../observability/telemetry.js";
 import type { ThreadEvent } from "../../threads/events.js";
-import type { Turn, TurnWatch } from "../../threads/turn.js";
+import type { Turn } from "../../threads/turn.js";
 import type { HandshakeRevision } from "../revisions.js";
 import { aboutEvent, CodexEventWriter } from "./codexEvent.js";
 import { type LogLevel, logMessage, reaches } from "./logMessage.js";
@@ -24,8 +24,6 @@ export interface Call {
   readonly revision: HandshakeRevision | undefined;
   /** The trace it belongs to, as the client said. */
   readonly trace?: TraceContext | undefined;
-  /** Follows the turns it asks for. */
-  readonly watchTurn?: TurnWatch | undefined;
 }
 
 export function readProgressToken(params: Readonly<Record<string, unknown>>): RequestId | undefined {
