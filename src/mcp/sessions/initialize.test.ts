@@ -2,7 +2,7 @@ import os from "node:os";
 import { describe, expect, it } from "vitest";
 import { RPC, RpcError } from "../../jsonrpc/errors.js";
 import { VERSION } from "../../lib/version.js";
-import { initializeResult, readClientProfile } from "./initialize.js";
+import { initializeResult, readHandshake } from "./initialize.js";
 
 const CLIENT = { name: "capture", version: "1.0.0" };
 
@@ -13,13 +13,13 @@ describe("what a client says of itself", () => {
       capabilities: { elicitation: {}, roots: {} },
       clientInfo: { ...CLIENT, title: "Capture" },
     };
-    expect(readClientProfile(said)).toEqual({ revision: "2025-06-18", ...CLIENT, elicitation: true });
+    expect(readHandshake(said)).toEqual({ revision: "2025-06-18", ...CLIENT, elicitation: true });
   });
 
   it.for([[undefined], [{}], [{ elicitation: true }], [{ elicitation: null }], [[]]] as const)(
     "does not count as able to be asked with the capabilities %j",
     ([capabilities]) => {
-      expect(readClientProfile({ protocolVersion: "2025-11-25", capabilities, clientInfo: CLIENT })).toEqual({
+      expect(readHandshake({ protocolVersion: "2025-11-25", capabilities, clientInfo: CLIENT })).toEqual({
         revision: "2025-11-25",
         ...CLIENT,
         elicitation: false,
@@ -37,7 +37,7 @@ describe("what a client says of itself", () => {
     [{ protocolVersion: "2025-06-18", clientInfo: { name: "capture" } }, "initialize: `clientInfo` must have a name and a version"],
     [{ protocolVersion: "2025-06-18", clientInfo: { version: "1" } }, "initialize: `clientInfo` must have a name and a version"],
   ] as const)("%j is refused: %s", ([params, why]) => {
-    expect(() => readClientProfile(params)).toThrow(new RpcError(RPC.invalidParams, why));
+    expect(() => readHandshake(params)).toThrow(new RpcError(RPC.invalidParams, why));
   });
 });
 

@@ -5,7 +5,7 @@ import { type HandshakeRevision, negotiate } from "../revisions.js";
 import { userAgent } from "../wording/userAgent.js";
 
 /** What a client told about itself in the handshake. */
-export interface ClientProfile {
+export interface Handshake {
   readonly revision: HandshakeRevision;
   readonly name: string;
   readonly version: string;
@@ -13,7 +13,7 @@ export interface ClientProfile {
 }
 
 /** Throws `invalidParams` naming what is missing. */
-export function readClientProfile(params: unknown): ClientProfile {
+export function readHandshake(params: unknown): Handshake {
   const { protocolVersion, clientInfo, capabilities } = asRecord(params, "params");
   if (typeof protocolVersion !== "string") throw invalidParams("initialize: `protocolVersion` must be a string");
   const { name, version } = asRecord(clientInfo, "clientInfo");
@@ -34,7 +34,7 @@ interface ServerProfile {
   readonly instructions?: string | undefined;
 }
 
-export function initializeResult(client: ClientProfile, server: ServerProfile): unknown {
+export function initializeResult(client: Handshake, server: ServerProfile): unknown {
   return {
     capabilities: { logging: {}, tools: { listChanged: true } },
     protocolVersion: client.revision,

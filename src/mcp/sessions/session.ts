@@ -14,7 +14,7 @@ import type { Tools } from "../tools/tools.js";
 import { type CallToolResult, refusal } from "../wording/callResult.js";
 import { isLogLevel, LOG_LEVELS, type LogLevel } from "../wording/logMessage.js";
 import { type Call, readProgressToken } from "../wording/turnView.js";
-import { type ClientProfile, initializeResult, readClientProfile } from "./initialize.js";
+import { type Handshake, initializeResult, readHandshake } from "./initialize.js";
 
 /** Answers one method of a client. */
 export type SessionMethod = (session: Session, request: IncomingRequest) => unknown;
@@ -55,7 +55,7 @@ export class Session {
   readonly peer: JsonRpcPeer;
   readonly parts: SessionParts;
   logLevel: LogLevel | undefined;
-  #profile: ClientProfile | undefined;
+  #profile: Handshake | undefined;
   /** Requests of the era without sessions that are being answered. */
   readonly #stateless = new Set<RequestId>();
 
@@ -74,11 +74,11 @@ export class Session {
     this.peer.batchObjection = batchObjection(undefined);
   }
 
-  get profile(): ClientProfile | undefined {
+  get profile(): Handshake | undefined {
     return this.#profile;
   }
 
-  welcome(profile: ClientProfile): void {
+  welcome(profile: Handshake): void {
     this.#profile = profile;
     this.peer.batchObjection = batchObjection(profile.revision);
     this.parts.welcomed();
@@ -158,7 +158,7 @@ function listOf(tools: readonly ToolDeclaration[]): JsonText {
 }
 
 async function initialize(session: Session, { params }: IncomingRequest): Promise<unknown> {
-  const profile = readClientProfile(params);
+  const profile = readHandshake(params);
   if (session.profile) throw new RpcError(RPC.invalidRequest, "initialize called more than once");
   session.welcome(profile);
   const { tools, caller } = session.parts;
@@ -180,6 +180,7 @@ async function callTool(session: Session, { id, params, signal }: IncomingReques
     peer: session.peer,
     canElicit: session.profile?.elicitation ?? false,
     revision: session.profile?.revision,
+    client: session.profile,
     trace: readTraceContext(params),
   };
   const outcome = await tools.call(tool, args, call);

@@ -151,6 +151,7 @@ function callOf({ id, params, signal, caller, claim, peer }: StatelessRequest): 
     peer: { ...peer, request: () => Promise.reject(new Error("clients of this era cannot be asked")) },
     canElicit: takesForms(claim),
     revision: undefined,
+    client: claim.client,
     trace: readTraceContext(params),
   };
 }

@@ -14,6 +14,7 @@ describe("what a request says of its sender", () => {
   it("is read from its `_meta`", () => {
     expect(readClaim({ _meta: WHOLE })).toEqual({
       version: "2026-07-28",
+      client: { name: "acme", version: "1.0" },
       capabilities: { elicitation: { form: {} }, extensions: { "io.modelcontextprotocol/tasks": {} } },
       extensions: { "io.modelcontextprotocol/tasks": {} },
       logLevel: "warning",
@@ -24,6 +25,10 @@ describe("what a request says of its sender", () => {
   it("needs no more than the version and the capabilities", () => {
     const least = { [META.protocolVersion]: "2026-07-28", [META.clientCapabilities]: {} };
     expect(readClaim({ _meta: least })).toMatchObject({ capabilities: {}, extensions: {}, logLevel: undefined });
+  });
+
+  it.each([undefined, null, "acme", {}, { name: 1 }])("does not tell who it is with %j, and is taken all the same", (info) => {
+    expect(readClaim({ _meta: { ...WHOLE, [META.clientInfo]: info } }).client).toBeUndefined();
   });
 
   it.each([

@@ -2,13 +2,15 @@ import type { Caller } from "../../agent/caller.js";
 import { invalidParams, RpcError } from "../../jsonrpc/errors.js";
 import type { RequestId } from "../../jsonrpc/message.js";
 import type { JsonRpcPeer } from "../../jsonrpc/peer.js";
-import { type Fields, isFields } from "../../lib/fields.js";
+import { type Fields, isFields, textOrNothing } from "../../lib/fields.js";
+import type { ClientInfo } from "../clientProfiles.js";
 import { STATELESS_REVISIONS, VERSION_CLAIM } from "../revisions.js";
 import { isLogLevel, type LogLevel } from "../wording/logMessage.js";
 import { readProgressToken } from "../wording/turnView.js";
 
 export const META = {
   protocolVersion: VERSION_CLAIM,
+  clientInfo: "io.modelcontextprotocol/clientInfo",
   clientCapabilities: "io.modelcontextprotocol/clientCapabilities",
   logLevel: "io.modelcontextprotocol/logLevel",
   serverInfo: "io.modelcontextprotocol/serverInfo",
@@ -22,6 +24,8 @@ export const EVENTS_EXTENSION = "codex-mcpd/events";
 /** What a request says of its sender. */
 export interface Claim {
   readonly version: string;
+  /** Optional in this era. */
+  readonly client: ClientInfo | undefined;
   readonly capabilities: Fields;
   readonly extensions: Fields;
   readonly logLevel: LogLevel | undefined;
@@ -44,11 +48,18 @@ export function readClaim(params: unknown): Claim {
   if (!isFields(capabilities)) throw invalidParams(`\`_meta["${META.clientCapabilities}"]\` must be an object`);
   return {
     version,
+    client: readClientInfo(meta[META.clientInfo]),
     capabilities,
     extensions: isFields(capabilities["extensions"]) ? capabilities["extensions"] : {},
     logLevel: readLogLevel(meta[META.logLevel]),
     progressToken: readProgressToken({ _meta: meta }),
   };
+}
+
+/** What is not as it should be is no name: nothing depends on it. */
+function readClientInfo(info: unknown): ClientInfo | undefined {
+  if (!isFields(info) || typeof info["name"] !== "string") return undefined;
+  return { name: info["name"], version: textOrNothing(info["version"]) };
 }
 
 function readLogLevel(level: unknown): LogLevel | undefined {

@@ -4,6 +4,7 @@ import type { JsonRpcPeer } from "../../jsonrpc/peer.js";
 import type { TraceContext } from "../../observability/telemetry.js";
 import type { ThreadEvent } from "../../threads/events.js";
 import type { Turn } from "../../threads/turn.js";
+import type { ClientInfo } from "../clientProfiles.js";
 import type { HandshakeRevision } from "../revisions.js";
 import { aboutEvent, CodexEventWriter } from "./codexEvent.js";
 import { type LogLevel, logMessage, reaches } from "./logMessage.js";
@@ -22,6 +23,8 @@ export interface Call {
   /** The client said that it can put questions to a person. */
   readonly canElicit: boolean;
   readonly revision: HandshakeRevision | undefined;
+  /** What the client calls itself. */
+  readonly client?: ClientInfo | undefined;
   /** The trace it belongs to, as the client said. */
   readonly trace?: TraceContext | undefined;
 }
