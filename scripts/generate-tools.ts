@@ -50,8 +50,13 @@ function isTool(value: unknown): value is McpTool {
   return typeof value === "object" && value !== null && "inputSchema" in value && "call" in value;
 }
 
-function inListOrder({ tool: one }: FoundTool, { tool: other }: FoundTool): number {
-  return one.order - other.order || (one.name < other.name ? -1 : 1);
+/** Two sets may declare a tool of one name in files of their own. */
+function inListOrder(one: FoundTool, other: FoundTool): number {
+  return one.tool.order - other.tool.order || byText(one.tool.name, other.tool.name) || byText(one.file, other.file);
+}
+
+function byText(one: string, other: string): number {
+  return one === other ? 0 : one < other ? -1 : 1;
 }
 
 function listModule(): string {

@@ -1,7 +1,7 @@
 import { SettingsInvalid } from "../../agent/errors.js";
-import { APPROVAL_POLICIES, SANDBOX_MODES } from "../../exec/policies.js";
-import { refusal } from "../wording/callResult.js";
-import { arg, defineTool, TURN_OUTPUT } from "./tool.js";
+import { APPROVAL_POLICIES, type ApprovalPolicy, SANDBOX_MODES, type SandboxMode } from "../../exec/policies.js";
+import { type CallToolResult, refusal } from "../wording/callResult.js";
+import { arg, defineTool, type McpToolContext, TURN_OUTPUT, type TurnAnswer } from "./tool.js";
 
 /** Opens a thread and runs its first turn. */
 export const codexTool = defineTool({
@@ -9,6 +9,7 @@ export const codexTool = defineTool({
   title: "Codex",
   description: "Starts a coding agent on a task in a working directory and returns its final answer with the id of the thread it runs on.",
   input: {
+    prompt: arg.text("What the agent should do."),
     "approval-policy": arg.optional(
       arg.choice(APPROVAL_POLICIES, "When the agent asks before it runs a command: `untrusted`, `on-failure`, `on-request` or `never`."),
     ),
@@ -17,34 +18,53 @@ export const codexTool = defineTool({
     config: arg.optional(arg.table("Settings for this thread, laid over config.toml; dotted keys reach nested ones.")),
     cwd: arg.optional(arg.text("Working directory; a relative one starts at the server's own.")),
     "developer-instructions": arg.optional(arg.text("Further instructions, given to the model in the developer role.")),
-    model: arg.optional(arg.text("The model to use, e.g. `gpt-5.2-codex`.")),
+    model: arg.optional(arg.text("The model to use; the configured one unless given.")),
     profile: arg.optional(arg.text("A profile of config.toml to start from.")),
-    prompt: arg.text("What the agent should do."),
     sandbox: arg.optional(arg.choice(SANDBOX_MODES, "What commands may touch: `read-only`, `workspace-write` or `danger-full-access`.")),
   },
   output: TURN_OUTPUT,
-  sets: ["codex", "codex-original"],
+  sets: ["codex"],
   order: 1,
   wording: { structName: "CodexToolCallParam", absent: "Missing arguments for codex tool-call; the `prompt` field is required." },
   answers: "the agent's last message, and the `threadId`",
   example: { prompt: "Why does the date test fail?", cwd: ".", sandbox: "read-only" },
-  async call({ prompt, config, cwd, model, profile, sandbox, ...named }, { agent, ask, turnId }) {
-    const asked = {
-      config,
-      cwd,
-      model,
-      profile,
-      sandbox,
-      approvalPolicy: named["approval-policy"],
-      baseInstructions: named["base-instructions"],
-      developerInstructions: named["developer-instructions"],
-      compactPrompt: named["compact-prompt"],
-    };
-    try {
-      return { turn: await agent.begin(ask, { text: prompt }, { ...asked, turnId }) };
-    } catch (error) {
-      if (error instanceof SettingsInvalid) return refusal(error, `Failed to load Codex configuration from overrides: ${error.message}`);
-      throw error;
-    }
-  },
+  call: beginTask,
 });
+
+/** What both declarations of `codex` take. */
+interface TaskArguments {
+  readonly prompt: string;
+  readonly config: Readonly<Record<string, unknown>> | undefined;
+  readonly cwd: string | undefined;
+  readonly model: string | undefined;
+  readonly profile: string | undefined;
+  readonly sandbox: SandboxMode | undefined;
+  readonly "approval-policy": ApprovalPolicy | undefined;
+  readonly "base-instructions": string | undefined;
+  readonly "developer-instructions": string | undefined;
+  readonly "compact-prompt": string | undefined;
+}
+
+/** A thread with its first turn. */
+export async function beginTask(
+  { prompt, config, cwd, model, profile, sandbox, ...named }: TaskArguments,
+  { agent, ask, turnId }: McpToolContext,
+): Promise<CallToolResult | TurnAnswer> {
+  const asked = {
+    config,
+    cwd,
+    model,
+    profile,
+    sandbox,
+    approvalPolicy: named["approval-policy"],
+    baseInstructions: named["base-instructions"],
+    developerInstructions: named["developer-instructions"],
+    compactPrompt: named["compact-prompt"],
+  };
+  try {
+    return { turn: await agent.begin(ask, { text: prompt }, { ...asked, turnId }) };
+  } catch (error) {
+    if (error instanceof SettingsInvalid) return refusal(error, `Failed to load Codex configuration from overrides: ${error.message}`);
+    throw error;
+  }
+}

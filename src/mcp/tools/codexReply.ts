@@ -1,7 +1,8 @@
 import { InvalidArguments } from "../../agent/errors.js";
 import type { ThreadId } from "../../lib/ids.js";
 import { InvalidUuid, parseThreadId } from "../../lib/uuid.js";
-import { arg, defineTool, onThread, TURN_OUTPUT } from "./tool.js";
+import type { CallToolResult } from "../wording/callResult.js";
+import { arg, defineTool, type McpToolContext, onThread, TURN_OUTPUT, type TurnAnswer } from "./tool.js";
 
 /** One more turn on a thread, whichever process started it. */
 export const codexReplyTool = defineTool({
@@ -9,12 +10,12 @@ export const codexReplyTool = defineTool({
   title: "Codex Reply",
   description: "Continues a thread that `codex` started, also one of an earlier run of this server, with its history and settings.",
   input: {
-    conversationId: arg.optional(arg.text("Older name of threadId.")),
     prompt: arg.text("What to say next on this thread."),
     threadId: arg.optional(arg.text("The thread to continue, as a previous answer named it.")),
+    conversationId: arg.optional(arg.text("Older name of threadId.")),
   },
   output: TURN_OUTPUT,
-  sets: ["codex", "codex-original"],
+  sets: ["codex"],
   order: 2,
   wording: {
     structName: "CodexToolCallReplyParam",
@@ -22,13 +23,26 @@ export const codexReplyTool = defineTool({
   },
   answers: "the same, on that thread",
   example: { threadId: "01a1deff-64d2-720b-95d7-1a4692eca0f5", prompt: "Mend it." },
-  async call({ threadId, conversationId, prompt }, { agent, ask }) {
-    const named = threadId ?? conversationId;
-    if (named === undefined) throw new InvalidArguments("Failed to parse thread_id: either threadId or conversationId must be provided");
-    const id = parsedId(named);
-    return onThread(id, async () => ({ turn: await agent.reply(ask, id, { text: prompt }) }));
-  },
+  call: continueThread,
 });
+
+/** What both declarations of `codex-reply` take. */
+interface ReplyArguments {
+  readonly threadId: string | undefined;
+  readonly conversationId: string | undefined;
+  readonly prompt: string;
+}
+
+/** One more turn on the thread that the arguments name. */
+export async function continueThread(
+  { threadId, conversationId, prompt }: ReplyArguments,
+  { agent, ask }: McpToolContext,
+): Promise<CallToolResult | TurnAnswer> {
+  const named = threadId ?? conversationId;
+  if (named === undefined) throw new InvalidArguments("Failed to parse thread_id: either threadId or conversationId must be provided");
+  const id = parsedId(named);
+  return onThread(id, async () => ({ turn: await agent.reply(ask, id, { text: prompt }) }));
+}
 
 function parsedId(named: string): ThreadId {
   try {

@@ -174,12 +174,15 @@ export interface OutputSchema {
   readonly type: "object";
 }
 
-/** What a turn's answer looks like to programs. */
-export const TURN_OUTPUT: OutputSchema = {
+/** What a turn's answer looked like to programs with Codex 0.92.0. */
+export const THREAD_OUTPUT: OutputSchema = {
   properties: { threadId: { type: "string" }, content: { type: "string" } },
   required: ["threadId", "content"],
   type: "object",
 };
+
+/** What a turn's answer looks like to programs. */
+export const TURN_OUTPUT: OutputSchema = THREAD_OUTPUT;
 
 /** The answer to a call is what becomes of a turn. Each era of MCP follows the turn in its own way. */
 export interface TurnAnswer {
