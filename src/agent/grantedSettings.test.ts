@@ -52,6 +52,7 @@ describe("programs that are this server", () => {
       ["bash", "-lc", "exec env X=1 npx -y codex-mcpd"],
       ["sh", "bin/agent"],
       ["codex", "mcp-server"],
+      ["codex", "mcp", "serve"],
       ["codex", "-c", "model=x", "mcp-server"],
     ].map((words) => [words] as const),
   )("%j", ([words]) => expect(isOwnProgramEntry(words)).toBe(true));

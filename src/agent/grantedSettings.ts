@@ -148,7 +148,7 @@ function isOwnCommand(given: readonly string[], written: Written): boolean {
 }
 
 function isOwnName(name: string, args: readonly string[]): boolean {
-  return OWN_NAMES.has(name) || (name === "codex" && args.includes("mcp-server"));
+  return OWN_NAMES.has(name) || (name === "codex" && (args.includes("mcp-server") || args.join(" ").endsWith("mcp serve")));
 }
 
 /** `codex-mcpd`, `codex-mcpd@1.2`, `npm:codex-mcpd@latest`, `--package=codex-mcpd`. */

@@ -28,6 +28,8 @@ describe("what is asked for", () => {
   it.for([
     [[], "stdio"],
     [["mcp-server"], "stdio"],
+    [["mcp"], "stdio"],
+    [["mcp", "serve"], "stdio"],
     [["doctor"], "doctor"],
   ] as const)("%j is %s with the defaults", ([argv, kind]) => {
     expect(parseCommand(argv, {})).toEqual({ kind, options: DEFAULTS });
@@ -161,6 +163,8 @@ describe("usage errors say what is wrong", () => {
     [["nonsense"], "unrecognized subcommand 'nonsense'"],
     [["constructor"], "unrecognized subcommand 'constructor'"],
     [["mcp-server", "again"], "unexpected argument 'again' found"],
+    [["mcp", "list"], "unexpected argument 'list' found: 'mcp' and 'mcp serve' start this server; for 'mcp list' use the Codex CLI"],
+    [["mcp", "serve", "again"], "unexpected argument 'again' found"],
     [["-c"], "Option '-c, --config <value>' argument missing"],
     [["--strict-config=yes"], "Option '--strict-config' does not take an argument"],
     [["--sandbox", "full"], "invalid value 'full' for --sandbox: expected read-only, workspace-write, danger-full-access"],

@@ -25,7 +25,7 @@ export function parseCommand(argv: readonly string[], env: NodeJS.ProcessEnv): C
   const { values, positionals } = parse(argv);
   if (values["help"]) return { kind: "help" };
   if (values["version"]) return { kind: "version" };
-  const [subcommand = "mcp-server", surplus] = positionals;
+  const [subcommand = "mcp-server", surplus] = inTodaysSpelling(positionals);
   if (surplus !== undefined) throw new UsageError(`unexpected argument '${surplus}' found`);
   if (!SUBCOMMANDS.includes(subcommand)) throw new UsageError(`unrecognized subcommand '${subcommand}'`);
   if (subcommand === "token") return tokenCommand(values);
@@ -33,6 +33,17 @@ export function parseCommand(argv: readonly string[], env: NodeJS.ProcessEnv): C
   const listen = listenOptions(values, { serve: subcommand === "serve", env });
   if (subcommand === "doctor") return { kind: "doctor", options };
   return listen ? { kind: "http", options, listen } : { kind: "stdio", options };
+}
+
+/** Older Codex versions spelled `codex mcp-server` in other ways, which client configurations still hold. */
+function inTodaysSpelling(words: readonly string[]): readonly string[] {
+  const [first, second, ...rest] = words;
+  if (first !== "mcp") return words;
+  if (second === undefined || second === "serve") return ["mcp-server", ...rest];
+  // In a newer Codex, `mcp` manages the servers that Codex itself uses.
+  throw new UsageError(
+    `unexpected argument '${second}' found: 'mcp' and 'mcp serve' start this server; for 'mcp ${second}' use the Codex CLI`,
+  );
 }
 
 /** It has nothing to be told. */

@@ -4,7 +4,7 @@ export function helpText(): string {
   return `A coding agent behind MCP: what \`codex mcp-server\` was, as a server of its own.
 
 Usage:
-  codex-mcp-server [mcp-server] [OPTIONS]       serve MCP on stdin and stdout
+  codex-mcp-server [mcp-server] [OPTIONS]       serve MCP on stdin and stdout (\`mcp\` and \`mcp serve\` mean the same)
   codex-mcp-server [serve] --port P [OPTIONS]   serve MCP over HTTP and WebSocket
   codex-mcp-server doctor [OPTIONS]             check configuration and credentials; exit code 1 if a call could not work
   codex-mcp-server token                        show the token for clients that the server cannot tell to be of its user
