@@ -17,13 +17,24 @@ function asker(session: string, principal: string, signal = new AbortController(
 let owners: MemoryOwners;
 let reported: string[];
 let shares: boolean;
+let attended: Set<string>;
 let access: ThreadAccess;
 beforeEach(() => {
   owners = new MemoryOwners();
   reported = [];
   shares = false;
-  access = new ThreadAccess({ owners, sharesUnowned: () => shares, report: (line) => reported.push(line) });
+  attended = new Set([ALICE, ALICE_AGAIN, BOB].map(({ caller }) => caller.sessionId).concat(["alice-3" as SessionId]));
+  access = accessTo(owners);
 });
+
+function accessTo(known: MemoryOwners): ThreadAccess {
+  return new ThreadAccess({
+    owners: known,
+    isAttended: (session) => attended.has(session),
+    sharesUnowned: () => shares,
+    report: (line) => reported.push(line),
+  });
+}
 
 async function claimed(by: Asker) {
   const id = newThreadId();
@@ -53,6 +64,25 @@ describe("a thread that a session started", () => {
     expect([await tryOut(id, BOB), await tryOut(id, ALICE_AGAIN), await tryOut(id, ALICE)]).toEqual(["not found", "used", "not found"]);
   });
 
+  it("is its principal's while nobody attends the session, and then the session's that continues it", async () => {
+    const id = await claimed(ALICE);
+    attended.delete(ALICE.caller.sessionId);
+    const shown = await access.isOpenTo(id, ALICE_AGAIN.caller);
+    expect([shown, await tryOut(id, BOB), await tryOut(id, ALICE_AGAIN)]).toEqual([true, "not found", "used"]);
+    attended.add(ALICE.caller.sessionId);
+    expect([await tryOut(id, ALICE), access.heldCount]).toEqual(["not found", 1]);
+    // The one that lost it takes nothing along when it ends.
+    access.sessionEnded(ALICE.caller.sessionId);
+    expect([await tryOut(id, asker("alice-3", "alice")), await tryOut(id, ALICE_AGAIN)]).toEqual(["not found", "used"]);
+  });
+
+  it("is still that session's when its client comes back before anybody else has taken it", async () => {
+    const id = await claimed(ALICE);
+    attended.delete(ALICE.caller.sessionId);
+    attended.add(ALICE.caller.sessionId);
+    expect([await tryOut(id, ALICE_AGAIN), await tryOut(id, ALICE)]).toEqual(["not found", "used"]);
+  });
+
   it("is shown to whoever could use it, and stays whose it is", async () => {
     const id = await claimed(ALICE);
     const openTo = () => Promise.all([STDIO, ALICE, ALICE_AGAIN, BOB].map(({ caller }) => access.isOpenTo(id, caller)));
@@ -70,7 +100,7 @@ describe("a thread that a session started", () => {
 
   it("is kept for its principal beyond this process", async () => {
     const id = await claimed(ALICE);
-    access = new ThreadAccess({ owners, sharesUnowned: () => false, report: () => {} });
+    access = accessTo(owners);
     expect([await tryOut(id, BOB), await tryOut(id, ALICE_AGAIN)]).toEqual(["not found", "used"]);
   });
 

@@ -16,6 +16,8 @@ export class TooManyThreads extends AppError {
 
 export interface AccessOptions {
   readonly owners: ThreadOwners;
+  /** Somebody is at the other end of a session now, or was a moment ago. */
+  readonly isAttended: (session: SessionId) => boolean;
   /** Network callers may also use threads that nobody of them started. */
   readonly sharesUnowned: () => boolean;
   readonly report: (line: string) => void;
@@ -28,7 +30,7 @@ export interface Asker {
 }
 
 /**
- * Whose threads are whose: the session's that used a thread last while that session lives, then the principal's that started it.
+ * Whose threads are whose: the session's that used a thread last while that session is attended, else the principal's that started it.
  * Whoever else names it is told what one is told who names nothing. A caller without a session has what no session has of its
  * principal's; a caller on stdio has the whole disk.
  */
@@ -101,7 +103,7 @@ export class ThreadAccess {
 
   #isHeldByOther(id: ThreadId, sessionId: SessionId | undefined): boolean {
     const holder = this.#holders.get(id);
-    return holder !== undefined && holder !== sessionId;
+    return holder !== undefined && holder !== sessionId && this.options.isAttended(holder);
   }
 
   async #belongsTo(id: ThreadId, principal: string): Promise<boolean> {
@@ -121,6 +123,7 @@ export class ThreadAccess {
   /** A call that was aborted may have lost its session, and nobody would give the thread back. */
   #hold(id: ThreadId, sessionId: SessionId | undefined, signal: AbortSignal): void {
     if (sessionId === undefined || signal.aborted) return;
+    this.#release(id, this.#holders.get(id));
     this.#holders.set(id, sessionId);
     const held = this.#held.get(sessionId) ?? new Set();
     this.#held.set(sessionId, held.add(id));

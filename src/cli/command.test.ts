@@ -12,7 +12,7 @@ const DEFAULTS = {
   engineIsAuto: true,
   tools: ["codex"],
   approvalFallback: "auto-within-policy",
-  eofGraceMs: 2_000,
+  eofGraceMs: 1_500,
 };
 function complaintAbout(...argv: string[]): string {
   try {

@@ -104,7 +104,7 @@ function serverOptions(values: Values, env: NodeJS.ProcessEnv): ServerOptions {
     approvalFallback: flagChoice("--approval-fallback", flagText(values["approval-fallback"]), FALLBACKS) ?? "auto-within-policy",
     ...(sandboxBin === undefined ? {} : { sandboxBin }),
     ...(codexBin === undefined ? {} : { codexBin }),
-    eofGraceMs: flagSeconds("--eof-grace", flagText(values["eof-grace"]) ?? "2"),
+    eofGraceMs: flagSeconds("--eof-grace", flagText(values["eof-grace"]) ?? "1.5"),
   };
 }
 

@@ -32,7 +32,7 @@ export const FLAGS = {
     help: "For clients that cannot be asked: auto-within-policy (default), deny, hold, or ask (all the same).",
   },
   "sandbox-bin": { value: "PATH", help: "The bubblewrap to use (default: the one on PATH)." },
-  "eof-grace": { value: "SECONDS", help: "How long running turns may go on when the client has closed its side (default 2)." },
+  "eof-grace": { value: "SECONDS", help: "How long running turns may go on when the client has closed its side (default 1.5)." },
   help: { short: "h", help: "Show this text." },
   version: { short: "V", help: "Show the version." },
   host: { value: "HOST", help: "Listen for HTTP and WebSocket on this address (default 127.0.0.1)." },

@@ -5,7 +5,7 @@ import { flagAt, numberAt } from "./tree.js";
 
 /** How a listening server treats its clients. */
 export interface HttpSettings {
-  readonly sessions: { readonly idleMs: number; readonly sessions: number };
+  readonly sessions: { readonly idleMs: number; readonly attendedMs: number; readonly sessions: number };
   readonly openRequests: number;
   /** Of one session. */
   readonly requestsInFlight: number;
@@ -38,7 +38,11 @@ export function readHttpSettings(http: ConfigTree): HttpSettings {
   // To Node 0 would mean for ever.
   const arrivalMs = (key: NumberKey) => Math.max(ms(key, 1_000), 1);
   return {
-    sessions: { idleMs: ms("idle_session_minutes", 60_000), sessions: number("max_sessions") },
+    sessions: {
+      idleMs: ms("idle_session_minutes", 60_000),
+      attendedMs: ms("attended_seconds", 1_000),
+      sessions: number("max_sessions"),
+    },
     openRequests: number("max_open_requests"),
     requestsInFlight: number("requests_per_session"),
     turns: {

@@ -115,6 +115,7 @@ export class Network {
       ceilings: { ...listen, givenRoots },
       objection: this.#objection,
       limiter: this.turns,
+      isAttended: (session) => this.sessions.isAttended(session),
       // What callers of different principals start must never meet in a server of its own.
       surrounding: "sealed",
       ownAddress: () => this.#address,

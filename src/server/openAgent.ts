@@ -1,6 +1,6 @@
 import { ThreadAccess } from "../agent/access.js";
 import { Agent } from "../agent/agent.js";
-import { callersInside, type Objection } from "../agent/caller.js";
+import { callersInside, type Objection, type SessionId } from "../agent/caller.js";
 import { type CeilingFlags, openCeilings } from "../agent/ceilings.js";
 import { Feed } from "../agent/feed.js";
 import { GrantedSettings, type OwnAddress } from "../agent/grantedSettings.js";
@@ -28,6 +28,8 @@ export interface AgentOptions extends Omit<EngineOptions, "writable"> {
   /** Where the server listens, if it does. */
   readonly ownAddress?: () => OwnAddress | undefined;
   readonly telemetry?: Telemetry;
+  /** Somebody is at the other end of a session. Absent where there are no sessions. */
+  readonly isAttended?: ((session: SessionId) => boolean) | undefined;
   /** How many turns may run at once. Absent where nobody is limited. */
   readonly limiter?: TurnLimiter;
 }
@@ -62,6 +64,7 @@ export function openAgent(options: AgentOptions): OpenAgent {
   const threads = new ThreadRegistry({ engine, store, desk, settingsOf, idleMs: idleThreadMs, observer: feed, report });
   const access = new ThreadAccess({
     owners: new OwnerFiles(codexHome),
+    isAttended: options.isAttended ?? (() => true),
     sharesUnowned: () => settings.serverSettings().shareUnownedThreads,
     report,
   });

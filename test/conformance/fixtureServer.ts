@@ -30,7 +30,7 @@ export async function openFixtureServer(): Promise<FixtureServer> {
   const home = tempHome();
   const stateless = new StatelessFixtures(home.path);
   const sessions = new SessionRegistry<HttpConnection>({
-    limits: { idleMs: HOUR_MS, sessions: 1_000 },
+    limits: { attendedMs: 60_000, idleMs: HOUR_MS, sessions: 1_000 },
     openSession: (caller, connection) =>
       new Session(connection.outbox, {
         caller,

@@ -125,6 +125,29 @@ describe.concurrent("a thread", () => {
     expect(await call(await openSession(ALICE), { threadId, prompt: "!say on" }, "codex-reply")).toEqual(completed(threadId, "on"));
   });
 
+  it("whose session nobody attends is continued by the same principal and by nobody else", async () => {
+    await using hasty = await startHttpServer({ stage, args: await threePrincipals(stage), http: "attended_seconds = 0" });
+    const open = async (who: Headers) => {
+      const { session = "" } = await hasty.ask({ headers: who, message: handshake(0) });
+      return { ...who, "mcp-session-id": session };
+    };
+    const reply = async (headers: Headers, threadId: string) => {
+      const { body } = await hasty.ask({ headers, message: toolCall("call", { threadId, prompt: "!say on" }, "codex-reply") });
+      return valueAt(body, "result");
+    };
+    const owner = await open(ALICE);
+    const { body } = await hasty.ask({ headers: owner, message: toolCall("call", { prompt: "!say mine" }) });
+    const threadId = String(valueAt(body, "result.structuredContent.threadId"));
+    const [next, bob] = [await open(ALICE), await open(BOB)];
+    using stream = await hasty.stream({ headers: owner });
+    expect([await reply(next, threadId), await reply(bob, threadId)]).toEqual([noThread(threadId), noThread(threadId)]);
+    stream[Symbol.dispose]();
+    // The server learns a moment later that the stream is gone.
+    let continued = await reply(next, threadId);
+    while (valueAt(continued, "isError") === true) continued = await reply(next, threadId);
+    expect([continued, await reply(bob, threadId)]).toEqual([completed(threadId, "on"), noThread(threadId)]);
+  });
+
   it("of another principal looks like one that does not exist", async () => {
     const threadId = await newThread(await openSession(ALICE));
     const bob = await openSession(BOB);

@@ -47,6 +47,31 @@ describe.concurrent("X-MCP-POST-STREAM", () => {
   });
 });
 
+describe.concurrent("a client that shakes hands as the specification says", () => {
+  // Gemini CLI and older official libraries send neither a version nor both types with their GET.
+  const sparse = { accept: "text/event-stream" };
+
+  it("gets nothing twice, whatever headers its later requests lack", async () => {
+    const { session = "" } = await server.ask({ headers: SPEC, message: handshake(0) });
+    const own = { "mcp-session-id": session };
+    using background = await server.stream({ headers: { ...sparse, ...own } });
+    using posted = await server.stream({ headers: { ...SPEC, ...own }, message: say });
+    await posted.answerTo(1);
+    await posted.end();
+    // Whatever else were on its way would come before the next thing that belongs on the stream in the background.
+    await server.ask({ headers: { ...SPEC, ...own, "x-mcp-post-stream": "0" }, message: toolCall(2, { prompt: "!say again" }) });
+    await background.step("task_complete");
+    const requests = background.messages.map((message) => valueAt(message, "params._meta.requestId"));
+    expect([new Set(requests), answersIn(background)]).toEqual([new Set([2]), []]);
+  });
+
+  it("is answered as one also where a request has no such header", async () => {
+    const { session = "" } = await server.ask({ headers: SPEC, message: handshake(0) });
+    const { status } = await server.ask({ headers: { "mcp-session-id": session }, message: notice("notifications/initialized") });
+    expect(status).toBe(202);
+  });
+});
+
 describe.concurrent("the POST of a plain client", () => {
   it.each(["*/*", "text/event-stream", "application/json"])("is answered by one JSON body though it accepts %s", async (accept) => {
     const { headers, body } = await server.ask({ headers: { accept }, message: say });

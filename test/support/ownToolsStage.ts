@@ -59,7 +59,7 @@ export class OwnToolsStage implements AsyncDisposable {
       threads: this.threads,
       desk: this.desk,
       feed,
-      access: new ThreadAccess({ owners: this.owners, sharesUnowned: () => false, report: () => {} }),
+      access: new ThreadAccess({ owners: this.owners, isAttended: () => true, sharesUnowned: () => false, report: () => {} }),
       ceilings: () => ({ limitsOf, checkConfig: () => {} }),
       approvalFallback: "deny",
       settings: { forNewThread: ({ cwd = settings.cwd }) => ({ ...settings, cwd }) },

@@ -28,6 +28,7 @@ export const HTTP_DEFAULTS = {
   request_timeout_seconds: 60,
   keep_alive_seconds: 15,
   websocket_linger_seconds: 60,
+  attended_seconds: 60,
   shutdown_grace_seconds: 10,
 } as const satisfies Readonly<Record<string, number | (typeof LAG_POLICIES)[number]>>;
 
@@ -74,6 +75,11 @@ export const HTTP_SETTINGS: Settings = {
     by("request_timeout_seconds"),
   ),
   keep_alive_seconds: active(span, "How often a silent stream gets a sign of life.", by("keep_alive_seconds")),
+  attended_seconds: active(
+    span,
+    "How long a session without a stream keeps its threads to itself after its last request; then another session of the same principal may continue them.",
+    by("attended_seconds"),
+  ),
   websocket_linger_seconds: active(span, "How long a session waits for its WebSocket to come back.", by("websocket_linger_seconds")),
   shutdown_grace_seconds: active(span, "How long running turns may go on when the server is told to end.", by("shutdown_grace_seconds")),
   clients_choose_ids: active(

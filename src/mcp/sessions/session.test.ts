@@ -21,8 +21,29 @@ describe("the handshake", () => {
     ]);
   });
 
-  it("happens once; a second one is refused and changes nothing", async () => {
+  it("may come again, from another client behind the same gateway, which is then the one that is spoken to", async () => {
     await using client = new MemorySession();
+    await client.initialize("2025-06-18");
+    await client.request("logging/setLevel", { level: "debug" });
+    const second = { protocolVersion: "2025-03-26", capabilities: { elicitation: {} }, clientInfo: { name: "second", version: "2" } };
+    expect(valueAt(await client.request("initialize", second), "result.protocolVersion")).toBe("2025-03-26");
+    expect([client.session.profile, client.session.logLevel, client.session.peer.batchObjection]).toEqual([
+      { revision: "2025-03-26", name: "second", version: "2", elicitation: true },
+      undefined,
+      undefined,
+    ]);
+  });
+
+  it("that comes again does not disturb the calls of the first", async () => {
+    await using client = new MemorySession();
+    await client.initialize();
+    client.send({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "codex", arguments: { prompt: "!delay 50\n!say done" } } });
+    await client.initialize("2025-06-18");
+    expect(valueAt(await client.answerTo(1), "result.structuredContent.content")).toBe("done");
+  });
+
+  it("happens once as recorded; a second one is refused and changes nothing", async () => {
+    await using client = new MemorySession({ sets: ["codex-original"] });
     await client.initialize("2025-06-18");
     const second = await client.request("initialize", { protocolVersion: "2025-03-26", ...CLIENT }, 2);
     expect(second).toEqual({ error: { code: -32600, message: "initialize called more than once" }, id: 2, jsonrpc: "2.0" });

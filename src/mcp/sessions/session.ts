@@ -78,10 +78,13 @@ export class Session {
     return this.#profile;
   }
 
+  /** Another client may come by the same connection, behind a gateway: from then on it is the one that is spoken to. */
   welcome(profile: Handshake): void {
+    const isFirst = this.#profile === undefined;
     this.#profile = profile;
+    this.logLevel = undefined;
     this.peer.batchObjection = batchObjection(profile.revision);
-    this.parts.welcomed();
+    if (isFirst) this.parts.welcomed();
   }
 
   /** Stops what the client's calls started, and what they would start from now on; they are answered. */
@@ -159,9 +162,9 @@ function listOf(tools: readonly ToolDeclaration[]): JsonText {
 
 async function initialize(session: Session, { params }: IncomingRequest): Promise<unknown> {
   const profile = readHandshake(params);
-  if (session.profile) throw new RpcError(RPC.invalidRequest, "initialize called more than once");
-  session.welcome(profile);
   const { tools, caller } = session.parts;
+  if (session.profile && tools.asRecorded) throw new RpcError(RPC.invalidRequest, "initialize called more than once");
+  session.welcome(profile);
   return initializeResult(profile, { ...session.parts, instructions: tools.objectionTo(caller) });
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Principal } from "../../agent/caller.js";
+import type { Principal, SessionId } from "../../agent/caller.js";
 import { callersInside } from "../../agent/caller.js";
 import { memoryWires } from "../../jsonrpc/memoryWire.js";
 import { deferred } from "../../lib/promises.js";
@@ -14,6 +14,11 @@ const MINUTE = 60_000;
 class Line implements Connection {
   readonly transport = "http";
   streamCount = 0;
+  awaited = false;
+  lastAnsweredAt = 0;
+  get isConnected(): boolean {
+    return this.streamCount > 0 || this.awaited;
+  }
   closed = false;
 
   async close(): Promise<void> {
@@ -27,7 +32,7 @@ function registry(limits: { idleMs?: number; sessions?: number } = {}) {
   const ended: [string, string][] = [];
   const work = deferred<unknown>();
   const sessions = new SessionRegistry<Line>({
-    limits: { idleMs: 30 * MINUTE, sessions: 3, ...limits },
+    limits: { idleMs: 30 * MINUTE, attendedMs: MINUTE, sessions: 3, ...limits },
     now: () => clock.now,
     ended: ({ caller }, reason) => ended.push([caller.sessionId, reason]),
     openSession: (caller) =>
@@ -91,6 +96,31 @@ it("one that nobody uses ends after its time; one with a stream or a running cal
   expect([sessions.find("idle"), sessions.size]).toEqual(["ended", 2]);
   await sessions.close("over");
   expect(ended[0]).toEqual(["idle", "nobody used it for long"]);
+});
+
+it("a session is attended while its client is connected, and a minute after its last request or answer", () => {
+  const { sessions, clock, open } = registry();
+  const { caller, connection } = open();
+  const attendedAt = (now: number) => {
+    clock.now = now;
+    return sessions.isAttended(caller.sessionId);
+  };
+  expect([attendedAt(0), attendedAt(MINUTE - 1), attendedAt(MINUTE)]).toEqual([true, true, false]);
+  connection.streamCount = 1;
+  const streaming = attendedAt(10 * MINUTE);
+  connection.streamCount = 0;
+  connection.awaited = true;
+  const awaited = attendedAt(20 * MINUTE);
+  connection.awaited = false;
+  connection.lastAnsweredAt = 20 * MINUTE;
+  expect([streaming, awaited, attendedAt(21 * MINUTE - 1), attendedAt(21 * MINUTE)]).toEqual([true, true, true, false]);
+});
+
+it("a session that is over, or never was, is not attended", () => {
+  const { sessions, open } = registry();
+  const ended = open("s1");
+  sessions.end(ended, "over");
+  expect([sessions.isAttended(ended.caller.sessionId), sessions.isAttended("unknown" as SessionId)]).toEqual([false, false]);
 });
 
 it("a clock that jumps back ends nothing", () => {

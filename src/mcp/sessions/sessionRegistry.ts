@@ -10,6 +10,10 @@ export interface Connection {
   readonly transport: "http" | "websocket" | "sse";
   /** Streams or sockets that are open now. */
   readonly streamCount: number;
+  /** A stream, a socket, or a request that waits for its answer is open. */
+  readonly isConnected: boolean;
+  /** When a client last got an answer; milliseconds since 1970, 0 for never. */
+  readonly lastAnsweredAt: number;
   close(): Promise<void>;
 }
 
@@ -24,6 +28,8 @@ export interface OpenSession<C extends Connection> {
 
 export interface SessionLimits {
   readonly idleMs: number;
+  /** How long a session counts as attended after the last request. */
+  readonly attendedMs: number;
   /** Sessions that may be open, shared by principals. */
   readonly sessions: number;
 }
@@ -78,6 +84,14 @@ export class SessionRegistry<C extends Connection> {
 
   find(id: string): OpenSession<C> | "ended" | undefined {
     return this.#open.get(id) ?? (this.#ended.has(id) ? "ended" : undefined);
+  }
+
+  /** Its client is connected, or was heard of a moment ago. */
+  isAttended(id: SessionId): boolean {
+    const open = this.#open.get(id);
+    if (!open) return false;
+    const { connection, lastUsedAt } = open;
+    return connection.isConnected || this.#now() - Math.max(lastUsedAt, connection.lastAnsweredAt) < this.options.limits.attendedMs;
   }
 
   all(): Iterable<OpenSession<C>> {

@@ -40,6 +40,8 @@ export class Tools {
   readonly #parts: ToolsParts;
   readonly #all: readonly ToolDeclaration[];
   readonly #inside: readonly ToolDeclaration[];
+  /** Nothing is served but what Codex 0.92.0 had, as it had it. */
+  readonly asRecorded: boolean;
   /** Calls wait for the same promises, so that they reach the agent in the order in which they came. */
   #opened: Promise<OpenedAgent> | undefined;
   readonly #loaded = new Map<ServedTool, Promise<McpTool>>();
@@ -47,6 +49,7 @@ export class Tools {
   constructor(parts: ToolsParts) {
     this.#parts = parts;
     this.#all = declarationsOf(parts.tools);
+    this.asRecorded = parts.tools.length > 0 && parts.tools.every(({ presentation }) => presentation.results === "recorded");
     this.#inside = declarationsOf(parts.tools.filter(({ servedInside }) => servedInside));
   }
 

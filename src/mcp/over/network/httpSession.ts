@@ -4,9 +4,16 @@ import { type Connection, type OpenSession, type SessionRegistry, TooManySession
 import { Outbox, type OutboxLimits } from "./outbox.js";
 import { HTTP_RPC, RpcProblem, sessionOver } from "./problems.js";
 
+/**
+ * `spec`: follows MCP's transport to the letter, and must get nothing twice. `plain`: curl and the like, which take one JSON body per POST
+ * and everything on each GET.
+ */
+export type ClientKind = "spec" | "plain";
+
 /** A session's end of the network: whatever carries its messages at the moment. */
 export class HttpConnection implements Connection {
   readonly outbox: Outbox;
+  #kind: ClientKind | undefined;
 
   constructor(
     readonly transport: Connection["transport"],
@@ -18,6 +25,23 @@ export class HttpConnection implements Connection {
 
   get streamCount(): number {
     return this.outbox.streams.count;
+  }
+
+  get isConnected(): boolean {
+    return this.streamCount > 0 || this.outbox.isAwaited;
+  }
+
+  get lastAnsweredAt(): number {
+    return this.outbox.lastAnsweredAt;
+  }
+
+  /**
+   * What kind of client it is, which is decided once: by its handshake, or by its first request where there was none. Libraries send headers
+   * with one request that they leave out with the next.
+   */
+  kindOf(seen: ClientKind, { shakesHands }: { readonly shakesHands: boolean }): ClientKind {
+    if (shakesHands || this.#kind === undefined) this.#kind = seen;
+    return this.#kind;
   }
 
   close(): Promise<void> {

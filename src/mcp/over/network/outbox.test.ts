@@ -73,6 +73,7 @@ function post(ids: readonly RequestId[], stream?: string): Exchange & { readonly
   const heard: string[] = [];
   return {
     ids,
+    isOpen: true,
     stream,
     took,
     heard,

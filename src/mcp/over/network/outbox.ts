@@ -14,6 +14,8 @@ export interface OutboxLimits extends StreamLimits {
 /** A POST that waits for the answer to its request. */
 export interface Exchange {
   readonly ids: readonly RequestId[];
+  /** Its client is still connected. */
+  readonly isOpen: boolean;
   /** The stream on which everything about it goes; undefined when that goes to the session's streams. */
   readonly stream: string | undefined;
   /** Something about it is to be said before the answer. */
@@ -33,6 +35,7 @@ export class Outbox implements Outlet {
   readonly streams: Streams;
   readonly #replay: ReplayBuffer;
   readonly #exchanges = new Map<RequestId, Exchange>();
+  #lastAnsweredAt = 0;
   #state: "open" | "closed" = "open";
 
   constructor(limits: OutboxLimits, { answersCancelled }: { readonly answersCancelled: boolean }) {
@@ -45,12 +48,24 @@ export class Outbox implements Outlet {
     return this.#replay.weight;
   }
 
+  /** A client is connected that waits for an answer. */
+  get isAwaited(): boolean {
+    for (const { isOpen } of this.#exchanges.values()) if (isOpen) return true;
+    return false;
+  }
+
+  /** When a connected client got an answer; 0 for never. */
+  get lastAnsweredAt(): number {
+    return this.#lastAnsweredAt;
+  }
+
   send(text: string, about: About = {}): void {
     if (this.#state === "closed") return;
     this.counts.sent++;
     const exchange = about.relatedTo === undefined ? undefined : this.#exchanges.get(about.relatedTo);
     const answer = about.answer !== undefined;
     if (answer && exchange) {
+      if (exchange.isOpen) this.#lastAnsweredAt = Date.now();
       for (const id of exchange.ids) {
         this.#exchanges.delete(id);
         this.#replay.finish(id);

@@ -2,14 +2,10 @@ import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { Message } from "../../../jsonrpc/message.js";
 import { isFields } from "../../../lib/fields.js";
 import { HANDSHAKE_REVISIONS, STATELESS_REVISIONS } from "../../revisions.js";
+import type { ClientKind } from "../network/httpSession.js";
 import { HTTP_RPC, RpcProblem } from "../network/problems.js";
 
-/**
- * `spec`: follows MCP's transport to the letter, and must get nothing twice. `plain`: curl and the like, which take one JSON body per POST
- * and everything on each GET.
- */
-export type ClientKind = "spec" | "plain";
-
+/** What kind of client the headers of one request speak of; what a session is taken for is `HttpConnection.kindOf`. */
 export function clientKind({ headers }: IncomingMessage): ClientKind {
   if (headers["mcp-protocol-version"] !== undefined) return "spec";
   const { accept = "" } = headers;

@@ -38,8 +38,9 @@ function get(request: EndpointRequest): void {
   if (!acceptsEventStream(incoming))
     throw new RpcProblem({ status: 406, code: HTTP_RPC.refused, message: "Not Acceptable: Accept must include text/event-stream" });
   checkProtocolVersion(incoming);
-  const kind = clientKind(incoming);
-  const open = findOrOpenSession(namedSession(incoming), { caller, begins: kind === "plain" }, rules);
+  const seen = clientKind(incoming);
+  const open = findOrOpenSession(namedSession(incoming), { caller, begins: seen === "plain" }, rules);
+  const kind = open.connection.kindOf(seen, { shakesHands: false });
   const { outbox } = open.connection;
   const headers = { ...request.headers, "mcp-session-id": open.caller.sessionId };
   if (outbox.streams.count >= rules.maxStreamsPerSession)

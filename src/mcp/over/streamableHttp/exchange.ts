@@ -26,6 +26,10 @@ export class JsonExchange implements Exchange {
     this.ids = options.ids;
   }
 
+  get isOpen(): boolean {
+    return !isGone(this.#response);
+  }
+
   spoken(): void {}
 
   answered(text: string, about: About): boolean {
@@ -118,6 +122,10 @@ export class LazyExchange extends PostReply implements Exchange {
     this.#options = options;
   }
 
+  get isOpen(): boolean {
+    return !isGone(this.response);
+  }
+
   /** Without an event's id a client cannot come back for a stream of its own: what is left to say then goes to the session's streams. */
   get stream(): string | undefined {
     return this.state === "gone" ? undefined : this.#ownName;
@@ -152,8 +160,10 @@ export class LazyExchange extends PostReply implements Exchange {
 export class StreamExchange implements Exchange {
   readonly stream = undefined;
   readonly ids: readonly RequestId[];
+  readonly #response: ServerResponse;
 
   constructor(response: ServerResponse, { ids, outbox, headers }: ExchangeOptions) {
+    this.#response = response;
     this.ids = ids;
     const [until] = ids;
     openSse(response, outbox, {
@@ -162,6 +172,10 @@ export class StreamExchange implements Exchange {
       headers,
       ...(until === undefined ? {} : { until }),
     });
+  }
+
+  get isOpen(): boolean {
+    return !isGone(this.#response);
   }
 
   spoken(): void {}

@@ -4,18 +4,11 @@ import { readBody } from "../../../http/body.js";
 import { RPC } from "../../../jsonrpc/errors.js";
 import { type Message, parseMessage, type RequestId } from "../../../jsonrpc/message.js";
 import { claimsVersion, primesStreams, STATELESS_REVISIONS } from "../../revisions.js";
-import type { HttpSession } from "../network/httpSession.js";
+import type { ClientKind, HttpSession } from "../network/httpSession.js";
 import { findOrOpenSession, namedSession } from "../network/httpSession.js";
 import type { Exchange } from "../network/outbox.js";
 import { RpcProblem } from "../network/problems.js";
-import {
-  askedPostStream,
-  type ClientKind,
-  checkProtocolVersion,
-  clientKind,
-  namesStatelessVersion,
-  withTraceHeaders,
-} from "./clientHeaders.js";
+import { askedPostStream, checkProtocolVersion, clientKind, namesStatelessVersion, withTraceHeaders } from "./clientHeaders.js";
 import type { EndpointRequest } from "./endpointRequest.js";
 import { type ExchangeOptions, JsonExchange, LazyExchange, StreamExchange } from "./exchange.js";
 import { postStateless } from "./statelessPost.js";
@@ -26,8 +19,9 @@ export async function post(request: EndpointRequest): Promise<void> {
   const said = readable(parseMessage(await readBody(incoming, { maxBytes: rules.maxBodyBytes })));
   if (isStateless(said, incoming)) return postWithoutSession(request, said);
   if (!initializes(said)) checkProtocolVersion(incoming);
-  const kind = clientKind(incoming);
-  const open = findOrOpenSession(namedSession(incoming), { caller, begins: kind === "plain" || initializes(said) }, rules);
+  const [seen, shakesHands] = [clientKind(incoming), initializes(said)];
+  const open = findOrOpenSession(namedSession(incoming), { caller, begins: seen === "plain" || shakesHands }, rules);
+  const kind = open.connection.kindOf(seen, { shakesHands });
   // A spread would be slower by more than all else that is done with headers.
   const headers = Object.assign({ "mcp-session-id": open.caller.sessionId }, request.headers);
   const ids = requestIds(said);
