@@ -225,6 +225,12 @@ export class Agent {
     return false;
   }
 
+  /** A client that was asked answered without a person. The question is left to others where the fallback holds such, and otherwise denied; never allowed. */
+  answeredByNobody({ id }: ApprovalRequest): void {
+    if (this.#parts.approvalFallback === "hold") return;
+    this.decide(id, { kind: "denied", reason: "the client declined by itself, and nobody was asked", by: "client" });
+  }
+
   /** A page of the threads that the caller may use, newest first. */
   list(ask: Ask, { cwd, ...query }: ThreadQuery): Promise<ThreadPage> {
     this.#check(ask, "call");

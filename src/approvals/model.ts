@@ -53,16 +53,19 @@ export interface ApprovalRequest {
   readonly deadline: number;
 }
 
-/** By which way a decision came: the client was asked, the rule for clients that cannot be, nobody in time, the asker took it back, or another door. */
-export type DecidedBy = "elicitation" | "fallback" | "deadline" | "withdrawal" | "tool" | "http";
+/**
+ * By which way a decision came: the client was asked, the client answered by itself and asked nobody, the rule for clients that cannot be asked,
+ * what the caller may allow at all, nobody in time, the asker took it back, or another door.
+ */
+export type DecidedBy = "elicitation" | "client" | "fallback" | "ceiling" | "deadline" | "withdrawal" | "tool" | "http";
 
 export type ApprovalDecision = { readonly by?: DecidedBy } & (
   | { readonly kind: "approved" }
   | { readonly kind: "approvedForSession" }
   /** Commands that begin with these words are allowed for the rest of the thread. */
   | { readonly kind: "approvedPrefix"; readonly prefix: readonly string[] }
-  /** `failed`: nobody said no; the answer was an error or could not be read. */
-  | { readonly kind: "denied"; readonly reason?: string; readonly failed?: true }
+  /** Nobody said no when it is `failed`, since the answer was an error or could not be read, or `dismissed`, since the question was closed without one. */
+  | { readonly kind: "denied"; readonly reason?: string; readonly failed?: true; readonly dismissed?: true }
   /** A form was filled in. */
   | { readonly kind: "answered"; readonly content: Readonly<Record<string, unknown>> }
   /** Denied, and the turn is to end. */

@@ -139,7 +139,7 @@ export function questionsOf(turn: Turn, desk: ApprovalDesk, tell: (events: reado
   const { id: turnId, threadId, signal } = turn;
   const confinement = turn.input.limits?.confinement;
   return async (asked, withdrawn) => {
-    if (confinement && isBeyond(confinement, asked)) return { kind: "denied", reason: confinement.reason };
+    if (confinement && isBeyond(confinement, asked)) return { kind: "denied", reason: confinement.reason, by: "ceiling" };
     const subject = confinement ? withoutAmendment(asked) : asked;
     const until = withdrawn ? AbortSignal.any([signal, withdrawn]) : signal;
     const { request, decision } = desk.ask({ threadId, turnId, subject, signal: until });
@@ -173,5 +173,5 @@ function withoutAmendment(subject: ApprovalSubject): ApprovalSubject {
 
 function withinConfinement(decision: ApprovalDecision, confinement: SandboxCeiling | undefined): ApprovalDecision {
   if (!confinement || decision.kind !== "approvedPrefix") return decision;
-  return { kind: "denied", reason: `commands cannot be allowed by their beginning: ${confinement.reason}` };
+  return { kind: "denied", reason: `commands cannot be allowed by their beginning: ${confinement.reason}`, by: "ceiling" };
 }

@@ -52,7 +52,7 @@ describe("a question of a turn whose approvals have a limit", () => {
     ["a patch of the workspace under a ceiling of read-only", PATCH_IN_WORKSPACE, READ_ONLY],
     ["a form whose yes gives commands more than their sandbox", PERMISSIONS, WORKSPACE],
   ] as const)("is refused without anybody being asked: %s", async ([, subject, confinement]) => {
-    expect(await ask(subject, confinement)).toEqual({ asked: [], shown: [], decision: { kind: "denied", reason: confinement.reason } });
+    expect(await ask(subject, confinement)).toEqual({ asked: [], shown: [], decision: { kind: "denied", reason: confinement.reason, by: "ceiling" } });
   });
 });
 
@@ -65,7 +65,7 @@ describe("commands that begin alike", () => {
   });
 
   it("are not offered where approvals have a limit, and an answer that allows them all the same is a no", async () => {
-    const denied = { kind: "denied", reason: `commands cannot be allowed by their beginning: ${WORKSPACE.reason}` };
+    const denied = { kind: "denied", reason: `commands cannot be allowed by their beginning: ${WORKSPACE.reason}`, by: "ceiling" };
     const { asked, decision, shown } = await ask(offered, WORKSPACE, amendment);
     expect([asked, decision, shown.at(-1)]).toEqual([[INSIDE], denied, expect.objectContaining({ decision: denied })]);
   });

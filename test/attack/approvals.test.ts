@@ -31,7 +31,7 @@ describeAttacks(
     return {
       name: `show whoever is asked ${what}`,
       ...(at === 0 && { quick: true }),
-      victim: { answer: { action: "decline" } },
+      victim: { answer: { decision: "denied" } },
       attempt: async (ground, victim) => {
         await victim.turn(`!call shell ${JSON.stringify({ command: ["bash", "-lc", command] })}\n!say done`, ASKING);
         await victim.turn(
@@ -51,7 +51,7 @@ describeAttacks(
 
 control("a question about a patch names the files it is about", async () => {
   await using ground = await Ground.open();
-  await using victim = await Victim.onStdio(ground, { answer: { action: "decline" } });
+  await using victim = await Victim.onStdio(ground, { answer: { decision: "denied" } });
   await victim.turn(patching("*** Add File: one.txt", "+x", "*** Add File: sub/two\u202e.txt", "+x"), {
     ...ASKING,
     sandbox: "read-only",
@@ -121,7 +121,7 @@ describeAttacks("a repository", [
       name: `have git run a program by ${setting} unasked, under full access`,
       ...(at === 0 && { quick: true }),
       // Whoever is asked says no.
-      victim: { answer: { action: "decline" } },
+      victim: { answer: { decision: "denied" } },
       prepare: (ground) => {
         makeRepository(ground.workspace);
         ground.write(ground.inWorkspace("a.txt"), "one\n");
@@ -151,7 +151,7 @@ describeAttacks("a repository", [
     prepare: (ground) => {
       for (const name of ["ls", "cat", "git", "grep"]) plantProgram(ground, ground.inWorkspace("node_modules/.bin"), name);
     },
-    victim: (ground) => ({ answer: { action: "decline" }, env: { PATH: pathInProject(ground) } }),
+    victim: (ground) => ({ answer: { decision: "denied" }, env: { PATH: pathInProject(ground) } }),
     attempt: async (_, victim) => {
       for (const command of ["ls", "cat made.txt", "git status", "grep x made.txt"]) await victim.turn(plainCall(command), UNASKED);
     },

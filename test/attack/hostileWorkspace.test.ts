@@ -124,7 +124,7 @@ describe.skipIf(isMissing || !ALL_ATTACKS)("the packed server, installed in a ho
           command: [process.execPath, ground.inWorkspace(SERVER, "dist/main.js")],
           env: { PATH: pathInProject(ground), CODEX_MCP_TOKEN: ground.secret("token of a port") },
           config: `[projects."${ground.root}/trusted"]\ntrust_level = "trusted"\n[mcp_servers.tools]\ncommand = "npx"\nargs = ["--offline", "-y", "tools-for-all"]\n`,
-          answer: { action: "decline" },
+          answer: { decision: "denied" },
         });
         const settings = readFileSync(ground.inHome("config.toml"), "utf8");
         await workInIt(ground, victim);

@@ -60,7 +60,7 @@ function patchAttack(treasure: string, policy: string, on = usuallyOn(treasure))
     ...(treasure === "the token file" && policy === "never" && { quick: true }),
     on,
     // Nobody says yes: what a question shows is what counts.
-    victim: { answer: { action: "decline" } },
+    victim: { answer: { decision: "denied" } },
     prepare: (ground) => {
       ground.notes["target"] = TREASURES[treasure]?.(ground) ?? "";
       linkTo(ground, ground.notes["target"]);

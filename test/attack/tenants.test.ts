@@ -45,7 +45,7 @@ describeAttacks("a caller", [
   {
     name: "read the home of the server's user by a patch, a picture or instructions",
     on: "port",
-    victim: { answer: { action: "decline" } },
+    victim: { answer: { decision: "denied" } },
     prepare: (ground) => {
       furnishHome(ground);
       return runPlainly(ground, `ln -s '${ground.home}/.ssh/id_ed25519' AGENTS.md; ln -s '${ground.home}/.netrc' link`);
@@ -185,7 +185,7 @@ describeAttacks(
       name: `get into the folder of another by ${how}`,
       on: "port",
       prepare: furnishRoots,
-      victim: (ground) => ({ roots: { alice: folderOf(ground, "alice"), bob: folderOf(ground, "bob") }, answer: { action: "decline" } }),
+      victim: (ground) => ({ roots: { alice: folderOf(ground, "alice"), bob: folderOf(ground, "bob") }, answer: { decision: "denied" } }),
       attempt: async (ground, victim) => {
         using alice = await victim.as("alice");
         await act(alice, { hers: folderOf(ground, "alice"), his: folderOf(ground, "bob") });

@@ -42,7 +42,7 @@ export const AS_NATIVE: readonly ScenarioDifference[] = [
   { differs: ["notifications", "ending"], scenarios: ["cancel-during-approval", "escalate-cancel", "exec-no-answer-then-cancel"] },
   {
     differs: ["answers", "events"],
-    scenarios: ["eof-during-stream", "escalate-action-cancel", "exec-action-cancel", "reply-after-failed-turn", "reply-after-restart"],
+    scenarios: ["eof-during-stream", "reply-after-failed-turn", "reply-after-restart"],
   },
   { differs: ["answers", "ending"], scenarios: ["escalate-decision-abort", "exec-decision-abort", "patch-ro-abort"] },
   {

@@ -69,6 +69,15 @@ describe.concurrent("a client that answers", () => {
     await goesOn(server, call);
   });
 
+  it("cancel loses nothing: what is asked for is not done, and the turn goes on", async ({ expect: expectHere }) => {
+    await using server = await startServer();
+    await server.initialize("2025-11-25", ASKING);
+    const call = touch(server, "made.txt");
+    server.decide(await server.question(), { action: "cancel" });
+    expectHere([await textOf(call), made(server, "made.txt")]).toEqual(["done", false]);
+    expectHere(told(call)).toBe("exec command not approved: the client declined by itself, and nobody was asked");
+  });
+
   it("twice is heard once", async ({ expect: expectHere }) => {
     await using server = await startServer();
     await server.initialize("2025-11-25", ASKING);
@@ -88,7 +97,7 @@ describe.concurrent("a client that answers", () => {
     server.send({ jsonrpc: "2.0", id, error: { code: -32_600, message: "no dialogs here" } });
     expectHere([await textOf(call), told(call)]).toEqual([
       "done",
-      "exec command rejected by user: the client could not answer: no dialogs here",
+      "exec command not approved: the client could not answer: no dialogs here",
     ]);
   });
 
@@ -164,7 +173,7 @@ describe.concurrent("a client that never answers", () => {
     await server.initialize("2025-11-25", ASKING);
     const call = touch(server, "made.txt");
     expectHere(await textOf(call)).toBe("done");
-    expectHere(told(call)).toBe("exec command rejected by user: nobody answered within 1 second");
+    expectHere(told(call)).toBe("exec command not approved: nobody answered within 1 second");
   });
 });
 
@@ -178,7 +187,7 @@ describe.concurrent("a client that cannot be asked", () => {
     expectHere([await textOf(inside), made(server, "made.txt")]).toEqual(["done", true]);
     const outside = touch(server, "../outside.txt");
     expectHere([await textOf(outside), made(server, "../outside.txt")]).toEqual(["done", false]);
-    expectHere(told(outside)).toMatch(/^exec command rejected by user: this would leave the sandbox/);
+    expectHere(told(outside)).toMatch(/^exec command not approved: this would leave the sandbox/);
     const dangerous = touch(server, "x; rm -rf made.txt");
     expectHere([await textOf(dangerous), made(server, "made.txt")]).toEqual(["done", true]);
     expectHere(server.questions).toEqual([]);

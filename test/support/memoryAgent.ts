@@ -4,7 +4,7 @@ import { createSettingsResolver } from "../../src/config/resolve.js";
 import { type AgentOptions, type OpenAgent, openAgent } from "../../src/server/openAgent.js";
 import { tempHome } from "./rollouts.js";
 
-export interface MemoryAgentOptions extends Partial<Pick<AgentOptions, "ceilings" | "sandboxBin">> {
+export interface MemoryAgentOptions extends Partial<Pick<AgentOptions, "approvalFallback" | "ceilings" | "sandboxBin">> {
   /** Folder of an earlier agent, to go on where it ended. */
   readonly codexHome?: string;
 }

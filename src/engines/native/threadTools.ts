@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
+import { isDismissed } from "../../approvals/denials.js";
 import { truncateMiddle } from "../../exec/output.js";
 import type { ApprovalPolicy } from "../../exec/policies.js";
 import type { TurnContext } from "../../threads/engine.js";
@@ -153,7 +154,7 @@ function serverQuestions(turns: CurrentTurn, approvalPolicy: ApprovalPolicy): As
     const form = { kind: "form" as const, callId: "", server, message, requestedSchema };
     const decision = await turns.running.ask({ ...form, staysInSandbox: false, needsPerson: true }, signal);
     if (decision.kind === "answered") return { action: "accept", content: decision.content as McpContent };
-    return { action: decision.kind === "abort" ? "cancel" : "decline" };
+    return { action: decision.kind === "abort" || isDismissed(decision) ? "cancel" : "decline" };
   };
 }
 

@@ -12,7 +12,7 @@ import { followTurn } from "./callTurn.js";
 
 /** A call whose turn has nobody to answer questions. */
 function callOn(turn: Turn): TurnCall {
-  const agent = { engineName: "scripted", mustAsk: () => false, decide: () => false };
+  const agent = { engineName: "scripted", mustAsk: () => false, decide: () => {}, answeredByNobody: () => {} };
   const presentation = { events: true, progress: true, logMessages: "on-request", results: "extended" } as const;
   return { turn, agent, presentation, emptyForms: false };
 }

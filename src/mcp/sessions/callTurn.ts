@@ -5,9 +5,10 @@ import { describe } from "../../lib/errors.js";
 import { Tasks } from "../../lib/promises.js";
 import type { ThreadEvent } from "../../threads/events.js";
 import { hasStructuredContent } from "../revisions.js";
+import { formFor, takeAnswer } from "../tools/answers.js";
 import type { TurnCall } from "../tools/tools.js";
 import { type CallToolResult, turnResult } from "../wording/callResult.js";
-import { elicitationParams, readDecision } from "../wording/elicitation.js";
+import { elicitationParams, type FormOptions } from "../wording/elicitation.js";
 import type { Call } from "../wording/turnView.js";
 import { TurnView } from "../wording/turnView.js";
 
@@ -48,11 +49,11 @@ export async function followTurn(turnCall: TurnCall, call: Call): Promise<CallTo
 /** Puts a turn's questions to the client of one call, and takes them back when they are decided elsewhere. */
 export class ElicitationChannel {
   readonly #call: Call;
-  readonly #turnCall: Pick<TurnCall, "agent" | "emptyForms">;
+  readonly #turnCall: Pick<TurnCall, "agent" | "emptyForms" | "presentation">;
   readonly #open = new Map<ApprovalId, AbortController>();
   readonly #asking = new Tasks(() => undefined);
 
-  constructor(call: Call, turnCall: Pick<TurnCall, "agent" | "emptyForms">) {
+  constructor(call: Call, turnCall: Pick<TurnCall, "agent" | "emptyForms" | "presentation">) {
     this.#call = call;
     this.#turnCall = turnCall;
   }
@@ -73,20 +74,28 @@ export class ElicitationChannel {
       this.#asking.start(`approval ${request.id}`, () => this.#ask(request));
   }
 
+  get #form(): FormOptions {
+    const { emptyForms, presentation } = this.#turnCall;
+    return formFor(this.#call.client, { emptyForms, style: presentation.results });
+  }
+
   async #ask(request: ApprovalRequest): Promise<void> {
     const abort = new AbortController();
     this.#open.set(request.id, abort);
     const { peer, requestId } = this.#call;
+    const { agent, presentation } = this.#turnCall;
     try {
-      const params = elicitationParams(request, requestId, { emptyForm: this.#turnCall.emptyForms });
+      const params = elicitationParams(request, requestId, this.#form);
       const options = { signal: abort.signal, withdrawWith: "notifications/cancelled", relatedTo: requestId };
-      const decision = readDecision(await peer.request("elicitation/create", params, options), request.subject.kind);
-      this.#turnCall.agent.decide(request.id, { ...decision, by: "elicitation" });
+      const since = performance.now();
+      const answer = await peer.request("elicitation/create", params, options);
+      const given = { request, answer, afterMs: performance.now() - since };
+      if (takeAnswer(given, { agent, style: presentation.results }) === "asked nobody") this.#call.asksNobody?.();
     } catch (error) {
       // Withdrawn, or the client is gone: then the turn ends or somebody else has decided.
       if (!(error instanceof RpcError)) return;
       const reason = `the client could not answer: ${describe(error)}`;
-      this.#turnCall.agent.decide(request.id, { kind: "denied", reason, failed: true, by: "elicitation" });
+      agent.decide(request.id, { kind: "denied", reason, failed: true, by: "elicitation" });
     } finally {
       this.#open.delete(request.id);
     }

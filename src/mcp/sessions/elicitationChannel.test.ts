@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { OwnToolsStage } from "../../../test/support/ownToolsStage.js";
 import type { Agent } from "../../agent/agent.js";
 import { type ApprovalDesk, MemoryApprovalDesk } from "../../approvals/desk.js";
@@ -8,6 +8,8 @@ import { memoryWires } from "../../jsonrpc/memoryWire.js";
 import { JsonRpcPeer } from "../../jsonrpc/peer.js";
 import type { Wire } from "../../jsonrpc/wire.js";
 import { newThreadId, turnIdOf } from "../../lib/ids.js";
+import type { ClientInfo } from "../clientProfiles.js";
+import type { ResultStyle } from "../wording/callResult.js";
 import { ElicitationChannel } from "./callTurn.js";
 
 /** The agent's own way to decide whether a client is asked. */
@@ -16,6 +18,13 @@ function agentWith(desk: ApprovalDesk, approvalFallback: ApprovalFallback): Agen
 }
 
 type Message = Readonly<Record<string, unknown>>;
+
+interface DoorstepOptions {
+  readonly canElicit?: boolean;
+  readonly fallback?: ApprovalFallback;
+  readonly results?: ResultStyle;
+  readonly client?: ClientInfo;
+}
 
 /** A turn's questions, the door, and the client behind it. */
 class Doorstep implements AsyncDisposable {
@@ -26,7 +35,7 @@ class Doorstep implements AsyncDisposable {
   readonly #arrivals: AsyncIterator<unknown>;
   readonly #running: Promise<void>;
 
-  constructor({ canElicit = true, fallback = "deny" }: { canElicit?: boolean; fallback?: ApprovalFallback } = {}) {
+  constructor({ canElicit = true, fallback = "deny", results = "extended", client }: DoorstepOptions = {}) {
     const [near, far] = memoryWires();
     this.#client = far;
     this.#arrivals = far.incoming[Symbol.asyncIterator]();
@@ -34,6 +43,7 @@ class Doorstep implements AsyncDisposable {
     this.#peer = new JsonRpcPeer(near, role);
     this.#running = this.#peer.run(near.incoming);
     const signal = new AbortController().signal;
+    const habits = { asksNobody: false };
     const call = {
       requestId: 7,
       signal,
@@ -41,10 +51,17 @@ class Doorstep implements AsyncDisposable {
       progressToken: undefined,
       logLevel: () => undefined,
       peer: this.#peer,
-      canElicit,
+      get canElicit() {
+        return canElicit && !habits.asksNobody;
+      },
+      asksNobody: () => {
+        habits.asksNobody = true;
+      },
+      client,
       revision: undefined,
     };
-    this.door = new ElicitationChannel(call, { agent: agentWith(this.desk, fallback), emptyForms: false });
+    const presentation = { events: true, progress: true, logMessages: "on-request", results } as const;
+    this.door = new ElicitationChannel(call, { agent: agentWith(this.desk, fallback), emptyForms: false, presentation });
   }
 
   ask(callId: string, reach: Partial<Pick<ApprovalSubject, "staysInSandbox" | "needsPerson">> = {}): Promise<ApprovalDecision> {
@@ -100,7 +117,7 @@ describe("a client that can be asked", () => {
     expect(await decisions[2]).toEqual({ kind: "abort", by: "elicitation" });
     step.answer(ids[0], { result: { decision: "approved" } });
     expect(await decisions[0]).toEqual({ kind: "approved", by: "elicitation" });
-    step.answer(ids[1], { result: { action: "decline" } });
+    step.answer(ids[1], { result: { decision: "denied" } });
     expect(await decisions[1]).toEqual({ kind: "denied", by: "elicitation" });
   });
 
@@ -138,6 +155,70 @@ describe("a client that can be asked", () => {
     step.answer(0, { result: { decision: "approved" } });
     await step.receivedNothing();
     expect(await step.desk.pending()).toHaveLength(1);
+  });
+});
+
+describe("a client that answers before anybody can have read the question", () => {
+  const BY_ITSELF = { kind: "denied", reason: "the client declined by itself, and nobody was asked", by: "client" };
+
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  /** Asks, and answers after so long. */
+  async function answered(step: Doorstep, result: Message, afterMs: number): Promise<Promise<ApprovalDecision>> {
+    const decision = step.ask("one");
+    const { id } = await step.received();
+    vi.advanceTimersByTime(afterMs);
+    step.answer(id, { result });
+    return decision;
+  }
+
+  it.for([
+    [{ action: "cancel" }, 20, BY_ITSELF],
+    [{ action: "decline" }, 249, BY_ITSELF],
+    [{ action: "decline" }, 250, { kind: "denied", by: "elicitation" }],
+    [{ action: "cancel" }, 250, { kind: "denied", dismissed: true, reason: "nobody answered", by: "elicitation" }],
+    [{ action: "decline", content: { reason: "no" } }, 20, { kind: "denied", reason: "no", by: "elicitation" }],
+    [{ decision: "abort" }, 20, { kind: "abort", by: "elicitation" }],
+  ] as const)("%j after %i ms is %j", async ([result, afterMs, expected]) => {
+    await using step = new Doorstep({ fallback: "auto-within-policy" });
+    expect(await answered(step, result, afterMs)).toEqual(expected);
+  });
+
+  it("is not asked again: from the next question on the fallback decides", async () => {
+    await using step = new Doorstep({ fallback: "auto-within-policy" });
+    expect(await answered(step, { action: "cancel" }, 5)).toEqual(BY_ITSELF);
+    expect(await step.ask("two")).toEqual({ kind: "approved", by: "fallback" });
+    expect(await step.ask("three", { needsPerson: true })).toMatchObject({ kind: "denied", by: "fallback" });
+    await step.receivedNothing();
+  });
+
+  it("leaves the question to others under hold, and those that follow", async () => {
+    await using step = new Doorstep({ fallback: "hold" });
+    void answered(step, { action: "decline" }, 5);
+    await vi.waitFor(async () => expect(await step.desk.pending()).toHaveLength(1));
+    const next = step.ask("two");
+    const [first, second] = await step.desk.pending();
+    if (second) await step.desk.answer(second.id, { kind: "approved", by: "tool" });
+    expect([first?.subject.callId, await next]).toEqual(["one", { kind: "approved", by: "tool" }]);
+  });
+
+  it("is taken at its word as recorded", async () => {
+    await using step = new Doorstep({ results: "recorded" });
+    expect(await answered(step, { action: "cancel" }, 5)).toEqual({ kind: "denied", by: "elicitation" });
+    expect(await answered(step, { action: "decline" }, 5)).toEqual({ kind: "denied", by: "elicitation" });
+  });
+});
+
+it("a client that cannot submit a form with fields gets one without, and the message says what the fields would", async () => {
+  await using step = new Doorstep({ client: { name: "codex-mcp-client", version: "0.166.0" } });
+  void step.ask("one");
+  expect(await step.received()).toMatchObject({
+    params: { message: expect.stringMatching(/\nIt runs inside the sandbox\.$/), requestedSchema: { properties: {} } },
   });
 });
 

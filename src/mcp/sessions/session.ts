@@ -7,7 +7,7 @@ import { describe } from "../../lib/errors.js";
 import { isFields } from "../../lib/fields.js";
 import { readTraceContext } from "../../observability/telemetry.js";
 import { batchObjection, claimsVersion } from "../revisions.js";
-import { readClaim } from "../stateless/request.js";
+import { type ClientHabits, readClaim } from "../stateless/request.js";
 import type { StatelessServer } from "../stateless/server.js";
 import type { ToolDeclaration } from "../tools/tool.js";
 import type { Tools } from "../tools/tools.js";
@@ -55,6 +55,8 @@ export class Session {
   readonly peer: JsonRpcPeer;
   readonly parts: SessionParts;
   logLevel: LogLevel | undefined;
+  /** What the client has shown of itself. */
+  readonly habits: ClientHabits = { answersByItself: false };
   #profile: Handshake | undefined;
   /** Requests of the era without sessions that are being answered. */
   readonly #stateless = new Set<RequestId>();
@@ -83,6 +85,7 @@ export class Session {
     const isFirst = this.#profile === undefined;
     this.#profile = profile;
     this.logLevel = undefined;
+    this.habits.answersByItself = false;
     this.peer.batchObjection = batchObjection(profile.revision);
     if (isFirst) this.parts.welcomed();
   }
@@ -132,6 +135,7 @@ export class Session {
         },
         caller: withoutSession(this.parts.caller),
         peer: this.peer,
+        habits: this.habits,
       });
     } finally {
       this.#stateless.delete(id);
@@ -181,7 +185,12 @@ async function callTool(session: Session, { id, params, signal }: IncomingReques
     progressToken: readProgressToken(params),
     logLevel: () => session.logLevel,
     peer: session.peer,
-    canElicit: session.profile?.elicitation ?? false,
+    get canElicit() {
+      return (session.profile?.elicitation ?? false) && !session.habits.answersByItself;
+    },
+    asksNobody: () => {
+      session.habits.answersByItself = true;
+    },
     revision: session.profile?.revision,
     client: session.profile,
     trace: readTraceContext(params),

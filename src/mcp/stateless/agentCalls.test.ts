@@ -169,6 +169,28 @@ describe("a call with a question", () => {
     expect(made(client)).toEqual(["a.txt", "b.txt"]);
   });
 
+  it("that its client declines at once is denied, not as a person's no, and the next ones are not put to it", async () => {
+    await using client = new StatelessClient();
+    const args = { ...ASKING, prompt: "!shell touch one.txt\n!shell touch two.txt" };
+    const { requestState } = await asked(client, args);
+    const inputResponses = { "approval-1": { action: "cancel" } };
+    const answer = await client.call(args, { rest: { requestState, inputResponses } });
+    expect(resultIn(answer)).toMatchObject({ resultType: "complete", structuredContent: { content: "done" } });
+    expect(made(client)).toEqual(["two.txt"]);
+  });
+
+  it("that its client declines at once is left to others under hold", async () => {
+    await using client = new StatelessClient({ approvalFallback: "hold" });
+    const { requestState } = await asked(client, ASKING);
+    const going = client.call(ASKING, { rest: { requestState, inputResponses: { "approval-1": { action: "decline" } } } });
+    const { agent } = client.agent.open;
+    const ask = { caller: undefined, signal: new AbortController().signal };
+    const [question] = await agent.questions(ask);
+    if (question) await agent.answer(ask, question.id, { kind: "approved", by: "tool" });
+    expect(resultIn(await going)).toMatchObject({ structuredContent: { content: "done" } });
+    expect(made(client)).toEqual(["made.txt"]);
+  });
+
   it("is decided once: a repeated answer finds the turn, and changes nothing in it", async () => {
     await using client = new StatelessClient();
     const args = { ...ASKING, prompt: "!shell touch one.txt\n!shell touch two.txt" };
@@ -178,7 +200,7 @@ describe("a call with a question", () => {
     expect(Object.keys(second["inputRequests"] as object)).toEqual(["approval-2"]);
     const replayed = resultIn(await client.call(args, { rest }));
     expect(Object.keys(replayed["inputRequests"] as object)).toEqual(["approval-2"]);
-    const denial = { "approval-2": { action: "decline" } };
+    const denial = { "approval-2": { action: "accept", content: { decision: "denied" } } };
     const answer = await client.call(args, { rest: { requestState: replayed["requestState"], inputResponses: denial } });
     expect(resultIn(answer)).toMatchObject({ resultType: "complete", structuredContent: { content: "done" } });
     expect(made(client)).toEqual(["one.txt"]);

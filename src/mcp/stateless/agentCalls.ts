@@ -9,7 +9,7 @@ import type { Tools } from "../tools/tools.js";
 import { lostTurn, refusal } from "../wording/callResult.js";
 import type { Call } from "../wording/turnView.js";
 import { FollowedTurn, playRound, type RoundEnd, resultOfWork } from "./followedTurn.js";
-import { type StatelessRequest, TASKS_EXTENSION, takesForms } from "./request.js";
+import { canBeAsked, type StatelessRequest, TASKS_EXTENSION } from "./request.js";
 import { type Binding, RequestStates } from "./requestState.js";
 import type { TaskRegistry } from "./taskRegistry.js";
 
@@ -47,6 +47,7 @@ export class AgentCalls {
     if (requestState === undefined) return this.#begin(request, binding);
     const open = this.#find(requestState, binding);
     open.followed.answer(inputResponses);
+    if (open.followed.answersByItself && request.habits) request.habits.answersByItself = true;
     return this.#play(open, request, binding);
   }
 
@@ -56,7 +57,7 @@ export class AgentCalls {
     if (!tool) throw invalidParams(`Unknown tool: ${binding.tool}`);
     const outcome = await tools.call(tool, request.params["arguments"], callOf(request));
     if (!("turn" in outcome)) return { ...outcome };
-    const followed = new FollowedTurn(outcome, { requestId: request.id, canAnswer: takesForms(request.claim) });
+    const followed = new FollowedTurn(outcome, { requestId: request.id, canAnswer: canBeAsked(request), client: request.claim.client });
     const answer = TASKS_EXTENSION in request.claim.extensions ? await this.#asTask(followed, request) : undefined;
     return answer ?? this.#play(this.#opened(followed), request, binding);
   }
@@ -141,7 +142,8 @@ function cancelled(): RpcError {
 }
 
 /** The call as tools know it. There is no way to ask its client in between. */
-function callOf({ id, params, signal, caller, claim, peer }: StatelessRequest): Call {
+function callOf(request: StatelessRequest): Call {
+  const { id, params, signal, caller, claim, peer } = request;
   return {
     requestId: id,
     signal,
@@ -149,7 +151,7 @@ function callOf({ id, params, signal, caller, claim, peer }: StatelessRequest): 
     progressToken: claim.progressToken,
     logLevel: () => claim.logLevel,
     peer: { ...peer, request: () => Promise.reject(new Error("clients of this era cannot be asked")) },
-    canElicit: takesForms(claim),
+    canElicit: canBeAsked(request),
     revision: undefined,
     client: claim.client,
     trace: readTraceContext(params),

@@ -5,13 +5,15 @@ import type { RequestId } from "../../jsonrpc/message.js";
 import type { Fields } from "../../lib/fields.js";
 import type { ThreadEvent } from "../../threads/events.js";
 import type { Turn } from "../../threads/turn.js";
+import type { ClientInfo } from "../clientProfiles.js";
+import { formFor, takeAnswer } from "../tools/answers.js";
 import type { Presentation } from "../tools/sets.js";
 import type { TurnCall } from "../tools/tools.js";
 import { turnResult } from "../wording/callResult.js";
-import { elicitationParams, readDecision } from "../wording/elicitation.js";
+import { elicitationParams } from "../wording/elicitation.js";
 import { progressText } from "../wording/progress.js";
 import { TurnView } from "../wording/turnView.js";
-import { EVENTS_EXTENSION, type StatelessRequest, takesForms } from "./request.js";
+import { canBeAsked, EVENTS_EXTENSION, type StatelessRequest } from "./request.js";
 
 /** How something stands that goes on by itself while its client is elsewhere. */
 export type WorkState =
@@ -49,6 +51,8 @@ export interface FollowOptions {
   readonly requestId: RequestId;
   /** Its client can be given questions. */
   readonly canAnswer: boolean;
+  /** What its client calls itself. */
+  readonly client?: ClientInfo | undefined;
 }
 
 /** The turn of one call from its first event to its last, whether a request looks on or not: how far it is, what it asks, how it ended. */
@@ -61,17 +65,22 @@ export class FollowedTurn implements Work {
   #cancelled = false;
   #canAnswer: boolean;
   #asked = 0;
+  #answersByItself = false;
   readonly #questions = new Map<string, ApprovalRequest>();
+  /** When they were first shown, by the same keys. */
+  readonly #shownAt = new Map<string, number>();
   readonly #watchers = new Set<() => void>();
 
   readonly #call: TurnCall;
   readonly #requestId: RequestId;
+  readonly #client: ClientInfo | undefined;
   readonly #receipt = new Receipt();
 
-  constructor(call: TurnCall, { requestId, canAnswer }: FollowOptions) {
+  constructor(call: TurnCall, { requestId, canAnswer, client }: FollowOptions) {
     this.#call = call;
     this.#requestId = requestId;
     this.#canAnswer = canAnswer;
+    this.#client = client;
     this.ended = this.#follow();
   }
 
@@ -104,9 +113,18 @@ export class FollowedTurn implements Work {
       const question = this.#questions.get(key);
       if (!question) continue;
       this.#questions.delete(key);
-      this.#call.agent.decide(question.id, { ...readDecision(response, question.subject.kind), by: "elicitation" });
+      const now = performance.now();
+      const given = { request: question, answer: response, afterMs: now - (this.#shownAt.get(key) ?? now) };
+      const { agent, presentation } = this.#call;
+      if (takeAnswer(given, { agent, style: presentation.results }) === "asked nobody") this.#answersByItself = true;
+      this.#shownAt.delete(key);
     }
     this.#tell();
+  }
+
+  /** Whoever followed it answered a question without asking anybody; none is put to them again. */
+  get answersByItself(): boolean {
+    return this.#answersByItself;
   }
 
   /** Each request says for itself what its client can. Questions that a client cannot answer are decided for it, those that are open included. */
@@ -164,7 +182,7 @@ export class FollowedTurn implements Work {
 
   /** A client of this era that did not say that it can answer must not be asked, whatever the fallback is. */
   #consider(question: ApprovalRequest): void {
-    if (this.#call.agent.mustAsk(question, { canAnswer: this.#canAnswer, askAnyway: false }))
+    if (this.#call.agent.mustAsk(question, { canAnswer: this.#canAnswer && !this.#answersByItself, askAnyway: false }))
       this.#questions.set(`approval-${++this.#asked}`, question);
   }
 
@@ -173,11 +191,13 @@ export class FollowedTurn implements Work {
   }
 
   #requests(): Fields {
-    const emptyForm = this.#call.emptyForms;
+    const { emptyForms, presentation } = this.#call;
+    const form = formFor(this.#client, { emptyForms, style: presentation.results });
     const asForm = (question: ApprovalRequest) => ({
       method: "elicitation/create",
-      params: { mode: "form", ...elicitationParams(question, this.#requestId, { emptyForm }) },
+      params: { mode: "form", ...elicitationParams(question, this.#requestId, form) },
     });
+    for (const key of this.#questions.keys()) if (!this.#shownAt.has(key)) this.#shownAt.set(key, performance.now());
     return Object.fromEntries([...this.#questions].map(([key, question]) => [key, asForm(question)]));
   }
 
@@ -194,7 +214,7 @@ export type RoundEnd = "ended" | "questions" | "cancelled";
 
 /** Shows a turn to one request until it ends or has questions. What becomes of the turn is not decided here. */
 export async function playRound(followed: FollowedTurn, request: StatelessRequest): Promise<RoundEnd> {
-  followed.isFollowedBy({ canAnswer: takesForms(request.claim) });
+  followed.isFollowedBy({ canAnswer: canBeAsked(request) });
   const view = viewFor(followed, request);
   try {
     for (;;) {

@@ -67,6 +67,17 @@ function readLogLevel(level: unknown): LogLevel | undefined {
   throw invalidParams(`\`_meta["${META.logLevel}"]\` is not a log level`);
 }
 
+/** What a client has shown of itself on a channel that is its own. */
+export interface ClientHabits {
+  /** It declines questions without asking anybody. */
+  answersByItself: boolean;
+}
+
+/** Whether questions may be put to whoever sent the request. */
+export function canBeAsked({ claim, habits }: Pick<StatelessRequest, "claim" | "habits">): boolean {
+  return takesForms(claim) && habits?.answersByItself !== true;
+}
+
 /** A request that stands for itself: who sends it, what they can do, and how to tell them something before the result. */
 export interface StatelessRequest {
   readonly id: RequestId;
@@ -78,6 +89,8 @@ export interface StatelessRequest {
   /** Undefined on stdio outside of turns: the client is the user's own. */
   readonly caller: Caller | undefined;
   readonly peer: Pick<JsonRpcPeer, "notify" | "notifyText" | "congested">;
+  /** Absent where requests of different clients may come the same way. */
+  readonly habits?: ClientHabits | undefined;
 }
 
 /** Answers one method. What it returns is completed with what every result of this era carries. */

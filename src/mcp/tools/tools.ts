@@ -30,7 +30,7 @@ export interface ToolsParts {
 
 /** A call whose answer is what becomes of a turn. Each era of MCP follows the turn in its own way. */
 export interface TurnCall extends TurnAnswer {
-  readonly agent: Pick<Agent, "engineName" | "mustAsk" | "decide">;
+  readonly agent: Pick<Agent, "engineName" | "mustAsk" | "decide" | "answeredByNobody">;
   readonly presentation: Presentation;
   readonly emptyForms: boolean;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ApprovalId, ApprovalRequest, ApprovalSubject } from "../../approvals/model.js";
 import { threadIdOf, turnIdOf } from "../../lib/ids.js";
-import { elicitationParams, readDecision } from "./elicitation.js";
+import { elicitationParams, isAnsweredByItself, readDecision } from "./elicitation.js";
 
 const THREAD = threadIdOf("01a1dd1c-a8b9-7be3-b223-e9cb43fc24f0");
 
@@ -29,6 +29,7 @@ function form(description: string): unknown {
         title: "Decision",
         description,
         enum: ["approved", "approved_for_session", "denied", "abort"],
+        enumNames: ["Allow once", "Allow for this session", "Deny", "Deny and stop the agent"],
       },
       reason: { type: "string", title: "Reason", description: "If denied: what the agent should know." },
     },
@@ -123,8 +124,29 @@ describe("the question", () => {
 
   it("carries an empty form, as Codex sent it, for those who want that", () => {
     expect(elicitationParams(request(COMMAND), 2, { emptyForm: true })).toMatchObject({
+      message: "Allow Codex to run `bash -lc 'touch made.txt'` in `/project`?",
       requestedSchema: { properties: {}, type: "object" },
     });
+  });
+
+  it("with an empty form can say in its message why it is asked, and how far a yes goes", () => {
+    const messageOf = (subject: ApprovalSubject) => elicitationParams(request(subject), 2, { emptyForm: true, explains: true })["message"];
+    const changes = { "/project/a": { type: "delete", content: "" } } as const;
+    expect([
+      messageOf({ ...COMMAND, reason: "it needs\nthe network", staysInSandbox: false }),
+      messageOf({ kind: "patch", callId: "c", changes, staysInSandbox: true, needsPerson: false, reason: "why" }),
+      messageOf({ kind: "form", callId: "c", server: "s", message: "m", requestedSchema: {}, staysInSandbox: false, needsPerson: true }),
+    ]).toEqual([
+      "Allow Codex to run `bash -lc 'touch made.txt'` in `/project`?\nReason: it needs\\nthe network. It is not confined by the sandbox.",
+      "why\nAllow Codex to apply proposed code changes?\n- delete /project/a\nIt runs inside the sandbox.",
+      "s: m",
+    ]);
+  });
+
+  it("whose form has fields says no more in its message than Codex does", () => {
+    expect(elicitationParams(request(COMMAND), 2, { explains: true })["message"]).toBe(
+      "Allow Codex to run `bash -lc 'touch made.txt'` in `/project`?",
+    );
   });
 });
 
@@ -185,6 +207,7 @@ describe("a question shows what is in it, and nothing else:", () => {
 const APPROVED = { kind: "approved" };
 const DENIED = { kind: "denied" };
 const ABORT = { kind: "abort" };
+const NOBODY = { kind: "denied", dismissed: true, reason: "nobody answered" };
 const UNREADABLE = { kind: "denied", reason: "the client's answer could not be read", failed: true };
 
 describe("an answer", () => {
@@ -234,8 +257,15 @@ describe("an answer", () => {
       { action: "decline", content: { decision: "approved", reason: "no" } },
       { kind: "denied", reason: "no" },
     ],
-    [{ action: "cancel" }, ABORT],
-    [{ action: "cancel", content: { decision: "approved" } }, ABORT],
+    [{ action: "cancel" }, NOBODY],
+    [{ action: "cancel", content: { decision: "approved" } }, NOBODY],
+    [{ action: "cancel", content: { decision: "abort" } }, NOBODY],
+    [
+      { action: "cancel", content: { reason: "not now" } },
+      { kind: "denied", reason: "not now" },
+    ],
+    [{ action: "cancel", decision: "abort" }, ABORT],
+    [{ decision: "cancel" }, NOBODY],
     // what nobody can read
     [{}, UNREADABLE],
     [null, UNREADABLE],
@@ -263,10 +293,34 @@ describe("an answer", () => {
     ],
     [{ action: "accept" }, { kind: "answered", content: {} }],
     [{ action: "decline" }, DENIED],
-    [{ action: "cancel" }, ABORT],
+    [{ action: "cancel" }, NOBODY],
     [{ decision: "approved" }, UNREADABLE],
     [null, UNREADABLE],
   ] as const)("to a form: %j is %j", ([answer, decision]) => {
     expect(readDecision(answer, "form")).toEqual(decision);
+  });
+});
+
+it("as recorded, a question that is closed without an answer is refused like any other", () => {
+  expect(readDecision({ action: "cancel" }, "command", "recorded")).toEqual(DENIED);
+});
+
+describe("an answer is the client's own", () => {
+  it.for([
+    [{ action: "decline" }, 20, true],
+    [{ action: "cancel" }, 20, true],
+    [{ action: "cancel", content: {} }, 249, true],
+    [{ action: "decline", content: null }, 0, true],
+    [{ action: "decline" }, 250, false],
+    [{ action: "cancel" }, 60_000, false],
+    [{ action: "decline", content: { reason: "no" } }, 20, false],
+    [{ action: "accept" }, 1, false],
+    [{ decision: "denied" }, 1, false],
+    [{ action: "cancel", decision: "abort" }, 1, false],
+    [{}, 1, false],
+    [null, 1, false],
+    ["decline", 1, false],
+  ] as const)("%j after %i ms: %j", ([answer, afterMs, expected]) => {
+    expect(isAnsweredByItself(answer, afterMs)).toBe(expected);
   });
 });

@@ -2,12 +2,20 @@ import type { ApprovalDecision, ApprovalRequest, ApprovalSubject } from "../../a
 import type { RequestId } from "../../jsonrpc/message.js";
 import { type Fields, isFields } from "../../lib/fields.js";
 import { visible, visibleLines } from "../../lib/visibleText.js";
+import type { ResultStyle } from "./callResult.js";
+
+export interface FormOptions {
+  /** Without fields, as Codex sent it. */
+  readonly emptyForm?: boolean;
+  /** Where there is no field whose description says it, the message says why it is asked and how far a yes goes. */
+  readonly explains?: boolean;
+}
 
 /** An approval as `elicitation/create` parameters: Codex's own, a form that any client can show, and a copy under `_meta`, which SDK clients keep. */
 export function elicitationParams(
   { threadId, turnId, subject, deadline }: ApprovalRequest,
   requestId: RequestId,
-  { emptyForm = false }: { readonly emptyForm?: boolean } = {},
+  { emptyForm = false, explains = false }: FormOptions = {},
 ): Fields {
   const codex = {
     codex_mcp_tool_call_id: String(requestId),
@@ -16,7 +24,7 @@ export function elicitationParams(
   };
   const about = subjectParams(subject);
   return {
-    message: messageOf(subject),
+    message: emptyForm && explains ? `${messageOf(subject)}${inMessage(subject)}` : messageOf(subject),
     requestedSchema: subject.kind === "form" ? visibleSchema(subject.requestedSchema) : emptyForm ? EMPTY_FORM : decisionForm(subject),
     threadId,
     codex_elicitation: KINDS[subject.kind],
@@ -37,6 +45,18 @@ export function elicitationParams(
 }
 
 const EMPTY_FORM = { properties: {}, type: "object" };
+
+/** A patch's reason and files stand before the question. */
+function inMessage(subject: ApprovalSubject): string {
+  switch (subject.kind) {
+    case "command":
+      return `\n${explanation(subject)}`;
+    case "patch":
+      return `\n${reachOf(subject)}`;
+    case "form":
+      return "";
+  }
+}
 
 const KINDS = { command: "exec-approval", patch: "patch-approval", form: "mcp-elicitation" } as const;
 
@@ -124,7 +144,9 @@ function decisionForm(subject: Exclude<ApprovalSubject, { kind: "form" }>): unkn
         type: "string",
         title: "Decision",
         description: explanation(subject),
+        // In this form titles are known to every revision; in the newer one of 2025-11-25 older clients refuse the question.
         enum: ["approved", "approved_for_session", "denied", "abort"],
+        enumNames: ["Allow once", "Allow for this session", "Deny", "Deny and stop the agent"],
       },
       reason: { type: "string", title: "Reason", description: "If denied: what the agent should know." },
     },
@@ -134,10 +156,14 @@ function decisionForm(subject: Exclude<ApprovalSubject, { kind: "form" }>): unkn
 
 function explanation(subject: Exclude<ApprovalSubject, { kind: "form" }>): string {
   const reason = subject.reason === undefined ? "" : `Reason: ${visible(subject.reason)}. `;
-  const reach = subject.staysInSandbox ? "It runs inside the sandbox." : "It is not confined by the sandbox.";
+  const reach = reachOf(subject);
   if (subject.kind === "command") return `${reason}${reach}`;
   const grant = grantOf(subject).map((sentence) => `${sentence} `);
   return `${reason}${grant.join("")}${reach} Files: ${shortList(changedFiles(subject)).join(", ")}.`;
+}
+
+function reachOf({ staysInSandbox }: ApprovalSubject): string {
+  return staysInSandbox ? "It runs inside the sandbox." : "It is not confined by the sandbox.";
 }
 
 const WORDS: ReadonlyMap<string, ApprovalDecision> = new Map([
@@ -152,15 +178,38 @@ const WORDS: ReadonlyMap<string, ApprovalDecision> = new Map([
   ["reject", { kind: "denied" }],
   ["decline", { kind: "denied" }],
   ["abort", { kind: "abort" }],
-  ["cancel", { kind: "abort" }],
+  ["cancel", { kind: "denied", dismissed: true }],
 ]);
+
+/** Nobody reads a question and answers it in this time. */
+const READING_MS = 250;
+
+/**
+ * Whether a client answered without asking anybody: headless programs and policies decline or cancel at once, and say nothing else. What a person does is
+ * slower, or has content.
+ */
+export function isAnsweredByItself(answer: unknown, afterMs: number): boolean {
+  if (afterMs >= READING_MS || !isFields(answer) || "decision" in answer) return false;
+  const { action, content } = answer;
+  const isBare = !isFields(content) || Object.keys(content).length === 0;
+  return isBare && (action === "decline" || action === "cancel");
+}
 
 /**
  * A client's answer → a decision. A top-level `decision` (Codex's form) wins; `content.decision` counts only with an accepting action
- * or none; then the action alone. What cannot be read is denied, and says so.
+ * or none; then the action alone. What cannot be read is denied, and says so. Closing a question without an answer ends no turn: clients do it by
+ * themselves, and all of a turn's work would be lost.
  */
-export function readDecision(answer: unknown, kind: ApprovalSubject["kind"]): ApprovalDecision {
+export function readDecision(answer: unknown, kind: ApprovalSubject["kind"], style: ResultStyle = "extended"): ApprovalDecision {
   if (kind === "form") return readForm(answer);
+  const decision = readAnswer(answer);
+  if (decision.kind !== "denied" || !decision.dismissed) return decision;
+  return style === "recorded" ? { kind: "denied" } : NOBODY_ANSWERED;
+}
+
+const NOBODY_ANSWERED: ApprovalDecision = { kind: "denied", dismissed: true, reason: "nobody answered" };
+
+function readAnswer(answer: unknown): ApprovalDecision {
   if (!isFields(answer)) return unreadable();
   if ("decision" in answer) return withReason(decisionOf(answer["decision"]), answer);
   const { action, content } = answer;
@@ -174,7 +223,7 @@ export function readDecision(answer: unknown, kind: ApprovalSubject["kind"]): Ap
 function readForm(answer: unknown): ApprovalDecision {
   const { action, content } = isFields(answer) ? answer : {};
   if (action === "accept") return { kind: "answered", content: isFields(content) ? content : {} };
-  if (action === "cancel") return { kind: "abort" };
+  if (action === "cancel") return NOBODY_ANSWERED;
   return action === "decline" ? { kind: "denied" } : unreadable();
 }
 

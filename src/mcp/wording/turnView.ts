@@ -20,8 +20,10 @@ export interface Call {
   /** From which level on the client wants log messages; undefined for none. */
   readonly logLevel: () => LogLevel | undefined;
   readonly peer: Pick<JsonRpcPeer, "notify" | "notifyText" | "congested" | "request">;
-  /** The client said that it can put questions to a person. */
+  /** The client said that it can put questions to a person, and has not shown otherwise. */
   readonly canElicit: boolean;
+  /** It has answered one by itself. */
+  readonly asksNobody?: () => void;
   readonly revision: HandshakeRevision | undefined;
   /** What the client calls itself. */
   readonly client?: ClientInfo | undefined;

@@ -18,7 +18,7 @@ const NO_QUESTIONS = "this would leave the sandbox, and the client does not supp
 const PATCH_DONE = "Success. Updated the following files:\nA new.txt\n";
 
 function patchRefused(why: string): Record<string, unknown> {
-  const text = `patch rejected by user: ${why}`;
+  const text = `patch not approved: ${why}`;
   return { "raw_response_item of call 2": { "5.item.output": text }, "patch_apply_end of call 2": { "0.stderr": text } };
 }
 
@@ -54,10 +54,6 @@ export const APPROVALS: DeclaredDifferences = {
       ending: { "": [files({ "new.txt": "hello\nworld\n" }), ...CLEAN_EXIT] },
     },
   }),
-  ...forEach(["exec-action-cancel", "escalate-action-cancel"], {
-    reason: "A question cancelled in MCP's way aborts the turn; the reference refused the command and went on.",
-    ours: { answers: { 2: interrupted() }, events: { 2: [...COMMAND_REFUSED, "turn_aborted"] } },
-  }),
   ...forEach(["exec-decision-abort", "escalate-decision-abort", "patch-ro-abort"], {
     reason: "A call whose turn was aborted by an answer is answered; the reference never answered it.",
     ours: { answers: { 2: interrupted() }, ending: { "": [files({}), ...CLEAN_EXIT] } },
@@ -73,7 +69,7 @@ export const APPROVALS: DeclaredDifferences = {
     ],
     {
       reason: "An answer that cannot be read is a refusal, as recorded; the model is told why.",
-      ours: { contents: notRun(`exec command rejected by user: ${UNREADABLE}`) },
+      ours: { contents: notRun(`exec command not approved: ${UNREADABLE}`) },
     },
   ),
   ...forEach(["patch-malformed", "patch-ro-malformed"], {
@@ -107,7 +103,7 @@ export const APPROVALS: DeclaredDifferences = {
       events: { 2: [...PATCH_REFUSED, ...WHOLE_MESSAGE, "task_complete"] },
       contents: {
         ...patchRefused(NO_QUESTIONS),
-        "patch_apply_end of call 2": { "0.stdout": "", "0.stderr": `patch rejected by user: ${NO_QUESTIONS}`, "0.success": false },
+        "patch_apply_end of call 2": { "0.stdout": "", "0.stderr": `patch not approved: ${NO_QUESTIONS}`, "0.success": false },
       },
       ending: { "": [files({}), ...CLEAN_EXIT] },
     },

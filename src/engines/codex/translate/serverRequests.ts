@@ -1,3 +1,4 @@
+import { isDismissed } from "../../../approvals/denials.js";
 import type { ApprovalDecision } from "../../../approvals/model.js";
 import { type Fields, isFields } from "../../../lib/fields.js";
 import { asFields, asList, asText, asTexts, nonEmptyText } from "../appServer/read.js";
@@ -35,7 +36,7 @@ const mcpQuestion: QuestionKind = {
   answer(decision, params) {
     if (asksAboutTool(params)) return toolQuestion.answer(decision, params);
     if (decision.kind === "answered") return answerWith("accept", decision.content);
-    return answerWith(decision.kind === "abort" ? "cancel" : "decline");
+    return answerWith(decision.kind === "abort" || isDismissed(decision) ? "cancel" : "decline");
   },
 };
 

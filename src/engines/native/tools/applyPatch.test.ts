@@ -170,6 +170,7 @@ describe("a question about a patch", () => {
   it.for([
     [{ kind: "denied" }, REJECTED],
     [{ kind: "denied", reason: "wrong file" }, `${REJECTED}: wrong file`],
+    [{ kind: "denied", reason: "nobody can be asked", by: "fallback" }, "patch not approved: nobody can be asked"],
   ] as const)("answered with %j leaves the file alone and tells the model", async ([decision, output]) => {
     await using stage = await open("untrusted");
     const turn = await stage.play([custom(ADD)], { answers: [decision] });

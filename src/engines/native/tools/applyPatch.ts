@@ -1,5 +1,6 @@
 import path from "node:path";
 import * as z from "zod/mini";
+import { denialText } from "../../../approvals/denials.js";
 import type { FileChanges } from "../../../exec/actions.js";
 import { shellAnswer } from "../../../exec/output.js";
 import { applyPlan } from "../../../exec/patch/apply.js";
@@ -159,7 +160,7 @@ async function question(
       for (const file of paths) runtime.approved.add(file);
       return undefined;
     case "denied":
-      return { output: decision.reason === undefined ? REJECTED : `${REJECTED}: ${decision.reason}` };
+      return { output: denialText("patch", decision) };
     case "abort":
       return { output: REJECTED, endsTurn: true };
     case "answered":

@@ -1,3 +1,4 @@
+import { denialText } from "../../../approvals/denials.js";
 import type { ApprovalSubject } from "../../../approvals/model.js";
 import { openBashReader } from "../../../exec/safety/bash/reader.js";
 import { shellQuote } from "../../../exec/safety/bash/words.js";
@@ -109,7 +110,7 @@ export async function question(judged: JudgedCommand, asked: Asked): Promise<Ref
       runtime.rules.allow(decision.prefix);
       return undefined;
     case "denied":
-      return { refused: decision.reason === undefined ? REJECTED : `${REJECTED}: ${decision.reason}` };
+      return { refused: denialText("exec command", decision) };
     case "abort":
       return { refused: REJECTED, endsTurn: true };
     case "answered":

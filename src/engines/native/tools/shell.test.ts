@@ -87,6 +87,7 @@ describe("a question about a command", () => {
   it.for([
     [{ kind: "denied" }, REJECTED],
     [{ kind: "denied", reason: "not on a Friday" }, `${REJECTED}: not on a Friday`],
+    [{ kind: "denied", reason: "nobody answered", dismissed: true }, "exec command not approved: nobody answered"],
   ] as const)("answered with %j keeps it from running, tells the model and the turn goes on", async ([decision, output]) => {
     await using stage = await policy("untrusted");
     const turn = await stage.script(SCRIPT, { answers: [decision] });
