@@ -2,14 +2,14 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { endSession, type NetworkSession, sessionOf } from "./support/callers.js";
-import { completed, refused, refusedOn } from "./support/callResults.js";
+import { completed, noSuchThread, refused, refusedOn } from "./support/callResults.js";
 import { MemoryAgent } from "./support/memoryAgent.js";
 import { MemorySession, threadOf } from "./support/memorySession.js";
 
 const NOBODYS = "01a1dd1a-6d22-73e1-88aa-ccf523ae5caa";
 
 function notFound(threadId: string): unknown {
-  return refusedOn(threadId, `Session not found for thread_id: ${threadId}`);
+  return refusedOn(threadId, noSuchThread(threadId));
 }
 
 async function started(client: MemorySession, prompt = "!say one"): Promise<string> {

@@ -60,8 +60,14 @@ export class InvalidArguments extends AppError {
 /** The settings that a call asks for cannot be had; the message is the configuration's own. */
 export class SettingsInvalid extends AppError {
   readonly code = "settings_invalid";
+  readonly #advice: string | undefined;
 
   constructor(cause: AppError) {
     super(cause.message, { cause });
+    this.#advice = cause.advice;
+  }
+
+  override get advice(): string | undefined {
+    return this.#advice;
   }
 }

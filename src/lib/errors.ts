@@ -6,6 +6,11 @@ export abstract class AppError extends Error {
     super(message, options);
     this.name = new.target.name;
   }
+
+  /** What helps, where the message is worded as somebody else's and stays as it is. */
+  get advice(): string | undefined {
+    return undefined;
+  }
 }
 
 /** The command line was not understood, or asks for something that cannot be had. The program ends with its usage. */

@@ -42,6 +42,11 @@ export function refusedOn(threadId: string, why: unknown): unknown {
   return { content: [{ text: why, type: "text" }], isError: true, structuredContent: { threadId, content: why }, _meta: WITH_CODE };
 }
 
+/** Why a thread cannot be had: what Codex said, and how to find those that can. */
+export function noSuchThread(threadId: string): string {
+  return `Session not found for thread_id: ${threadId}. \`codex-threads\` lists the threads that you can continue (\`archived: true\`: those that were put away); \`codex\` begins a new one.`;
+}
+
 /** A call that never reached a thread. */
 export function refused(why: unknown): unknown {
   return { content: [{ text: why, type: "text" }], isError: true, _meta: WITH_CODE };

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { completed, refused } from "../support/callResults.js";
+import { completed, noSuchThread, refused } from "../support/callResults.js";
 import { handshake, notice, toolCall } from "../support/httpClient.js";
 import { type HttpServer, startHttpServer } from "../support/httpServer.js";
 import { startServer } from "../support/mcpServer.js";
@@ -39,7 +39,7 @@ async function listed(headers: Headers, query: object = {}): Promise<unknown[]> 
   return (valueAt(page, "structuredContent.threads") as { id: string }[]).map(({ id }) => id);
 }
 
-const noThread = (threadId: string) => refused(`Session not found for thread_id: ${threadId}`);
+const noThread = (threadId: string) => refused(noSuchThread(threadId));
 const FOR_MANAGERS = refused(expect.stringContaining("the scope `manage`"));
 
 describe.concurrent("threads of a network caller", () => {

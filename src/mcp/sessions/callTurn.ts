@@ -17,7 +17,7 @@ import { TurnView } from "../wording/turnView.js";
  * The call does not own the turn; others may read the same log.
  */
 export async function followTurn(turnCall: TurnCall, call: Call): Promise<CallToolResult> {
-  const { turn, agent, presentation, ifSilent } = turnCall;
+  const { turn, agent, presentation, ifSilent, remarks } = turnCall;
   const interrupt = () => turn.interrupt();
   call.signal.addEventListener("abort", interrupt, { once: true });
   if (call.signal.aborted) interrupt();
@@ -38,7 +38,7 @@ export async function followTurn(turnCall: TurnCall, call: Call): Promise<CallTo
     const { threadId } = turn;
     const nameThreadInText = !hasStructuredContent(call.revision);
     const { results } = presentation;
-    return turnResult(await turn.outcome, { threadId, engine: agent.engineName, receipt, ifSilent, nameThreadInText, results });
+    return turnResult(await turn.outcome, { threadId, engine: agent.engineName, receipt, ifSilent, nameThreadInText, results, remarks });
   } finally {
     client.close();
     await questions.close();

@@ -159,7 +159,7 @@ export class FollowedTurn implements Work {
       if (this.#message !== message || this.#questions.size !== asked) this.#tell();
     }
     const outcome = await this.turn.outcome;
-    const { agent, presentation, ifSilent } = this.#call;
+    const { agent, presentation, ifSilent, remarks } = this.#call;
     const { results } = presentation;
     const context = {
       threadId: this.turn.threadId,
@@ -168,6 +168,7 @@ export class FollowedTurn implements Work {
       ifSilent,
       nameThreadInText: false,
       results,
+      remarks,
     };
     const result = { ...turnResult(outcome, context) };
     return { how: this.#cancelled && outcome.status === "interrupted" ? "cancelled" : "answered", result };

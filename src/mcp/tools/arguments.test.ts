@@ -1,13 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { InvalidArguments } from "../../agent/errors.js";
 import { codexTool } from "./codex.js";
-import { codexReplyTool } from "./codexReply.js";
+import { codexOriginalTool } from "./codexOriginal.js";
+import { codexReplyOriginalTool } from "./codexReplyOriginal.js";
 import { execTool } from "./exec.js";
+import { INJECTED_ARGUMENTS, injectedIn, remarkOnInjected } from "./injectedArguments.js";
+import { modelsTool } from "./models.js";
 import { threadsTool } from "./threads.js";
 import { parseArguments } from "./tool.js";
 
-const CODEX = { ...codexTool, wording: { structName: "CodexToolCallParam", absent: "no arguments" } };
-const REPLY = { ...codexReplyTool, wording: { structName: "CodexToolCallReplyParam", absent: "no arguments" } };
+const CODEX = { ...codexOriginalTool, wording: { structName: "CodexToolCallParam", absent: "no arguments" } };
+const REPLY = { ...codexReplyOriginalTool, wording: { structName: "CodexToolCallReplyParam", absent: "no arguments" } };
 
 const PREFIX = "Failed to parse configuration for Codex tool: ";
 const POLICIES = "`untrusted`, `on-failure`, `on-request`, `never`";
@@ -49,12 +52,12 @@ describe("good arguments", () => {
   });
 
   it("that are optional and null are like absent", () => {
-    const nulls = Object.fromEntries(Object.keys(codexTool.inputSchema.properties).map((name) => [name, null]));
+    const nulls = Object.fromEntries(Object.keys(CODEX.inputSchema.properties).map((name) => [name, null]));
     expect(parseArguments({ ...nulls, prompt: "go" }, CODEX)).toEqual({ prompt: "go" });
     expect(parseArguments({ prompt: "go", threadId: null, conversationId: null }, REPLY)).toEqual({ prompt: "go" });
   });
 
-  it("that nobody knows are ignored", () => {
+  it("that nobody knows are ignored by the tools of Codex 0.92.0", () => {
     const sent: unknown = JSON.parse('{"prompt":"go","nonsense":1,"__proto__":{"model":5}}');
     expect(parseArguments(sent, CODEX)).toEqual({ prompt: "go" });
   });
@@ -143,5 +146,52 @@ describe("of several faults", () => {
 
   it("a missing one comes last", () => {
     expect(complaintAbout({ config: "a" })).toBe(`${PREFIX}invalid type: string "a", expected a map`);
+  });
+});
+
+describe("arguments that a tool does not know", () => {
+  const refused = (args: unknown) => complaintOf(() => parseArguments(args, codexTool));
+
+  it("are refused by name, with those that it knows", () => {
+    const known = Object.keys(codexTool.inputSchema.properties).map((name) => `\`${name}\``);
+    expect(refused({ prompt: "go", images: ["a.png"] })).toBe(`${PREFIX}unknown field \`images\`, expected one of ${known.join(", ")}`);
+    expect(complaintOf(() => parseArguments({ path: "." }, modelsTool))).toBe("codex-models: unknown field `path`, there are no fields");
+  });
+
+  it("are refused whatever they are called", () => {
+    const sent: unknown = JSON.parse('{"prompt":"go","__proto__":{"model":5}}');
+    expect(refused(sent)).toContain("unknown field `__proto__`");
+    expect(refused({ prompt: "go", constructor: 1 })).toContain("unknown field `constructor`");
+  });
+
+  it("are declared to be none", () => {
+    expect([codexTool, codexOriginalTool].map(({ inputSchema }) => inputSchema.additionalProperties)).toEqual([false, undefined]);
+  });
+
+  it.for(INJECTED_ARGUMENTS.map(({ name, client, source }) => [name, client, source] as const))(
+    "but for `%s`, which %s adds (%s): it is passed over and named",
+    ([name]) => {
+      const sent = { prompt: "go", [name]: { any: "thing" } };
+      expect(parseArguments(sent, codexTool)).toEqual({ prompt: "go" });
+      expect(remarkOnInjected(injectedIn(sent, codexTool.inputSchema.properties))).toEqual([
+        `Ignored, since clients add it to every call: \`${name}\`.`,
+      ]);
+    },
+  );
+
+  it("are checked like any other once the tool knows them", () => {
+    expect(injectedIn({ tool: 1, toolCallId: 2 }, { tool: {} })).toEqual(["toolCallId"]);
+    expect([injectedIn(undefined, {}), injectedIn("tool", {}), injectedIn({ prompt: "go" }, {})]).toEqual([[], [], []]);
+  });
+});
+
+describe("null", () => {
+  it("is the same as nothing, for known and unknown arguments", () => {
+    expect(parseArguments({ prompt: "go", cwd: null, sandbox: null, nonsense: null }, codexTool)).toEqual({ prompt: "go" });
+    expect(parseArguments({ command: ["ls"], cwd: null }, execTool)).toEqual({ command: ["ls"] });
+  });
+
+  it("for an argument that is needed makes it a missing one", () => {
+    expect(complaintOf(() => parseArguments({ prompt: null }, codexTool))).toBe(`${PREFIX}missing field \`prompt\``);
   });
 });

@@ -108,6 +108,18 @@ describe("a call that is refused has no thread", () => {
   });
 });
 
+it("what the client added to the arguments is ignored and named; what the model made up is refused", async () => {
+  await using client = new MemorySession();
+  const added = await client.call("codex", { prompt: "!say ok", toolCallId: "call_1", wait_for_previous: true });
+  expect(added).toMatchObject({
+    content: [{ text: "ok" }, { text: "\nIgnored, since clients add it to every call: `toolCallId`, `wait_for_previous`." }],
+    structuredContent: { content: "ok" },
+  });
+  expect(await client.call("codex", { prompt: "!say ok", timeout: 5 })).toEqual(
+    refused(expect.stringMatching(/^Failed to parse configuration for Codex tool: unknown field `timeout`, expected one of `prompt`, /)),
+  );
+});
+
 it("a call whose engine cannot work is refused with the remedy", async () => {
   class NotLoggedIn extends AppError {
     readonly code = "not_logged_in";

@@ -1,6 +1,6 @@
 import { SettingsInvalid } from "../../agent/errors.js";
 import { APPROVAL_POLICIES, type ApprovalPolicy, SANDBOX_MODES, type SandboxMode } from "../../exec/policies.js";
-import { type CallToolResult, refusal } from "../wording/callResult.js";
+import { type DraftResult, refusal } from "../wording/callResult.js";
 import { arg, defineTool, type McpToolContext, TURN_OUTPUT, type TurnAnswer } from "./tool.js";
 
 /** Opens a thread and runs its first turn. */
@@ -49,7 +49,7 @@ interface TaskArguments {
 export async function beginTask(
   { prompt, config, cwd, model, profile, sandbox, ...named }: TaskArguments,
   { agent, ask, turnId }: McpToolContext,
-): Promise<CallToolResult | TurnAnswer> {
+): Promise<DraftResult | TurnAnswer> {
   const asked = {
     config,
     cwd,

@@ -23,6 +23,7 @@ export const codexOriginalTool = defineTool({
   },
   output: THREAD_OUTPUT,
   sets: ["codex-original"],
+  ignoresUnknown: true,
   order: 1,
   wording: { structName: "CodexToolCallParam", absent: "Missing arguments for codex tool-call; the `prompt` field is required." },
   answers: "the agent's last message, and the `threadId`",

@@ -1,6 +1,6 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { completed, failed, refused, refusedOn } from "../../../test/support/callResults.js";
+import { completed, failed, noSuchThread, refused, refusedOn } from "../../../test/support/callResults.js";
 import { MemorySession, threadOf } from "../../../test/support/memorySession.js";
 import { rolloutFile, spokenOn } from "../../../test/support/storedThread.js";
 
@@ -79,7 +79,7 @@ describe("a reply is refused", () => {
 
   it("when nobody has the thread", async () => {
     await using client = new MemorySession();
-    const why = `Session not found for thread_id: ${NOBODY}`;
+    const why = noSuchThread(NOBODY);
     expect(await client.call("codex-reply", { prompt: "go", threadId: NOBODY })).toEqual(refusedOn(NOBODY, why));
   });
 

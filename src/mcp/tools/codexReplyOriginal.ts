@@ -13,6 +13,7 @@ export const codexReplyOriginalTool = defineTool({
   },
   output: THREAD_OUTPUT,
   sets: ["codex-original"],
+  ignoresUnknown: true,
   order: 2,
   wording: {
     structName: "CodexToolCallReplyParam",

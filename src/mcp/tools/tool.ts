@@ -5,7 +5,8 @@ import { AppError } from "../../lib/errors.js";
 import { isFields } from "../../lib/fields.js";
 import type { ThreadId, TurnId } from "../../lib/ids.js";
 import type { Turn } from "../../threads/turn.js";
-import { type CallToolResult, failureOn } from "../wording/callResult.js";
+import { type DraftResult, failureOn } from "../wording/callResult.js";
+import { isInjected } from "./injectedArguments.js";
 
 /** The JSON Schema of one argument. */
 export interface ArgumentSchema {
@@ -69,15 +70,18 @@ export const arg = { text, choice, whole, flag, texts, table, optional };
 export interface InputSchema {
   readonly properties: Readonly<Record<string, ArgumentSchema>>;
   readonly required?: readonly string[];
+  /** Absent where arguments that nobody knows are passed over. */
+  readonly additionalProperties?: false;
   readonly type: "object";
 }
 
-export function schemaOf(args: ToolArguments): InputSchema {
+export function schemaOf(args: ToolArguments, { ignoresUnknown = false }: { readonly ignoresUnknown?: boolean } = {}): InputSchema {
   const entries = Object.entries(args);
   const required = entries.filter(([, { isOptional }]) => !isOptional).map(([name]) => name);
   return {
     properties: Object.fromEntries(entries.map(([name, { schema }]) => [name, schema])),
     ...(required.length > 0 && { required }),
+    ...(!ignoresUnknown && { additionalProperties: false }),
     type: "object",
   };
 }
@@ -90,27 +94,36 @@ export interface CodexWording {
 }
 
 /** What arguments are checked against, and how complaints are worded. Without Codex's wording, no arguments are like an empty map. */
-export type ExpectedArguments = Pick<McpTool, "inputSchema" | "name" | "wording">;
+export type ExpectedArguments = Pick<McpTool, "inputSchema" | "name" | "wording" | "ignoresUnknown">;
 
 /**
  * Checks a call's arguments. Complaints about Codex's tools are worded as Codex words them, so that clients that match on them go on
  * working: it reads arguments in the order they were sent, stops at the first bad one, misses absent ones last, and takes an
- * optional one that is null for absent.
+ * optional one that is null for absent. Where unknown arguments are not ignored, every null stands for an absent one.
  */
 export function parseArguments(args: unknown, expected: ExpectedArguments): Readonly<Record<string, unknown>> {
-  const { inputSchema, wording } = expected;
+  const { inputSchema, wording, ignoresUnknown = false } = expected;
   const { properties: known, required = [] } = inputSchema;
   if (wording && (args ?? undefined) === undefined) throw new InvalidArguments(wording.absent);
   const value = args ?? {};
   if (!isFields(value)) throw unparsable(noMap(value, expected), expected);
-  const given = Object.entries(value).filter(([name, entry]) => Object.hasOwn(known, name) && (entry !== null || required.includes(name)));
+  const isPassedOver = (name: string) => !Object.hasOwn(known, name) && (ignoresUnknown || isInjected(name));
+  const isAbsent = (name: string, entry: unknown) => entry === null && !(ignoresUnknown && required.includes(name));
+  const given = Object.entries(value).filter(([name, entry]) => !isPassedOver(name) && !isAbsent(name, entry));
   for (const [name, entry] of given) {
+    if (!Object.hasOwn(known, name)) throw unparsable(unknownField(name, expected), expected);
     const problem = problemWith(entry, known[name]);
     if (problem !== undefined) throw unparsable(problem, expected, name);
   }
-  const missing = required.find((name) => !Object.hasOwn(value, name));
+  const missing = required.find((name) => !given.some(([sent]) => sent === name));
   if (missing !== undefined) throw unparsable(`missing field \`${missing}\``, expected);
   return Object.fromEntries(given);
+}
+
+/** In serde's words, which later Codex versions had for it. */
+function unknownField(name: string, { inputSchema }: ExpectedArguments): string {
+  const known = Object.keys(inputSchema.properties);
+  return `unknown field \`${name}\`, ${known.length === 0 ? "there are no fields" : `expected ${alternatives(known)}`}`;
 }
 
 function noMap(value: unknown, { inputSchema, wording }: ExpectedArguments): string {
@@ -216,22 +229,24 @@ interface ToolDefinition<A extends ToolArguments> {
   readonly servedInside?: true;
   /** Complaints are worded as Codex words them; otherwise they name the tool and the argument. */
   readonly wording?: CodexWording;
+  /** Arguments that it does not know are passed over, as the server did that it stands for. Otherwise they are refused. */
+  readonly ignoresUnknown?: true;
   /** What comes back, in a line of docs/tools.md. */
   readonly answers: string;
   /** Arguments that a call could have, for the documentation and the fuzzer. */
   readonly example: Readonly<Record<string, unknown>>;
   /** What goes wrong in a way that was foreseen is an `AppError`; the caller gets it as an `isError` result. */
-  readonly call: (args: ValuesOf<A>, context: McpToolContext) => Promise<CallToolResult | TurnAnswer>;
+  readonly call: (args: ValuesOf<A>, context: McpToolContext) => Promise<DraftResult | TurnAnswer>;
 }
 
 export interface McpTool extends Omit<ToolDefinition<ToolArguments>, "call" | "input"> {
   readonly inputSchema: InputSchema;
   /** Takes what `parseArguments` makes of a call's arguments. */
-  call(args: Readonly<Record<string, unknown>>, context: McpToolContext): Promise<CallToolResult | TurnAnswer>;
+  call(args: Readonly<Record<string, unknown>>, context: McpToolContext): Promise<DraftResult | TurnAnswer>;
 }
 
 export function defineTool<const A extends ToolArguments>({ input, ...tool }: ToolDefinition<A>): McpTool {
-  return { ...tool, inputSchema: schemaOf(input) };
+  return { ...tool, inputSchema: schemaOf(input, tool) };
 }
 
 /** The tool as clients see it; keys in the order in which Codex writes them. */
@@ -240,7 +255,7 @@ export function declarationOf({ annotations, description, inputSchema, name, out
 }
 
 /** What goes wrong on a thread that the caller named is told with the thread's id, so that a program can go on there. */
-export async function onThread(threadId: ThreadId, begin: () => Promise<TurnAnswer>): Promise<CallToolResult | TurnAnswer> {
+export async function onThread(threadId: ThreadId, begin: () => Promise<TurnAnswer>): Promise<DraftResult | TurnAnswer> {
   try {
     return await begin();
   } catch (error) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { refused } from "../../../test/support/callResults.js";
+import { noSuchThread, refused } from "../../../test/support/callResults.js";
 import { callerNamed, OwnToolsStage } from "../../../test/support/ownToolsStage.js";
 import { AboveCeiling } from "../../agent/errors.js";
 import { AppError } from "../../lib/errors.js";
@@ -116,7 +116,7 @@ describe("the threads", () => {
     const { structuredContent } = await stage.call("codex-threads", { action: "fork", threadId: id }, ALICE);
     expect(stage.owners.kept.get(structuredContent?.["threadId"] as never)).toBe("alice");
     for (const action of ["fork", "archive", "unarchive"])
-      expect(await stage.call("codex-threads", { action, threadId: id }, BOB)).toEqual(refused(`Session not found for thread_id: ${id}`));
+      expect(await stage.call("codex-threads", { action, threadId: id }, BOB)).toEqual(refused(noSuchThread(id)));
     expect(stage.catalog.archived.size).toBe(0);
     expect(await stage.call("codex-threads", { action: "archive", threadId: id }, ALICE)).toEqual(
       told(`Archived thread ${id}.`, { threadId: id }),
@@ -252,9 +252,7 @@ it("there is nothing to steer where no turn runs", async () => {
   await using stage = new OwnToolsStage();
   const threadId = newThreadId();
   expect(await stage.call("codex-steer", { threadId, prompt: "x" })).toEqual(refused(expect.stringContaining("Send them as a reply")));
-  expect(await stage.call("codex-steer", { threadId, prompt: "x" }, ALICE)).toEqual(
-    refused(`Session not found for thread_id: ${threadId}`),
-  );
+  expect(await stage.call("codex-steer", { threadId, prompt: "x" }, ALICE)).toEqual(refused(noSuchThread(threadId)));
 });
 
 function withAbort(): { signal: AbortSignal; abort: () => void } {

@@ -9,6 +9,7 @@ import { turnIdOf } from "../../lib/ids.js";
 import type { Telemetry } from "../../observability/telemetry.js";
 import { type CallToolResult, presented, refusal } from "../wording/callResult.js";
 import type { Call } from "../wording/turnView.js";
+import { injectedIn, remarkOnInjected } from "./injectedArguments.js";
 import { declarationsOf, type Presentation, type ServedTool } from "./sets.js";
 import { type McpTool, parseArguments, type ToolDeclaration, type TurnAnswer } from "./tool.js";
 
@@ -33,6 +34,8 @@ export interface TurnCall extends TurnAnswer {
   readonly agent: Pick<Agent, "engineName" | "mustAsk" | "decide" | "answeredByNobody">;
   readonly presentation: Presentation;
   readonly emptyForms: boolean;
+  /** Sentences about the call itself, for its answer. */
+  readonly remarks?: readonly string[];
 }
 
 /** The tools of a server: who is shown which, and one way to call them for both eras of MCP. */
@@ -79,8 +82,9 @@ export class Tools {
       const why = servedInside ? undefined : this.objectionTo(call.caller);
       if (why !== undefined) return trail.ended(presented(refusal(new InsideTurn(why)), presentation));
       const outcome = await tool.call(parseArguments(args, tool), { agent, ask, turnId: turnIdOf(String(call.requestId)) });
-      if ("turn" in outcome) return { ...outcome, agent, presentation, emptyForms: this.#parts.emptyForms ?? false };
-      return trail.ended(presented(outcome, presentation));
+      const remarks = remarkOnInjected(injectedIn(args, tool.inputSchema.properties));
+      if ("turn" in outcome) return { ...outcome, agent, presentation, emptyForms: this.#parts.emptyForms ?? false, remarks };
+      return trail.ended(presented(outcome, { ...presentation, remarks }));
     } catch (error) {
       trail.failed(error);
       if (error instanceof ServerBusy) telemetry.metrics.callRefused({ reason: "busy" });

@@ -10,6 +10,12 @@ export interface CallToolResult {
   readonly _meta?: Readonly<Record<string, unknown>>;
 }
 
+/** A result that `presented` has not made ready for the wire yet. */
+export interface DraftResult extends CallToolResult {
+  /** What helps; told where results say more than Codex's did. */
+  readonly advice?: string | undefined;
+}
+
 /** `recorded`: nothing in a result that Codex 0.92.0 would not have put there. */
 export type ResultStyle = "extended" | "recorded";
 
@@ -19,13 +25,24 @@ export function answer(text: string, structuredContent?: Readonly<Record<string,
 }
 
 /** A call that never reached a thread. The error's code is for programs. */
-export function refusal(error: AppError | undefined, why = error?.message ?? ""): CallToolResult {
-  return { content: [{ text: why, type: "text" }], isError: true, ...(error && { _meta: { [ERROR_CODE]: error.code } }) };
+export function refusal(error: AppError | undefined, why = error?.message ?? ""): DraftResult {
+  const draft: DraftResult = { content: [{ text: why, type: "text" }], isError: true };
+  return error ? { ...draft, advice: adviceOn(error), _meta: { [ERROR_CODE]: error.code } } : draft;
 }
 
 /** A call that failed on a thread before its turn began. */
-export function failureOn(threadId: ThreadId, error: AppError): CallToolResult {
-  return { ...failure(threadId, error.message), _meta: { [ERROR_CODE]: error.code } };
+export function failureOn(threadId: ThreadId, error: AppError): DraftResult {
+  return { ...failure(threadId, error.message), advice: adviceOn(error), _meta: { [ERROR_CODE]: error.code } };
+}
+
+/** What to do about errors of parts that know no tools. */
+const ADVICE: Readonly<Record<string, string>> = {
+  thread_not_found:
+    "`codex-threads` lists the threads that you can continue (`archived: true`: those that were put away); `codex` begins a new one.",
+};
+
+function adviceOn({ advice, code }: AppError): string | undefined {
+  return advice ?? (Object.hasOwn(ADVICE, code) ? ADVICE[code] : undefined);
 }
 
 /** In `_meta` of results: why a call was refused, in a word that does not change. */
@@ -41,25 +58,49 @@ export interface ResultContext {
   /** The client's model does not see `structuredContent`: name the thread in a text of its own. */
   readonly nameThreadInText: boolean;
   readonly results: ResultStyle;
+  /** Sentences about the call itself. */
+  readonly remarks?: readonly string[] | undefined;
 }
 
 /** What became of a turn, as the answer of the call that waited for it. */
 export function turnResult(
   outcome: TurnOutcome,
-  { threadId, engine, receipt, ifSilent, nameThreadInText, results }: ResultContext,
+  { threadId, engine, receipt, ifSilent, nameThreadInText, results, remarks }: ResultContext,
 ): CallToolResult {
   const extended = { "codex-mcpd/turn": { engine, status: outcome.status, ...receipt.toJSON() } };
-  return presented(outcomeResult(outcome, { threadId, ifSilent, nameThreadInText, _meta: extended }), { results, engine });
+  return presented(outcomeResult(outcome, { threadId, ifSilent, nameThreadInText, _meta: extended }), { results, engine, remarks });
+}
+
+interface Presented {
+  readonly results: ResultStyle;
+  readonly engine?: string;
+  readonly remarks?: readonly string[] | undefined;
 }
 
 /** A scripted model is never taken for a real one, in no style. */
-export function presented(
-  result: CallToolResult,
-  { results, engine }: { readonly results: ResultStyle; readonly engine?: string },
-): CallToolResult {
-  if (results === "extended") return result;
+export function presented({ advice, ...result }: DraftResult, { results, engine, remarks = [] }: Presented): CallToolResult {
+  if (results === "extended") return withRemarks(advice === undefined ? result : withAdvice(result, advice), remarks);
   const { _meta, ...recorded } = result;
   return engine === "scripted" ? { ...recorded, _meta: { "codex-mcpd/turn": { engine } } } : recorded;
+}
+
+/** Clients show their model the text alone, or `structuredContent` alone. */
+function withAdvice({ content: [first, ...rest], structuredContent, ...result }: CallToolResult, advice: string): CallToolResult {
+  const advised = (text: unknown) =>
+    `${String(text)
+      .trimEnd()
+      .replace(/[^.!?]$/, "$&.")} ${advice}`;
+  return {
+    ...result,
+    content: [{ text: advised(first?.text ?? ""), type: "text" }, ...rest],
+    ...(structuredContent && { structuredContent: { ...structuredContent, content: advised(structuredContent["content"] ?? "") } }),
+  };
+}
+
+function withRemarks(result: CallToolResult, remarks: readonly string[]): CallToolResult {
+  if (remarks.length === 0) return result;
+  const text = `\n${remarks.join("\n")}`;
+  return { ...result, content: [...result.content, { text, type: "text" }], _meta: { ...result._meta, "codex-mcpd/remarks": remarks } };
 }
 
 type Outcome = Pick<ResultContext, "threadId" | "ifSilent" | "nameThreadInText"> & { readonly _meta: Readonly<Record<string, unknown>> };
