@@ -88,7 +88,7 @@ describe.concurrent("models", () => {
   it("come from all pages, the default one first, and without what is no model", async () => {
     await using codex = await codexWith({});
     expect(await codex.services.models(unending)).toEqual([
-      { model: "three", displayName: "three", isDefault: true, reasoningEfforts: ["high"] },
+      { model: "three", displayName: "three", isDefault: true, reasoningEfforts: ["high", "ultra"] },
       { model: "one", displayName: "One", isDefault: false, reasoningEfforts: ["low"] },
       { model: "two", displayName: "two", isDefault: false, reasoningEfforts: [] },
     ]);

@@ -12,7 +12,8 @@ engineContract("native", { makeEngine: native });
 
 async function scripted(): Promise<EngineUnderTest> {
   const home = tempHome();
-  const settings = settingsIn(home.path, { model: "mock-model" });
+  // Without a window: a script would play a failure again while the full one is summarised.
+  const settings = settingsIn(home.path, { model: "mock-model", asRecorded: true });
   return {
     engine: createScriptedEngine({ codexHome: home.path, env: process.env, serverCwd: home.path, writable: new WritablePlaces([]) }),
     settings: { ...settings, provider: { ...settings.provider, ...PATIENT } },
@@ -23,7 +24,7 @@ async function scripted(): Promise<EngineUnderTest> {
 async function native(): Promise<EngineUnderTest> {
   const home = tempHome();
   const server = await startResponsesServer({ keepRequests: false });
-  const settings = settingsIn(home.path, { model: "mock-model" });
+  const settings = settingsIn(home.path, { model: "mock-model", asRecorded: true });
   return {
     engine: createNativeEngine({
       codexHome: home.path,

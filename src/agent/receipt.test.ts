@@ -67,3 +67,18 @@ it("counts the lines of files that were changed, and leaves out patches that fai
     commands: { run: 0, failed: 0 },
   });
 });
+
+it("says how much of the account's limits is used, as far as the provider tells", () => {
+  const nothing = { primary: null, secondary: null, credits: null, plan_type: null };
+  const rateLimits = { ...nothing, primary: { used_percent: 41, window_minutes: 300, resets_at: 1_790_000_000 } };
+  expect(told({ type: "tokenCount", usage: null, rateLimits }, { type: "tokenCount", usage: null, rateLimits: nothing })).toEqual({
+    ...NOTHING,
+    rateLimits,
+  });
+});
+
+it("repeats the warnings of the turn, up to a limit", () => {
+  const warning: ThreadEvent = { type: "warning", message: "another model was used" };
+  expect(told(warning)).toEqual({ ...NOTHING, notices: ["another model was used"] });
+  expect(told(...Array<ThreadEvent>(100).fill(warning))).toMatchObject({ notices: { length: 20 } });
+});

@@ -1,7 +1,10 @@
 import type { FileChange } from "../exec/actions.js";
 import type { ThreadEvent } from "../threads/events.js";
 import type { ThreadSettings } from "../threads/settings.js";
-import type { TokenUsageInfo } from "../threads/usage.js";
+import type { RateLimits, TokenUsageInfo } from "../threads/usage.js";
+
+/** What the caller should know is said in few sentences; a turn that warns for ever is not followed. */
+const MOST_NOTICES = 20;
 
 /** What a turn did: files, commands, cost, and what was really in force. */
 export class Receipt {
@@ -10,6 +13,8 @@ export class Receipt {
   #settings: ThreadSettings | undefined;
   #sandbox: string | undefined;
   #usage: TokenUsageInfo | null = null;
+  #rateLimits: RateLimits | undefined;
+  readonly #notices: string[] = [];
 
   observe(event: ThreadEvent): void {
     switch (event.type) {
@@ -19,6 +24,10 @@ export class Receipt {
         return;
       case "tokenCount":
         this.#usage = event.usage ?? this.#usage;
+        if (tellsAnything(event.rateLimits)) this.#rateLimits = event.rateLimits;
+        return;
+      case "warning":
+        if (this.#notices.length < MOST_NOTICES) this.#notices.push(event.message);
         return;
       case "commandEnded":
         this.#commands.run++;
@@ -37,6 +46,8 @@ export class Receipt {
       files: [...this.#files].map(([path, what]) => ({ path, ...what })),
       commands: { ...this.#commands },
       ...(this.#usage === null ? {} : { usage: this.#usage.total_token_usage }),
+      ...(this.#rateLimits === undefined ? {} : { rateLimits: this.#rateLimits }),
+      ...(this.#notices.length === 0 ? {} : { notices: [...this.#notices] }),
       ...(settings === undefined
         ? {}
         : {
@@ -54,6 +65,10 @@ export class Receipt {
     const kind = known?.kind === "add" && change.type === "update" ? "add" : change.type;
     this.#files.set(path, { kind, added: (known?.added ?? 0) + added, removed: (known?.removed ?? 0) + removed });
   }
+}
+
+function tellsAnything({ primary, secondary, credits }: RateLimits): boolean {
+  return primary !== null || secondary !== null || credits !== null;
 }
 
 function linesOf(change: FileChange): { added: number; removed: number } {

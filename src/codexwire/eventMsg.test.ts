@@ -173,13 +173,13 @@ const PINS: { readonly [Type in ThreadEvent["type"]]: readonly Pin<Type>[] } = {
         recordPath: "/home/rollout.jsonl",
       },
       msgs: [
-        '{"type":"session_configured","session_id":"01a1dd1a-6d22-73e1-88aa-ccf523ae5caa","model":"gpt-5.2-codex","model_provider_id":"openai","approval_policy":"on-request","sandbox_policy":{"type":"workspace-write","network_access":true,"exclude_tmpdir_env_var":false,"exclude_slash_tmp":false},"cwd":"/project","reasoning_effort":"high","history_log_id":0,"history_entry_count":0,"rollout_path":"/home/rollout.jsonl"}',
+        '{"type":"session_configured","session_id":"01a1dd1a-6d22-73e1-88aa-ccf523ae5caa","model":"gpt-6.1-sol","model_provider_id":"openai","approval_policy":"on-request","sandbox_policy":{"type":"workspace-write","network_access":true,"exclude_tmpdir_env_var":false,"exclude_slash_tmp":false},"cwd":"/project","reasoning_effort":"high","history_log_id":0,"history_entry_count":0,"rollout_path":"/home/rollout.jsonl"}',
       ],
     },
     {
       event: { type: "threadConfigured", threadId: THREAD, settings: settingsIn("/project"), recordPath: undefined },
       msgs: [
-        '{"type":"session_configured","session_id":"01a1dd1a-6d22-73e1-88aa-ccf523ae5caa","model":"gpt-5.2-codex","model_provider_id":"openai","approval_policy":"on-request","sandbox_policy":{"type":"read-only"},"cwd":"/project","history_log_id":0,"history_entry_count":0}',
+        '{"type":"session_configured","session_id":"01a1dd1a-6d22-73e1-88aa-ccf523ae5caa","model":"gpt-6.1-sol","model_provider_id":"openai","approval_policy":"on-request","sandbox_policy":{"type":"read-only"},"cwd":"/project","history_log_id":0,"history_entry_count":0}',
       ],
     },
   ],

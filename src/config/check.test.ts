@@ -38,9 +38,9 @@ describe("checkConfig", () => {
   it.each<[string, Record<string, unknown>, string]>([
     ["a number for a table", { mcp_servers: 5 }, "invalid type: integer `5`, expected a map\nin `mcp_servers`\n"],
     [
-      "an unknown effort",
-      { model_reasoning_effort: "colossal" },
-      "unknown variant `colossal`, expected one of `none`, `minimal`, `low`, `medium`, `high`, `xhigh`\nin `model_reasoning_effort`\n",
+      "an unknown verbosity",
+      { model_verbosity: "colossal" },
+      "unknown variant `colossal`, expected one of `low`, `medium`, `high`\nin `model_verbosity`\n",
     ],
     [
       "one of two",

@@ -110,12 +110,12 @@ it("values that only a newer Codex can read are passed over, each by itself", ()
   const tree = {
     model: "m",
     approval_policy: { granular: { rules: true } },
-    model_reasoning_effort: "ultra",
+    model_verbosity: "ultra",
     model_providers: { own: { name: "own", wire_api: "telepathy" } },
     project_doc_max_bytes: "many",
   };
   expect(understoodPart(tree)).toEqual({
     tree: { model: "m", model_providers: { own: { name: "own" } } },
-    passedOver: ["approval_policy", "model_reasoning_effort", "model_providers.own.wire_api", "project_doc_max_bytes"],
+    passedOver: ["approval_policy", "model_verbosity", "model_providers.own.wire_api", "project_doc_max_bytes"],
   });
 });

@@ -27,7 +27,7 @@ describe("parseOverride", () => {
 
   it.each(["model", "", "=5", " =5", '"a=b"'])("refuses %j and names it", (argument) => {
     expect(() => parseOverride(argument)).toThrow(
-      new OverrideMalformed(`-c needs key=value, for example -c model="gpt-5.2-codex"; got: ${argument}`),
+      new OverrideMalformed(`-c needs key=value, for example -c model="gpt-6.1-sol"; got: ${argument}`),
     );
   });
 });

@@ -18,7 +18,7 @@ const KEY_AND_VALUE = /^((?:"(?:[^"\\]|\\.)*"|'[^']*'|[^"'=])*)=(.*)$/s;
 /** Parses the argument of `-c`: a dotted path, where segments may be quoted, and a TOML value or else plain text. */
 export function parseOverride(argument: string): Override {
   const [, key = "", value = ""] = KEY_AND_VALUE.exec(argument) ?? [];
-  if (key.trim() === "") throw new OverrideMalformed(`-c needs key=value, for example -c model="gpt-5.2-codex"; got: ${argument}`);
+  if (key.trim() === "") throw new OverrideMalformed(`-c needs key=value, for example -c model="gpt-6.1-sol"; got: ${argument}`);
   return { path: parseKeyPath(key.trim()), value: parseValue(value.trim()) };
 }
 

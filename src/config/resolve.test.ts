@@ -24,7 +24,7 @@ describe("precedence", () => {
     { name: "argument", call: { model: "argument", sandbox: "read-only", approvalPolicy: "never" } },
   ];
   const winners: Record<string, string[]> = {
-    default: ["gpt-5.2-codex", "read-only", "on-request"],
+    default: ["gpt-6.1-sol", "read-only", "on-request"],
     file: ["file", "danger-full-access", "untrusted"],
     profile: ["profile", "workspace-write", "on-failure"],
     "-c": ["-c", "read-only", "never"],
@@ -131,8 +131,8 @@ describe("mistakes of a call", () => {
     [{ config: { model_provider: "nobody" } }, "Model provider `nobody` not found"],
     [{ config: { mcp_servers: 5 } }, "invalid type: integer `5`, expected a map\nin `mcp_servers`\n"],
     [
-      { config: { model_reasoning_effort: "colossal" } },
-      "unknown variant `colossal`, expected one of `none`, `minimal`, `low`, `medium`, `high`, `xhigh`\nin `model_reasoning_effort`\n",
+      { config: { model_verbosity: "colossal" } },
+      "unknown variant `colossal`, expected one of `low`, `medium`, `high`\nin `model_verbosity`\n",
     ],
     [{ config: { "features.undo": 1 } }, "invalid type: integer `1`, expected a boolean\nin `features.undo`\n"],
     [{ config: { "model_providers.x.base_url": "u" } }, "missing field `name`\nin `model_providers.x`\n"],
@@ -303,20 +303,48 @@ describe("an engine that reads config.toml itself", () => {
   });
 
   it("may know more than we do: values that cannot be read are passed over and named, once it is tolerated", () => {
-    const toml = 'model = "m"\nmodel_reasoning_effort = "ultra"\n';
+    const toml = 'model = "m"\nmodel_verbosity = "ultra"\n';
     expect(() => resolverWith({ toml }).checkAtStart()).toThrow(/unknown variant `ultra`/);
     const settings = resolverWith({ toml, tolerant: true }).forNewThread({});
-    expect([settings.model, settings.reasoningEffort, settings.notices]).toEqual([
+    expect([settings.model, settings.verbosity, settings.notices]).toEqual([
       "m",
       undefined,
-      ["the value of `model_reasoning_effort` in config.toml is not known here and left to Codex"],
+      ["the value of `model_verbosity` in config.toml is not known here and left to Codex"],
     ]);
+  });
+
+  it("is told every word for an effort, from wherever it comes: which are right depends on the model", () => {
+    const words = ["none", "minimal", "low", "medium", "high", "xhigh", "max", "ultra", "colossal"];
+    const found = words.flatMap((word) => {
+      const toml = `model_reasoning_effort = "${word}"\n`;
+      const inFile = resolverWith({ toml }).forNewThread({});
+      const inCall = resolverWith({}).forNewThread({ config: { model_reasoning_effort: word } });
+      return [inFile.reasoningEffort, inCall.reasoningEffort];
+    });
+    expect(found).toEqual(words.flatMap((word) => [word, word]));
+  });
+
+  it("as Codex 0.92.0, knows its words for efforts and those that came later", () => {
+    const settings = (word: string) => resolverWith({ asRecorded: true }).forNewThread({ config: { model_reasoning_effort: word } });
+    expect([settings("xhigh").reasoningEffort, settings("ultra").reasoningEffort]).toEqual(["xhigh", "ultra"]);
+    expect(complaintOf(() => settings("colossal"))).toBe(
+      "unknown variant `colossal`, expected one of `none`, `minimal`, `low`, `medium`, `high`, `xhigh`\nin `model_reasoning_effort`\n",
+    );
+  });
+
+  it.each([
+    [undefined, { model: "gpt-6.1-sol", modelIsOurs: "default" }],
+    ["latest", { model: "gpt-6.1-sol", modelIsOurs: "latest" }],
+    ["gpt-6.1-sol", { model: "gpt-6.1-sol", modelIsOurs: undefined }],
+  ])("knows whether somebody named the model: %s", (model, { modelIsOurs, ...named }) => {
+    const settings = resolverWith({ toml: model === undefined ? "" : `model = "${model}"` }).forNewThread({});
+    expect({ model: settings.model, modelIsOurs: settings.modelIsOurs }).toEqual({ ...named, modelIsOurs });
   });
 
   it("does not make broken TOML, nor mistakes of the command line and of calls, bearable", () => {
     expect(() => resolverWith({ toml: "model = = 1", tolerant: true }).checkAtStart()).toThrow(ConfigInvalid);
-    expect(() => resolverWith({ overrides: ["model_reasoning_effort=ultra"], tolerant: true }).checkAtStart()).toThrow(ConfigInvalid);
-    expect(() => resolverWith({ tolerant: true }).forNewThread({ config: { model_reasoning_effort: "ultra" } })).toThrow(ConfigInvalid);
+    expect(() => resolverWith({ overrides: ["model_verbosity=ultra"], tolerant: true }).checkAtStart()).toThrow(ConfigInvalid);
+    expect(() => resolverWith({ tolerant: true }).forNewThread({ config: { model_verbosity: "ultra" } })).toThrow(ConfigInvalid);
   });
 });
 
@@ -326,6 +354,7 @@ interface Parts {
   readonly named?: NamedSettings;
   readonly strict?: boolean;
   readonly tolerant?: boolean;
+  readonly asRecorded?: boolean;
 }
 
 function resolverWith({
@@ -334,6 +363,7 @@ function resolverWith({
   named = {},
   strict = false,
   tolerant = false,
+  asRecorded = false,
 }: Parts): SettingsResolver & { codexHome: string } {
   const codexHome = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "resolve-")));
   onTestFinished(() => fs.rmSync(codexHome, { recursive: true }));
@@ -344,6 +374,7 @@ function resolverWith({
     cliNamed: named,
     strict,
     tolerant,
+    asRecorded,
     env: { HOME: "/home/me" },
     serverCwd: "/srv/app",
   });

@@ -72,6 +72,8 @@ interface ResolverOptions {
   readonly tolerant?: boolean;
   readonly env: Readonly<NodeJS.ProcessEnv>;
   readonly serverCwd: string;
+  /** The server is to be Codex 0.92.0, also where that did not know a model or a word. */
+  readonly asRecorded?: boolean;
   /** Others than the user may call: what looks like a secret is kept from commands unless config.toml says otherwise. */
   readonly listening?: boolean;
 }
@@ -83,7 +85,7 @@ interface Layers {
 }
 
 export function createSettingsResolver(options: ResolverOptions): SettingsResolver {
-  const { env, strict, serverCwd, cliNamed, listening } = options;
+  const { env, strict, serverCwd, cliNamed, listening, asRecorded } = options;
   const anchor = { folder: serverCwd, home: userHome(env) };
   const file = new ConfigFile(path.join(options.codexHome, "config.toml"), { home: anchor.home, tolerant: options.tolerant });
   const overrides = anchorPaths(treeOfOverrides(options.cliOverrides), anchor);
@@ -111,7 +113,7 @@ export function createSettingsResolver(options: ResolverOptions): SettingsResolv
   function forNewThread(call: NewThreadCall): ThreadSettings {
     const { settings, notices } = layersOfCall(call);
     const cwd = path.resolve(baseCwd, call.cwd ?? "");
-    const resolved = threadSettings(settings, { cwd, env, listening, baseInstructions: call.baseInstructions });
+    const resolved = threadSettings(settings, { cwd, env, listening, asRecorded, baseInstructions: call.baseInstructions });
     return { ...resolved, notices: [...notices, ...resolved.notices] };
   }
 
@@ -128,7 +130,13 @@ export function createSettingsResolver(options: ResolverOptions): SettingsResolv
       const { settings, notices } = layered(storedLayer(stored));
       const providerExists = stored.providerId !== undefined && findProvider(stored.providerId, settings, env) !== undefined;
       const kept = providerExists ? mergeTrees(settings, { model_provider: stored.providerId }) : settings;
-      const resolved = threadSettings(kept, { cwd: stored.cwd, env, listening, baseInstructions: stored.baseInstructions });
+      const resolved = threadSettings(kept, {
+        cwd: stored.cwd,
+        env,
+        listening,
+        asRecorded,
+        baseInstructions: stored.baseInstructions,
+      });
       return {
         ...resolved,
         sandboxPolicy: stored.sandboxPolicy ?? resolved.sandboxPolicy,

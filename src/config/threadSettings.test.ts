@@ -14,7 +14,8 @@ describe("threadSettings", () => {
   it("has a default for everything", () => {
     expect(threadSettings({}, PLACE)).toEqual({
       cwd: "/no/such/place",
-      model: "gpt-5.2-codex",
+      model: "gpt-6.1-sol",
+      modelIsOurs: "default",
       provider: findProvider("openai", {}, {}),
       approvalPolicy: "on-request",
       sandboxPolicy: { type: "read-only" },

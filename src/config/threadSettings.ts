@@ -1,11 +1,12 @@
 import path from "node:path";
 import { APPROVAL_POLICIES, SANDBOX_MODES, type SandboxPolicy, type ShellEnvironmentPolicy } from "../exec/policies.js";
+import { alternatives } from "../lib/complaints.js";
 import { describe, errorCode } from "../lib/errors.js";
 import { gitFoldersOf } from "../lib/files/gitFiles.js";
 import { ReadRefused } from "../lib/files/readRefused.js";
 import { readSmallFile } from "../lib/files/smallFile.js";
 import { isLikelySecret } from "../lib/likelySecret.js";
-import { type ModelProvider, REASONING_EFFORTS, REASONING_SUMMARIES, type ThreadSettings, VERBOSITIES } from "../threads/settings.js";
+import { type ModelProvider, REASONING_SUMMARIES, type ThreadSettings, VERBOSITIES } from "../threads/settings.js";
 import { findProvider, mcpServers, providerNotices } from "./endpoints.js";
 import { ConfigInvalid } from "./errors.js";
 import { FEATURE_DEFAULTS, LEGACY_FEATURES } from "./schema/agent.js";
@@ -13,7 +14,10 @@ import { TRUST_LEVELS } from "./schema/safety.js";
 import type { ConfigTree } from "./schema/settingTypes.js";
 import { choiceAt, flagAt, numberAt, tableAt, textAt, textMapAt, textsAt } from "./tree.js";
 
-const DEFAULT_MODEL = "gpt-5.2-codex";
+/** The current general model of Codex's catalogue. */
+export const DEFAULT_MODEL = "gpt-6.1-sol";
+/** Stands for the newest general model that is offered. */
+export const LATEST_MODEL = "latest";
 const DEFAULT_PROVIDER = "openai";
 const DEFAULT_PROJECT_DOC_BYTES = 32_768;
 
@@ -24,6 +28,8 @@ interface ThreadPlace {
   readonly baseInstructions: string | undefined;
   /** Whoever calls need not be the user. */
   readonly listening?: boolean | undefined;
+  /** What Codex 0.92.0 did not know is what it was there. */
+  readonly asRecorded?: boolean | undefined;
 }
 
 /** What a thread in this place runs with, from settings that were checked and laid over each other. */
@@ -31,11 +37,12 @@ export function threadSettings(settings: ConfigTree, place: ThreadPlace): Thread
   const trust = trustOf(place.cwd, settings);
   return {
     cwd: place.cwd,
-    model: textAt(settings, "model") ?? DEFAULT_MODEL,
+    ...namedModel(settings),
     provider: configuredProvider(settings, place.env),
     approvalPolicy: choiceAt(settings, "approval_policy", APPROVAL_POLICIES) ?? (trust === "untrusted" ? "untrusted" : "on-request"),
     sandboxPolicy: sandboxPolicy(settings, trust),
-    reasoningEffort: choiceAt(settings, "model_reasoning_effort", REASONING_EFFORTS),
+    ...(place.asRecorded && { asRecorded: true }),
+    reasoningEffort: effortOf(settings, place),
     reasoningSummary: choiceAt(settings, "model_reasoning_summary", REASONING_SUMMARIES) ?? "auto",
     verbosity: choiceAt(settings, "model_verbosity", VERBOSITIES),
     supportsReasoningSummaries: flagAt(settings, "model_supports_reasoning_summaries"),
@@ -55,6 +62,26 @@ export function threadSettings(settings: ConfigTree, place: ThreadPlace): Thread
     features: resolveFeatures(settings),
     notices: providerNotices(settings),
   };
+}
+
+/** Under `latest` the name is ours too, until the provider's list says better. */
+function namedModel(settings: ConfigTree): Pick<ThreadSettings, "model" | "modelIsOurs"> {
+  const model = textAt(settings, "model");
+  if (model === undefined) return { model: DEFAULT_MODEL, modelIsOurs: "default" };
+  return model === LATEST_MODEL ? { model: DEFAULT_MODEL, modelIsOurs: "latest" } : { model };
+}
+
+const RECORDED_EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh"];
+/** Words that came later, which those who name them mean. */
+const NEWER_EFFORTS = ["max", "ultra"];
+
+/** Which words are right is for the engine to say, which knows the model. */
+function effortOf(settings: ConfigTree, { asRecorded = false }: ThreadPlace): string | undefined {
+  const effort = textAt(settings, "model_reasoning_effort");
+  if (effort === undefined || !asRecorded || [...RECORDED_EFFORTS, ...NEWER_EFFORTS].includes(effort)) return effort;
+  const place = ["model_reasoning_effort"];
+  const words = alternatives(RECORDED_EFFORTS);
+  throw new ConfigInvalid(`unknown variant \`${effort}\`, expected ${words}\nin \`${place.join(".")}\`\n`, { place });
 }
 
 function configuredProvider(settings: ConfigTree, env: Readonly<NodeJS.ProcessEnv>): ModelProvider {

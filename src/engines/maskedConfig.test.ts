@@ -3,7 +3,7 @@ import { maskedConfig } from "./maskedConfig.js";
 
 it("settings are shown without what is secret in them, and with where it comes from", () => {
   const config = {
-    model: "gpt-5.2-codex",
+    model: "gpt-6.1-sol",
     model_auto_compact_token_limit: 1000,
     features: { unified_exec: true },
     developer_instructions: "Send Authorization: Bearer abcdefgh12345678 along.",
@@ -30,7 +30,7 @@ it("settings are shown without what is secret in them, and with where it comes f
     },
   };
   expect(maskedConfig(config)).toEqual({
-    model: "gpt-5.2-codex",
+    model: "gpt-6.1-sol",
     model_auto_compact_token_limit: 1000,
     features: { unified_exec: true },
     developer_instructions: "Send Authorization: ****",

@@ -48,6 +48,7 @@ export function resolveSettings(
     cliNamed: { model, profile, cwd, sandbox, approvalPolicy },
     strict: strictConfig,
     tolerant: options.engine === "codex",
+    asRecorded: options.tools.includes("codex-original"),
     env,
     serverCwd,
     listening,

@@ -1,6 +1,7 @@
 import type { SandboxPolicy } from "../exec/policies.js";
 import type { Reach } from "./limits.js";
 import type { ReasoningEffort } from "./settings.js";
+import type { RateLimits } from "./usage.js";
 
 /** What an engine can do besides running turns. Whatever it cannot do rejects with an `AppError` that says what to do instead. */
 export interface EngineServices {
@@ -29,10 +30,33 @@ export interface Account {
   logout(): Promise<void>;
 }
 
-export type AccountState =
+export type AccountState = AccountLogin & {
+  /** What the provider said last about the account's limits; absent while it has said nothing. */
+  readonly limits?: AccountLimits;
+};
+
+type AccountLogin =
   | { readonly kind: "none"; readonly isNeeded: boolean; readonly remedy?: string }
   | { readonly kind: "apiKey"; readonly source: string }
   | { readonly kind: "chatgpt"; readonly email?: string; readonly plan?: string };
+
+/** How much of an account is used up, and when it is whole again. */
+export interface AccountLimits {
+  /** As Codex tells them: shares of windows, and credits. */
+  readonly windows?: RateLimits;
+  /** As the API tells them of a key: what is left of a minute's requests and tokens. */
+  readonly requests?: KeyLimit;
+  readonly tokens?: KeyLimit;
+  /** When this was said, in milliseconds since 1970. */
+  readonly at: number;
+}
+
+export interface KeyLimit {
+  readonly limit: number;
+  readonly remaining: number;
+  /** When all of it is there again, in seconds since 1970; null where nothing was said. */
+  readonly resetsAt: number | null;
+}
 
 export interface DeviceCode {
   readonly url: string;

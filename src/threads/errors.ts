@@ -53,3 +53,13 @@ export class InvalidCursor extends AppError {
 export class StorageFailed extends AppError {
   readonly code = "storage_failed";
 }
+
+/** The words for efforts are open; a model takes its own. */
+export class EffortNotOffered extends AppError {
+  readonly code = "effort_not_offered";
+  constructor(effort: string, { model, offered }: { readonly model: string; readonly offered: readonly string[] }) {
+    super(
+      `Model \`${model}\` does not offer the effort \`${effort}\`. Set model_reasoning_effort to one of ${offered.join(", ")}, or leave it out for the model's own.`,
+    );
+  }
+}

@@ -1,7 +1,7 @@
 import type { ApprovalPolicy, SandboxPolicy, ShellEnvironmentPolicy } from "../exec/policies.js";
 
-export const REASONING_EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh"] as const;
-export type ReasoningEffort = (typeof REASONING_EFFORTS)[number];
+/** How hard a model thinks: `low`, `high`, `max`, … Each family has words of its own, so which are right is for the engine to say. */
+export type ReasoningEffort = string;
 
 export const REASONING_SUMMARIES = ["auto", "concise", "detailed", "none"] as const;
 export type ReasoningSummary = (typeof REASONING_SUMMARIES)[number];
@@ -99,6 +99,10 @@ export interface ThreadSettings {
   readonly stated?: Readonly<Record<string, unknown>>;
   /** Nobody named the model beside config.toml: an engine that has models of its own chooses. */
   readonly modelIsDefault?: boolean;
+  /** Nobody named the model anywhere, or it was left to us as `latest`: where it is not offered, another one takes its place. */
+  readonly modelIsOurs?: "default" | "latest";
+  /** The thread is to be one of Codex 0.92.0, also where that did not know a model, or had no advice. */
+  readonly asRecorded?: boolean;
   /** Remarks about the configuration worth telling the caller (unknown keys and the like). */
   readonly notices: readonly string[];
 }

@@ -29,7 +29,7 @@ export function conversationWith(client: ModelClient, options: ConversationOptio
   const { tools = [declaredPlanTool], items = CONTEXT, usage = null } = options;
   const declarations = tools.map(({ declaration }) => declaration);
   const threadId = newThreadId();
-  const settings = settingsIn("/repo", { model: "mock-model", ...options.settings });
+  const settings = settingsIn("/repo", { model: "mock-model", asRecorded: true, ...options.settings });
   return new Conversation({
     threadId,
     settings,

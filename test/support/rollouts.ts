@@ -19,7 +19,7 @@ export function storeIn(codexHome: string, env: Record<string, string> = {}): Ro
 export function settingsIn(cwd: string, changes: Partial<ThreadSettings> = {}): ThreadSettings {
   return {
     cwd,
-    model: "gpt-5.2-codex",
+    model: "gpt-6.1-sol",
     provider: {
       id: "openai",
       name: "OpenAI",

@@ -62,6 +62,7 @@ export async function openToolStage(options: ToolStageOptions = {}): Promise<Too
   }
   const settings = settingsIn(stage.workspace, {
     model: "mock-model",
+    asRecorded: true,
     sandboxPolicy: POLICIES[options.sandbox ?? "workspace-write"],
     ...options.settings,
   });

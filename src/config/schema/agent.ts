@@ -1,4 +1,4 @@
-import { REASONING_EFFORTS, REASONING_SUMMARIES, VERBOSITIES } from "../../threads/settings.js";
+import { REASONING_SUMMARIES, VERBOSITIES } from "../../threads/settings.js";
 import {
   active,
   choice,
@@ -18,9 +18,9 @@ import {
 export const MODEL_GROUP: SettingGroup = {
   title: "Model",
   settings: {
-    model: active(text, "The model asked.", "`gpt-5.2-codex`"),
+    model: active(text, "The model asked; `latest` for the newest general one that the provider offers.", "`gpt-6.1-sol`"),
     model_provider: active(text, "Who is asked: a key of `model_providers` or a built-in provider.", "`openai`"),
-    model_reasoning_effort: active(choice(REASONING_EFFORTS), "How long the model may think.", "the model's own"),
+    model_reasoning_effort: active(text, "How long the model may think, in a word that the model offers (see above).", "the model's own"),
     model_reasoning_summary: active(choice(REASONING_SUMMARIES), "How much of its reasoning the model sums up.", "`auto`"),
     model_verbosity: active(choice(VERBOSITIES), "How long answers are.", "the model's own"),
     model_supports_reasoning_summaries: active(flag, "Whether summaries may be requested, when the model is not known here.", "by model"),

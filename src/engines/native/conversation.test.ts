@@ -15,14 +15,15 @@ function bodyFor(changes: Partial<ThreadSettings>): Record<string, unknown> {
 
 describe("the body of a model request", () => {
   it("for a model we know asks for reasoning, encrypted, and stores nothing", () => {
-    expect(bodyFor({ model: "gpt-5.2-codex" })).toEqual({
-      model: "gpt-5.2-codex",
+    expect(bodyFor({ model: "gpt-6.1-sol" })).toEqual({
+      model: "gpt-6.1-sol",
       instructions: BASE_INSTRUCTIONS,
       tools: [UPDATE_PLAN],
       tool_choice: "auto",
       parallel_tool_calls: true,
-      reasoning: { effort: "medium", summary: "auto" },
+      reasoning: { effort: "low", summary: "auto" },
       include: ["reasoning.encrypted_content"],
+      text: { verbosity: "low" },
       store: false,
       stream: true,
       prompt_cache_key: "t-1",
@@ -30,8 +31,20 @@ describe("the body of a model request", () => {
     });
   });
 
-  it("for a model we do not know asks for nothing it may not have", () => {
-    expect(bodyFor({ model: "mock-model", verbosity: "high", reasoningEffort: "high", baseInstructions: "BASE" })).toEqual({
+  it("for a model we do not know asks for what the newest can, and for nothing that nobody named", () => {
+    const body = bodyFor({ model: "mock-model" });
+    expect([body["reasoning"], body["text"]]).toEqual([{ summary: "auto" }, undefined]);
+    expect(bodyFor({ model: "mock-model", verbosity: "high", reasoningEffort: "high" })).toMatchObject({
+      parallel_tool_calls: true,
+      reasoning: { effort: "high", summary: "auto" },
+      include: ["reasoning.encrypted_content"],
+      text: { verbosity: "high" },
+    });
+  });
+
+  it("for a model that Codex 0.92.0 would not have known asks for what that asked for, where that is wanted", () => {
+    const asked = { verbosity: "high", reasoningEffort: "high", baseInstructions: "BASE" } as const;
+    expect(bodyFor({ model: "mock-model", asRecorded: true, ...asked })).toEqual({
       model: "mock-model",
       instructions: "BASE",
       tools: [UPDATE_PLAN],

@@ -6,6 +6,7 @@ import type { ThreadSettings } from "../../threads/settings.js";
 import { NO_RATE_LIMITS, type RateLimits, type TokenUsage, type TokenUsageInfo } from "../../threads/usage.js";
 import { BASE_INSTRUCTIONS } from "./instructions.js";
 import type { ModelClient } from "./model/client.js";
+import { effortOnTheWire } from "./model/efforts.js";
 import { History, message } from "./model/items.js";
 import { compactionLimit, traitsOf, usableWindow } from "./model/modelTraits.js";
 import type { ThreadTools } from "./threadTools.js";
@@ -146,7 +147,7 @@ export class RequestTemplate {
       instructions: settings.baseInstructions ?? BASE_INSTRUCTIONS,
       tools,
       tool_choice: "auto",
-      parallel_tool_calls: traitsOf(settings.model).parallelToolCalls,
+      parallel_tool_calls: traitsOf(settings).parallelToolCalls,
       ...reasoningFields(settings),
       store: false,
       stream: true,
@@ -165,11 +166,11 @@ export class RequestTemplate {
 }
 
 function reasoningFields(settings: ThreadSettings): Record<string, unknown> {
-  const traits = traitsOf(settings.model);
+  const traits = traitsOf(settings);
   const asked = traits.verbosity ? (settings.verbosity ?? traits.defaultVerbosity) : undefined;
   const verbosity = asked === undefined ? {} : { text: { verbosity: asked } };
   if (!(settings.supportsReasoningSummaries ?? traits.reasoning)) return { reasoning: null, include: [], ...verbosity };
-  const effort = settings.reasoningEffort ?? traits.defaultEffort;
+  const effort = effortOnTheWire(settings);
   const summary = settings.reasoningSummary === "none" ? undefined : settings.reasoningSummary;
   return {
     reasoning: { ...(effort === undefined ? {} : { effort }), ...(summary === undefined ? {} : { summary }) },

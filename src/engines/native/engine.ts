@@ -6,6 +6,7 @@ import type { ThreadSettings } from "../../threads/settings.js";
 import { Conversation } from "./conversation.js";
 import { findUserInstructions, initialContext } from "./instructions.js";
 import type { ModelClient } from "./model/client.js";
+import { checkEffort, withOfferedEffort } from "./model/efforts.js";
 import { History } from "./model/items.js";
 import { ResponsesClient } from "./model/responses.js";
 import type { ServiceSources } from "./services/nativeServices.js";
@@ -39,10 +40,12 @@ export type ClientFactory = (settings: ThreadSettings, threadId: ThreadId) => Mo
 
 /** A thread of the loop, on whatever answers its model requests. */
 export async function openNativeThread(
-  { id, settings, history, reach }: ThreadOpening,
+  { id, settings: asked, history, reach }: ThreadOpening,
   host: HostEnvironment,
   clientFor: ClientFactory,
 ): Promise<EngineThread> {
+  if (!history) checkEffort(asked);
+  const settings = withOfferedEffort(asked);
   const instructions = await findUserInstructions(settings, {
     codexHome: host.codexHome,
     // Asked only where there are instructions.

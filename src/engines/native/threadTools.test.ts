@@ -19,22 +19,31 @@ const openai = { ...settingsIn("/").provider, id: "openai" };
 const other = { ...settingsIn("/").provider, id: "mock" };
 
 it.for([
-  ["an unknown model", { model: "mock-model", provider: other }, ["shell", "update_plan", "view_image"]],
-  ["a codex model", { model: "gpt-5.2-codex", provider: other }, ["shell_command", "update_plan", "apply_patch", "view_image"]],
+  ["an unknown model", { model: "mock-model", provider: other }, ["shell", "update_plan", "apply_patch", "view_image"]],
+  [
+    "an unknown model, as recorded",
+    { model: "mock-model", asRecorded: true, provider: other },
+    ["shell", "update_plan", "view_image"],
+  ],
+  ["a model of Codex's", { model: "gpt-6.1-sol", provider: other }, ["shell_command", "update_plan", "apply_patch", "view_image"]],
   ["gpt-oss", { model: "gpt-oss:20b", provider: other }, ["shell", "update_plan", "apply_patch", "view_image"]],
-  ["no shell", { model: "mock-model", provider: other, features: { shell_tool: false } }, ["update_plan", "view_image"]],
+  ["no shell", { model: "mock-model", provider: other, features: { shell_tool: false } }, ["update_plan", "apply_patch", "view_image"]],
   [
     "sessions and patches",
     { model: "mock-model", provider: other, features: { unified_exec: true, apply_patch_freeform: true } },
     ["exec_command", "write_stdin", "update_plan", "apply_patch", "view_image"],
   ],
-  ["OpenAI", { model: "mock-model", provider: openai }, ["shell", "update_plan", "view_image", "web_search false"]],
-  ["no search", { model: "mock-model", provider: openai, webSearch: "disabled" }, ["shell", "update_plan", "view_image"]],
-  ["live search", { model: "mock-model", provider: other, webSearch: "live" }, ["shell", "update_plan", "view_image", "web_search true"]],
+  ["OpenAI", { model: "mock-model", provider: openai }, ["shell", "update_plan", "apply_patch", "view_image", "web_search false"]],
+  ["no search", { model: "mock-model", provider: openai, webSearch: "disabled" }, ["shell", "update_plan", "apply_patch", "view_image"]],
+  [
+    "live search",
+    { model: "mock-model", provider: other, webSearch: "live" },
+    ["shell", "update_plan", "apply_patch", "view_image", "web_search true"],
+  ],
   [
     "the older switch for search",
     { model: "mock-model", provider: other, features: { web_search_request: true } },
-    ["shell", "update_plan", "view_image", "web_search true"],
+    ["shell", "update_plan", "apply_patch", "view_image", "web_search true"],
   ],
 ] as const)("with %s the model is offered the tools that fit", async ([, changes, tools]) => {
   expect(await offered(changes)).toEqual(tools);

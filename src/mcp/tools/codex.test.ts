@@ -98,8 +98,8 @@ describe("a call that is refused has no thread", () => {
       "Failed to load Codex configuration from overrides: invalid type: integer `5`, expected a map\nin `mcp_servers`\n",
     ],
     [
-      { prompt: "go", config: { model_reasoning_effort: "colossal" } },
-      "Failed to load Codex configuration from overrides: unknown variant `colossal`, expected one of `none`, `minimal`, `low`, `medium`, `high`, `xhigh`\nin `model_reasoning_effort`\n",
+      { prompt: "go", config: { model_verbosity: "colossal" } },
+      "Failed to load Codex configuration from overrides: unknown variant `colossal`, expected one of `low`, `medium`, `high`\nin `model_verbosity`\n",
     ],
   ] as const)("%j", async ([args, why]) => {
     await using client = new MemorySession();

@@ -1,6 +1,5 @@
-import { type Fields, isFields, oneOf } from "../../../lib/fields.js";
+import { type Fields, isFields } from "../../../lib/fields.js";
 import type { EngineServices, ModelSummary, OneOffCommand, OneOffResult } from "../../../threads/engineServices.js";
-import { REASONING_EFFORTS, type ReasoningEffort } from "../../../threads/settings.js";
 import { maskedConfig } from "../../maskedConfig.js";
 import type { AppServers } from "../appServer/appServers.js";
 import { codexRefusal } from "../appServer/errors.js";
@@ -67,14 +66,8 @@ function modelSummary(entry: unknown): ModelSummary[] {
   const { model, displayName, isDefault, supportedReasoningEfforts } = asFields(entry);
   const name = nonEmptyText(model);
   if (name === undefined) return [];
-  const reasoningEfforts = asList(supportedReasoningEfforts).flatMap(effortThatWeHave);
+  const reasoningEfforts = asList(supportedReasoningEfforts).flatMap((effort) => nonEmptyText(asFields(effort)["reasoningEffort"]) ?? []);
   return [{ model: name, displayName: nonEmptyText(displayName) ?? name, isDefault: isDefault === true, reasoningEfforts }];
-}
-
-/** Codex has more of them for some models; what a call may ask for is in our list. */
-function effortThatWeHave(entry: unknown): ReasoningEffort[] {
-  const effort = oneOf(REASONING_EFFORTS, asFields(entry)["reasoningEffort"]);
-  return effort === undefined ? [] : [effort];
 }
 
 /** The settings in force in a folder as Codex reads them, without those that we start its process with. */

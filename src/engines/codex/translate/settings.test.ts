@@ -42,7 +42,7 @@ describe("a thread", () => {
     });
     expect(threadStartParams(settings, { rawEvents: true, guard: guardIn("/ws") })).toEqual({
       cwd: "/ws",
-      model: "gpt-5.2-codex",
+      model: "gpt-6.1-sol",
       modelProvider: "openai",
       approvalPolicy: "on-request",
       approvalsReviewer: "user",
@@ -82,7 +82,7 @@ describe("a thread", () => {
       threadId: "t1",
       excludeTurns: true,
       cwd: "/ws",
-      model: "gpt-5.2-codex",
+      model: "gpt-6.1-sol",
       modelProvider: "openai",
       approvalPolicy: "never",
       approvalsReviewer: "user",
@@ -96,7 +96,7 @@ it("a guarded thread is loaded elsewhere, and says a profile instead of a sandbo
   const settings = settingsIn("/ws", { sandboxPolicy: WRITABLE });
   expect(threadStartParams(settings, { rawEvents: false, guard: GUARDED })).toEqual({
     cwd: "/",
-    model: "gpt-5.2-codex",
+    model: "gpt-6.1-sol",
     modelProvider: "openai",
     approvalPolicy: "on-request",
     approvalsReviewer: "user",

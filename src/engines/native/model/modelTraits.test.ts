@@ -1,38 +1,93 @@
 import { describe, expect, it } from "vitest";
 import { settingsIn } from "../../../../test/support/rollouts.js";
-import { compactionLimit, traitsOf, usableWindow } from "./modelTraits.js";
+import { CATALOGUE, compactionLimit, traitsOf, usableWindow } from "./modelTraits.js";
+
+const HIGH = ["low", "medium", "high"];
+const XHIGH = [...HIGH, "xhigh"];
+const MAX = [...XHIGH, "max"];
+const ULTRA = [...MAX, "ultra"];
+const CAPABLE = { reasoning: true, verbosity: true, parallelToolCalls: true, patchTool: "freeform", truncation: { unit: "tokens" } };
 
 describe("what a model can do", () => {
   it.each([
-    ["gpt-5.2-codex", { contextWindow: 272_000, reasoning: true, defaultEffort: "medium", verbosity: false, parallelToolCalls: true }],
-    ["gpt-5.2", { contextWindow: 272_000, reasoning: true, defaultEffort: "medium", verbosity: true, parallelToolCalls: true }],
-    ["gpt-5.1", { contextWindow: 272_000, reasoning: true, defaultEffort: "medium", verbosity: true, parallelToolCalls: true }],
-    ["gpt-5.1-codex", { contextWindow: 272_000, reasoning: true, defaultEffort: "medium", verbosity: false, parallelToolCalls: false }],
-    ["gpt-5.1-codex-max", { contextWindow: 272_000, reasoning: true, defaultEffort: "medium", verbosity: false, parallelToolCalls: false }],
-    ["gpt-5-codex", { contextWindow: 272_000, reasoning: true, defaultEffort: "medium", verbosity: false, parallelToolCalls: false }],
-    ["gpt-5-codex-mini", { contextWindow: 272_000, reasoning: true, defaultEffort: "medium", verbosity: false, parallelToolCalls: false }],
-    ["gpt-5", { contextWindow: 272_000, reasoning: true, defaultEffort: "medium", verbosity: true, parallelToolCalls: false }],
-    ["o3", { contextWindow: 200_000, reasoning: true, defaultEffort: "medium", verbosity: false, parallelToolCalls: false }],
-    ["gpt-4.1-mini", { contextWindow: 1_047_576, reasoning: false, defaultEffort: undefined, verbosity: false, parallelToolCalls: false }],
-    ["gpt-oss-20b", { contextWindow: 96_000, reasoning: true, defaultEffort: undefined, verbosity: false, parallelToolCalls: false }],
-    ["mock-model", { contextWindow: undefined, reasoning: false, defaultEffort: undefined, verbosity: false, parallelToolCalls: false }],
+    ["gpt-6.1-sol", { ...CAPABLE, contextWindow: 272_000, efforts: ULTRA, defaultEffort: "low" }],
+    ["gpt-6-astra", { ...CAPABLE, contextWindow: 272_000, efforts: ULTRA, defaultEffort: "low" }],
+    ["gpt-6-sol", { ...CAPABLE, contextWindow: 272_000, efforts: ULTRA, defaultEffort: "medium" }],
+    ["gpt-6-luna", { ...CAPABLE, contextWindow: 272_000, efforts: MAX, defaultEffort: "medium" }],
+    ["gpt-6.1-terra", { ...CAPABLE, contextWindow: 500_000, efforts: ULTRA, defaultEffort: "low" }],
+    ["gpt-5.6-sol", { ...CAPABLE, contextWindow: 272_000, efforts: ULTRA, defaultEffort: "low" }],
+    ["gpt-5.6-terra", { ...CAPABLE, contextWindow: 272_000, efforts: ULTRA, defaultEffort: "medium" }],
+    ["gpt-5.6-luna", { ...CAPABLE, contextWindow: 272_000, efforts: MAX, defaultEffort: "medium" }],
+    ["gpt-5.5", { ...CAPABLE, contextWindow: 272_000, efforts: XHIGH, defaultEffort: "medium" }],
+    ["gpt-6.1-sol-2026-10-01", { ...CAPABLE, efforts: ULTRA }],
+    ["gpt-5.2-codex", { contextWindow: 272_000, efforts: XHIGH, defaultEffort: "medium", verbosity: false, parallelToolCalls: true }],
+    ["gpt-5.2", { contextWindow: 272_000, defaultEffort: "medium", verbosity: true, parallelToolCalls: true }],
+    ["gpt-5.1", { contextWindow: 272_000, efforts: ["none", ...HIGH], verbosity: true, parallelToolCalls: true }],
+    ["gpt-5.1-codex", { contextWindow: 272_000, efforts: HIGH, verbosity: false, parallelToolCalls: false }],
+    ["gpt-5.1-codex-max", { contextWindow: 272_000, efforts: XHIGH, verbosity: false, parallelToolCalls: false }],
+    ["gpt-5-codex", { contextWindow: 272_000, efforts: HIGH, verbosity: false, parallelToolCalls: false }],
+    ["gpt-5", { contextWindow: 272_000, efforts: ["minimal", ...HIGH], verbosity: true, parallelToolCalls: false }],
+    ["o3", { contextWindow: 200_000, efforts: HIGH, defaultEffort: "medium", verbosity: false, parallelToolCalls: false }],
+    ["gpt-4.1-mini", { contextWindow: 1_047_576, reasoning: false, efforts: [], verbosity: false }],
+    ["gpt-4o", { contextWindow: 128_000, reasoning: false, efforts: [] }],
+    ["gpt-oss-20b", { contextWindow: 96_000, reasoning: true, efforts: HIGH, defaultEffort: undefined, patchTool: "function" }],
   ])("%s", (model, traits) => {
-    expect(traitsOf(model)).toMatchObject(traits);
+    expect(traitsOf({ model })).toMatchObject(traits);
+  });
+
+  it.each(["gpt-6", "gpt-6.2-sol", "gpt-7-nova", "gpt-10"])("%s, which no row knows, is newer: it can what the newest can", (model) => {
+    expect(traitsOf({ model })).toEqual({
+      ...traitsOf({ model: "gpt-6.1-sol" }),
+      ultraIsSentAs: "max",
+      efforts: undefined,
+      defaultEffort: undefined,
+      defaultVerbosity: undefined,
+    });
+  });
+
+  it.each(["mock-model", "qwen3-coder:30b", "claude-opus-5", ""])(
+    "%j, a name of nobody's, can what the newest can, with functions only",
+    (model) => {
+      const { contextWindow, reasoning, verbosity, parallelToolCalls, truncation } = traitsOf({ model: "gpt-6.1-sol" });
+      expect(traitsOf({ model })).toMatchObject({
+        contextWindow,
+        reasoning,
+        verbosity,
+        parallelToolCalls,
+        truncation,
+        patchTool: "function",
+      });
+    },
+  );
+
+  it("a name of nobody's is what Codex 0.92.0 took it for, where that is wanted", () => {
+    expect(traitsOf({ model: "mock-model", asRecorded: true })).toMatchObject({
+      contextWindow: undefined,
+      reasoning: false,
+      patchTool: "none",
+    });
+    expect(traitsOf({ model: "gpt-7-nova", asRecorded: true })).toEqual(traitsOf({ model: "gpt-7-nova" }));
   });
 
   it("does not depend on whose name stands before it", () => {
-    expect(traitsOf("openai/gpt-oss-120b")).toEqual(traitsOf("gpt-oss-120b"));
+    expect(traitsOf({ model: "openai/gpt-oss-120b" })).toEqual(traitsOf({ model: "gpt-oss-120b" }));
+  });
+
+  it("each row says where it comes from", () => {
+    expect(CATALOGUE.filter(({ source }) => source.length < 20)).toEqual([]);
   });
 });
 
 describe("the room a conversation has", () => {
   it.each([
-    [{ model: "gpt-5.2-codex" }, 258_400, 244_800],
-    [{ model: "mock-model" }, null, Number.POSITIVE_INFINITY],
+    [{ model: "gpt-6.1-sol" }, 258_400, 244_800],
+    [{ model: "gpt-6.1-terra" }, 475_000, 450_000],
+    [{ model: "mock-model" }, 258_400, 244_800],
+    [{ model: "mock-model", asRecorded: true }, null, Number.POSITIVE_INFINITY],
     [{ model: "mock-model", contextWindow: 1001 }, 950, 900],
-    [{ model: "gpt-5.2-codex", contextWindow: 1000 }, 950, 900],
-    [{ model: "gpt-5.2-codex", autoCompactTokenLimit: 500 }, 258_400, 500],
-    [{ model: "mock-model", autoCompactTokenLimit: 500 }, null, 500],
+    [{ model: "gpt-6.1-sol", contextWindow: 1000 }, 950, 900],
+    [{ model: "gpt-6.1-sol", autoCompactTokenLimit: 500 }, 258_400, 500],
+    [{ model: "mock-model", asRecorded: true, autoCompactTokenLimit: 500 }, null, 500],
   ])("%j", (changes, window, limit) => {
     const settings = settingsIn("/", changes);
     expect([usableWindow(settings), compactionLimit(settings)]).toEqual([window, limit]);

@@ -2,10 +2,14 @@ import type { TruncationPolicy } from "../../../exec/output.js";
 import type { ReasoningEffort, ThreadSettings, Verbosity } from "../../../threads/settings.js";
 
 /** What a model can do, as far as a request depends on it. */
-interface ModelTraits {
+export interface ModelTraits {
   readonly contextWindow: number | undefined;
   readonly reasoning: boolean;
+  /** The efforts it offers, weakest first; undefined where only the provider knows. */
+  readonly efforts: readonly ReasoningEffort[] | undefined;
   readonly defaultEffort: ReasoningEffort | undefined;
+  /** What Codex sends for `ultra`, which is a word of Codex and not of the API. */
+  readonly ultraIsSentAs?: ReasoningEffort;
   /** Whether answers can be asked to be short or long, and what is asked unless configured. */
   readonly verbosity: boolean;
   readonly defaultVerbosity: Verbosity | undefined;
@@ -19,9 +23,47 @@ interface ModelTraits {
 const BYTES: TruncationPolicy = { unit: "bytes", limit: 10_000 };
 const TOKENS: TruncationPolicy = { unit: "tokens", limit: 10_000 };
 
+const UP_TO_HIGH = ["low", "medium", "high"];
+const UP_TO_XHIGH = [...UP_TO_HIGH, "xhigh"];
+const UP_TO_MAX = [...UP_TO_XHIGH, "max"];
+const UP_TO_ULTRA = [...UP_TO_MAX, "ultra"];
+
+/**
+ * The newest family. Codex runs commands of these models in its code mode; the loop here offers them functions. The catalogue says
+ * nothing of parallel calls any more, since code mode has a single tool; the last models with functions all make them.
+ */
+const NEWEST: ModelTraits = {
+  contextWindow: 272_000,
+  reasoning: true,
+  efforts: UP_TO_ULTRA,
+  defaultEffort: "low",
+  ultraIsSentAs: "max",
+  verbosity: true,
+  defaultVerbosity: "low",
+  parallelToolCalls: true,
+  shellTool: "shell_command",
+  patchTool: "freeform",
+  truncation: TOKENS,
+};
+
+/** A name that no row knows: it can what the newest can. How hard it thinks and how much it says by itself is left to it. */
 const UNKNOWN: ModelTraits = {
+  ...NEWEST,
+  efforts: undefined,
+  defaultEffort: undefined,
+  defaultVerbosity: undefined,
+  shellTool: "shell",
+  // Providers that are not OpenAI's have functions, and few have free text under a grammar.
+  patchTool: "function",
+};
+/** A name of OpenAI's that no row knows is newer than the table. */
+const NEWER: ModelTraits = { ...UNKNOWN, shellTool: "shell_command", patchTool: "freeform" };
+
+/** What Codex 0.92.0 took a name for that it did not know. */
+const RECORDED_UNKNOWN: ModelTraits = {
   contextWindow: undefined,
   reasoning: false,
+  efforts: undefined,
   defaultEffort: undefined,
   verbosity: false,
   defaultVerbosity: undefined,
@@ -30,46 +72,101 @@ const UNKNOWN: ModelTraits = {
   patchTool: "none",
   truncation: BYTES,
 };
-const GPT_5: ModelTraits = { ...UNKNOWN, contextWindow: 272_000, reasoning: true, defaultEffort: "medium", verbosity: true };
+const GPT_5: ModelTraits = {
+  ...RECORDED_UNKNOWN,
+  contextWindow: 272_000,
+  reasoning: true,
+  efforts: ["minimal", ...UP_TO_HIGH],
+  defaultEffort: "medium",
+  verbosity: true,
+};
 const GPT_5_1: ModelTraits = {
   ...GPT_5,
+  efforts: ["none", ...UP_TO_HIGH],
   defaultVerbosity: "low",
   shellTool: "shell_command",
   patchTool: "freeform",
   parallelToolCalls: true,
 };
-const CODEX: ModelTraits = { ...GPT_5_1, verbosity: false, defaultVerbosity: undefined, truncation: TOKENS, parallelToolCalls: false };
+const GPT_5_2: ModelTraits = { ...GPT_5_1, efforts: ["none", ...UP_TO_XHIGH] };
+const CODEX: ModelTraits = {
+  ...GPT_5_1,
+  efforts: UP_TO_HIGH,
+  verbosity: false,
+  defaultVerbosity: undefined,
+  truncation: TOKENS,
+  parallelToolCalls: false,
+};
 
-/** First match wins. */
-const CATALOGUE: readonly (readonly [RegExp, ModelTraits])[] = [
-  [/^gpt-5(\.1)?-codex/, CODEX],
-  [/^gpt-5\.\d+-codex/, { ...CODEX, parallelToolCalls: true }],
-  [/^gpt-5\.\d+/, GPT_5_1],
-  [/^gpt-5/, GPT_5],
-  [/^(o3|o4-mini|codex-mini)/, { ...UNKNOWN, contextWindow: 200_000, reasoning: true, defaultEffort: "medium" }],
-  [/^gpt-4\.1/, { ...UNKNOWN, contextWindow: 1_047_576 }],
-  [/^gpt-oss/, { ...UNKNOWN, contextWindow: 96_000, reasoning: true, patchTool: "function" }],
+interface CatalogueRow {
+  readonly name: RegExp;
+  readonly traits: ModelTraits;
+  /** Where the row comes from. */
+  readonly source: string;
+}
+
+const CODEX_166 = "`codex debug models` of Codex 0.166.0; what `ultra` becomes was seen in its requests";
+const CODEX_92 = "the requests of Codex 0.92.0; efforts from OpenAI's API reference";
+
+/** Every trait of every model. The first match wins. */
+export const CATALOGUE: readonly CatalogueRow[] = [
+  { name: /^gpt-6\.1-terra\b/, traits: { ...NEWEST, contextWindow: 500_000, ultraIsSentAs: "xhigh" }, source: CODEX_166 },
+  { name: /^gpt-6(\.1-sol|-astra)\b/, traits: { ...NEWEST, ultraIsSentAs: "xhigh" }, source: CODEX_166 },
+  { name: /^gpt-6-sol\b/, traits: { ...NEWEST, defaultEffort: "medium" }, source: CODEX_166 },
+  { name: /^gpt-6-luna\b/, traits: { ...NEWEST, efforts: UP_TO_MAX, defaultEffort: "medium" }, source: CODEX_166 },
+  { name: /^gpt-5\.6-luna\b/, traits: { ...NEWEST, efforts: UP_TO_MAX, defaultEffort: "medium" }, source: CODEX_166 },
+  { name: /^gpt-5\.6-terra\b/, traits: { ...NEWEST, defaultEffort: "medium" }, source: CODEX_166 },
+  { name: /^gpt-5\.6(-sol)?\b/, traits: NEWEST, source: CODEX_166 },
+  { name: /^gpt-5\.5\b/, traits: { ...NEWEST, efforts: UP_TO_XHIGH, defaultEffort: "medium" }, source: CODEX_166 },
+  { name: /^gpt-5\.1-codex-max\b/, traits: { ...CODEX, efforts: UP_TO_XHIGH }, source: CODEX_92 },
+  { name: /^gpt-5(\.1)?-codex/, traits: CODEX, source: CODEX_92 },
+  { name: /^gpt-5\.[2-4]-codex/, traits: { ...CODEX, efforts: UP_TO_XHIGH, parallelToolCalls: true }, source: CODEX_92 },
+  { name: /^gpt-5\.1(?!\d)/, traits: GPT_5_1, source: CODEX_92 },
+  { name: /^gpt-5\.[2-4](?!\d)/, traits: GPT_5_2, source: CODEX_92 },
+  { name: /^gpt-5(?![.\d])/, traits: GPT_5, source: CODEX_92 },
+  {
+    name: /^(o[134](?!\d)|codex-mini)/,
+    traits: { ...RECORDED_UNKNOWN, contextWindow: 200_000, reasoning: true, efforts: UP_TO_HIGH, defaultEffort: "medium" },
+    source: CODEX_92,
+  },
+  { name: /^gpt-4\.1/, traits: { ...RECORDED_UNKNOWN, contextWindow: 1_047_576, efforts: [] }, source: CODEX_92 },
+  { name: /^gpt-[34]/, traits: { ...RECORDED_UNKNOWN, contextWindow: 128_000, efforts: [] }, source: CODEX_92 },
+  {
+    name: /^gpt-oss/,
+    traits: { ...RECORDED_UNKNOWN, contextWindow: 96_000, reasoning: true, efforts: UP_TO_HIGH, patchTool: "function" },
+    source: CODEX_92,
+  },
+  { name: /^gpt-\d/, traits: NEWER, source: "newer than this table: what the newest family can" },
 ];
 
-export function traitsOf(model: string): ModelTraits {
-  const name = model.includes("/") ? model.slice(model.lastIndexOf("/") + 1) : model;
-  return CATALOGUE.find(([pattern]) => pattern.test(name))?.[1] ?? UNKNOWN;
+/** What is asked about: the model, and how names that nobody knows are taken. */
+type AskedModel = Pick<ThreadSettings, "model" | "asRecorded">;
+
+export function traitsOf({ model, asRecorded = false }: AskedModel): ModelTraits {
+  const known = CATALOGUE.find(({ name }) => name.test(bareName(model)))?.traits;
+  return known ?? (asRecorded ? RECORDED_UNKNOWN : UNKNOWN);
+}
+
+/** Without whose it is: `openai/gpt-oss-120b`. */
+export function bareName(model: string): string {
+  return model.slice(model.lastIndexOf("/") + 1);
 }
 
 /** How much of a tool's output the model gets. */
-export function truncationOf({ toolOutputTokenLimit, model }: ThreadSettings): TruncationPolicy {
-  return toolOutputTokenLimit === undefined ? traitsOf(model).truncation : { unit: "tokens", limit: toolOutputTokenLimit };
+export function truncationOf(settings: ThreadSettings): TruncationPolicy {
+  const { toolOutputTokenLimit } = settings;
+  return toolOutputTokenLimit === undefined ? traitsOf(settings).truncation : { unit: "tokens", limit: toolOutputTokenLimit };
 }
 
 /** Tokens of the window that a conversation may use; the rest is kept for the answer. */
 export function usableWindow(settings: ThreadSettings): number | null {
-  const window = settings.contextWindow ?? traitsOf(settings.model).contextWindow;
+  const window = settings.contextWindow ?? traitsOf(settings).contextWindow;
   return window === undefined ? null : Math.floor(window * 0.95);
 }
 
 /** The size of a conversation at which it is summarised. */
 export function compactionLimit(settings: ThreadSettings): number {
   if (settings.autoCompactTokenLimit !== undefined) return settings.autoCompactTokenLimit;
-  const window = settings.contextWindow ?? traitsOf(settings.model).contextWindow;
+  const window = settings.contextWindow ?? traitsOf(settings).contextWindow;
   return window === undefined ? Number.POSITIVE_INFINITY : Math.floor(window * 0.9);
 }

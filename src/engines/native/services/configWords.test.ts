@@ -5,7 +5,7 @@ import { configWords } from "./configWords.js";
 
 it("the settings of a thread are told in config.toml's words, and what nobody set is left out", () => {
   expect(configWords(settingsIn("/repo"))).toEqual({
-    model: "gpt-5.2-codex",
+    model: "gpt-6.1-sol",
     model_provider: "openai",
     model_providers: {
       openai: {

@@ -10,10 +10,10 @@ import { availableModels } from "./nativeServices.js";
 
 const unending = new AbortController().signal;
 const CONFIGURED: ModelSummary = {
-  model: "gpt-5.2-codex",
-  displayName: "gpt-5.2-codex",
+  model: "gpt-6.1-sol",
+  displayName: "gpt-6.1-sol",
   isDefault: true,
-  reasoningEfforts: ["low", "medium", "high"],
+  reasoningEfforts: ["low", "medium", "high", "xhigh", "max", "ultra"],
 };
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
@@ -47,7 +47,7 @@ const json =
 
 describe("the models on offer", () => {
   it("are the configured one and those that its provider lists, each once", async () => {
-    await using server = await provider(json({ object: "list", data: [{ id: "other" }, { id: "gpt-5.2-codex" }, { id: "other" }] }));
+    await using server = await provider(json({ object: "list", data: [{ id: "other" }, { id: "gpt-6.1-sol" }, { id: "other" }] }));
     expect(await offered({ baseUrl: server.baseUrl })).toEqual([
       CONFIGURED,
       { model: "other", displayName: "other", isDefault: false, reasoningEfforts: [] },

@@ -1,6 +1,6 @@
 import { isFields, textOrNothing } from "../../../lib/fields.js";
 import type { EngineServices, ModelSummary } from "../../../threads/engineServices.js";
-import type { ModelProvider, ReasoningEffort, ThreadSettings } from "../../../threads/settings.js";
+import type { ModelProvider, ThreadSettings } from "../../../threads/settings.js";
 import { maskedConfig } from "../../maskedConfig.js";
 import { readStart, sendRequest } from "../model/http.js";
 import { traitsOf } from "../model/modelTraits.js";
@@ -57,8 +57,6 @@ function servicesOfAnyModel({ settingsIn }: ServiceSources, host: HostEnvironmen
 const DEADLINE_MS = 10_000;
 const LONGEST_ANSWER = 4 * 1024 * 1024;
 const MOST_MODELS = 1_000;
-/** What every model that reasons understands. */
-const EFFORTS: readonly ReasoningEffort[] = ["low", "medium", "high"];
 
 interface ListSources extends CredentialSources {
   readonly userAgent: string;
@@ -76,7 +74,7 @@ export async function availableModels(
 }
 
 function modelSummary(model: string, { isDefault }: Pick<ModelSummary, "isDefault">): ModelSummary {
-  return { model, displayName: model, isDefault, reasoningEfforts: traitsOf(model).reasoning ? EFFORTS : [] };
+  return { model, displayName: model, isDefault, reasoningEfforts: traitsOf({ model }).efforts ?? [] };
 }
 
 async function listedModels(provider: ModelProvider, sources: ListSources, signal: AbortSignal): Promise<readonly string[]> {

@@ -215,14 +215,15 @@ const PATCHES: Readonly<Record<PatchTool, readonly Declaration[]>> = {
 };
 
 /** How the model runs commands. */
-export function commandToolsOf({ features, model }: ThreadSettings): CommandTools {
+export function commandToolsOf(settings: ThreadSettings): CommandTools {
+  const { features } = settings;
   if (features["shell_tool"] === false) return "none";
-  return features["unified_exec"] ? "sessions" : traitsOf(model).shellTool;
+  return features["unified_exec"] ? "sessions" : traitsOf(settings).shellTool;
 }
 
 /** How the model sends patches. */
-export function patchToolOf({ features, model }: ThreadSettings): PatchTool {
-  return features["apply_patch_freeform"] ? "freeform" : traitsOf(model).patchTool;
+export function patchToolOf(settings: ThreadSettings): PatchTool {
+  return settings.features["apply_patch_freeform"] ? "freeform" : traitsOf(settings).patchTool;
 }
 
 /** The provider searches by itself. Only OpenAI's is known to; elsewhere it has to be asked for. */

@@ -75,7 +75,7 @@ it("messages and reasoning of the model are kept as events, one for each part", 
 });
 
 it("a turn context says what the model is asked with, and leaves out what is not set", () => {
-  const policy = { cwd: "/repo", approval_policy: "on-request", sandbox_policy: { type: "read-only" }, model: "gpt-5.2-codex" };
+  const policy = { cwd: "/repo", approval_policy: "on-request", sandbox_policy: { type: "read-only" }, model: "gpt-6.1-sol" };
   const truncation_policy = { mode: "tokens", limit: 10000 };
   const full = settingsIn("/repo", { reasoningEffort: "high", developerInstructions: "be brief" });
   expect(linesFor({ type: "turnContext", settings: settingsIn("/repo") }, { type: "turnContext", settings: full })).toEqual([

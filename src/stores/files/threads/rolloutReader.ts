@@ -4,7 +4,6 @@ import { APPROVAL_POLICIES, SANDBOX_MODES, type SandboxPolicy } from "../../../e
 import { type Fields, isFields, oneOf, textOrNothing } from "../../../lib/fields.js";
 import { StorageFailed } from "../../../threads/errors.js";
 import { pairToolCalls } from "../../../threads/items.js";
-import { REASONING_EFFORTS } from "../../../threads/settings.js";
 import type { StoredSettings, ThreadHistory } from "../../../threads/store.js";
 import type { TokenUsage, TokenUsageInfo } from "../../../threads/usage.js";
 import { storageFailure } from "../failure.js";
@@ -124,7 +123,7 @@ function parseTurnContext(context: Fields): TurnSettings | undefined {
     model,
     approvalPolicy: oneOf(APPROVAL_POLICIES, context["approval_policy"]),
     sandboxPolicy: parseSandboxPolicy(context["sandbox_policy"]),
-    reasoningEffort: oneOf(REASONING_EFFORTS, context["effort"]),
+    reasoningEffort: textOrNothing(context["effort"]),
     developerInstructions: textOrNothing(context["developer_instructions"]),
   });
 }

@@ -83,7 +83,7 @@ describe("keeping a thread", () => {
         cwd: "/repo",
         providerId: "openai",
         baseInstructions: "Be brief.",
-        model: "gpt-5.2-codex",
+        model: "gpt-6.1-sol",
         approvalPolicy: "on-request",
         sandboxPolicy: settings.sandboxPolicy,
         reasoningEffort: "low",

@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+import { settingsIn } from "../../../../test/support/rollouts.js";
+import { EffortNotOffered } from "../../../threads/errors.js";
+import { checkEffort, effortOnTheWire, withOfferedEffort } from "./efforts.js";
+
+const asked = (model: string, reasoningEffort?: string) => settingsIn("/", { model, ...(reasoningEffort && { reasoningEffort }) });
+
+describe("an effort", () => {
+  it.each([
+    ["gpt-6.1-sol", "low", "low"],
+    ["gpt-6.1-sol", "max", "max"],
+    ["gpt-6.1-sol", "ultra", "xhigh"],
+    ["gpt-6-sol", "ultra", "max"],
+    ["gpt-6.1-sol", undefined, "low"],
+    ["gpt-6-luna", undefined, "medium"],
+    ["somebody-s-model", "colossal", "colossal"],
+    ["somebody-s-model", undefined, undefined],
+  ])("%s with %s is asked for as %s, as Codex does", (model, effort, sent) => {
+    const settings = asked(model, effort);
+    expect(() => checkEffort(settings)).not.toThrow();
+    expect(effortOnTheWire(settings)).toBe(sent);
+  });
+
+  it.each([
+    ["gpt-6.1-sol", "minimal", "low, medium, high, xhigh, max, ultra"],
+    ["gpt-6.1-sol", "none", "low, medium, high, xhigh, max, ultra"],
+    ["gpt-6-luna", "ultra", "low, medium, high, xhigh, max"],
+    ["gpt-5.5", "max", "low, medium, high, xhigh"],
+  ])("%s does not offer %s, and the error names those it does", (model, effort, offered) => {
+    expect(() => checkEffort(asked(model, effort))).toThrow(new EffortNotOffered(effort, { model, offered: offered.split(", ") }));
+    expect(() => checkEffort(asked(model, effort))).toThrow(`Set model_reasoning_effort to one of ${offered}, or leave it out`);
+  });
+
+  it("is checked against what the provider lists, where it says more than the table", () => {
+    expect(() => checkEffort(asked("gpt-6.1-sol", "minimal"), ["minimal"])).not.toThrow();
+    expect(() => checkEffort(asked("somebody-s-model", "max"), ["low"])).toThrow(EffortNotOffered);
+  });
+
+  it("for all models does not keep one from working that does not think", () => {
+    expect(() => checkEffort(asked("gpt-4.1", "max"))).not.toThrow();
+  });
+
+  it.each([
+    ["gpt-5.5", "ultra", "xhigh"],
+    ["gpt-5.5", "minimal", "low"],
+    ["gpt-5.5", "medium", "medium"],
+    ["gpt-5.5", "colossal", "low"],
+    ["gpt-5.5", undefined, undefined],
+    ["gpt-4.1", "max", "max"],
+  ])("of another model becomes one of this: %s, %s → %s", (model, effort, becomes) => {
+    expect(withOfferedEffort(asked(model, effort)).reasoningEffort).toBe(becomes);
+  });
+});
