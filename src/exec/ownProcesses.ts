@@ -1,8 +1,9 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { existsSync, readFileSync, readlinkSync } from "node:fs";
 import type { Socket } from "node:net";
 import { setImmediate as nextRound } from "node:timers/promises";
 import { errorCode } from "../lib/errors.js";
+import { namesIn } from "../platform/paths.js";
 
 /** A process that this one has started, or that was started by one of those, in the same network as this one. */
 export interface OwnProcess {
@@ -53,14 +54,6 @@ const CHILDREN_ARE_LISTED = existsSync(`/proc/self/task/${process.pid}/children`
 
 function parentOf(pid: number): number {
   return Number(/^PPid:\s*(\d+)$/m.exec(textOf(`/proc/${pid}/status`) ?? "")?.[1]);
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
 }
 
 interface Filters {

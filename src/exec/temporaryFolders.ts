@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { mkdirSync, readdirSync, realpathSync, rm } from "node:fs";
+import { mkdirSync, realpathSync, rm } from "node:fs";
 import path from "node:path";
+import { namesIn } from "../platform/paths.js";
 import { claimName, isAbandoned, keepFresh, parseClaim } from "../platform/processes.js";
 
 /** They hold somebody's files: a server in another container that sleeps for a while must find them again. */
@@ -41,13 +42,5 @@ export class TemporaryFolders {
       const owner = parseClaim(name);
       if (owner && isAbandoned(owner, this.#parent, LAPSES_AFTER_MS)) this.remove(path.join(this.#parent, name));
     }
-  }
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
   }
 }

@@ -1,4 +1,4 @@
-import { lstatSync, readlinkSync, realpathSync } from "node:fs";
+import { lstatSync, readdirSync, readlinkSync, realpathSync } from "node:fs";
 import path from "node:path";
 import { errorCode } from "../lib/errors.js";
 
@@ -23,6 +23,15 @@ export function foldersBetween(folder: string, file: string): string[] {
 /** A link counts as being there, wherever it leads. */
 export function isThere(file: string): boolean {
   return lstatSync(file, { throwIfNoEntry: false }) !== undefined;
+}
+
+/** What is in a folder of the system's or of our own; nothing when it cannot be read. */
+export function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
 }
 
 /** The real path of what exists, with the missing rest appended. */

@@ -86,13 +86,18 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
     fullAccess: fullAccess.kind,
     close() {
       process.off("exit", tidyUpAtExit);
+      // Their owners have ended all commands by now; one that they forgot must not go on without protection.
+      if (open.size > 0) endAllAtOnce();
       tidyUp();
     },
     wrap(argv, wrapOptions) {
       assertRunnable({ ...wrapOptions, argv });
       const { policy, unlimited = false } = wrapOptions;
       const command = { ...wrapOptions, argv: unlimited ? argv : withResourceLimits(argv, limits) };
-      const launch = policy.type === "danger-full-access" ? launchFreely(command, fullAccess) : launchConfined(command, wrapOptions);
+      const isFree = policy.type === "danger-full-access";
+      // It may want to make for itself what a placeholder stands for.
+      if (isFree) placeholders.endUnused();
+      const launch = isFree ? launchFreely(command, fullAccess) : launchConfined(command, wrapOptions);
       return unlimited ? launch : withProcessLimit(launch, limits);
     },
   };

@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from "node:crypto";
-import { closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync, readdirSync, readlinkSync, rmdirSync, type Stats } from "node:fs";
+import { closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync, readlinkSync, rmdirSync, type Stats } from "node:fs";
 import path from "node:path";
 import { errorCode } from "../../lib/errors.js";
 import { isFields } from "../../lib/fields.js";
 import { smallFileIfAny } from "../../lib/files/smallFile.js";
-import { isThere, O_PATH } from "../../platform/paths.js";
+import { isThere, namesIn, O_PATH } from "../../platform/paths.js";
 import { type ClaimFile, claimName, isAbandoned, keepFresh, makeClaim, parseClaim, withdrawClaim } from "../../platform/processes.js";
 
 /** A name in a folder that is held open, so that nobody can put another folder in its place meanwhile. */
@@ -71,8 +71,8 @@ export class Placeholders {
   }
 
   /**
-   * Makes sure that something is there. Undefined when what is there belongs to the user, or when nobody can make it. Where nobody looks, a
-   * placeholder may stay a while for the next command: making and removing it costs more than the mount.
+   * Makes sure that something is there. Undefined when what is there belongs to the user, or when nobody can make it. A placeholder stays
+   * a while for the next command: making and removing it costs more than the mount, and nobody should wait for its removal.
    */
   hold(place: NamedPlace, { lingerMs = 0 }: { lingerMs?: number } = {}): HeldPlaceholder | undefined {
     const { dev, ino } = fstatSync(place.folder);
@@ -94,6 +94,11 @@ export class Placeholders {
         else held.leaving = setTimeout(() => this.#end(key), lingerMs).unref();
       },
     };
+  }
+
+  /** Removes what only waits for the next command. */
+  endUnused(): void {
+    for (const [key, { users }] of this.#held) if (users === 0) this.#end(key);
   }
 
   /** Removes all that is held. What uses it must have been ended before. */
@@ -167,9 +172,7 @@ export class Placeholders {
 
   /** Other servers' claims of a place, those of the dead included: what they left can be taken over. */
   #othersAt(parent: number, name: string): readonly NotedClaim[] {
-    return this.#claims === undefined
-      ? []
-      : claimsIn(this.#claims, subjectOf(parent, name)).filter((claim) => !this.#ownClaims.has(claim.name));
+    return this.#claims === undefined ? [] : claimsIn(this.#claims, { subject: subjectOf(parent, name), besides: this.#ownClaims });
   }
 }
 
@@ -191,8 +194,13 @@ export function sweepPlaceholders(claims: string): void {
     const note = noteIn(file);
     const isUsed = () => all.some((other) => other.subject === claim.subject && other !== claim && !isAbandoned(other, claims));
     // A server that was killed before it had written its note had made nothing yet.
-    if (!note || isUsed() || clearAway(note) || isOlder(file, KEPT_FOR_ABSENT_FOLDERS_MS)) withdrawClaim(file);
+    if (!note || isUsed() || clearAway(note) || hasLapsed(file)) withdrawClaim(file);
   }
+}
+
+function hasLapsed(claim: string): boolean {
+  const madeMs = lstatSync(claim, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY;
+  return Date.now() - madeMs > KEPT_FOR_ABSENT_FOLDERS_MS;
 }
 
 /** False when the folder around it is not here. */
@@ -218,8 +226,8 @@ interface NotedClaim extends ClaimFile {
   readonly note: PlaceholderNote;
 }
 
-function claimsIn(folder: string, subject: string): NotedClaim[] {
-  const names = namesIn(folder).filter((name) => name.startsWith(`${subject}.`));
+function claimsIn(folder: string, { subject, besides }: { subject: string; besides: ReadonlySet<string> }): NotedClaim[] {
+  const names = namesIn(folder).filter((name) => name.startsWith(`${subject}.`) && !besides.has(name));
   return names.flatMap((name) => {
     const claim = parseClaim(name);
     const note = claim && noteIn(path.join(folder, name));
@@ -227,16 +235,13 @@ function claimsIn(folder: string, subject: string): NotedClaim[] {
   });
 }
 
-const LARGEST_NOTE = { maxBytes: 65_536 };
-
 function noteIn(file: string): PlaceholderNote | undefined {
   try {
-    const value: unknown = JSON.parse(smallFileIfAny(file, LARGEST_NOTE) ?? "");
+    const value: unknown = JSON.parse(smallFileIfAny(file, { maxBytes: 65_536 }) ?? "");
     if (!isFields(value)) return undefined;
     const { path: place, parent, since } = value;
-    return typeof place === "string" && typeof parent === "number" && typeof since === "number"
-      ? { path: place, parent, since }
-      : undefined;
+    if (typeof place !== "string" || typeof parent !== "number" || typeof since !== "number") return undefined;
+    return { path: place, parent, since };
   } catch {
     return undefined;
   }
@@ -285,16 +290,4 @@ function removeIfEmpty(folder: string): void {
 
 function realPathOf({ folder, name }: NamedPlace): string {
   return path.join(readlinkSync(`/proc/self/fd/${folder}`), name);
-}
-
-function isOlder(file: string, ms: number): boolean {
-  return Date.now() - (lstatSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY) > ms;
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
 }
