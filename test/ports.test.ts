@@ -1,4 +1,6 @@
 import { setImmediate } from "node:timers/promises";
+import type { Asker } from "../src/agent/access.js";
+import { MemoryTurnLimiter, type TurnLimiter } from "../src/agent/turnLimiter.js";
 import { type ApprovalDesk, MemoryApprovalDesk, type OpenQuestion } from "../src/approvals/desk.js";
 import type { ApprovalDecision, ApprovalId, ApprovalRequest } from "../src/approvals/model.js";
 import type { ThreadId } from "../src/lib/ids.js";
@@ -8,6 +10,7 @@ import { MemoryEventLogs, TURN_LOG } from "../src/threads/memoryEventLog.js";
 import { approvalDeskContract } from "./contracts/approvalDesk.js";
 import { eventLogContract } from "./contracts/eventLog.js";
 import { threadStoreContract } from "./contracts/threadStore.js";
+import { turnLimiterContract } from "./contracts/turnLimiter.js";
 import { MemoryStore } from "./support/memoryThreads.js";
 import { storeIn, tempHome } from "./support/rollouts.js";
 
@@ -29,6 +32,16 @@ approvalDeskContract("memory", async ({ deadlineMs }) => {
 approvalDeskContract("memory, answered from another node", async ({ deadlineMs }) => {
   const desk = new MemoryApprovalDesk(deadlineMs);
   return { asking: desk, answering: new DistantDesk(desk), async [Symbol.asyncDispose]() {} };
+});
+
+turnLimiterContract("memory", (limits) => {
+  const limiter = new MemoryTurnLimiter(limits);
+  return [limiter, limiter];
+});
+
+turnLimiterContract("memory, of another node", (limits) => {
+  const limiter = new MemoryTurnLimiter(limits);
+  return [new DistantLimiter(limiter), new DistantLimiter(limiter)];
 });
 
 threadStoreContract("memory", async () => {
@@ -86,6 +99,25 @@ class DistantDesk implements ApprovalDesk {
 
   async pending(filter?: { readonly threadId?: ThreadId }): Promise<readonly ApprovalRequest[]> {
     return JSON.parse(JSON.stringify(await overNetwork(this.#desk.pending(filter))));
+  }
+}
+
+/** The limiter of another node: places are given and come back late. */
+class DistantLimiter implements TurnLimiter {
+  readonly #limiter: TurnLimiter;
+
+  constructor(limiter: TurnLimiter) {
+    this.#limiter = limiter;
+  }
+
+  get waiting(): number {
+    return this.#limiter.waiting;
+  }
+
+  async enter(asker: Asker): Promise<Disposable | undefined> {
+    await setImmediate();
+    const place = await this.#limiter.enter(asker);
+    return place && { [Symbol.dispose]: () => void setImmediate().then(() => place[Symbol.dispose]()) };
   }
 }
 

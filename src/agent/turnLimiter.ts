@@ -20,9 +20,21 @@ interface Waiting {
 
 /**
  * Lets so many turns run at once: for the whole server, for a principal, for a session. Further calls wait, in a queue per principal; the
- * queues are served in turn. A lone principal may use the whole of each limit, and a second one is served at once all the same (`Shares`).
+ * queues are served in turn. A lone principal may use the whole of each limit, and a second one is served at once all the same. Several
+ * nodes may share one.
  */
-export class TurnLimiter {
+export interface TurnLimiter {
+  /** Calls that wait, as far as this node knows. */
+  readonly waiting: number;
+  /**
+   * A place, to be disposed of when the turn has ended; twice is once. Throws `ServerBusy` when too many wait, `CallCancelled` when the caller
+   * gives up. Callers on stdio need no place.
+   */
+  enter(asker: Asker): Promise<Disposable | undefined>;
+}
+
+/** The limiter of a single process. The shares are those of `Shares`. */
+export class MemoryTurnLimiter implements TurnLimiter {
   readonly #limits: TurnLimiterLimits;
   /** Places among the sessions that have turns running. */
   readonly #sessions: Shares<Principal>;
@@ -43,7 +55,6 @@ export class TurnLimiter {
     return this.#queued.taken;
   }
 
-  /** A place, to be disposed of when the turn has ended. Throws `ServerBusy` when too many wait, `CallCancelled` when the caller gives up. */
   async enter({ caller, signal }: Asker): Promise<Disposable | undefined> {
     if (!caller) return undefined;
     if (signal.aborted) throw new CallCancelled();

@@ -1,6 +1,6 @@
 import type { Objection, SessionCaller } from "../agent/caller.js";
 import type { OwnAddress } from "../agent/grantedSettings.js";
-import { TurnLimiter } from "../agent/turnLimiter.js";
+import { MemoryTurnLimiter, type TurnLimiter } from "../agent/turnLimiter.js";
 import type { HttpSettings } from "../config/httpSettings.js";
 import type { SettingsResolver } from "../config/resolve.js";
 import { describe } from "../lib/errors.js";
@@ -49,7 +49,7 @@ export class Network {
   constructor(parts: NetworkParts) {
     this.#parts = parts;
     const { context, http, codexHome, reporting } = parts;
-    this.turns = new TurnLimiter(http.turns);
+    this.turns = new MemoryTurnLimiter(http.turns);
     this.losses = new DeliveryLosses(parts.metrics);
     this.#agent = lazily(() => this.#openAgent());
     this.#objection = ownNesting({

@@ -1,0 +1,170 @@
+import { setImmediate } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import type { Caller, Principal, SessionId } from "../../src/agent/caller.js";
+import { CallCancelled, ServerBusy } from "../../src/agent/errors.js";
+import type { TurnLimiter, TurnLimiterLimits } from "../../src/agent/turnLimiter.js";
+
+const LIMITS: TurnLimiterLimits = { sessions: 10, perPrincipal: 10, perSession: 10, queue: 10 };
+
+function caller(sessionId: string, principal = "ada"): Caller {
+  return { sessionId: sessionId as SessionId, principal: principal as Principal, scopes: ["call", "read"] };
+}
+
+/** One limiter as two nodes see it. One object where there is only one node. */
+export type Nodes = readonly [TurnLimiter, TurnLimiter];
+
+/** Enters at the nodes in turn, and notes who was let in, in which order. */
+class Entrance {
+  readonly inside: string[] = [];
+  readonly #leave = new Map<string, () => void>();
+  readonly #nodes: Nodes;
+  #entered = 0;
+
+  constructor(nodes: Nodes) {
+    this.#nodes = nodes;
+  }
+
+  enter(name: string, who: Caller, signal = new AbortController().signal): Promise<void> {
+    const node = this.#nodes[this.#entered++ % 2 === 0 ? 0 : 1];
+    return node.enter({ caller: who, signal }).then(
+      (place) => {
+        this.inside.push(name);
+        this.#leave.set(name, () => place?.[Symbol.dispose]());
+      },
+      (error: unknown) => {
+        if (!(error instanceof CallCancelled)) throw error;
+        this.inside.push(`${name} gave up`);
+      },
+    );
+  }
+
+  leave(name: string): void {
+    this.#leave.get(name)?.();
+  }
+
+  /** Until so many wait, which a distant node learns late. */
+  async hasWaiting(count: number): Promise<void> {
+    await expect.poll(() => this.#nodes[0].waiting).toBe(count);
+  }
+}
+
+/** What every implementation of `TurnLimiter` promises, whichever nodes the calls come to. */
+export function turnLimiterContract(name: string, open: (limits: TurnLimiterLimits) => Nodes): void {
+  const entrance = (limits: Partial<TurnLimiterLimits>) => new Entrance(open({ ...LIMITS, ...limits }));
+
+  describe(`places for turns in ${name}`, () => {
+    it.each<[string, Partial<TurnLimiterLimits>, Caller, Caller]>([
+      ["a session", { perSession: 1 }, caller("s1"), caller("s1")],
+      ["a principal", { perPrincipal: 1 }, caller("s1"), caller("s2")],
+      ["the server's running sessions", { sessions: 1 }, caller("s1"), caller("s2")],
+    ])("past the limit of %s a turn waits until one before it ends", async (_, limits, first, second) => {
+      const door = entrance(limits);
+      await door.enter("first", first);
+      const waiting = door.enter("second", second);
+      await setImmediate();
+      expect(door.inside).toEqual(["first"]);
+      door.leave("first");
+      await waiting;
+      expect(door.inside).toEqual(["first", "second"]);
+    });
+
+    it("those who wait are let in in order, but nobody waits for another principal's limit", async () => {
+      const door = entrance({ perPrincipal: 1 });
+      await door.enter("ada 1", caller("s1", "ada"));
+      await door.enter("bob 1", caller("s2", "bob"));
+      const waiting = [
+        door.enter("ada 2", caller("s1", "ada")),
+        door.enter("ada 3", caller("s1", "ada")),
+        door.enter("bob 2", caller("s2", "bob")),
+      ];
+      await door.hasWaiting(3);
+      door.leave("bob 1");
+      await waiting[2];
+      door.leave("ada 1");
+      await waiting[0];
+      door.leave("ada 2");
+      await waiting[1];
+      expect(door.inside).toEqual(["ada 1", "bob 1", "bob 2", "ada 2", "ada 3"]);
+    });
+
+    it("when too many wait the next is refused as busy", async () => {
+      const door = entrance({ perSession: 1, queue: 1 });
+      await door.enter("first", caller("s1"));
+      const waiting = door.enter("second", caller("s1"));
+      await expect(door.enter("third", caller("s1"))).rejects.toThrow(ServerBusy);
+      door.leave("first");
+      await waiting;
+    });
+
+    it("one that gives up while it waits leaves its place to the next", async () => {
+      const door = entrance({ perSession: 1 });
+      const cancel = new AbortController();
+      await door.enter("first", caller("s1"));
+      const second = door.enter("second", caller("s1"), cancel.signal);
+      const third = door.enter("third", caller("s1"));
+      cancel.abort();
+      await second;
+      door.leave("first");
+      await third;
+      await door.enter("late", caller("s9"), AbortSignal.abort());
+      expect(door.inside).toEqual(["first", "second gave up", "third", "late gave up"]);
+      await door.hasWaiting(0);
+    });
+
+    it("a place given back twice is one place", async () => {
+      const door = entrance({ perSession: 1 });
+      await door.enter("first", caller("s1"));
+      door.leave("first");
+      await door.enter("second", caller("s1"));
+      door.leave("first");
+      const third = door.enter("third", caller("s1"));
+      await door.hasWaiting(1);
+      door.leave("second");
+      await third;
+    });
+
+    it("one principal takes all it can, and a second is served at once", async () => {
+      const door = entrance({ sessions: 8, perPrincipal: 100, queue: 8 });
+      for (let at = 0; at < 8; at++) await door.enter(`ada ${at}`, caller(`s${at}`));
+      const waiting = Array.from({ length: 8 }, (_, at) => door.enter(`ada waits ${at}`, caller(`w${at}`)));
+      await expect(door.enter("ada is refused", caller("x"))).rejects.toThrow(ServerBusy);
+      await door.enter("bob", caller("b1", "bob"));
+      expect(door.inside.at(-1)).toBe("bob");
+      const bobWaits = door.enter("bob waits", caller("b2", "bob"));
+      door.leave("ada 0");
+      await Promise.race([bobWaits, ...waiting]);
+      // Ada still has more than her share: what comes back is not hers.
+      expect(door.inside.at(-1)).toBe("bob waits");
+      for (let at = 1; at < 8; at++) door.leave(`ada ${at}`);
+      for (let at = 0; at < 8; at++) door.leave(`ada waits ${at}`);
+      door.leave("bob");
+      door.leave("bob waits");
+      await setImmediate();
+    });
+
+    it("a place that comes back in the moment in which a waiting call gives up is not lost", async () => {
+      const door = entrance({ perPrincipal: 1 });
+      const cancel = new AbortController();
+      await door.enter("first", caller("s1"));
+      const second = door.enter("second", caller("s1"), cancel.signal);
+      cancel.abort();
+      door.leave("first");
+      await second;
+      await door.enter("third", caller("s1"));
+      expect(door.inside).toEqual(["first", "second gave up", "third"]);
+      await door.hasWaiting(0);
+    });
+
+    it("a call that comes in the moment in which another one is admitted is not forgotten", async () => {
+      const door = entrance({ perPrincipal: 1 });
+      await door.enter("first", caller("s1"));
+      const second = door.enter("second", caller("s1"));
+      door.leave("first");
+      const third = door.enter("third", caller("s1"));
+      await second;
+      door.leave("second");
+      await third;
+      expect(door.inside).toEqual(["first", "second", "third"]);
+    });
+  });
+}
