@@ -114,6 +114,11 @@ export class JsonRpcPeer {
     }
   }
 
+  /** See `Outlet.concerns`. */
+  concerns(id: RequestId, subject?: string): void {
+    this.outlet.concerns?.(id, subject);
+  }
+
   notify(method: string, params: unknown, about?: About): void {
     this.notifyText(notificationText(method, params), about);
   }

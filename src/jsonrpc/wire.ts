@@ -21,6 +21,11 @@ export interface Outlet {
   readonly answersCancelled?: boolean;
   /** Queues one message, in order. After `close` it does nothing. */
   send(text: string, about?: About): void;
+  /**
+   * A request of the other side lasts, and may be asked for after this process: by its id, and by what is known by then of the subject that it is
+   * about.
+   */
+  concerns?(id: RequestId, subject?: string): void;
   /** A request of the other side gets no answer: it was cancelled. */
   unanswered?(id: RequestId): void;
   /** Undefined while the other side keeps up; else a promise for the moment it does again (or is gone). */

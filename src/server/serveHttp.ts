@@ -11,6 +11,7 @@ import { openHttpServer } from "../http/server.js";
 import { endsWithin } from "../lib/promises.js";
 import { legacySse } from "../mcp/over/legacySse.js";
 import { rpcProblemText } from "../mcp/over/network/problems.js";
+import { StrayIds } from "../mcp/over/network/strayIds.js";
 import { MCP_CORS_HEADERS, MCP_PATH, mcpEndpoint } from "../mcp/over/streamableHttp/endpoint.js";
 import type { EndpointRules } from "../mcp/over/streamableHttp/endpointRequest.js";
 import { argumentHeadersOf } from "../mcp/over/streamableHttp/statelessHeaders.js";
@@ -161,6 +162,7 @@ function endpointRules(
     outbox: { ...http.streams, answeredBytes: ANSWERED_BYTES },
     // Where strangers can reach the server, one of them could plant an id that somebody else then uses.
     clientsChooseIds: http.clientsChooseIds ?? loopback,
+    strayIds: new StrayIds(),
     maxBodyBytes: http.maxBodyBytes,
     maxStreamsPerSession: http.streams.perSession,
     stateless: {

@@ -6,6 +6,7 @@ import { Router } from "../../src/http/router.js";
 import { openHttpServer } from "../../src/http/server.js";
 import type { HttpConnection } from "../../src/mcp/over/network/httpSession.js";
 import { rpcProblemText } from "../../src/mcp/over/network/problems.js";
+import { StrayIds } from "../../src/mcp/over/network/strayIds.js";
 import { MCP_PATH, mcpEndpoint } from "../../src/mcp/over/streamableHttp/endpoint.js";
 import { argumentHeadersOf } from "../../src/mcp/over/streamableHttp/statelessHeaders.js";
 import { SESSION_METHODS, Session, type SessionMethod } from "../../src/mcp/sessions/session.js";
@@ -55,6 +56,7 @@ export async function openFixtureServer(): Promise<FixtureServer> {
     sessions,
     outbox: { queueLength: 128, lagPolicy: "disconnect", slowReaderMs: 10_000, replayBytes: 8 * MIB, answeredBytes: MIB },
     clientsChooseIds: true,
+    strayIds: new StrayIds(),
     maxBodyBytes: MIB,
     maxStreamsPerSession: 32,
     stateless: {

@@ -195,8 +195,10 @@ async function callTool(session: Session, { id, params, signal }: IncomingReques
     client: session.profile,
     trace: readTraceContext(params),
   };
+  session.peer.concerns(id);
   const outcome = await tools.call(tool, args, call);
   if (!("turn" in outcome)) return outcome;
+  session.peer.concerns(id, outcome.turn.threadId);
   // A handshake needs nothing of what follows turns.
   const { followTurn } = await import("./callTurn.js");
   return followTurn(outcome, call);

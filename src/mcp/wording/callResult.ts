@@ -127,6 +127,14 @@ export function lostTurn(threadId: ThreadId): CallToolResult {
   );
 }
 
+/** The answer of a call that nobody knows any more: the server it was sent to, or its session, is gone. */
+export function lostCall(threadId: string | undefined): CallToolResult {
+  const over = "This call is over: the server was restarted, or its session has ended.";
+  if (threadId === undefined) return refusal(undefined, `${over} No thread is known to have begun for it; call again.`);
+  const why = `${over} What its thread ${threadId} did until then is kept: continue with codex-reply and this threadId.`;
+  return { content: [{ text: why, type: "text" }], isError: true, structuredContent: { threadId, content: why } };
+}
+
 function failure(threadId: ThreadId, why: string): CallToolResult {
   return { content: [{ text: why, type: "text" }], isError: true, structuredContent: { threadId, content: why } };
 }

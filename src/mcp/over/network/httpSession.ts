@@ -3,6 +3,7 @@ import { type Caller, standsAs } from "../../../agent/caller.js";
 import { type Connection, type OpenSession, type SessionRegistry, TooManySessions } from "../../sessions/sessionRegistry.js";
 import { Outbox, type OutboxLimits } from "./outbox.js";
 import { HTTP_RPC, RpcProblem, sessionOver } from "./problems.js";
+import type { StrayIds } from "./strayIds.js";
 
 /**
  * `spec`: follows MCP's transport to the letter, and must get nothing twice. `plain`: curl and the like, which take one JSON body per POST
@@ -57,12 +58,16 @@ export interface SessionRules {
   readonly outbox: OutboxLimits;
   /** Clients may name a session that does not exist yet; where strangers can reach the server they could plant a name they know. */
   readonly clientsChooseIds: boolean;
+  /** Ids that were refused. */
+  readonly strayIds: StrayIds;
 }
 
 export interface Seeker {
   readonly caller: Caller;
   /** It may begin a conversation, under a name of its choice where that is allowed. */
   readonly begins: boolean;
+  /** It wants something of a session that it takes for open. */
+  readonly goesOn?: boolean;
   readonly transport?: "http" | "websocket" | "sse";
 }
 
@@ -71,7 +76,8 @@ export function findOrOpenSession(id: string | undefined, seeker: Seeker, rules:
   if (id === undefined) return openSession(seeker, rules);
   const found = findSession(id, seeker.caller, rules.sessions);
   if (found?.connection.transport === (seeker.transport ?? "http")) return found;
-  const mayBegin = rules.clientsChooseIds && seeker.begins && rules.sessions.find(id) === undefined;
+  const isFree = rules.clientsChooseIds && rules.sessions.find(id) === undefined;
+  const mayBegin = isFree && (seeker.begins || (seeker.goesOn === true && rules.strayIds.insists(id, seeker.caller.principal)));
   if (!mayBegin) throw sessionOver();
   return openSession(seeker, rules, id);
 }

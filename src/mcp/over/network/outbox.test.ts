@@ -238,7 +238,7 @@ describe("a client that does not read", () => {
     const box = makeOutbox();
     const reader = new Reader(box, { kind: "everything", takes: 1 });
     box.send("first");
-    await setImmediate();
+    await vi.waitFor(() => expect(reader.got).toEqual(["first"]));
     for (const text of ["1", "2", "3"]) box.send(text);
     expect(box.congested()).toEqual(undefined);
     box.send("4");

@@ -1,5 +1,6 @@
 import type { RequestId } from "../../../jsonrpc/message.js";
 import type { About, Outlet } from "../../../jsonrpc/wire.js";
+import { callMarkText } from "./callMarks.js";
 import { ReplayBuffer } from "./replayBuffer.js";
 import { StreamNames, type StreamPlace } from "./stream.js";
 import { type DeliveryCounts, type StreamLimits, Streams } from "./streams.js";
@@ -35,6 +36,8 @@ export class Outbox implements Outlet {
   readonly streams: Streams;
   readonly #replay: ReplayBuffer;
   readonly #exchanges = new Map<RequestId, Exchange>();
+  /** What the ids of events about a call say of it, until it is answered. */
+  readonly #marks = new Map<RequestId, string>();
   #lastAnsweredAt = 0;
   #state: "open" | "closed" = "open";
 
@@ -68,6 +71,7 @@ export class Outbox implements Outlet {
       if (exchange.isOpen) this.#lastAnsweredAt = Date.now();
       for (const id of exchange.ids) {
         this.#exchanges.delete(id);
+        this.#marks.delete(id);
         this.#replay.finish(id);
       }
       if (exchange.answered(text, about) && !this.streams.wantEverything) return;
@@ -76,7 +80,19 @@ export class Outbox implements Outlet {
     if (!answer) exchange?.spoken();
   }
 
+  /** A call that a client may come back for to another server: the ids of its events say which it is. */
+  concerns(id: RequestId, thread?: string): void {
+    if (this.#state === "open" && this.#exchanges.has(id)) this.#marks.set(id, callMarkText({ requestId: id, thread }));
+  }
+
+  /** The id of an event on a stream, and of the place before one, if it has no message. */
+  eventId(streamName: string, { seq, request }: { readonly seq: number; readonly request: RequestId | undefined }): string {
+    const mark = request === undefined ? "" : (this.#marks.get(request) ?? "");
+    return `${this.names.eventId(streamName, seq)}${mark}`;
+  }
+
   unanswered(id: RequestId): void {
+    this.#marks.delete(id);
     this.#replay.finish(id);
   }
 
@@ -90,6 +106,7 @@ export class Outbox implements Outlet {
     this.#state = "closed";
     for (const exchange of this.#exchanges.values()) exchange.givenUp();
     this.#exchanges.clear();
+    this.#marks.clear();
     this.streams.close();
   }
 

@@ -16,15 +16,17 @@ export interface SseOptions {
   readonly until?: RequestId;
   /** Begin with an event that is no message, so that a client can come back even if nothing else arrives. */
   readonly primed?: boolean;
+  /** The request that all of it is about. */
+  readonly about?: RequestId | undefined;
 }
 
 /** Makes a response a stream of the session's messages. It ends with the session, with its last message, or when the client goes. */
-export function openSse(response: ServerResponse, outbox: Outbox, { headers, primed, ...place }: SseOptions): void {
+export function openSse(response: ServerResponse, outbox: Outbox, { headers, primed, about, ...place }: SseOptions): void {
   beginEventStream(response, headers);
-  const { streams, names } = outbox;
-  const sink = new SseSink(response, (streamName, seq) => names.eventId(streamName, seq));
+  const { streams } = outbox;
+  const sink = new SseSink(response, (streamName, message) => outbox.eventId(streamName, message));
   const stream = streams.attach({ ...place, sink });
-  if (primed) response.write(`id: ${names.eventId(place.name, stream.cursor)}\ndata:\n\n`);
+  if (primed) response.write(`id: ${outbox.eventId(place.name, { seq: stream.cursor, request: about })}\ndata:\n\n`);
   else response.flushHeaders();
   response.on("drain", () => streams.drained(stream));
   response.once("close", () => streams.detach(stream, { now: Date.now(), comesBackWithinMs: COMES_BACK_WITHIN_MS }));
@@ -32,11 +34,11 @@ export function openSse(response: ServerResponse, outbox: Outbox, { headers, pri
 
 export class SseSink implements StreamSink {
   readonly #response: ServerResponse;
-  readonly #eventId: ((streamName: string, seq: number) => string) | undefined;
+  readonly #eventId: ((streamName: string, message: SentMessage) => string) | undefined;
   constructor(
     response: ServerResponse,
     /** Absent for clients that do not know event ids. */
-    eventId?: (streamName: string, seq: number) => string,
+    eventId?: (streamName: string, message: SentMessage) => string,
   ) {
     this.#response = response;
     this.#eventId = eventId;
@@ -44,7 +46,7 @@ export class SseSink implements StreamSink {
 
   write(messages: readonly SentMessage[], streamName: string): boolean {
     let events = "";
-    for (const { seq, text } of messages) events += messageEvent(text, this.#eventId?.(streamName, seq));
+    for (const message of messages) events += messageEvent(message.text, this.#eventId?.(streamName, message));
     return this.#response.write(events);
   }
 

@@ -76,7 +76,8 @@ export interface StreamPlace {
 }
 
 const LETTERS: Readonly<Record<StreamKind, string>> = { everything: "a", own: "p", shared: "g" };
-const EVENT_ID = /^([0-9a-f]{8})\.([apg]\d*)\.(\d{1,15})$/;
+/** What follows the third part is for servers that do not know the session; see `callMarks.ts`. */
+const EVENT_ID = /^([0-9a-f]{8})\.([apg]\d*)\.(\d{1,15})(?:\.[\w-]{1,128}(?:\.[0-9a-f-]{36})?)?$/;
 
 /** The names of one session's streams, and the ids of the events on them. */
 export class StreamNames {

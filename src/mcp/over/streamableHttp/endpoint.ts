@@ -1,7 +1,8 @@
 import type { Caller } from "../../../agent/caller.js";
-import { sendNothing } from "../../../http/answers.js";
+import { beginEventStream, messageEvent, sendNothing } from "../../../http/answers.js";
 import type { HttpMount } from "../../../http/router.js";
 import { primesStreams } from "../../revisions.js";
+import { type CallMark, callIn, lostAnswer } from "../network/callMarks.js";
 import { findOrOpenSession, findSession, namedSession } from "../network/httpSession.js";
 import type { Outbox } from "../network/outbox.js";
 import { HTTP_RPC, RpcProblem, sessionOver } from "../network/problems.js";
@@ -39,7 +40,11 @@ function get(request: EndpointRequest): void {
     throw new RpcProblem({ status: 406, code: HTTP_RPC.refused, message: "Not Acceptable: Accept must include text/event-stream" });
   checkProtocolVersion(incoming);
   const seen = clientKind(incoming);
-  const open = findOrOpenSession(namedSession(incoming), { caller, begins: seen === "plain" }, rules);
+  const left = incoming.headers["last-event-id"];
+  const id = namedSession(incoming);
+  const lost = left === undefined || id === undefined || findSession(id, caller, rules.sessions) ? undefined : callIn(String(left));
+  if (lost) return answerLost(request, lost);
+  const open = findOrOpenSession(id, { caller, begins: seen === "plain" && left === undefined }, rules);
   const kind = open.connection.kindOf(seen, { shakesHands: false });
   const { outbox } = open.connection;
   const headers = { ...request.headers, "mcp-session-id": open.caller.sessionId };
@@ -50,10 +55,15 @@ function get(request: EndpointRequest): void {
       message: `This session has ${outbox.streams.count} streams open, which is its limit`,
       headers: { ...headers, "retry-after": "5" },
     });
-  const left = incoming.headers["last-event-id"];
   const place =
     left === undefined ? newPlace(outbox, kind === "plain" ? "everything" : "shared") : placeLeft(outbox, String(left), headers);
   openSse(response, outbox, { ...place, headers, primed: kind === "spec" && primesStreams(open.session.profile?.revision) });
+}
+
+/** Whoever comes back for a call that is over, to a server that does not know it, would otherwise wait until their own patience ends. */
+function answerLost({ response, headers }: EndpointRequest, lost: CallMark): void {
+  beginEventStream(response, headers);
+  response.end(messageEvent(lostAnswer(lost)));
 }
 
 function newPlace(outbox: Outbox, kind: "everything" | "shared"): Pick<SseOptions, "kind" | "name"> {

@@ -147,7 +147,7 @@ export class LazyExchange extends PostReply implements Exchange {
 
   protected openStream(response: ServerResponse, headers: Readonly<Record<string, string>>): void {
     const { outbox, primed } = this.#options;
-    openSse(response, outbox, { kind: "own", name: this.#ownName, headers, primed });
+    openSse(response, outbox, { kind: "own", name: this.#ownName, headers, primed, about: this.ids[0] });
   }
 
   get #ownName(): string {

@@ -20,7 +20,7 @@ export async function post(request: EndpointRequest): Promise<void> {
   if (isStateless(said, incoming)) return postWithoutSession(request, said);
   if (!initializes(said)) checkProtocolVersion(incoming);
   const [seen, shakesHands] = [clientKind(incoming), initializes(said)];
-  const open = findOrOpenSession(namedSession(incoming), { caller, begins: seen === "plain" || shakesHands }, rules);
+  const open = findOrOpenSession(namedSession(incoming), { caller, begins: seen === "plain" || shakesHands, goesOn: !shakesHands }, rules);
   const kind = open.connection.kindOf(seen, { shakesHands });
   // A spread would be slower by more than all else that is done with headers.
   const headers = Object.assign({ "mcp-session-id": open.caller.sessionId }, request.headers);

@@ -1,0 +1,45 @@
+import { describe, expect, it } from "vitest";
+import { callIn, callMarkText, lostAnswer } from "./callMarks.js";
+
+const THREAD = "01a1dd1a-6d22-73e1-88aa-ccf523ae5caa";
+
+describe("an event id", () => {
+  it.for([
+    [1, undefined],
+    [0, THREAD],
+    ["one two\n.é", THREAD],
+    [12345678901234567890123n, THREAD],
+  ] as const)("names the call %s", ([requestId, thread]) => {
+    expect(callIn(`0123abcd.p3.17${callMarkText({ requestId, thread })}`)).toEqual({ requestId, thread });
+  });
+
+  it("is plain visible ASCII, whatever the client calls its requests", () => {
+    expect(callMarkText({ requestId: '\u0000"\r\n:\u2028', thread: THREAD })).toMatch(/^[\w.-]+$/);
+  });
+
+  it("leaves out requests whose ids are too long to be repeated with every event", () => {
+    expect(callMarkText({ requestId: "x".repeat(200), thread: THREAD })).toBe("");
+  });
+
+  it.for([
+    "",
+    "0123abcd.p3.17",
+    "0123abcd.p3.17.",
+    "0123abcd.p3.17.!!!!",
+    "0123abcd.p3.17.bm90IGpzb24",
+    `0123abcd.p3.17.${Buffer.from('{"id":{}}').toString("base64url")}`,
+    `0123abcd.p3.17.${Buffer.from('{"id":1.5}').toString("base64url")}`,
+    `0123abcd.p3.17.${Buffer.from('{"id":1}').toString("base64url")}.../../etc`,
+    `0123abcd.p3.17.${Buffer.from('{"id":1}').toString("base64url")}.${THREAD}9999`,
+  ])("that names none is none: %j", (eventId) => {
+    expect(callIn(eventId)).toBeUndefined();
+  });
+});
+
+it("a lost call is answered under its own id, with the thread to go on with", () => {
+  expect(JSON.parse(lostAnswer({ requestId: "a", thread: THREAD }))).toMatchObject({
+    id: "a",
+    result: { isError: true, content: [{ text: expect.stringContaining(`codex-reply`) }], structuredContent: { threadId: THREAD } },
+  });
+  expect(JSON.parse(lostAnswer({ requestId: 5 }))).toMatchObject({ id: 5, result: { isError: true } });
+});

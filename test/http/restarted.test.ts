@@ -1,0 +1,79 @@
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { describe, expect, it } from "vitest";
+import { completed } from "../support/callResults.js";
+import { handshake, rpc, SPEC, toolCall } from "../support/httpClient.js";
+import { type HttpServer, startHttpServer } from "../support/httpServer.js";
+import { valueAt } from "../support/scenario.js";
+import { setStage } from "../support/stage.js";
+
+/** A client that has shaken hands. */
+async function greet(server: HttpServer): Promise<Readonly<Record<string, string>>> {
+  const { session = "" } = await server.ask({ headers: SPEC, message: handshake(0) });
+  return { ...SPEC, "mcp-protocol-version": "2025-11-25", "mcp-session-id": session };
+}
+
+async function killed(server: HttpServer): Promise<void> {
+  server.running.process.kill("SIGKILL");
+  await server.running.process.waitForEnd(10_000);
+}
+
+describe("a client whose server was killed in the middle of a call", () => {
+  it("is told at once that the call is over, and goes on with its thread", async () => {
+    await using stage = await setStage();
+    await using first = await startHttpServer({ stage });
+    const own = await greet(first);
+    using calling = await first.stream({ headers: own, message: toolCall("the call", { prompt: "!hang" }) });
+    const threadId = String(valueAt(await calling.step("task_started"), "params._meta.threadId"));
+    const { lastEventId } = calling;
+    await killed(first);
+
+    await using second = await startHttpServer({ stage });
+    using back = await second.stream({ headers: { ...own, "last-event-id": lastEventId } });
+    expect(await back.answerTo("the call")).toMatchObject({ result: { isError: true, structuredContent: { threadId } } });
+    expect(await back.end()).toBe("politely");
+    // Its session is another matter: that is to be opened anew.
+    expect((await second.ask({ headers: own, message: rpc(1, "tools/list") })).status).toBe(404);
+    const { body } = await second.ask({ message: toolCall(2, { threadId, prompt: "!say on" }, "codex-reply") });
+    expect(valueAt(body, "result")).toEqual(completed(threadId, "on"));
+  });
+
+  it("gets no answer to what was no call of its own, or no call at all", async () => {
+    await using server = await startHttpServer();
+    const own = await greet(server);
+    const gone = { ...own, "mcp-session-id": "11111111-2222-4333-8444-555555555555" };
+    for (const eventId of ["0123abcd.p1.5", "0123abcd.g1.5", "nonsense", ""])
+      expect((await server.ask({ headers: { ...gone, "last-event-id": eventId } })).status).toBe(404);
+  });
+
+  it("and which is built on the official library has its answer without waiting for its own limit", async () => {
+    await using stage = await setStage();
+    const first = await startHttpServer({ stage });
+    const { port } = first;
+    const client = new Client({ name: "official", version: "1.0.0" });
+    const reconnectionOptions = {
+      initialReconnectionDelay: 20,
+      maxReconnectionDelay: 100,
+      reconnectionDelayGrowFactor: 1,
+      maxRetries: 1_000,
+    };
+    // Without a stream in the background nothing else is tried again.
+    const transport = new StreamableHTTPClientTransport(new URL(first.url), { reconnectionOptions });
+    await client.connect(transport);
+    try {
+      let begun: () => void = () => {};
+      const hasBegun = new Promise<void>((resolve) => {
+        begun = resolve;
+      });
+      const pending = client.callTool({ name: "codex", arguments: { prompt: "!hang" } }, undefined, { onprogress: () => begun() });
+      await hasBegun;
+      await killed(first);
+      await using _second = await startHttpServer({ stage, args: ["--port", String(port)] });
+      const result = await pending;
+      expect(result).toMatchObject({ isError: true, structuredContent: { threadId: expect.stringMatching(/^[0-9a-f-]{36}$/) } });
+    } finally {
+      await client.close();
+      await first[Symbol.asyncDispose]();
+    }
+  });
+});
