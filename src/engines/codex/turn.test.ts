@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { eventually } from "../../../test/support/eventually.js";
 import { settingsIn } from "../../../test/support/rollouts.js";
+import { valueAt } from "../../../test/support/scenario.js";
 import { turnContext, typesOf } from "../../../test/support/turns.js";
-import type { ApprovalSubject } from "../../approvals/model.js";
+import type { ApprovalDecision, ApprovalSubject } from "../../approvals/model.js";
 import { RpcError } from "../../jsonrpc/errors.js";
 import { type Deferred, deferred } from "../../lib/promises.js";
 import type { ThreadEvent, TurnInput } from "../../threads/events.js";
@@ -24,11 +25,16 @@ function userSays(id: string): readonly [string, unknown] {
 class IdleCodex {
   readonly asked: string[] = [];
   readonly killed: string[] = [];
+  takesNothing = false;
   readonly isGone = false;
   #accepted: Deferred<unknown> = deferred();
 
-  async request(method: string): Promise<unknown> {
+  readonly said: unknown[] = [];
+
+  async request(method: string, params?: unknown): Promise<unknown> {
     this.asked.push(method);
+    if (method === "turn/steer" && this.takesNothing) throw new RpcError(-32600, "it is not the time");
+    if (method === "turn/steer") this.said.push(valueAt(params, "input.0.text"));
     if (method !== "turn/start") return {};
     this.#accepted = deferred();
     return this.#accepted.promise;
@@ -51,7 +57,7 @@ class IdleCodex {
 
 interface PlayOptions {
   readonly input?: TurnInput;
-  readonly ask?: (subject: ApprovalSubject, withdrawn: AbortSignal | undefined) => Promise<never>;
+  readonly ask?: (subject: ApprovalSubject, withdrawn: AbortSignal | undefined) => Promise<ApprovalDecision>;
 }
 
 function begin({ input = { text: "go" }, ask }: PlayOptions = {}) {
@@ -162,6 +168,32 @@ describe("a turn of Codex", () => {
     expect(await review.turn.steer("more")).toBe(false);
     review.turn.lost(new AppServerGone("It crashed."));
     await review.events;
+  });
+
+  it.for([
+    [{ kind: "denied", reason: "use mv", by: "elicitation" }, "The user did not allow `rm a`, and says: use mv"],
+    [{ kind: "denied", reason: "nobody can be asked", by: "fallback" }, "Nobody rejected `rm a`; it was not approved: nobody can be asked"],
+    [{ kind: "denied", by: "elicitation" }, undefined],
+    [{ kind: "approved", by: "elicitation" }, undefined],
+    [{ kind: "abort", by: "elicitation" }, undefined],
+  ] as const)("answered with %j tells its model %j, before Codex has the answer", async ([decision, remark]) => {
+    const { codex, turn, events } = play({ ask: async () => decision });
+    codex.accept();
+    const request = { id: 7, method: "item/commandExecution/requestApproval", params: { itemId: "c1", command: "rm a" } };
+    const saidBefore = turn.asked(request).then(() => [...codex.said]);
+    expect(await saidBefore).toEqual(remark === undefined ? [] : [remark]);
+    turn.notified(...COMPLETED);
+    await events;
+  });
+
+  it("that Codex lets nobody talk into is denied all the same", async () => {
+    const { codex, turn, events } = play({ ask: async () => ({ kind: "denied", reason: "no" }) });
+    codex.accept();
+    codex.takesNothing = true;
+    const request = { id: 7, method: "item/commandExecution/requestApproval", params: { itemId: "c1", command: "rm a" } };
+    expect(await turn.asked(request)).toEqual({ decision: "decline" });
+    turn.notified(...COMPLETED);
+    await events;
   });
 
   it("takes back what it still asks when it ends, which Codex hears as a no", async () => {

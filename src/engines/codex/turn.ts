@@ -1,9 +1,10 @@
-import type { ApprovalDecision } from "../../approvals/model.js";
+import { denialRemark } from "../../approvals/denials.js";
+import type { ApprovalDecision, ApprovalSubject } from "../../approvals/model.js";
 import { RPC, RpcError } from "../../jsonrpc/errors.js";
 import { isRequestId, type RequestId } from "../../jsonrpc/message.js";
 import { describe } from "../../lib/errors.js";
 import { isFields } from "../../lib/fields.js";
-import { type Deferred, deferred, endsWithin, Mailbox } from "../../lib/promises.js";
+import { type Deferred, deferred, endsWithin, Mailbox, valueWithin } from "../../lib/promises.js";
 import type { TurnContext } from "../../threads/engine.js";
 import type { ThreadEvent, TurnInput } from "../../threads/events.js";
 import type { ThreadSettings } from "../../threads/settings.js";
@@ -17,6 +18,8 @@ import { LateMessages, type StallLimits, StallWatch } from "./turnWatch.js";
 
 /** An interrupted turn is told as ended after so long, whatever Codex does; `Turn` itself waits a little longer. */
 const INTERRUPT_MS = 1_500;
+/** A denial waits so long for Codex to take the words about it. */
+const REMARK_MS = 5_000;
 /** Beyond what Codex itself waits for a word of the model. */
 const SILENCE_MARGIN_MS = 60_000;
 /** How long Codex may say the same thing again and again: that it waits for a network, for instance. */
@@ -236,15 +239,50 @@ export class CodexTurn implements ThreadListener {
     const asking: Promise<void> = ctx
       .ask(subject, withdrawal.signal)
       .catch((): ApprovalDecision => ({ kind: ctx.signal.aborted ? "abort" : "denied" }))
-      .then((decision) => answer.resolve(approvalAnswer(method, params, decision)))
+      .then(async (decision) => {
+        await this.#tellWhy(subject, decision);
+        answer.resolve(approvalAnswer(method, params, decision));
+      })
       .finally(() => this.#asking.delete(asking));
     this.#asking.add(asking);
+  }
+
+  /**
+   * Codex has no field for the reason of a denial, and tells its model that the user said no. What is said into the turn before the denial is answered, the
+   * model reads together with it.
+   */
+  async #tellWhy(subject: ApprovalSubject, decision: ApprovalDecision): Promise<void> {
+    const remark = decision.kind === "denied" ? denialRemark(gistOf(subject), decision) : undefined;
+    if (remark === undefined || this.#ctx.signal.aborted) return;
+    await valueWithin(
+      REMARK_MS,
+      this.steer(remark).catch(() => false),
+      false,
+    );
   }
 
   #withdraw(params: unknown): void {
     const id = isFields(params) ? params["requestId"] : undefined;
     if (isRequestId(id)) this.#questions.get(id)?.withdrawal.abort(new Error("the question was answered elsewhere"));
   }
+}
+
+const GIST_LENGTH = 200;
+
+/** What was asked for, as part of a sentence. */
+function gistOf(subject: ApprovalSubject): string {
+  switch (subject.kind) {
+    case "command":
+      return `\`${shortened(subject.commandText)}\``;
+    case "patch":
+      return `the change of ${shortened(Object.keys(subject.changes).join(", "))}`;
+    case "form":
+      return `what ${subject.server} asked for`;
+  }
+}
+
+function shortened(text: string): string {
+  return text.length > GIST_LENGTH ? `${text.slice(0, GIST_LENGTH)}…` : text;
 }
 
 const TURN_IS_OVER = new RpcError(RPC.invalidRequest, "the turn is over");
