@@ -2,7 +2,7 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { MemoryApprovalDesk } from "../src/approvals/desk.js";
 import { createNativeEngine } from "../src/engines/native/engine.js";
-import type { ScriptInputItem } from "../src/engines/native/scripted/directives.js";
+import type { ScriptInputItem } from "../src/engines/native/scripted/scriptedCalls.js";
 import { WritablePlaces } from "../src/exec/outside/outsidePrograms.js";
 import { isFields } from "../src/lib/fields.js";
 import { turnIdOf } from "../src/lib/ids.js";

@@ -113,13 +113,13 @@ async function readJson(incoming: IncomingMessage): Promise<RecordedRequest["bod
   const chunks: Buffer[] = [];
   for await (const chunk of incoming) chunks.push(chunk);
   const parsed: unknown = JSON.parse(Buffer.concat(chunks).toString());
-  if (!isResponsesRequest(parsed)) throw new Error("A request of the Responses API needs model, input and tools.");
+  if (!isResponsesRequest(parsed)) throw new Error("A request of the Responses API needs model and input.");
   return parsed;
 }
 
 function isResponsesRequest(value: unknown): value is RecordedRequest["body"] {
   if (typeof value !== "object" || value === null) return false;
-  const { model, input, tools }: { model?: unknown; input?: unknown; tools?: unknown } = value;
+  const { model, input, tools = [] }: { model?: unknown; input?: unknown; tools?: unknown } = value;
   return typeof model === "string" && Array.isArray(input) && Array.isArray(tools);
 }
 

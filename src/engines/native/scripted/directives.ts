@@ -1,4 +1,14 @@
 import { describe } from "../../../lib/errors.js";
+import {
+  type CallContext,
+  firstOffered,
+  functionCall,
+  type OutputItem,
+  planCall,
+  type ScriptInputItem,
+  scriptedPatch,
+  shellCall,
+} from "./scriptedCalls.js";
 
 /** What one line of a script makes the model answer. */
 export type Reply =
@@ -29,9 +39,10 @@ const DIRECTIVES: ReadonlyMap<string, Play> = new Map<string, Play>([
   ["shell", (rest, context) => items(shellCall(rest, context))],
   ["escalate", (rest, context) => items(shellCall(rest, context, { escalated: true }))],
   ["both", (rest, context) => items(...rest.split("||").map((command) => shellCall(command.trim(), context)))],
-  ["patch", (rest, context) => items(patchCall(addFilePatch(withLineBreaks(rest)), context))],
-  ["rawpatch", (rest, context) => items(patchCall(withLineBreaks(rest), context))],
-  ["plan", (rest, context) => items(functionCall("update_plan", JSON.stringify({ plan: planSteps(rest) }), context))],
+  ["patch", (rest, context) => items(scriptedPatch(addFilePatch(withLineBreaks(rest)), context))],
+  ["rawpatch", (rest, context) => items(scriptedPatch(withLineBreaks(rest), context))],
+  ["plan", (rest, context) => items(planCall(planSteps(rest), context))],
+  ["spawn", spawn],
   ["call", call],
   ["item", itemReply],
   ["status", status],
@@ -87,6 +98,17 @@ function planSteps(rest: string): { step: string; status: string }[] {
   return rest.split("|").map((step, index) => ({ step, status: index === 0 ? "in_progress" : "pending" }));
 }
 
+/** Begins another agent, whose script is the rest of the line: ` ;; ` parts its lines. */
+function spawn(rest: string, context: CallContext): Reply {
+  const [task_name, script] = splitWord(rest);
+  const { namespace } = firstOffered(context.tools, ["spawn_agent"]) ?? {};
+  if (script === "") return complaint("!spawn needs the name of a task and the script of the agent that does it.");
+  if (namespace === undefined) return complaint("no tool is offered that begins another agent.");
+  const message = script.replaceAll(" ;; ", "\n");
+  const args = namespace === "collaboration" ? { task_name, message, fork_turns: "none" } : { message };
+  return items(functionCall(`${namespace}.spawn_agent`, JSON.stringify(args), context));
+}
+
 function call(rest: string, context: CallContext): Reply {
   const [name, args] = splitWord(rest);
   if (name === "") return complaint("!call needs the name of a function.");
@@ -127,12 +149,6 @@ function splitWord(rest: string): [first: string, after: string] {
 
 function withLineBreaks(rest: string): string {
   return rest.replaceAll("\\n", "\n");
-}
-
-export interface ScriptInputItem {
-  readonly type?: string;
-  readonly role?: string;
-  readonly content?: unknown;
 }
 
 /** What to answer next. */
@@ -176,7 +192,8 @@ function findScript(input: readonly ScriptInputItem[]): { lines: string[]; answe
   let answered = 0;
   for (const item of input.toReversed()) {
     if (item.type?.endsWith("_output")) answered++;
-    if (item.role !== "user") continue;
+    // What one agent tells another is no message of a role.
+    if (item.role !== "user" && item.type !== "agent_message") continue;
     const lines = directiveLines(textOf(item.content));
     if (lines.length > 0) return { lines, answered };
   }
@@ -194,72 +211,12 @@ function directiveLines(text: string): string[] {
 function textOf(content: unknown): string {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return "";
-  return content.map((part: unknown) => (hasText(part) ? part.text : "")).join("\n");
+  return content.map(textOfPart).join("\n");
 }
 
-function hasText(part: unknown): part is { text: string } {
-  return typeof part === "object" && part !== null && "text" in part && typeof part.text === "string";
-}
-
-/** A tool as a model request offers it. */
-export interface OfferedTool {
-  readonly type: string;
-  readonly name?: string;
-}
-
-/** Where a call is made: the tools it may use, and the ids of the conversation. */
-interface CallContext {
-  readonly tools: readonly OfferedTool[];
-  readonly newId: (prefix: string) => string;
-}
-
-export type OutputItem = { readonly type: string } & Readonly<Record<string, unknown>>;
-
-function functionCall(name: string, args: string, { newId }: CallContext): OutputItem {
-  return { type: "function_call", call_id: newId("call"), name, arguments: args };
-}
-
-const SHELL_TOOLS = ["exec_command", "shell_command", "shell", "local_shell"];
-
-const ESCALATION = {
-  sandbox_permissions: "require_escalated",
-  with_escalated_permissions: true,
-  justification: "the script asks for it",
-};
-
-/** Runs the command with whichever shell tool is offered; `escalated` asks to leave the sandbox. */
-function shellCall(command: string, context: CallContext, options: { readonly escalated?: boolean } = {}): OutputItem {
-  const tool = firstOffered(context.tools, SHELL_TOOLS);
-  const extra = options.escalated ? ESCALATION : {};
-  const argv = ["bash", "-lc", command];
-  if (tool?.type === "local_shell") {
-    const action = { type: "exec", command: argv, ...extra };
-    return { type: "local_shell_call", call_id: context.newId("call"), status: "completed", action };
-  }
-  const name = tool?.name ?? "shell";
-  return functionCall(name, JSON.stringify({ ...shellArguments(name, command, argv), ...extra }), context);
-}
-
-function shellArguments(name: string, command: string, argv: readonly string[]): object {
-  if (name === "exec_command") return { cmd: command };
-  if (name === "shell_command") return { command };
-  return { command: argv };
-}
-
-/** Hands the patch to the apply_patch tool in the form it is offered, or to a shell where it is not. */
-function patchCall(patch: string, context: CallContext): OutputItem {
-  const tool = firstOffered(context.tools, ["apply_patch"]);
-  if (tool?.type === "custom") return { type: "custom_tool_call", call_id: context.newId("call"), name: "apply_patch", input: patch };
-  if (tool) return functionCall("apply_patch", JSON.stringify({ input: patch }), context);
-  // The recordings count one id more for a patch that goes through the shell.
-  context.newId("call");
-  return shellCall(`apply_patch <<'PATCH'\n${patch}\nPATCH`, context);
-}
-
-function firstOffered(tools: readonly OfferedTool[], names: readonly string[]): OfferedTool | undefined {
-  for (const name of names) {
-    const tool = tools.find((candidate) => candidate.name === name || candidate.type === name);
-    if (tool) return tool;
-  }
-  return undefined;
+/** A task for another agent comes as something only the model could read; the scripted one writes it in plain text. */
+function textOfPart(part: unknown): string {
+  if (typeof part !== "object" || part === null) return "";
+  if ("text" in part && typeof part.text === "string") return part.text;
+  return "encrypted_content" in part && typeof part.encrypted_content === "string" ? part.encrypted_content : "";
 }

@@ -1,11 +1,12 @@
 import { assertNever } from "../../../lib/assertNever.js";
-import { currentLine, type OfferedTool, type OutputItem, playDirective, type Reply, type ScriptInputItem } from "./directives.js";
+import { currentLine, playDirective, type Reply } from "./directives.js";
+import { type OfferedTool, type OutputItem, offeredTools, type ScriptInputItem } from "./scriptedCalls.js";
 
 /** What the scripted model looks at in a request to the Responses API. */
 export interface ScriptRequest {
   readonly model: string;
   readonly input: readonly ScriptInputItem[];
-  readonly tools: readonly OfferedTool[];
+  readonly tools?: readonly OfferedTool[];
 }
 
 /** How a Responses API server would answer: wait, then either an error status with a body, or a stream of events and its ending. */
@@ -31,7 +32,7 @@ export class ScriptedModel {
   answer(request: ScriptRequest): ScriptedAnswer {
     const newId = (prefix: string) => `${prefix}_${++this.#lastId}`;
     const { line, think, delayMs } = currentLine(request.input);
-    const reply = playDirective(line, { tools: request.tools, newId });
+    const reply = playDirective(line, { tools: offeredTools(request), newId });
     const gapMs = reply.kind === "text" ? (reply.gapMs ?? 0) : 0;
     if (reply.kind === "status") return { delayMs, gapMs, status: reply.status, body: reply.body, events: [], ending: "end" };
     const events = replyEvents(reply, { model: request.model, think, newId });
