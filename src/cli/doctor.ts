@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync, statSync } from "node:fs";
 import path from "node:path";
 import type { SettingsResolver } from "../config/resolve.js";
 import { AppServers } from "../engines/codex/appServer/appServers.js";
+import { homeInTemporaryFolder } from "../engines/codex/appServer/handshake.js";
 import { findCodex, passedOver } from "../engines/codex/appServer/locate.js";
 import type { RunningCodex } from "../engines/codex/appServer/supervisor.js";
 import { sendRequest } from "../engines/native/model/http.js";
@@ -12,6 +13,7 @@ import { describe } from "../lib/errors.js";
 import { isFields } from "../lib/fields.js";
 import { VERSION } from "../lib/version.js";
 import { resolveSettings, type ServerContext } from "../server/context.js";
+import { nativeUnlessUsable } from "../server/usableCodex.js";
 import { writablePlaces } from "../server/writablePlaces.js";
 import type { ModelProvider, ThreadSettings } from "../threads/settings.js";
 
@@ -20,8 +22,8 @@ const PROBE_MS = 5_000;
 type DoctorContext = Pick<ServerContext, "options" | "env" | "serverCwd">;
 
 /** Looks at everything a call needs and says what is wrong and how to mend it. */
-export async function runDoctor(context: DoctorContext): Promise<{ report: string; healthy: boolean }> {
-  const findings = await examine(context);
+export async function runDoctor(given: DoctorContext): Promise<{ report: string; healthy: boolean }> {
+  const findings = await examine(await nativeUnlessUsable(given));
   const problems = findings.filter(({ verdict }) => verdict === "fails").length;
   const lines = findings.map(({ verdict, subject, text }) => `${verdict.padEnd(6)} ${subject.padEnd(12)} ${text}`);
   const result =
@@ -78,11 +80,17 @@ async function engineFindings(
     cwd: serverCwd,
     writable: writablePlaces({ serverCwd, env, cwd: options.cwd }),
     thread,
+    codexHome,
     ...(codexBin === undefined ? {} : { codexBin }),
   });
-  if (options.engine === "native") return [...native, notInUse(codex)];
+  if (options.engine === "native") return [...native, ...noticeOf(options), notInUse(codex)];
   const engine: DoctorFinding = { verdict: "ok", subject: "engine", text: "codex" };
   return [engine, codex, ...native.map(underNative).map(notInUse)];
+}
+
+/** Why it is not the engine that somebody may expect. */
+function noticeOf({ engineNotice }: DoctorContext["options"]): DoctorFinding[] {
+  return engineNotice === undefined ? [] : [{ verdict: "note", subject: "engine", text: engineNotice }];
 }
 
 function underNative({ verdict, subject, text }: DoctorFinding): DoctorFinding {
@@ -177,6 +185,7 @@ interface CodexPatient {
   readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;
   readonly writable: WritablePlaces;
+  readonly codexHome: string;
   /** What a new thread would run with. */
   readonly thread: ThreadSettings;
 }
@@ -197,7 +206,10 @@ async function codexFinding(patient: CodexPatient): Promise<DoctorFinding> {
   }
 }
 
-async function examineCodex({ server, program, version }: RunningCodex, { thread }: CodexPatient): Promise<DoctorFinding> {
+async function examineCodex({ server, program, version }: RunningCodex, patient: CodexPatient): Promise<DoctorFinding> {
+  const { thread } = patient;
+  const unconfined = homeInTemporaryFolder(patient);
+  if (unconfined !== undefined) return { verdict: "fails", subject: "codex", text: unconfined };
   const { account } = asFields(await server.request("account/read", {}));
   const kind = asFields(account)["type"];
   if (thread.provider.requiresOpenaiAuth && typeof kind !== "string")

@@ -201,6 +201,7 @@ describe("settings of the server", () => {
       shareUnownedThreads: false,
       maxDepth: 1,
       commandLimits: expect.objectContaining({ sharedMemoryBytes: 1024 ** 3, fileBytes: undefined, addressSpaceBytes: undefined }),
+      loginIsInKeyring: false,
     });
   });
 

@@ -46,6 +46,8 @@ interface ServerSettings {
   readonly maxDepth: number;
   /** What one command may use. */
   readonly commandLimits: CommandLimits;
+  /** Codex may keep its login where only it can look. */
+  readonly loginIsInKeyring: boolean;
 }
 
 /** Turns defaults, config.toml, profile, command line and call into settings, the later winning. A changed config.toml counts at once. */
@@ -153,7 +155,8 @@ export function createSettingsResolver(options: ResolverOptions): SettingsResolv
     httpSettings: () => readHttpSettings(tableAt(tableAt(layered({}).settings, "mcp_server"), "http")),
 
     serverSettings() {
-      const server = tableAt(layered({}).settings, "mcp_server");
+      const all = layered({}).settings;
+      const server = tableAt(all, "mcp_server");
       const minutes = (key: string, otherwise: number) => Math.min((numberAt(server, key) ?? otherwise) * 60_000, LONGEST_TIMER_MS);
       return {
         idleThreadMs: minutes("idle_thread_minutes", DEFAULT_IDLE_THREAD_MINUTES),
@@ -163,6 +166,7 @@ export function createSettingsResolver(options: ResolverOptions): SettingsResolv
         shareUnownedThreads: flagAt(server, "share_unowned_threads") ?? false,
         maxDepth: numberAt(server, "max_depth") ?? DEFAULT_MAX_DEPTH,
         commandLimits: commandLimits(tableAt(server, "commands")),
+        loginIsInKeyring: ["keyring", "auto"].includes(String(all["cli_auth_credentials_store"])),
       };
     },
   };

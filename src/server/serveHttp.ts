@@ -147,7 +147,10 @@ export async function serveHttp(given: HttpContext): Promise<void> {
   await reporting.close();
 }
 
-async function withSafeEngine(context: HttpContext): Promise<HttpContext> {
+async function withSafeEngine(given: HttpContext): Promise<HttpContext> {
+  if (given.options.engine !== "codex") return given;
+  const { nativeUnlessUsable } = await import("./usableCodex.js");
+  const context = await nativeUnlessUsable(given);
   if (context.options.engine !== "codex" || !severalMayCall(context.listen)) return context;
   const { requireHidingCodex } = await import("./codexForCallers.js");
   return requireHidingCodex(context);

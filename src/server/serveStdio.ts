@@ -21,7 +21,8 @@ export interface StdioContext extends ServerContext {
 }
 
 /** The server on stdin and stdout, from first line to last. Resolves when the process may end. */
-export async function serveStdio(context: StdioContext): Promise<void> {
+export async function serveStdio(start: StdioContext): Promise<void> {
+  const context = await withUsableEngine(start);
   const { options, env } = context;
   const { codexHome, settings } = resolveSettings(context);
   const reporting = new Reporting({ env, codexHome, listening: false });
@@ -70,6 +71,13 @@ export async function serveStdio(context: StdioContext): Promise<void> {
   await wire.close();
   await reporting.close();
   served.end();
+}
+
+/** The check has code of its own, which only a Codex that nobody chose needs. */
+async function withUsableEngine(start: StdioContext): Promise<StdioContext> {
+  if (start.options.engine !== "codex" || !start.options.engineIsAuto) return start;
+  const { nativeUnlessUsable } = await import("./usableCodex.js");
+  return nativeUnlessUsable(start);
 }
 
 interface Running {

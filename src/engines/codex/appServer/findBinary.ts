@@ -1,7 +1,8 @@
-import { closeSync, openSync, readSync, realpathSync, statSync } from "node:fs";
+import { closeSync, openSync, readFileSync, readSync, realpathSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { isExecutableFile } from "../../../exec/outside/systemPrograms.js";
+import { type Fields, isFields } from "../../../lib/fields.js";
 import { CodexMissing, CodexUnusable } from "./errors.js";
 import { type CodexSearch, type FoundCodex, findCodex, passedOver, programsOf } from "./locate.js";
 
@@ -51,6 +52,28 @@ function nativeBehind(launcher: string, machine: Machine): string | undefined {
   }
   folders.push(path.join(path.dirname(launcher), ".."));
   return folders.flatMap((folder) => nativeProgramIn(folder, machine)).find(isExecutableFile);
+}
+
+/** The package of a program is so many folders above it at most. */
+const PACKAGE_DEPTH = 5;
+
+/** The version that the npm package around a program tells; undefined where there is none. */
+export function packagedVersion(program: string): string | undefined {
+  let folder = path.dirname(program);
+  for (let depth = 0; depth < PACKAGE_DEPTH; depth++, folder = path.dirname(folder)) {
+    const { name, version } = manifestIn(folder);
+    if (typeof name === "string" && name.startsWith("@openai/codex") && typeof version === "string") return version;
+  }
+  return undefined;
+}
+
+function manifestIn(folder: string): Fields {
+  try {
+    const manifest: unknown = JSON.parse(readFileSync(path.join(folder, "package.json"), "utf8"));
+    return isFields(manifest) ? manifest : {};
+  } catch {
+    return {};
+  }
 }
 
 /** Enough to tell what kind of program it is. */

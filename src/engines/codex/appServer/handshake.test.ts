@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { hidesSecrets, readVersion, requireSupported } from "./handshake.js";
+import { hidesSecrets, homeInTemporaryFolder, readVersion, requireSupported } from "./handshake.js";
 
 it.each([
   ["codex-cli 0.166.0\n", "0.166.0"],
@@ -36,4 +36,16 @@ it.each([
   ["0.166.0", "darwin", false],
 ])("version %s on %s can keep commands from secrets: %s", (version, platform, hides) => {
   expect(hidesSecrets(version, platform)).toBe(hides);
+});
+
+it.each([
+  ["/tmp/home", {}, true],
+  ["/tmp", {}, true],
+  ["/tmpfoo/home", {}, false],
+  ["/srv/home", { TMPDIR: "/srv" }, true],
+  ["/tmp/home", { TMPDIR: "/srv" }, false],
+])("a home %s where the environment says %j keeps Codex from confining commands: %s", (codexHome, env, keeps) => {
+  const complaint = homeInTemporaryFolder({ codexHome, env }, "linux");
+  if (keeps) expect(complaint).toMatch(/^CODEX_HOME is .* Set CODEX_HOME to a folder elsewhere, or use --engine native\.$/);
+  else expect(complaint).toBeUndefined();
 });

@@ -4,6 +4,7 @@ import { RpcError } from "../../../jsonrpc/errors.js";
 import { describe } from "../../../lib/errors.js";
 import { isFields, textOrNothing } from "../../../lib/fields.js";
 import { VERSION } from "../../../lib/version.js";
+import { isInside, resolvedAsFarAsPossible } from "../../../platform/paths.js";
 import type { AppServer } from "./appServer.js";
 import { CodexUnusable } from "./errors.js";
 
@@ -93,6 +94,24 @@ export function cannotHide(version: string, program: string): string {
   return (
     `The Codex CLI at ${program}, version ${version}, cannot hide tokens, its login and the threads of other callers from commands, and more than one principal may call this server. ` +
     "Update it (npm install -g @openai/codex), let a single token in, or use --engine native."
+  );
+}
+
+interface HomeOfCodex {
+  readonly codexHome: string;
+  readonly env: Readonly<NodeJS.ProcessEnv>;
+}
+
+/**
+ * Why Codex cannot confine a command with this home; undefined when it can. It keeps the helper of its sandbox there, and refuses to where
+ * commands may write: every sandboxed command fails then, while its turn completes.
+ */
+export function homeInTemporaryFolder({ codexHome, env }: HomeOfCodex, platform: string = process.platform): string | undefined {
+  const folder = resolvedAsFarAsPossible(env["TMPDIR"] || "/tmp");
+  if (platform === "win32" || !isInside(resolvedAsFarAsPossible(codexHome), folder)) return undefined;
+  return (
+    `CODEX_HOME is ${codexHome}, below the temporary folder ${folder}, where Codex refuses to keep the helper of its sandbox: no sandboxed command could run. ` +
+    "Set CODEX_HOME to a folder elsewhere, or use --engine native."
   );
 }
 

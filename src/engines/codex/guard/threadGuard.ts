@@ -14,7 +14,7 @@ import type { ThreadSettings } from "../../../threads/settings.js";
 import type { AppServer } from "../appServer/appServer.js";
 import { GIT_VARIABLE } from "../appServer/appServerProcess.js";
 import { CodexRefused } from "../appServer/errors.js";
-import { cannotHide, hidesSecrets } from "../appServer/handshake.js";
+import { cannotHide, hidesSecrets, homeInTemporaryFolder } from "../appServer/handshake.js";
 import { asFields, asTexts, nonEmptyText } from "../appServer/read.js";
 import type { RunningCodex } from "../appServer/supervisor.js";
 import { type EnforcedPolicy, permissionProfile, readablePlaces } from "./permissionProfile.js";
@@ -88,8 +88,9 @@ export class ThreadGuards {
     this.#temporaryFolders = new TemporaryFolders(this.#codexHome);
   }
 
-  /** Throws `CodexRefused` where the caller cannot be kept from what is hidden. */
+  /** Throws `CodexRefused` where the caller cannot be kept from what is hidden, or no command could be confined. */
   async forThread(codex: RunningCodex, settings: ThreadSettings, reach: Reach | undefined): Promise<ThreadGuard> {
+    this.#requireSandbox(settings.sandboxPolicy);
     const { trustsFolders, excludedVariables, mcpServers } = await readCodexConfig(codex.server);
     const stated = asFields(settings.stated?.["mcp_servers"]);
     const servers = mcpServersIn(this.#codexHome, { ...mcpServers, ...stated });
@@ -160,6 +161,11 @@ export class ThreadGuards {
     if (hidesSecrets(version)) return true;
     if (this.#options.severalCallers) throw new CodexRefused(cannotHide(version, program));
     return false;
+  }
+
+  #requireSandbox({ type }: SandboxPolicy): void {
+    const complaint = homeInTemporaryFolder({ codexHome: this.#codexHome, env: this.#options.env });
+    if (complaint !== undefined && type !== "danger-full-access") throw new CodexRefused(complaint);
   }
 
   #placeOf({ folders, foreign = [] }: Reach): CallerPlace | undefined {

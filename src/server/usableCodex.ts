@@ -1,0 +1,74 @@
+import { CodexMissing, CodexUnusable } from "../engines/codex/appServer/errors.js";
+import { codexProgram, packagedVersion } from "../engines/codex/appServer/findBinary.js";
+import { askVersion, homeInTemporaryFolder, requireSupported } from "../engines/codex/appServer/handshake.js";
+import type { CodexSearch } from "../engines/codex/appServer/locate.js";
+import { findCredential, readLogin } from "../engines/native/model/provider.js";
+import { describe } from "../lib/errors.js";
+import type { ThreadSettings } from "../threads/settings.js";
+import { resolveSettings, type ServerContext } from "./context.js";
+import { writablePlaces } from "./writablePlaces.js";
+
+type Start = Pick<ServerContext, "options" | "env" | "serverCwd">;
+
+/** Where nobody chose the engine, the native one takes the place of a Codex that cannot be used, if it can be used itself. */
+export async function nativeUnlessUsable<Context extends Start>(context: Context): Promise<Context> {
+  const { options } = context;
+  if (options.engine !== "codex" || !options.engineIsAuto) return context;
+  const complaint = await complaintAbout(context);
+  if (complaint === undefined) return context;
+  return { ...context, options: { ...options, engine: "native", engineNotice: `engine native is used instead of codex. ${complaint}` } };
+}
+
+/** Costs a process only where no package tells the version. Undefined also where the native engine would not work either: what is wrong with the Codex is told by the first call. */
+async function complaintAbout({ options, env, serverCwd }: Start): Promise<string | undefined> {
+  const search = {
+    env,
+    writable: writablePlaces({ ...options, serverCwd, env }),
+    ...(options.codexBin ? { codexBin: options.codexBin } : {}),
+  };
+  const broken = await faultOf(search);
+  if (broken !== undefined) return broken;
+  let home: { readonly codexHome: string; readonly thread: ThreadSettings };
+  try {
+    const { codexHome, settings } = resolveSettings({ options, env, serverCwd });
+    if (settings.serverSettings().loginIsInKeyring) return homeInTemporaryFolder({ codexHome, env });
+    home = { codexHome, thread: settings.forNewThread({}) };
+  } catch {
+    // A configuration that cannot be read is told by whoever needs it.
+    return undefined;
+  }
+  const { codexHome, thread } = home;
+  if (!hasCredential(thread, { codexHome, env })) return undefined;
+  return notLoggedIn(thread, codexHome) ?? homeInTemporaryFolder({ codexHome, env });
+}
+
+async function faultOf(search: CodexSearch): Promise<string | undefined> {
+  try {
+    const program = codexProgram(search);
+    requireSupported(packagedVersion(program) ?? (await askVersion(program, search.env)), program);
+    return undefined;
+  } catch (error) {
+    if (error instanceof CodexMissing || error instanceof CodexUnusable) return describe(error);
+    throw error;
+  }
+}
+
+function hasCredential({ provider }: ThreadSettings, sources: { codexHome: string; env: NodeJS.ProcessEnv }): boolean {
+  try {
+    findCredential(provider, sources);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function notLoggedIn({ provider }: ThreadSettings, codexHome: string): string | undefined {
+  if (!provider.requiresOpenaiAuth) return undefined;
+  try {
+    const { apiKey, hasChatGptTokens } = readLogin(codexHome);
+    if (apiKey !== undefined || hasChatGptTokens) return undefined;
+  } catch {
+    return undefined;
+  }
+  return "The Codex CLI is not logged in, and an API key is in the environment: run `codex login`, or say --engine codex.";
+}
