@@ -203,6 +203,8 @@ const UNCONFIGURED = {
   responses_websockets: false,
   steer: false,
   undo: false,
+  multi_agent: true,
+  goals: false,
 };
 
 describe("resolveFeatures", () => {

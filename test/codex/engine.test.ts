@@ -7,24 +7,20 @@ import { ThreadBusyElsewhere, ThreadNotFound } from "../../src/threads/errors.js
 import type { ThreadEvent } from "../../src/threads/events.js";
 import type { ThreadSettings } from "../../src/threads/settings.js";
 import type { Turn } from "../../src/threads/turn.js";
-import { publishedCodex } from "../support/codexPeers.js";
+import { publishedCases } from "../support/codexPeers.js";
 import { type CodexStage, openCodexThreads, setCodexStage } from "../support/codexStage.js";
 import { eventually } from "../support/eventually.js";
-import { codexEngineContract, LONGEST_PROMPT } from "./versionContract.js";
+import { LONGEST_PROMPT } from "./versionContract.js";
 
-const VERSIONS = ["0.166.0", "0.152.1"] as const;
-const PROGRAMS = await Promise.all(VERSIONS.map(async (version) => ({ version, program: await publishedCodex(version) })));
-const AVAILABLE = PROGRAMS.flatMap(({ version, program }) => (program === undefined ? [] : [{ version, program }]));
+const CASES = await publishedCases();
 
 const PATIENCE = { timeout: 120_000 };
 /** Commands run as they are, so that nothing but the engine ends them. */
 const UNCONFINED = { approvalPolicy: "never", sandboxPolicy: { type: "danger-full-access" } } as const;
 
-for (const codex of AVAILABLE.slice(0, 1)) codexEngineContract(codex, { timeoutMs: PATIENCE.timeout });
-
-describe.each(AVAILABLE)("threads run by Codex $version", PATIENCE, ({ program }) => {
+describe.each(CASES)("threads run by Codex $version with $family", PATIENCE, ({ program, model }) => {
   it("keep the id that Codex gave them, and are written down by Codex alone", async () => {
-    await using stage = await setCodexStage();
+    await using stage = await setCodexStage({ model });
     await using codex = openCodexThreads(stage, program);
     const turn = await codex.threads.start(stage.settings, { text: "!say hello" }, turnIdOf("1"));
     expect(await turn.outcome).toEqual({ status: "completed", lastMessage: "hello" });
@@ -35,7 +31,7 @@ describe.each(AVAILABLE)("threads run by Codex $version", PATIENCE, ({ program }
   });
 
   it("go on in a later process, and are not found when nobody has them", async () => {
-    await using stage = await setCodexStage();
+    await using stage = await setCodexStage({ model });
     const threadId = await (async () => {
       await using codex = openCodexThreads(stage, program);
       const turn = await codex.threads.start(stage.settings, { text: "!say alpha" }, turnIdOf("1"));
@@ -49,7 +45,7 @@ describe.each(AVAILABLE)("threads run by Codex $version", PATIENCE, ({ program }
   });
 
   it("stay confined in every turn, also after a restart", async () => {
-    await using stage = await setCodexStage();
+    await using stage = await setCodexStage({ model });
     const settings: ThreadSettings = { ...stage.settings, approvalPolicy: "never", sandboxPolicy: { type: "read-only" } };
     const attempt = { text: "!shell touch made.txt\n!say tried" };
     const threadId = await (async () => {
@@ -65,7 +61,7 @@ describe.each(AVAILABLE)("threads run by Codex $version", PATIENCE, ({ program }
   });
 
   it("belong to one process at a time", async () => {
-    await using stage = await setCodexStage();
+    await using stage = await setCodexStage({ model });
     await using first = openCodexThreads(stage, program);
     const turn = await first.threads.start(stage.settings, { text: "!say alpha" }, turnIdOf("1"));
     await turn.outcome;
@@ -74,7 +70,7 @@ describe.each(AVAILABLE)("threads run by Codex $version", PATIENCE, ({ program }
   });
 
   it("end the command of an interrupted turn, and the next turn works", async () => {
-    await using stage = await setCodexStage();
+    await using stage = await setCodexStage({ model });
     await using codex = openCodexThreads(stage, program);
     const settings = { ...stage.settings, ...UNCONFINED };
     const turn = await codex.threads.start(settings, { text: "!shell touch began; sleep 300" }, turnIdOf("1"));
@@ -88,7 +84,7 @@ describe.each(AVAILABLE)("threads run by Codex $version", PATIENCE, ({ program }
   });
 
   it("leave nothing running when they are closed", async () => {
-    await using stage = await setCodexStage();
+    await using stage = await setCodexStage({ model });
     {
       await using codex = openCodexThreads(stage, program);
       const settings = { ...stage.settings, ...UNCONFINED };
@@ -99,7 +95,7 @@ describe.each(AVAILABLE)("threads run by Codex $version", PATIENCE, ({ program }
   });
 
   it("say so when a prompt is longer than Codex takes", async () => {
-    await using stage = await setCodexStage();
+    await using stage = await setCodexStage({ model });
     await using codex = openCodexThreads(stage, program);
     const turn = await codex.threads.start(stage.settings, { text: "x".repeat(LONGEST_PROMPT + 1) }, turnIdOf("1"));
     expect(await turn.outcome).toEqual({ status: "failed", message: expect.stringMatching(/^Codex refused the turn: .*1048576/) });
@@ -111,7 +107,7 @@ describe.each(AVAILABLE)("threads run by Codex $version", PATIENCE, ({ program }
     ["denied", false, { status: "completed", lastMessage: "done" }],
     ["abort", false, { status: "interrupted" }],
   ])("ask before a command, and do what was decided: %s", async (kind, runs, outcome) => {
-    await using stage = await setCodexStage();
+    await using stage = await setCodexStage({ model });
     await using codex = openCodexThreads(stage, program);
     const settings: ThreadSettings = { ...stage.settings, approvalPolicy: "untrusted", sandboxPolicy: WRITABLE };
     const turn = await codex.threads.start(settings, { text: "!shell touch made.txt\n!say done" }, turnIdOf("1"));
@@ -123,7 +119,7 @@ describe.each(AVAILABLE)("threads run by Codex $version", PATIENCE, ({ program }
   });
 
   it("withdraw the question of an interrupted turn", async () => {
-    await using stage = await setCodexStage();
+    await using stage = await setCodexStage({ model });
     await using codex = openCodexThreads(stage, program);
     const settings: ThreadSettings = { ...stage.settings, approvalPolicy: "untrusted" };
     const turn = await codex.threads.start(settings, { text: "!shell touch made.txt" }, turnIdOf("1"));

@@ -4,10 +4,11 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { publishedCodex } from "../support/codexPeers.js";
 import { eventually } from "../support/eventually.js";
-import { type McpServer, startServer } from "../support/mcpServer.js";
+import { MAIN, type McpServer, startServer } from "../support/mcpServer.js";
 import { mockProvider } from "../support/mockProvider.js";
 import { startResponsesServer } from "../support/responsesServer.js";
-import { setStage } from "../support/stage.js";
+import { runToEnd } from "../support/runToEnd.js";
+import { setStage, stageEnvironment } from "../support/stage.js";
 
 const program = (await publishedCodex("0.166.0")) ?? "";
 const PATIENCE = { timeout: 90_000 };
@@ -98,6 +99,28 @@ describe.skipIf(program === "")("the server with the real Codex", PATIENCE, () =
     await using next = await startWithCodex(model.url);
     await next.call("codex", { prompt: "!say hello" }).result();
     expect(await killed.leftBehind()).toEqual([]);
+  });
+
+  it("fails a call that it could not confine, and doctor fails with the same words: a home below the temporary folder", async () => {
+    await using model = await startResponsesServer();
+    await using stage = await setStage();
+    const start = {
+      stage,
+      args: ["--engine", "codex", "--codex-bin", program],
+      config: mockProvider(model.url),
+      env: { TMPDIR: stage.root },
+    };
+    await using server = await startServer(start);
+    await server.initialize();
+    const complaint = /CODEX_HOME is .*below the temporary folder .* Set CODEX_HOME to a folder elsewhere, or use --engine native\./;
+    expect(await server.call("codex", { prompt: "!say hello" }).result()).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringMatching(complaint) }],
+    });
+    expect(await server.call("codex", { prompt: "!say hello", ...UNCONFINED }).result()).toMatchObject({ content: [{ text: "hello" }] });
+    const env = { ...stageEnvironment(stage, { name: "", about: "", steps: [] }, {}), TMPDIR: stage.root };
+    const doctor = await runToEnd([process.execPath, MAIN, "doctor", ...start.args], { cwd: stage.workspace, env });
+    expect([doctor.code, doctor.stdout]).toEqual([1, expect.stringMatching(complaint)]);
   });
 
   it("runs threads with another provider than the configured one, also one that only the call describes", async () => {

@@ -3,7 +3,7 @@ import { publishedCodex } from "../support/codexPeers.js";
 import { describeDifference } from "../support/compareTranscripts.js";
 import { allScenarios } from "../support/scenario.js";
 import { differencesIn, expectedFindings, findings, playWithCodex } from "./scenarioComparison.js";
-import { codexEngineContract } from "./versionContract.js";
+import { codexEngineContract, codexServicesContract, codexWorkContract } from "./versionContract.js";
 
 /** A start, replies, approvals, patches, cancelling, and coming back after a restart. */
 const HANDFUL = [
@@ -26,12 +26,25 @@ const HANDFUL = [
 ];
 const TIMEOUT_MS = 120_000;
 
+/** Holds a Codex with its default model to what every engine promises. A file for each, so that they run side by side. */
+export async function defaultModelSuite(version: string): Promise<void> {
+  const program = await publishedCodex(version);
+  describe.skipIf(program === undefined)(`Codex ${version} with its default model`, () => {
+    if (program === undefined) return;
+    const codex = { version, program, model: undefined };
+    const patience = { timeoutMs: TIMEOUT_MS };
+    codexEngineContract(codex, patience);
+    codexWorkContract(codex, patience);
+    codexServicesContract(codex, patience);
+  });
+}
+
 /** Holds an older Codex to what the newest is held to: the engine contract, and scenarios with no other differences. A file for each, so that they run side by side. */
 export async function versionSuite(version: string): Promise<void> {
   const program = await publishedCodex(version);
   describe.skipIf(program === undefined)(`Codex ${version}`, () => {
     if (program === undefined) return;
-    codexEngineContract({ version, program }, { timeoutMs: TIMEOUT_MS });
+    codexEngineContract({ version, program, model: "mock-model" }, { timeoutMs: TIMEOUT_MS });
 
     describe.concurrent("plays what was recorded of 0.92.0 as the newest does", { timeout: TIMEOUT_MS }, () => {
       const scenarios = allScenarios().filter(({ name }) => HANDFUL.includes(name));

@@ -5,22 +5,20 @@ import { newThreadId } from "../../src/lib/ids.js";
 import type { Engine, EngineThread } from "../../src/threads/engine.js";
 import type { ThreadEvent, TurnInput } from "../../src/threads/events.js";
 import type { ThreadSettings } from "../../src/threads/settings.js";
-import { publishedCodex } from "../support/codexPeers.js";
+import { publishedCases } from "../support/codexPeers.js";
 import { type CodexStage, setCodexStage } from "../support/codexStage.js";
 import { eventually } from "../support/eventually.js";
 import { lastMessageOf, playTurn } from "../support/turns.js";
 
-const VERSIONS = ["0.166.0", "0.152.1"];
-const PROGRAMS = await Promise.all(VERSIONS.map(async (version) => ({ version, program: await publishedCodex(version) })));
-const AVAILABLE = PROGRAMS.flatMap(({ version, program }) => (program === undefined ? [] : [{ version, program }]));
+const CASES = await publishedCases();
 
 const COMPACT: TurnInput = { text: "", work: { kind: "compact" } };
 /** Commands run as they are, so that nothing but the engine ends them. */
 const UNCONFINED = { approvalPolicy: "never", sandboxPolicy: { type: "danger-full-access" } } as const;
 
-describe.each(AVAILABLE)("work that Codex $version does beside answering", { timeout: 120_000 }, ({ program }) => {
+describe.each(CASES)("work that Codex $version does beside answering with $family", { timeout: 120_000 }, ({ program, model }) => {
   it("ends with Codex when that is killed, says so, and the thread goes on", async () => {
-    await using stage = await setCodexStage();
+    await using stage = await setCodexStage({ model });
     await using engine = codexEngine(stage, program);
     const thread = await open(engine, stage.settings);
     await interrupted(thread, { text: "!hang" }, "itemCompleted");
@@ -39,7 +37,7 @@ describe.each(AVAILABLE)("work that Codex $version does beside answering", { tim
   });
 
   it("leaves no command running when a review is interrupted", async () => {
-    await using stage = await setCodexStage();
+    await using stage = await setCodexStage({ model });
     await using engine = codexEngine(stage, program);
     const thread = await open(engine, { ...stage.settings, ...UNCONFINED });
     const events = await interrupted(thread, reviewOf("!shell sleep 300"), "commandStarted");
@@ -52,7 +50,7 @@ describe.each(AVAILABLE)("work that Codex $version does beside answering", { tim
   });
 
   it("is confined as its thread is, also when it comes first on a thread that was loaded with more freedom before", async () => {
-    await using stage = await setCodexStage();
+    await using stage = await setCodexStage({ model });
     await using engine = codexEngine(stage, program);
     await open(engine, stage.settings);
     const free = await open(engine, { ...stage.settings, ...UNCONFINED });
@@ -67,7 +65,7 @@ describe.each(AVAILABLE)("work that Codex $version does beside answering", { tim
   });
 
   it("says so when a message to the running turn is longer than Codex takes", async () => {
-    await using stage = await setCodexStage();
+    await using stage = await setCodexStage({ model });
     await using engine = codexEngine(stage, program);
     const thread = await open(engine, stage.settings);
     let steered: Promise<unknown> | undefined;

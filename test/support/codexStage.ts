@@ -26,13 +26,26 @@ export interface CodexStage extends AsyncDisposable {
 /** Not the usual folder for temporary files: Codex refuses that as its home, and lets commands write there. */
 const FOLDER = "/var/tmp";
 
-export async function setCodexStage(): Promise<CodexStage> {
+interface StageOptions {
+  /** The model of config.toml; undefined leaves it to Codex. */
+  readonly model?: string | undefined;
+  /** Where another model than the stage's own answers. */
+  readonly url?: string;
+  /** How often a broken stream is asked for again. */
+  readonly retries?: number;
+}
+
+const UNKNOWN_MODEL = "mock-model";
+
+/** By default with a model that Codex does not know, so that it offers the same tools in every version. */
+export async function setCodexStage(options: StageOptions = { model: UNKNOWN_MODEL }): Promise<CodexStage> {
   const root = realpathSync(mkdtempSync(path.join(FOLDER, "codex-stage-")));
   const [codexHome, workspace, home] = [path.join(root, "codex-home"), path.join(root, "ws"), path.join(root, "home")];
   for (const folder of [codexHome, workspace, home]) mkdirSync(folder);
   const model = await startResponsesServer();
-  writeFileSync(path.join(codexHome, "config.toml"), configToml(model.url));
-  const { provider, ...settings } = settingsIn(workspace, { model: "mock-model" });
+  writeFileSync(path.join(codexHome, "config.toml"), configToml({ ...options, url: options.url ?? model.url }));
+  const named = options.model === undefined ? { modelIsDefault: true } : { model: options.model };
+  const { provider, ...settings } = settingsIn(workspace, named);
   return {
     codexHome,
     workspace,
@@ -81,14 +94,14 @@ export function openCodexThreads({ codexHome, workspace, env, settings }: CodexS
   };
 }
 
-function configToml(url: string): string {
-  return `model = "mock-model"
+function configToml({ url, model, retries = 0 }: StageOptions): string {
+  return `${model === undefined ? "" : `model = ${JSON.stringify(model)}`}
 model_provider = "mock"
 [model_providers.mock]
 name = "mock"
 base_url = "${url}"
 wire_api = "responses"
 request_max_retries = 0
-stream_max_retries = 0
+stream_max_retries = ${retries}
 `;
 }

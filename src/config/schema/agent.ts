@@ -79,8 +79,11 @@ export const TOOLS_GROUP: SettingGroup = {
     ),
     tool_output_token_limit: active(integer("usize"), "How much of a command's output the model sees.", "by model"),
     notify: planned(listOf(text), "A program and its arguments, run after each turn with one JSON argument more."),
-    agents: inert(
-      table({ max_threads: inert(integer("usize", { atLeast: 1 }), "How many sub-agents Codex runs at once.", "`6`") }),
+    agents: active(
+      table({
+        enabled: active(flag, "Engine codex: whether the agent may begin other agents, which the call waits for.", "`true`"),
+        max_threads: inert(integer("usize", { atLeast: 1 }), "How many sub-agents Codex runs at once.", "`6`"),
+      }),
       "Codex's sub-agents.",
     ),
   },
@@ -114,6 +117,12 @@ const FEATURES: Readonly<Record<string, Feature>> = {
   responses_websockets: { on: false, setting: inert, about: "" },
   steer: { on: false, setting: inert, about: "" },
   undo: { on: false, setting: inert, about: "" },
+  multi_agent: { on: true, setting: active, about: "Engine codex: `false` is the same as `agents.enabled = false`, whichever the model." },
+  goals: {
+    on: false,
+    setting: active,
+    about: "Engine codex: Codex goes on until a goal that the agent was asked to set is reached, and so does the call.",
+  },
 };
 
 export const FEATURE_DEFAULTS: Readonly<Record<string, boolean>> = mapValues(FEATURES, (feature) => feature.on);

@@ -1,3 +1,4 @@
+import type { OutsidePrograms } from "../../exec/outside/outsidePrograms.js";
 import { RPC, RpcError } from "../../jsonrpc/errors.js";
 import { describe } from "../../lib/errors.js";
 import type { ThreadId } from "../../lib/ids.js";
@@ -9,11 +10,15 @@ import type { Reach } from "../../threads/limits.js";
 import type { ThreadListener, ThreadRequest } from "./appServer/appServer.js";
 import { AppServers, type AppServersOptions } from "./appServer/appServers.js";
 import type { AppServerGone } from "./appServer/errors.js";
+import { programsOf } from "./appServer/locate.js";
 import type { RunningCodex, Supervisor } from "./appServer/supervisor.js";
 import { type GuardOptions, type ThreadGuard, ThreadGuards } from "./guard/threadGuard.js";
 import { resumeThread, startThread } from "./loadThread.js";
+import { Novelties } from "./novelties.js";
+import { needsNobody } from "./safeCommands.js";
 import { CodexServices } from "./services/codexServices.js";
 import { CodexCatalog } from "./services/threadCatalog.js";
+import { SubAgents } from "./subAgents.js";
 import { settingsNotices } from "./translate/settings.js";
 import { ThreadMemory } from "./translate/threadMemory.js";
 import { TurnTranslator } from "./translate/turnTranslator.js";
@@ -25,6 +30,8 @@ export type CodexEngineOptions = AppServersOptions & GuardOptions;
 export function createCodexEngine(options: CodexEngineOptions): Engine {
   const servers = new AppServers(options);
   const guards = new ThreadGuards(options);
+  const programs = programsOf(options);
+  const novelties = new Novelties(options.report);
   const services = new CodexServices(servers, guards);
   const catalog = new CodexCatalog(servers, guards);
   return {
@@ -39,7 +46,7 @@ export function createCodexEngine(options: CodexEngineOptions): Engine {
         const codex = await supervisor.get();
         guard = await guards.forThread(codex, settings, reach);
         const kept = history ? await resumeThread(codex, id, { settings, guard }) : await startThread(codex, settings, guard);
-        return new CodexThread({ kept, isNew: !history, codex, guard }, { supervisor, guards });
+        return new CodexThread({ kept, isNew: !history, codex, guard }, { supervisor, guards, programs, novelties });
       } catch (error) {
         guard?.release();
         supervisor.leave();
@@ -67,6 +74,8 @@ interface OpenedThread {
 interface ThreadParts {
   readonly supervisor: Supervisor;
   readonly guards: ThreadGuards;
+  readonly programs: OutsidePrograms;
+  readonly novelties: Novelties;
 }
 
 /** A thread of Codex, loaded into whichever process runs at the moment. */
@@ -86,6 +95,7 @@ class CodexThread implements EngineThread, ThreadListener {
   #hasRun: boolean;
   /** The newest turn, also when it has ended: Codex may have more to say about it. */
   #turn: CodexTurn | undefined;
+  readonly #agents: SubAgents;
   /** What turns that were told as ended have still to do. Never rejects. */
   #aftermath: Promise<unknown> = Promise.resolve();
 
@@ -96,6 +106,7 @@ class CodexThread implements EngineThread, ThreadListener {
     this.#hasRun = !isNew;
     this.opening = settingsNotices(kept.settings).map((message) => ({ type: "warning", message }));
     this.sandboxBackend = kept.settings.sandboxPolicy.type === "danger-full-access" ? "none" : "codex";
+    this.#agents = new SubAgents({ settings: kept.settings, follower: () => this.#turn });
     this.#codexId = kept.id;
     this.#enter(codex, kept.id);
   }
@@ -115,6 +126,8 @@ class CodexThread implements EngineThread, ThreadListener {
     const { server } = codex;
     this.#turn = new CodexTurn(input, ctx, {
       thread: { server, codexThreadId: this.#codexId, settings, guard: this.#guard, canCleanTerminals: canCleanTerminals(codex) },
+      agents: this.#agents,
+      needsNobody: (method, params) => needsNobody(method, params, { settings, guard: this.#guard, programs: this.#parts.programs }),
       translator,
       afterwards: (work) => {
         this.#aftermath = Promise.all([this.#aftermath, work]);
@@ -132,9 +145,10 @@ class CodexThread implements EngineThread, ThreadListener {
   async close(): Promise<void> {
     await this.#aftermath;
     const codex = this.#loadedIn;
+    const agents = this.#agents.threadIds;
     this.#leave();
     try {
-      if (codex) await this.#unsubscribe(codex);
+      if (codex) for (const threadId of [...agents, this.#codexId]) await this.#unsubscribe(codex, threadId);
     } finally {
       this.#guard.release();
       this.#parts.supervisor.leave();
@@ -142,19 +156,23 @@ class CodexThread implements EngineThread, ThreadListener {
   }
 
   notified(method: string, params: unknown): void {
+    this.#parts.novelties.notified(method, params);
     if (method === "turn/started") this.#hasRun = true;
+    this.#agents.observe(method, params);
     this.#turn?.notified(method, params);
     if (this.#turn?.isOver !== false) this.#memory.betweenTurns(method, params);
     if (method === "thread/closed") this.#leave();
   }
 
   asked(request: ThreadRequest): Promise<unknown> {
+    this.#parts.novelties.asked(request.method);
     if (this.#turn) return this.#turn.asked(request);
     return Promise.reject(new RpcError(RPC.invalidRequest, "no turn is running"));
   }
 
   lost(reason: AppServerGone): void {
     this.#loadedIn = undefined;
+    this.#agents.leave();
     this.#turn?.lost(reason);
   }
 
@@ -188,8 +206,8 @@ class CodexThread implements EngineThread, ThreadListener {
     }
   }
 
-  async #unsubscribe(codex: RunningCodex): Promise<void> {
-    const params = { threadId: this.#codexId };
+  async #unsubscribe(codex: RunningCodex, threadId: string): Promise<void> {
+    const params = { threadId };
     const farewells = [...(canCleanTerminals(codex) ? [CLEAN_TERMINALS] : []), "thread/unsubscribe"];
     for (const method of farewells) await codex.server.request(method, params, { timeoutMs: FAREWELL_MS }).catch(toleratingRefusal);
   }
@@ -197,10 +215,12 @@ class CodexThread implements EngineThread, ThreadListener {
   #enter(codex: RunningCodex, codexId: ThreadId): void {
     this.#codexId = codexId;
     this.#loadedIn = codex;
+    this.#agents.enter(codex.server);
     codex.server.listen(codexId, this);
   }
 
   #leave(): void {
+    this.#agents.leave();
     this.#loadedIn?.server.unlisten(this.#codexId);
     this.#loadedIn = undefined;
   }

@@ -14,6 +14,12 @@ import { CodexTurn } from "./turn.js";
 
 const SETTINGS = settingsIn("/ws");
 const GUARD = { reach: undefined, loadIn: "/ws", config: {}, withoutGit: false, release: () => {} };
+const NO_AGENTS: { atWork: readonly string[]; threadIds: readonly string[]; checkDue: () => Promise<void> } = {
+  atWork: [],
+  threadIds: [],
+  checkDue: async () => {},
+};
+const CLEAN = "thread/backgroundTerminals/clean";
 const COMPLETED = ["turn/completed", { turn: { id: "t1", status: "completed", items: [] } }] as const;
 const INTERRUPTED = ["turn/completed", { turn: { id: "t1", status: "interrupted", items: [] } }] as const;
 
@@ -58,15 +64,18 @@ class IdleCodex {
 interface PlayOptions {
   readonly input?: TurnInput;
   readonly ask?: (subject: ApprovalSubject, withdrawn: AbortSignal | undefined) => Promise<ApprovalDecision>;
+  readonly agents?: typeof NO_AGENTS;
 }
 
-function begin({ input = { text: "go" }, ask }: PlayOptions = {}) {
+function begin({ input = { text: "go" }, ask, agents = NO_AGENTS }: PlayOptions = {}) {
   const codex = new IdleCodex();
   const interruption = new AbortController();
   const afterwards: Promise<unknown>[] = [];
   const ctx = { ...turnContext(interruption.signal), ...(ask && { ask }) };
   const turn = new CodexTurn(input, ctx, {
     thread: { server: codex, codexThreadId: "thread", settings: SETTINGS, guard: GUARD, canCleanTerminals: true },
+    agents,
+    needsNobody: async () => false,
     translator: new TurnTranslator({ memory: new ThreadMemory(), settings: SETTINGS, sandboxBackend: "codex" }),
     afterwards: (work) => afterwards.push(work),
   });
@@ -147,6 +156,75 @@ describe("a turn of Codex", () => {
     codex.accept();
     turn.notified(...COMPLETED);
     expect(await endOf(events)).toEqual({ type: "turnCompleted", lastMessage: null });
+  });
+
+  it("that Codex ends before its agents is awaited, and goes on with what they came to", async () => {
+    const agents = { ...NO_AGENTS, atWork: ["helper"], threadIds: ["a1"] };
+    const { codex, turn, events } = play({ agents });
+    codex.accept();
+    turn.notified(...COMPLETED);
+    expect([turn.isOver, codex.asked]).toEqual([false, ["turn/start"]]);
+    agents.atWork = [];
+    turn.agentsSettled();
+    expect(codex.asked).toEqual(["turn/start", "turn/start"]);
+    codex.accept();
+    turn.agentsSettled();
+    turn.notified(...COMPLETED);
+    expect(await endOf(events)).toEqual({ type: "turnCompleted", lastMessage: null });
+    expect(codex.asked).toEqual(["turn/start", "turn/start"]);
+    expect(await events).toContainEqual({ type: "backgroundNote", message: "Waiting for agents that are still at work: helper" });
+  });
+
+  it("that is awaited takes more to consider as a turn of its own", async () => {
+    const agents = { ...NO_AGENTS, atWork: ["helper"] };
+    const { codex, turn, events } = play({ agents });
+    codex.accept();
+    turn.notified(...COMPLETED);
+    const steered = turn.steer("more");
+    turn.notified("turn/started", { turn: { id: "t2" } });
+    codex.accept();
+    expect(await steered).toBe(true);
+    agents.atWork = [];
+    turn.agentsSettled();
+    turn.notified("turn/completed", { turn: { id: "t2", status: "completed", items: [] } });
+    expect(await endOf(events)).toEqual({ type: "turnCompleted", lastMessage: null });
+    expect(codex.asked).toEqual(["turn/start", "turn/start"]);
+  });
+
+  it.each<[string, readonly [string, unknown], string]>([
+    ["fails", ["turn/completed", { turn: { id: "t1", status: "failed", error: { message: "no" }, items: [] } }] as const, "turnFailed"],
+    ["is interrupted", INTERRUPTED, "turnAborted"],
+  ])("that %s ends its agents before its end is told", async (_how, completed, end) => {
+    const { codex, turn, events } = play({ agents: { ...NO_AGENTS, atWork: ["helper"], threadIds: ["a1"] } });
+    codex.accept();
+    turn.notified(...completed);
+    expect(await endOf(events)).toMatchObject({ type: end });
+    expect(codex.asked).toEqual(["turn/start", CLEAN, "turn/interrupt", CLEAN]);
+  });
+
+  it("goes on with the turns that Codex begins for a goal, until that is reached", async () => {
+    const { codex, turn, events } = play();
+    const goal = (status: string) => turn.notified("thread/goal/updated", { goal: { status } });
+    codex.accept();
+    goal("active");
+    turn.notified(...COMPLETED);
+    expect(turn.isOver).toBe(false);
+    turn.notified("turn/started", { turn: { id: "t2" } });
+    goal("complete");
+    turn.notified("turn/completed", { turn: { id: "t2", status: "completed", items: [] } });
+    expect(await endOf(events)).toEqual({ type: "turnCompleted", lastMessage: null });
+    expect(codex.asked).toEqual(["turn/start"]);
+  });
+
+  it("pauses its goal when it is stopped", async () => {
+    const { codex, turn, events, interrupt } = play();
+    codex.accept();
+    turn.notified("thread/goal/updated", { goal: { status: "active" } });
+    interrupt();
+    await eventually("the interruption", () => codex.asked.includes("turn/interrupt") || undefined);
+    turn.notified(...INTERRUPTED);
+    expect(await endOf(events)).toEqual({ type: "turnAborted", reason: "interrupted" });
+    expect(codex.asked.slice(0, 3)).toEqual(["turn/start", "thread/goal/set", "turn/interrupt"]);
   });
 
   it("has failed when its process is gone; what comes later changes nothing", async () => {

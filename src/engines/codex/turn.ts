@@ -1,33 +1,30 @@
-import { denialRemark } from "../../approvals/denials.js";
-import type { ApprovalDecision, ApprovalSubject } from "../../approvals/model.js";
 import { RPC, RpcError } from "../../jsonrpc/errors.js";
-import { isRequestId, type RequestId } from "../../jsonrpc/message.js";
 import { describe } from "../../lib/errors.js";
-import { isFields } from "../../lib/fields.js";
-import { type Deferred, deferred, endsWithin, Mailbox, valueWithin } from "../../lib/promises.js";
+import { type Deferred, deferred, endsWithin, Mailbox } from "../../lib/promises.js";
 import type { TurnContext } from "../../threads/engine.js";
 import type { ThreadEvent, TurnInput } from "../../threads/events.js";
-import type { ThreadSettings } from "../../threads/settings.js";
 import type { ThreadListener, ThreadRequest } from "./appServer/appServer.js";
 import type { AppServerGone } from "./appServer/errors.js";
-import type { ServerReaction } from "./translate/questions.js";
+import { asFields, asText } from "./appServer/read.js";
+import { type CodexQuestion, OpenQuestions, TURN_IS_OVER } from "./openQuestions.js";
+import type { AgentFollower, SubAgent, SubAgents } from "./subAgents.js";
 import { approvalAnswer, serverRequest } from "./translate/serverRequests.js";
 import { type TurnEnding, type TurnTranslator, turnEndOf } from "./translate/turnTranslator.js";
-import { continueTurn, startTurn, steerTurn, stopTurn, type ThreadInCodex } from "./turnRequests.js";
-import { LateMessages, type StallLimits, StallWatch } from "./turnWatch.js";
+import { addTurn, continueTurn, startTurn, steerTurn, stopTurn, type ThreadInCodex } from "./turnRequests.js";
+import { LateMessages, StallWatch, stallLimits } from "./turnWatch.js";
 
 /** An interrupted turn is told as ended after so long, whatever Codex does; `Turn` itself waits a little longer. */
 const INTERRUPT_MS = 1_500;
-/** A denial waits so long for Codex to take the words about it. */
-const REMARK_MS = 5_000;
-/** Beyond what Codex itself waits for a word of the model. */
-const SILENCE_MARGIN_MS = 60_000;
-/** How long Codex may say the same thing again and again: that it waits for a network, for instance. */
-const REPETITION_MS = 120_000;
+
+/** How long Codex takes at most to begin what it said it would: another agent's work, the next turn for a goal. */
+const BEGINNING_MS = 5_000;
 
 interface CodexTurnParts {
   readonly thread: ThreadInCodex;
+  readonly agents: Pick<SubAgents, "atWork" | "threadIds" | "checkDue">;
   readonly translator: TurnTranslator;
+  /** Whether a question is answered with yes without anybody being asked. */
+  readonly needsNobody: (method: string, params: unknown) => Promise<boolean>;
   /** Gets what is still to be done when the turn may already be told as ended. */
   readonly afterwards: (work: Promise<unknown>) => void;
 }
@@ -39,37 +36,33 @@ interface TurnInCodex {
   readonly completed: Deferred<void>;
 }
 
-interface PendingQuestion extends Extract<ServerReaction, { readonly kind: "ask" }> {
-  readonly request: ThreadRequest;
-  readonly answer: Deferred<unknown>;
-  readonly withdrawal: AbortController;
-}
-
 type Happening =
   | { readonly kind: "shown"; readonly events: readonly ThreadEvent[] }
-  | { readonly kind: "asked"; readonly question: PendingQuestion }
+  | { readonly kind: "asked"; readonly question: CodexQuestion }
   | { readonly kind: "ended"; readonly ending: TurnEnding };
 
 /**
  * One turn of Codex, from its start until nothing of it is left: from Codex's messages to batches of events, with its questions asked in
  * between, in order.
  */
-export class CodexTurn implements ThreadListener {
+export class CodexTurn implements ThreadListener, AgentFollower {
   /**
-   * Starting until Codex accepts it, then running; stopping once Codex is told to end it; over as soon as its end is known, after which
-   * nothing is shown. A turn that goes on because of what the user said last starts again.
+   * Starting until Codex accepts it, then running; awaiting while Codex has ended it and other agents still work for it; stopping once Codex is
+   * told to end it; over as soon as its end is known, after which nothing is shown. A turn that goes on because of what the user said last, or
+   * other agents came to, starts again.
    */
-  #state: "starting" | "running" | "stopping" | "over" = "starting";
+  #state: "starting" | "running" | "awaiting" | "stopping" | "over" = "starting";
   readonly #input: TurnInput;
   readonly #ctx: TurnContext;
   readonly #parts: CodexTurnParts;
   readonly #inbox = new Mailbox<Happening>();
-  /** What Codex waits for an answer to. */
-  readonly #questions = new Map<RequestId, PendingQuestion>();
-  readonly #asking = new Set<Promise<void>>();
+  readonly #questions: OpenQuestions;
   readonly #lateMessages = new LateMessages();
   readonly #stallWatch: StallWatch;
   #inCodex: TurnInCodex | undefined;
+  /** Codex begins the next turn by itself until its goal is reached. */
+  #hasGoal = false;
+  #beginning: NodeJS.Timeout | undefined;
   /** Settles when nothing of it runs in Codex any more; undefined until Codex is told to stop. */
   #stopped: Promise<void> | undefined;
 
@@ -77,10 +70,14 @@ export class CodexTurn implements ThreadListener {
     this.#input = input;
     this.#ctx = ctx;
     this.#parts = parts;
+    this.#questions = new OpenQuestions({
+      ask: (subject, withdrawn) => ctx.ask(subject, withdrawn),
+      signal: ctx.signal,
+      say: (text, question) => this.#say(text, question),
+    });
     const { server, settings } = parts.thread;
-    this.#stallWatch = new StallWatch(limitsFor(settings), {
-      // Somebody decides about a question, which may take a while.
-      isExcused: () => this.#asking.size > 0,
+    this.#stallWatch = new StallWatch(stallLimits(settings), {
+      isExcused: () => this.#questions.isAsking,
       waiting: () => parts.afterwards(server.checkAlive()),
       stalled: (message) => this.#stop({ kind: "failed", message }),
     });
@@ -103,6 +100,7 @@ export class CodexTurn implements ThreadListener {
       yield translator.end(signal.aborted ? INTERRUPTED : ending);
     } finally {
       this.#stallWatch.stop();
+      clearTimeout(this.#beginning);
       signal.removeEventListener("abort", interrupt);
     }
   }
@@ -113,31 +111,55 @@ export class CodexTurn implements ThreadListener {
       this.#lateMessages.observe(method, params);
       this.#show(this.#parts.translator.notification(method, params));
     }
-    if (method === "serverRequest/resolved") this.#withdraw(params);
+    if (method === "serverRequest/resolved") this.#questions.withdraw(params);
+    if (method === "thread/goal/updated") this.#hasGoal = isGoalActive(params);
+    if (method === "thread/goal/cleared") this.#hasGoal = false;
+    if (method === "turn/started" && this.#state === "awaiting")
+      this.#begin(Promise.resolve(asText(asFields(asFields(params)["turn"])["id"])));
     if (method === "turn/completed") this.#completed(turnEndOf(params));
   }
 
-  async asked(request: ThreadRequest): Promise<unknown> {
+  asked(request: ThreadRequest): Promise<unknown> {
+    return this.#asked(request, undefined);
+  }
+
+  agentShown(events: readonly ThreadEvent[]): void {
+    if (this.#state !== "over") this.#show(events);
+  }
+
+  agentNotified(method: string, params: unknown): void {
+    if (this.#state !== "over") this.#stallWatch.observe(method, params);
+    if (method === "serverRequest/resolved") this.#questions.withdraw(params);
+  }
+
+  agentAsked(agent: SubAgent, request: ThreadRequest): Promise<unknown> {
+    return this.#asked(request, agent);
+  }
+
+  /** What they came to waits for the thread's agent, who ended its turn before. */
+  agentsSettled(): void {
+    if (this.#state === "awaiting" && !this.#hasGoal) this.#begin(continueTurn(this.#parts.thread));
+  }
+
+  async #asked(request: ThreadRequest, agent: SubAgent | undefined): Promise<unknown> {
     const { method, params } = request;
     const { translator, thread } = this.#parts;
-    const reaction = serverRequest(method, params, { items: translator.openItems, settings: thread.settings });
+    const items = agent?.openItems ?? translator.openItems;
+    const reaction = serverRequest(method, params, { items, settings: thread.settings, asker: agent?.name });
     if (reaction.kind === "answer") return reaction.result;
     if (reaction.kind === "refuse") throw new RpcError(RPC.methodNotFound, reaction.message);
+    if (await this.#parts.needsNobody(method, params)) return approvalAnswer(method, params, { kind: "approved" });
     if (this.#state === "over") throw TURN_IS_OVER;
-    const question = { ...reaction, request, answer: deferred<unknown>(), withdrawal: new AbortController() };
-    this.#questions.set(request.id, question);
-    this.#show(translator.asked(params));
+    const question = this.#questions.open(reaction, request, agent);
+    this.#show((agent ?? translator).asked(params));
     this.#inbox.put({ kind: "asked", question });
-    try {
-      return await question.answer.promise;
-    } finally {
-      this.#questions.delete(request.id);
-    }
+    return this.#questions.answered(question);
   }
 
   /** False when Codex takes nothing into the turn any more. */
   async steer(text: string): Promise<boolean> {
     if (this.#input.work || !this.#inCodex || !this.#isAtWork) return false;
+    if (this.#state === "awaiting") return addTurn(text, this.#parts.thread);
     return steerTurn(text, { ...this.#parts.thread, started: this.#inCodex.started });
   }
 
@@ -146,10 +168,11 @@ export class CodexTurn implements ThreadListener {
   }
 
   get #isAtWork(): boolean {
-    return this.#state === "starting" || this.#state === "running";
+    return this.#state === "starting" || this.#state === "running" || this.#state === "awaiting";
   }
 
   #begin(started: Promise<string>): void {
+    clearTimeout(this.#beginning);
     this.#state = "starting";
     this.#inCodex = { started, completed: deferred<void>() };
     started.then(
@@ -167,11 +190,27 @@ export class CodexTurn implements ThreadListener {
   /** Codex says that the turn is over. */
   #completed(ending: TurnEnding): void {
     this.#inCodex?.completed.resolve();
-    // What an interrupted turn left running is ended before its end is told.
-    if (ending.kind === "interrupted") this.#stop(ending);
-    else if (!this.#isAtWork) return;
-    else if (ending.kind === "completed" && this.#lateMessages.takeUnanswered()) this.#begin(continueTurn(this.#parts.thread));
+    // What an interrupted turn left running is ended before its end is told; so are the agents of one that failed.
+    if (ending.kind === "interrupted") return this.#stop(ending);
+    if (!this.#isAtWork) return;
+    const { agents, thread } = this.#parts;
+    if (ending.kind === "failed") return agents.atWork.length > 0 ? this.#stop(ending) : this.#end(ending);
+    if (this.#lateMessages.takeUnanswered()) this.#begin(continueTurn(thread));
+    else if (agents.atWork.length > 0 || this.#hasGoal) this.#await();
     else this.#end(ending);
+  }
+
+  /** Codex has ended the turn, but not its work. */
+  #await(): void {
+    const { agents, afterwards } = this.#parts;
+    this.#state = "awaiting";
+    const names = agents.atWork.join(", ");
+    if (names !== "") this.#show([{ type: "backgroundNote", message: `Waiting for agents that are still at work: ${names}` }]);
+    this.#beginning = setTimeout(() => {
+      if (this.#state !== "awaiting") return;
+      if (agents.atWork.length > 0) afterwards(agents.checkDue());
+      else this.#end({ kind: "completed" });
+    }, BEGINNING_MS);
   }
 
   /** Once. A turn whose end is known may have left commands running: Codex is told all the same. */
@@ -180,7 +219,8 @@ export class CodexTurn implements ThreadListener {
     if (this.#isAtWork) this.#state = "stopping";
     const { thread, afterwards } = this.#parts;
     const { started, completed } = this.#inCodex;
-    this.#stopped = stopTurn({ ...thread, started, completed: completed.promise });
+    const agents = () => this.#parts.agents.threadIds;
+    this.#stopped = stopTurn({ ...thread, started, completed: completed.promise, agents, hasGoal: this.#hasGoal });
     afterwards(this.#stopped);
     afterwards(endsWithin(INTERRUPT_MS, this.#stopped).then(() => this.#end(ending)));
   }
@@ -206,10 +246,8 @@ export class CodexTurn implements ThreadListener {
       // A turn that nobody follows any more must not go on by itself.
       if (!ending) this.#stop(INTERRUPTED);
       this.#state = "over";
-      // Questions that are still open have lost their turn, and are gone before its end is told.
-      for (const { withdrawal } of this.#questions.values()) withdrawal.abort(TURN_IS_OVER);
-      await Promise.all(this.#asking);
-      for (const { answer } of this.#questions.values()) answer.reject(TURN_IS_OVER);
+      // Nothing is asked any more when its end is told.
+      await this.#questions.end();
     }
   }
 
@@ -234,61 +272,23 @@ export class CodexTurn implements ThreadListener {
     return undefined;
   }
 
-  #ask({ subject, request: { method, params }, answer, withdrawal }: PendingQuestion): void {
-    const ctx = this.#ctx;
-    const asking: Promise<void> = ctx
-      .ask(subject, withdrawal.signal)
-      .catch((): ApprovalDecision => ({ kind: ctx.signal.aborted ? "abort" : "denied" }))
-      .then(async (decision) => {
-        await this.#tellWhy(subject, decision);
-        answer.resolve(approvalAnswer(method, params, decision));
-      })
-      .finally(() => this.#asking.delete(asking));
-    this.#asking.add(asking);
+  #ask(question: CodexQuestion): void {
+    void this.#questions.ask(question).then((decision) => {
+      // Codex would end the turn of that agent only.
+      if (question.agent && decision.kind === "abort") this.#stop(INTERRUPTED);
+    });
   }
 
-  /**
-   * Codex has no field for the reason of a denial, and tells its model that the user said no. What is said into the turn before the denial is answered, the
-   * model reads together with it.
-   */
-  async #tellWhy(subject: ApprovalSubject, decision: ApprovalDecision): Promise<void> {
-    const remark = decision.kind === "denied" ? denialRemark(gistOf(subject), decision) : undefined;
-    if (remark === undefined || this.#ctx.signal.aborted) return;
-    await valueWithin(
-      REMARK_MS,
-      this.steer(remark).catch(() => false),
-      false,
-    );
-  }
-
-  #withdraw(params: unknown): void {
-    const id = isFields(params) ? params["requestId"] : undefined;
-    if (isRequestId(id)) this.#questions.get(id)?.withdrawal.abort(new Error("the question was answered elsewhere"));
+  /** To the agent that asks. */
+  #say(text: string, { agent, request }: CodexQuestion): Promise<boolean> {
+    if (!agent) return this.steer(text);
+    const started = Promise.resolve(asText(asFields(request.params)["turnId"]));
+    return steerTurn(text, { server: this.#parts.thread.server, codexThreadId: agent.threadId, started });
   }
 }
 
-const GIST_LENGTH = 200;
-
-/** What was asked for, as part of a sentence. */
-function gistOf(subject: ApprovalSubject): string {
-  switch (subject.kind) {
-    case "command":
-      return `\`${shortened(subject.commandText)}\``;
-    case "patch":
-      return `the change of ${shortened(Object.keys(subject.changes).join(", "))}`;
-    case "form":
-      return `what ${subject.server} asked for`;
-  }
-}
-
-function shortened(text: string): string {
-  return text.length > GIST_LENGTH ? `${text.slice(0, GIST_LENGTH)}…` : text;
-}
-
-const TURN_IS_OVER = new RpcError(RPC.invalidRequest, "the turn is over");
 const INTERRUPTED: TurnEnding = { kind: "interrupted" };
 
-function limitsFor({ provider }: ThreadSettings): StallLimits {
-  const silenceMs = provider.streamIdleTimeoutMs + SILENCE_MARGIN_MS;
-  return { silenceMs, repetitionMs: Math.min(REPETITION_MS, silenceMs) };
+function isGoalActive(params: unknown): boolean {
+  return asFields(asFields(params)["goal"])["status"] === "active";
 }

@@ -5,7 +5,7 @@ import { valueWithin } from "../../lib/promises.js";
 import type { ReviewTarget, TurnInput, TurnWork } from "../../threads/events.js";
 import type { ThreadSettings } from "../../threads/settings.js";
 import type { AppServer } from "./appServer/appServer.js";
-import { CodexRefused } from "./appServer/errors.js";
+import { CodexRefused, codexRefusal } from "./appServer/errors.js";
 import type { ThreadGuard } from "./guard/threadGuard.js";
 import { inputParams, settingsUpdateParams, turnStartParams } from "./translate/settings.js";
 
@@ -42,6 +42,16 @@ export async function continueTurn(thread: ThreadInCodex): Promise<string> {
   return requestTurn(undefined, thread);
 }
 
+/** Gives a thread whose turn has ended in Codex more to consider. Throws `CodexRefused` for a text that it does not take. */
+export async function addTurn(text: string, thread: ThreadInCodex): Promise<boolean> {
+  try {
+    await requestTurn({ text }, thread);
+    return true;
+  } catch (error) {
+    throw codexRefusal(error, "take the message into the running turn");
+  }
+}
+
 interface TurnToSteer extends Pick<ThreadInCodex, "server" | "codexThreadId"> {
   /** The turn's id in Codex, once it is accepted. */
   readonly started: Promise<string>;
@@ -66,10 +76,14 @@ const TAKES_NOTHING = /no active turn|expected active turn|cannot steer/i;
 interface TurnToStop extends TurnToSteer, Pick<ThreadInCodex, "canCleanTerminals"> {
   /** Settles when Codex says that the turn is over. */
   readonly completed: Promise<unknown>;
+  /** The threads of the agents that may work for it; there may be more by the time it is over. */
+  readonly agents: () => readonly string[];
+  /** Codex would begin another turn for the sake of its goal. */
+  readonly hasGoal: boolean;
 }
 
 /**
- * Ends a turn and its commands, which Codex leaves running when a turn is interrupted. Never rejects: a Codex that does not
+ * Ends a turn, its commands and its agents, which Codex leaves running when a turn is interrupted. Never rejects: a Codex that does not
  * obey is killed.
  */
 export async function stopTurn(turn: TurnToStop): Promise<void> {
@@ -118,9 +132,29 @@ function targetFor(target: ReviewTarget, { withoutGit }: ThreadGuard): ReviewTar
 }
 
 async function interruptAndClean(turn: TurnToStop): Promise<void> {
-  const { server, codexThreadId: threadId, started, completed, canCleanTerminals } = turn;
+  const { server, codexThreadId: threadId, started, completed, hasGoal } = turn;
+  if (hasGoal) await server.request("thread/goal/set", { threadId, status: "paused", origin: "user" }).catch(tolerateRefusal);
   const turnId = await started.catch((error: unknown) => (error instanceof RpcError ? undefined : WHATEVER_RUNS));
   if (turnId !== undefined) await interruptUntil(completed, { threadId, turnId }, server);
+  await cleanTerminals(threadId, turn);
+  await stopAgents(turn, new Set());
+}
+
+/** One that is stopped cannot begin another; those that it began before it was are stopped in the next round. */
+async function stopAgents(turn: TurnToStop, stopped: Set<string>): Promise<void> {
+  const agents = turn.agents().filter((threadId) => !stopped.has(threadId));
+  if (agents.length === 0) return;
+  await Promise.all(
+    agents.map(async (threadId) => {
+      stopped.add(threadId);
+      await turn.server.request("turn/interrupt", { threadId, turnId: WHATEVER_RUNS }).catch(tolerateRefusal);
+      await cleanTerminals(threadId, turn);
+    }),
+  );
+  await stopAgents(turn, stopped);
+}
+
+async function cleanTerminals(threadId: string, { server, canCleanTerminals }: TurnToStop): Promise<void> {
   if (canCleanTerminals) await server.request("thread/backgroundTerminals/clean", { threadId }).catch(tolerateRefusal);
 }
 

@@ -1,10 +1,21 @@
 import { isFields } from "../../lib/fields.js";
+import type { ThreadSettings } from "../../threads/settings.js";
 
 export interface StallLimits {
   /** How long nothing may come while nothing is at work but the model. */
   readonly silenceMs: number;
   /** How long the same complaint may be repeated. */
   readonly repetitionMs: number;
+}
+
+/** Beyond what Codex itself waits for a word of the model. */
+const SILENCE_MARGIN_MS = 60_000;
+/** How long Codex may say the same thing again and again: that it waits for a network, for instance. */
+const REPETITION_MS = 120_000;
+
+export function stallLimits({ provider }: Pick<ThreadSettings, "provider">): StallLimits {
+  const silenceMs = provider.streamIdleTimeoutMs + SILENCE_MARGIN_MS;
+  return { silenceMs, repetitionMs: Math.min(REPETITION_MS, silenceMs) };
 }
 
 interface StallCallbacks {
@@ -16,7 +27,7 @@ interface StallCallbacks {
   readonly stalled: (message: string) => void;
 }
 
-/** Every other item takes as long as it takes: what it runs has limits of its own. */
+/** Every other item takes as long as it takes: what it runs has limits of its own. What other agents do shows by itself. */
 const MODEL_ITEMS = new Set([
   "userMessage",
   "agentMessage",
@@ -25,6 +36,8 @@ const MODEL_ITEMS = new Set([
   "contextCompaction",
   "enteredReviewMode",
   "exitedReviewMode",
+  "collabAgentToolCall",
+  "subAgentActivity",
 ]);
 
 /** Notices when a turn gets nowhere: Codex waits for a network for ever, and repeats itself meanwhile. */

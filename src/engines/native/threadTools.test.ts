@@ -20,11 +20,7 @@ const other = { ...settingsIn("/").provider, id: "mock" };
 
 it.for([
   ["an unknown model", { model: "mock-model", provider: other }, ["shell", "update_plan", "apply_patch", "view_image"]],
-  [
-    "an unknown model, as recorded",
-    { model: "mock-model", asRecorded: true, provider: other },
-    ["shell", "update_plan", "view_image"],
-  ],
+  ["an unknown model, as recorded", { model: "mock-model", asRecorded: true, provider: other }, ["shell", "update_plan", "view_image"]],
   ["a model of Codex's", { model: "gpt-6.1-sol", provider: other }, ["shell_command", "update_plan", "apply_patch", "view_image"]],
   ["gpt-oss", { model: "gpt-oss:20b", provider: other }, ["shell", "update_plan", "apply_patch", "view_image"]],
   ["no shell", { model: "mock-model", provider: other, features: { shell_tool: false } }, ["update_plan", "apply_patch", "view_image"]],

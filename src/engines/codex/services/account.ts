@@ -4,6 +4,7 @@ import type { AppServer } from "../appServer/appServer.js";
 import { CodexRefused, codexRefusal } from "../appServer/errors.js";
 import { asFields, nonEmptyText } from "../appServer/read.js";
 import type { Supervisor } from "../appServer/supervisor.js";
+import { rateLimitsOf } from "../translate/notifications.js";
 
 /** The login that Codex keeps in its home, shared with everybody who uses Codex there. */
 export class CodexAccount implements Account {
@@ -18,7 +19,10 @@ export class CodexAccount implements Account {
 
   async state(): Promise<AccountState> {
     try {
-      return accountState(await this.#ask("account/read", { refreshToken: false }));
+      return await this.#supervisor().lend(async ({ server }) => {
+        const login = accountState(await server.request("account/read", { refreshToken: false }));
+        return login.kind === "chatgpt" ? { ...login, ...(await limitsOf(server)) } : login;
+      });
     } catch (error) {
       throw codexRefusal(error, "tell who is logged in");
     }
@@ -80,6 +84,19 @@ export class CodexAccount implements Account {
       supervisor.keepFor("login", () => pending.settled());
       return { url, code };
     });
+  }
+}
+
+/** Codex asks ChatGPT for them, which takes as long as that takes. */
+const LIMITS_MS = 10_000;
+
+/** Nothing where Codex does not tell: whoever asks who is logged in gets that all the same. */
+async function limitsOf(server: AppServer): Promise<Pick<AccountState, "limits">> {
+  try {
+    const answer = await server.request("account/rateLimits/read", undefined, { timeoutMs: LIMITS_MS });
+    return { limits: { windows: rateLimitsOf(asFields(asFields(answer)["rateLimits"])), at: Date.now() } };
+  } catch {
+    return {};
   }
 }
 

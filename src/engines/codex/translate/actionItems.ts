@@ -5,7 +5,7 @@ import type { Fields } from "../../../lib/fields.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import type { CommandCall, CommandOutcome } from "../../../threads/items.js";
 import { asFields, asList, asNumber, asText, nonEmptyText } from "../appServer/read.js";
-import type { ItemKind, OpenItem } from "./turnState.js";
+import type { ItemKind, OpenItem, OpenItems } from "./turnState.js";
 
 const COMMAND_REJECTED = "exec command rejected by user";
 const UNFINISHED = { completed: "still running when the turn ended", interrupted: "command interrupted", failed: "command interrupted" };
@@ -93,10 +93,16 @@ export const fileChange: ItemKind = {
 };
 
 /** Nothing when it was shown before. */
-export function patchStarted(open: OpenItem, { autoApproved }: { readonly autoApproved: boolean }): ThreadEvent[] {
+function patchStarted(open: OpenItem, { autoApproved }: { readonly autoApproved: boolean }): ThreadEvent[] {
   if (open.isShown) return [];
   open.isShown = true;
   return [{ type: "patchStarted", callId: open.id, autoApproved, changes: readChanges(open.item["changes"]) }];
+}
+
+/** What is shown before a question about a patch is put. */
+export function startOfAskedPatch(items: OpenItems, params: unknown): ThreadEvent[] {
+  const open = items.find(asFields(params)["itemId"]);
+  return open?.item["type"] === "fileChange" ? patchStarted(open, { autoApproved: false }) : [];
 }
 
 export function readChanges(list: unknown): FileChanges {

@@ -82,6 +82,25 @@ it("the user's message is its parts together", () => {
   ]);
 });
 
+describe("a question that waits for no answer", () => {
+  const QUESTION = { type: "agentMessage", id: "q1", text: "Which colour?", questions: [{ title: "Which colour?" }] };
+  const ANSWER = { type: "agentMessage", id: "a1", text: "I took red." };
+  const SAID = { type: "userMessage", id: "u1", content: [{ type: "text", text: "blue" }] };
+  const asked = [began(QUESTION), done(QUESTION)];
+
+  it("is told with the answer, since a caller reads nothing else", () => {
+    expect(endingOf([...asked, began(ANSWER), done(ANSWER)], { kind: "completed" })).toEqual([
+      { type: "turnCompleted", lastMessage: "I took red.\n\nThe agent asks: Which colour?" },
+    ]);
+  });
+
+  it("is over when the user says something", () => {
+    expect(endingOf([...asked, began(SAID), done(SAID), began(ANSWER), done(ANSWER)], { kind: "completed" })).toEqual([
+      { type: "turnCompleted", lastMessage: "I took red." },
+    ]);
+  });
+});
+
 describe("reasoning", () => {
   const TOLD = [
     began(THOUGHT),
@@ -91,11 +110,12 @@ describe("reasoning", () => {
   ] as const;
   const COMPLETE = done({ ...THOUGHT, summary: ["hm"], content: ["raw"] });
 
-  it("shows its summary, and its raw text only where that is wanted", () => {
+  it("shows its summary and its raw text as they come, and the raw text again where that is wanted", () => {
     expect(shownAs([...TOLD, COMPLETE])).toEqual([
       { type: "itemStarted", item: { kind: "reasoning", id: "r1", summary: [], rawContent: [] } },
       { type: "reasoningSectionBreak", itemId: "r1", summaryIndex: 0 },
       { type: "reasoningDelta", itemId: "r1", summaryIndex: 0, delta: "hm" },
+      { type: "rawReasoningDelta", itemId: "r1", contentIndex: 0, delta: "raw" },
       { type: "itemCompleted", item: { kind: "reasoning", id: "r1", summary: ["hm"], rawContent: [] } },
     ]);
     expect(shownAs([...TOLD, COMPLETE], { settings: { showRawAgentReasoning: true } }).slice(3)).toEqual([

@@ -23,7 +23,8 @@ const agentMessage: ItemKind = {
   complete(open, turn) {
     if (!open.isShown) return [];
     const text = asText(open.item["text"]);
-    turn.lastMessage = text;
+    if (asList(open.item["questions"]).length > 0) turn.openQuestions = [...turn.openQuestions, text];
+    else turn.lastMessage = text;
     const item: Item = { kind: "agentMessage", id: open.id, texts: text === "" ? [] : [text] };
     return [...unstreamedText(open, text), { type: "itemCompleted", item }];
   },
@@ -190,6 +191,7 @@ export const itemStarted: Translation = (params, turn) => {
   const open = kind && turn.items.add(item);
   if (!open) return [];
   turn.calls.markShown(open.id);
+  if (kind === userMessage) turn.openQuestions = [];
   return [...(kind === userMessage ? cutShort(turn) : []), ...kind.start(open, turn)];
 };
 
@@ -214,9 +216,17 @@ export function closeItems(turn: TurnState, ending: Ending): ThreadEvent[] {
   return turn.items.takeWhere(() => true).flatMap((open) => closeItem(open, turn, ending));
 }
 
+function isAnswer({ item }: OpenItem): boolean {
+  return kindOf(item) === agentMessage || kindOf(item) === reasoning;
+}
+
+/** What a broken connection cut is asked for again, and told when it comes whole. */
+export function forgetCutAnswer(turn: TurnState): void {
+  turn.items.takeWhere(isAnswer);
+}
+
 /** When the user is heard, the model begins a new answer and leaves the one before as it is. */
 function cutShort(turn: TurnState): ThreadEvent[] {
-  const isAnswer = ({ item }: OpenItem) => kindOf(item) === agentMessage || kindOf(item) === reasoning;
   return turn.items.takeWhere(isAnswer).flatMap((open) => closeItem(open, turn, "completed"));
 }
 

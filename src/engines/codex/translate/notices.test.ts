@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { settingsIn } from "../../../../test/support/rollouts.js";
 import { endingOf, shownAs, type Told } from "../../../../test/support/translatedTurn.js";
 import { ThreadMemory } from "./threadMemory.js";
 
@@ -10,6 +11,21 @@ describe("an error", () => {
     expect(shownAs([["error", { error, willRetry: true }]])).toEqual([
       { type: "modelRetry", attempt: 1, limit: 5, cause: "stream closed" },
     ]);
+  });
+
+  it("that is retried takes back the answer that it cut: it is told once, when it comes whole", () => {
+    const cut = (id: string): Told[] => [
+      ["item/started", { item: { type: "agentMessage", id, text: "" } }],
+      ["item/agentMessage/delta", { itemId: id, delta: "half" }],
+    ];
+    const error: Told = ["error", { error: { message: "Reconnecting... 1/5" }, willRetry: true }];
+    const whole: Told = ["item/completed", { item: { type: "agentMessage", id: "m3", text: "half and half" } }];
+    const told = (events: readonly { type: string }[]) => events.filter(({ type }) => type === "itemCompleted");
+    const message = (id: string, text: string) => ({ type: "itemCompleted", item: { kind: "agentMessage", id, texts: [text] } });
+    const again = [...cut("m1"), error, ...cut("m2"), error, ...cut("m3")];
+    const shown = [...shownAs([...again, whole]), ...endingOf([...again, whole], { kind: "completed" })];
+    expect(told(shown)).toEqual([message("m3", "half and half")]);
+    expect(told(endingOf(again, { kind: "failed", message: "gone" }))).toEqual([message("m3", "half")]);
   });
 
   it("that is retried without a count is told once in a turn", () => {
@@ -33,6 +49,35 @@ describe("an error", () => {
       { type: "warning", message: "odd" },
       { type: "turnCompleted", lastMessage: null },
     ]);
+  });
+});
+
+describe("a failure that Codex does not explain", () => {
+  const LIMITS = (usedPercent: number) => ({ primary: { usedPercent, windowDurationMins: 300, resetsAt: 1_800_000_000 }, secondary: null });
+  const failing = (codexErrorInfo: string, message: string): Told => ["error", { error: { message, codexErrorInfo }, willRetry: false }];
+
+  it.each([
+    [
+      100,
+      "You've hit your usage limit. Try again later.",
+      "You've hit your usage limit. Try again later. The limit resets at 2027-01-15T08:00:00.000Z.",
+    ],
+    [100, "Please try again at 9:00 AM.", "Please try again at 9:00 AM."],
+    [40, "You've hit your usage limit.", "You've hit your usage limit."],
+  ])("says when a window that is used to %d %% is whole again: %s", (used, message, shown) => {
+    const told: Told[] = [["account/rateLimits/updated", { rateLimits: LIMITS(used) }], failing("usageLimitExceeded", message)];
+    expect(endingOf(told, { kind: "failed", message })).toEqual([{ type: "turnFailed", message: shown, info: "usage_limit_exceeded" }]);
+  });
+
+  it.each([
+    [true, "unexpected status 401. Run `codex login` on the machine of this server."],
+    [false, "unexpected status 401"],
+  ])("says how to log in, where the provider wants Codex's login: %s", (requiresOpenaiAuth, message) => {
+    const { provider } = settingsIn("/ws");
+    const telling = { settings: { provider: { ...provider, requiresOpenaiAuth } } };
+    expect(
+      endingOf([failing("unauthorized", "unexpected status 401")], { kind: "failed", message: "unexpected status 401" }, telling),
+    ).toEqual([{ type: "turnFailed", message, info: "unauthorized" }]);
   });
 });
 

@@ -1,5 +1,6 @@
 import type { Fields } from "../../../lib/fields.js";
 import type { CodexErrorInfo, ThreadEvent } from "../../../threads/events.js";
+import type { RateLimits } from "../../../threads/usage.js";
 import { asFields, asNumber, asText, asTexts, nonEmptyText } from "../appServer/read.js";
 import type { ThreadMemory } from "./threadMemory.js";
 import type { Failure, Translation, TurnState } from "./turnState.js";
@@ -93,6 +94,26 @@ export function failureOf(error: Fields): Failure {
   // Newer versions write the same sentences with typographic apostrophes.
   const message = (nonEmptyText(error["message"]) ?? "the turn failed").replaceAll("’", "'");
   return { message, info: errorInfo(error["codexErrorInfo"]) };
+}
+
+/** What Codex does not say by itself: when a limit ends, and how to log in. */
+export function withRemedy({ message, info }: Failure, { memory, settings }: Pick<TurnState, "memory" | "settings">): string {
+  if (info === "unauthorized" && settings.provider.requiresOpenaiAuth && !/codex login/.test(message))
+    return `${sentence(message)} Run \`codex login\` on the machine of this server.`;
+  const resetsAt = info === "usage_limit_exceeded" ? endOfLimit(memory.rateLimits) : undefined;
+  if (resetsAt === undefined || /try again at/i.test(message)) return message;
+  return `${sentence(message)} The limit resets at ${new Date(resetsAt * 1_000).toISOString()}.`;
+}
+
+/** When the last of the windows that are used up is whole again, in seconds since 1970. */
+function endOfLimit({ primary, secondary }: RateLimits): number | undefined {
+  const full = [primary, secondary].filter((window) => window !== null && window.used_percent >= 100);
+  const ends = full.flatMap((window) => (window?.resets_at ? [window.resets_at] : []));
+  return ends.length === 0 ? undefined : Math.max(...ends);
+}
+
+function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
 /** Kinds that 0.92.0 did not have are `other`. */

@@ -2,7 +2,7 @@ import type { Fields } from "../../../lib/fields.js";
 import type { PlanStep } from "../../../threads/items.js";
 import type { RateLimits, RateLimitWindow, TokenUsage, TokenUsageInfo } from "../../../threads/usage.js";
 import { asFields, asList, asNumber, asText, nonEmptyText } from "../appServer/read.js";
-import { itemCompleted, itemStarted } from "./items.js";
+import { forgetCutAnswer, itemCompleted, itemStarted } from "./items.js";
 import {
   authRecovery,
   autoReviewCompleted,
@@ -82,10 +82,10 @@ const summaryDelta: Translation = ({ itemId, delta, summaryIndex }, { items }) =
   return [{ type: "reasoningDelta", itemId: open.id, summaryIndex: index, delta: text }];
 };
 
-const rawReasoningDelta: Translation = ({ itemId, delta, contentIndex }, { items, settings }) => {
+const rawReasoningDelta: Translation = ({ itemId, delta, contentIndex }, { items }) => {
   const open = items.find(itemId);
   const text = nonEmptyText(delta);
-  if (!open || text === undefined || !settings.showRawAgentReasoning) return [];
+  if (!open || text === undefined) return [];
   const index = asNumber(contentIndex) ?? 0;
   keepPart(open.content, index, text);
   return [{ type: "rawReasoningDelta", itemId: open.id, contentIndex: index, delta: text }];
@@ -104,6 +104,11 @@ const patchUpdated: Translation = ({ itemId, changes }, { items }) => {
   const open = items.find(itemId);
   if (open && Array.isArray(changes)) open.item = { ...open.item, changes };
   return [];
+};
+
+const failed: Translation = (params, turn) => {
+  if (params["willRetry"] === true) forgetCutAnswer(turn);
+  return errorNotice(params, turn);
 };
 
 interface Ignored {
@@ -143,7 +148,7 @@ export const NOTIFICATIONS: ReadonlyMap<string, Translation | Ignored> = new Map
   ["rawResponse/completed", { ignored: "the same usage comes as the thread's" }],
   ["serverRequest/resolved", { ignored: "withdraws a question, which is the engine's to do" }],
 
-  ["error", errorNotice],
+  ["error", failed],
   ["warning", warning],
   ["guardianWarning", warning],
   ["configWarning", configWarning],
@@ -232,7 +237,7 @@ function tokenUsageInfo(usage: Fields): TokenUsageInfo {
   };
 }
 
-function rateLimitsOf(limits: Fields): RateLimits {
+export function rateLimitsOf(limits: Fields): RateLimits {
   return {
     primary: windowOf(limits["primary"]),
     secondary: windowOf(limits["secondary"]),

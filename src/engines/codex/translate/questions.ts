@@ -16,6 +16,8 @@ export type ServerReaction =
 export interface QuestionContext {
   readonly items: OpenItems;
   readonly settings: ThreadSettings;
+  /** The name of the agent that asks, when it is not the thread's own. */
+  readonly asker?: string | undefined;
 }
 
 /** How one kind of request is put to somebody, and how the decision goes back. */

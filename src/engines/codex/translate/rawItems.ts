@@ -25,8 +25,11 @@ export function answerCalls(turn: TurnState): ThreadEvent[] {
 function rawItem(value: unknown): RawItem | undefined {
   if (!isFields(value)) return undefined;
   const { type, internal_chat_message_metadata_passthrough: _, ...rest } = value;
-  return typeof type === "string" ? { type, ...rest } : undefined;
+  return typeof type === "string" && type !== DECLARATIONS ? { type, ...rest } : undefined;
 }
+
+/** Newer models get their tools inside the conversation: tens of thousands of characters that nobody said. */
+const DECLARATIONS = "additional_tools";
 
 const OUTPUT = /^Wall time: ([\d.]+) seconds\n(?:.*\n)*?Process exited with code (-?\d+)\n(?:.*\n)*?Output:\n/m;
 

@@ -186,7 +186,15 @@ export const SERVER_REQUESTS: ReadonlyMap<string, QuestionKind | Refused> = new 
 export function serverRequest(method: string, params: unknown, context: QuestionContext): ServerReaction {
   const known = SERVER_REQUESTS.get(method);
   if (known === undefined) return { kind: "refuse", message: `${method} is not known here` };
-  return "refused" in known ? { kind: "refuse", message: known.refused } : known.read(asFields(params), context);
+  return "refused" in known ? { kind: "refuse", message: known.refused } : saidBy(context.asker, known.read(asFields(params), context));
+}
+
+/** Whoever is asked is told which agent asks. */
+function saidBy(asker: string | undefined, reaction: ServerReaction): ServerReaction {
+  if (asker === undefined || reaction.kind !== "ask") return reaction;
+  const { reason } = reaction.subject;
+  const by = `asked by the agent ${asker}`;
+  return { ...reaction, subject: { ...reaction.subject, reason: reason === undefined ? by : `${by}: ${reason}` } };
 }
 
 /** The result that tells the app-server how its question was decided. */

@@ -12,7 +12,7 @@ const WRITABLE = {
   exclude_slash_tmp: true,
 } as const;
 
-const FEATURES = { goals: false, multi_agent: false, skill_mcp_dependency_install: false };
+const FEATURES = { goals: false, skill_mcp_dependency_install: false };
 
 function guardIn(loadIn: string, more: Partial<ThreadGuard> = {}): ThreadGuard {
   return { reach: undefined, loadIn, config: {}, withoutGit: false, release: () => {}, ...more };
@@ -63,6 +63,17 @@ describe("a thread", () => {
       developerInstructions: "no tabs",
       experimentalRawEvents: true,
     });
+  });
+
+  it.each([
+    [{ multi_agent: false }, { agents: { max_depth: 1, enabled: false } }],
+    [
+      { multi_agent: true, goals: true },
+      { agents: { max_depth: 1 }, features: { ...FEATURES, goals: true } },
+    ],
+  ])("has sub-agents and goals as its features %j say", (features, config) => {
+    const settings = settingsIn("/ws", { features, stated: { agents: { max_depth: 1 } } });
+    expect(threadStartParams(settings, { rawEvents: false, guard: guardIn("/ws") })["config"]).toEqual({ features: FEATURES, ...config });
   });
 
   it("for which nobody chose a model gets Codex's own", () => {

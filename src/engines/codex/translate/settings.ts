@@ -100,20 +100,21 @@ const SAID_ELSEWHERE: ReadonlySet<string> = new Set([
   "sandbox_workspace_write",
 ]);
 
-/**
- * What works on after the turn that began it: agents of the agent, whose questions nobody would see and no interruption reaches, and
- * goals, for which Codex begins turns on its own. And what would write MCP servers that a folder's skills name into config.toml.
- */
-const NOT_WANTED = { multi_agent: false, goals: false, skill_mcp_dependency_install: false };
+/** Nothing that a folder's skills name is written into config.toml. */
+const NOT_WANTED = { skill_mcp_dependency_install: false };
+
+/** The feature alone takes sub-agents from older models only; newer ones bring them along. */
+const WITHOUT_AGENTS = { agents: { enabled: false } };
 
 /** What was said beside config.toml, which Codex reads itself. */
 function configOf(settings: ThreadSettings, { withSandbox }: { withSandbox: boolean }): Params {
   const { stated = {}, sandboxPolicy: sandbox, compactPrompt, leftOutServers = [] } = settings;
   const rest = Object.entries(stated).filter(([key]) => !SAID_ELSEWHERE.has(key));
   const { type, ...details } = sandbox;
+  const hasNoAgents = settings.features["multi_agent"] === false;
   return {
-    ...Object.fromEntries(rest),
-    features: { ...NOT_WANTED, ...(isFields(stated["features"]) ? stated["features"] : {}) },
+    ...merged(Object.fromEntries(rest), hasNoAgents ? WITHOUT_AGENTS : {}),
+    features: { ...NOT_WANTED, goals: settings.features["goals"] === true, ...(isFields(stated["features"]) ? stated["features"] : {}) },
     ...(leftOutServers.length === 0 ? {} : { mcp_servers: withoutServers(stated["mcp_servers"], leftOutServers) }),
     ...(compactPrompt === undefined ? {} : { compact_prompt: compactPrompt }),
     ...(withSandbox && type === "workspace-write" ? { sandbox_workspace_write: details } : {}),

@@ -30,6 +30,8 @@ export interface TurnState extends TurnSetup {
   readonly calls: OpenToolCalls;
   /** What the agent said last. */
   lastMessage: string | null;
+  /** What the agent asked the user without waiting for an answer. */
+  openQuestions: readonly string[];
   /** The error that is expected to end the turn. */
   failure: Failure | undefined;
   /** What was last said about a retry that is not counted. */
@@ -47,6 +49,7 @@ export function newTurnState(setup: TurnSetup): TurnState {
     items: new OpenItems(),
     calls: new OpenToolCalls(),
     lastMessage: null,
+    openQuestions: [],
     failure: undefined,
     lastRetry: undefined,
     review: undefined,

@@ -2,9 +2,9 @@ import { assertNever } from "../../../lib/assertNever.js";
 import { isFields } from "../../../lib/fields.js";
 import type { CodexErrorInfo, ThreadEvent, TurnEnd } from "../../../threads/events.js";
 import { asFields } from "../appServer/read.js";
-import { patchStarted } from "./actionItems.js";
+import { startOfAskedPatch } from "./actionItems.js";
 import { closeItems, endReview } from "./items.js";
-import { failureOf } from "./notices.js";
+import { failureOf, withRemedy } from "./notices.js";
 import { translationOf } from "./notifications.js";
 import { answerCalls } from "./rawItems.js";
 import { settingsInForce } from "./settings.js";
@@ -44,8 +44,7 @@ export class TurnTranslator {
 
   /** What is shown before the question that a request of the app-server asks. */
   asked(params: unknown): readonly ThreadEvent[] {
-    const open = this.#turn.items.find(asFields(params)["itemId"]);
-    return this.#state !== "ended" && open?.item["type"] === "fileChange" ? patchStarted(open, { autoApproved: false }) : [];
+    return this.#state === "ended" ? [] : startOfAskedPatch(this.#turn.items, params);
   }
 
   /** Closes what is open, then the turn's only end. Nothing when it has ended before. */
@@ -104,17 +103,25 @@ export function turnEndOf(params: unknown): TurnEnding {
   }
 }
 
-function turnEnd(ending: TurnEnding, { lastMessage, failure }: TurnState): TurnEnd {
+function turnEnd(ending: TurnEnding, turn: TurnState): TurnEnd {
+  const { lastMessage, openQuestions, failure } = turn;
   switch (ending.kind) {
     case "completed":
-      return { type: "turnCompleted", lastMessage };
+      return { type: "turnCompleted", lastMessage: withQuestions(lastMessage, openQuestions) };
     case "interrupted":
       return { type: "turnAborted", reason: "interrupted" };
     case "failed": {
       const told = failure?.message === ending.message ? failure.info : "other";
-      return { type: "turnFailed", message: ending.message, info: ending.info ?? told };
+      const info = ending.info ?? told;
+      return { type: "turnFailed", message: withRemedy({ message: ending.message, info }, turn), info };
     }
     default:
       return assertNever(ending);
   }
+}
+
+/** A caller reads the last message only, and would never learn that it was asked something. */
+function withQuestions(lastMessage: string | null, questions: readonly string[]): string | null {
+  if (questions.length === 0) return lastMessage;
+  return [...(lastMessage === null ? [] : [lastMessage]), ...questions.map((question) => `The agent asks: ${question}`)].join("\n\n");
 }

@@ -1,0 +1,28 @@
+import { expect, it } from "vitest";
+import { Novelties } from "./novelties.js";
+
+it("each thing that no known Codex says is told once", () => {
+  const lines: string[] = [];
+  const novelties = new Novelties((line) => lines.push(line));
+  for (let round = 0; round < 2; round++) {
+    novelties.notified("turn/started", {});
+    novelties.notified("item/started", { item: { type: "agentMessage", id: "1" } });
+    novelties.notified("turn/dreamt", {});
+    novelties.notified("item/started", { item: { type: "hologram", id: "2" } });
+    novelties.notified("item/started", "odd");
+    novelties.asked("item/fileChange/requestApproval");
+    novelties.asked("item/hologram/requestApproval");
+  }
+  expect(lines).toEqual([
+    "codex: the notification turn/dreamt is not known here and is passed over; a newer codex-mcpd may know it",
+    "codex: the kind of item hologram is not known here and is passed over; a newer codex-mcpd may know it",
+    "codex: the request item/hologram/requestApproval is not known here and is passed over; a newer codex-mcpd may know it",
+  ]);
+});
+
+it("a Codex that invents names without end is not followed", () => {
+  const lines: string[] = [];
+  const novelties = new Novelties((line) => lines.push(line));
+  for (let at = 0; at < 1_000; at++) novelties.notified(`thing/${at}`, {});
+  expect(lines).toHaveLength(100);
+});

@@ -1,0 +1,33 @@
+import { asFields, nonEmptyText } from "./appServer/read.js";
+import { ITEM_KINDS } from "./translate/items.js";
+import { NOTIFICATIONS } from "./translate/notifications.js";
+import { SERVER_REQUESTS } from "./translate/serverRequests.js";
+
+/** A Codex that invents names without end is not followed. */
+const MOST_NAMES = 100;
+
+/** Tells once of each message and kind of item that no version of Codex had when this was written: a turn shows nothing of them. */
+export class Novelties {
+  readonly #report: (line: string) => void;
+  readonly #told = new Set<string>();
+
+  constructor(report: (line: string) => void) {
+    this.#report = report;
+  }
+
+  notified(method: string, params: unknown): void {
+    if (!NOTIFICATIONS.has(method)) this.#tell(`the notification ${method}`);
+    const kind = nonEmptyText(asFields(asFields(params)["item"])["type"]);
+    if (method === "item/started" && kind !== undefined && !ITEM_KINDS.has(kind)) this.#tell(`the kind of item ${kind}`);
+  }
+
+  asked(method: string): void {
+    if (!SERVER_REQUESTS.has(method)) this.#tell(`the request ${method}`);
+  }
+
+  #tell(what: string): void {
+    if (this.#told.has(what) || this.#told.size >= MOST_NAMES) return;
+    this.#told.add(what);
+    this.#report(`codex: ${what} is not known here and is passed over; a newer codex-mcpd may know it`);
+  }
+}
