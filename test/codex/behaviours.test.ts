@@ -31,7 +31,7 @@ describe.each(CASES)("Codex $version with $family", { timeout: 120_000 }, ({ pro
     }
   }
 
-  it("runs what is known as harmless under untrusted without asking, and asks about the rest", async () => {
+  it("runs what is known as harmless under untrusted without asking", async () => {
     await using stage = await setCodexStage({ model });
     await using codex = openCodexThreads(stage, program);
     const script = "!shell ls -la\n!shell cat /etc/hostname | head -1\n!say looked";
@@ -60,25 +60,28 @@ describe.each(CASES)("Codex $version with $family", { timeout: 120_000 }, ({ pro
     expect(events.filter(({ type }) => type === "modelRetry")).toHaveLength(2);
   });
 
-  it("goes on until its goal is reached, where goals were asked for", async () => {
-    if (model !== undefined) return;
-    await using stage = await setCodexStage({ model });
-    await using codex = openCodexThreads(stage, program);
-    const goal = (code: string) =>
-      `!item ${JSON.stringify({ type: "custom_tool_call", call_id: code, name: "exec", input: `text(await tools.${code});` })}`;
-    const script = `${goal('create_goal({objective:"make it"})')}\n!say begun`;
-    const settings = { ...stage.settings, features: { goals: true } };
-    const turn = await codex.threads.start(settings, { text: script }, turnIdOf("1"));
-    for await (const batch of turn.log.read()) {
-      if (stage.model.requests.length > 4) turn.interrupt();
-      if (batch.some(({ value }) => value.type === "turnCompleted")) break;
-    }
-    expect(await turn.outcome).toEqual({ status: "interrupted" });
-    const asked = stage.model.requests.length;
-    const reply = await codex.threads.reply(turn.threadId, { text: "!say next" });
-    expect(await reply.outcome).toEqual({ status: "completed", lastMessage: "next" });
-    expect(stage.model.requests).toHaveLength(asked + 1);
-  });
+  // A model that Codex does not know has other tools for it.
+  it.skipIf(model !== undefined)(
+    "goes on for its goal where goals were asked for, until it is stopped, which pauses the goal",
+    async () => {
+      await using stage = await setCodexStage({ model });
+      await using codex = openCodexThreads(stage, program);
+      const goal = (code: string) =>
+        `!item ${JSON.stringify({ type: "custom_tool_call", call_id: code, name: "exec", input: `text(await tools.${code});` })}`;
+      const script = `${goal('create_goal({objective:"make it"})')}\n!say begun`;
+      const settings = { ...stage.settings, features: { goals: true } };
+      const turn = await codex.threads.start(settings, { text: script }, turnIdOf("1"));
+      for await (const batch of turn.log.read()) {
+        if (stage.model.requests.length > 4) turn.interrupt();
+        if (batch.some(({ value }) => value.type === "turnCompleted")) break;
+      }
+      expect(await turn.outcome).toEqual({ status: "interrupted" });
+      const asked = stage.model.requests.length;
+      const reply = await codex.threads.reply(turn.threadId, { text: "!say next" });
+      expect(await reply.outcome).toEqual({ status: "completed", lastMessage: "next" });
+      expect(stage.model.requests).toHaveLength(asked + 1);
+    },
+  );
 });
 
 function sse(events: readonly { readonly type: string }[]): string {

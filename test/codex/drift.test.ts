@@ -1,0 +1,63 @@
+import { describe, expect, it } from "vitest";
+import { createCodexEngine } from "../../src/engines/codex/engine.js";
+import { ITEM_KINDS } from "../../src/engines/codex/translate/items.js";
+import { NOTIFICATIONS } from "../../src/engines/codex/translate/notifications.js";
+import { SERVER_REQUESTS } from "../../src/engines/codex/translate/serverRequests.js";
+import { newThreadId } from "../../src/lib/ids.js";
+import { newestOnNpm, publishedCodex, publishedVersions } from "../support/codexPeers.js";
+import { setCodexStage } from "../support/codexStage.js";
+import { codexSurface, namesBeyond, recordedSurfaces, SURFACE_PARTS } from "../support/codexSurface.js";
+import { lastMessageOf, playTurn } from "../support/turns.js";
+
+const newest = await newestOnNpm();
+const tried = await publishedVersions();
+const unseen = newest === undefined || tried.some(({ version }) => version === newest) ? undefined : await publishedCodex(newest);
+/** Those that are tried everywhere, and whatever has been published since. */
+const VERSIONS = [...tried, ...(unseen === undefined ? [] : [{ version: newest ?? "", program: unseen }])];
+const RECORDED = recordedSurfaces();
+
+describe.each(VERSIONS)("Codex $version", { timeout: 120_000 }, ({ version, program }) => {
+  it("has no name that was not recorded of it, or of a version before it; `npm run drift` prints them all", async () => {
+    const surface = await codexSurface({ program });
+    const known = RECORDED.get(version);
+    if (known) expect(surface).toEqual(known);
+    const others = [...RECORDED.values()];
+    const all = Object.fromEntries(SURFACE_PARTS.map((part) => [part, others.flatMap((other) => other[part])]));
+    expect(namesBeyond(surface, all as unknown as typeof surface)).toEqual([]);
+  });
+
+  it("says nothing that is new to us when its default model does everything at once", async () => {
+    await using stage = await setCodexStage({ model: undefined });
+    const reported: string[] = [];
+    const engine = createCodexEngine({ codexBin: program, env: stage.env, cwd: stage.workspace, report: (line) => reported.push(line) });
+    try {
+      const sandboxPolicy = { type: "danger-full-access" } as const;
+      const thread = await engine.openThread({
+        id: newThreadId(),
+        settings: { ...stage.settings, approvalPolicy: "never", sandboxPolicy, features: { goals: false } },
+      });
+      const script =
+        "!think hm\n!shell echo hi\n!patch new.txt hello\n!plan look|leap\n!spawn helper !shell echo there ;; !say helped\n!say done with all";
+      expect(lastMessageOf(await playTurn(thread, script))).toBe("done with all");
+      await playTurn(thread, { text: "", work: { kind: "review", target: { type: "custom", instructions: "!say fine" } } });
+      await playTurn(thread, { text: "", work: { kind: "compact" } });
+      expect(reported.filter((line) => line.includes("not known here"))).toEqual([]);
+    } finally {
+      await engine.close?.();
+    }
+  });
+});
+
+it("the tables know exactly what the recorded versions can send", () => {
+  const of = (part: "notifications" | "requests" | "items") =>
+    [...new Set([...RECORDED.values()].flatMap((surface) => surface[part]))].sort();
+  expect({
+    notifications: [...NOTIFICATIONS.keys()].sort(),
+    requests: [...SERVER_REQUESTS.keys()].sort(),
+    items: [...ITEM_KINDS.keys()].sort(),
+  }).toEqual({
+    notifications: of("notifications"),
+    requests: of("requests"),
+    items: of("items"),
+  });
+});
