@@ -1,4 +1,4 @@
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -23,13 +23,20 @@ function login({ shell = "/bin/bash", ...more }: Record<string, string> = {}) {
   return logins.of({ shell, env, seenBy: "the user", wrap: (argv, given) => launchPlainly({ argv, cwd: home, env: given }) });
 }
 
+async function knownLogin(more: Record<string, string>) {
+  const found = await login(more);
+  if (found.kind !== "known") throw new Error(`the login is ${found.kind}`);
+  return found;
+}
+
 function timesRead(): number {
   return readFileSync(path.join(home, "times"), "utf8").split("\n").length - 1;
 }
 
 it("holds what the profile sets, adds to and removes, and nothing of the shell that read it", async () => {
   profile("echo a greeting; export ADDED='two\nlines' PATH=/opt/tools:$PATH; unset REMOVED");
-  expect(await login({ REMOVED: "x", KEPT: "y", SHLVL: "5" })).toEqual({
+  const { env } = await knownLogin({ REMOVED: "x", KEPT: "y", SHLVL: "5" });
+  expect(env).toEqual({
     HOME: home,
     ADDED: "two\nlines",
     KEPT: "y",
@@ -46,17 +53,33 @@ it("is asked for once, also by several at a time, and again for other variables"
   expect([first, timesRead()]).toEqual([1, 2]);
 });
 
-it("is unknown when the profile fails or ends the shell", async () => {
-  profile("exit 3");
-  expect(await login()).toBeUndefined();
+it.for([
+  ["exit 3", "it ends with exit code 3"],
+  ["exit 0", "it ends the shell before a command runs"],
+  ["exec true", "it ends the shell before a command runs"],
+] as const)("fails when the profile says `%s`: %s", async ([line, why]) => {
+  profile(line);
+  expect(await login()).toEqual({ kind: "failed", why, ms: expect.any(Number) });
 });
 
-it("is unknown for a program that is no shell we know", async () => {
+it("is unknown for a program that is no shell we know, or that is not there yet", async () => {
   writeFileSync(path.join(home, "fish"), "");
-  expect(await login({ shell: path.join(home, "fish") })).toBeUndefined();
+  expect(await login({ shell: path.join(home, "fish") })).toEqual({ kind: "unknown" });
+  const missing = path.join(home, "bash");
+  expect(await login({ shell: missing })).toEqual({ kind: "unknown" });
+  symlinkSync("/bin/bash", missing);
+  expect(await login({ shell: missing })).toMatchObject({ kind: "known" });
 });
 
-it("is unknown when the profile takes too long", async () => {
-  profile("sleep 60");
-  expect(await login()).toBeUndefined();
-}, 15_000);
+it("fails when the profile takes too long, which is not waited for again for a while", async () => {
+  let time = 0;
+  logins = new LoginEnvironments({ now: () => time });
+  profile("test -e $HOME/mended || sleep 60");
+  const failed = { kind: "failed", why: "it takes longer than 5 seconds", ms: expect.any(Number) };
+  expect([await login(), await login()]).toEqual([failed, failed]);
+  writeFileSync(path.join(home, "mended"), "");
+  time = 10 * 60_000 - 1;
+  expect([await login(), timesRead()]).toEqual([failed, 1]);
+  time = 10 * 60_000;
+  expect([await login(), timesRead()]).toEqual([expect.objectContaining({ kind: "known" }), 2]);
+}, 30_000);

@@ -14,8 +14,20 @@ export interface LoginShell {
   readonly wrap: (argv: readonly string[], env: CommandEnvironment) => Launch;
 }
 
+/**
+ * What came of a login. `failed`: the profile ends the shell, fails, or takes too long; a command in such a shell would never get to run.
+ * `unknown`: this program is no shell that we know how to ask, or it could not be started.
+ */
+export type LoginShellRun =
+  | { readonly kind: "known"; readonly env: CommandEnvironment; readonly ms: number }
+  | { readonly kind: "failed"; readonly why: string; readonly ms: number }
+  | { readonly kind: "unknown" };
+
+/** How long a profile may take before commands do without it. */
 const LOGIN_MS = 5_000;
 const MOST_REMEMBERED = 16;
+/** A profile that failed is tried again after this time: its owner may have mended it. */
+const TRIED_AGAIN_MS = 10 * 60_000;
 /** Belong to the shell that printed them, and to its run. */
 const OF_THE_SHELL_ITSELF = ["_", "SHLVL", "PWD", "OLDPWD", COMMAND_MARK];
 const SHELLS = new Set(["bash", "zsh", "sh", "dash", "ksh"]);
@@ -25,31 +37,55 @@ const SHELLS = new Set(["bash", "zsh", "sh", "dash", "ksh"]);
  * saves from 2 to over 100 ms per command. What a profile does beside its environment (functions, `umask`) is lost.
  */
 export class LoginEnvironments {
-  readonly #known = new Map<string, Promise<CommandEnvironment | undefined>>();
+  readonly #known = new Map<string, Promise<LoginShellRun>>();
+  readonly #failedAt = new Map<string, number>();
+  readonly #now: () => number;
 
-  /** Undefined when it cannot be learned; then the command must run in a login shell itself. */
-  of(login: LoginShell): Promise<CommandEnvironment | undefined> {
+  constructor({ now = Date.now }: { readonly now?: () => number } = {}) {
+    this.#now = now;
+  }
+
+  of(login: LoginShell): Promise<LoginShellRun> {
     const key = JSON.stringify([login.shell, login.seenBy, login.env]);
-    const known = this.#known.get(key) ?? ask(login);
+    if (this.#now() - (this.#failedAt.get(key) ?? this.#now()) >= TRIED_AGAIN_MS) this.#forget(key);
+    const known = this.#known.get(key) ?? this.#ask(key, login);
     this.#known.delete(key);
     this.#known.set(key, known);
-    for (const oldest of this.#known.keys()) if (this.#known.size > MOST_REMEMBERED) this.#known.delete(oldest);
+    for (const oldest of this.#known.keys()) if (this.#known.size > MOST_REMEMBERED) this.#forget(oldest);
     return known;
+  }
+
+  async #ask(key: string, shell: LoginShell): Promise<LoginShellRun> {
+    const login = await askLogin(shell);
+    if (login.kind === "failed") this.#failedAt.set(key, this.#now());
+    if (login.kind === "unknown") this.#forget(key);
+    return login;
+  }
+
+  #forget(key: string): void {
+    this.#known.delete(key);
+    this.#failedAt.delete(key);
   }
 }
 
-async function ask({ shell, env, wrap }: LoginShell): Promise<CommandEnvironment | undefined> {
-  if (!SHELLS.has(path.basename(shell))) return undefined;
+/** Runs the profile once. Never throws. */
+export async function askLogin({ shell, env, wrap }: Omit<LoginShell, "seenBy">): Promise<LoginShellRun> {
+  if (!SHELLS.has(path.basename(shell))) return { kind: "unknown" };
   const mark = "--environment follows--";
+  const startedAt = performance.now();
+  const failed = (why: string): LoginShellRun => ({ kind: "failed", why, ms: performance.now() - startedAt });
   try {
     const { exitCode, stdout, ended } = await runCommand(wrap([shell, "-lc", `printf '%s' '${mark}'; exec env -0`], env), {
       timeoutMs: LOGIN_MS,
     }).result;
     const start = stdout.lastIndexOf(mark);
-    if (ended !== "exited" || exitCode !== 0 || start < 0) return undefined;
-    return adopt(env, stdout.slice(start + mark.length));
+    if (ended === "timedOut") return failed(`it takes longer than ${LOGIN_MS / 1_000} seconds`);
+    if (ended !== "exited" || exitCode !== 0) return failed(`it ends with exit code ${exitCode}`);
+    if (start < 0) return failed("it ends the shell before a command runs");
+    return { kind: "known", env: adopt(env, stdout.slice(start + mark.length)), ms: performance.now() - startedAt };
   } catch {
-    return undefined;
+    // It did not run at all: then neither does the command, whose own complaint says why.
+    return { kind: "unknown" };
   }
 }
 

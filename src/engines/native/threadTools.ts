@@ -109,7 +109,8 @@ class LazyThreadTools implements ThreadTools {
 
   async leftBehind(): Promise<readonly ThreadEvent[]> {
     const { made, isTooLarge } = (await this.#own?.runtime.files.findings()) ?? { made: [], isTooLarge: false };
-    const messages = [...(made.length > 0 ? [reportOf(made)] : []), ...(isTooLarge ? [TOO_LARGE] : [])];
+    const withoutProfile = this.#own?.runtime.takeProfileWarning() ?? [];
+    const messages = [...(made.length > 0 ? [reportOf(made)] : []), ...(isTooLarge ? [TOO_LARGE] : []), ...withoutProfile];
     return messages.map((message): ThreadEvent => ({ type: "warning", message }));
   }
 

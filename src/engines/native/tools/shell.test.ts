@@ -358,6 +358,19 @@ describe("a model that errs", () => {
   });
 });
 
+it("a profile that cannot be used keeps no command from running, and is told of once", async () => {
+  await using stage = await policy("never");
+  await writeFile(path.join(stage.stage.home, ".bash_profile"), "export FROM_PROFILE=yes\nexit 1\n");
+  const first = await stage.use("shell_command", { command: "echo -$FROM_PROFILE-" });
+  const second = await stage.use("shell_command", { command: "echo again" });
+  expect([first.output, second.output]).toEqual([expect.stringMatching(/\nOutput:\n--\n$/), expect.stringMatching(/\nOutput:\nagain\n$/)]);
+  const warnings = [first, second].map(({ events }) => events.flatMap((event) => (event.type === "warning" ? [event.message] : [])));
+  expect(warnings).toEqual([
+    [expect.stringMatching(/^The login profile of .*bash cannot be used: it ends with exit code 1\. Commands run in a plain shell/)],
+    [],
+  ]);
+});
+
 it("shell_command runs a script in the user's shell, with its login environment", async () => {
   await using stage = await policy("never");
   await writeFile(path.join(stage.stage.home, ".bash_profile"), "export FROM_PROFILE=yes\n");

@@ -45,6 +45,7 @@ export class ToolRuntime {
 
   readonly files: ThreadFiles;
   readonly #allowances: Readonly<Record<"confined" | "free", Allowances>>;
+  #profile: "untold" | { readonly warning: string } | "told" = "untold";
   #sessions: ExecSessions | undefined;
   /** None before the first patch of a turn. */
   #turnDiff: TurnDiff | undefined;
@@ -163,12 +164,29 @@ export class ToolRuntime {
       sandbox.wrap(words, { policy, workspace, cwd, env: { ...environment, ...mark }, guarded, caller, workRoots });
     // A profile in a folder that one caller may write is none for the others.
     const seenBy = caller ? JSON.stringify(caller.shown) : "the user";
-    const login = isLoginShell(argv) ? await (await this.host.logins()).of({ shell: argv[0], env, seenBy, wrap }) : undefined;
+    if (!isLoginShell(argv)) return { wrap, words: argv, env };
+    const [shell, , script] = argv;
+    const login = await (await this.host.logins()).of({ shell, env, seenBy, wrap });
     const { shellEnvironment, provider } = this.settings;
-    const plainly = isLoginShell(argv) ? [argv[0], "-c", argv[2]] : argv;
-    // A profile that cannot be looked at may export anything, and others than the user would see it.
-    if (login === undefined) return { wrap, words: shellEnvironment.hidesLikelySecrets ? plainly : argv, env };
-    return { wrap, words: plainly, env: afterLogin(shellEnvironment, login, secretVariables(provider)) };
+    const plainly = [shell, "-c", script];
+    switch (login.kind) {
+      case "known":
+        return { wrap, words: plainly, env: afterLogin(shellEnvironment, login.env, secretVariables(provider)) };
+      case "failed":
+        if (this.#profile === "untold") this.#profile = { warning: withoutProfile(shell, login.why) };
+        return { wrap, words: plainly, env };
+      case "unknown":
+        // A profile that cannot be looked at may export anything, and others than the user would see it.
+        return { wrap, words: shellEnvironment.hidesLikelySecrets ? plainly : argv, env };
+    }
+  }
+
+  /** That commands do without the profile of the user's shell, the first time that this is so. */
+  takeProfileWarning(): readonly string[] {
+    if (typeof this.#profile === "string") return [];
+    const { warning } = this.#profile;
+    this.#profile = "told";
+    return [warning];
   }
 
   #environment(sandbox: "bubblewrap" | "seatbelt" | "none", plainOutput: boolean): CommandEnvironment {
@@ -180,6 +198,13 @@ export class ToolRuntime {
       plainOutput,
     });
   }
+}
+
+function withoutProfile(shell: string, why: string): string {
+  return (
+    `The login profile of ${shell} cannot be used: ${why}. Commands run in a plain shell with the server's own environment; ` +
+    "what the profile sets, PATH among it, is missing. Mend the profile; `codex-mcp-server doctor` measures it."
+  );
 }
 
 interface PreparedCommand {
