@@ -17,14 +17,15 @@ starts, so a change counts from the next thread on, without a restart.
 
 ## Who wins
 
-Settings come from six places. Each wins over the ones above it:
+Settings come from seven places. Each wins over the ones above it:
 
 1. the default in the tables below
 2. \`config.toml\`
 3. the profile: \`profile\` of the call, else \`-p\`, else \`profile\` in \`config.toml\`
-4. the command line: \`-c key=value\`, and over it \`-m\`, \`-C\`, \`-s\` and \`-a\`
-5. the argument \`config\` of a \`codex\` call
-6. the other arguments of the call: \`model\`, \`cwd\`, \`sandbox\`, \`approval-policy\`, \`base-instructions\`, …
+4. the project: \`.codex/config.toml\` of folders that you trust
+5. the command line: \`-c key=value\`, and over it \`-m\`, \`-C\`, \`-s\` and \`-a\`
+6. the argument \`config\` of a \`codex\` call
+7. the other arguments of the call: \`model\`, \`cwd\`, \`sandbox\`, \`approval-policy\`, \`base-instructions\`, …
 
 Tables are joined key by key; anything else, lists included, is replaced as a whole. A thread that is continued keeps its folder,
 model, provider, sandbox, approval policy, effort and instructions, whatever the file says by then.
@@ -40,6 +41,24 @@ The keys of a call's \`config\` may be dotted paths too, and its values may be n
 
 Relative paths count from the folder of \`config.toml\`; those in \`-c\` and in calls from the server's working directory. \`~\` is
 your home folder.
+
+## Profiles and projects
+
+| where | Codex 0.166 | here |
+|---|---|---|
+| \`NAME.config.toml\` in \`CODEX_HOME\` | a profile: any setting, laid over \`config.toml\` | the same |
+| \`[profiles.NAME]\` in \`config.toml\`, \`profile = "NAME"\` | an error | a profile, as Codex had it before 0.134; where there is also a file of that name, the file counts |
+| \`profile\` or \`profiles\` in a profile's file | an error | the same |
+| a name with other characters than letters, digits, \`-\` and \`_\` | an error | never a file |
+| a profile that has neither file nor table | an empty profile | an error that names those there are, before a turn starts |
+| a profile's file that is broken | an error | the same, for calls that name it; \`doctor\` looks at all of them |
+| an unknown key | a warning; an error with \`--strict-config\` | the same |
+| \`.codex/config.toml\` of a project: from its root (\`project_root_markers\`) down to the working directory, the innermost winning | counts in folders that \`projects\` trusts, over the profile | the same, on stdio only |
+| what a project may say there | all but providers, \`notify\`, \`profile\`, telemetry | how the model is asked (\`model\`, \`model_*\`, \`developer_instructions\`, \`compact_prompt\`, \`project_doc_max_bytes\`, \`tool_output_token_limit\`, \`web_search\`), \`approval_policy\`, \`sandbox_mode\` but for \`danger-full-access\`, and the \`features\` that choose the model's tools (\`shell_tool\`, \`unified_exec\`, \`apply_patch_freeform\`, \`web_search_*\`); nothing that names a program, an address, a key or a file. The rest is ignored with a notice |
+| a project's file that is broken | an error | an error for calls in that folder |
+| a project's file that leads out of its folder | followed | ignored with a notice |
+
+With \`--engine codex\`, Codex reads \`config.toml\` and the files of projects itself; what the profile says is handed to it.
 
 ## Mistakes
 

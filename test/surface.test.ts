@@ -112,7 +112,10 @@ describe("the command line", () => {
   it.concurrent.for([
     [["-c", "nonsense"], 'Error: -c needs key=value, for example -c model="gpt-6.1-sol"; got: nonsense\n'],
     [["-c", "sandbox_mode=5"], "Error: error loading config: -c: invalid type: integer `5`, expected a string in `sandbox_mode`\n"],
-    [["-p", "nobody"], "Error: error loading config: config profile `nobody` not found\n"],
+    [
+      ["-p", "nobody"],
+      "Error: error loading config: config profile `nobody` not found. A profile is a file NAME.config.toml in CODEX_HOME, or a table [profiles.NAME] in config.toml. There is none yet.\n",
+    ],
   ] as const)("a bad setting, %j, is exit code 1 and one complaint on stderr", async ([args, stderr], { expect: expectHere }) => {
     await using stage = await setStage();
     expectHere(await run(stage, ...args)).toEqual({ code: 1, stdout: "", stderr });

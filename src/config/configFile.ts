@@ -16,7 +16,7 @@ interface ConfigFileOptions {
   readonly tolerant?: boolean | undefined;
 }
 
-/** A config.toml that may change while we run: each `read` costs one stat, and the file is read anew only when that differs. */
+/** A config.toml, or a profile's, that may change while we run: each `read` costs one stat, and the file is read anew only when that differs. */
 export class ConfigFile {
   readonly #path: string;
   readonly #home: string;
@@ -49,7 +49,7 @@ export class ConfigFile {
   }
 
   #load(): ConfigTree {
-    const tree = parseToml(
+    const tree = parseConfig(
       this.#path,
       this.#reading(() => readFileSync(this.#path, "utf8")),
     );
@@ -77,7 +77,8 @@ export class ConfigFile {
   }
 }
 
-function parseToml(filePath: string, content: string): ConfigTree {
+/** Throws `ConfigInvalid` with file, line and column. */
+export function parseConfig(filePath: string, content: string): ConfigTree {
   try {
     return parse(content, { integersAsBigInt: "asNeeded" });
   } catch (error) {

@@ -12,6 +12,21 @@ export class ConfigInvalid extends AppError {
   }
 }
 
+/** A profile that nobody wrote. The message is Codex's own. */
+export class ProfileNotFound extends ConfigInvalid {
+  readonly #advice: string;
+
+  constructor(name: string, known: readonly string[]) {
+    super(`config profile \`${name}\` not found`);
+    const written = known.length === 0 ? "There is none yet" : `There are: ${known.join(", ")}`;
+    this.#advice = `A profile is a file NAME.config.toml in CODEX_HOME, or a table [profiles.NAME] in config.toml. ${written}.`;
+  }
+
+  override get advice(): string {
+    return this.#advice;
+  }
+}
+
 /** An argument of `-c` that is not `key=value`. */
 export class OverrideMalformed extends AppError {
   readonly code = "override_malformed";
@@ -27,6 +42,9 @@ export function complainingAbout<T>(source: string, work: () => T): T {
     return work();
   } catch (error) {
     if (!(error instanceof ConfigInvalid)) throw error;
-    throw new ConfigInvalid(`${source}: ${error.message.trimEnd().replaceAll("\n", " ")}`, { cause: error });
+    const advice = error.advice === undefined ? "" : `. ${error.advice}`;
+    const complaint = `${error.message.trimEnd().replaceAll("\n", " ")}${advice}`;
+    // A file names itself.
+    throw new ConfigInvalid(complaint.startsWith(source) ? complaint : `${source}: ${complaint}`, { cause: error });
   }
 }

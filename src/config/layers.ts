@@ -1,10 +1,10 @@
 import path from "node:path";
 import { parse } from "smol-toml";
-import { ConfigInvalid, OverrideMalformed } from "./errors.js";
+import { OverrideMalformed } from "./errors.js";
 import { PROFILE_KEY_PATHS } from "./schema/profiles.js";
 import { CONFIG_SCHEMA } from "./schema/schema.js";
 import type { ConfigTree, ConfigType } from "./schema/settingTypes.js";
-import { isTree, mergeTrees, tableAt, textAt, withoutAbsent, withValueAt } from "./tree.js";
+import { isTree, mergeTrees, tableAt, withoutAbsent, withValueAt } from "./tree.js";
 
 /** One `-c key=value`, parsed. */
 export interface Override {
@@ -99,12 +99,10 @@ function absolutePath(written: string, { folder, home }: PathAnchor): string {
   return written.startsWith("~/") ? path.join(home, written.slice(2)) : path.resolve(folder, written);
 }
 
-/** The settings of the chosen profile, as if they stood at the top level. `settings` is everything that was stated, checked. */
-export function profileLayer(settings: ConfigTree): ConfigTree {
-  const name = textAt(settings, "profile");
-  if (name === undefined) return {};
-  const profiles = tableAt(settings, "profiles");
-  if (!Object.hasOwn(profiles, name)) throw new ConfigInvalid(`config profile \`${name}\` not found`);
+/** The settings of `[profiles.NAME]`, as if they stood at the top level; undefined where there is no such table. `stated` was checked. */
+export function profileTable(name: string, stated: ConfigTree): ConfigTree | undefined {
+  const profiles = tableAt(stated, "profiles");
+  if (!Object.hasOwn(profiles, name)) return undefined;
   const entries = Object.entries(tableAt(profiles, name));
   return treeOfOverrides(entries.map(([key, value]) => ({ path: PROFILE_KEY_PATHS[key] ?? [key], value })));
 }

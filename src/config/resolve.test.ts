@@ -176,7 +176,11 @@ describe("the check at start", () => {
     ],
     ["a wrong type in -c", { overrides: ["model=5"] }, "error loading config: -c: invalid type: integer `5`, expected a string in `model`"],
     ["a missing provider", { toml: 'model_provider = "gone"' }, "error loading config: Model provider `gone` not found"],
-    ["a missing profile", { named: { profile: "gone" } }, "error loading config: config profile `gone` not found"],
+    [
+      "a missing profile",
+      { named: { profile: "gone" } },
+      "error loading config: config profile `gone` not found. A profile is a file NAME.config.toml in CODEX_HOME, or a table [profiles.NAME] in config.toml. There is none yet.",
+    ],
     ["an incomplete provider", { toml: "[model_providers.x]" }, "error loading config: missing field `name` in `model_providers.x`"],
     ["an unknown key, if strict", { toml: "odd = 1", strict: true }, "error loading config: unknown configuration key `odd`"],
   ])("refuses %s on one line", (_case, parts, message) => {

@@ -7,11 +7,12 @@ import type { ThreadSettings } from "../threads/settings.js";
 import type { StoredSettings } from "../threads/store.js";
 import { checkConfig } from "./check.js";
 import { userHome } from "./codexHome.js";
-import { ConfigFile } from "./configFile.js";
 import { findProvider } from "./endpoints.js";
-import { ConfigInvalid, complainingAbout } from "./errors.js";
+import { complainingAbout } from "./errors.js";
 import { type HttpSettings, readHttpSettings } from "./httpSettings.js";
-import { anchorPaths, type Override, type PathAnchor, profileLayer, treeOfCallConfig, treeOfOverrides } from "./layers.js";
+import { type LayeredSettings, Layering } from "./layering.js";
+import { anchorPaths, type Override, type PathAnchor, treeOfCallConfig, treeOfOverrides } from "./layers.js";
+import type { FoundProfile } from "./profiles.js";
 import { DEFAULT_APPROVAL_MINUTES, DEFAULT_COMMAND_LIMITS, DEFAULT_IDLE_THREAD_MINUTES, DEFAULT_MAX_DEPTH } from "./schema/server.js";
 import type { ConfigTree } from "./schema/settingTypes.js";
 import { threadSettings } from "./threadSettings.js";
@@ -50,7 +51,7 @@ interface ServerSettings {
   readonly loginIsInKeyring: boolean;
 }
 
-/** Turns defaults, config.toml, profile, command line and call into settings, the later winning. A changed config.toml counts at once. */
+/** Turns defaults, config.toml, profile, project, command line and call into settings, the later winning. A changed file counts at once. */
 export interface SettingsResolver {
   /** Finds every fault that config.toml and the command line have by themselves; returns what is odd but harmless. */
   checkAtStart(): readonly string[];
@@ -58,10 +59,12 @@ export interface SettingsResolver {
   /** For a server that listens. */
   httpSettings(): HttpSettings;
   forNewThread(call: NewThreadCall): ThreadSettings;
-  /** What was said beside config.toml: by the profile, on the command line and in the call. Plain JSON. */
+  /** What was said beside config.toml: by the profile, the project, on the command line and in the call. Plain JSON. */
   stated(call: NewThreadCall): ConfigTree;
   /** A thread goes on as it was left; what its record does not say comes from the configuration of today. */
   forStoredThread(stored: StoredSettings): ThreadSettings;
+  /** The profiles that have a file of their own, and what is wrong with them. */
+  profiles(): readonly FoundProfile[];
 }
 
 interface ResolverOptions {
@@ -80,56 +83,42 @@ interface ResolverOptions {
   readonly listening?: boolean;
 }
 
-/** Everything that was stated, laid over each other and checked. */
-interface Layers {
-  readonly settings: ConfigTree;
-  readonly notices: readonly string[];
-}
-
 export function createSettingsResolver(options: ResolverOptions): SettingsResolver {
   const { env, strict, serverCwd, cliNamed, listening, asRecorded } = options;
   const anchor = { folder: serverCwd, home: userHome(env) };
-  const file = new ConfigFile(path.join(options.codexHome, "config.toml"), { home: anchor.home, tolerant: options.tolerant });
   const overrides = anchorPaths(treeOfOverrides(options.cliOverrides), anchor);
   const commandLine = mergeTrees(overrides, namedLayer(cliNamed));
   const baseCwd = path.resolve(serverCwd, cliNamed.cwd ?? "");
+  const { codexHome, tolerant } = options;
+  // Whoever calls over a network is not the one who trusts folders.
+  const layering = new Layering({ codexHome, home: anchor.home, commandLine, strict, tolerant, withProjects: !listening });
 
-  /** What was laid over each other last: most calls say the same over the same file. */
-  let latest: { readonly fromFile: ConfigTree; readonly call: string; readonly layers: Layers } | undefined;
+  /** What the call before said: most say the same. */
+  let latest: { readonly call: string; readonly layer: ConfigTree } | undefined;
 
-  function layersOfCall(call: NewThreadCall): Layers {
-    const fromFile = file.read();
+  function layersOfCall(call: NewThreadCall): LayeredSettings {
     const key = JSON.stringify(call);
-    if (latest?.fromFile !== fromFile || latest.call !== key)
-      latest = { fromFile, call: key, layers: layered(callLayer(call, anchor), fromFile) };
-    return latest.layers;
+    if (latest?.call !== key) latest = { call: key, layer: callLayer(call, anchor) };
+    return layering.under(latest.layer, cwdOf(call));
   }
 
-  function layered(call: ConfigTree, fromFile = file.read()): Layers {
-    const stated = mergeTrees(fromFile, commandLine, call);
-    const notices = noticesOfUnknown(checkConfig(stated).unknownKeys, { strict });
-    const left = file.passedOver.map((key) => `the value of \`${key}\` in config.toml is not known here and left to Codex`);
-    return { settings: mergeTrees(fromFile, profileLayer(stated), commandLine, call), notices: [...notices, ...left] };
-  }
+  const cwdOf = (call: NewThreadCall) => path.resolve(baseCwd, call.cwd ?? "");
 
   function forNewThread(call: NewThreadCall): ThreadSettings {
     const { settings, notices } = layersOfCall(call);
-    const cwd = path.resolve(baseCwd, call.cwd ?? "");
-    const resolved = threadSettings(settings, { cwd, env, listening, asRecorded, baseInstructions: call.baseInstructions });
+    const resolved = threadSettings(settings, { cwd: cwdOf(call), env, listening, asRecorded, baseInstructions: call.baseInstructions });
     return { ...resolved, notices: [...notices, ...resolved.notices] };
   }
 
   return {
     forNewThread,
 
-    stated(call) {
-      const layer = callLayer(call, anchor);
-      const profile = profileLayer(mergeTrees(file.read(), commandLine, layer));
-      return plainJson(mergeTrees(profile, commandLine, layer));
-    },
+    stated: (call) => plainJson(layersOfCall(call).besideFile),
+
+    profiles: () => layering.profiles(),
 
     forStoredThread(stored) {
-      const { settings, notices } = layered(storedLayer(stored));
+      const { settings, notices } = layering.under(storedLayer(stored), stored.cwd);
       const providerExists = stored.providerId !== undefined && findProvider(stored.providerId, settings, env) !== undefined;
       const kept = providerExists ? mergeTrees(settings, { model_provider: stored.providerId }) : settings;
       const resolved = threadSettings(kept, {
@@ -147,15 +136,15 @@ export function createSettingsResolver(options: ResolverOptions): SettingsResolv
     },
 
     checkAtStart() {
-      file.read();
+      layering.readFile();
       complainingAbout("error loading config: -c", () => checkConfig(overrides, { partial: true }));
       return complainingAbout("error loading config", () => forNewThread({})).notices;
     },
 
-    httpSettings: () => readHttpSettings(tableAt(tableAt(layered({}).settings, "mcp_server"), "http")),
+    httpSettings: () => readHttpSettings(tableAt(tableAt(layering.under({}).settings, "mcp_server"), "http")),
 
     serverSettings() {
-      const all = layered({}).settings;
+      const all = layering.under({}).settings;
       const server = tableAt(all, "mcp_server");
       const minutes = (key: string, otherwise: number) => Math.min((numberAt(server, key) ?? otherwise) * 60_000, LONGEST_TIMER_MS);
       return {
@@ -210,12 +199,6 @@ function storedLayer({ model, approvalPolicy, reasoningEffort, developerInstruct
     model_reasoning_effort: reasoningEffort,
     developer_instructions: developerInstructions,
   });
-}
-
-function noticesOfUnknown(keys: readonly string[], { strict }: { strict: boolean }): readonly string[] {
-  const notices = keys.map((key) => `unknown configuration key \`${key}\``);
-  if (strict && notices.length > 0) throw new ConfigInvalid(notices.join("; "));
-  return notices;
 }
 
 function noticesOfLostProvider({ providerId }: StoredSettings, { provider }: ThreadSettings): readonly string[] {

@@ -32,7 +32,8 @@ export function profilesGroup(topLevel: Settings): SettingGroup {
   return {
     title: "Profiles",
     intro:
-      "A profile is a named set of settings laid over the rest of config.toml. Its keys mean the settings of the same name; " +
+      "A profile is a named set of settings laid over the rest of config.toml: a file `NAME.config.toml` beside it, which may hold any setting, or the table " +
+      "`[profiles.NAME]`, as older Codex versions had it. The keys of such a table mean the settings of the same name; " +
       "`tools_web_search` and `tools_view_image` mean `tools.web_search` and `tools.view_image`.",
     settings: {
       profile: active(text, "The profile used; a call's `profile` and `-p` win over it."),

@@ -88,7 +88,10 @@ describe("a call that is refused has no thread", () => {
     [undefined, "Missing arguments for codex tool-call; the `prompt` field is required."],
     [null, "Missing arguments for codex tool-call; the `prompt` field is required."],
     [{}, "Failed to parse configuration for Codex tool: missing field `prompt`"],
-    [{ prompt: "go", profile: "nobody" }, "Failed to load Codex configuration from overrides: config profile `nobody` not found"],
+    [
+      { prompt: "go", profile: "nobody" },
+      "Failed to load Codex configuration from overrides: config profile `nobody` not found. A profile is a file NAME.config.toml in CODEX_HOME, or a table [profiles.NAME] in config.toml. There is none yet.",
+    ],
     [
       { prompt: "go", config: { model_provider: "nobody" } },
       "Failed to load Codex configuration from overrides: Model provider `nobody` not found",

@@ -1,0 +1,157 @@
+import { statSync } from "node:fs";
+import path from "node:path";
+import { describe, errorCode } from "../lib/errors.js";
+import { ReadRefused } from "../lib/files/readRefused.js";
+import { readSmallFile } from "../lib/files/smallFile.js";
+import { foldersBetween, isBelow, isThere, resolveLinks } from "../platform/paths.js";
+import { checkConfig } from "./check.js";
+import { parseConfig, understoodPart } from "./configFile.js";
+import { complainingAbout } from "./errors.js";
+import type { ConfigTree } from "./schema/settingTypes.js";
+import { trustOf } from "./threadSettings.js";
+import { isTree, tableAt, textAt, textsAt, withValueAt } from "./tree.js";
+
+/** Far more than a project has to say. */
+const LARGEST = 256 * 1024;
+const MOST_REMEMBERED = 64;
+
+/**
+ * What a repository may say of how the agent works in it. It names no program, no address, no key and no file outside of it, and it widens nothing:
+ * whoever trusts a folder has not read what everybody who commits there will write.
+ */
+const TAKEN: ReadonlySet<string> = new Set([
+  "approval_policy",
+  "compact_prompt",
+  "developer_instructions",
+  "features",
+  "hide_agent_reasoning",
+  "model",
+  "model_auto_compact_token_limit",
+  "model_context_window",
+  "model_personality",
+  "model_reasoning_effort",
+  "model_reasoning_summary",
+  "model_supports_reasoning_summaries",
+  "model_verbosity",
+  "personality",
+  "project_doc_max_bytes",
+  "sandbox_mode",
+  "show_raw_agent_reasoning",
+  "tool_output_token_limit",
+  "web_search",
+]);
+
+/** Of the features only those that say which tools the model is offered: others switch on what runs programs, or off what binds the agent. */
+const TAKEN_FEATURES: ReadonlySet<string> = new Set([
+  "apply_patch_freeform",
+  "shell_tool",
+  "unified_exec",
+  "web_search_cached",
+  "web_search_request",
+]);
+
+/** One `.codex/config.toml`, as far as it counts. */
+interface ProjectLayer {
+  readonly settings: ConfigTree;
+  readonly notices: readonly string[];
+}
+
+const NOTHING: ProjectLayer = { settings: {}, notices: [] };
+
+interface ProjectLayersOptions {
+  readonly codexHome: string;
+  /** Leaves out what it cannot read, which the engine reads itself. */
+  readonly tolerant?: boolean | undefined;
+}
+
+/** What projects say in their `.codex/config.toml`. Only folders count that the user's own configuration trusts. */
+export class ProjectLayers {
+  readonly #options: ProjectLayersOptions;
+  readonly #known = new Map<string, { readonly version: string; readonly layer: ProjectLayer }>();
+
+  constructor(options: ProjectLayersOptions) {
+    this.#options = options;
+  }
+
+  /** The layers of the project around a folder, the outermost first. `own` is what the user says. Throws `ConfigInvalid` for a file that is broken. */
+  around(cwd: string, own: ConfigTree): readonly ProjectLayer[] {
+    const projects = tableAt(own, "projects");
+    if (!Object.keys(projects).some((folder) => textAt(tableAt(projects, folder), "trust_level") === "trusted")) return [];
+    return foldersOf(cwd, textsAt(own, "project_root_markers") ?? [".git"])
+      .filter((folder) => trustOf(folder, own) === "trusted")
+      .map((folder) => this.#layerOf(folder))
+      .filter((layer) => layer !== NOTHING);
+  }
+
+  #layerOf(folder: string): ProjectLayer {
+    const file = path.join(folder, ".codex", "config.toml");
+    const stats = statsOf(file);
+    // In the home folder, `.codex` is the user's own.
+    if (!stats || resolveLinks(path.dirname(file)) === resolveLinks(this.#options.codexHome)) return NOTHING;
+    const version = `${stats.ino} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}`;
+    const known = this.#known.get(file);
+    if (known?.version === version) return known.layer;
+    const layer = this.#load(file, folder);
+    if (this.#known.size >= MOST_REMEMBERED) this.#known.clear();
+    this.#known.set(file, { version, layer });
+    return layer;
+  }
+
+  #load(file: string, folder: string): ProjectLayer {
+    const root = resolveLinks(folder) ?? folder;
+    let content: string;
+    try {
+      content = readSmallFile(file, { maxBytes: LARGEST, mayRead: (real) => isBelow(real, root) });
+    } catch (error) {
+      return { settings: {}, notices: [`${file} is not read: ${reasonOf(error)}`] };
+    }
+    return this.#taken(parseConfig(file, content), file);
+  }
+
+  #taken(written: ConfigTree, file: string): ProjectLayer {
+    const { settings, refused } = withoutRefused(written);
+    const notices = refused.length === 0 ? [] : [`ignored in ${file}, which a project may not set: ${refused.join(", ")}`];
+    if (this.#options.tolerant) return { settings: understoodPart(settings).tree, notices };
+    complainingAbout(`error loading config: ${file}`, () => checkConfig(settings, { partial: true }));
+    return { settings, notices };
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof ReadRefused)) return errorCode(error) ?? describe(error);
+  return error.reason === "hidden" ? "it leads out of its folder" : error.message;
+}
+
+function withoutRefused(written: ConfigTree): { settings: ConfigTree; refused: readonly string[] } {
+  const refused: string[] = [];
+  const taken = (tree: ConfigTree, isTaken: (key: string, value: unknown) => boolean, prefix = ""): ConfigTree => {
+    let kept: ConfigTree = {};
+    for (const [key, value] of Object.entries(tree)) {
+      if (isTaken(key, value)) kept = withValueAt(kept, [key], value);
+      else refused.push(`\`${prefix}${key}\``);
+    }
+    return kept;
+  };
+  const settings = taken(written, (key, value) => TAKEN.has(key) && !(key === "sandbox_mode" && value === "danger-full-access"));
+  const { features } = settings;
+  if (!isTree(features)) return { settings, refused };
+  const tools = taken(features, (key) => TAKEN_FEATURES.has(key), "features.");
+  return { settings: withValueAt(settings, ["features"], tools), refused };
+}
+
+/** From the root of the project, which has one of the markers, down to the folder. Without a project it is the folder alone. */
+function foldersOf(cwd: string, markers: readonly string[]): readonly string[] {
+  for (let folder = cwd; ; folder = path.dirname(folder)) {
+    if (markers.some((marker) => isThere(path.join(folder, marker))))
+      return [folder, ...foldersBetween(folder, cwd), ...(folder === cwd ? [] : [cwd])];
+    if (folder === path.dirname(folder)) return [cwd];
+  }
+}
+
+function statsOf(file: string) {
+  try {
+    return statSync(file, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}
