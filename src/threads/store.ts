@@ -69,6 +69,8 @@ export interface NewThread {
 export interface StoredThread {
   readonly record: ThreadRecord;
   readonly history: ThreadHistory;
+  /** It was taken out of the list. */
+  readonly isArchived?: boolean;
 }
 
 export interface ThreadRecord {

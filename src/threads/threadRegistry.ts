@@ -109,7 +109,7 @@ export class ThreadRegistry {
   /** A thread of its own with the same past, if its settings are within the limits. Throws `ThreadNotFound`. */
   async fork(id: ThreadId, limits?: TurnLimits): Promise<ThreadId> {
     // An engine may open the thread for it, in its folder and with its servers.
-    limits?.check(await this.#settingsOf(id));
+    limits?.check(await this.settingsOf(id));
     return (await this.#catalog()).fork(id);
   }
 
@@ -120,6 +120,11 @@ export class ThreadRegistry {
 
   async unarchive(id: ThreadId): Promise<void> {
     await (await this.#catalog()).unarchive(id);
+  }
+
+  /** What a turn on a thread would run with. Throws `ThreadNotFound`. */
+  async settingsOf(id: ThreadId): Promise<ThreadSettings> {
+    return this.#loaded.get(id)?.settings ?? this.#options.settingsOf((await this.#stored(id)).history.settings);
   }
 
   /** What is kept of a thread. Throws `ThreadNotFound`. */
@@ -233,20 +238,23 @@ export class ThreadRegistry {
   }
 
   async #open(id: ThreadId, limits: TurnLimits | undefined): Promise<Thread> {
-    const { record, history } = await this.#stored(id);
-    const settings = this.#options.settingsOf(history.settings);
+    const found = await this.#stored(id);
+    const settings = this.#options.settingsOf(found.history.settings);
     limits?.check(settings);
+    const { record, history } = found.isArchived ? await this.#backInTheList(id) : found;
     const engineThread = await this.#options.engine.openThread({ id, settings, history, reach: limits?.reach });
     return this.#keep({ id, settings, record, ...engineThread.kept, engineThread }, "stored");
+  }
+
+  /** Whoever goes on with a thread has not done with it. Its file is another one then. */
+  async #backInTheList(id: ThreadId): Promise<StoredThread> {
+    await this.unarchive(id);
+    return this.#stored(id);
   }
 
   async #reopen(id: ThreadId, settings: ThreadSettings, reach: Reach | undefined): Promise<EngineThread> {
     const { history } = await this.#stored(id);
     return this.#options.engine.openThread({ id, settings, history, reach });
-  }
-
-  async #settingsOf(id: ThreadId): Promise<ThreadSettings> {
-    return this.#loaded.get(id)?.settings ?? this.#options.settingsOf((await this.#stored(id)).history.settings);
   }
 
   async #catalog(): Promise<ThreadCatalog> {

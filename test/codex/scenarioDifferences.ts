@@ -101,10 +101,14 @@ export const OF_CODEX: readonly CodexDifference[] = [
     scenarios: ["patch-tool-approved"],
     varies: true,
   },
-  { why: "The approval policy `on-failure` becomes `on-request`, with a `warning`", differs: ["events"], scenarios: ["args-policies"] },
+  {
+    why: "The approval policy `on-failure` becomes `on-request`, with a `warning`; `session_configured` shows the one in force",
+    differs: ["events", "session_configured"],
+    scenarios: ["args-policies"],
+  },
   {
     why: "As `on-failure` becomes `on-request`, a command that the sandbox stopped is not asked about",
-    differs: ["questions", "events", "exec_command_output_delta", "exec_command_end", "ending"],
+    differs: ["questions", "events", "session_configured", "exec_command_output_delta", "exec_command_end", "ending"],
     scenarios: ["exec-on-failure"],
   },
   {

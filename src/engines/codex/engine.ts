@@ -19,7 +19,7 @@ import { needsNobody } from "./safeCommands.js";
 import { CodexServices } from "./services/codexServices.js";
 import { CodexCatalog } from "./services/threadCatalog.js";
 import { SubAgents } from "./subAgents.js";
-import { settingsNotices } from "./translate/settings.js";
+import { settingsInForce, settingsNotices } from "./translate/settings.js";
 import { ThreadMemory } from "./translate/threadMemory.js";
 import { TurnTranslator } from "./translate/turnTranslator.js";
 import { CodexTurn } from "./turn.js";
@@ -101,7 +101,8 @@ class CodexThread implements EngineThread, ThreadListener {
 
   constructor({ kept, isNew, codex, guard }: OpenedThread, parts: ThreadParts) {
     this.#parts = parts;
-    this.kept = kept;
+    // Whoever is told how the thread is configured is told what Codex runs it with.
+    this.kept = { ...kept, settings: settingsInForce(kept.settings) };
     this.#guard = guard;
     this.#hasRun = !isNew;
     this.opening = settingsNotices(kept.settings).map((message) => ({ type: "warning", message }));

@@ -1,8 +1,9 @@
-import { rmSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { completed, failed, noSuchThread, refused, refusedOn } from "../../../test/support/callResults.js";
 import { MemorySession, threadOf } from "../../../test/support/memorySession.js";
 import { rolloutFile, spokenOn } from "../../../test/support/storedThread.js";
+import { threadIdOf } from "../../lib/ids.js";
 
 const NOBODY = "0199a213-81c0-7800-8aa1-bbab2a035a53";
 
@@ -58,6 +59,21 @@ describe("a reply", () => {
       await client.call("codex-reply", { threadId, prompt: "!say fine" }),
     ]).toEqual([failed(threadId, "again"), completed(threadId, "fine")]);
   });
+});
+
+it("a reply to a thread that was put away brings it back into the list, with all that was said", async () => {
+  await using client = new MemorySession();
+  const { agent } = client.agent.open;
+  const ask = { caller: undefined, signal: new AbortController().signal };
+  const threadId = threadOf(await client.call("codex", { prompt: "!say one" }));
+  const listed = async (archived: boolean) => (await agent.list(ask, { limit: 5, archived })).threads.map(({ id }) => id);
+  await agent.archive(ask, threadIdOf(threadId));
+  expect([await listed(false), await listed(true)]).toEqual([[], [threadId]]);
+  expect(await client.call("codex-reply", { prompt: "!say two", threadId })).toEqual(completed(threadId, "two"));
+  expect([await listed(false), await listed(true)]).toEqual([[threadId], []]);
+  await client.agent.open.settle();
+  const said = readFileSync(rolloutFile(client, threadId), "utf8");
+  expect([said.includes("!say one"), said.includes("!say two")]).toEqual([true, true]);
 });
 
 describe("a reply is refused", () => {

@@ -6,7 +6,7 @@ import type { ThreadCatalog, ThreadPage, ThreadQuery, ThreadSummary } from "../.
 import { storageFailure } from "../failure.js";
 import { newRolloutPath, parseRolloutName } from "./rolloutFile.js";
 import { forkedMetaLine, type Origin, parseLine } from "./rolloutLines.js";
-import { checkPosition, findRollout, rolloutsNewestFirst } from "./rolloutPaths.js";
+import { checkPosition, findRollout, isArchivedRollout, rolloutsNewestFirst } from "./rolloutPaths.js";
 import { previewOf, readThreadHead } from "./threadHead.js";
 import { threadLines } from "./threadLines.js";
 import { type WriterLock, WriterLocks } from "./writerLock.js";
@@ -59,7 +59,7 @@ export class RolloutCatalog implements ThreadCatalog {
 
   async unarchive(id: ThreadId): Promise<void> {
     await this.#holding(id, async (file) => {
-      if (path.dirname(file) !== path.join(this.#options.codexHome, "archived_sessions")) return;
+      if (!isArchivedRollout(file, this.#options.codexHome)) return;
       const { day = [] } = parseRolloutName(path.basename(file)) ?? {};
       await this.#move(file, ["sessions", ...day]);
     });

@@ -73,6 +73,10 @@ interface Walk {
   readonly after?: string | undefined;
 }
 
+export function isArchivedRollout(file: string, codexHome: string): boolean {
+  return path.dirname(file) === path.join(codexHome, "archived_sessions");
+}
+
 /** sessions/YYYY/MM/DD; archived threads lie in one folder. */
 const LEVELS = [/^\d{4}$/, /^\d{2}$/, /^\d{2}$/];
 

@@ -7,7 +7,7 @@ import type { ThreadEvent } from "../../../threads/events.js";
 import type { NewThread, StoredThread, ThreadPage, ThreadQuery, ThreadRecord, ThreadStore, WriterLease } from "../../../threads/store.js";
 import { type FileMark, newRolloutPath, RolloutFile } from "./rolloutFile.js";
 import { type Origin, rolloutLines, sessionMetaLine } from "./rolloutLines.js";
-import { findRollout } from "./rolloutPaths.js";
+import { findRollout, isArchivedRollout } from "./rolloutPaths.js";
 import { readRollout } from "./rolloutReader.js";
 import { type WriterLock, WriterLocks } from "./writerLock.js";
 
@@ -49,7 +49,8 @@ export class RolloutStore implements ThreadStore {
     if (path === undefined) return undefined;
     const { threadId, history, readAs } = await readRollout(path, this.#options.codexHome);
     if (threadId !== id) throw new StorageFailed(`The file ${path} holds thread ${threadId}, not ${id}. Give it the name of its thread.`);
-    return { history, record: this.#record({ threadId: id, path, readAs, firstLine: undefined }) };
+    const isArchived = isArchivedRollout(path, this.#options.codexHome);
+    return { history, isArchived, record: this.#record({ threadId: id, path, readAs, firstLine: undefined }) };
   }
 
   async list(query: ThreadQuery): Promise<ThreadPage> {
