@@ -100,16 +100,24 @@ describe("the working directory", () => {
 
   it.for([".", "sub", "sub/../other", "~"])("%s is below the server's own", async (cwd) => {
     await using agent = new MemoryAgent();
+    for (const name of ["sub", "other", "~"]) mkdirSync(path.join(agent.folder, name));
     await using alice = sessionOf("alice", agent);
     const result = await alice.call("codex", { prompt: "!say one", cwd });
     expect(result).toEqual(completed(threadOf(result), "one"));
+  });
+
+  it("that is out of reach is refused as such, whether it exists or not", async () => {
+    await using agent = new MemoryAgent();
+    await using alice = sessionOf("alice", agent);
+    for (const cwd of ["/etc", "/etc/passwd", "/no/such/place"])
+      expect(await alice.call("codex", { prompt: "!say one", cwd })).toEqual(refused(expect.stringMatching(ELSEWHERE)));
   });
 
   it("may be below any allowed folder, but not in one that only begins like it", async () => {
     await using agent = new MemoryAgent();
     await using elsewhere = new MemoryAgent();
     const allowed = path.join(elsewhere.folder, "a");
-    for (const folder of [allowed, `${allowed}b`]) mkdirSync(folder);
+    for (const folder of [allowed, path.join(allowed, "sub"), `${allowed}b`]) mkdirSync(folder);
     await using confined = new MemoryAgent({ codexHome: agent.codexHome, ceilings: { allowRoots: [allowed] } });
     await using alice = sessionOf("alice", confined);
     const run = async (cwd: string) => valueAt(await alice.call("codex", { prompt: "!say one", cwd }), "isError") === undefined;

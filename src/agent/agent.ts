@@ -4,7 +4,7 @@ import { type ApprovalFallback, decideWithoutClient } from "../approvals/fallbac
 import type { ApprovalDecision, ApprovalId, ApprovalRequest } from "../approvals/model.js";
 import { AppError } from "../lib/errors.js";
 import type { ThreadId, TurnId } from "../lib/ids.js";
-import { Deadline, Tasks, waitFor, withDeadline } from "../lib/promises.js";
+import { Deadline, Tasks, valueWithin, waitFor, withDeadline } from "../lib/promises.js";
 import type { Engine } from "../threads/engine.js";
 import type { Account, AccountState, DeviceCode, EngineServices, ModelSummary, OneOffResult } from "../threads/engineServices.js";
 import { ThreadNotFound } from "../threads/errors.js";
@@ -19,8 +19,10 @@ import { type Caller, checkScope, hasScope, type Objection, type Scope } from ".
 import type { CallerCeilings } from "./ceilings.js";
 import { AboveCeiling, InsideTurn, InvalidArguments, NotOffered, SettingsInvalid, TookTooLong } from "./errors.js";
 import type { Feed } from "./feed.js";
+import { nothingToReview, QUIET_GIT, ReviewTargetMissing } from "./reviewTarget.js";
 import { ThreadList } from "./threadList.js";
 import type { TurnLimiter } from "./turnLimiter.js";
+import { FolderNotNamed, type WorkingFolders } from "./workingFolder.js";
 
 /** Who asks the agent for something, and whether they still want it. */
 export interface Ask extends Asker {
@@ -39,6 +41,8 @@ export interface AskedSettings {
   readonly baseInstructions?: string | undefined;
   readonly developerInstructions?: string | undefined;
   readonly compactPrompt?: string | undefined;
+  /** The folder may be missing, or one that nobody named: for callers that expect what Codex 0.92.0 did. */
+  readonly takesAnyFolder?: boolean | undefined;
 }
 
 export interface AskedCommand {
@@ -64,6 +68,8 @@ export interface AgentParts {
     /** Throws `AppError` with the reason when settings cannot be had. */
     forNewThread(asked: AskedSettings): ThreadSettings;
   };
+  /** Absent: every folder is taken. */
+  readonly folders?: WorkingFolders | undefined;
   /** Throws `AppError` with the reason when the user's rules forbid a command, whoever wants to run it. */
   readonly checkCommand: (argv: readonly string[], settings: ThreadSettings) => Promise<void>;
   /** Why nothing is started for a caller. */
@@ -75,6 +81,11 @@ const ENGINE_ANSWER_MS = 60_000;
 /** Beyond its own time a command has this long to begin and to end. */
 const COMMAND_START_MS = 30_000;
 const COMMAND_STOP_MS = 5_000;
+/** One look at a repository. */
+const GIT_MS = 10_000;
+/** For advice that may come without them. */
+const RECENT_FOLDERS_MS = 2_000;
+const RECENT_FOLDERS = { threads: 25, shown: 5 };
 
 /**
  * What a caller may do with the agent, whichever protocol it speaks. Every method takes who asks, checks what they may, and returns values of the
@@ -100,7 +111,7 @@ export class Agent {
   /** Opens a thread of the caller's with its first turn. */
   async begin(ask: Ask, input: TurnInput, { turnId, ...asked }: AskedSettings & { readonly turnId: TurnId }): Promise<Turn> {
     this.#check(ask, "call");
-    const settings = this.#settingsFor(asked, ask.caller);
+    const settings = await this.#settingsForWork(ask, asked);
     const { threads, access } = this.#parts;
     return this.#withPlace(ask, () => {
       const claim = async (id: ThreadId) => {
@@ -129,13 +140,20 @@ export class Agent {
     return this.#withPlace(ask, () => access.using(threadId, ask, reply));
   }
 
-  /** A turn that looks at changes, on a thread that exists or a new one. */
-  review(
+  /**
+   * A turn that looks at changes, on a thread that exists or a new one; or why there is nothing to look at. Throws `ReviewTargetMissing` before a model is
+   * asked.
+   */
+  async review(
     ask: Ask,
     target: ReviewTarget,
     on: { readonly threadId: ThreadId } | (AskedSettings & { readonly turnId: TurnId }),
-  ): Promise<Turn> {
+  ): Promise<Turn | { readonly nothing: string }> {
+    this.#check(ask, "call");
     const input: TurnInput = { text: "", work: { kind: "review", target } };
+    const settings = "threadId" in on ? await this.#settingsOfThread(ask, on.threadId) : await this.#settingsForWork(ask, on);
+    const nothing = await this.#nothingToReview(ask, target, settings);
+    if (nothing !== undefined) return { nothing };
     return "threadId" in on ? this.reply(ask, on.threadId, input) : this.begin(ask, input, on);
   }
 
@@ -268,7 +286,7 @@ export class Agent {
   async run(ask: Ask, { argv, timeoutMs, ...asked }: AskedCommand): Promise<OneOffResult> {
     this.#check(ask, "call");
     if (!argv[0]) throw new InvalidArguments("`command` must begin with a program.");
-    const settings = this.#settingsFor(asked, ask.caller);
+    const settings = await this.#settingsForWork(ask, asked);
     const limits = this.#limitsOf(ask.caller);
     const check = () => limits?.check(settings);
     check();
@@ -293,7 +311,8 @@ export class Agent {
   /** The settings in force in a folder, secrets masked. */
   config(ask: Ask, cwd: string | undefined): Promise<Readonly<Record<string, unknown>>> {
     this.#check(ask, "manage");
-    const folder = this.#settingsFor({ cwd }, ask.caller).cwd;
+    const { cwd: folder } = this.#settingsFor({ cwd }, ask.caller);
+    if (cwd !== undefined) this.#parts.folders?.checkUsable(folder);
     return this.#promptly(ask, async () => (await this.#services()).config(folder));
   }
 
@@ -346,6 +365,53 @@ export class Agent {
     } catch (error) {
       if (error instanceof AppError && !(error instanceof AboveCeiling)) throw new SettingsInvalid(error);
       throw error;
+    }
+  }
+
+  /** Settings for what runs in their folder, which must be there. Nobody learns whether a folder exists that is beyond their ceilings. */
+  async #settingsForWork(ask: Ask, asked: AskedSettings): Promise<ThreadSettings> {
+    const settings = this.#settingsFor(asked, ask.caller);
+    const { folders } = this.#parts;
+    if (!folders || asked.takesAnyFolder) return settings;
+    this.#limitsOf(ask.caller)?.check(settings);
+    if (!asked.cwd && folders.mustBeNamed(settings)) throw new FolderNotNamed(settings.cwd, await this.#recentFolders(ask, settings.cwd));
+    folders.checkUsable(settings.cwd);
+    return settings;
+  }
+
+  async #settingsOfThread(ask: Ask, threadId: ThreadId): Promise<ThreadSettings> {
+    const { threads, access } = this.#parts;
+    return access.using(threadId, ask, () => threads.settingsOf(threadId));
+  }
+
+  /** Where git cannot be run safely, the reviewer finds out by itself. */
+  async #nothingToReview(ask: Ask, target: ReviewTarget, settings: ThreadSettings): Promise<string | undefined> {
+    if (target.type === "custom") return undefined;
+    const limits = this.#limitsOf(ask.caller);
+    const check = () => limits?.check(settings);
+    const sandboxPolicy = { type: "read-only" } as const;
+    const git = (args: readonly string[]) =>
+      this.#promptly(ask, async (signal) => {
+        const command = { argv: [...QUIET_GIT, ...args], cwd: settings.cwd, sandboxPolicy, timeoutMs: GIT_MS, check, reach: limits?.reach };
+        return (await this.#services()).runOnce(command, signal);
+      });
+    // Given back before the review takes its own.
+    using _place = await this.#parts.limiter?.enter(ask);
+    try {
+      return await nothingToReview(target, git);
+    } catch (error) {
+      if (error instanceof ReviewTargetMissing || error instanceof AboveCeiling || !(error instanceof AppError)) throw error;
+      return undefined;
+    }
+  }
+
+  async #recentFolders(ask: Ask, besides: string): Promise<readonly string[]> {
+    try {
+      const page = await valueWithin(RECENT_FOLDERS_MS, this.list(ask, { limit: RECENT_FOLDERS.threads }), { threads: [] });
+      const folders = new Set(page.threads.map(({ cwd }) => cwd));
+      return [...folders].filter((folder) => folder !== besides).slice(0, RECENT_FOLDERS.shown);
+    } catch {
+      return [];
     }
   }
 

@@ -5,8 +5,10 @@ import { type CeilingFlags, openCeilings } from "../agent/ceilings.js";
 import { Feed } from "../agent/feed.js";
 import { GrantedSettings, type OwnAddress } from "../agent/grantedSettings.js";
 import type { TurnLimiter } from "../agent/turnLimiter.js";
+import { WorkingFolders } from "../agent/workingFolder.js";
 import { MemoryApprovalDesk } from "../approvals/desk.js";
 import type { ApprovalFallback } from "../approvals/fallback.js";
+import { userHome } from "../config/codexHome.js";
 import type { SettingsResolver } from "../config/resolve.js";
 import { VERSION } from "../lib/version.js";
 import { NO_TELEMETRY, type Telemetry } from "../observability/telemetry.js";
@@ -21,6 +23,8 @@ import { writablePlaces } from "./writablePlaces.js";
 export interface AgentOptions extends Omit<EngineOptions, "writable"> {
   readonly approvalFallback: ApprovalFallback;
   readonly settings: SettingsResolver;
+  /** Where threads work that name no folder, if whoever started the server chose it. */
+  readonly cwd?: string | undefined;
   /** For callers over the network and from inside a turn; those that are not given have their strict defaults. */
   readonly ceilings?: CeilingFlags | undefined;
   /** Why nothing is started for a caller. Absent on a server that no turn started. */
@@ -77,6 +81,7 @@ export function openAgent(options: AgentOptions): OpenAgent {
     limiter: options.limiter,
     ceilings: onFirstUse(() => openCeilings(options.ceilings ?? {}, options)),
     approvalFallback: options.approvalFallback,
+    folders: new WorkingFolders({ home: userHome(env), isChosen: options.cwd !== undefined }),
     objection,
     async checkCommand(argv, { features }) {
       if (features["exec_policy"] === false) return;

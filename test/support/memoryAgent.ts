@@ -4,9 +4,11 @@ import { createSettingsResolver } from "../../src/config/resolve.js";
 import { type AgentOptions, type OpenAgent, openAgent } from "../../src/server/openAgent.js";
 import { tempHome } from "./rollouts.js";
 
-export interface MemoryAgentOptions extends Partial<Pick<AgentOptions, "approvalFallback" | "ceilings" | "sandboxBin">> {
+export interface MemoryAgentOptions extends Partial<Pick<AgentOptions, "approvalFallback" | "ceilings" | "cwd" | "sandboxBin">> {
   /** Folder of an earlier agent, to go on where it ended. */
   readonly codexHome?: string;
+  /** The user's home is the folder that the agent is started in. */
+  readonly startsAtHome?: boolean;
 }
 
 /** The real agent with the scripted model, started in a folder of its own, where it also keeps its rollouts. */
@@ -17,7 +19,7 @@ export class MemoryAgent implements AsyncDisposable {
   readonly reported: string[] = [];
   readonly #home = tempHome();
 
-  constructor({ codexHome, ...options }: MemoryAgentOptions = {}) {
+  constructor({ codexHome, startsAtHome = false, ...options }: MemoryAgentOptions = {}) {
     this.codexHome = codexHome ?? path.join(this.#home.path, ".codex");
     mkdirSync(this.codexHome, { recursive: true });
     const serverCwd = this.#home.path;
@@ -26,7 +28,7 @@ export class MemoryAgent implements AsyncDisposable {
       engine: "scripted",
       approvalFallback: "auto-within-policy",
       codexHome: this.codexHome,
-      env: { PATH: process.env["PATH"] },
+      env: { PATH: process.env["PATH"], ...(startsAtHome && { HOME: serverCwd }) },
       serverCwd,
       settings: createSettingsResolver(sources),
       report: (line) => this.reported.push(line),

@@ -13,7 +13,7 @@ describe("what a client says of itself", () => {
       capabilities: { elicitation: {}, roots: {} },
       clientInfo: { ...CLIENT, title: "Capture" },
     };
-    expect(readHandshake(said)).toEqual({ revision: "2025-06-18", ...CLIENT, elicitation: true });
+    expect(readHandshake(said)).toEqual({ revision: "2025-06-18", ...CLIENT, elicitation: true, roots: true });
   });
 
   it.for([[undefined], [{}], [{ elicitation: true }], [{ elicitation: null }], [[]]] as const)(
@@ -23,6 +23,7 @@ describe("what a client says of itself", () => {
         revision: "2025-11-25",
         ...CLIENT,
         elicitation: false,
+        roots: false,
       });
     },
   );
@@ -42,7 +43,7 @@ describe("what a client says of itself", () => {
 });
 
 it("the server names itself, its engine and the client it works for", () => {
-  const profile = { revision: "2025-06-18", ...CLIENT, elicitation: false } as const;
+  const profile = { revision: "2025-06-18", ...CLIENT, elicitation: false, roots: false } as const;
   expect(JSON.stringify(initializeResult(profile, { engine: "scripted", env: { TERM: "xterm" } }))).toBe(
     `{"capabilities":{"logging":{},"tools":{"listChanged":true}},"protocolVersion":"2025-06-18",` +
       `"serverInfo":{"name":"codex-mcp-server","title":"Codex","version":"${VERSION}",` +

@@ -10,6 +10,7 @@ export interface Handshake {
   readonly name: string;
   readonly version: string;
   readonly elicitation: boolean;
+  readonly roots: boolean;
 }
 
 /** Throws `invalidParams` naming what is missing. */
@@ -24,6 +25,7 @@ export function readHandshake(params: unknown): Handshake {
     name,
     version,
     elicitation: isFields(capabilities) && isFields(capabilities["elicitation"]),
+    roots: isFields(capabilities) && isFields(capabilities["roots"]),
   };
 }
 

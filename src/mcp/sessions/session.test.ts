@@ -17,7 +17,7 @@ describe("the handshake", () => {
     const answer = await client.initialize(asked);
     expect([valueAt(answer, "result.protocolVersion"), client.session.profile]).toEqual([
       agreed,
-      { revision: agreed, name: "test", version: "1.0.0", elicitation: false },
+      { revision: agreed, name: "test", version: "1.0.0", elicitation: false, roots: false },
     ]);
   });
 
@@ -28,7 +28,7 @@ describe("the handshake", () => {
     const second = { protocolVersion: "2025-03-26", capabilities: { elicitation: {} }, clientInfo: { name: "second", version: "2" } };
     expect(valueAt(await client.request("initialize", second), "result.protocolVersion")).toBe("2025-03-26");
     expect([client.session.profile, client.session.logLevel, client.session.peer.batchObjection]).toEqual([
-      { revision: "2025-03-26", name: "second", version: "2", elicitation: true },
+      { revision: "2025-03-26", name: "second", version: "2", elicitation: true, roots: false },
       undefined,
       undefined,
     ]);

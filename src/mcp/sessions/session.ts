@@ -191,6 +191,7 @@ async function callTool(session: Session, { id, params, signal }: IncomingReques
     asksNobody: () => {
       session.habits.answersByItself = true;
     },
+    tellsRoots: session.profile?.roots ?? false,
     revision: session.profile?.revision,
     client: session.profile,
     trace: readTraceContext(params),

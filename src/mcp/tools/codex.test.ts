@@ -1,6 +1,9 @@
+import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
 import { completed, failed, refused } from "../../../test/support/callResults.js";
+import { MemoryAgent } from "../../../test/support/memoryAgent.js";
 import { MemorySession, threadOf } from "../../../test/support/memorySession.js";
 import { OwnToolsStage } from "../../../test/support/ownToolsStage.js";
 import { valueAt } from "../../../test/support/scenario.js";
@@ -46,6 +49,7 @@ describe("a call", () => {
 
   it("runs with the settings it names", async () => {
     await using client = new MemorySession();
+    mkdirSync(path.join(client.agent.folder, "sub"));
     const args = { prompt: "!say ok", model: "mock-other", "approval-policy": "never", sandbox: "workspace-write", cwd: "sub" };
     await client.call("codex", args, 1);
     expect(client.eventsOf(1)[0]).toMatchObject({
@@ -155,5 +159,73 @@ describe("clients that do not hand the structured part to their model", () => {
     const texts = [{ text: "ok", type: "text" }, ...(named ? [{ text: `threadId: ${threadOf(result)}`, type: "text" }] : [])];
     expect(result).toMatchObject({ content: texts });
     expect(valueAt(result, "content")).toHaveLength(texts.length);
+  });
+});
+
+describe("the folder of a call", () => {
+  it("must exist and be one, before a thread is opened", async () => {
+    await using client = new MemorySession();
+    const { folder } = client.agent;
+    writeFileSync(path.join(folder, "notes.txt"), "");
+    const missing = (cwd: string) => `The working directory ${cwd} does not exist. Name an existing directory as \`cwd\`.`;
+    const cases: readonly (readonly [string, string])[] = [
+      ["gone", missing(path.join(folder, "gone"))],
+      ["/nonexistent/dir", missing("/nonexistent/dir")],
+      ["notes.txt/inside", missing(path.join(folder, "notes.txt/inside"))],
+      [
+        "notes.txt",
+        `The working directory ${path.join(folder, "notes.txt")} is not a directory but a file. Name its directory as \`cwd\`.`,
+      ],
+    ];
+    for (const [cwd, why] of cases) expect(await client.call("codex", { prompt: "!say ok", cwd })).toEqual(refused(why));
+    expect(client.notified("codex/event")).toEqual([]);
+  });
+
+  it("is taken as it is with the tools of Codex 0.92.0", async () => {
+    await using client = new MemorySession({ sets: ["codex-original"] });
+    expect(await client.call("codex", { prompt: "!say ok", cwd: "gone" })).toMatchObject({ content: [{ text: "ok" }] });
+  });
+});
+
+describe("a server that was started in the home folder", () => {
+  const REFUSED =
+    /^No `cwd` was named, and this server was started in .*Name the folder to work in as `cwd`, or ask with `sandbox: read-only`\./;
+
+  it("writes there only where that was asked for", async () => {
+    await using agent = new MemoryAgent({ startsAtHome: true });
+    await using client = new MemorySession({ agent });
+    const ask = (args: object) => client.call("codex", { prompt: "!say ok", ...args });
+    expect(await ask({ sandbox: "workspace-write" })).toEqual(refused(expect.stringMatching(REFUSED)));
+    expect(await ask({ sandbox: "danger-full-access", cwd: "" })).toEqual(refused(expect.stringMatching(REFUSED)));
+    expect(await ask({ sandbox: "workspace-write", cwd: agent.folder })).toMatchObject({ content: [{ text: "ok" }] });
+    expect(await ask({})).toMatchObject({ content: [{ text: "ok" }] });
+  });
+
+  it("says where the last threads worked, or where its client works", async () => {
+    await using agent = new MemoryAgent({ startsAtHome: true });
+    const project = path.join(agent.folder, "project");
+    mkdirSync(project);
+    await using client = new MemorySession({ agent });
+    await client.call("codex", { prompt: "!say ok", cwd: "project" });
+    const write = { prompt: "!say ok", sandbox: "workspace-write" };
+    expect(await client.call("codex", write)).toEqual(refused(expect.stringMatching(`Recent threads worked in: ${project}\\.$`)));
+
+    const capabilities = { roots: {} };
+    await client.request("initialize", { protocolVersion: "2025-11-25", capabilities, clientInfo: { name: "test", version: "1" } });
+    const answer = client.call("codex", write);
+    const { id } = await client.until(() => client.received.find(({ method }) => method === "roots/list"));
+    const roots = [{ uri: pathToFileURL("/work space").href }, { uri: "https://elsewhere" }, { uri: 5 }, null];
+    client.send({ jsonrpc: "2.0", id, result: { roots } });
+    expect(await answer).toEqual(refused(expect.stringMatching(/Your client works in: \/work space\.$/)));
+  });
+
+  it("is content with a folder that was chosen by --cd, and with any for the tools of Codex 0.92.0", async () => {
+    await using chosen = new MemoryAgent({ startsAtHome: true, cwd: "." });
+    await using agent = new MemoryAgent({ startsAtHome: true });
+    const write = { prompt: "!say ok", sandbox: "workspace-write" };
+    for (const options of [{ agent: chosen }, { agent, sets: ["codex-original"] as const }]) {
+      await using client = new MemorySession(options);
+      expect(await client.call("codex", write)).toMatchObject({ content: [{ text: "ok" }] });
+    }
   });
 });

@@ -1,4 +1,5 @@
 import { SettingsInvalid } from "../../agent/errors.js";
+import { FolderNotNamed } from "../../agent/workingFolder.js";
 import { APPROVAL_POLICIES, type ApprovalPolicy, SANDBOX_MODES, type SandboxMode } from "../../exec/policies.js";
 import { type DraftResult, refusal } from "../wording/callResult.js";
 import { arg, defineTool, type McpToolContext, TURN_OUTPUT, type TurnAnswer } from "./tool.js";
@@ -48,7 +49,8 @@ interface TaskArguments {
 /** A thread with its first turn. */
 export async function beginTask(
   { prompt, config, cwd, model, profile, sandbox, ...named }: TaskArguments,
-  { agent, ask, turnId }: McpToolContext,
+  { agent, ask, turnId, clientRoots }: McpToolContext,
+  { takesAnyFolder = false }: { readonly takesAnyFolder?: boolean } = {},
 ): Promise<DraftResult | TurnAnswer> {
   const asked = {
     config,
@@ -60,11 +62,18 @@ export async function beginTask(
     baseInstructions: named["base-instructions"],
     developerInstructions: named["developer-instructions"],
     compactPrompt: named["compact-prompt"],
+    takesAnyFolder,
   };
   try {
     return { turn: await agent.begin(ask, { text: prompt }, { ...asked, turnId }) };
   } catch (error) {
+    if (error instanceof FolderNotNamed) return { ...refusal(error), advice: folderAdvice(await clientRoots(), error.recent) };
     if (error instanceof SettingsInvalid) return refusal(error, `Failed to load Codex configuration from overrides: ${error.message}`);
     throw error;
   }
+}
+
+function folderAdvice(roots: readonly string[], recent: readonly string[]): string | undefined {
+  if (roots.length > 0) return `Your client works in: ${roots.join(", ")}.`;
+  return recent.length > 0 ? `Recent threads worked in: ${recent.join(", ")}.` : undefined;
 }

@@ -28,5 +28,5 @@ export const codexOriginalTool = defineTool({
   wording: { structName: "CodexToolCallParam", absent: "Missing arguments for codex tool-call; the `prompt` field is required." },
   answers: "the agent's last message, and the `threadId`",
   example: { prompt: "Why does the date test fail?", cwd: ".", sandbox: "read-only" },
-  call: beginTask,
+  call: (args, context) => beginTask(args, context, { takesAnyFolder: true }),
 });

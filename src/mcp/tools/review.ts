@@ -2,7 +2,9 @@ import { InvalidArguments } from "../../agent/errors.js";
 import { SANDBOX_MODES } from "../../exec/policies.js";
 import { parseThreadId } from "../../lib/uuid.js";
 import type { ReviewTarget } from "../../threads/events.js";
-import { arg, defineTool, onThread, TURN_OUTPUT } from "./tool.js";
+import type { Turn } from "../../threads/turn.js";
+import { answer, type DraftResult } from "../wording/callResult.js";
+import { arg, defineTool, onThread, TURN_OUTPUT, type TurnAnswer } from "./tool.js";
 
 /** A turn that looks at changes, on a thread of its own or an older one. */
 export const reviewTool = defineTool({
@@ -30,13 +32,18 @@ export const reviewTool = defineTool({
   example: { target: "branch", branch: "main", cwd: "." },
   async call({ threadId, cwd, model, sandbox, ...asked }, { agent, ask, turnId }) {
     const target = targetOf(asked);
-    if (threadId === undefined) return { turn: await agent.review(ask, target, { cwd, model, sandbox, turnId }) };
+    if (threadId === undefined) return reviewAnswer(await agent.review(ask, target, { cwd, model, sandbox, turnId }));
     if ((cwd ?? model ?? sandbox) !== undefined)
       throw new InvalidArguments("A thread keeps its settings: give `threadId`, or `cwd`, `model` and `sandbox` for a new thread.");
     const id = parseThreadId(threadId);
-    return onThread(id, async () => ({ turn: await agent.review(ask, target, { threadId: id }) }));
+    return onThread(id, async () => reviewAnswer(await agent.review(ask, target, { threadId: id }), id));
   },
 });
+
+/** Without changes there is nothing to ask a model, and no thread is opened. */
+function reviewAnswer(begun: Turn | { readonly nothing: string }, threadId = ""): DraftResult | TurnAnswer {
+  return "nothing" in begun ? answer(begun.nothing, { threadId, content: begun.nothing }) : { turn: begun };
+}
 
 interface AskedTarget {
   readonly target: "uncommitted" | "branch" | "commit" | "custom";

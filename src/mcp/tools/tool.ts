@@ -210,6 +210,8 @@ export interface McpToolContext {
   readonly ask: Ask;
   /** What the first turn of a thread is called that the call opens. */
   readonly turnId: TurnId;
+  /** The folders that the client works in, as far as it tells; none of them was checked. */
+  readonly clientRoots: () => Promise<readonly string[]>;
 }
 
 /** A tool in one value. Its file is all there is to it: the list, the schemas, the pins and docs/tools.md are generated from it. */
@@ -255,7 +257,7 @@ export function declarationOf({ annotations, description, inputSchema, name, out
 }
 
 /** What goes wrong on a thread that the caller named is told with the thread's id, so that a program can go on there. */
-export async function onThread(threadId: ThreadId, begin: () => Promise<TurnAnswer>): Promise<DraftResult | TurnAnswer> {
+export async function onThread(threadId: ThreadId, begin: () => Promise<DraftResult | TurnAnswer>): Promise<DraftResult | TurnAnswer> {
   try {
     return await begin();
   } catch (error) {

@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import type { Agent } from "../../agent/agent.js";
 import type { Objection } from "../../agent/caller.js";
 import { type Caller, hasScope } from "../../agent/caller.js";
@@ -5,6 +6,7 @@ import { CallCancelled, InsideTurn, ScopeMissing, ServerBusy } from "../../agent
 import { beginCallTrail } from "../../agent/watch/turnWatch.js";
 import { RPC, RpcError } from "../../jsonrpc/errors.js";
 import { AppError } from "../../lib/errors.js";
+import { isFields } from "../../lib/fields.js";
 import { turnIdOf } from "../../lib/ids.js";
 import type { Telemetry } from "../../observability/telemetry.js";
 import { type CallToolResult, presented, refusal } from "../wording/callResult.js";
@@ -81,7 +83,8 @@ export class Tools {
       const ask = { caller: call.caller, signal: call.signal, watchTurn: trail.watchTurn };
       const why = servedInside ? undefined : this.objectionTo(call.caller);
       if (why !== undefined) return trail.ended(presented(refusal(new InsideTurn(why)), presentation));
-      const outcome = await tool.call(parseArguments(args, tool), { agent, ask, turnId: turnIdOf(String(call.requestId)) });
+      const context = { agent, ask, turnId: turnIdOf(String(call.requestId)), clientRoots: () => rootsOf(call) };
+      const outcome = await tool.call(parseArguments(args, tool), context);
       const remarks = remarkOnInjected(injectedIn(args, tool.inputSchema.properties));
       if ("turn" in outcome) return { ...outcome, agent, presentation, emptyForms: this.#parts.emptyForms ?? false, remarks };
       return trail.ended(presented(outcome, { ...presentation, remarks }));
@@ -107,6 +110,35 @@ export class Tools {
     this.#loaded.set(served, loading);
     loading.catch(() => this.#loaded.delete(served));
     return loading;
+  }
+}
+
+/** For advice, which does not wait long for them. */
+const ROOTS_MS = 2_000;
+const MOST_ROOTS = 5;
+
+async function rootsOf({ tellsRoots = false, peer, requestId, signal }: Call): Promise<readonly string[]> {
+  if (!tellsRoots) return [];
+  try {
+    const both = AbortSignal.any([signal, AbortSignal.timeout(ROOTS_MS)]);
+    const answer = await peer.request("roots/list", undefined, {
+      signal: both,
+      withdrawWith: "notifications/cancelled",
+      relatedTo: requestId,
+    });
+    const roots = isFields(answer) && Array.isArray(answer["roots"]) ? answer["roots"] : [];
+    return roots.flatMap((root: unknown) => folderOf(isFields(root) ? root["uri"] : undefined)).slice(0, MOST_ROOTS);
+  } catch {
+    return [];
+  }
+}
+
+function folderOf(uri: unknown): string[] {
+  if (typeof uri !== "string" || !uri.startsWith("file:")) return [];
+  try {
+    return [fileURLToPath(uri)];
+  } catch {
+    return [];
   }
 }
 

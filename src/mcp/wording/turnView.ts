@@ -24,6 +24,8 @@ export interface Call {
   readonly canElicit: boolean;
   /** It has answered one by itself. */
   readonly asksNobody?: () => void;
+  /** The client said that it can be asked which folders it works in. */
+  readonly tellsRoots?: boolean | undefined;
   readonly revision: HandshakeRevision | undefined;
   /** What the client calls itself. */
   readonly client?: ClientInfo | undefined;

@@ -1,0 +1,186 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { MemorySession } from "../../test/support/memorySession.js";
+import type { ReviewTarget } from "../threads/events.js";
+import { nearNames, nothingToReview, QUIET_GIT, ReviewTargetMissing, type RunGit } from "./reviewTarget.js";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), "review-"));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const IDENTITY = { GIT_AUTHOR_NAME: "a", GIT_AUTHOR_EMAIL: "a@b", GIT_COMMITTER_NAME: "a", GIT_COMMITTER_EMAIL: "a@b" };
+const ENV = { PATH: process.env["PATH"], HOME: tmpdir(), GIT_CEILING_DIRECTORIES: tmpdir(), ...IDENTITY };
+
+function git(...args: readonly string[]): string {
+  return execFileSync("git", args, { cwd: folder, env: ENV, encoding: "utf8", stdio: "pipe" }).trim();
+}
+
+/** A repository with one commit on `main`. */
+function repository(): void {
+  git("init", "-q", "-b", "main");
+  commit("file.txt", "one\n");
+}
+
+function commit(name: string, content: string): string {
+  writeFileSync(path.join(folder, name), content);
+  git("add", "-A");
+  git("commit", "-q", "-m", `change ${name}`);
+  return git("rev-parse", "HEAD");
+}
+
+const run: RunGit = async (args) => {
+  const [program = "", ...rest] = QUIET_GIT;
+  const { status, stdout, stderr } = spawnSync(program, [...rest, ...args], { cwd: folder, env: ENV, encoding: "utf8" });
+  return { exitCode: status ?? 127, stdout, stderr };
+};
+
+const UNCOMMITTED: ReviewTarget = { type: "uncommittedChanges" };
+const since = (branch: string): ReviewTarget => ({ type: "baseBranch", branch });
+const of = (sha: string): ReviewTarget => ({ type: "commit", sha });
+
+async function verdict(target: ReviewTarget): Promise<string> {
+  try {
+    return (await nothingToReview(target, run)) ?? "something";
+  } catch (error) {
+    if (error instanceof ReviewTargetMissing) return error.message;
+    throw error;
+  }
+}
+
+describe("what is not committed", () => {
+  it("is nothing in a clean tree, and something with a change or a new file", async () => {
+    repository();
+    const clean = await verdict(UNCOMMITTED);
+    writeFileSync(path.join(folder, "new.txt"), "new");
+    const added = await verdict(UNCOMMITTED);
+    rmSync(path.join(folder, "new.txt"));
+    writeFileSync(path.join(folder, "file.txt"), "two\n");
+    expect([clean, added, await verdict(UNCOMMITTED)]).toEqual([
+      "Nothing to review: there are no uncommitted changes.",
+      "something",
+      "something",
+    ]);
+  });
+
+  it("may be everything there is, before the first commit", async () => {
+    git("init", "-q");
+    writeFileSync(path.join(folder, "new.txt"), "new");
+    expect(await verdict(UNCOMMITTED)).toBe("something");
+  });
+});
+
+describe("what was done since a branch", () => {
+  it("is nothing on it, and something with a commit, a change or a new file", async () => {
+    repository();
+    git("checkout", "-q", "-b", "feature");
+    const nothing = await verdict(since("main"));
+    writeFileSync(path.join(folder, "new.txt"), "new");
+    const added = await verdict(since("main"));
+    commit("new.txt", "new\n");
+    expect([nothing, added, await verdict(since("main"))]).toEqual([
+      "Nothing to review: there are no changes since `main`.",
+      "something",
+      "something",
+    ]);
+  });
+
+  it("is an error for one that nobody has, with those that may be meant", async () => {
+    repository();
+    git("branch", "release/1.2");
+    git("branch", "unlike");
+    expect([await verdict(since("mian")), await verdict(since("release/1.3")), await verdict(since("zzz"))]).toEqual([
+      "There is no branch `mian` in this repository. Did you mean `main`?",
+      "There is no branch `release/1.3` in this repository. Did you mean `release/1.2`?",
+      "There is no branch `zzz` in this repository. `git branch --all` lists them.",
+    ]);
+  });
+
+  it.each(["--output=planted", "-x", "main planted", "$(touch planted)", "..", "@{", "a\0b", ""])(
+    "takes %j for a name and nothing else",
+    async (name) => {
+      repository();
+      expect(await verdict(since(name))).toMatch(/^There is no branch `/);
+      expect(existsSync(path.join(folder, "planted"))).toBe(false);
+    },
+  );
+});
+
+describe("a commit", () => {
+  it("is known by any of its names, and may have changed nothing", async () => {
+    repository();
+    const sha = commit("second.txt", "2\n");
+    git("commit", "-q", "--allow-empty", "-m", "empty");
+    expect([await verdict(of(sha)), await verdict(of(sha.slice(0, 8))), await verdict(of("HEAD~2")), await verdict(of("HEAD"))]).toEqual([
+      "something",
+      "something",
+      "something",
+      "Nothing to review: commit `HEAD` changes no files.",
+    ]);
+  });
+
+  it("that nobody has is an error, with the last ones", async () => {
+    repository();
+    const sha = git("rev-parse", "--short", "HEAD");
+    const missing = "deadbeef".repeat(5);
+    expect(await verdict(of(missing))).toBe(
+      `There is no commit \`${missing}\` in this repository. The last ones are: ${sha} change file.txt.`,
+    );
+  });
+});
+
+it.each([UNCOMMITTED, since("main"), of("HEAD")])("%j needs a repository", async (target) => {
+  expect(await verdict(target)).toMatch(/^There is no git repository to review here: not a git repository/);
+});
+
+it("custom instructions need none", async () => {
+  expect(await verdict({ type: "custom", instructions: "look" })).toBe("something");
+});
+
+it("where git cannot be asked, the reviewer finds out", async () => {
+  const silent: RunGit = async () => ({ exitCode: 127, stdout: "", stderr: "not found" });
+  expect(await nothingToReview(since("mian"), silent)).toBeUndefined();
+});
+
+it("near names differ by few letters or hold each other, the nearest first", () => {
+  const names = ["main", "origin/main", "maintenance", "develop", "feature/login-form"];
+  expect([nearNames("mai", names), nearNames("login", names), nearNames("xyz", names)]).toEqual([
+    ["main", "origin/main", "maintenance"],
+    ["feature/login-form"],
+    [],
+  ]);
+});
+
+it("a repository's configuration runs nothing while it is looked at", async () => {
+  repository();
+  const planted = path.join(folder, ".git", "planted");
+  const script = path.join(folder, ".git", "evil.sh");
+  writeFileSync(script, `#!/bin/sh\ntouch ${planted}\n`, { mode: 0o755 });
+  git("config", "core.fsmonitor", script);
+  git("config", "diff.external", script);
+  git("config", "core.pager", script);
+  await verdict(UNCOMMITTED);
+  await verdict(since("main"));
+  await verdict(of("HEAD"));
+  expect(existsSync(planted)).toBe(false);
+});
+
+it("the tool refuses what is not there and answers that there is nothing, without a turn", async () => {
+  repository();
+  await using client = new MemorySession();
+  const review = (args: object) => client.call("codex-review", { cwd: folder, ...args });
+  expect(await review({ target: "branch", branch: "mian" })).toMatchObject({
+    isError: true,
+    content: [{ text: "There is no branch `mian` in this repository. Did you mean `main`?" }],
+    _meta: { "codex-mcpd/error": "review_target_missing" },
+  });
+  expect(await review({ target: "uncommitted" })).toMatchObject({
+    content: [{ text: "Nothing to review: there are no uncommitted changes." }],
+    structuredContent: { content: "Nothing to review: there are no uncommitted changes." },
+  });
+  expect(client.notified("codex/event")).toEqual([]);
+});

@@ -1,0 +1,134 @@
+import { AppError } from "../lib/errors.js";
+import { oneLine } from "../lib/oneLine.js";
+import type { OneOffResult } from "../threads/engineServices.js";
+import type { ReviewTarget } from "../threads/events.js";
+
+/** What is to be reviewed is not there: no repository, no such branch or commit. */
+export class ReviewTargetMissing extends AppError {
+  readonly code = "review_target_missing";
+}
+
+/** Runs git in the folder of the review, in a sandbox that only reads. */
+export type RunGit = (args: readonly string[]) => Promise<OneOffResult>;
+
+/** A repository's configuration can name programs for nearly everything that git does. */
+export const QUIET_GIT = ["git", "--no-optional-locks", "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"];
+
+/** git itself is missing, or took too long: then nothing can be said before the model looks for itself. */
+const UNANSWERED: ReadonlySet<number> = new Set([124, 126, 127]);
+const NOT_A_REPOSITORY = 128;
+const MOST_NAMES = 2_000;
+const SHOWN = 5;
+const LONGEST = 120;
+
+/**
+ * Looks at a target before a model is asked to review it. Gives why there is nothing to review, undefined when there is something or nobody can say.
+ * Throws `ReviewTargetMissing`.
+ */
+export async function nothingToReview(target: ReviewTarget, git: RunGit): Promise<string | undefined> {
+  if (target.type === "custom") return undefined;
+  const inside = await git(["rev-parse", "--is-inside-work-tree"]);
+  if (UNANSWERED.has(inside.exitCode)) return undefined;
+  if (inside.exitCode === NOT_A_REPOSITORY)
+    throw new ReviewTargetMissing(`There is no git repository to review here: ${complaintOf(inside)}.`);
+  switch (target.type) {
+    case "uncommittedChanges":
+      return (await isSilent(git, ["status", "--porcelain", "--untracked-files=normal"]))
+        ? "Nothing to review: there are no uncommitted changes."
+        : undefined;
+    case "baseBranch":
+      return nothingSince(target.branch, git);
+    case "commit":
+      return nothingIn(target.sha, git);
+  }
+}
+
+async function nothingSince(branch: string, git: RunGit): Promise<string | undefined> {
+  if (!(await isCommit(branch, git))) throw new ReviewTargetMissing(await unknownBranch(branch, git));
+  const base = await git(["merge-base", "HEAD", branch]);
+  if (base.exitCode !== 0) return undefined;
+  const same = await git(["diff", "--quiet", "--no-ext-diff", "--no-textconv", base.stdout.trim(), "--"]);
+  if (same.exitCode !== 0 || !(await isSilent(git, ["ls-files", "--others", "--exclude-standard", "--directory"]))) return undefined;
+  return `Nothing to review: there are no changes since \`${branch}\`.`;
+}
+
+async function nothingIn(sha: string, git: RunGit): Promise<string | undefined> {
+  if (!(await isCommit(sha, git))) throw new ReviewTargetMissing(await unknownCommit(sha, git));
+  const [, ...parents] = (await git(["rev-list", "--parents", "-n", "1", sha, "--"])).stdout.trim().split(" ");
+  if (parents.length !== 1) return undefined;
+  const same = await git(["diff", "--quiet", "--no-ext-diff", "--no-textconv", `${parents[0]}`, sha, "--"]);
+  return same.exitCode === 0 ? `Nothing to review: commit \`${sha}\` changes no files.` : undefined;
+}
+
+/** What begins with a dash would be an option. */
+async function isCommit(name: string, git: RunGit): Promise<boolean> {
+  if (name.startsWith("-") || name.includes("\0")) return false;
+  return (await git(["rev-parse", "--verify", "--quiet", `${name}^{commit}`])).exitCode !== 1;
+}
+
+async function unknownBranch(branch: string, git: RunGit): Promise<string> {
+  const listed = await git([
+    "for-each-ref",
+    `--count=${MOST_NAMES}`,
+    "--format=%(refname:short)",
+    "refs/heads",
+    "refs/remotes",
+    "refs/tags",
+  ]);
+  const near = nearNames(branch, linesOf(listed));
+  const advice = near.length > 0 ? `Did you mean ${near.map((name) => `\`${name}\``).join(" or ")}?` : "`git branch --all` lists them.";
+  return `There is no branch \`${oneLine(branch, LONGEST)}\` in this repository. ${advice}`;
+}
+
+async function unknownCommit(sha: string, git: RunGit): Promise<string> {
+  const recent = linesOf(await git(["log", "-n", `${SHOWN}`, "--format=%h %s"])).map((line) => oneLine(line, LONGEST));
+  const advice = recent.length > 0 ? `The last ones are: ${recent.join("; ")}.` : "It has no commits yet.";
+  return `There is no commit \`${oneLine(sha, LONGEST)}\` in this repository. ${advice}`;
+}
+
+async function isSilent(git: RunGit, args: readonly string[]): Promise<boolean> {
+  const { exitCode, stdout } = await git(args);
+  return exitCode === 0 && stdout.trim() === "";
+}
+
+function linesOf({ exitCode, stdout }: OneOffResult): string[] {
+  return exitCode === 0 ? stdout.split("\n").filter((line) => line !== "") : [];
+}
+
+function complaintOf({ stderr }: OneOffResult): string {
+  const [first = ""] = stderr.trim().split("\n");
+  return oneLine(first.replace(/^fatal: /, ""), LONGEST) || "git says no more";
+}
+
+/** Names that somebody may have meant: one holds the other, or few letters differ. */
+export function nearNames(wanted: string, names: readonly string[]): string[] {
+  const asked = wanted.toLowerCase();
+  const distances = names.map((name) => ({ name, distance: distanceTo(asked, name.toLowerCase()) }));
+  const near = distances.filter(({ distance }) => distance <= Math.max(2, Math.floor(asked.length / 3)));
+  return near
+    .sort((one, other) => one.distance - other.distance)
+    .slice(0, SHOWN)
+    .map(({ name }) => name);
+}
+
+/** Without the remote's name too: `main` is near to `origin/main`. */
+function distanceTo(asked: string, name: string): number {
+  const last = name.slice(name.indexOf("/") + 1);
+  if (asked.length > 2 && (name.includes(asked) || asked.includes(name))) return 1;
+  return Math.min(editDistance(asked, name), editDistance(asked, last) + 1);
+}
+
+/** Letters to change, add or take away. Long names are told apart well enough by their beginnings. */
+function editDistance(one: string, other: string): number {
+  const [from, to] = [one.slice(0, LONGEST), other.slice(0, LONGEST)];
+  let row = Array.from({ length: to.length + 1 }, (_, at) => at);
+  for (const [at, letter] of [...from].entries()) {
+    const next = [at + 1];
+    for (const [column, wanted] of [...to].entries()) {
+      const changed = (row[column] ?? 0) + (letter === wanted ? 0 : 1);
+      next.push(Math.min(changed, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}
