@@ -1,5 +1,7 @@
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import path from "node:path";
+import { WorkingFolders } from "../agent/workingFolder.js";
+import { userHome } from "../config/codexHome.js";
 import type { SettingsResolver } from "../config/resolve.js";
 import { AppServers } from "../engines/codex/appServer/appServers.js";
 import { homeInTemporaryFolder } from "../engines/codex/appServer/handshake.js";
@@ -7,8 +9,12 @@ import { findCodex, passedOver } from "../engines/codex/appServer/locate.js";
 import type { RunningCodex } from "../engines/codex/appServer/supervisor.js";
 import { sendRequest } from "../engines/native/model/http.js";
 import { endpoint, providerHeaders, shownUrl } from "../engines/native/model/provider.js";
+import { userShell } from "../engines/native/tools/shell.js";
+import { withoutSecrets } from "../exec/environment.js";
+import { askLogin } from "../exec/loginEnvironment.js";
 import type { WritablePlaces } from "../exec/outside/outsidePrograms.js";
 import { openSandbox } from "../exec/sandbox/backend.js";
+import { launchPlainly } from "../exec/sandbox/fullAccess.js";
 import { describe } from "../lib/errors.js";
 import { isFields } from "../lib/fields.js";
 import { VERSION } from "../lib/version.js";
@@ -56,12 +62,10 @@ async function examine(context: DoctorContext): Promise<DoctorFinding[]> {
     { verdict: "ok", subject: "config", text: existsSync(file) ? file : `${file} does not exist; built-in defaults are used` },
     ...warnings.map((text): DoctorFinding => ({ verdict: "note", subject: "config", text })),
     sessionsFinding(codexHome),
-    {
-      verdict: "ok",
-      subject: "defaults",
-      text: `cwd ${thread.cwd}, approval ${thread.approvalPolicy}, sandbox ${thread.sandboxPolicy.type}`,
-    },
+    defaultsFinding(context, thread),
+    ...profileFindings(resolved.settings),
     await sandboxFinding(context),
+    await loginFinding(context),
     ...(await engineFindings(context, thread, codexHome)),
   ];
 }
@@ -110,6 +114,49 @@ async function sandboxFinding({ options, env, serverCwd }: DoctorContext): Promi
   if (sandbox.backend !== "none")
     return { verdict: "ok", subject: "sandbox", text: `${sandbox.backend} was tried and holds (${sandbox.detail})` };
   return { verdict: "note", subject: "sandbox", text: `none works here, so every command needs an approval: ${sandbox.detail}` };
+}
+
+function defaultsFinding({ options, env }: DoctorContext, thread: ThreadSettings): DoctorFinding {
+  const text = `cwd ${thread.cwd}, approval ${thread.approvalPolicy}, sandbox ${thread.sandboxPolicy.type}`;
+  const folders = new WorkingFolders({ home: userHome(env), isChosen: options.cwd !== undefined });
+  if (!folders.mustBeNamed(thread)) return { verdict: "ok", subject: "defaults", text };
+  return { verdict: "note", subject: "defaults", text: `${text}: calls that name no \`cwd\` are refused; start the server with --cd DIR` };
+}
+
+/** Calls may name any of them, whichever is in use. */
+function profileFindings(settings: SettingsResolver): DoctorFinding[] {
+  return settings.profiles().flatMap(({ name, problem }): DoctorFinding[] => {
+    if (problem === undefined) return [];
+    const text = `calls with the profile ${name} fail: ${problem.replace("error loading config: ", "")}. Mend the file, or take it away.`;
+    return [{ verdict: "fails", subject: "profile", text }];
+  });
+}
+
+const QUICK_MS = 1_000;
+
+/** What the profile of the user's shell does to the first command. Those of the engine codex are Codex's own affair. */
+async function loginFinding({ env, serverCwd }: DoctorContext): Promise<DoctorFinding> {
+  const shell = userShell(env);
+  const wrap = (argv: readonly string[], given: Readonly<Record<string, string>>) => launchPlainly({ argv, cwd: serverCwd, env: given });
+  const login = await askLogin({ shell, env: withoutSecrets(env, []), wrap });
+  const found = (verdict: DoctorFinding["verdict"], text: string): DoctorFinding => ({
+    verdict,
+    subject: "shell",
+    text: `${shell} ${text}`,
+  });
+  switch (login.kind) {
+    case "known":
+      return login.ms < QUICK_MS
+        ? found("ok", "logs in within a second")
+        : found("note", `takes ${(login.ms / 1_000).toFixed(1)} s to log in, once for each server: look at what its profile does`);
+    case "failed":
+      return found(
+        "note",
+        `cannot be logged in to, so commands run without its profile: ${login.why}. Mend the profile, or make it quicker.`,
+      );
+    case "unknown":
+      return found("note", "is no shell whose profile can be read beforehand: it is read again for each command");
+  }
 }
 
 const SCRIPTED: DoctorFinding = {

@@ -41,6 +41,7 @@ ok     config       ${stage.codexHome}/config.toml does not exist; built-in defa
 ok     threads      kept in ${stage.codexHome}/sessions
 ok     defaults     cwd ${stage.workspace}, approval on-request, sandbox read-only
 ok     sandbox      bubblewrap was tried and holds (/usr/bin/bwrap)
+ok     shell        /bin/bash logs in within a second
 note   engine       scripted: offline, plays the \`!\` lines of prompts; needs no key and is no real model
 
 Ready: a call can work.
@@ -66,6 +67,7 @@ Ready: a call can work.
         `ok     threads      kept in ${stage.codexHome}/sessions`,
         `ok     defaults     cwd ${stage.workspace}, approval on-request, sandbox workspace-write`,
         "ok     sandbox      bubblewrap was tried and holds (/usr/bin/bwrap)",
+        "ok     shell        /bin/bash logs in within a second",
         "ok     engine       native, model big-one, provider mock",
         "ok     credentials  found",
         `ok     provider     ${model.url}/models answered (status 200)`,
@@ -84,6 +86,17 @@ Ready: a call can work.
     expect(stdout).toMatch(/^note {3}sandbox {6}none works here, so every command needs an approval: .+$/m);
   });
 
+  it("in the home folder, but says that calls must name another one to write", async () => {
+    await using stage = await setStage();
+    const { code, stdout } = await doctor({
+      stage,
+      args: ["--engine", "scripted", "-s", "workspace-write"],
+      env: { HOME: stage.workspace },
+    });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^note {3}defaults {5}cwd .*: calls that name no `cwd` are refused; start the server with --cd DIR$/m);
+  });
+
   it("when nothing was ever set up, and makes no folders by looking", async () => {
     await using stage = await setStage();
     const { code } = await doctor({ stage, args: ["--engine", "scripted"], env: { CODEX_HOME: "" } });
@@ -91,7 +104,40 @@ Ready: a call can work.
   });
 });
 
+describe.concurrent("doctor measures the login shell", () => {
+  it.for([
+    ["sleep 1.2", "takes \\d\\.\\d s to log in, once for each server: look at what its profile does"],
+    ["sleep 60", "cannot be logged in to, so commands run without its profile: it takes longer than 5 seconds\\. Mend .*"],
+    ["exit 3", "cannot be logged in to, so commands run without its profile: it ends with exit code 3\\. Mend .*"],
+  ] as const)("whose profile says `%s`", async ([line, finding]) => {
+    await using stage = await setStage();
+    await writeFile(path.join(stage.home, ".bash_profile"), `${line}\n`);
+    const { code, stdout } = await doctor({ stage, args: ["--engine", "scripted"], env: { SHELL: "/bin/bash" } });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(new RegExp(`^note {3}shell {8}/bin/bash ${finding}$`, "m"));
+  });
+});
+
 describe.concurrent("doctor names the problem and the remedy", () => {
+  it("when the file of a profile is broken, in use or not", async () => {
+    await using stage = await setStage();
+    const file = path.join(stage.codexHome, "deep.config.toml");
+    await writeFile(file, "model = \n");
+    const unused = await doctor({ stage, args: ["--engine", "scripted"] });
+    const used = await doctor({ stage, args: ["--engine", "scripted", "-p", "deep"] });
+    expect([unused, used].map((finished) => [finished.code, complaintsIn(finished)])).toEqual([
+      [
+        1,
+        [
+          expect.stringMatching(
+            /^profile {6}calls with the profile deep fail: .*deep\.config\.toml:1:\d+: .*\. Mend the file, or take it away\.$/,
+          ),
+        ],
+      ],
+      [1, [expect.stringMatching(/^config {7}error loading config: .*deep\.config\.toml:1:\d+: /)]],
+    ]);
+  });
+
   it("when there is no key", async () => {
     await using stage = await setStage();
     const finished = await doctor({ stage });
