@@ -147,6 +147,7 @@ describe("the command line", () => {
         [undefined, "codex-bin"],
         [undefined, "tools"],
         [undefined, "approval-fallback"],
+        [undefined, "events"],
         [undefined, "sandbox-bin"],
         [undefined, "eof-grace"],
         ["-h", "help"],

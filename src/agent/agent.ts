@@ -13,21 +13,25 @@ import type { TurnLimits } from "../threads/limits.js";
 import type { ThreadSettings } from "../threads/settings.js";
 import type { ThreadHistory, ThreadPage, ThreadQuery } from "../threads/store.js";
 import type { ThreadRegistry } from "../threads/threadRegistry.js";
-import type { Turn, TurnWatch } from "../threads/turn.js";
+import type { Turn, TurnRequest, TurnWatch } from "../threads/turn.js";
 import type { Asker, ThreadAccess } from "./access.js";
 import { type Caller, checkScope, hasScope, type Objection, type Scope } from "./caller.js";
 import type { CallerCeilings } from "./ceilings.js";
 import { AboveCeiling, InsideTurn, InvalidArguments, NotOffered, SettingsInvalid, TookTooLong } from "./errors.js";
 import type { Feed } from "./feed.js";
+import type { TurnReceipt } from "./receipt.js";
 import { nothingToReview, QUIET_GIT, ReviewTargetMissing } from "./reviewTarget.js";
 import { ThreadList } from "./threadList.js";
 import type { TurnLimiter } from "./turnLimiter.js";
+import { type ReceiptParts, TurnReceipts } from "./turnReceipts.js";
 import { FolderNotNamed, type WorkingFolders } from "./workingFolder.js";
 
 /** Who asks the agent for something, and whether they still want it. */
 export interface Ask extends Asker {
   /** Follows the turns that are begun for it. */
   readonly watchTurn?: TurnWatch | undefined;
+  /** What its turns change on the disk is to be told. */
+  readonly wantsReceipt?: boolean;
 }
 
 /** The settings that a caller may name for a new thread. */
@@ -52,7 +56,7 @@ export interface AskedCommand {
   readonly timeoutMs: number;
 }
 
-export interface AgentParts {
+export interface AgentParts extends ReceiptParts {
   readonly engine: Engine;
   readonly threads: ThreadRegistry;
   readonly desk: ApprovalDesk;
@@ -95,6 +99,7 @@ export class Agent {
   readonly feed: Feed;
   readonly #parts: AgentParts;
   readonly #list: ThreadList;
+  readonly #receipts: TurnReceipts;
   /** A desk that cannot be reached leaves a question open until its deadline, which denies it. */
   readonly #deciding = new Tasks(() => undefined);
 
@@ -102,6 +107,7 @@ export class Agent {
     this.#parts = parts;
     this.feed = parts.feed;
     this.#list = new ThreadList(parts.access);
+    this.#receipts = new TurnReceipts(parts);
   }
 
   get engineName(): string {
@@ -193,6 +199,11 @@ export class Agent {
     if (!last) return undefined;
     const waited = await waitFor(last.outcome, { ms, signal: ask.signal });
     return waited.at === "ended" ? waited.value : { status: "running" };
+  }
+
+  /** What a turn did, whoever followed it. Of one that runs, what it did so far as its own events tell. */
+  receiptOf(turn: Turn): Promise<TurnReceipt> {
+    return this.#receipts.of(turn);
   }
 
   /** What is kept of a thread: what was said on it, and the settings it ran with. */
@@ -419,8 +430,14 @@ export class Agent {
     return caller && this.#parts.ceilings().limitsOf(caller);
   }
 
-  #request({ caller, watchTurn }: Ask, input: TurnInput): TurnInput & { limits: TurnLimits | undefined; watch: TurnWatch | undefined } {
-    return { ...input, limits: this.#limitsOf(caller), watch: watchTurn };
+  #request(ask: Ask, input: TurnInput): TurnRequest {
+    const { caller, watchTurn } = ask;
+    const limits = this.#limitsOf(caller);
+    return {
+      ...input,
+      limits,
+      ...this.#receipts.requestWith({ watch: watchTurn, reach: limits?.reach, looks: ask.wantsReceipt === true }),
+    };
   }
 
   /** A place among the turns that may run at once, from before the turn begins until it has ended. */

@@ -1,44 +1,49 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { settingsIn } from "../../test/support/rollouts.js";
+import type { ApprovalDecision, ApprovalId, ApprovalRequest, ApprovalSubject } from "../approvals/model.js";
 import type { FileChanges } from "../exec/actions.js";
+import { threadIdOf, turnIdOf } from "../lib/ids.js";
 import type { ThreadEvent } from "../threads/events.js";
-import { Receipt } from "./receipt.js";
+import { NO_RATE_LIMITS, type TokenUsage } from "../threads/usage.js";
+import { ReceiptBook, type TurnReceipt } from "./receipt.js";
 
-function told(...events: readonly ThreadEvent[]): unknown {
-  const summary = new Receipt();
-  for (const event of events) summary.observe(event);
-  return summary.toJSON();
+function told(...events: readonly ThreadEvent[]): TurnReceipt {
+  let now = 0;
+  const book = new ReceiptBook(() => now++);
+  for (const event of events) book.observe(event);
+  return book.receipt({ from: "patches", list: book.patches });
 }
 
-function command(exitCode: number): ThreadEvent {
+function command(exitCode: number, output = ""): ThreadEvent {
   const call = { callId: "c", command: ["x"], cwd: "/", parsed: [] };
-  return { type: "commandEnded", ...call, stdout: "", stderr: "", aggregatedOutput: "", formattedOutput: "", exitCode, durationMs: 1 };
+  return { type: "commandEnded", ...call, stdout: "", stderr: "", aggregatedOutput: output, formattedOutput: "", exitCode, durationMs: 1 };
 }
 
 function patch(changes: FileChanges, success = true): ThreadEvent {
   return { type: "patchEnded", callId: "p", stdout: "", stderr: "", success, changes };
 }
 
-const NOTHING = { files: [], commands: { run: 0, failed: 0 } };
+const update = (unified_diff: string, move_path: string | null = null) => ({ type: "update", unified_diff, move_path }) as const;
+const READ_ONLY: ThreadEvent = {
+  type: "turnContext",
+  settings: settingsIn("/project", { model: "m", approvalPolicy: "never", sandboxPolicy: { type: "read-only" } }),
+  sandboxBackend: "bubblewrap",
+};
+const SAID: ThreadEvent = { type: "messageDelta", itemId: "i", delta: "x" };
 
 it("a turn that never began says that nothing was done", () => {
-  expect(told()).toEqual(NOTHING);
+  expect(told()).toEqual({
+    files: { from: "patches", list: [] },
+    commands: { run: 0, failed: 0, failures: [] },
+    approvals: { asked: 0, allowed: 0, denied: 0, decisions: [] },
+    ms: 0,
+    notices: [],
+    isWriteRefused: false,
+  });
 });
 
 it("says what was in force", () => {
-  const settings = settingsIn("/project", { model: "m", approvalPolicy: "never", sandboxPolicy: { type: "read-only" } });
-  const usage = { input_tokens: 1, cached_input_tokens: 0, output_tokens: 2, reasoning_output_tokens: 0, total_tokens: 3 };
-  const rateLimits = { primary: null, secondary: null, credits: null, plan_type: null };
-  const info = { total_token_usage: usage, last_token_usage: usage, model_context_window: null };
-  expect(
-    told(
-      { type: "turnContext", settings, sandboxBackend: "bubblewrap" },
-      { type: "tokenCount", usage: info, rateLimits },
-      { type: "tokenCount", usage: null, rateLimits },
-    ),
-  ).toEqual({
-    ...NOTHING,
-    usage,
+  expect(told(READ_ONLY).inForce).toEqual({
     cwd: "/project",
     model: "m",
     approvalPolicy: "never",
@@ -46,39 +51,142 @@ it("says what was in force", () => {
   });
 });
 
-it("counts commands, and those that failed", () => {
-  expect(told(command(0), command(1), command(-1))).toEqual({ ...NOTHING, commands: { run: 3, failed: 2 } });
+it("counts commands, and keeps the last of those that failed", () => {
+  const { run, failed, failures } = told(command(0), ...[1, 2, 3, 4, 5, 6].map((code) => command(code))).commands;
+  expect([run, failed, failures.map(({ exitCode }) => exitCode)]).toEqual([7, 6, [2, 3, 4, 5, 6]]);
 });
 
-it("counts the lines of files that were changed, and leaves out patches that failed", () => {
-  const update = (unified_diff: string) => ({ type: "update", unified_diff, move_path: null }) as const;
-  expect(
-    told(
-      patch({ "/a": { type: "add", content: "1\n2\n" }, "/d": { type: "delete", content: "1\n2\n3" } }),
-      patch({ "/a": update("@@ -1,2 +1,2 @@\n-1\n+one\n 2\n"), "/u": update("@@ -1 +1,2 @@\n 1\n+2\n") }),
-      patch({ "/never": { type: "add", content: "x\n" } }, false),
-    ),
-  ).toEqual({
-    files: [
+it("counts the lines of files that were patched, and leaves out patches that failed", () => {
+  const { files } = told(
+    patch({ "/a": { type: "add", content: "1\n2\n" }, "/d": { type: "delete", content: "1\n2\n3" } }),
+    patch({ "/a": update("@@ -1,2 +1,2 @@\n-1\n+one\n 2\n"), "/u": update("@@ -1 +1,2 @@\n 1\n+2\n") }),
+    patch({ "/never": { type: "add", content: "x\n" } }, false),
+  );
+  expect(files).toEqual({
+    from: "patches",
+    list: [
       { path: "/a", kind: "add", added: 3, removed: 1 },
       { path: "/d", kind: "delete", added: 0, removed: 3 },
       { path: "/u", kind: "update", added: 1, removed: 0 },
     ],
-    commands: { run: 0, failed: 0 },
   });
 });
 
-it("says how much of the account's limits is used, as far as the provider tells", () => {
-  const nothing = { primary: null, secondary: null, credits: null, plan_type: null };
-  const rateLimits = { ...nothing, primary: { used_percent: 41, window_minutes: 300, resets_at: 1_790_000_000 } };
-  expect(told({ type: "tokenCount", usage: null, rateLimits }, { type: "tokenCount", usage: null, rateLimits: nothing })).toEqual({
-    ...NOTHING,
-    rateLimits,
+it("a file that was moved is gone from its old place, and one that was made and removed never was", () => {
+  const { files } = told(
+    patch({ "/old": update("@@ -1 +1 @@\n-1\n+2\n", "/new"), "/brief": { type: "add", content: "x\n" } }),
+    patch({ "/brief": { type: "delete", content: "x\n" } }),
+  );
+  expect(files?.list).toEqual([
+    { path: "/old", kind: "delete", added: 0, removed: 0 },
+    { path: "/new", kind: "update", added: 1, removed: 1 },
+  ]);
+});
+
+describe("tokens", () => {
+  const tokens = (total_tokens: number): TokenUsage => ({
+    input_tokens: total_tokens - 1,
+    cached_input_tokens: 0,
+    output_tokens: 1,
+    reasoning_output_tokens: 0,
+    total_tokens,
   });
+  const counted = (total: number, last: number): ThreadEvent => ({
+    type: "tokenCount",
+    usage: { total_token_usage: tokens(total), last_token_usage: tokens(last), model_context_window: null },
+    rateLimits: NO_RATE_LIMITS,
+  });
+  const totals = ({ usage }: TurnReceipt) => usage && [usage.turn.total_tokens, usage.thread.total_tokens];
+  const user: ThreadEvent = { type: "rawItem", item: { type: "message", role: "user", content: [] } };
+
+  it.for([
+    ["of the first turn are the thread's", [SAID, counted(30, 30)], [30, 30]],
+    ["of several requests are added", [SAID, counted(30, 30), SAID, counted(80, 50), counted(80, 50)], [80, 80]],
+    ["that are told before the model said anything are of an earlier turn", [user, counted(100, 40), SAID, counted(130, 30)], [30, 130]],
+    ["are none where the model never answered", [user, counted(100, 40)], [0, 100]],
+    ["are left out where nobody told any", [SAID], undefined],
+  ] as const)("%s", ([, events, expected]) => {
+    expect(totals(told(...events))).toEqual(expected);
+  });
+});
+
+describe("questions", () => {
+  const SUBJECT: ApprovalSubject = {
+    kind: "command",
+    callId: "c",
+    command: ["touch", "x"],
+    commandText: "touch x",
+    cwd: "/",
+    parsed: [],
+    staysInSandbox: false,
+    needsPerson: false,
+  };
+  // Ids are made by the desk alone.
+  const asked = (id: string): ThreadEvent => ({
+    type: "approvalRequested",
+    request: {
+      id: id as ApprovalId,
+      threadId: threadIdOf("t"),
+      turnId: turnIdOf("0"),
+      subject: SUBJECT,
+      deadline: 0,
+    } satisfies ApprovalRequest,
+  });
+  const decided = (id: string, decision: ApprovalDecision): ThreadEvent => ({ type: "approvalDecided", id: id as ApprovalId, decision });
+
+  it("are told with how they were decided and by whom; what is open counts as asked alone", () => {
+    const { approvals } = told(
+      asked("a"),
+      decided("a", { kind: "approved", by: "elicitation" }),
+      asked("b"),
+      decided("b", { kind: "denied", reason: "no", by: "fallback" }),
+      asked("c"),
+    );
+    expect(approvals).toEqual({
+      asked: 3,
+      allowed: 1,
+      denied: 1,
+      decisions: [
+        { subject: SUBJECT, decision: "approved", by: "elicitation" },
+        { subject: SUBJECT, decision: "denied", by: "fallback", reason: "no" },
+      ],
+    });
+  });
+
+  it("that were denied are why nothing is written where the sandbox only reads", () => {
+    expect(told(READ_ONLY, asked("a"), decided("a", { kind: "denied" })).isWriteRefused).toBe(true);
+    expect(told(asked("a"), decided("a", { kind: "denied" })).isWriteRefused).toBe(false);
+  });
+});
+
+it.for([
+  ["a command met a disk that it cannot write", [READ_ONLY, command(1, "touch: cannot touch 'x': Read-only file system")], true],
+  ["a command failed for another reason", [READ_ONLY, command(1, "no such file")], false],
+  ["a patch failed", [READ_ONLY, patch({}, false)], true],
+  [
+    "a patch was out of the question",
+    [
+      READ_ONLY,
+      { type: "rawItem", item: { type: "custom_tool_call_output", output: "patch rejected: writing outside of the project; x" } },
+    ],
+    true,
+  ],
+  ["a patch failed in a sandbox that may write", [patch({}, false)], false],
+] as const)("whether the sandbox kept something from being written: %s", ([, events, isWriteRefused]) => {
+  expect(told(...events).isWriteRefused).toBe(isWriteRefused);
+});
+
+it("says how much of the account's limits is used, as far as the provider tells", () => {
+  const rateLimits = { ...NO_RATE_LIMITS, primary: { used_percent: 41, window_minutes: 300, resets_at: 1_790_000_000 } };
+  const { rateLimits: known } = told(
+    { type: "tokenCount", usage: null, rateLimits },
+    { type: "tokenCount", usage: null, rateLimits: NO_RATE_LIMITS },
+  );
+  expect(known).toEqual(rateLimits);
 });
 
 it("repeats the warnings of the turn, up to a limit", () => {
   const warning: ThreadEvent = { type: "warning", message: "another model was used" };
-  expect(told(warning)).toEqual({ ...NOTHING, notices: ["another model was used"] });
-  expect(told(...Array<ThreadEvent>(100).fill(warning))).toMatchObject({ notices: { length: 20 } });
+  expect(told(warning).notices).toEqual(["another model was used"]);
+  expect(told(...Array.from({ length: 100 }, () => warning)).notices).toHaveLength(20);
 });

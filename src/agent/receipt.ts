@@ -1,74 +1,213 @@
+import type { ApprovalDecision, ApprovalId, ApprovalRequest, ApprovalSubject, DecidedBy } from "../approvals/model.js";
 import type { FileChange } from "../exec/actions.js";
+import type { ChangedFile, ChangedFiles } from "../exec/changes/workspaceChanges.js";
 import type { ThreadEvent } from "../threads/events.js";
+import type { RawItem } from "../threads/items.js";
 import type { ThreadSettings } from "../threads/settings.js";
-import type { RateLimits, TokenUsageInfo } from "../threads/usage.js";
+import type { RateLimits, TokenUsage } from "../threads/usage.js";
+import { UsageOfTurn } from "./turnUsage.js";
+
+/** What a turn did: files, commands, questions, cost, and what was really in force. Known to no protocol. */
+export interface TurnReceipt {
+  /** Undefined when it could not be learned in time. */
+  readonly files: ChangedFiles | undefined;
+  readonly commands: {
+    readonly run: number;
+    readonly failed: number;
+    /** The last of those that failed. */
+    readonly failures: readonly FailedCommand[];
+  };
+  readonly approvals: {
+    readonly asked: number;
+    readonly allowed: number;
+    readonly denied: number;
+    readonly decisions: readonly DecidedQuestion[];
+  };
+  /** Absent when the model told nothing. */
+  readonly usage?: { readonly turn: TokenUsage; readonly thread: TokenUsage };
+  /** What the turn cost in US dollars, where the model's price is known. */
+  readonly costUsd?: number;
+  readonly rateLimits?: RateLimits;
+  /** Absent for a turn that never began. */
+  readonly inForce?: {
+    readonly cwd: string;
+    readonly model: string;
+    readonly approvalPolicy: ThreadSettings["approvalPolicy"];
+    readonly sandbox: { readonly policy: string; readonly enforcedBy: string };
+  };
+  readonly ms: number;
+  /** What the engine warned of, in its own words. */
+  readonly notices: readonly string[];
+  /** Something was to be written, and was kept from it by a sandbox that only reads. */
+  readonly isWriteRefused: boolean;
+}
+
+export interface FailedCommand {
+  readonly command: readonly string[];
+  readonly exitCode: number;
+}
+
+export interface DecidedQuestion {
+  readonly subject: ApprovalSubject;
+  readonly decision: ApprovalDecision["kind"];
+  readonly by: DecidedBy | undefined;
+  readonly reason?: string;
+}
 
 /** What the caller should know is said in few sentences; a turn that warns for ever is not followed. */
 const MOST_NOTICES = 20;
+const MAX_FAILURES = 5;
+const MAX_DECISIONS = 20;
 
-/** What a turn did: files, commands, cost, and what was really in force. */
-export class Receipt {
-  readonly #files = new Map<string, { kind: FileChange["type"]; added: number; removed: number }>();
+/** Takes note of a turn, event by event, from its first to its last. */
+export class ReceiptBook {
+  readonly #patched = new Map<string, ChangedFile>();
   readonly #commands = { run: 0, failed: 0 };
+  readonly #failures: FailedCommand[] = [];
+  readonly #open = new Map<ApprovalId, ApprovalRequest>();
+  readonly #approvals = { asked: 0, allowed: 0, denied: 0 };
+  readonly #decisions: DecidedQuestion[] = [];
+  readonly #usage = new UsageOfTurn();
   #settings: ThreadSettings | undefined;
   #sandbox: string | undefined;
-  #usage: TokenUsageInfo | null = null;
   #rateLimits: RateLimits | undefined;
   readonly #notices: string[] = [];
+  #isWriteRefused = false;
+  #began: number | undefined;
+  #ended: number | undefined;
+  readonly #now: () => number;
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
 
   observe(event: ThreadEvent): void {
+    this.#began ??= this.#now();
+    this.#usage.observe(event);
     switch (event.type) {
+      case "threadConfigured":
       case "turnContext":
         this.#settings = event.settings;
         this.#sandbox = event.sandboxBackend;
         return;
       case "tokenCount":
-        this.#usage = event.usage ?? this.#usage;
         if (tellsAnything(event.rateLimits)) this.#rateLimits = event.rateLimits;
         return;
       case "warning":
         if (this.#notices.length < MOST_NOTICES) this.#notices.push(event.message);
         return;
       case "commandEnded":
-        this.#commands.run++;
-        if (event.exitCode !== 0) this.#commands.failed++;
-        return;
+        return this.#noteCommand(event);
       case "patchEnded":
-        if (event.success) for (const [path, change] of Object.entries(event.changes)) this.#noteFile(path, change);
+        return this.#notePatch(event);
+      case "rawItem":
+      case "unseenItem":
+        if (this.#isReadOnly && isRefusedPatch(event.item)) this.#isWriteRefused = true;
+        return;
+      case "approvalRequested":
+        this.#approvals.asked++;
+        this.#open.set(event.request.id, event.request);
+        return;
+      case "approvalDecided":
+        return this.#noteDecision(event.id, event.decision);
+      case "turnCompleted":
+      case "turnFailed":
+      case "turnAborted":
+        this.#ended = this.#now();
         return;
       default:
     }
   }
 
-  toJSON(): Readonly<Record<string, unknown>> {
+  /** What the agent's own patches say of files, and nothing else. */
+  get patches(): readonly ChangedFile[] {
+    return [...this.#patched.values()];
+  }
+
+  /** `files`: what changed on the disk, where somebody looked. */
+  receipt(files: ChangedFiles | undefined): TurnReceipt {
     const settings = this.#settings;
+    const usage = this.#usage.total();
     return {
-      files: [...this.#files].map(([path, what]) => ({ path, ...what })),
-      commands: { ...this.#commands },
-      ...(this.#usage === null ? {} : { usage: this.#usage.total_token_usage }),
-      ...(this.#rateLimits === undefined ? {} : { rateLimits: this.#rateLimits }),
-      ...(this.#notices.length === 0 ? {} : { notices: [...this.#notices] }),
-      ...(settings === undefined
-        ? {}
-        : {
-            cwd: settings.cwd,
-            model: settings.model,
-            approvalPolicy: settings.approvalPolicy,
-            sandbox: { policy: settings.sandboxPolicy.type, enforcedBy: this.#sandbox ?? "nothing" },
-          }),
+      files,
+      commands: { ...this.#commands, failures: [...this.#failures] },
+      approvals: { ...this.#approvals, decisions: [...this.#decisions] },
+      ...(usage && { usage }),
+      ...(this.#rateLimits && { rateLimits: this.#rateLimits }),
+      ...(settings && {
+        inForce: {
+          cwd: settings.cwd,
+          model: settings.model,
+          approvalPolicy: settings.approvalPolicy,
+          sandbox: { policy: settings.sandboxPolicy.type, enforcedBy: this.#sandbox ?? "nothing" },
+        },
+      }),
+      ms: this.#began === undefined ? 0 : Math.round((this.#ended ?? this.#now()) - this.#began),
+      notices: [...this.#notices],
+      isWriteRefused: this.#isWriteRefused,
     };
   }
 
-  #noteFile(path: string, change: FileChange): void {
-    const known = this.#files.get(path);
+  get #isReadOnly(): boolean {
+    return this.#settings?.sandboxPolicy.type === "read-only";
+  }
+
+  #noteCommand({ command, exitCode, aggregatedOutput }: Extract<ThreadEvent, { type: "commandEnded" }>): void {
+    this.#commands.run++;
+    if (exitCode === 0) return;
+    this.#commands.failed++;
+    this.#failures.push({ command, exitCode });
+    if (this.#failures.length > MAX_FAILURES) this.#failures.shift();
+    if (this.#isReadOnly && READ_ONLY_DISK.test(aggregatedOutput)) this.#isWriteRefused = true;
+  }
+
+  #notePatch({ success, changes }: Extract<ThreadEvent, { type: "patchEnded" }>): void {
+    if (success) for (const [path, change] of Object.entries(changes)) this.#noteFile(path, change);
+    else if (this.#isReadOnly) this.#isWriteRefused = true;
+  }
+
+  #noteFile(named: string, change: FileChange): void {
+    const movedTo = change.type === "update" ? change.move_path : null;
+    if (movedTo !== null) this.#noteFile(named, { type: "delete", content: "" });
+    const path = movedTo ?? named;
+    const known = this.#patched.get(path);
+    if (known?.kind === "add" && change.type === "delete") return void this.#patched.delete(path);
     const { added, removed } = linesOf(change);
     const kind = known?.kind === "add" && change.type === "update" ? "add" : change.type;
-    this.#files.set(path, { kind, added: (known?.added ?? 0) + added, removed: (known?.removed ?? 0) + removed });
+    this.#patched.set(path, { path, kind, added: (known?.added ?? 0) + added, removed: (known?.removed ?? 0) + removed });
+  }
+
+  #noteDecision(id: ApprovalId, decision: ApprovalDecision): void {
+    const question = this.#open.get(id);
+    this.#open.delete(id);
+    const isAllowed = decision.kind !== "denied" && decision.kind !== "abort";
+    if (isAllowed) this.#approvals.allowed++;
+    else this.#approvals.denied++;
+    if (!question) return;
+    if (!isAllowed && this.#isReadOnly && question.subject.kind !== "form") this.#isWriteRefused ||= !question.subject.staysInSandbox;
+    const reason = decision.kind === "denied" ? decision.reason : undefined;
+    this.#decisions.push({
+      subject: question.subject,
+      decision: decision.kind,
+      by: decision.by,
+      ...(reason === undefined ? {} : { reason }),
+    });
+    if (this.#decisions.length > MAX_DECISIONS) this.#decisions.shift();
   }
 }
 
 function tellsAnything({ primary, secondary, credits }: RateLimits): boolean {
   return primary !== null || secondary !== null || credits !== null;
+}
+
+/** The kernel's words for it, as programs pass them on. */
+const READ_ONLY_DISK = /read-only file ?system|EROFS/i;
+
+/** A patch that is out of the question is refused before it is one. */
+function isRefusedPatch(item: RawItem): boolean {
+  if (!item.type.endsWith("_output")) return false;
+  const { output } = item;
+  return typeof output === "string" && output.includes("patch rejected: writing outside of the project");
 }
 
 function linesOf(change: FileChange): { added: number; removed: number } {

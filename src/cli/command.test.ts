@@ -117,6 +117,13 @@ describe("options", () => {
     expect(command).toEqual({ kind: "stdio", options: { ...DEFAULTS, engineNotice } });
   });
 
+  it.for(["auto", "all", "no-deltas", "none"])("--events %s is a setting", (mode) => {
+    expect(parseCommand(["--events", mode, "-c", "a=1"], {})).toEqual({
+      kind: "stdio",
+      options: { ...DEFAULTS, overrides: ["a=1", `mcp_server.events="${mode}"`] },
+    });
+  });
+
   it.for(["auto-within-policy", "deny", "hold", "ask"])("--approval-fallback %s", (approvalFallback) => {
     expect(parseCommand(["--approval-fallback", approvalFallback], {})).toEqual({
       kind: "stdio",
@@ -169,6 +176,7 @@ describe("usage errors say what is wrong", () => {
     [["--strict-config=yes"], "Option '--strict-config' does not take an argument"],
     [["--sandbox", "full"], "invalid value 'full' for --sandbox: expected read-only, workspace-write, danger-full-access"],
     [["-a", "always"], "invalid value 'always' for --ask-for-approval: expected untrusted, on-failure, on-request, never"],
+    [["--events", "some"], "invalid value 'some' for --events: expected auto, all, no-deltas, none"],
     [["--approval-fallback", "guess"], "invalid value 'guess' for --approval-fallback: expected auto-within-policy, deny, hold, ask"],
     [["--engine", "magic"], "invalid value 'magic' for --engine: expected auto, codex, native, scripted"],
     [["--tools", "everything"], "invalid value 'everything' for --tools: expected codex, codex-original"],

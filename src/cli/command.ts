@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { FALLBACKS } from "../approvals/fallback.js";
+import { EVENT_MODES } from "../config/schema/server.js";
 import { type CodexSearch, findCodex, passedOver } from "../engines/codex/appServer/locate.js";
 import { APPROVAL_POLICIES, SANDBOX_MODES } from "../exec/policies.js";
 import { errorCode, UsageError } from "../lib/errors.js";
@@ -87,8 +88,14 @@ function serverOptions(values: Values, env: NodeJS.ProcessEnv): ServerOptions {
   const codexBin = flagText(values["codex-bin"]);
   const sandbox = flagChoice("--sandbox", flagText(values.sandbox), SANDBOX_MODES);
   const approvalPolicy = flagChoice("--ask-for-approval", flagText(values["ask-for-approval"]), APPROVAL_POLICIES);
+  const events = flagChoice("--events", flagText(values.events), EVENT_MODES);
   return {
-    overrides: [...flagTexts(values.config), ...feature("enable"), ...feature("disable")],
+    overrides: [
+      ...flagTexts(values.config),
+      ...feature("enable"),
+      ...feature("disable"),
+      ...(events === undefined ? [] : [`mcp_server.events="${events}"`]),
+    ],
     ...(model === undefined ? {} : { model }),
     ...(profile === undefined ? {} : { profile }),
     ...(cwd === undefined ? {} : { cwd }),

@@ -31,6 +31,7 @@ export const FLAGS = {
     value: "STRATEGY",
     help: "For clients that cannot be asked: auto-within-policy (default), deny, hold, or ask (all the same).",
   },
+  events: { value: "MODE", help: "codex/event notifications: auto (default: not to clients that ignore them), all, no-deltas or none." },
   "sandbox-bin": { value: "PATH", help: "The bubblewrap to use (default: the one on PATH)." },
   "eof-grace": { value: "SECONDS", help: "How long running turns may go on when the client has closed its side (default 1.5)." },
   help: { short: "h", help: "Show this text." },

@@ -201,12 +201,35 @@ describe("settings of the server", () => {
       idleThreadMs,
       approvalTimeoutMs,
       emptyApprovalForms: false,
+      events: "auto",
+      resultTokens: 20_000,
+      prices: {},
       containFullAccess: true,
       shareUnownedThreads: false,
       maxDepth: 1,
       commandLimits: expect.objectContaining({ sharedMemoryBytes: 1024 ** 3, fileBytes: undefined, addressSpaceBytes: undefined }),
       loginIsInKeyring: false,
     });
+  });
+
+  it("what is sent to clients is as the file says, and so is what models cost", () => {
+    const toml = `[mcp_server]
+events = "no-deltas"
+result_tokens = 5
+[mcp_server.prices."gpt-6.1-sol"]
+input = 1.25
+output = 10
+[mcp_server.prices.other]
+input = 1
+cached_input = 0.1
+output = 2`;
+    expect(resolverWith({ toml }).serverSettings()).toMatchObject({
+      events: "no-deltas",
+      resultTokens: 5,
+      prices: { "gpt-6.1-sol": { input: 1.25, cachedInput: 1.25, output: 10 }, other: { input: 1, cachedInput: 0.1, output: 2 } },
+    });
+    expect(() => resolverWith({ toml: '[mcp_server]\nevents = "some"' }).serverSettings()).toThrow("events");
+    expect(() => resolverWith({ toml: "[mcp_server.prices.m]\ninput = 1" }).serverSettings()).toThrow("output");
   });
 
   it("commands have the limits of the file", () => {

@@ -13,10 +13,17 @@ import { type HttpSettings, readHttpSettings } from "./httpSettings.js";
 import { type LayeredSettings, Layering } from "./layering.js";
 import { anchorPaths, type Override, type PathAnchor, treeOfCallConfig, treeOfOverrides } from "./layers.js";
 import type { FoundProfile } from "./profiles.js";
-import { DEFAULT_APPROVAL_MINUTES, DEFAULT_COMMAND_LIMITS, DEFAULT_IDLE_THREAD_MINUTES, DEFAULT_MAX_DEPTH } from "./schema/server.js";
+import {
+  DEFAULT_APPROVAL_MINUTES,
+  DEFAULT_COMMAND_LIMITS,
+  DEFAULT_IDLE_THREAD_MINUTES,
+  DEFAULT_MAX_DEPTH,
+  DEFAULT_RESULT_TOKENS,
+  EVENT_MODES,
+} from "./schema/server.js";
 import type { ConfigTree } from "./schema/settingTypes.js";
 import { threadSettings } from "./threadSettings.js";
-import { flagAt, mergeTrees, numberAt, tableAt, withoutAbsent } from "./tree.js";
+import { choiceAt, flagAt, mergeTrees, numberAt, tableAt, withoutAbsent } from "./tree.js";
 
 /** The settings that have a flag or an argument of their own. */
 export interface NamedSettings {
@@ -34,11 +41,24 @@ export interface NewThreadCall extends NamedSettings {
   readonly compactPrompt?: string;
 }
 
+/** US dollars for a million tokens. */
+export interface ModelPrice {
+  readonly input: number;
+  readonly cachedInput: number;
+  readonly output: number;
+}
+
 interface ServerSettings {
   readonly idleThreadMs: number;
   /** How long a question waits for an answer. */
   readonly approvalTimeoutMs: number;
   readonly emptyApprovalForms: boolean;
+  /** Which of Codex's events clients are sent. */
+  readonly events: (typeof EVENT_MODES)[number];
+  /** The most tokens of a result. */
+  readonly resultTokens: number;
+  /** What models cost, by name. */
+  readonly prices: Readonly<Record<string, ModelPrice>>;
   /** What has full access runs in a namespace that ends with us. */
   readonly containFullAccess: boolean;
   /** Network callers may continue threads that none of them started. */
@@ -151,6 +171,9 @@ export function createSettingsResolver(options: ResolverOptions): SettingsResolv
         idleThreadMs: minutes("idle_thread_minutes", DEFAULT_IDLE_THREAD_MINUTES),
         approvalTimeoutMs: minutes("approval_timeout_minutes", DEFAULT_APPROVAL_MINUTES),
         emptyApprovalForms: flagAt(server, "empty_approval_forms") ?? false,
+        events: choiceAt(server, "events", EVENT_MODES) ?? "auto",
+        resultTokens: numberAt(server, "result_tokens") ?? DEFAULT_RESULT_TOKENS,
+        prices: pricesIn(tableAt(server, "prices")),
         containFullAccess: flagAt(server, "contain_full_access") ?? true,
         shareUnownedThreads: flagAt(server, "share_unowned_threads") ?? false,
         maxDepth: numberAt(server, "max_depth") ?? DEFAULT_MAX_DEPTH,
@@ -159,6 +182,15 @@ export function createSettingsResolver(options: ResolverOptions): SettingsResolv
       };
     },
   };
+}
+
+function pricesIn(prices: ConfigTree): Readonly<Record<string, ModelPrice>> {
+  const entries = Object.keys(prices).map((model) => {
+    const price = tableAt(prices, model);
+    const input = numberAt(price, "input") ?? 0;
+    return [model, { input, cachedInput: numberAt(price, "cached_input") ?? input, output: numberAt(price, "output") ?? 0 }] as const;
+  });
+  return Object.fromEntries(entries);
 }
 
 const MIB = 1024 * 1024;

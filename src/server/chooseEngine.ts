@@ -2,6 +2,7 @@ import path from "node:path";
 import { NotOffered } from "../agent/errors.js";
 import type { SettingsResolver } from "../config/resolve.js";
 import { createNativeEngine, type NativeEngineOptions } from "../engines/native/engine.js";
+import { HostEnvironment } from "../engines/native/tools/hostEnvironment.js";
 import type { CommandLimits } from "../exec/commandLimits.js";
 import type { TurnMark } from "../exec/nesting/turnMark.js";
 import type { WritablePlaces } from "../exec/outside/outsidePrograms.js";
@@ -32,6 +33,12 @@ export interface EngineOptions {
   readonly listens?: boolean;
   readonly severalCallers?: boolean;
   readonly report: (line: string) => void;
+  /** What all share that run programs. */
+  readonly host?: HostEnvironment;
+}
+
+export function openHost(options: EngineOptions): HostEnvironment {
+  return new HostEnvironment({ ...options, ownPrograms: ownPrograms(options) });
 }
 
 /** The engine that was chosen. None does anything before its first thread. */

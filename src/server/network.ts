@@ -62,6 +62,8 @@ export class Network {
       tools: toolsOf(context.options.tools),
       objection: this.#objection,
       emptyForms: parts.settings.serverSettings().emptyApprovalForms,
+      events: parts.settings.serverSettings().events,
+      resultTokens: parts.settings.serverSettings().resultTokens,
       open: () => this.#agent.get(),
     });
     this.stateless = openStateless({

@@ -5,11 +5,13 @@ import { type CeilingFlags, openCeilings } from "../agent/ceilings.js";
 import { Feed } from "../agent/feed.js";
 import { GrantedSettings, type OwnAddress } from "../agent/grantedSettings.js";
 import type { TurnLimiter } from "../agent/turnLimiter.js";
+import type { DiskLook, LookedAtPlace } from "../agent/turnReceipts.js";
 import { WorkingFolders } from "../agent/workingFolder.js";
 import { MemoryApprovalDesk } from "../approvals/desk.js";
 import type { ApprovalFallback } from "../approvals/fallback.js";
 import { userHome } from "../config/codexHome.js";
 import type { SettingsResolver } from "../config/resolve.js";
+import type { HostEnvironment } from "../engines/native/tools/hostEnvironment.js";
 import { VERSION } from "../lib/version.js";
 import { NO_TELEMETRY, type Telemetry } from "../observability/telemetry.js";
 import { tuneCompiler } from "../platform/v8.js";
@@ -17,7 +19,7 @@ import { OwnerFiles } from "../stores/files/owners.js";
 import { RolloutStore } from "../stores/files/threads/rolloutStore.js";
 import type { StoredSettings } from "../threads/store.js";
 import { ThreadRegistry } from "../threads/threadRegistry.js";
-import { type EngineOptions, openEngine } from "./chooseEngine.js";
+import { type EngineOptions, openEngine, openHost } from "./chooseEngine.js";
 import { writablePlaces } from "./writablePlaces.js";
 
 export interface AgentOptions extends Omit<EngineOptions, "writable"> {
@@ -57,8 +59,10 @@ export function openAgent(options: AgentOptions): OpenAgent {
   const { codexHome, env, settings, report, telemetry = NO_TELEMETRY, objection = callersInside } = options;
   const { allowRoots = [], givenRoots } = options.ceilings ?? {};
   const writable = writablePlaces({ ...options, allowRoots: [...allowRoots, ...(givenRoots?.() ?? [])] });
-  const { idleThreadMs, approvalTimeoutMs, containFullAccess, commandLimits } = settings.serverSettings();
-  const engine = openEngine({ ...options, writable, containFullAccess, commandLimits });
+  const { idleThreadMs, approvalTimeoutMs, containFullAccess, commandLimits, prices } = settings.serverSettings();
+  const engineOptions = { ...options, writable, containFullAccess, commandLimits };
+  const host = openHost(engineOptions);
+  const engine = openEngine({ ...engineOptions, host });
   const { serverCwd, ownAddress } = options;
   const granted = new GrantedSettings({ resolver: settings, engineName: engine.name, env, serverCwd, ownAddress, writable, report });
   const store = new RolloutStore({ codexHome, version: VERSION, env, warn: report });
@@ -83,6 +87,8 @@ export function openAgent(options: AgentOptions): OpenAgent {
     approvalFallback: options.approvalFallback,
     folders: new WorkingFolders({ home: userHome(env), isChosen: options.cwd !== undefined }),
     objection,
+    prices,
+    lookAt: (place) => lookAt(host, place),
     async checkCommand(argv, { features }) {
       if (features["exec_policy"] === false) return;
       const { checkForbidden } = await import("../exec/safety/judge/assess.js");
@@ -106,8 +112,16 @@ export function openAgent(options: AgentOptions): OpenAgent {
       feed.close();
       await threads.close();
       await engine.close?.();
+      await host.close();
     },
   };
+}
+
+/** The code is loaded with the first turn that may change something. */
+async function lookAt(host: HostEnvironment, { cwd, sinceMs, reach }: LookedAtPlace): Promise<DiskLook> {
+  const { WorkspaceChanges } = await import("../exec/changes/workspaceChanges.js");
+  const lookingFor = reach?.folders && { folders: reach.folders, foreign: reach.foreign ?? [] };
+  return new WorkspaceChanges(host, { cwd, sinceMs, lookingFor });
 }
 
 /** On stdio nobody has ceilings, and none are looked for. */

@@ -42,6 +42,8 @@ export async function serveStdio(start: StdioContext): Promise<void> {
     tools: toolsOf(options.tools),
     objection: nesting.objection,
     emptyForms: settings.serverSettings().emptyApprovalForms,
+    events: settings.serverSettings().events,
+    resultTokens: settings.serverSettings().resultTokens,
     open: () => {
       served.begin(() => session.peer.idle());
       return agent.get();

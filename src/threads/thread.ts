@@ -190,7 +190,7 @@ export class Thread {
         }
         if (!batch.some(precedesSideEffects)) continue;
         // What is about to change the world is on record before it does: the engine waits for this loop.
-        await lease.sync();
+        await Promise.all([lease.sync(), batch.some(mayChangeFiles) ? turn.input.beforeChanges?.() : undefined]);
         limits?.check(this.settings);
       }
       if (turn.ended) return "ended";
@@ -214,6 +214,10 @@ function endsAnswer({ type }: ThreadEvent): boolean {
 
 function precedesSideEffects({ type }: ThreadEvent): boolean {
   return type === "commandStarted" || type === "patchStarted" || type === "mcpToolStarted";
+}
+
+function mayChangeFiles({ type }: ThreadEvent): boolean {
+  return type === "commandStarted" || type === "patchStarted";
 }
 
 function failed(error: unknown): ThreadEvent {

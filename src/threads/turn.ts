@@ -17,6 +17,8 @@ export interface TurnRequest extends TurnInput {
   /** Absent: as far as the thread's settings and approvals let it. */
   readonly limits?: TurnLimits | undefined;
   readonly watch?: TurnWatch | undefined;
+  /** Called before each command and patch; those wait for it where the engine can. Never rejects, and takes bounded time. */
+  readonly beforeChanges?: (() => Promise<void>) | undefined;
 }
 
 /** Told of a turn when it is asked for, then of every event the moment it is published. For logs and counts: quick, and never throws. */

@@ -52,7 +52,11 @@ describe("a question of a turn whose approvals have a limit", () => {
     ["a patch of the workspace under a ceiling of read-only", PATCH_IN_WORKSPACE, READ_ONLY],
     ["a form whose yes gives commands more than their sandbox", PERMISSIONS, WORKSPACE],
   ] as const)("is refused without anybody being asked: %s", async ([, subject, confinement]) => {
-    expect(await ask(subject, confinement)).toEqual({ asked: [], shown: [], decision: { kind: "denied", reason: confinement.reason, by: "ceiling" } });
+    expect(await ask(subject, confinement)).toEqual({
+      asked: [],
+      shown: [],
+      decision: { kind: "denied", reason: confinement.reason, by: "ceiling" },
+    });
   });
 });
 

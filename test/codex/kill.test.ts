@@ -64,11 +64,11 @@ describe.skipIf(program === "").concurrent("when Codex is killed in a turn", { t
         for (const { pid } of server.started().filter(isAppServer)) process.kill(pid, "SIGKILL");
         context.expect(await Promise.race([call.result(), sleep(DEADLINE_MS, "no answer in time")])).toMatchObject({
           isError: true,
-          content: [{ type: "text", text: expect.stringMatching(/^The Codex process was ended by SIGKILL/) }],
+          structuredContent: { content: expect.stringMatching(/^The Codex process was ended by SIGKILL/) },
         });
         await eventually("the end of everything", () => server.started().length === 0 || undefined);
         const reply = server.call("codex-reply", { threadId, prompt: `!say again ${round}` });
-        context.expect(await reply.result()).toMatchObject({ content: [{ type: "text", text: `again ${round}` }] });
+        context.expect(await reply.result()).toMatchObject({ structuredContent: { content: `again ${round}` } });
       }
     },
   );
@@ -84,9 +84,9 @@ describe.skipIf(program === "")("when Codex is killed outside of a turn", { time
     process.kill(pid, "SIGKILL");
     expect(await call.result()).toMatchObject({
       isError: true,
-      content: [{ type: "text", text: expect.stringContaining("The Codex process was ended by SIGKILL") }],
+      structuredContent: { content: expect.stringContaining("The Codex process was ended by SIGKILL") },
     });
-    expect(await server.call("codex", { prompt: "!say hello" }).result()).toMatchObject({ content: [{ type: "text", text: "hello" }] });
+    expect(await server.call("codex", { prompt: "!say hello" }).result()).toMatchObject({ structuredContent: { content: "hello" } });
   });
 
   it("between turns, the next turn works", async () => {
@@ -98,7 +98,7 @@ describe.skipIf(program === "")("when Codex is killed outside of a turn", { time
     for (const { pid } of server.started().filter(isAppServer)) process.kill(pid, "SIGKILL");
     await eventually("the news of its end", () => server.errorLines.find((line) => line.includes("was ended by SIGKILL")));
     const reply = server.call("codex-reply", { threadId: await first.threadId(), prompt: "go on" });
-    expect(await reply.result()).toMatchObject({ content: [{ type: "text", text: "alpha" }] });
+    expect(await reply.result()).toMatchObject({ structuredContent: { content: "alpha" } });
   });
 
   it("before it wrote anything down, the thread begins again", async () => {

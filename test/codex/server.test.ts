@@ -42,10 +42,13 @@ describe.skipIf(program === "")("the server with the real Codex", PATIENCE, () =
     await using server = await startServer({ stage, args: [], env, config: mockProvider(model.url) });
     expect(await server.initialize()).toMatchObject({ _meta: { "codex-mcpd/engine": "codex" } });
     expect(await server.call("codex", { prompt: "!say hello", model: "mine" }).result()).toMatchObject({
-      content: [{ type: "text", text: "hello" }],
-      _meta: {
-        "codex-mcpd/turn": { engine: "codex", status: "completed", model: "mine", sandbox: { policy: "read-only", enforcedBy: "codex" } },
+      structuredContent: {
+        content: "hello",
+        status: "completed",
+        model: "mine",
+        sandbox: { policy: "read-only", enforcedBy: "codex" },
       },
+      _meta: { "codex-mcpd/turn": { engine: "codex" } },
     });
     rmSync(bin, { recursive: true });
     expect(model.requests.at(-1)?.body["model"]).toBe("mine");
@@ -61,7 +64,7 @@ describe.skipIf(program === "")("the server with the real Codex", PATIENCE, () =
     await call.event("turn_aborted");
     await eventually("the end of the command", () => commandsOf(server).length === 0 || undefined);
     const reply = server.call("codex-reply", { threadId: await call.threadId(), prompt: "!say next" });
-    expect(await reply.result()).toMatchObject({ content: [{ type: "text", text: "next" }] });
+    expect(await reply.result()).toMatchObject({ structuredContent: { content: "next" } });
   });
 
   it.each<[string, (server: McpServer) => Promise<unknown>]>([
@@ -128,7 +131,7 @@ describe.skipIf(program === "")("the server with the real Codex", PATIENCE, () =
     await using server = await startWithCodex("http://127.0.0.1:9/v1");
     const config = { model_provider: "own", model_providers: { own: { name: "own", base_url: model.url, wire_api: "responses" } } };
     const call = server.call("codex", { prompt: "!say hello", config });
-    expect(await call.result()).toMatchObject({ content: [{ type: "text", text: "hello" }] });
+    expect(await call.result()).toMatchObject({ structuredContent: { content: "hello" } });
   });
 });
 

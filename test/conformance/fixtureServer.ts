@@ -19,7 +19,7 @@ import { STATELESS_FIXTURE_TOOLS, StatelessFixtures } from "./statelessFixtures.
 
 const MIB = 1024 * 1024;
 const HOUR_MS = 3_600_000;
-const PLAIN = { events: false, progress: true, logMessages: "on-request", results: "recorded" } as const;
+const PLAIN = { events: "none", progress: true, logMessages: "on-request", results: "recorded" } as const;
 
 export interface FixtureServer extends AsyncDisposable {
   readonly url: string;

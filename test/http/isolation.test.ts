@@ -35,7 +35,7 @@ async function newThread(headers: Headers): Promise<string> {
 }
 
 const noThread = (threadId: string) =>
-  expect.objectContaining({ isError: true, content: [{ type: "text", text: expect.stringContaining(threadId) }] });
+  expect.objectContaining({ isError: true, content: [{ type: "text", text: expect.stringContaining(threadId) as unknown }] });
 
 describe.concurrent("two sessions of one server", () => {
   it.each([

@@ -51,7 +51,7 @@ describe.concurrent("a server that is told to end", () => {
     await eventually("the command", () => server.running.started().find(({ commandLine }) => commandLine.includes("sleep 600")));
     server.running.process.kill("SIGTERM");
     const { body } = await asked;
-    expect(body).toMatchObject({ id: 1, result: { isError: true, _meta: { "codex-mcpd/turn": { status: "interrupted" } } } });
+    expect(body).toMatchObject({ id: 1, result: { isError: true, structuredContent: { status: "interrupted" } } });
     expect(await watching.answerTo(1)).toEqual(body);
     expect(await server.running.exit()).toEqual(ENDED_CLEANLY);
     expect(await server.running.leftBehind()).toEqual([]);
@@ -92,11 +92,11 @@ describe.concurrent("a server that is told to end", () => {
     using watching = await server.stream({});
     const asked = server.ask({
       headers: { "mcp-session-id": watching.session ?? "" },
-      message: toolCall(1, { prompt: `!delay 500\n!say ${"x".repeat(4_000_000)}` }),
+      message: toolCall(1, { prompt: `!delay 500\n!say ${"x".repeat(3_900_000)}`, "result-tokens": 1_000_000 }),
     });
     await watching.step("user_message");
     server.running.process.kill("SIGTERM");
-    expect(valueAt((await asked).body, "result.structuredContent.content")).toHaveLength(4_000_000);
+    expect(valueAt((await asked).body, "result.structuredContent.content")).toHaveLength(3_900_000);
     expect(await server.running.exit()).toEqual(ENDED_CLEANLY);
   });
 

@@ -10,7 +10,7 @@ import { valueAt } from "../support/scenario.js";
 import { setStage, stageEnvironment } from "../support/stage.js";
 
 const ASKING = { elicitation: {} };
-const NO_TURN = "The turn was interrupted before it ended. The thread can be continued with codex-reply.";
+const NO_TURN = "The turn was interrupted before it ended.";
 
 /** A turn that wants to make a file, and has to ask first. */
 function touch(server: McpServer, file: string): ToolCall {
@@ -64,7 +64,7 @@ describe.concurrent("a client that answers", () => {
     await server.initialize("2025-11-25", ASKING);
     const call = touch(server, "made.txt");
     server.decide(await server.question(), { decision: "abort" });
-    expectHere(await call.result()).toMatchObject({ isError: true, content: [{ text: NO_TURN }] });
+    expectHere(await call.result()).toMatchObject({ isError: true, structuredContent: { content: NO_TURN } });
     expectHere(made(server, "made.txt")).toBe(false);
     await goesOn(server, call);
   });
@@ -164,7 +164,7 @@ describe.concurrent("a client that never answers", () => {
     const call = touch(server, "made.txt");
     await server.question();
     expectHere(await server.closeAndWait()).toEqual({ code: 0, signal: null });
-    expectHere(await call.result()).toMatchObject({ isError: true, content: [{ text: NO_TURN }] });
+    expectHere(await call.result()).toMatchObject({ isError: true, structuredContent: { content: NO_TURN } });
     expectHere(made(server, "made.txt")).toBe(false);
   });
 
@@ -246,7 +246,7 @@ describe("the official client", () => {
     try {
       const args = { prompt: "!shell touch made.txt\n!say done", "approval-policy": "untrusted", sandbox: "workspace-write" };
       const result = await client.callTool({ name: "codex", arguments: args });
-      expect(result.content).toEqual([{ type: "text", text: "done" }]);
+      expect(result.structuredContent).toMatchObject({ content: "done", approvals: { asked: 1, allowed: 1, denied: 0 } });
       expect(seen).toMatchObject([
         {
           message: `Allow Codex to run \`/bin/bash -lc 'touch made.txt'\` in \`${stage.workspace}\`?`,

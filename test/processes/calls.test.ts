@@ -140,7 +140,7 @@ describe.concurrent("a request that cannot be served gets an answer", () => {
     server.write(bytes.subarray(0, cut));
     await server.process.waitForQuiet(50);
     server.write(bytes.subarray(cut));
-    expect(await server.answer("asked")).toMatchObject({ result: { content: [{ text: "žluťoučký 🐎 kůň" }] } });
+    expect(await server.answer("asked")).toMatchObject({ result: { structuredContent: { content: "žluťoučký 🐎 kůň" } } });
   });
 
   it("from a tool that does not exist", async () => {
@@ -155,7 +155,7 @@ describe.concurrent("a client that asks for them gets", () => {
     const call = server.call("codex", { prompt: "!think about it\n!plan look|answer\n!say done" }, { meta: { progressToken: "tok" } });
     await call.result();
     const _meta = { requestId: call.id, threadId: await call.threadId() };
-    const messages = ["Thinking", "Plan: look", "Thinking", "Writing the answer"];
+    const messages = ["Thinking", "Plan: look", "Thinking"];
     expect(server.notifications.filter(({ method }) => method === "notifications/progress")).toEqual(
       messages.map((message, index) => ({
         jsonrpc: "2.0",
@@ -190,6 +190,8 @@ describe.concurrent("a client that asks for them gets", () => {
     await using server = await startServer();
     await server.initialize("2024-11-05");
     const call = server.call("codex", { prompt: "!say hi" });
-    expect(await call.result()).toMatchObject({ content: [{ text: "hi" }, { text: `threadId: ${await call.threadId()}` }] });
+    expect(await call.result()).toMatchObject({
+      content: [{ text: "hi" }, { text: expect.stringContaining(`threadId: ${await call.threadId()}`) as unknown }],
+    });
   });
 });

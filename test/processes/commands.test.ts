@@ -126,16 +126,19 @@ it("a result says what was done", async () => {
   const prompt = "!shell echo one; exit 1\n!patch new.txt hello\\nworld\n!say done";
   const call = server.call("codex", { prompt, sandbox: "workspace-write", "approval-policy": "never" });
   const { workspace } = server.stage;
-  expect(valueAt(await call.result(), "_meta.codex-mcpd/turn")).toEqual({
-    engine: "scripted",
+  expect(valueAt(await call.result(), "structuredContent")).toEqual({
+    threadId: await call.threadId(),
+    content: "done",
     status: "completed",
-    files: [{ path: `${workspace}/new.txt`, kind: "add", added: 2, removed: 0 }],
-    commands: { run: 1, failed: 1 },
-    usage: expect.objectContaining({ total_tokens: expect.any(Number) }),
+    files: [{ path: "new.txt", kind: "add", added: 2, removed: 0 }],
+    filesFrom: expect.any(String),
+    commands: { run: 1, failed: 1, failures: [{ command: "echo one; exit 1", exitCode: 1 }] },
+    approvals: { asked: 0, allowed: 0, denied: 0 },
+    usage: { turn: expect.objectContaining({ total: expect.any(Number) }), thread: expect.objectContaining({ total: expect.any(Number) }) },
     cwd: workspace,
     model: expect.any(String),
-    approvalPolicy: "never",
     sandbox: { policy: "workspace-write", enforcedBy: "bubblewrap" },
+    ms: expect.any(Number),
   });
   expect(existsSync(`${workspace}/new.txt`)).toBe(true);
 });

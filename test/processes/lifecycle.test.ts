@@ -51,7 +51,7 @@ describe.concurrent("when the client closes stdin", () => {
     await using server = await startServer();
     server.write('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"codex","arguments":{"prompt":"!say last words"}}}');
     expect(await server.closeAndWait()).toEqual(CLEAN_EXIT);
-    expect(server.answersTo(1)).toMatchObject([{ result: { content: [{ text: "last words" }] } }]);
+    expect(server.answersTo(1)).toMatchObject([{ result: { structuredContent: { content: "last words" } } }]);
   });
 
   it("a turn that hangs is interrupted after the grace, its call answered", async () => {

@@ -15,7 +15,10 @@ const MEMORY_CAN_BE_SEEN = existsSync("/proc/self/status");
 describe("large and many", { timeout: TIMEOUT_MS }, () => {
   it("a prompt of 5 MB reaches the model whole, and so does its answer the client", async () => {
     await using model = await startResponsesServer();
-    await using server = await startServer({ args: ["--engine", "native"], config: mockProvider(model.url) });
+    await using server = await startServer({
+      args: ["--engine", "native", "-c", "mcp_server.result_tokens=2000000"],
+      config: mockProvider(model.url),
+    });
     const text = "ěščř".repeat(5_000_000 / 8);
     const call = server.call("codex", { prompt: `!say ${text}` });
     const result = await call.result();

@@ -130,7 +130,7 @@ describe
       const question = await connections.callUntilAsked("first", "codex", ASKING);
       expect(await connections.answer(question, "--cancel")).toMatchObject({
         isError: true,
-        _meta: { "codex-mcpd/turn": { status: "interrupted" } },
+        structuredContent: { status: "interrupted" },
       });
       expect(storyOf(surroundings.stage)).toContain("turn_aborted");
       expect(await workspaceFiles(surroundings.stage)).toEqual({});

@@ -37,6 +37,9 @@ class Conversation implements AsyncDisposable {
     return `${text
       .replaceAll(this.#client.agent.folder, "<folder>")
       .replaceAll(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "<uuid>")
+      .replaceAll(/ after [\d.]+ s\\n/g, " after <time> s\\n")
+      .replaceAll(/tokens: \d+ in this turn, \d+ on the thread/g, "tokens: <usage>")
+      .replaceAll(/sandbox: read-only \(\w+\)/g, "sandbox: read-only (<sandbox>)")
       .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "<time>")
       .replaceAll(/[0-9a-z]{8}-[0-9a-f]{32}/g, "<task>")
       .replaceAll(/v1\.[\w-]+\.[\w-]+\.[\w-]+/g, "<state>")}\n`;
@@ -56,6 +59,7 @@ const UNSTABLE: Readonly<Record<string, string>> = {
   enforcedBy: "<sandbox>",
   staysInSandbox: "<sandboxed>",
   usage: "<usage>",
+  ms: "<ms>",
   description: "<description>",
 };
 

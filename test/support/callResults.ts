@@ -2,44 +2,67 @@ import { expect } from "vitest";
 
 type Engine = "native" | "scripted";
 
-/** What a result tells of a turn that neither ran a command nor changed a file. */
-function uneventful(engine: Engine, status: "completed" | "failed" | "interrupted"): unknown {
-  return { "codex-mcpd/turn": expect.objectContaining({ engine, status, files: [], commands: { run: 0, failed: 0 } }) };
+type Status = "completed" | "failed" | "interrupted";
+
+/** What a result tells of a turn that neither ran a command nor changed a file, to a client of which nothing is known. */
+function uneventful(engine: Engine, status: Status, threadId: unknown): { report: unknown; fields: object; _meta: unknown } {
+  const begins = new RegExp(`^\\nthreadId: ${typeof threadId === "string" ? threadId : ".+"}\\nstatus: ${status} after`);
+  return {
+    report: { text: expect.stringMatching(begins) as unknown, type: "text" },
+    fields: { status, files: [], commands: { run: 0, failed: 0 }, approvals: { asked: 0, allowed: 0, denied: 0 } },
+    _meta: { "codex-mcpd/turn": expect.objectContaining({ engine }) as unknown },
+  };
 }
 
 /** The result of a call whose turn completed with this answer. */
 export function completed(threadId: string, content: string, engine: Engine = "scripted"): unknown {
+  const { report, fields, _meta } = uneventful(engine, "completed", threadId);
   return {
-    content: [{ text: content, type: "text" }],
-    structuredContent: { threadId, content },
-    _meta: uneventful(engine, "completed"),
+    content: [{ text: content, type: "text" }, report],
+    structuredContent: expect.objectContaining({ threadId, content, ...fields }) as unknown,
+    _meta,
   };
 }
 
 /** The result of a call whose turn failed on its thread. */
-export function failed(threadId: string, why: unknown, engine: Engine = "scripted"): unknown {
-  return {
-    content: [{ text: why, type: "text" }],
-    isError: true,
-    structuredContent: { threadId, content: why },
-    _meta: uneventful(engine, "failed"),
-  };
+export function failed(threadId: unknown, why: unknown, engine: Engine = "scripted"): unknown {
+  return notCompleted(threadId, { why, engine, status: "failed" });
 }
 
 /** The result of a call whose turn was stopped by the server's end. */
 export function interrupted(threadId: string, engine: Engine = "scripted"): unknown {
-  const why = "The turn was interrupted before it ended. The thread can be continued with codex-reply.";
+  return notCompleted(threadId, { why: "The turn was interrupted before it ended.", engine, status: "interrupted" });
+}
+
+function notCompleted(
+  threadId: unknown,
+  { why, engine, status }: { readonly why: unknown; readonly engine: Engine; readonly status: Status },
+): unknown {
+  const { report, fields, _meta } = uneventful(engine, status, threadId);
+  const first =
+    typeof why === "string" ? expect.stringMatching(new RegExp(`^${escaped(why)}\\n\\n.*threadId ".+"\\.$`)) : expect.any(String);
   return {
-    content: [{ text: why, type: "text" }],
+    content: [{ text: first as unknown, type: "text" }, report],
     isError: true,
-    structuredContent: { threadId, content: why },
-    _meta: uneventful(engine, "interrupted"),
+    structuredContent: expect.objectContaining({ threadId, content: why, ...fields }) as unknown,
+    _meta,
   };
+}
+
+function escaped(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 }
 
 /** A call that failed before a turn began. */
 export function refusedOn(threadId: string, why: unknown): unknown {
-  return { content: [{ text: why, type: "text" }], isError: true, structuredContent: { threadId, content: why }, _meta: WITH_CODE };
+  const named = typeof why === "string" ? (why.includes(threadId) ? why : `${why} (thread ${threadId})`) : undefined;
+  const text = named ?? (expect.stringContaining(threadId) as unknown);
+  return {
+    content: [{ text, type: "text" }],
+    isError: true,
+    structuredContent: { threadId, content: why, status: "failed" },
+    _meta: WITH_CODE,
+  };
 }
 
 /** Why a thread cannot be had: what Codex said, and how to find those that can. */

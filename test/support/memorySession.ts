@@ -5,13 +5,13 @@ import type { Wire } from "../../src/jsonrpc/wire.js";
 import { Session, type SessionParts } from "../../src/mcp/sessions/session.js";
 import { toolsOf } from "../../src/mcp/tools/sets.js";
 import type { ToolSetName } from "../../src/mcp/tools/tool.js";
-import { type OpenedAgent, Tools } from "../../src/mcp/tools/tools.js";
+import { type OpenedAgent, Tools, type ToolsParts } from "../../src/mcp/tools/tools.js";
 import { MemoryAgent } from "./memoryAgent.js";
 import { isRecord, valueAt } from "./scenario.js";
 
 export type Received = Readonly<Record<string, unknown>>;
 
-interface SessionOptions {
+export interface MemorySessionOptions {
   /** Folder of an earlier session, to go on where it ended. */
   readonly codexHome?: string;
   /** One that other sessions use too; otherwise the session has its own. */
@@ -20,6 +20,8 @@ interface SessionOptions {
   readonly sets?: readonly ToolSetName[];
   /** In place of the agent's own. */
   readonly open?: () => Promise<OpenedAgent>;
+  /** As `--events`. */
+  readonly events?: ToolsParts["events"];
 }
 
 /** A client and a real session joined in memory: the scripted engine, rollouts in a folder of their own, no process and no socket. */
@@ -34,7 +36,7 @@ export class MemorySession implements AsyncDisposable {
   readonly #watchers = new Set<() => void>();
   #lastId = 100;
 
-  constructor({ codexHome, agent, parts, sets = ["codex"], open }: SessionOptions = {}) {
+  constructor({ codexHome, agent, parts, sets = ["codex"], open, events }: MemorySessionOptions = {}) {
     this.agent = agent ?? new MemoryAgent(codexHome === undefined ? {} : { codexHome });
     this.#ownsAgent = agent === undefined;
     const [near, far] = memoryWires();
@@ -42,7 +44,7 @@ export class MemorySession implements AsyncDisposable {
     this.session = new Session(near, {
       engine: "scripted",
       env: { TERM: "xterm" },
-      tools: new Tools({ tools: toolsOf(sets), objection: callersInside, open: open ?? (async () => this.agent.open) }),
+      tools: new Tools({ tools: toolsOf(sets), objection: callersInside, events, open: open ?? (async () => this.agent.open) }),
       welcomed: () => {},
       report: (line) => this.agent.reported.push(line),
       ...parts,
@@ -72,8 +74,8 @@ export class MemorySession implements AsyncDisposable {
     return this.until(() => this.received.find((message) => message["id"] === id && !("method" in message)));
   }
 
-  initialize(protocolVersion = "2025-11-25"): Promise<Received> {
-    return this.request("initialize", { protocolVersion, capabilities: {}, clientInfo: { name: "test", version: "1.0.0" } });
+  initialize(protocolVersion = "2025-11-25", name = "test"): Promise<Received> {
+    return this.request("initialize", { protocolVersion, capabilities: {}, clientInfo: { name, version: "1.0.0" } });
   }
 
   /** The result of a call. */

@@ -228,7 +228,9 @@ describe.concurrent("the rest", () => {
     const ask = (name: string, args: object) => server.request("tools/call", { name, arguments: args, _meta: claimMeta({}) });
     const threadId = valueAt(await ask("codex", { prompt: "!say one" }), "structuredContent.threadId");
     expect(await ask("codex-threads", { action: "list" })).toMatchObject({ structuredContent: { threads: [{ id: threadId }] } });
-    expect(await ask("codex-compact", { threadId })).toMatchObject({ content: [{ text: expect.stringContaining("summarised") }] });
+    expect(await ask("codex-compact", { threadId })).toMatchObject({
+      structuredContent: { content: expect.stringContaining("summarised") },
+    });
     expect(await ask("codex-threads", { action: "fork" })).toMatchObject(refused("`fork` needs `threadId`.") as object);
   });
 });

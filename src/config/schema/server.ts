@@ -1,4 +1,4 @@
-import { active, choice, flag, float, integer, type SettingGroup, type Settings, table } from "./settingTypes.js";
+import { active, choice, flag, float, integer, mapOf, type SettingGroup, type Settings, table } from "./settingTypes.js";
 
 export const DEFAULT_IDLE_THREAD_MINUTES = 30;
 export const DEFAULT_APPROVAL_MINUTES = 30;
@@ -6,6 +6,10 @@ export const DEFAULT_MAX_DEPTH = 1;
 
 /** Far more than builds need, and far less than a machine can hold. */
 export const DEFAULT_COMMAND_LIMITS = { maxProcesses: 1_024, perProcessor: 16, threadsPerProcess: 8, sharedMemoryMib: 1_024 };
+
+export const EVENT_MODES = ["auto", "all", "no-deltas", "none"] as const;
+/** What a result may cost the context of whoever reads it. */
+export const DEFAULT_RESULT_TOKENS = 20_000;
 
 export const LAG_POLICIES = ["disconnect", "drop-oldest"] as const;
 
@@ -106,6 +110,30 @@ export const SERVER_GROUP: SettingGroup = {
           flag,
           "Questions carry an empty form, as Codex sent them, instead of one with the decision and a reason.",
           "`false`",
+        ),
+        events: active(
+          choice(EVENT_MODES),
+          "Codex's `codex/event` notifications: `all` of them, all but the pieces of texts that are told whole later (`no-deltas`), or `none`. `auto` sends them unless the client is known not to read them; the set `codex-original` always does then.",
+          "`auto`",
+        ),
+        result_tokens: active(
+          integer("u64", { atLeast: 0 }),
+          "The most tokens (characters ÷ 4) of a result. A longer answer keeps its beginning and its end; `codex-threads` reads the rest. Not for the set `codex-original`.",
+          `\`${DEFAULT_RESULT_TOKENS}\``,
+        ),
+        prices: active(
+          mapOf(
+            "model",
+            table(
+              {
+                input: active(span, "US dollars for a million tokens of input."),
+                cached_input: active(span, "For those of them that were cached.", "as `input`"),
+                output: active(span, "For a million tokens of output."),
+              },
+              { required: ["input", "output"] },
+            ),
+          ),
+          "What models cost, by name. Results then say what a turn did.",
         ),
         contain_full_access: active(
           flag,

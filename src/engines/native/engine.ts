@@ -19,12 +19,14 @@ export interface NativeEngineOptions extends HostOptions {
   readonly userAgent: string;
   /** Absent: the engine runs turns and does nothing else. */
   readonly services?: ServiceSources;
+  /** What is shared with others who run programs; made by the engine where it is not given. The engine closes it. */
+  readonly host?: HostEnvironment;
 }
 
 /** The agent loop in this process, on the Responses API of any configured provider. */
 export function createNativeEngine(options: NativeEngineOptions): Engine {
   const { codexHome, env, userAgent, services } = options;
-  const host = new HostEnvironment(options);
+  const host = options.host ?? new HostEnvironment(options);
   const clientFor: ClientFactory = ({ provider }, threadId) => new ResponsesClient({ provider, codexHome, env, userAgent, threadId });
   const loaded =
     services && lazily(async () => (await import("./services/nativeServices.js")).nativeServices(services, host, { userAgent }));

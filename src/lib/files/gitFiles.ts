@@ -88,7 +88,8 @@ export function readGitCheckout(cwd: string, mayRead: MayRead): GitCheckout | un
   }
 }
 
-function findCheckout(cwd: string): string | undefined {
+/** The folder around, or the folder itself, that is a checkout. */
+export function findCheckout(cwd: string): string | undefined {
   for (let folder = path.resolve(cwd); ; folder = path.dirname(folder)) {
     if (isCheckout(folder)) return folder;
     if (folder === path.dirname(folder)) return undefined;

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { completed } from "../../../test/support/callResults.js";
 import { MemorySession, threadOf } from "../../../test/support/memorySession.js";
 import { valueAt } from "../../../test/support/scenario.js";
+import { ReceiptBook } from "../../agent/receipt.js";
 import { threadIdOf, turnIdOf } from "../../lib/ids.js";
 import { type Deferred, deferred } from "../../lib/promises.js";
 import type { ThreadEvent } from "../../threads/events.js";
@@ -12,9 +13,15 @@ import { followTurn } from "./callTurn.js";
 
 /** A call whose turn has nobody to answer questions. */
 function callOn(turn: Turn): TurnCall {
-  const agent = { engineName: "scripted", mustAsk: () => false, decide: () => {}, answeredByNobody: () => {} };
-  const presentation = { events: true, progress: true, logMessages: "on-request", results: "extended" } as const;
-  return { turn, agent, presentation, emptyForms: false };
+  const agent = {
+    engineName: "scripted",
+    mustAsk: () => false,
+    decide: () => {},
+    answeredByNobody: () => {},
+    receiptOf: async () => new ReceiptBook().receipt({ from: "patches", list: [] }),
+  };
+  const presentation = { events: "all", progress: true, logMessages: "on-request", results: "extended" } as const;
+  return { turn, agent, presentation, emptyForms: false, resultTokens: 20_000 };
 }
 
 const THREAD = threadIdOf("01a1dd1a-6d22-73e1-88aa-ccf523ae5caa");
@@ -48,8 +55,8 @@ class Attachment {
         request: () => Promise.reject(new Error("not asked")),
       },
     });
-    this.outcome = answer.then(({ _meta, content: [first] }) => ({
-      status: valueAt(_meta?.["codex-mcpd/turn"], "status"),
+    this.outcome = answer.then(({ structuredContent, content: [first] }) => ({
+      status: structuredContent?.["status"],
       text: first?.text,
     }));
   }
@@ -300,10 +307,7 @@ describe("over a whole session", () => {
     const params = { name: "codex", arguments: { prompt: "!say a secret" }, _meta: { progressToken: 5 } };
     const threadId = threadOf((await client.request("tools/call", params, 9))["result"]);
     const _meta = { requestId: 9, threadId };
-    expect(client.notified("notifications/progress")).toEqual([
-      { progressToken: 5, progress: 1, message: "Thinking", _meta },
-      { progressToken: 5, progress: 2, message: "Writing the answer", _meta },
-    ]);
+    expect(client.notified("notifications/progress")).toEqual([{ progressToken: 5, progress: 1, message: "Thinking", _meta }]);
     expect(client.notified("notifications/message")).toEqual([
       { level: "info", logger: "codex", data: { message: "turn started" }, _meta },
       { level: "info", logger: "codex", data: { message: "item started", kind: "agentMessage" }, _meta },

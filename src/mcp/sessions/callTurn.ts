@@ -1,9 +1,9 @@
-import { Receipt } from "../../agent/receipt.js";
 import type { ApprovalId, ApprovalRequest } from "../../approvals/model.js";
 import { RpcError } from "../../jsonrpc/errors.js";
 import { describe } from "../../lib/errors.js";
 import { Tasks } from "../../lib/promises.js";
 import type { ThreadEvent } from "../../threads/events.js";
+import { clientProfile } from "../clientProfiles.js";
 import { hasStructuredContent } from "../revisions.js";
 import { formFor, takeAnswer } from "../tools/answers.js";
 import type { TurnCall } from "../tools/tools.js";
@@ -21,7 +21,6 @@ export async function followTurn(turnCall: TurnCall, call: Call): Promise<CallTo
   const interrupt = () => turn.interrupt();
   call.signal.addEventListener("abort", interrupt, { once: true });
   if (call.signal.aborted) interrupt();
-  const receipt = new Receipt();
   const client = new TurnView(turn, call, presentation);
   const questions = new ElicitationChannel(call, turnCall);
   try {
@@ -29,16 +28,26 @@ export async function followTurn(turnCall: TurnCall, call: Call): Promise<CallTo
       for (const { value } of batch) {
         client.show(value);
         questions.take(value);
-        receipt.observe(value);
         // Within a batch too: a reader that was behind gets everything it missed in one.
         const congestion = call.peer.congested();
         if (congestion) await congestion;
       }
     }
     const { threadId } = turn;
-    const nameThreadInText = !hasStructuredContent(call.revision);
     const { results } = presentation;
-    return turnResult(await turn.outcome, { threadId, engine: agent.engineName, receipt, ifSilent, nameThreadInText, results, remarks });
+    const outcome = await turn.outcome;
+    const receipt = await agent.receiptOf(turn);
+    const reader = { client: clientProfile(call.client), takesStructured: hasStructuredContent(call.revision) };
+    return turnResult(outcome, {
+      threadId,
+      engine: agent.engineName,
+      receipt,
+      ifSilent,
+      reader,
+      results,
+      resultTokens: turnCall.resultTokens,
+      remarks,
+    });
   } finally {
     client.close();
     await questions.close();

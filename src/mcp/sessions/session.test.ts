@@ -70,7 +70,7 @@ describe("the handshake", () => {
 
   it("may be left out altogether", async () => {
     await using client = new MemorySession();
-    expect(await client.call("codex", { prompt: "!say ok" })).toMatchObject({ content: [{ text: "ok", type: "text" }] });
+    expect(await client.call("codex", { prompt: "!say ok" })).toMatchObject({ structuredContent: { content: "ok" } });
   });
 });
 

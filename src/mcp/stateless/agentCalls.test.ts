@@ -66,9 +66,8 @@ describe("a call", () => {
     expect(progress.map(({ progressToken, progress: count, message }) => [progressToken, count, message])).toEqual([
       ["p", 1, "Thinking"],
       ["p", 2, "Plan: look"],
-      ["p", 3, "Writing the answer"],
     ]);
-    expect(client.told).toHaveLength(3);
+    expect(client.told).toHaveLength(2);
   });
 
   it("gets log messages from the level on that it names itself", async () => {

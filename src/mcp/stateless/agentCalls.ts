@@ -9,7 +9,7 @@ import type { Tools } from "../tools/tools.js";
 import { lostTurn, refusal } from "../wording/callResult.js";
 import type { Call } from "../wording/turnView.js";
 import { FollowedTurn, playRound, type RoundEnd, resultOfWork } from "./followedTurn.js";
-import { canBeAsked, type StatelessRequest, TASKS_EXTENSION } from "./request.js";
+import { canBeAsked, EVENTS_EXTENSION, type StatelessRequest, TASKS_EXTENSION } from "./request.js";
 import { type Binding, RequestStates } from "./requestState.js";
 import type { TaskRegistry } from "./taskRegistry.js";
 
@@ -154,6 +154,7 @@ function callOf(request: StatelessRequest): Call {
     canElicit: canBeAsked(request),
     revision: undefined,
     client: claim.client,
+    asksForEvents: EVENTS_EXTENSION in claim.extensions,
     trace: readTraceContext(params),
   };
 }

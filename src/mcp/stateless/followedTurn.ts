@@ -1,11 +1,10 @@
-import { Receipt } from "../../agent/receipt.js";
 import type { ApprovalRequest } from "../../approvals/model.js";
 import { RPC, RpcError } from "../../jsonrpc/errors.js";
 import type { RequestId } from "../../jsonrpc/message.js";
 import type { Fields } from "../../lib/fields.js";
 import type { ThreadEvent } from "../../threads/events.js";
 import type { Turn } from "../../threads/turn.js";
-import type { ClientInfo } from "../clientProfiles.js";
+import { type ClientInfo, clientProfile } from "../clientProfiles.js";
 import { formFor, takeAnswer } from "../tools/answers.js";
 import type { Presentation } from "../tools/sets.js";
 import type { TurnCall } from "../tools/tools.js";
@@ -74,7 +73,6 @@ export class FollowedTurn implements Work {
   readonly #call: TurnCall;
   readonly #requestId: RequestId;
   readonly #client: ClientInfo | undefined;
-  readonly #receipt = new Receipt();
 
   constructor(call: TurnCall, { requestId, canAnswer, client }: FollowOptions) {
     this.#call = call;
@@ -164,18 +162,18 @@ export class FollowedTurn implements Work {
     const context = {
       threadId: this.turn.threadId,
       engine: agent.engineName,
-      receipt: this.#receipt,
+      receipt: await agent.receiptOf(this.turn),
       ifSilent,
-      nameThreadInText: false,
+      reader: { client: clientProfile(this.#client), takesStructured: true },
       results,
       remarks,
+      resultTokens: this.#call.resultTokens,
     };
     const result = { ...turnResult(outcome, context) };
     return { how: this.#cancelled && outcome.status === "interrupted" ? "cancelled" : "answered", result };
   }
 
   #take(event: ThreadEvent): void {
-    this.#receipt.observe(event);
     this.#message = progressText(event) ?? this.#message;
     if (event.type === "approvalRequested") this.#consider(event.request);
     if (event.type === "approvalDecided") this.#forget(event.id);
@@ -271,6 +269,6 @@ function viewFor({ turn, presentation }: FollowedTurn, { id, signal, claim, peer
   return new TurnView(
     turn,
     { requestId: id, signal, progressToken, logLevel: () => logLevel, peer },
-    { ...presentation, events: presentation.events && EVENTS_EXTENSION in extensions },
+    { ...presentation, events: EVENTS_EXTENSION in extensions ? presentation.events : "none" },
   );
 }

@@ -65,7 +65,7 @@ describe("a call of a client that takes tasks", () => {
     const turn = new Turn(newThreadId(), turnIdOf("0"), { text: "" });
     turn.publish([{ type: "turnFailed", message: "no login", info: "other" }]);
     await using failing = new StatelessClient({ action: async () => ({ turn }) });
-    const result = { content: [{ text: "no login", type: "text" }], isError: true };
+    const result = { structuredContent: { content: "no login", status: "failed" }, isError: true };
     expect(resultIn(await failing.call({ prompt: "" }, ASKS))).toMatchObject({ ...result, resultType: "complete", _meta: SERVER });
   });
 
@@ -81,7 +81,9 @@ describe("a call of a client that takes tasks", () => {
       resultType: "complete",
       taskId,
       status: "completed",
-      result: expect.objectContaining({ structuredContent: { threadId: expect.any(String), content: "done" } }),
+      result: expect.objectContaining({
+        structuredContent: expect.objectContaining({ threadId: expect.any(String), content: "done", status: "completed" }),
+      }),
       ...BASICS,
     });
     // There is neither progress nor anything else to be told besides.

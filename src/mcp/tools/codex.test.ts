@@ -119,8 +119,8 @@ it("what the client added to the arguments is ignored and named; what the model 
   await using client = new MemorySession();
   const added = await client.call("codex", { prompt: "!say ok", toolCallId: "call_1", wait_for_previous: true });
   expect(added).toMatchObject({
-    content: [{ text: "ok" }, { text: "\nIgnored, since clients add it to every call: `toolCallId`, `wait_for_previous`." }],
-    structuredContent: { content: "ok" },
+    content: [{ text: "ok" }, { text: expect.stringContaining("\nnote: Ignored, since clients add it to every call: `toolCallId`") }],
+    structuredContent: { content: "ok", notices: ["Ignored, since clients add it to every call: `toolCallId`, `wait_for_previous`."] },
   });
   expect(await client.call("codex", { prompt: "!say ok", timeout: 5 })).toEqual(
     refused(expect.stringMatching(/^Failed to parse configuration for Codex tool: unknown field `timeout`, expected one of `prompt`, /)),
@@ -142,23 +142,26 @@ it("a call whose engine cannot work is refused with the remedy", async () => {
 
 it("settings that nobody knows are accepted and reported", async () => {
   await using client = new MemorySession();
-  expect(await client.call("codex", { prompt: "!say ok", config: { nonsense: 1 } })).toMatchObject({ content: [{ text: "ok" }] });
+  expect(await client.call("codex", { prompt: "!say ok", config: { nonsense: 1 } })).toMatchObject({
+    structuredContent: { content: "ok" },
+  });
   expect(client.reported).toEqual(["unknown configuration key `nonsense`"]);
 });
 
-describe("clients that do not hand the structured part to their model", () => {
+describe("the second text of a result names the thread", () => {
   it.for([
-    ["2024-11-05", true],
-    ["2025-03-26", true],
-    ["2025-06-18", false],
-    ["2025-11-25", false],
-  ] as const)("%s: the thread is named in a text of its own: %s", async ([revision, named]) => {
+    ["2024-11-05", "claude-code", true],
+    ["2025-11-25", "claude-code", false],
+    ["2025-06-18", "gemini-cli-mcp-client", true],
+    ["2025-11-25", "somebody", true],
+    ["2024-11-05", "@cline/core", false],
+  ] as const)("%s, %s: %s", async ([revision, name, isThere]) => {
     await using client = new MemorySession();
-    await client.initialize(revision);
+    await client.initialize(revision, name);
     const result = await client.call("codex", { prompt: "!say ok" });
-    const texts = [{ text: "ok", type: "text" }, ...(named ? [{ text: `threadId: ${threadOf(result)}`, type: "text" }] : [])];
-    expect(result).toMatchObject({ content: texts });
-    expect(valueAt(result, "content")).toHaveLength(texts.length);
+    const texts = valueAt(result, "content") as readonly { readonly text: string }[];
+    expect(texts[0]?.text).toBe("ok");
+    expect(texts.slice(1).map(({ text }) => text.split("\n").slice(0, 2))).toEqual(isThere ? [["", `threadId: ${threadOf(result)}`]] : []);
   });
 });
 

@@ -2,7 +2,7 @@ import { SettingsInvalid } from "../../agent/errors.js";
 import { FolderNotNamed } from "../../agent/workingFolder.js";
 import { APPROVAL_POLICIES, type ApprovalPolicy, SANDBOX_MODES, type SandboxMode } from "../../exec/policies.js";
 import { type DraftResult, refusal } from "../wording/callResult.js";
-import { arg, defineTool, type McpToolContext, TURN_OUTPUT, type TurnAnswer } from "./tool.js";
+import { arg, defineTool, type McpToolContext, RESULT_TOKENS, resultTokens, TURN_OUTPUT, type TurnAnswer } from "./tool.js";
 
 /** Opens a thread and runs its first turn. */
 export const codexTool = defineTool({
@@ -21,6 +21,7 @@ export const codexTool = defineTool({
     "developer-instructions": arg.optional(arg.text("Further instructions, given to the model in the developer role.")),
     model: arg.optional(arg.text("The model to use; the configured one unless given.")),
     profile: arg.optional(arg.text("A profile of config.toml to start from.")),
+    "result-tokens": RESULT_TOKENS,
     sandbox: arg.optional(arg.choice(SANDBOX_MODES, "What commands may touch: `read-only`, `workspace-write` or `danger-full-access`.")),
   },
   output: TURN_OUTPUT,
@@ -44,6 +45,7 @@ interface TaskArguments {
   readonly "base-instructions": string | undefined;
   readonly "developer-instructions": string | undefined;
   readonly "compact-prompt": string | undefined;
+  readonly "result-tokens"?: number | undefined;
 }
 
 /** A thread with its first turn. */
@@ -65,7 +67,7 @@ export async function beginTask(
     takesAnyFolder,
   };
   try {
-    return { turn: await agent.begin(ask, { text: prompt }, { ...asked, turnId }) };
+    return { turn: await agent.begin(ask, { text: prompt }, { ...asked, turnId }), ...resultTokens(named["result-tokens"]) };
   } catch (error) {
     if (error instanceof FolderNotNamed) return { ...refusal(error), advice: folderAdvice(await clientRoots(), error.recent) };
     if (error instanceof SettingsInvalid) return refusal(error, `Failed to load Codex configuration from overrides: ${error.message}`);

@@ -2,7 +2,7 @@ import { InvalidArguments } from "../../agent/errors.js";
 import type { ThreadId } from "../../lib/ids.js";
 import { InvalidUuid, parseThreadId } from "../../lib/uuid.js";
 import type { CallToolResult } from "../wording/callResult.js";
-import { arg, defineTool, type McpToolContext, onThread, TURN_OUTPUT, type TurnAnswer } from "./tool.js";
+import { arg, defineTool, type McpToolContext, onThread, RESULT_TOKENS, resultTokens, TURN_OUTPUT, type TurnAnswer } from "./tool.js";
 
 /** One more turn on a thread, whichever process started it. */
 export const codexReplyTool = defineTool({
@@ -13,6 +13,7 @@ export const codexReplyTool = defineTool({
     prompt: arg.text("What to say next on this thread."),
     threadId: arg.optional(arg.text("The thread to continue, as a previous answer named it.")),
     conversationId: arg.optional(arg.text("Older name of threadId.")),
+    "result-tokens": RESULT_TOKENS,
   },
   output: TURN_OUTPUT,
   sets: ["codex"],
@@ -31,17 +32,18 @@ interface ReplyArguments {
   readonly threadId: string | undefined;
   readonly conversationId: string | undefined;
   readonly prompt: string;
+  readonly "result-tokens"?: number | undefined;
 }
 
 /** One more turn on the thread that the arguments name. */
 export async function continueThread(
-  { threadId, conversationId, prompt }: ReplyArguments,
+  { threadId, conversationId, prompt, "result-tokens": tokens }: ReplyArguments,
   { agent, ask }: McpToolContext,
 ): Promise<CallToolResult | TurnAnswer> {
   const named = threadId ?? conversationId;
   if (named === undefined) throw new InvalidArguments("Failed to parse thread_id: either threadId or conversationId must be provided");
   const id = parsedId(named);
-  return onThread(id, async () => ({ turn: await agent.reply(ask, id, { text: prompt }) }));
+  return onThread(id, async () => ({ turn: await agent.reply(ask, id, { text: prompt }), ...resultTokens(tokens) }));
 }
 
 function parsedId(named: string): ThreadId {

@@ -1,12 +1,13 @@
 import { AppError } from "../../lib/errors.js";
 import type { ResultStyle } from "../wording/callResult.js";
+import type { EventsShown } from "../wording/turnView.js";
 import type { ToolDeclaration, ToolSetName } from "./tool.js";
 import { type CatalogTool, LISTED_TOOLS } from "./tools.generated.js";
 
 /** How what happens in a call is shown to its client. */
 export interface Presentation {
-  /** Codex's events, as `codex/event` notifications. */
-  readonly events: boolean;
+  /** Codex's events, as `codex/event` notifications, unless the server or the client has it otherwise. */
+  readonly events: EventsShown;
   /** MCP's progress notifications, for calls with a progress token. */
   readonly progress: boolean;
   /** MCP's log messages: once the client has asked for a level, or never. */
@@ -20,7 +21,7 @@ interface ToolSet {
   readonly summary: string;
 }
 
-const OURS: Presentation = { events: true, progress: true, logMessages: "on-request", results: "extended" };
+const OURS: Presentation = { events: "all", progress: true, logMessages: "on-request", results: "extended" };
 
 /** `--tools`. Each tool names its sets itself. */
 export const TOOL_SETS: Readonly<Record<ToolSetName, ToolSet>> = {

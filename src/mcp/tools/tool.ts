@@ -7,6 +7,7 @@ import type { ThreadId, TurnId } from "../../lib/ids.js";
 import type { Turn } from "../../threads/turn.js";
 import { type DraftResult, failureOn } from "../wording/callResult.js";
 import { isInjected } from "./injectedArguments.js";
+import { TURN_FIELDS } from "./turnFields.js";
 
 /** The JSON Schema of one argument. */
 export interface ArgumentSchema {
@@ -65,6 +66,9 @@ function needed<T>(schema: ArgumentSchema): Argument<T> {
 
 /** The kinds of arguments that a tool can have. */
 export const arg = { text, choice, whole, flag, texts, table, optional };
+
+/** For tools whose answer is what becomes of a turn. */
+export const RESULT_TOKENS = arg.optional(arg.whole({ from: 0, to: 1_000_000 }, "The longest result, in tokens (20000)."));
 
 /** The schema of all arguments of a tool, as `tools/list` shows it. */
 export interface InputSchema {
@@ -182,7 +186,7 @@ export interface ToolAnnotations {
 }
 
 export interface OutputSchema {
-  readonly properties: Readonly<Record<string, { readonly type: string }>>;
+  readonly properties: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   readonly required: readonly string[];
   readonly type: "object";
 }
@@ -194,14 +198,28 @@ export const THREAD_OUTPUT: OutputSchema = {
   type: "object",
 };
 
-/** What a turn's answer looks like to programs. */
-export const TURN_OUTPUT: OutputSchema = THREAD_OUTPUT;
+/** What a turn's answer looks like to programs. A call that failed before its turn began has the first three alone. */
+export const TURN_OUTPUT: OutputSchema = {
+  properties: {
+    ...THREAD_OUTPUT.properties,
+    ...TURN_FIELDS,
+  },
+  required: ["threadId", "content", "status"],
+  type: "object",
+};
 
 /** The answer to a call is what becomes of a turn. Each era of MCP follows the turn in its own way. */
 export interface TurnAnswer {
   readonly turn: Turn;
   /** The answer, when the turn completes without a word. */
   readonly ifSilent?: string | undefined;
+  /** The most tokens of the result, where the call says. */
+  readonly resultTokens?: number;
+}
+
+/** What a call said of it, if it did. */
+export function resultTokens(tokens: number | undefined): Pick<TurnAnswer, "resultTokens"> {
+  return tokens === undefined ? {} : { resultTokens: tokens };
 }
 
 export interface McpToolContext {

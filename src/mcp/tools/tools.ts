@@ -9,8 +9,9 @@ import { AppError } from "../../lib/errors.js";
 import { isFields } from "../../lib/fields.js";
 import { turnIdOf } from "../../lib/ids.js";
 import type { Telemetry } from "../../observability/telemetry.js";
+import { clientProfile } from "../clientProfiles.js";
 import { type CallToolResult, presented, refusal } from "../wording/callResult.js";
-import type { Call } from "../wording/turnView.js";
+import type { Call, EventsShown } from "../wording/turnView.js";
 import { injectedIn, remarkOnInjected } from "./injectedArguments.js";
 import { declarationsOf, type Presentation, type ServedTool } from "./sets.js";
 import { type McpTool, parseArguments, type ToolDeclaration, type TurnAnswer } from "./tool.js";
@@ -29,15 +30,20 @@ export interface ToolsParts {
   readonly objection: Objection;
   /** Questions carry no form, as Codex sent them; for clients that cannot show ours. */
   readonly emptyForms?: boolean | undefined;
+  /** Which of Codex's events clients are sent. */
+  readonly events?: "auto" | EventsShown | undefined;
+  /** The most tokens of a result, for calls that do not say. Absent: any number. */
+  readonly resultTokens?: number | undefined;
 }
 
 /** A call whose answer is what becomes of a turn. Each era of MCP follows the turn in its own way. */
 export interface TurnCall extends TurnAnswer {
-  readonly agent: Pick<Agent, "engineName" | "mustAsk" | "decide" | "answeredByNobody">;
+  readonly agent: Pick<Agent, "engineName" | "mustAsk" | "decide" | "answeredByNobody" | "receiptOf">;
   readonly presentation: Presentation;
   readonly emptyForms: boolean;
   /** Sentences about the call itself, for its answer. */
   readonly remarks?: readonly string[];
+  readonly resultTokens: number;
 }
 
 /** The tools of a server: who is shown which, and one way to call them for both eras of MCP. */
@@ -80,19 +86,30 @@ export class Tools {
     const tool = await (this.#loaded.get(served) ?? this.#load(served));
     const trail = beginCallTrail(declaration.name, call, telemetry);
     try {
-      const ask = { caller: call.caller, signal: call.signal, watchTurn: trail.watchTurn };
+      const ask = {
+        caller: call.caller,
+        signal: call.signal,
+        watchTurn: trail.watchTurn,
+        wantsReceipt: presentation.results === "extended",
+      };
       const why = servedInside ? undefined : this.objectionTo(call.caller);
       if (why !== undefined) return trail.ended(presented(refusal(new InsideTurn(why)), presentation));
       const context = { agent, ask, turnId: turnIdOf(String(call.requestId)), clientRoots: () => rootsOf(call) };
       const outcome = await tool.call(parseArguments(args, tool), context);
       const remarks = remarkOnInjected(injectedIn(args, tool.inputSchema.properties));
-      if ("turn" in outcome) return { ...outcome, agent, presentation, emptyForms: this.#parts.emptyForms ?? false, remarks };
+      if ("turn" in outcome) return { ...this.#turnCall(outcome, call, { agent, presentation }), remarks };
       return trail.ended(presented(outcome, { ...presentation, remarks }));
     } catch (error) {
       trail.failed(error);
       if (error instanceof ServerBusy) telemetry.metrics.callRefused({ reason: "busy" });
       return presented(asResult(error, call.signal), presentation);
     }
+  }
+
+  #turnCall(answer: TurnAnswer, call: Call, { agent, presentation }: Pick<TurnCall, "agent" | "presentation">): TurnCall {
+    const { emptyForms = false, events: mode = "auto", resultTokens = Infinity } = this.#parts;
+    const events = eventsFor(mode, presentation, call);
+    return { resultTokens, ...answer, agent, presentation: { ...presentation, events }, emptyForms };
   }
 
   /** What failed is tried again with the next call. */
@@ -140,6 +157,12 @@ function folderOf(uri: unknown): string[] {
   } catch {
     return [];
   }
+}
+
+/** Whoever asks for events by an extension gets them, whatever its name. */
+function eventsFor(mode: "auto" | EventsShown, { events, results }: Presentation, { client, asksForEvents }: Call): EventsShown {
+  if (mode !== "auto" || events === "none") return mode === "auto" ? "none" : mode;
+  return results === "recorded" || asksForEvents || clientProfile(client).readsEvents ? events : "none";
 }
 
 function asResult(error: unknown, { aborted }: AbortSignal): CallToolResult {

@@ -1,16 +1,29 @@
 import { describe, expect, it } from "vitest";
 import { InvalidArguments } from "../../agent/errors.js";
-import { Receipt } from "../../agent/receipt.js";
+import { ReceiptBook } from "../../agent/receipt.js";
 import { threadIdOf } from "../../lib/ids.js";
 import { ThreadNotFound } from "../../threads/errors.js";
-import { failureOn, presented, refusal, turnResult } from "./callResult.js";
+import type { ClientProfile } from "../clientProfiles.js";
+import { failureOn, presented, type ResultContext, refusal, turnResult } from "./callResult.js";
 
 const THREAD = threadIdOf("01a1dd1a-6d22-73e1-88aa-ccf523ae5caa");
-const CONTEXT = { threadId: THREAD, nameThreadInText: false, engine: "native", receipt: new Receipt(), results: "extended" } as const;
-const NOTHING_DONE = '"files":[],"commands":{"run":0,"failed":0}';
+const CONTEXT: ResultContext = {
+  threadId: THREAD,
+  engine: "native",
+  receipt: new ReceiptBook(() => 0).receipt({ from: "patches", list: [] }),
+  results: "extended",
+  resultTokens: 20_000,
+  reader: { client: { shows: "structured" }, takesStructured: true },
+};
+const FIELDS = '"files":[],"commands":{"run":0,"failed":0},"approvals":{"asked":0,"allowed":0,"denied":0},"ms":0';
+const META = '"_meta":{"codex-mcpd/turn":{"engine":"native"}}';
+const DONE = { status: "completed", lastMessage: "done" } as const;
 
-function metaOf(status: string): string {
-  return `"_meta":{"codex-mcpd/turn":{"engine":"native","status":"${status}",${NOTHING_DONE}}}`;
+function textsFor(
+  shows: ClientProfile["shows"],
+  { outcome = DONE, takesStructured = true }: { outcome?: Parameters<typeof turnResult>[0]; takesStructured?: boolean } = {},
+) {
+  return turnResult(outcome, { ...CONTEXT, reader: { client: { shows }, takesStructured } }).content.map(({ text }) => text);
 }
 
 describe("what helps", () => {
@@ -24,7 +37,7 @@ describe("what helps", () => {
       {
         content: [{ type: "text", text: `${recorded}. ${FOUND_BY}` }],
         isError: true,
-        structuredContent: { threadId: THREAD, content: `${recorded}. ${FOUND_BY}` },
+        structuredContent: { threadId: THREAD, content: `${recorded}. ${FOUND_BY}`, status: "failed" },
         _meta: { "codex-mcpd/error": "thread_not_found" },
       },
       { content: [{ type: "text", text: recorded }], isError: true, structuredContent: { threadId: THREAD, content: recorded } },
@@ -33,23 +46,20 @@ describe("what helps", () => {
 });
 
 describe("remarks on a call", () => {
-  const outcome = { status: "completed", lastMessage: "done" } as const;
+  const remarks = ["Ignored: `tool`."];
 
-  it("are a text of their own, and in `_meta` for programs", () => {
-    const { content, structuredContent, _meta } = turnResult(outcome, { ...CONTEXT, remarks: ["Ignored: `tool`."] });
-    expect({ content, structuredContent, remarks: _meta?.["codex-mcpd/remarks"] }).toEqual({
-      content: [
-        { type: "text", text: "done" },
-        { type: "text", text: "\nIgnored: `tool`." },
-      ],
-      structuredContent: { threadId: THREAD, content: "done" },
-      remarks: ["Ignored: `tool`."],
+  it("are told with what the turn did, in both parts", () => {
+    const { content, structuredContent } = turnResult(DONE, {
+      ...CONTEXT,
+      reader: { client: { shows: "text" }, takesStructured: true },
+      remarks,
     });
+    expect(structuredContent).toMatchObject({ notices: remarks });
+    expect(content[1]?.text.split("\n")).toContain("note: Ignored: `tool`.");
   });
 
   it("are left out where results are as recorded", () => {
-    const { content } = turnResult(outcome, { ...CONTEXT, results: "recorded", remarks: ["Ignored: `tool`."] });
-    expect(content).toEqual([{ type: "text", text: "done" }]);
+    expect(turnResult(DONE, { ...CONTEXT, results: "recorded", remarks }).content).toEqual([{ type: "text", text: "done" }]);
   });
 });
 
@@ -60,50 +70,112 @@ describe("the answer to a call", () => {
     );
   });
 
-  it("that failed on a thread is an error that names it", () => {
+  it("that failed on a thread is an error whose text names it", () => {
     expect(JSON.stringify(failureOn(THREAD, new InvalidArguments("not found")))).toBe(
-      `{"content":[{"text":"not found","type":"text"}],"isError":true,"structuredContent":{"threadId":"${THREAD}","content":"not found"},"_meta":{"codex-mcpd/error":"invalid_arguments"}}`,
+      `{"content":[{"text":"not found (thread ${THREAD})","type":"text"}],"isError":true,"structuredContent":{"threadId":"${THREAD}","content":"not found","status":"failed"},"_meta":{"codex-mcpd/error":"invalid_arguments"}}`,
     );
   });
 
-  it("whose turn completed is its last message", () => {
-    expect(JSON.stringify(turnResult({ status: "completed", lastMessage: "done" }, CONTEXT))).toBe(
-      `{"content":[{"text":"done","type":"text"}],"structuredContent":{"threadId":"${THREAD}","content":"done"},${metaOf("completed")}}`,
+  it("whose turn completed is its last message, with thread and content first", () => {
+    expect(JSON.stringify(turnResult(DONE, CONTEXT))).toBe(
+      `{"content":[{"text":"done","type":"text"}],"structuredContent":{"threadId":"${THREAD}","content":"done","status":"completed",${FIELDS}},${META}}`,
     );
   });
 
   it("whose turn said nothing is empty", () => {
-    expect(JSON.stringify(turnResult({ status: "completed", lastMessage: null }, CONTEXT))).toBe(
-      `{"content":[{"text":"","type":"text"}],"structuredContent":{"threadId":"${THREAD}","content":""},${metaOf("completed")}}`,
-    );
+    expect(turnResult({ status: "completed", lastMessage: null }, CONTEXT)).toMatchObject({
+      content: [{ text: "", type: "text" }],
+      structuredContent: { content: "" },
+    });
   });
 
-  it("of a client that does not see the structured part names the thread in a text of its own", () => {
-    expect(JSON.stringify(turnResult({ status: "completed", lastMessage: "done" }, { ...CONTEXT, nameThreadInText: true }))).toBe(
-      `{"content":[{"text":"done","type":"text"},{"text":"threadId: ${THREAD}","type":"text"}],"structuredContent":{"threadId":"${THREAD}","content":"done"},${metaOf("completed")}}`,
-    );
-  });
-
-  it("whose turn failed says why", () => {
-    expect(JSON.stringify(turnResult({ status: "failed", message: "no model" }, CONTEXT))).toBe(
-      `{"content":[{"text":"no model","type":"text"}],"isError":true,"structuredContent":{"threadId":"${THREAD}","content":"no model"},${metaOf("failed")}}`,
-    );
+  it("whose turn failed says why, on which thread, and what to do, in its first text", () => {
+    const next = `The turn on thread ${THREAD} failed. When the cause is gone, go on with codex-reply with threadId "${THREAD}".`;
+    expect(turnResult({ status: "failed", message: "no model" }, CONTEXT)).toEqual({
+      content: [
+        { text: `no model\n\n${next}`, type: "text" },
+        { text: `\nthreadId: ${THREAD}\nstatus: failed after 0.0 s\nnext: ${next}`, type: "text" },
+      ],
+      isError: true,
+      structuredContent: expect.objectContaining({ threadId: THREAD, content: "no model", status: "failed", next }) as unknown,
+      _meta: { "codex-mcpd/turn": { engine: "native" } },
+    });
   });
 
   it("whose turn was interrupted is an error that says how to go on", () => {
-    const why = "The turn was interrupted before it ended. The thread can be continued with codex-reply.";
-    expect(JSON.stringify(turnResult({ status: "interrupted" }, CONTEXT))).toBe(
-      `{"content":[{"text":"${why}","type":"text"}],"isError":true,"structuredContent":{"threadId":"${THREAD}","content":"${why}"},${metaOf("interrupted")}}`,
+    const [first] = turnResult({ status: "interrupted" }, CONTEXT).content;
+    expect(first?.text).toBe(
+      `The turn was interrupted before it ended.\n\nThread ${THREAD} keeps what it has done. Go on with codex-reply with threadId "${THREAD}".`,
     );
   });
 
-  it("in the recorded style has nothing that Codex would not have said; a scripted model is named all the same", () => {
-    const recorded = { ...CONTEXT, results: "recorded" } as const;
-    const said = { content: [{ text: "done", type: "text" }], structuredContent: { threadId: THREAD, content: "done" } };
-    expect(turnResult({ status: "completed", lastMessage: "done" }, recorded)).toEqual(said);
-    expect(turnResult({ status: "completed", lastMessage: "done" }, { ...recorded, engine: "scripted" })).toEqual({
+  it("says that nothing was written when a sandbox that only reads is why", () => {
+    const next =
+      'Nothing was written: the sandbox is read-only. If files should change, start the task again with codex and sandbox "workspace-write".';
+    const refused = { ...CONTEXT, receipt: { ...CONTEXT.receipt, isWriteRefused: true } };
+    expect(turnResult(DONE, refused).structuredContent).toMatchObject({ next });
+    const wrote = { from: "git", list: [{ path: "/x", kind: "add" }] } as const;
+    expect(turnResult(DONE, { ...refused, receipt: { ...refused.receipt, files: wrote } }).structuredContent).not.toHaveProperty("next");
+  });
+});
+
+describe("the texts of a result", () => {
+  const REPORT = `\nthreadId: ${THREAD}\nstatus: completed after 0.0 s`;
+
+  it.for([
+    ["text", ["done", REPORT]],
+    ["unknown", ["done", REPORT]],
+    ["structured", ["done"]],
+    ["both", ["done"]],
+    ["everything", ["done"]],
+  ] as const)("for a client that shows %s", ([shows, texts]) => {
+    expect(textsFor(shows)).toEqual(texts);
+  });
+
+  it("say it all to a client whose revision has no structured part", () => {
+    expect(textsFor("structured", { takesStructured: false })).toEqual(["done", REPORT]);
+  });
+
+  it.for([
+    ["text", 2],
+    ["structured", 2],
+    ["both", 1],
+    ["everything", 1],
+  ] as const)("of an error, for a client that shows %s, are %i", ([shows, count]) => {
+    expect(textsFor(shows, { outcome: { status: "interrupted" } })).toHaveLength(count);
+  });
+});
+
+it("a client that shows its model everything gets no `_meta`, unless the model is scripted", () => {
+  const everything = { ...CONTEXT, reader: { client: { shows: "everything" }, takesStructured: true } } as const;
+  expect(turnResult(DONE, everything)).not.toHaveProperty("_meta");
+  expect(turnResult(DONE, { ...everything, engine: "scripted" })._meta).toEqual({ "codex-mcpd/turn": { engine: "scripted" } });
+});
+
+describe("in the recorded style", () => {
+  const recorded = { ...CONTEXT, results: "recorded" } as const;
+  const said = { content: [{ text: "done", type: "text" }], structuredContent: { threadId: THREAD, content: "done" } };
+
+  it("nothing is there that Codex would not have said; a scripted model is named all the same", () => {
+    expect(turnResult(DONE, recorded)).toEqual(said);
+    expect(turnResult(DONE, { ...recorded, engine: "scripted" })).toEqual({
       ...said,
       _meta: { "codex-mcpd/turn": { engine: "scripted" } },
     });
+  });
+
+  it("a long answer is whole", () => {
+    const lastMessage = "x".repeat(500_000);
+    expect(turnResult({ status: "completed", lastMessage }, { ...recorded, resultTokens: 100 }).structuredContent).toEqual({
+      threadId: THREAD,
+      content: lastMessage,
+    });
+  });
+
+  it("an error is its cause alone", () => {
+    const why = "not found";
+    const told = { content: [{ text: why, type: "text" }], isError: true, structuredContent: { threadId: THREAD, content: why } };
+    expect(presented(failureOn(THREAD, new InvalidArguments(why)), { results: "recorded" })).toEqual(told);
+    expect(turnResult({ status: "failed", message: why }, recorded)).toEqual(told);
   });
 });

@@ -59,12 +59,23 @@ describe("the reporter", () => {
 
   it("tells each change once, under a number that always grows", () => {
     const { progress, sent } = reporter();
-    for (const event of [STARTED, STARTED, WRITING, WRITING, STARTED]) progress.observe(event);
+    for (const event of [STARTED, STARTED, WRITING, WRITING]) progress.observe(event);
+    vi.advanceTimersByTime(50);
+    progress.observe(STARTED);
     expect(sent).toEqual([
       { at: 0, progress: 1, message: "Thinking" },
-      { at: 0, progress: 2, message: "Writing the answer" },
-      { at: 0, progress: 3, message: "Thinking" },
+      { at: 50, progress: 2, message: "Writing the answer" },
+      { at: 50, progress: 3, message: "Thinking" },
     ]);
+  });
+
+  it("does not say that an answer is being written which is there already", () => {
+    const { progress, sent } = reporter();
+    for (const event of [STARTED, WRITING]) progress.observe(event);
+    vi.advanceTimersByTime(49);
+    progress.stop();
+    vi.advanceTimersByTime(1_000);
+    expect([sent.map(({ message }) => message), vi.getTimerCount()]).toEqual([["Thinking"], 0]);
   });
 
   it("repeats itself when nothing changes, with the time it took so far", () => {

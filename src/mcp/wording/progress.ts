@@ -63,7 +63,7 @@ function waitingFor(subject: ApprovalSubject): string {
 const GIST_LENGTH = 80;
 
 /** The command as a person would type it, in one short line. */
-function commandGist(command: readonly string[]): string {
+export function commandGist(command: readonly string[]): string {
   const script = command.length === 3 && /^-l?c$/.test(command[1] ?? "") ? (command[2] ?? "") : command.join(" ");
   const [line = ""] = script.trim().split("\n");
   return line.length > GIST_LENGTH ? `${line.slice(0, GIST_LENGTH - 1)}…` : line;
@@ -72,12 +72,20 @@ function commandGist(command: readonly string[]): string {
 /** A client hears something at least every ten seconds, so that it never takes a long turn for a dead one; timers are late at times. */
 const HEARTBEAT_MS = 9_000;
 
+/**
+ * A short answer is there as soon as it is begun. Progress that comes together with the answer is too late for the official clients, which report
+ * it as an error.
+ */
+const ANSWER_BEGINS_MS = 50;
+
 /** Sends numbered progress for one call: each change once, and the last text again when nothing changes. */
 export class ProgressReporter {
   readonly #heartbeat: NodeJS.Timeout;
   readonly #since = Date.now();
   #count = 0;
   #text: string;
+  /** What is said unless the answer comes first. */
+  #held: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly send: (progress: number, message: string) => void,
@@ -92,12 +100,20 @@ export class ProgressReporter {
     const text = progressText(event);
     if (text === undefined || text === this.#text) return;
     this.#text = text;
-    this.send(++this.#count, text);
-    this.#heartbeat.refresh();
+    clearTimeout(this.#held);
+    if (event.type === "itemStarted" && event.item.kind === "agentMessage")
+      this.#held = setTimeout(() => this.#say(text), ANSWER_BEGINS_MS);
+    else this.#say(text);
   }
 
   stop(): void {
     clearInterval(this.#heartbeat);
+    clearTimeout(this.#held);
+  }
+
+  #say(text: string): void {
+    this.send(++this.#count, text);
+    this.#heartbeat.refresh();
   }
 
   #beat(): void {

@@ -29,6 +29,8 @@ export interface Call {
   readonly revision: HandshakeRevision | undefined;
   /** What the client calls itself. */
   readonly client?: ClientInfo | undefined;
+  /** It declared that it takes Codex's events. */
+  readonly asksForEvents?: boolean;
   /** The trace it belongs to, as the client said. */
   readonly trace?: TraceContext | undefined;
 }
@@ -44,9 +46,11 @@ export type Shown = Pick<Call, "requestId" | "signal" | "progressToken" | "logLe
   readonly peer: Pick<Call["peer"], "notify" | "notifyText">;
 };
 
+/** Which `codex/event` notifications a client gets; `no-deltas` leaves out the pieces of what is told whole later. */
+export type EventsShown = "all" | "no-deltas" | "none";
+
 export interface TurnViewOptions {
-  /** `codex/event` notifications. */
-  readonly events: boolean;
+  readonly events: EventsShown;
   readonly progress: boolean;
   readonly logMessages: "on-request" | "never";
 }
@@ -57,13 +61,15 @@ export class TurnView {
   readonly #meta: Readonly<Record<string, unknown>>;
   readonly #events: CodexEventWriter | undefined;
   readonly #progress: ProgressReporter | undefined;
+  readonly #deltas: boolean;
   readonly #logs: boolean;
 
   constructor(turn: Turn, call: Shown, { events, progress, logMessages }: TurnViewOptions) {
     this.#call = call;
     this.#logs = logMessages === "on-request";
     this.#meta = { requestId: call.requestId, threadId: turn.threadId };
-    if (events) this.#events = new CodexEventWriter(call.requestId, turn);
+    this.#deltas = events === "all";
+    if (events !== "none") this.#events = new CodexEventWriter(call.requestId, turn);
     const { progressToken } = call;
     if (progress && progressToken !== undefined)
       this.#progress = new ProgressReporter(
@@ -75,7 +81,8 @@ export class TurnView {
   show(event: ThreadEvent): void {
     if (this.#events) {
       const about = aboutEvent(event, this.#call.requestId);
-      for (const text of this.#events.write(event)) this.#call.peer.notifyText(text, about);
+      if (about.pieceOf === undefined || this.#deltas)
+        for (const text of this.#events.write(event)) this.#call.peer.notifyText(text, about);
     }
     this.#progress?.observe(event);
     this.#log(event);

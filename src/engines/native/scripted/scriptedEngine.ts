@@ -11,7 +11,7 @@ import { type ScriptedAnswer, ScriptedModel } from "./scriptedModel.js";
 
 /** The native loop on the scripted model: no key, no network, and it says so. */
 export function createScriptedEngine(options: Omit<NativeEngineOptions, "userAgent">): Engine {
-  const host = new HostEnvironment(options);
+  const host = options.host ?? new HostEnvironment(options);
   const model = new ScriptedModel();
   const clientFor: ClientFactory = ({ provider }) => new ScriptedClient(model, provider.streamIdleTimeoutMs);
   const { services } = options;

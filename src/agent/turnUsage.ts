@@ -1,0 +1,80 @@
+import type { ModelPrice } from "../config/resolve.js";
+import type { ThreadEvent } from "../threads/events.js";
+import type { TokenUsage, TokenUsageInfo } from "../threads/usage.js";
+
+/**
+ * Engines tell what the thread has used and what the last request did. The turn's own is the sum of its requests; what is told before the model
+ * has said anything is of an earlier turn.
+ */
+export class UsageOfTurn {
+  #hasAnswered = false;
+  #latest: TokenUsageInfo | undefined;
+  #turn: TokenUsage | undefined;
+
+  observe(event: ThreadEvent): void {
+    switch (event.type) {
+      case "messageDelta":
+      case "reasoningDelta":
+      case "rawReasoningDelta":
+      case "historyCompacted":
+      case "reviewEnded":
+      case "commandStarted":
+      case "patchStarted":
+      case "mcpToolStarted":
+        this.#hasAnswered = true;
+        return;
+      // What the user said is told as items too.
+      case "rawItem":
+        this.#hasAnswered ||= event.item.type !== "message" || event.item["role"] === "assistant";
+        return;
+      case "itemCompleted":
+        this.#hasAnswered ||= event.item.kind !== "userMessage";
+        return;
+      case "tokenCount":
+        if (event.usage) this.#count(event.usage);
+        return;
+      default:
+    }
+  }
+
+  total(): { readonly turn: TokenUsage; readonly thread: TokenUsage } | undefined {
+    if (!this.#latest) return undefined;
+    return { turn: this.#turn ?? NO_TOKENS, thread: this.#latest.total_token_usage };
+  }
+
+  #count(usage: TokenUsageInfo): void {
+    const before = this.#latest?.total_token_usage;
+    this.#latest = usage;
+    const { total_token_usage: total, last_token_usage: last } = usage;
+    if (before) this.#turn = sum(this.#turn ?? NO_TOKENS, difference(total, before));
+    else if (this.#hasAnswered) this.#turn = last;
+  }
+}
+
+const MILLION = 1_000_000;
+
+/** What tokens cost in US dollars. Those that were cached are among the input. */
+export function costOf({ input_tokens, cached_input_tokens, output_tokens }: TokenUsage, price: ModelPrice): number {
+  const fresh = Math.max(input_tokens - cached_input_tokens, 0);
+  return (fresh * price.input + cached_input_tokens * price.cachedInput + output_tokens * price.output) / MILLION;
+}
+
+const NO_TOKENS: TokenUsage = { input_tokens: 0, cached_input_tokens: 0, output_tokens: 0, reasoning_output_tokens: 0, total_tokens: 0 };
+
+function sum(one: TokenUsage, other: TokenUsage): TokenUsage {
+  return combined(one, other, (a, b) => a + b);
+}
+
+function difference(one: TokenUsage, other: TokenUsage): TokenUsage {
+  return combined(one, other, (a, b) => Math.max(a - b, 0));
+}
+
+function combined(one: TokenUsage, other: TokenUsage, combine: (a: number, b: number) => number): TokenUsage {
+  return {
+    input_tokens: combine(one.input_tokens, other.input_tokens),
+    cached_input_tokens: combine(one.cached_input_tokens, other.cached_input_tokens),
+    output_tokens: combine(one.output_tokens, other.output_tokens),
+    reasoning_output_tokens: combine(one.reasoning_output_tokens, other.reasoning_output_tokens),
+    total_tokens: combine(one.total_tokens, other.total_tokens),
+  };
+}

@@ -1,0 +1,191 @@
+import { execFileSync } from "node:child_process";
+import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import { HostEnvironment } from "../../engines/native/tools/hostEnvironment.js";
+import { WritablePlaces } from "../outside/outsidePrograms.js";
+import { systemProgram } from "../outside/systemPrograms.js";
+import { type ChangedFiles, WorkspaceChanges } from "./workspaceChanges.js";
+
+const folder = realpathSync(mkdtempSync(path.join(tmpdir(), "changes-")));
+const codexHome = path.join(folder, "home");
+mkdirSync(codexHome);
+const host = new HostEnvironment({ codexHome, env: process.env, serverCwd: folder, writable: new WritablePlaces([]) });
+let work = "";
+let count = 0;
+
+beforeEach(() => {
+  work = path.join(folder, `work${++count}`);
+  mkdirSync(work);
+});
+
+afterEach(() => rmSync(work, { recursive: true, force: true }));
+
+afterAll(async () => {
+  await host.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const ME = {
+  GIT_AUTHOR_NAME: "a",
+  GIT_AUTHOR_EMAIL: "a@b",
+  GIT_COMMITTER_NAME: "a",
+  GIT_COMMITTER_EMAIL: "a@b",
+  GIT_CONFIG_GLOBAL: "/dev/null",
+};
+
+function git(...args: readonly string[]): void {
+  execFileSync("git", args, { cwd: work, env: { ...process.env, ...ME }, stdio: "pipe" });
+}
+
+function put(name: string, text: string): void {
+  mkdirSync(path.dirname(path.join(work, name)), { recursive: true });
+  writeFileSync(path.join(work, name), text);
+}
+
+function repository(files: Readonly<Record<string, string>>): void {
+  git("init", "-q");
+  for (const [name, text] of Object.entries(files)) put(name, text);
+  git("add", "-A");
+  git("commit", "-q", "--allow-empty", "-m", "first");
+}
+
+/** What is told of what `change` does. */
+async function told(
+  change: () => void,
+  options: { cwd?: string; patches?: ChangedFiles["list"]; withinMs?: number } = {},
+): Promise<unknown> {
+  const { cwd = work, patches = [], withinMs = 20_000 } = options;
+  const changes = new WorkspaceChanges(host, { cwd, sinceMs: Date.now(), lookingFor: undefined });
+  await changes.before();
+  change();
+  const files = await changes.after({ withinMs, patches });
+  if (!files) return "unknown";
+  const list = files.list.map(({ path: file, kind, added, removed }) => `${kind} ${path.relative(work, file)} +${added} -${removed}`);
+  return [files.from, ...list.sort()];
+}
+
+const canSandbox = (await host.sandbox()).backend === "bubblewrap" && systemProgram("git") !== undefined;
+
+describe.runIf(canSandbox)("in a repository", () => {
+  it("what commands wrote, made and removed is told with its lines", async () => {
+    repository({ "a.txt": "1\n2\n3\n", "gone.txt": "x\ny\n", "same.txt": "s\n", ".gitignore": "ignored\n" });
+    const files = await told(() => {
+      put("a.txt", "1\ntwo\n3\n4\n");
+      put("new dir/n é.txt", "n\n");
+      put("ignored", "i\n");
+      put("same.txt", "s\n");
+      rmSync(path.join(work, "gone.txt"));
+    });
+    expect(files).toEqual(["git", "add new dir/n é.txt +1 -0", "delete gone.txt +0 -2", "update a.txt +2 -1"]);
+  });
+
+  it("what was changed before is nobody's doing, unless it is changed again, put back or removed", async () => {
+    repository({ "again.txt": "1\n", "back.txt": "1\n", "left.txt": "1\n" });
+    for (const name of ["again.txt", "back.txt", "left.txt", "untracked.txt", "removed.txt"]) put(name, "1\nmine\n");
+    const files = await told(() => {
+      appendFileSync(path.join(work, "again.txt"), "theirs\n");
+      git("checkout", "-q", "back.txt");
+      rmSync(path.join(work, "removed.txt"));
+    });
+    expect(files).toEqual(["git", "delete removed.txt +0 -2", "update again.txt +1 -0", "update back.txt +0 -1"]);
+  });
+
+  it("commits, staging and another branch do not hide what changed", async () => {
+    repository({ "a.txt": "1\n", "b.txt": "1\n" });
+    const files = await told(() => {
+      put("a.txt", "2\n");
+      put("c.txt", "3\n");
+      git("add", "-A");
+      git("commit", "-q", "-m", "second");
+      git("checkout", "-q", "-b", "other");
+      put("b.txt", "2\n");
+      git("add", "b.txt");
+    });
+    expect(files).toEqual(["git", "add c.txt +1 -0", "update a.txt +1 -1", "update b.txt +1 -1"]);
+  });
+
+  it("the whole repository counts, wherever in it the thread works; binary files have no lines", async () => {
+    repository({ "deep/er/a.txt": "1\n", "top.bin": "\0\n" });
+    const files = await told(() => put("top.bin", "\0\0\n"), { cwd: path.join(work, "deep/er") });
+    expect(files).toEqual(["git", "update top.bin +undefined -undefined"]);
+  });
+
+  it("one without a commit, and one of submodules, are told of as well", async () => {
+    git("init", "-q");
+    put("staged.txt", "1\n");
+    git("add", "-A");
+    put("sub/.git/HEAD", "ref: refs/heads/main\n");
+    expect(await told(() => put("new.txt", "1\n"))).toEqual(["git", "add new.txt +1 -0"]);
+  });
+
+  it("nothing that the repository configures is run", async () => {
+    repository({ "a.txt": "1\n", ".gitattributes": "*.txt filter=evil diff=evil\n" });
+    const proof = path.join(folder, "proof");
+    const evil = `touch ${proof}; cat`;
+    for (const key of [
+      "filter.evil.clean",
+      "filter.evil.smudge",
+      "filter.evil.process",
+      "core.fsmonitor",
+      "diff.evil.textconv",
+      "diff.external",
+    ])
+      git("config", key, evil);
+    put(".git/hooks/post-index-change", `#!/bin/sh\n${evil}\n`);
+    execFileSync("chmod", ["+x", path.join(work, ".git/hooks/post-index-change")]);
+    // Without a sandbox around it they would be able to.
+    expect(await told(() => put("a.txt", "2\n"))).toEqual(["git", "update a.txt +1 -1"]);
+    expect(existsSync(proof)).toBe(false);
+  });
+
+  it("a broken index, and no time, are unknown and not nothing", async () => {
+    repository({ "a.txt": "1\n" });
+    expect(await told(() => put("a.txt", "2\n"), { withinMs: 0 })).toBe("unknown");
+    put(".git/index", "not an index");
+    expect(await told(() => put("a.txt", "3\n"))).toBe("unknown");
+  });
+
+  it("leaves nothing behind, and the index as it was", async () => {
+    repository({ "a.txt": "1\n" });
+    const index = realpathSync(path.join(work, ".git/index"));
+    const before = execFileSync("sha1sum", [index]).toString();
+    await told(() => put("a.txt", "2\n"));
+    expect(execFileSync("sha1sum", [index]).toString()).toBe(before);
+    await expect.poll(() => readdirSync(path.join(codexHome, "mcp-server", "tmp"))).toEqual([]);
+  });
+});
+
+describe("without a repository", () => {
+  it("the folder is compared; lines are those that patches tell", async () => {
+    put("sub/a.txt", "1\n");
+    put("b.txt", "1\n");
+    const patches = [{ path: path.join(work, "b.txt"), kind: "update", added: 1, removed: 0 }] as const;
+    const files = await told(
+      () => {
+        put("b.txt", "1\n2\n");
+        put("c.txt", "1\n");
+        rmSync(path.join(work, "sub/a.txt"));
+      },
+      { patches },
+    );
+    expect(files).toEqual(["folder", "add c.txt +undefined -undefined", "delete sub/a.txt +undefined -undefined", "update b.txt +1 -0"]);
+  });
+
+  it("a folder of many files is left to the patches, which say so", async () => {
+    for (let at = 0; at <= 4_000; at++) put(`f${at}`, "");
+    const patches = [{ path: path.join(work, "f0"), kind: "update", added: 1, removed: 0 }] as const;
+    expect(await told(() => put("f1", "x"), { patches })).toEqual(["patches", "update f0 +1 -0"]);
+  });
+
+  it("a folder that is not there is no reason to fail", async () => {
+    expect(await told(() => {}, { cwd: "/nowhere/at/all" })).toEqual(["patches"]);
+  });
+});
+
+it("what was never about to be changed is not looked at", async () => {
+  const changes = new WorkspaceChanges(host, { cwd: work, sinceMs: 0, lookingFor: undefined });
+  put("x", "");
+  expect(await changes.after({ withinMs: 1_000, patches: [] })).toEqual({ from: "patches", list: [] });
+});

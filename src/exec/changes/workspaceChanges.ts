@@ -1,0 +1,224 @@
+import path from "node:path";
+import { readGuarded } from "../../lib/files/guardedRead.js";
+import { followLinks } from "../../platform/paths.js";
+import { changedRegions } from "../patch/lineDiff.js";
+import { mayReadFor } from "../sandbox/fileView.js";
+import { callerView } from "../sandbox/hiddenPlaces.js";
+import { entriesChangedMs, type FileState, folderEntries, markOf } from "./folderEntries.js";
+import { type DirtyPath, type LineCounts, type LookingFor, type LookingHost, Repository } from "./repository.js";
+
+/** A file that is another than before. Lines are absent where nobody counted them: binary, too large, or seen by its name alone. */
+export interface ChangedFile {
+  readonly path: string;
+  readonly kind: "add" | "update" | "delete";
+  readonly added?: number;
+  readonly removed?: number;
+}
+
+/** `git` and `folder` compare the disk before and after, whoever wrote; `patches` is what the agent's own patches say. */
+export interface ChangedFiles {
+  readonly from: "git" | "folder" | "patches";
+  readonly list: readonly ChangedFile[];
+}
+
+export interface WorkspacePlace {
+  readonly cwd: string;
+  /** What changed since then counts, whenever somebody looked first; milliseconds since 1970. */
+  readonly sinceMs: number;
+  readonly lookingFor: LookingFor;
+}
+
+/** How long a command may be kept waiting for the first look. */
+const BEFORE_MS = 2_000;
+
+/** What a repository or a folder looked like before. */
+interface FirstLook {
+  readonly repository: Repository | undefined;
+  /** By the name below `root`: what was not as the commit has it, or all files where there is no repository. Undefined for what was deleted. */
+  readonly marks: ReadonlyMap<string, FileState | undefined>;
+  readonly texts: ReadonlyMap<string, string>;
+  readonly root: string;
+  /** The marks have the files that git does not track. */
+  readonly knowsUntracked: boolean;
+}
+
+/** Looks at a workspace before the first thing that may change it, and again when all is done. */
+export class WorkspaceChanges {
+  readonly #host: LookingHost;
+  readonly #place: WorkspacePlace;
+  #first: Promise<FirstLook | "no repository" | "unknown"> | undefined;
+
+  constructor(host: LookingHost, place: WorkspacePlace) {
+    this.#host = host;
+    this.#place = place;
+  }
+
+  /** Resolves when the workspace may be changed. Never rejects, and looks once. */
+  async before(): Promise<void> {
+    this.#first ??= this.#lookFirst(AbortSignal.timeout(BEFORE_MS)).catch(() => "unknown" as const);
+    await this.#first;
+  }
+
+  /**
+   * What is another than before; undefined when that could not be learned in time, `patches` when only those tell, since there is no repository and
+   * the folder is too large. Nothing was looked at where nothing was about to change it.
+   */
+  async after({
+    withinMs,
+    patches,
+  }: {
+    readonly withinMs: number;
+    readonly patches: readonly ChangedFile[];
+  }): Promise<ChangedFiles | undefined> {
+    const byPatches: ChangedFiles = { from: "patches", list: patches };
+    if (!this.#first) return byPatches;
+    const first = await this.#first;
+    if (first === "no repository") return byPatches;
+    if (first === "unknown") return undefined;
+    try {
+      return await this.#compare(first, AbortSignal.timeout(withinMs), patches);
+    } catch {
+      return undefined;
+    } finally {
+      first.repository?.close(this.#host);
+    }
+  }
+
+  async #lookFirst(signal: AbortSignal): Promise<FirstLook | "no repository" | "unknown"> {
+    const cwd = followLinks(path.resolve(this.#place.cwd))?.real;
+    if (cwd === undefined) return "no repository";
+    const repository = await Repository.open(cwd, this.#host, this.#place.lookingFor);
+    if (!repository) return this.#lookAtFolder(cwd, signal);
+    const knowsUntracked = repository.isSmall;
+    const dirty = await repository.dirtyPaths({ untracked: knowsUntracked, signal });
+    if (!dirty) {
+      repository.close(this.#host);
+      return "unknown";
+    }
+    const { root } = repository;
+    const marks = new Map([...dirty.keys()].map((name) => [name, markOf(path.join(root, name))] as const));
+    for (const [name, mark] of marks) if (this.#isOfNow(path.join(root, name), mark)) marks.delete(name);
+    return { repository, marks, root, knowsUntracked, texts: await this.#textsOf(root, marks, signal) };
+  }
+
+  async #lookAtFolder(root: string, signal: AbortSignal): Promise<FirstLook | "no repository"> {
+    const marks = await folderEntries(root, signal);
+    return marks ? { repository: undefined, marks, root, knowsUntracked: true, texts: new Map() } : "no repository";
+  }
+
+  /** The first look may come after the first change: an engine of its own does not wait for it. */
+  #isOfNow(file: string, mark: FileState | undefined): boolean {
+    return (mark ? mark.changedMs : entriesChangedMs(path.dirname(file))) > this.#place.sinceMs;
+  }
+
+  async #compare(first: FirstLook, signal: AbortSignal, patches: readonly ChangedFile[]): Promise<ChangedFiles | undefined> {
+    const { repository, root } = first;
+    if (repository) {
+      const now = await repository.dirtyPaths({ untracked: true, signal });
+      if (!now) return undefined;
+      const changed = [...new Set([...first.marks.keys(), ...now.keys()])].flatMap((name) => this.#changeOf(name, first, now.get(name)));
+      return { from: "git", list: await this.#counted(changed, { ...first, repository }, signal) };
+    }
+    const now = await folderEntries(root, signal);
+    if (!now) return { from: "patches", list: patches };
+    const changed = [...new Set([...first.marks.keys(), ...now.keys()])].flatMap((name) =>
+      difference(name, first.marks.get(name), now.get(name)),
+    );
+    const known = new Map(patches.map((file) => [file.path, file]));
+    return {
+      from: "folder",
+      list: changed.map(({ name, kind }) => ({ ...known.get(path.join(root, name)), path: path.join(root, name), kind })),
+    };
+  }
+
+  #changeOf(name: string, first: FirstLook, now: DirtyPath | undefined): NamedChange[] {
+    const file = path.join(first.root, name);
+    const mark = markOf(file);
+    if (first.marks.has(name)) return difference(name, first.marks.get(name), mark);
+    if (!now) return [];
+    // It was as the commit has it, or git does not track it and nobody looked for such files.
+    if (now.isCommitted) return [{ name, kind: mark ? "update" : "delete", wasClean: true }];
+    if (!mark) return [];
+    if (first.knowsUntracked) return [{ name, kind: "add" }];
+    const { sinceMs } = this.#place;
+    if (mark.changedMs <= sinceMs) return [];
+    return [{ name, kind: mark.bornMs > sinceMs ? "add" : "update" }];
+  }
+
+  async #counted(
+    changed: readonly NamedChange[],
+    look: FirstLook & { readonly repository: Repository },
+    signal: AbortSignal,
+  ): Promise<ChangedFile[]> {
+    const clean = changed.filter(({ wasClean }) => wasClean).map(({ name }) => name);
+    const counts = clean.length <= MOST_COUNTED ? await look.repository.lineCounts(clean, signal) : new Map<string, LineCounts>();
+    const texts = await this.#textsOf(
+      look.root,
+      new Map(changed.filter(({ wasClean }) => !wasClean).map(({ name }) => [name, markOf(path.join(look.root, name))])),
+      signal,
+    );
+    return changed.map(({ name, kind, wasClean }) => {
+      const lines = wasClean
+        ? counts.get(name)
+        : linesBetween(kind === "add" ? "" : look.texts.get(name), kind === "delete" ? "" : texts.get(name));
+      return { path: path.join(look.root, name), kind, ...lines };
+    });
+  }
+
+  /** Texts that are few and small enough to be compared line by line. */
+  async #textsOf(root: string, marks: ReadonlyMap<string, FileState | undefined>, signal: AbortSignal): Promise<Map<string, string>> {
+    const texts = new Map<string, string>();
+    const mayRead = this.#mayRead(root);
+    let left = MOST_TEXT;
+    for (const [name, mark] of marks) {
+      if (!mark?.isFile || mark.bytes > LONGEST_TEXT || mark.bytes > left || texts.size >= MOST_COUNTED || signal.aborted) continue;
+      const read = await readGuarded(path.join(root, name), { maxBytes: LONGEST_TEXT, larger: "refuse", mayRead }).catch(() => undefined);
+      if (!read || read.bytes.includes(0)) continue;
+      left -= read.bytes.length;
+      texts.set(name, read.bytes.toString());
+    }
+    return texts;
+  }
+
+  #mayRead(root: string): (file: string) => boolean {
+    const { env, hidden, ownPrograms } = this.#host;
+    const { lookingFor } = this.#place;
+    const caller = lookingFor && callerView({ ...lookingFor, env, tmp: () => "/tmp" });
+    return mayReadFor({ policy: { type: "read-only" }, workspace: root, serverEnv: env, hidden, ownPrograms, guarded: [], caller });
+  }
+}
+
+const MOST_COUNTED = 200;
+const LONGEST_TEXT = 256 * 1024;
+const MOST_TEXT = 4 * 1024 * 1024;
+/** Lines that are compared with each other; the rest of two texts would take too long. */
+const MOST_LINES = 20_000;
+
+interface NamedChange {
+  readonly name: string;
+  readonly kind: ChangedFile["kind"];
+  readonly wasClean?: true;
+}
+
+function difference(name: string, before: FileState | undefined, now: FileState | undefined): NamedChange[] {
+  if (before?.key === now?.key) return [];
+  if (!before) return [{ name, kind: "add" }];
+  return [{ name, kind: now ? "update" : "delete" }];
+}
+
+function linesBetween(before: string | undefined, now: string | undefined): LineCounts | undefined {
+  if (before === undefined || now === undefined) return undefined;
+  const [old, young] = [linesOf(before), linesOf(now)];
+  if (old.length + young.length > MOST_LINES) return undefined;
+  const regions = changedRegions(old, young);
+  return regions.reduce(
+    (sum, region) => ({ added: sum.added + region.newEnd - region.newStart, removed: sum.removed + region.oldEnd - region.oldStart }),
+    { added: 0, removed: 0 },
+  );
+}
+
+function linesOf(text: string): string[] {
+  const lines = text.split("\n");
+  if (lines.at(-1) === "") lines.pop();
+  return lines;
+}

@@ -1,0 +1,45 @@
+const TEXT = { type: "string" };
+const NUMBER = { type: "number" };
+const COUNT = { type: "integer" };
+const objectOf = (properties: Readonly<Record<string, unknown>>, required: readonly string[] = []) => ({
+  type: "object",
+  properties,
+  required,
+});
+const listOf = (items: unknown) => ({ type: "array", items });
+const TOKENS = objectOf({ input: COUNT, cachedInput: COUNT, output: COUNT, reasoning: COUNT, total: COUNT }, ["total"]);
+const WINDOW = objectOf({ usedPercent: NUMBER, windowMinutes: { type: ["number", "null"] }, resetsAt: { type: ["number", "null"] } }, [
+  "usedPercent",
+]);
+
+/** What a result tells of a turn beside thread and answer, as a schema for programs; `wording/turnReport.ts` fills it in. */
+export const TURN_FIELDS = {
+  status: { type: "string", enum: ["completed", "failed", "interrupted", "running"] },
+  files: {
+    anyOf: [
+      listOf(
+        objectOf({ path: TEXT, kind: { type: "string", enum: ["add", "update", "delete"] }, added: COUNT, removed: COUNT }, [
+          "path",
+          "kind",
+        ]),
+      ),
+      { type: "string", enum: ["unknown"] },
+    ],
+  },
+  filesFrom: { type: "string", enum: ["git", "folder", "patches"] },
+  filesOmitted: COUNT,
+  commands: objectOf({ run: COUNT, failed: COUNT, failures: listOf(objectOf({ command: TEXT, exitCode: COUNT })) }, ["run", "failed"]),
+  approvals: objectOf(
+    { asked: COUNT, allowed: COUNT, denied: COUNT, decisions: listOf(objectOf({ what: TEXT, decision: TEXT, by: TEXT, reason: TEXT })) },
+    ["asked", "allowed", "denied"],
+  ),
+  usage: objectOf({ turn: TOKENS, thread: TOKENS }),
+  cost: objectOf({ usd: NUMBER }),
+  rateLimits: objectOf({ primary: WINDOW, secondary: WINDOW }),
+  cwd: TEXT,
+  sandbox: objectOf({ policy: TEXT, enforcedBy: TEXT }),
+  model: TEXT,
+  ms: COUNT,
+  notices: listOf(TEXT),
+  next: TEXT,
+} as const;

@@ -1,0 +1,49 @@
+import type { ThreadId } from "../../lib/ids.js";
+
+/** As clients count before they have a tokenizer at hand. */
+const CHARACTERS_PER_TOKEN = 4;
+
+export interface AnswerBudget {
+  readonly tokens: number;
+  /** What the rest of the result takes. */
+  readonly spentCharacters: number;
+  /** Where all of it can be read. */
+  readonly threadId: ThreadId;
+}
+
+/** An answer that is too long keeps its beginning and its end, and says how much is missing and where it is. */
+export function withinBudget(answer: string, { tokens, spentCharacters, threadId }: AnswerBudget): string {
+  const room = Math.max(tokens * CHARACTERS_PER_TOKEN - spentCharacters, 0);
+  if (answer.length <= room) return answer;
+  const gap = (omitted: number) =>
+    `[… ${omitted} of ${answer.length} characters are left out here. codex-threads with action "read" and threadId "${threadId}" gives all of them. …]`;
+  const kept = room - gap(answer.length).length - 2 * SEPARATOR.length;
+  if (kept < SMALLEST_REST) return gap(answer.length);
+  const head = headOf(answer, Math.ceil(kept / 2));
+  const tail = tailOf(answer, Math.floor(kept / 2));
+  return [head, gap(answer.length - head.length - tail.length), tail].join(SEPARATOR);
+}
+
+const SEPARATOR = "\n\n";
+/** Less than this on both sides together tells nothing. */
+const SMALLEST_REST = 80;
+/** A line that ends this near to the cut is kept whole. */
+const NEARBY = 200;
+
+function headOf(text: string, length: number): string {
+  const end = isHighSurrogate(text, length - 1) ? length - 1 : length;
+  const newline = text.lastIndexOf("\n", end);
+  return text.slice(0, newline > end - NEARBY && newline > 0 ? newline : end);
+}
+
+function tailOf(text: string, length: number): string {
+  const cut = text.length - length;
+  const start = isHighSurrogate(text, cut - 1) ? cut + 1 : cut;
+  const newline = text.indexOf("\n", start);
+  return text.slice(newline >= 0 && newline < start + NEARBY && newline < text.length - 1 ? newline + 1 : start);
+}
+
+function isHighSurrogate(text: string, at: number): boolean {
+  const unit = text.charCodeAt(at);
+  return unit >= 0xd800 && unit <= 0xdbff;
+}

@@ -1,0 +1,221 @@
+import path from "node:path";
+import type { DecidedQuestion, TurnReceipt } from "../../agent/receipt.js";
+import type { ApprovalSubject } from "../../approvals/model.js";
+import type { ChangedFile } from "../../exec/changes/workspaceChanges.js";
+import type { ThreadId } from "../../lib/ids.js";
+import { oneLine } from "../../lib/oneLine.js";
+import { visible } from "../../lib/visibleText.js";
+import type { RateLimits, RateLimitWindow, TokenUsage } from "../../threads/usage.js";
+import { commandGist } from "./progress.js";
+
+export type ReportedStatus = "completed" | "failed" | "interrupted" | "running";
+
+/** What is told of a turn beside its answer. */
+export interface ReportedTurn {
+  readonly threadId: ThreadId;
+  readonly status: ReportedStatus;
+  readonly receipt: TurnReceipt;
+  /** Sentences about the call itself. */
+  readonly remarks?: readonly string[];
+  /** What whoever called should do, if anything. */
+  readonly next?: string | undefined;
+}
+
+/** More would fill the context of whoever reads it; the folder itself has the rest. */
+const MAX_FILES = 50;
+const MAX_DECISIONS = 5;
+
+/** For programs, and for models that are shown data. What is not known is left out. */
+export function reportFields({ status, receipt, remarks = [], next }: ReportedTurn): Readonly<Record<string, unknown>> {
+  const { files, commands, approvals, usage, costUsd, rateLimits, inForce, ms } = receipt;
+  const list = files?.list ?? [];
+  const failures = commands.failures.map(({ command, exitCode }) => ({ command: visible(commandGist(command)), exitCode }));
+  const decisions = approvals.decisions.slice(-MAX_DECISIONS).map(decisionField);
+  return {
+    status,
+    files: files ? list.slice(0, MAX_FILES).map((file) => ({ ...file, path: shortPath(file, inForce?.cwd) })) : "unknown",
+    ...(files && list.length > 0 && { filesFrom: files.from }),
+    ...(list.length > MAX_FILES && { filesOmitted: list.length - MAX_FILES }),
+    commands: { run: commands.run, failed: commands.failed, ...(failures.length > 0 && { failures }) },
+    approvals: {
+      asked: approvals.asked,
+      allowed: approvals.allowed,
+      denied: approvals.denied,
+      ...(decisions.length > 0 && { decisions }),
+    },
+    ...(usage && { usage: { turn: tokensField(usage.turn), thread: tokensField(usage.thread) } }),
+    ...(costUsd !== undefined && { cost: { usd: costUsd } }),
+    ...limitsField(rateLimits),
+    ...(inForce && { cwd: inForce.cwd, sandbox: inForce.sandbox, model: inForce.model }),
+    ms,
+    ...(remarks.length + receipt.notices.length > 0 && { notices: [...remarks, ...receipt.notices] }),
+    ...(next !== undefined && { next }),
+  };
+}
+
+const MAX_LINES = 12;
+const MAX_FILE_LINES = 4;
+const MAX_NOTES = 2;
+const NOTE_LENGTH = 300;
+
+/** The same for people, and for models that are shown texts: the thread first, at most twelve lines, nothing that says nothing. */
+export function reportText(turn: ReportedTurn): string {
+  const { threadId, status, receipt, remarks = [], next } = turn;
+  const { commands, usage, costUsd, inForce, rateLimits, ms } = receipt;
+  const lines = [
+    `threadId: ${threadId}`,
+    `status: ${status} after ${seconds(ms)}`,
+    ...[...remarks, ...receipt.notices].slice(0, MAX_NOTES).map((note) => `note: ${visible(oneLine(note, NOTE_LENGTH))}`),
+    ...fileLines(receipt),
+    ...(commands.run > 0 ? [`commands: ${commands.run} run, ${commands.failed} failed${lastFailure(receipt)}`] : []),
+    ...approvalLine(receipt),
+    ...(usage
+      ? [`tokens: ${grouped(usage.turn.total_tokens)} in this turn, ${grouped(usage.thread.total_tokens)} on the thread${price(costUsd)}`]
+      : []),
+    ...limitLine(rateLimits),
+    ...(inForce
+      ? [
+          `cwd: ${visible(inForce.cwd)}, sandbox: ${inForce.sandbox.policy} (${inForce.sandbox.enforcedBy}), model: ${visible(inForce.model)}`,
+        ]
+      : []),
+  ];
+  return [...lines.slice(0, MAX_LINES - (next === undefined ? 0 : 1)), ...(next === undefined ? [] : [`next: ${next}`])].join("\n");
+}
+
+function fileLines({ files, commands, inForce }: TurnReceipt): string[] {
+  if (!files) return ["files changed: unknown (looking took too long)"];
+  const { list, from } = files;
+  if (list.length === 0) return commands.run > 0 ? ["files changed: none"] : [];
+  const shown = list.slice(0, list.length > MAX_FILE_LINES ? MAX_FILE_LINES - 1 : MAX_FILE_LINES);
+  const rest = list.length - shown.length;
+  return [
+    `files changed: ${list.length}${SEEN_BY[from]}`,
+    ...shown.map((file) => `  ${LETTERS[file.kind]} ${visible(shortPath(file, inForce?.cwd))}${lineText(file)}`),
+    ...(rest > 0 ? [`  and ${rest} more`] : []),
+  ];
+}
+
+const LETTERS = { add: "A", update: "M", delete: "D" } as const;
+const SEEN_BY = { git: "", folder: " (no repository: the folder was compared)", patches: " (by the agent's own patches alone)" } as const;
+
+function lineText({ added, removed }: ChangedFile): string {
+  return added === undefined && removed === undefined ? "" : ` +${added ?? 0} -${removed ?? 0}`;
+}
+
+function lastFailure({ commands }: TurnReceipt): string {
+  const last = commands.failures.at(-1);
+  return last ? ` (last: ${visible(commandGist(last.command))}, exit code ${last.exitCode})` : "";
+}
+
+function approvalLine({ approvals: { asked, allowed, denied, decisions } }: TurnReceipt): string[] {
+  if (asked === 0) return [];
+  const no = decisions.findLast(({ decision }) => decision === "denied" || decision === "abort");
+  const why =
+    no && ` (${describeSubject(no.subject)}: ${no.decision} ${wayText(no)}${no.reason === undefined ? "" : `: ${shortReason(no.reason)}`})`;
+  return [`approvals: ${asked} asked, ${allowed} allowed, ${denied} denied${why ?? ""}`];
+}
+
+function decisionField(question: DecidedQuestion): Readonly<Record<string, unknown>> {
+  const { decision, by, reason } = question;
+  return {
+    what: describeSubject(question.subject),
+    decision,
+    ...(by !== undefined && { by }),
+    ...(reason !== undefined && { reason: shortReason(reason) }),
+  };
+}
+
+/** Whoever it was, in words that do not make a person of a program. */
+function wayText({ by: way }: DecidedQuestion): string {
+  switch (way) {
+    case "elicitation":
+      return "in the client";
+    case "client":
+      return "by the client itself, which asked nobody";
+    case "fallback":
+      return "by --approval-fallback";
+    case "deadline":
+      return "because nobody answered";
+    case "withdrawal":
+      return "because it was withdrawn";
+    case "tool":
+      return "with codex-answer";
+    case "http":
+      return "over HTTP";
+    case "ceiling":
+    case undefined:
+      return "by the limits of this server";
+  }
+}
+
+function describeSubject(subject: ApprovalSubject): string {
+  switch (subject.kind) {
+    case "command":
+      return visible(commandGist(subject.command));
+    case "patch": {
+      const [first = "", ...others] = Object.keys(subject.changes);
+      return visible(others.length === 0 ? `change ${path.basename(first)}` : `change ${others.length + 1} files`);
+    }
+    case "form":
+      return visible(`a form of ${subject.server}`);
+  }
+}
+
+function tokensField(usage: TokenUsage): Readonly<Record<string, number>> {
+  return {
+    input: usage.input_tokens,
+    cachedInput: usage.cached_input_tokens,
+    output: usage.output_tokens,
+    reasoning: usage.reasoning_output_tokens,
+    total: usage.total_tokens,
+  };
+}
+
+function limitsField(limits: RateLimits | undefined): { readonly rateLimits?: unknown } {
+  const windows = Object.entries({ primary: limits?.primary, secondary: limits?.secondary }).flatMap(([name, window]) =>
+    window ? [[name, { usedPercent: window.used_percent, windowMinutes: window.window_minutes, resetsAt: window.resets_at }] as const] : [],
+  );
+  return windows.length > 0 ? { rateLimits: Object.fromEntries(windows) } : {};
+}
+
+function limitLine(limits: RateLimits | undefined): string[] {
+  const windows = [limits?.primary, limits?.secondary].filter((window): window is RateLimitWindow => (window ?? undefined) !== undefined);
+  return windows.length === 0 ? [] : [`rate limits: ${windows.map(windowText).join("; ")}`];
+}
+
+function windowText({ used_percent, window_minutes, resets_at }: RateLimitWindow): string {
+  const span =
+    window_minutes === null ? "" : ` of ${window_minutes >= 60 ? `${Math.round(window_minutes / 60)} h` : `${window_minutes} min`}`;
+  const reset = resets_at === null ? "" : momentText(resets_at);
+  return `${Math.round(used_percent)} %${span} used${reset}`;
+}
+
+/** A provider may say anything. */
+function momentText(unixSeconds: number): string {
+  const moment = new Date(unixSeconds * 1_000);
+  return Number.isNaN(moment.getTime()) ? "" : `, anew at ${moment.toISOString().slice(0, 16)}Z`;
+}
+
+function shortPath({ path: file }: ChangedFile, cwd: string | undefined): string {
+  if (cwd === undefined || !path.isAbsolute(file)) return file;
+  const relative = path.relative(cwd, file);
+  return relative === "" || relative.startsWith("..") || path.isAbsolute(relative) ? file : relative;
+}
+
+function seconds(ms: number): string {
+  return ms < 60_000 ? `${(ms / 1_000).toFixed(1)} s` : `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`;
+}
+
+function price(costUsd: number | undefined): string {
+  return costUsd === undefined ? "" : `; this turn cost $${costUsd.toFixed(4)}`;
+}
+
+function grouped(count: number): string {
+  return String(count).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+const REASON_LENGTH = 160;
+
+function shortReason(text: string): string {
+  return visible(oneLine(text, REASON_LENGTH));
+}

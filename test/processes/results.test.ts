@@ -1,0 +1,105 @@
+import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { isMissing } from "../sandbox/available.js";
+import { type McpServer, startServer } from "../support/mcpServer.js";
+import { valueAt } from "../support/scenario.js";
+
+const WRITES = { sandbox: "workspace-write", "approval-policy": "never" };
+
+function git(server: McpServer, ...args: readonly string[]): void {
+  const me = { GIT_AUTHOR_NAME: "a", GIT_AUTHOR_EMAIL: "a@b", GIT_COMMITTER_NAME: "a", GIT_COMMITTER_EMAIL: "a@b" };
+  execFileSync("git", args, { cwd: server.stage.workspace, env: { ...process.env, ...me }, stdio: "pipe" });
+}
+
+/** A server whose folder is a repository with one file, which somebody has changed already. */
+async function startInRepository(args: readonly string[] = []): Promise<McpServer> {
+  const server = await startServer({ args: ["--engine", "scripted", ...args] });
+  git(server, "init", "-q");
+  writeFileSync(path.join(server.stage.workspace, "a.txt"), "1\n2\n");
+  writeFileSync(path.join(server.stage.workspace, "mine.txt"), "1\n");
+  git(server, "add", "-A");
+  git(server, "commit", "-q", "-m", "first");
+  writeFileSync(path.join(server.stage.workspace, "mine.txt"), "1\nnot the turn's\n");
+  return server;
+}
+
+async function resultOf(server: McpServer, args: Readonly<Record<string, unknown>>): Promise<unknown> {
+  return server.call("codex", args).result();
+}
+
+function textsOf(result: unknown): string[] {
+  return (valueAt(result, "content") as readonly { readonly text: string }[]).map(({ text }) => text);
+}
+
+describe.skipIf(isMissing)("a turn in a repository", () => {
+  it("tells what commands and patches changed, and nothing that was changed before", async () => {
+    await using server = await startInRepository();
+    const prompt = "!shell echo 3 >> a.txt; echo x > shell.txt\n!patch patch.txt one\\ntwo\n!say done";
+    const result = await resultOf(server, { prompt, ...WRITES });
+    expect(valueAt(result, "structuredContent")).toMatchObject({
+      status: "completed",
+      filesFrom: "git",
+      files: expect.toSatisfy((files: readonly object[]) => {
+        expect(files).toHaveLength(3);
+        expect(files).toEqual(
+          expect.arrayContaining([
+            { path: "a.txt", kind: "update", added: 1, removed: 0 },
+            { path: "shell.txt", kind: "add", added: 1, removed: 0 },
+            { path: "patch.txt", kind: "add", added: 2, removed: 0 },
+          ]),
+        );
+        return true;
+      }),
+    });
+    expect(textsOf(result)[1]?.split("\n").length).toBeLessThanOrEqual(13);
+    expect(textsOf(result)[1]).toContain("\nfiles changed: 3\n");
+  });
+
+  it("that was stopped still tells what it changed, and how to go on", async () => {
+    await using server = await startInRepository();
+    const call = server.call("codex", { prompt: "!shell echo 3 >> a.txt\n!hang", ...WRITES });
+    await call.event("exec_command_end");
+    server.process.kill("SIGTERM");
+    const result = await call.result();
+    const threadId = await call.threadId();
+    expect(result).toMatchObject({ isError: true, structuredContent: { status: "interrupted", threadId } });
+    expect(textsOf(result)[0]).toBe(
+      `The turn was interrupted before it ended.\n\nThread ${threadId} keeps what it has done. Go on with codex-reply with threadId "${threadId}".`,
+    );
+    expect(valueAt(result, "structuredContent.files")).toBeOneOf([[{ path: "a.txt", kind: "update", added: 1, removed: 0 }], "unknown"]);
+  });
+
+  it("with a sandbox that only reads says that nothing was written for that reason", async () => {
+    await using server = await startInRepository();
+    const says = /^Nothing was written: the sandbox is read-only\. .*sandbox "workspace-write"\.$/;
+    for (const prompt of ["!shell touch new.txt\n!say done", "!patch new.txt x\n!say done"]) {
+      const result = await resultOf(server, { prompt, sandbox: "read-only", "approval-policy": "never" });
+      expect(valueAt(result, "structuredContent")).toMatchObject({ status: "completed", files: [], next: expect.stringMatching(says) });
+    }
+    const question = await resultOf(server, { prompt: "!shell cat a.txt\n!say done", sandbox: "read-only", "approval-policy": "never" });
+    expect(valueAt(question, "structuredContent")).not.toHaveProperty("next");
+  });
+});
+
+it("an answer beyond the budget of the call keeps its beginning and its end, in both parts", async () => {
+  await using server = await startServer({ args: ["--engine", "scripted"] });
+  const answer = `begin ${"word ".repeat(40_000)}end`;
+  const result = await resultOf(server, { prompt: `!say ${answer}`, "result-tokens": 1_000 });
+  const content = String(valueAt(result, "structuredContent.content"));
+  expect([content.startsWith("begin word"), content.endsWith("word end"), textsOf(result)[0] === content]).toEqual([true, true, true]);
+  expect(JSON.stringify(valueAt(result, "structuredContent")).length).toBeLessThanOrEqual(4_000 + 200);
+  const whole = await resultOf(server, { prompt: `!say ${answer}`, "result-tokens": 100_000 });
+  expect(valueAt(whole, "structuredContent.content") === answer).toBe(true);
+  const least = await resultOf(server, { prompt: `!say ${answer}`, "result-tokens": 0 });
+  expect(valueAt(least, "structuredContent.content")).toMatch(/^\[… \d+ of \d+ characters are left out here\. codex-threads .*\]$/);
+});
+
+it("what a turn cost is told where the model has a price", async () => {
+  const config = "[mcp_server.prices.mine]\ninput = 1000000\noutput = 0\n";
+  await using server = await startServer({ args: ["--engine", "scripted", "-m", "mine"], config });
+  const fields = valueAt(await resultOf(server, { prompt: "!say hi" }), "structuredContent");
+  expect(valueAt(fields, "cost.usd")).toBe(valueAt(fields, "usage.turn.input"));
+  expect(valueAt(fields, "cost.usd")).toBeGreaterThan(0);
+});
