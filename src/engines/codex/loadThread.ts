@@ -9,18 +9,17 @@ import { CodexNotLoggedIn, CodexRefused, codexRefusal, threadRefusal } from "./a
 import { asFields, asList } from "./appServer/read.js";
 import type { RunningCodex } from "./appServer/supervisor.js";
 import type { ThreadGuard } from "./guard/threadGuard.js";
+import { settledModel } from "./services/models.js";
 import { threadResumeParams, threadStartParams } from "./translate/settings.js";
 
 /** Codex starts the thread's MCP servers before it answers. */
 const LOAD_MS = 60_000;
 
-/** A new thread. Throws `CodexNotLoggedIn` or `CodexRefused`. */
-export async function startThread(
-  { server, isExperimental }: RunningCodex,
-  settings: ThreadSettings,
-  guard: ThreadGuard,
-): Promise<KeptThread> {
-  await requireLogin(server, settings);
+/** A new thread. Throws `CodexNotLoggedIn`, `EffortNotOffered` or `CodexRefused`. */
+export async function startThread(codex: RunningCodex, asked: ThreadSettings, guard: ThreadGuard): Promise<KeptThread> {
+  const { server, isExperimental } = codex;
+  await requireLogin(server, asked);
+  const settings = await settledModel(codex, asked);
   const params = threadStartParams(settings, { rawEvents: isExperimental, guard });
   try {
     return keptThread(await server.request("thread/start", params, { timeoutMs: LOAD_MS }), settings);

@@ -3,10 +3,11 @@ import type { EngineServices, ModelSummary, OneOffCommand, OneOffResult } from "
 import { maskedConfig } from "../../maskedConfig.js";
 import type { AppServers } from "../appServer/appServers.js";
 import { codexRefusal } from "../appServer/errors.js";
-import { asFields, asList, nonEmptyText } from "../appServer/read.js";
+import { asFields, asList } from "../appServer/read.js";
 import type { RunningCodex } from "../appServer/supervisor.js";
 import type { ThreadGuards } from "../guard/threadGuard.js";
 import { CodexAccount } from "./account.js";
+import { listModels } from "./models.js";
 import { runInCodexSandbox } from "./runOnce.js";
 
 /** What Codex can do besides running turns. Its process is started for it when none runs, and ends afterwards. */
@@ -36,38 +37,6 @@ export class CodexServices implements EngineServices {
   async close(): Promise<void> {
     await this.account.close();
   }
-}
-
-const PAGE = 100;
-/** Far beyond any catalogue: a Codex that goes on for ever is not followed. */
-const MOST_PAGES = 20;
-
-/** The models that Codex offers to whoever is logged in, the default one first. */
-async function listModels({ server }: RunningCodex, signal: AbortSignal): Promise<readonly ModelSummary[]> {
-  const models: ModelSummary[] = [];
-  let cursor: string | undefined;
-  for (let page = 0; page < MOST_PAGES; page++) {
-    const answer = await server
-      .request("model/list", { limit: PAGE, ...(cursor === undefined ? {} : { cursor }) }, { signal })
-      .catch(refused);
-    const { data, nextCursor } = asFields(answer);
-    models.push(...asList(data).flatMap(modelSummary));
-    cursor = nonEmptyText(nextCursor);
-    if (cursor === undefined) break;
-  }
-  return models.sort((one, other) => Number(other.isDefault) - Number(one.isDefault));
-}
-
-function refused(error: unknown): never {
-  throw codexRefusal(error, "list its models");
-}
-
-function modelSummary(entry: unknown): ModelSummary[] {
-  const { model, displayName, isDefault, supportedReasoningEfforts } = asFields(entry);
-  const name = nonEmptyText(model);
-  if (name === undefined) return [];
-  const reasoningEfforts = asList(supportedReasoningEfforts).flatMap((effort) => nonEmptyText(asFields(effort)["reasoningEffort"]) ?? []);
-  return [{ model: name, displayName: nonEmptyText(displayName) ?? name, isDefault: isDefault === true, reasoningEfforts }];
 }
 
 /** The settings in force in a folder as Codex reads them, without those that we start its process with. */

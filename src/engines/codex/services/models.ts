@@ -1,0 +1,57 @@
+import type { ModelSummary } from "../../../threads/engineServices.js";
+import { EffortNotOffered } from "../../../threads/errors.js";
+import type { ThreadSettings } from "../../../threads/settings.js";
+import { codexRefusal } from "../appServer/errors.js";
+import { asFields, asList, nonEmptyText } from "../appServer/read.js";
+import type { RunningCodex } from "../appServer/supervisor.js";
+
+const PAGE = 100;
+/** Far beyond any catalogue: a Codex that goes on for ever is not followed. */
+const MOST_PAGES = 20;
+
+/** The models that Codex offers to whoever is logged in, the default one first. */
+export async function listModels({ server }: Pick<RunningCodex, "server">, signal: AbortSignal): Promise<readonly ModelSummary[]> {
+  const models: ModelSummary[] = [];
+  let cursor: string | undefined;
+  for (let page = 0; page < MOST_PAGES; page++) {
+    const answer = await server
+      .request("model/list", { limit: PAGE, ...(cursor === undefined ? {} : { cursor }) }, { signal })
+      .catch(refused);
+    const { data, nextCursor } = asFields(answer);
+    models.push(...asList(data).flatMap(modelSummary));
+    cursor = nonEmptyText(nextCursor);
+    if (cursor === undefined) break;
+  }
+  return models.sort((one, other) => Number(other.isDefault) - Number(one.isDefault));
+}
+
+function refused(error: unknown): never {
+  throw codexRefusal(error, "list its models");
+}
+
+function modelSummary(entry: unknown): ModelSummary[] {
+  const { model, displayName, isDefault, supportedReasoningEfforts } = asFields(entry);
+  const name = nonEmptyText(model);
+  if (name === undefined) return [];
+  const reasoningEfforts = asList(supportedReasoningEfforts).flatMap((effort) => nonEmptyText(asFields(effort)["reasoningEffort"]) ?? []);
+  return [{ model: name, displayName: nonEmptyText(displayName) ?? name, isDefault: isDefault === true, reasoningEfforts }];
+}
+
+/** Codex may ask OpenAI for its list. A thread does not wait longer than this for what the turn will show anyway. */
+const LIST_MS = 5_000;
+
+/**
+ * The settings of a new thread with `latest` as the model that Codex has for it. Throws `EffortNotOffered` where Codex knows the model and
+ * it has no such effort: Codex itself takes every word, and the API refuses it in the middle of the turn.
+ */
+export async function settledModel(codex: Pick<RunningCodex, "server">, settings: ThreadSettings): Promise<ThreadSettings> {
+  const { modelIsOurs, reasoningEffort: effort } = settings;
+  if (modelIsOurs !== "latest" && effort === undefined) return settings;
+  // A Codex that does not tell its models is left to decide.
+  const models = await listModels(codex, AbortSignal.timeout(LIST_MS)).catch(() => []);
+  const usual = models.find(({ isDefault }) => isDefault);
+  const used = modelIsOurs ? usual : models.find(({ model }) => model === settings.model);
+  if (effort !== undefined && used && used.reasoningEfforts.length > 0 && !used.reasoningEfforts.includes(effort))
+    throw new EffortNotOffered(effort, { model: used.model, offered: used.reasoningEfforts });
+  return modelIsOurs === "latest" && usual ? { ...settings, model: usual.model } : settings;
+}
