@@ -4,6 +4,8 @@
 import fs from "node:fs";
 import { CONFIG_GROUPS } from "../src/config/schema/schema.js";
 import type { ConfigType, Setting, SettingGroup, SettingStatus, Settings } from "../src/config/schema/settingTypes.js";
+import { LISTED_MODELS, traitsOf } from "../src/engines/native/model/modelTraits.js";
+import { DEFAULT_MODEL } from "../src/threads/settings.js";
 
 const DOCUMENT = "docs/configuration.md";
 
@@ -68,6 +70,20 @@ With \`--engine codex\`, Codex reads \`config.toml\` and the files of projects i
 | a value of the wrong type, an unknown provider or profile | the server ends with exit code 1 and names the key | the call fails and names the key |
 | an unknown key | a warning; with \`--strict-config\` as above | a notice on the thread; with \`--strict-config\` the call fails |
 
+## Models and efforts
+
+Nobody has to name a model: then \`${DEFAULT_MODEL}\` is asked, and where the provider does not have it, the newest general model of its
+list (\`GET /models\`), which the result says. \`latest\` is always the newest of the list. A name is asked for as it is; when the provider refuses it and
+its list lacks it, the call fails and says what to use. Names that this server does not know are taken to do what the newest family can; \`model_context_window\`
+and the settings below say otherwise. \`codex-models\` lists what can be named, \`doctor\` says whether the configured one is offered.
+
+\`model_reasoning_effort\` takes any word. A model that is known here or listed with its efforts is only asked for one of its own; the call fails otherwise, before
+anybody is asked. For other models the word is sent as it is. With the engine \`codex\` the list of Codex counts.
+
+${effortTable()}
+
+The engine \`codex\` sends \`ultra\` as Codex does, with agents that help; the engine \`native\` sends what the last column says, and works alone.
+
 ## Settings
 
 The last column says what a setting does in this version:
@@ -80,6 +96,15 @@ The last column says what a setting does in this version:
 const EFFECTS: Readonly<Record<SettingStatus, string>> = { active: "yes", planned: "not yet", inert: "no" };
 
 main(process.argv.includes("--check"));
+
+function effortTable(): string {
+  const rows = LISTED_MODELS.map((model) => {
+    const { efforts = [], defaultEffort = "", ultraIsSentAs } = traitsOf({ model });
+    const ultra = efforts.includes("ultra") && ultraIsSentAs ? `\`${ultraIsSentAs}\`` : "";
+    return row(`\`${model}\``, keyList(efforts), `\`${defaultEffort}\``, ultra);
+  });
+  return ["| model | efforts | its own | `ultra` is sent as |", "|---|---|---|---|", ...rows].join("\n");
+}
 
 function main(checkOnly: boolean): void {
   const document = [INTRODUCTION, ...CONFIG_GROUPS.map(section)].join("\n");

@@ -6,7 +6,7 @@ import { gitFoldersOf } from "../lib/files/gitFiles.js";
 import { ReadRefused } from "../lib/files/readRefused.js";
 import { readSmallFile } from "../lib/files/smallFile.js";
 import { isLikelySecret } from "../lib/likelySecret.js";
-import { type ModelProvider, REASONING_SUMMARIES, type ThreadSettings, VERBOSITIES } from "../threads/settings.js";
+import { DEFAULT_MODEL, type ModelProvider, REASONING_SUMMARIES, type ThreadSettings, VERBOSITIES } from "../threads/settings.js";
 import { findProvider, mcpServers, providerNotices } from "./endpoints.js";
 import { ConfigInvalid } from "./errors.js";
 import { FEATURE_DEFAULTS, LEGACY_FEATURES } from "./schema/agent.js";
@@ -14,10 +14,8 @@ import { TRUST_LEVELS } from "./schema/safety.js";
 import type { ConfigTree } from "./schema/settingTypes.js";
 import { choiceAt, flagAt, numberAt, tableAt, textAt, textMapAt, textsAt } from "./tree.js";
 
-/** The current general model of Codex's catalogue. */
-export const DEFAULT_MODEL = "gpt-6.1-sol";
 /** Stands for the newest general model that is offered. */
-export const LATEST_MODEL = "latest";
+const LATEST_MODEL = "latest";
 const DEFAULT_PROVIDER = "openai";
 const DEFAULT_PROJECT_DOC_BYTES = 32_768;
 

@@ -19,6 +19,10 @@ export interface ModelSummary {
   readonly displayName: string;
   readonly isDefault: boolean;
   readonly reasoningEfforts: readonly ReasoningEffort[];
+  /** The provider's list of models was read and lacks it. */
+  readonly notOffered?: true;
+  /** The day from which on it is not offered any more, as the provider announces it. */
+  readonly shutdownDate?: string;
 }
 
 /** Who pays for the model. Keys and tokens are taken, never given out. */

@@ -1,5 +1,8 @@
 import type { ApprovalPolicy, SandboxPolicy, ShellEnvironmentPolicy } from "../exec/policies.js";
 
+/** The current general model of Codex's catalogue: asked where nobody names one, and the way out of names that are gone. */
+export const DEFAULT_MODEL = "gpt-6.1-sol";
+
 /** How hard a model thinks: `low`, `high`, `max`, … Each family has words of its own, so which are right is for the engine to say. */
 export type ReasoningEffort = string;
 

@@ -21,7 +21,8 @@ interface Fault {
 const FAULTS: Readonly<Record<string, Fault>> = {
   "refuses the key": {
     first: () => ({ status: 401, body: '{"error":{"message":"bad key"}}' }),
-    why: () => "unexpected status 401 Unauthorized: ",
+    why: () =>
+      "unexpected status 401 Unauthorized:\nProvider `mock` wants a key: name the environment variable that holds it with env_key in [model_providers.mock] of config.toml.",
   },
   "forbids the request": {
     first: () => ({ status: 403, body: "not for you" }),
@@ -34,7 +35,10 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   "asks for more patience than anybody has": {
     first: () => ({ status: 429, body: "{}", headers: { "retry-after": "86400" } }),
     provider: ["request_max_retries = 4"],
-    why: () => "exceeded retry limit, last status: 429 Too Many Requests",
+    why: () =>
+      expect.stringMatching(
+        /^exceeded retry limit, last status: 429 Too Many Requests\nThe limit resets at 20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ \(in 24 h\)\.$/,
+      ),
   },
   "breaks down": {
     first: () => ({ status: 500, body: "oops" }),

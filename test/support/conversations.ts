@@ -40,6 +40,7 @@ export function conversationWith(client: ModelClient, options: ConversationOptio
       declarations: async () => declarations,
       find: async (name) => tools.find((tool) => tool.name === name),
       news: () => [],
+      useSettings: () => {},
       callsEnded: () => {},
       beginTurn: () => {},
       leftBehind: async () => [],

@@ -26,6 +26,8 @@ export interface Override extends Partial<ScriptedAnswer> {
 export interface ResponsesServerOptions {
   /** Asked for each request, `index` counting from 0: injects faults. */
   readonly respond?: (request: RecordedRequest, index: number, scripted: ScriptedAnswer) => Override | undefined;
+  /** The models it has: it lists them, and refuses others as OpenAI does. Without this it answers to every name. */
+  readonly models?: () => readonly string[];
   /** False for long runs, where keeping every request would cost more than what is measured. */
   readonly keepRequests?: boolean;
 }
@@ -37,7 +39,14 @@ export interface ResponsesServer extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-const MODEL_LIST = { object: "list", data: [{ id: "mock-model", object: "model" }], models: [] };
+function listOf(names: readonly string[]): unknown {
+  return { object: "list", data: names.map((id) => ({ id, object: "model" })), models: [] };
+}
+
+function refusalOf(model: string): string {
+  const message = `The model \`${model}\` does not exist or you do not have access to it.`;
+  return JSON.stringify({ error: { message, type: "invalid_request_error", param: null, code: "model_not_found" } });
+}
 
 /** A Responses API on a free port of this machine whose model plays the script in the prompt. */
 export async function startResponsesServer(options: ResponsesServerOptions = {}): Promise<ResponsesServer> {
@@ -47,10 +56,11 @@ export async function startResponsesServer(options: ResponsesServerOptions = {})
 
   async function serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = (incoming.url ?? "").split("?")[0];
-    if (path?.endsWith("/models")) return sendJson(response, 200, JSON.stringify(MODEL_LIST));
+    if (path?.endsWith("/models")) return sendJson(response, 200, JSON.stringify(listOf(options.models?.() ?? ["mock-model"])));
     if (incoming.method !== "POST" || !path?.endsWith("/responses")) return sendJson(response, 404, "{}");
     const request = { url: incoming.url ?? "", headers: incoming.headers, body: await readJson(incoming) };
     if (options.keepRequests !== false) requests.push(request);
+    if (options.models?.().includes(request.body.model) === false) return sendJson(response, 404, refusalOf(request.body.model));
     const scripted = model.answer(request.body);
     await send(response, { ...scripted, ...options.respond?.(request, asked++, scripted) });
   }

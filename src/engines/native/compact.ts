@@ -55,7 +55,12 @@ async function* summarise(conversation: Conversation, signal: AbortSignal): Asyn
     } catch (error) {
       if (!(error instanceof ModelFailure)) throw error;
       // Even the request for a summary must fit: the oldest item goes, one at a time, a call together with its output.
-      if (error.info === "context_window_exceeded" && items.length > 2) items = pairToolCalls(items.slice(1));
+      if (error.info === "context_window_exceeded" && items.length > 2) {
+        items = pairToolCalls(items.slice(1));
+        continue;
+      }
+      const withOther = await conversation.afterRefusedModel(error, signal);
+      if (withOther) yield withOther;
       else yield* waitForRetry(budget, error, signal);
     }
   }
@@ -66,7 +71,8 @@ async function* ask(
   items: readonly RawItem[],
   signal: AbortSignal,
 ): AsyncGenerator<readonly ThreadEvent[], string> {
-  const { threadId, settings, client } = conversation.parts;
+  const { threadId, client } = conversation.parts;
+  const { settings } = conversation;
   // Without tools, so that the answer is a summary and not a call.
   const body = new RequestTemplate({ threadId, settings, tools: [] }).bodyOf(items);
   let summary = "";

@@ -5,9 +5,10 @@ import type { Item, RawItem } from "../../threads/items.js";
 import type { ThreadSettings } from "../../threads/settings.js";
 import { NO_RATE_LIMITS, type RateLimits, type TokenUsage, type TokenUsageInfo } from "../../threads/usage.js";
 import { BASE_INSTRUCTIONS } from "./instructions.js";
-import type { ModelClient } from "./model/client.js";
+import type { ModelClient, ModelFailure } from "./model/client.js";
 import { effortOnTheWire } from "./model/efforts.js";
 import { History, message } from "./model/items.js";
+import type { ModelChoice } from "./model/modelChoice.js";
 import { compactionLimit, traitsOf, usableWindow } from "./model/modelTraits.js";
 import type { ThreadTools } from "./threadTools.js";
 import type { Declaration } from "./tools/tool.js";
@@ -24,24 +25,33 @@ export interface ConversationParts {
   readonly threadTools: ThreadTools;
   /** What confines its commands. */
   readonly sandboxBackend: string;
+  /** Who knows another model in the place of one that is not offered. Absent: nobody. */
+  readonly models?: () => Promise<Pick<ModelChoice, "afterRefusal">>;
   readonly usage: TokenUsageInfo | null;
 }
 
 /** What one native thread knows between model requests: its history, and what it has cost so far. */
 export class Conversation {
-  readonly contextWindow: number | null;
   readonly steering = new Steering();
+  #settings: ThreadSettings;
   #template: { readonly tools: readonly Declaration[]; readonly made: RequestTemplate } | undefined;
   #usage: TokenUsageInfo | null;
   #rateLimits: RateLimits = NO_RATE_LIMITS;
+  /** Models that the provider refused in this turn. */
+  readonly #refused = new Set<string>();
 
   constructor(readonly parts: ConversationParts) {
-    this.contextWindow = usableWindow(parts.settings);
+    this.#settings = parts.settings;
     this.#usage = parts.usage;
   }
 
+  /** Those of its thread, with another model once that is no longer offered. */
   get settings(): ThreadSettings {
-    return this.parts.settings;
+    return this.#settings;
+  }
+
+  get contextWindow(): number | null {
+    return usableWindow(this.#settings);
   }
 
   get history(): History {
@@ -51,8 +61,29 @@ export class Conversation {
   /** The request with the tools that are available now; rebuilt only when they changed. */
   async template(signal: AbortSignal): Promise<RequestTemplate> {
     const tools = await this.parts.threadTools.declarations({ signal });
-    if (this.#template?.tools !== tools) this.#template = { tools, made: new RequestTemplate({ ...this.parts, tools }) };
+    if (this.#template?.tools !== tools)
+      this.#template = { tools, made: new RequestTemplate({ ...this.parts, settings: this.#settings, tools }) };
     return this.#template.made;
+  }
+
+  /**
+   * After a failed request: the events to go on with when the provider does not have the model, and another one, or the same once
+   * more, may work. Undefined for every other failure. Throws `ModelFailure` with what to do.
+   */
+  async afterRefusedModel(failure: ModelFailure, signal: AbortSignal): Promise<readonly ThreadEvent[] | undefined> {
+    const { models, threadTools, sandboxBackend } = this.parts;
+    const settings = this.#settings;
+    if (!failure.missesModel || !models || this.#refused.has(settings.model)) return undefined;
+    this.#refused.add(settings.model);
+    // Who replies to a thread names no model, and could not.
+    const mayReplace = settings.modelIsOurs !== undefined || this.#usage !== null;
+    const chosen = await (await models()).afterRefusal({ failure, settings, mayReplace }, signal);
+    if (chosen.settings === settings) return [];
+    this.#settings = chosen.settings;
+    this.#template = undefined;
+    threadTools.useSettings(chosen.settings);
+    const notice: ThreadEvent[] = chosen.notice === undefined ? [] : [{ type: "warning", message: chosen.notice }];
+    return [...notice, { type: "turnContext", settings: chosen.settings, sandboxBackend }];
   }
 
   /** Adds to the history and returns the event that shows it. */
@@ -68,6 +99,7 @@ export class Conversation {
   }
 
   turnStarted(): ThreadEvent {
+    this.#refused.clear();
     return { type: "turnStarted", contextWindow: this.contextWindow };
   }
 
@@ -76,7 +108,7 @@ export class Conversation {
     const { initialContext } = this.parts;
     const history = new History([...initialContext, message("user", question)]);
     const usage = this.#usage && { ...this.#usage, last_token_usage: NO_USAGE };
-    const aside = new Conversation({ ...this.parts, history, usage });
+    const aside = new Conversation({ ...this.parts, settings: this.#settings, history, usage });
     aside.#rateLimits = this.#rateLimits;
     return aside;
   }
@@ -84,6 +116,8 @@ export class Conversation {
   addCostOf(aside: Conversation): void {
     if (aside.#usage) this.#setUsage(aside.#usage.total_token_usage, this.#usage?.last_token_usage ?? NO_USAGE);
     this.#rateLimits = aside.#rateLimits;
+    this.#settings = aside.#settings;
+    this.#template = undefined;
   }
 
   /** How large the conversation was at the last answer, in tokens. */

@@ -1,5 +1,5 @@
 import type { ThreadId } from "../../lib/ids.js";
-import { lazily } from "../../lib/promises.js";
+import { type Lazy, lazily } from "../../lib/promises.js";
 import type { Engine, EngineThread, ThreadOpening } from "../../threads/engine.js";
 import type { ThreadEvent } from "../../threads/events.js";
 import type { ThreadSettings } from "../../threads/settings.js";
@@ -7,7 +7,9 @@ import { Conversation } from "./conversation.js";
 import { findUserInstructions, initialContext } from "./instructions.js";
 import type { ModelClient } from "./model/client.js";
 import { checkEffort, withOfferedEffort } from "./model/efforts.js";
+import { HeardLimits } from "./model/heardLimits.js";
 import { History } from "./model/items.js";
+import type { ModelChoice } from "./model/modelChoice.js";
 import { ResponsesClient } from "./model/responses.js";
 import type { ServiceSources } from "./services/nativeServices.js";
 import { openThreadTools } from "./threadTools.js";
@@ -27,15 +29,33 @@ export interface NativeEngineOptions extends HostOptions {
 export function createNativeEngine(options: NativeEngineOptions): Engine {
   const { codexHome, env, userAgent, services } = options;
   const host = options.host ?? new HostEnvironment(options);
-  const clientFor: ClientFactory = ({ provider }, threadId) => new ResponsesClient({ provider, codexHome, env, userAgent, threadId });
+  const limits = new HeardLimits();
+  const clientFor: ClientFactory = ({ provider }, threadId) =>
+    new ResponsesClient({ provider, codexHome, env, userAgent, threadId, heard: (headers) => limits.hear(provider, headers) });
+  // Most threads are answered by the model they name, and need none of this.
+  const models = lazily(async () => new (await import("./model/modelChoice.js")).ModelChoice({ codexHome, env, userAgent }));
   const loaded =
-    services && lazily(async () => (await import("./services/nativeServices.js")).nativeServices(services, host, { userAgent }));
+    services &&
+    lazily(async () => {
+      const { nativeServices } = await import("./services/nativeServices.js");
+      return nativeServices(services, host, { models: await models.get(), limits });
+    });
   return {
     name: "native",
-    openThread: (opening) => openNativeThread(opening, host, clientFor),
+    openThread: async (opening) => openNativeThread(opening, host, { clientFor, models }),
     ...(loaded && { services: () => loaded.get() }),
-    close: () => host.close(),
+    async close() {
+      await (await models.ifLoaded())?.[Symbol.asyncDispose]();
+      await host.close();
+    },
   };
+}
+
+/** What answers the model requests of threads. */
+interface ModelSide {
+  readonly clientFor: ClientFactory;
+  /** Absent: every model that is named is there. */
+  readonly models?: Lazy<ModelChoice>;
 }
 
 export type ClientFactory = (settings: ThreadSettings, threadId: ThreadId) => ModelClient;
@@ -44,10 +64,9 @@ export type ClientFactory = (settings: ThreadSettings, threadId: ThreadId) => Mo
 export async function openNativeThread(
   { id, settings: asked, history, reach }: ThreadOpening,
   host: HostEnvironment,
-  clientFor: ClientFactory,
+  { clientFor, models }: ModelSide,
 ): Promise<EngineThread> {
-  if (!history) checkEffort(asked);
-  const settings = withOfferedEffort(asked);
+  const { settings, notice } = await settledModel(asked, { models, isNew: !history });
   const instructions = await findUserInstructions(settings, {
     codexHome: host.codexHome,
     // Asked only where there are instructions.
@@ -66,12 +85,13 @@ export async function openNativeThread(
     threadTools,
     sandboxBackend,
     usage: history?.usage ?? null,
+    ...(models && { models: models.get }),
   });
   const leftOut = (settings.leftOutServers ?? []).map(({ warning }) => warning);
   const opening: ThreadEvent[] = [
     ...context.map((item): ThreadEvent => ({ type: "contextItem", item })),
     ...threadTools.news(),
-    ...[...leftOut, ...instructions.warnings, ...(await threadTools.ruleWarnings())].map(
+    ...[...(notice === undefined ? [] : [notice]), ...leftOut, ...instructions.warnings, ...(await threadTools.ruleWarnings())].map(
       (message): ThreadEvent => ({ type: "warning", message }),
     ),
   ];
@@ -85,4 +105,17 @@ export async function openNativeThread(
     steer: async (text) => conversation.steering.add(text),
     close: () => threadTools.close(),
   };
+}
+
+/** The model that a thread opens with, and an effort that it offers. Throws `EffortNotOffered` where somebody named another just now. */
+async function settledModel(
+  asked: ThreadSettings,
+  { models, isNew }: { readonly models: Lazy<ModelChoice> | undefined; readonly isNew: boolean },
+): Promise<{ readonly settings: ThreadSettings; readonly notice?: string }> {
+  // Without a list that was read there is nothing to choose by; the newest one is worth reading it for.
+  const choice = asked.modelIsOurs === "latest" ? await models?.get() : await models?.ifLoaded();
+  const { settings, notice } = choice?.forOpening(asked) ?? { settings: asked };
+  const listed = choice?.listedEfforts(settings);
+  if (isNew) checkEffort(settings, listed);
+  return { settings: withOfferedEffort(settings, listed), ...(notice !== undefined && { notice }) };
 }

@@ -34,6 +34,8 @@ export interface ThreadTools {
   endTurn(): void;
   /** Everything the running turn's patches changed so far. */
   turnDiff(): string | undefined;
+  /** Another model is asked from now on. A thread that has used its tools keeps them. */
+  useSettings(settings: ThreadSettings): void;
   /** Commands that were left running. */
   readonly keepsRunning: boolean;
   close(): Promise<void>;
@@ -60,8 +62,8 @@ interface ThreadToolsParts {
 
 /** The code of our own tools is loaded with the first call: it is most of the agent's, and many answers do without. */
 class LazyThreadTools implements ThreadTools {
-  readonly #parts: ThreadToolsParts;
-  readonly #ownDeclarations: readonly Declaration[];
+  #parts: ThreadToolsParts;
+  #ownDeclarations: readonly Declaration[];
   #offered: { readonly remote: readonly DeclaredTool[]; readonly declarations: readonly Declaration[] };
   #own: NativeTools | undefined;
 
@@ -81,6 +83,14 @@ class LazyThreadTools implements ThreadTools {
     const own = await this.#ownTools();
     own.runtime.files.toolBegins();
     return own.find(name) ?? this.#parts.servers.find(name, waiting);
+  }
+
+  useSettings(settings: ThreadSettings): void {
+    if (this.#own) return;
+    this.#parts = { ...this.#parts, settings };
+    this.#ownDeclarations = declaredTools(settings, declarationsOf(this.#parts.servers.resources));
+    const { remote } = this.#offered;
+    this.#offered = { remote, declarations: [...this.#ownDeclarations, ...declarationsOf(remote)] };
   }
 
   news(): readonly ThreadEvent[] {

@@ -129,8 +129,9 @@ function unseen(conversation: Conversation, item: RawItem): ThreadEvent {
   return { type: "unseenItem", item };
 }
 
-function failed(conversation: Conversation, { message, info }: ModelFailure): ThreadEvent[] {
-  const end: ThreadEvent = { type: "turnFailed", message, info };
+function failed(conversation: Conversation, { message, advice, info }: ModelFailure): ThreadEvent[] {
+  const said = advice === undefined || conversation.settings.asRecorded ? message : `${message.trimEnd()}\n${advice}`;
+  const end: ThreadEvent = { type: "turnFailed", message: said, info };
   const tellsUsage = info === "usage_limit_exceeded" || info === "context_window_exceeded";
   return tellsUsage ? [conversation.tokenCount(), end] : [end];
 }
@@ -144,7 +145,7 @@ interface Answer {
 /** Asks the model with the conversation as it is, again where that may help; each retry is announced. Throws `ModelFailure`. */
 export async function* sample(conversation: Conversation, signal: AbortSignal): AsyncGenerator<readonly ThreadEvent[], Answer> {
   const { client, threadTools } = conversation.parts;
-  const template = await conversation.template(signal);
+  await conversation.template(signal);
   const news = threadTools.news();
   if (news.length > 0) yield news;
   let budget: RetryBudget | undefined;
@@ -152,6 +153,7 @@ export async function* sample(conversation: Conversation, signal: AbortSignal): 
     const reader = new AnswerReader(conversation);
     try {
       signal.throwIfAborted();
+      const template = await conversation.template(signal);
       for await (const batch of client.stream({ body: template.body(conversation.history) }, signal)) yield reader.take(batch);
       return reader.answer;
     } catch (error) {
@@ -160,6 +162,11 @@ export async function* sample(conversation: Conversation, signal: AbortSignal): 
       if (error.info === "context_window_exceeded") conversation.noteFull();
       // Calls that arrived whole can be carried out; the next request then goes on from their results.
       if (reader.answer.calls.length > 0) return reader.answer;
+      const withOther = await conversation.afterRefusedModel(error, signal);
+      if (withOther) {
+        yield withOther;
+        continue;
+      }
       budget ??= new RetryBudget(conversation.settings.provider);
       yield* waitForRetry(budget, error, signal);
     }

@@ -1,7 +1,8 @@
 import type { Agent, Ask } from "../../agent/agent.js";
 import { InvalidArguments } from "../../agent/errors.js";
 import { AppError, describe } from "../../lib/errors.js";
-import type { AccountState } from "../../threads/engineServices.js";
+import type { AccountLimits, AccountState, KeyLimit } from "../../threads/engineServices.js";
+import type { RateLimitWindow } from "../../threads/usage.js";
 import { answer, type CallToolResult, refusal } from "../wording/callResult.js";
 import { arg, defineTool } from "./tool.js";
 
@@ -22,7 +23,7 @@ export const accountTool = defineTool({
     switch (action) {
       case "state": {
         const state = await agent.accountState(ask);
-        return answer(wordsFor(state), { ...state });
+        return answer([wordsFor(state), ...limitLines(state.limits)].join("\n"), { ...state });
       }
       case "login":
         return login(agent, ask, apiKey);
@@ -46,6 +47,32 @@ async function login(agent: Agent, ask: Ask, apiKey: string | undefined): Promis
     // Whoever complains may quote the key, and what is thrown ends in a log.
     return refusal(error instanceof AppError ? error : undefined, describe(error).replaceAll(apiKey, "****"));
   }
+}
+
+/** What is used up of the account, and when it is whole again. */
+function limitLines(limits: AccountLimits | undefined): string[] {
+  if (!limits) return [];
+  const { windows, requests, tokens } = limits;
+  return [
+    ...[windows?.primary, windows?.secondary].flatMap((window) => (window ? [windowLine(window)] : [])),
+    ...(windows?.credits ? [`Credits: ${windows.credits.unlimited ? "unlimited" : (windows.credits.balance ?? "none")}`] : []),
+    ...(requests ? [keyLine("requests", requests)] : []),
+    ...(tokens ? [keyLine("tokens", tokens)] : []),
+  ];
+}
+
+function windowLine({ used_percent: used, window_minutes: minutes, resets_at: at }: RateLimitWindow): string {
+  const of = minutes === null ? "a limit" : minutes % 60 === 0 ? `the limit of ${minutes / 60} h` : `the limit of ${minutes} min`;
+  return `${Math.round(used)} % of ${of} used${resets(at)}`;
+}
+
+function keyLine(what: string, { limit, remaining, resetsAt }: KeyLimit): string {
+  return `${remaining} of ${limit} ${what} left${resets(resetsAt)}`;
+}
+
+function resets(at: number | null): string {
+  const date = new Date((at ?? Number.NaN) * 1000);
+  return Number.isNaN(date.getTime()) ? "" : `; resets at ${date.toISOString().replace(/\.\d+Z$/, "Z")}`;
 }
 
 function wordsFor(state: AccountState): string {

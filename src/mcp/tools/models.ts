@@ -20,7 +20,13 @@ export const modelsTool = defineTool({
   },
 });
 
-function lineOf({ model, displayName, isDefault, reasoningEfforts }: ModelSummary): string {
-  const remarks = [displayName === model ? [] : [displayName], isDefault ? ["default"] : [], reasoningEfforts.join("/") || []].flat();
+function lineOf({ model, displayName, isDefault, reasoningEfforts, notOffered, shutdownDate }: ModelSummary): string {
+  const remarks = [
+    displayName === model ? [] : [displayName],
+    isDefault ? ["default"] : [],
+    reasoningEfforts.join("/") || [],
+    notOffered ? ["not offered by its provider"] : [],
+    shutdownDate === undefined ? [] : [`shut down on ${shutdownDate}`],
+  ].flat();
   return remarks.length === 0 ? model : `${model} (${remarks.join(", ")})`;
 }

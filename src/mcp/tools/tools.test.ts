@@ -188,6 +188,26 @@ describe("the account", () => {
     expect(await stage.call("codex-account", { action: "state" })).toEqual(told(text, state));
   });
 
+  it("has limits, as far as its provider tells them", async () => {
+    await using stage = new OwnToolsStage();
+    const windows = {
+      primary: { used_percent: 41.6, window_minutes: 300, resets_at: 1_790_000_000 },
+      secondary: { used_percent: 7, window_minutes: null, resets_at: null },
+      credits: { has_credits: true, unlimited: false, balance: "12.5" },
+      plan_type: null,
+    };
+    const requests = { limit: 500, remaining: 499, resetsAt: 1_790_000_060 };
+    stage.services.account.current = { kind: "apiKey", source: "memory", limits: { windows, requests, at: 1 } };
+    const { content } = await stage.call("codex-account", { action: "state" });
+    expect(content[0]?.text.split("\n")).toEqual([
+      "An API key is used: memory.",
+      "42 % of the limit of 5 h used; resets at 2026-09-21T14:13:20Z",
+      "7 % of a limit used",
+      "Credits: 12.5",
+      "499 of 500 requests left; resets at 2026-09-21T14:14:20Z",
+    ]);
+  });
+
   it("is named only to who may change it", async () => {
     await using stage = new OwnToolsStage();
     stage.services.account.current = { kind: "chatgpt", email: "a@b.c", plan: "pro" };

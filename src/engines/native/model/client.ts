@@ -29,6 +29,16 @@ export type ModelEvent =
   | { readonly type: "reasoningTextDelta"; readonly itemId: string; readonly contentIndex: number; readonly delta: string }
   | { readonly type: "completed"; readonly responseId: string; readonly usage: TokenUsage | undefined };
 
+interface FailureDetails {
+  readonly info?: CodexErrorInfo;
+  readonly retry: "request" | "stream" | "never";
+  readonly retryAfterMs?: number;
+  readonly rateLimits?: RateLimits;
+  readonly missesModel?: boolean;
+  readonly advice?: string;
+  readonly cause?: unknown;
+}
+
 /** Why a model request failed, in the words Codex uses on the wire. */
 export class ModelFailure extends Error {
   override readonly name = "ModelFailure";
@@ -37,29 +47,31 @@ export class ModelFailure extends Error {
   readonly retry: "request" | "stream" | "never";
   readonly retryAfterMs: number | undefined;
   readonly rateLimits: RateLimits | undefined;
+  /** The provider says that it does not have the model. */
+  readonly missesModel: boolean;
+  /** What to do about it, in a sentence that Codex's own words do not have. */
+  readonly advice: string | undefined;
+  readonly #about: FailureDetails;
 
-  constructor(
-    message: string,
-    about: { info?: CodexErrorInfo; retry: ModelFailure["retry"]; retryAfterMs?: number; rateLimits?: RateLimits; cause?: unknown },
-  ) {
+  constructor(message: string, about: FailureDetails) {
     super(message, { cause: about.cause });
     this.info = about.info ?? "other";
     this.retry = about.retry;
     this.retryAfterMs = about.retryAfterMs;
     this.rateLimits = about.rateLimits;
+    this.missesModel = about.missesModel ?? false;
+    this.advice = about.advice;
+    this.#about = about;
   }
 
   /** The same failure with another message. */
   reworded(message: string): ModelFailure {
-    if (message === this.message) return this;
-    const { info, retry, retryAfterMs, rateLimits, cause } = this;
-    return new ModelFailure(message, {
-      info,
-      retry,
-      cause,
-      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-      ...(rateLimits === undefined ? {} : { rateLimits }),
-    });
+    return message === this.message ? this : new ModelFailure(message, this.#about);
+  }
+
+  /** The same failure, which asking again does not help. */
+  withAdvice(advice: string): ModelFailure {
+    return new ModelFailure(this.message, { ...this.#about, retry: "never", advice });
   }
 }
 

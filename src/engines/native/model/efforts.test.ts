@@ -1,9 +1,45 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { settingsIn } from "../../../../test/support/rollouts.js";
 import { EffortNotOffered } from "../../../threads/errors.js";
 import { checkEffort, effortOnTheWire, withOfferedEffort } from "./efforts.js";
+import { LISTED_MODELS } from "./modelTraits.js";
+
+/** The rows of the table in docs/configuration.md: model, efforts, its own, what `ultra` is sent as. */
+function documentedRows(): string[][] {
+  const docs = readFileSync(new URL("../../../../docs/configuration.md", import.meta.url), "utf8");
+  const rows = /\| model \| efforts \|.*\n\|[-|]+\n((?:\|.*\n)+)/.exec(docs)?.[1] ?? "";
+  return rows
+    .trim()
+    .split("\n")
+    .map((row) =>
+      row
+        .replaceAll("`", "")
+        .split("|")
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    );
+}
 
 const asked = (model: string, reasoningEffort?: string) => settingsIn("/", { model, ...(reasoningEffort && { reasoningEffort }) });
+
+describe("the efforts in the docs", () => {
+  it.each(documentedRows())("%s offers %s, %s by itself", (model = "", efforts = "", own = "", ultra = "") => {
+    const words = efforts.split(", ");
+    const sent = words.map((word) => {
+      checkEffort(asked(model, word));
+      return effortOnTheWire(asked(model, word));
+    });
+    expect(sent).toEqual(words.map((word) => (word === "ultra" ? ultra : word)));
+    expect(effortOnTheWire(asked(model))).toBe(own);
+    for (const other of ["none", "minimal", "max", "ultra", "colossal"].filter((word) => !words.includes(word)))
+      expect(() => checkEffort(asked(model, other))).toThrow(EffortNotOffered);
+  });
+
+  it("are those of all models that Codex shows", () => {
+    expect(documentedRows().map(([model]) => model)).toEqual(LISTED_MODELS);
+  });
+});
 
 describe("an effort", () => {
   it.each([

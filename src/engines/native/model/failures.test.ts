@@ -1,14 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ModelFailure } from "./client.js";
-import {
-  failureOfResponse,
-  failureOfStatus,
-  maskSent,
-  type ResponseHeaders,
-  readableTime,
-  readRetryAfter,
-  usageLimitText,
-} from "./failures.js";
+import { failureOfResponse, failureOfStatus, maskSent, readableTime, readRetryAfter, usageLimitText } from "./failures.js";
+import type { ResponseHeaders } from "./provider.js";
 
 function refused(status: number, body = "BODY", headers: ResponseHeaders = {}) {
   return told(failureOfStatus({ status, body, headers, url: "http://model/v1/responses" }));
@@ -247,4 +240,47 @@ describe("the address that was asked", () => {
 it("gets through text made to be slow", () => {
   const hostile = ["\\", "%25", "\\u0", "a"].map((piece) => piece.repeat(65_536 / piece.length)).join("");
   expect(maskSent(hostile, { authorization: `Bearer ${"a".repeat(200)}/b`, other: `/${"+".repeat(50)}` })).toBe(hostile);
+});
+
+function failureOf(status: number, body: string, headers: ResponseHeaders = {}) {
+  return failureOfStatus({ status, headers, body, url: "http://model/v1/responses" });
+}
+
+describe("what a refused request says beside Codex's words", () => {
+  it.each([
+    [404, '{"error":{"message":"The model `x` does not exist or you do not have access to it.","code":"model_not_found"}}'],
+    [400, '{"detail":"The \'x\' model is not supported when using Codex with a ChatGPT account."}'],
+    [404, '{"object":"error","message":"The model `x` does not exist.","type":"NotFoundError","code":404}'],
+    [404, '{"error":{"message":"model \\"x\\" not found, try pulling it first","type":"api_error"}}'],
+    [400, '{"error":{"message":"x is not a valid model ID","code":400}}'],
+    [404, '{"error":{"code":"DeploymentNotFound","message":"The API deployment for this resource does not exist."}}'],
+    [410, '{"error":{"message":"The model x has been deprecated"}}'],
+    [403, '{"error":{"message":"Project p does not have access to model x","code":"model_not_found"}}'],
+  ])("%i that names the model as missing says so: %s", (status, body) => {
+    expect(failureOf(status, body)).toMatchObject({ missesModel: true, retry: "never" });
+  });
+
+  it.each([
+    [400, '{"error":{"message":"Unsupported parameter: reasoning is not supported with this model.","code":"unsupported_parameter"}}'],
+    [400, '{"error":{"message":"This model does not support image inputs."}}'],
+    [404, "Not Found"],
+    [401, '{"error":{"code":"model_not_found"}}'],
+    [500, '{"error":{"code":"model_not_found"}}'],
+  ])("%i for another reason does not: %s", (status, body) => {
+    expect(failureOf(status, body).missesModel).toBe(false);
+  });
+
+  it("for a limit says when it resets, wherever that is written", () => {
+    const soon = Math.ceil(Date.now() / 1000) + 3600;
+    const used = (error: object, headers: ResponseHeaders = {}) =>
+      failureOf(429, JSON.stringify({ error: { type: "usage_limit_reached", ...error } }), headers).advice;
+    const at = `The limit resets at ${new Date(soon * 1000).toISOString().replace(/\.\d+Z/, "Z")} (in `;
+    expect(used({ resets_at: soon })).toContain(at);
+    expect(used({}, { "x-codex-primary-used-percent": "100", "x-codex-primary-reset-at": String(soon) })).toContain(at);
+    const both = { "x-codex-primary-used-percent": "3", "x-codex-primary-reset-at": "1", "x-codex-secondary-used-percent": "100" };
+    expect(used({}, { ...both, "x-codex-secondary-reset-at": String(soon) })).toContain(at);
+    expect(used({ resets_in_seconds: 90 })).toMatch(/\(in 2 min\)\.$/);
+    expect(used({}, { "retry-after": "30" })).toMatch(/\(in (30|31) s\)\.$/);
+    expect([used({}), used({ resets_at: 1 }), used({ resets_at: 1e300 })]).toEqual([undefined, undefined, undefined]);
+  });
 });

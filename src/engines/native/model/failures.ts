@@ -1,9 +1,8 @@
 import { STATUS_CODES } from "node:http";
+import { resetAdvice, resetOf } from "./advice.js";
 import { ModelFailure } from "./client.js";
-import { readRateLimits } from "./provider.js";
-
-/** Headers of an HTTP answer, names in lower case. */
-export type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>;
+import { durationMs } from "./heardLimits.js";
+import { type ResponseHeaders, readRateLimits } from "./provider.js";
 
 interface RefusedAnswer {
   readonly status: number;
@@ -19,7 +18,10 @@ export function failureOfStatus({ status, headers, body, url }: RefusedAnswer): 
   const again = retryAfterMs === undefined ? {} : { retryAfterMs };
   switch (status) {
     case 400:
-      return new ModelFailure(body.trim() === "" ? `unexpected status ${phrase}: , url: ${url}` : body, { retry: "never" });
+      return new ModelFailure(body.trim() === "" ? `unexpected status ${phrase}: , url: ${url}` : body, {
+        retry: "never",
+        missesModel: saysModelIsMissing(body),
+      });
     case 401:
       return new ModelFailure(`unexpected status ${phrase}: `, { retry: "never" });
     case 429:
@@ -29,6 +31,7 @@ export function failureOfStatus({ status, headers, body, url }: RefusedAnswer): 
           retry: "request",
           info: { response_too_many_failed_attempts: { http_status_code: 429 } },
           ...again,
+          ...adviceOfLimit(body, headers),
         })
       );
     case 500:
@@ -40,6 +43,7 @@ export function failureOfStatus({ status, headers, body, url }: RefusedAnswer): 
     default:
       return new ModelFailure(`unexpected status ${phrase}: ${body}, url: ${url}`, {
         retry: isPassing(status) ? "request" : "never",
+        missesModel: [403, 404, 410].includes(status) && saysModelIsMissing(body),
         ...again,
       });
   }
@@ -64,6 +68,7 @@ export function failureOfResponse(error: unknown): ModelFailure {
       const retryAfterMs = code === "rate_limit_exceeded" ? delayInText(message) : undefined;
       return new ModelFailure(`stream disconnected before completion: ${message}`, {
         retry: "stream",
+        missesModel: MISSING_MODEL_CODES.has(code),
         ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
       });
     }
@@ -97,9 +102,61 @@ function usageLimit(body: string, headers: ResponseHeaders): ModelFailure | unde
   return new ModelFailure(usageLimitText({ planType: error["plan_type"], resetsAt: error["resets_at"] }), {
     retry: "never",
     info: "usage_limit_exceeded",
+    ...resetAdvice(resetIn(error) ?? resetOf(rateLimits) ?? resetAfter(headers)),
     ...(rateLimits ? { rateLimits } : {}),
   });
 }
+
+/** When the error object says that the limit is whole again, in seconds since 1970. */
+function resetIn(error: Record<string, unknown>): number | undefined {
+  const { resets_at: at, resets_in_seconds: inSeconds } = error;
+  if (typeof at === "number") return at;
+  return typeof inSeconds === "number" ? Math.ceil(Date.now() / 1000 + inSeconds) : undefined;
+}
+
+function resetAfter(headers: ResponseHeaders): number | undefined {
+  const ms = readRetryAfter(headers, Date.now());
+  return ms === undefined ? undefined : Math.ceil((Date.now() + ms) / 1000);
+}
+
+/** For a key: its money is gone, or it asks too often. */
+function adviceOfLimit(body: string, headers: ResponseHeaders): { readonly advice?: string } {
+  const error = parseError(body);
+  if ([error?.["code"], error?.["type"]].includes("insufficient_quota"))
+    return { advice: "The account of this key has no quota left: check its plan and billing details, or use another key." };
+  const resets = (["requests", "tokens"] as const).map((of) =>
+    headers[`x-ratelimit-remaining-${of}`] === "0" ? durationMs(headers[`x-ratelimit-reset-${of}`]) : undefined,
+  );
+  const waits = resets.filter((ms) => ms !== undefined);
+  return resetAdvice(resetAfter(headers) ?? (waits.length === 0 ? undefined : Math.ceil((Date.now() + Math.max(...waits)) / 1000)));
+}
+
+const MISSING_MODEL_CODES: ReadonlySet<unknown> = new Set([
+  "model_not_found",
+  "model_not_available",
+  "model_not_supported",
+  "unsupported_model",
+  "DeploymentNotFound",
+]);
+/** As OpenAI, Azure, vLLM, Ollama, OpenRouter and the backend of ChatGPT word it. */
+const MISSING_MODEL_WORDS = [
+  /\bmodel\b.{0,120} (does not|doesn't) exist/is,
+  /\bmodel\b.{0,120} not found/is,
+  /\bmodel\b.{0,120} (is|was|has been) (not (supported|available|offered)|deprecated|retired|shut ?down|removed|discontinued|no longer)/is,
+  /\b(unknown|invalid|no such|unsupported) model\b/i,
+  /\bnot a valid model\b/i,
+];
+
+/** Whether a refused request was refused because of its model. */
+function saysModelIsMissing(body: string): boolean {
+  const error = parseError(body);
+  if (MISSING_MODEL_CODES.has(error?.["code"]) || MISSING_MODEL_CODES.has(error?.["type"])) return true;
+  const text = body.slice(0, LONGEST_COMPLAINT);
+  return MISSING_MODEL_WORDS.some((words) => words.test(text));
+}
+
+/** Who refuses a model says so at once. */
+const LONGEST_COMPLAINT = 2_000;
 
 function parseError(body: string): Record<string, unknown> | undefined {
   try {

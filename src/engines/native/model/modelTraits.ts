@@ -139,6 +139,40 @@ export const CATALOGUE: readonly CatalogueRow[] = [
   { name: /^gpt-\d/, traits: NEWER, source: "newer than this table: what the newest family can" },
 ];
 
+/** The models that Codex 0.166.0 shows to people, in its order: the docs tell their efforts. */
+export const LISTED_MODELS = [
+  "gpt-6.1-sol",
+  "gpt-6-astra",
+  "gpt-6-sol",
+  "gpt-6-luna",
+  "gpt-5.6-sol",
+  "gpt-6.1-terra",
+  "gpt-5.6-terra",
+  "gpt-5.6-luna",
+  "gpt-5.5",
+] as const;
+
+interface RetiredModels {
+  readonly name: RegExp;
+  readonly words: string;
+  readonly source: string;
+}
+
+/** Names that many configurations still have. A provider that lists one has it all the same. */
+const RETIRED: readonly RetiredModels[] = [
+  { name: /^gpt-5\.2-codex$/, words: "was shut down on 2026-07-23", source: "public guides; absent from the catalogue of Codex 0.166.0" },
+  {
+    name: /^(gpt-5(\.\d)?-codex(-max|-mini)?|codex-mini(-latest)?)$/,
+    words: "is no longer among Codex's models",
+    source: "absent from the catalogue of Codex 0.166.0, which has no name with -codex",
+  },
+];
+
+/** What became of a model that is gone; undefined for any other. */
+export function retirementOf(model: string): string | undefined {
+  return RETIRED.find(({ name }) => name.test(bareName(model)))?.words;
+}
+
 /** What is asked about: the model, and how names that nobody knows are taken. */
 type AskedModel = Pick<ThreadSettings, "model" | "asRecorded">;
 

@@ -123,10 +123,11 @@ export function secretVariables({ envKey, envHttpHeaders }: ModelProvider): stri
   return ["OPENAI_API_KEY", "CODEX_API_KEY", ...(envKey === undefined ? [] : [envKey]), ...Object.values(envHttpHeaders)];
 }
 
-type Headers = Readonly<Record<string, string | string[] | undefined>>;
+/** Headers of an HTTP answer, names in lower case. */
+export type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 /** The rate limits in a provider's response headers; undefined when there are none. */
-export function readRateLimits(headers: Headers): RateLimits | undefined {
+export function readRateLimits(headers: ResponseHeaders): RateLimits | undefined {
   const primary = readWindow(headers, "primary");
   const secondary = readWindow(headers, "secondary");
   const credits = readCredits(headers);
@@ -134,7 +135,7 @@ export function readRateLimits(headers: Headers): RateLimits | undefined {
   return { primary, secondary, credits, plan_type: null };
 }
 
-function readWindow(headers: Headers, which: "primary" | "secondary"): RateLimitWindow | null {
+function readWindow(headers: ResponseHeaders, which: "primary" | "secondary"): RateLimitWindow | null {
   const used = readNumber(headers[`x-codex-${which}-used-percent`]);
   if (used === null) return null;
   return {
@@ -144,7 +145,7 @@ function readWindow(headers: Headers, which: "primary" | "secondary"): RateLimit
   };
 }
 
-function readCredits(headers: Headers): RateLimits["credits"] {
+function readCredits(headers: ResponseHeaders): RateLimits["credits"] {
   const has = headers["x-codex-credits-has-credits"];
   const unlimited = headers["x-codex-credits-unlimited"];
   if (has === undefined || unlimited === undefined) return null;
@@ -156,7 +157,7 @@ function readCredits(headers: Headers): RateLimits["credits"] {
   };
 }
 
-function readNumber(value: string | string[] | undefined): number | null {
+export function readNumber(value: string | string[] | undefined): number | null {
   if (typeof value !== "string" || value.trim() === "") return null;
   const number = Number(value);
   return Number.isFinite(number) ? number : null;

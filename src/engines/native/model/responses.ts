@@ -3,6 +3,7 @@ import { StringDecoder } from "node:string_decoder";
 import { describe, errorCode } from "../../../lib/errors.js";
 import { IdleDeadline } from "../../../lib/promises.js";
 import type { ModelProvider } from "../../../threads/settings.js";
+import { aboutKey } from "./advice.js";
 import { type ModelClient, type ModelEvent, ModelFailure, type ModelRequest } from "./client.js";
 import { EventReader, EventStreamReader } from "./decode.js";
 import { failureOfStatus, maskSent } from "./failures.js";
@@ -20,6 +21,8 @@ export interface ResponsesOptions extends CredentialSources {
   readonly provider: ModelProvider;
   readonly userAgent: string;
   readonly threadId: string;
+  /** Told the headers of every answer. */
+  readonly heard?: (headers: IncomingMessage["headers"]) => void;
 }
 
 /** The Responses API of one provider, streaming. Retries are the caller's, so that each can be announced. */
@@ -40,6 +43,8 @@ export class ResponsesClient implements ModelClient {
     try {
       const response = await this.#send(url, { headers, body, signal: idle.signal });
       idle.touch();
+      this.#options.heard?.(response.headers);
+      if (response.statusCode === 401) throw aboutKey(await refused(response, { url, sent: own }), provider, this.#options);
       if ((response.statusCode ?? 0) >= 300) throw await refused(response, { url, sent: own });
       yield* readAnswer(response, idle);
     } catch (error) {

@@ -18,7 +18,7 @@ export function createScriptedEngine(options: Omit<NativeEngineOptions, "userAge
   const loaded = services && lazily(async () => (await import("../services/nativeServices.js")).scriptedServices(services, host));
   return {
     name: "scripted",
-    openThread: (opening) => openNativeThread(opening, host, clientFor),
+    openThread: (opening) => openNativeThread(opening, host, { clientFor }),
     ...(loaded && { services: () => loaded.get() }),
     close: () => host.close(),
   };

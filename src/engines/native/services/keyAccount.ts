@@ -5,6 +5,7 @@ import { type Fields, isFields } from "../../../lib/fields.js";
 import type { Account, AccountState } from "../../../threads/engineServices.js";
 import type { ModelProvider } from "../../../threads/settings.js";
 import { ModelFailure } from "../model/client.js";
+import type { HeardLimits } from "../model/heardLimits.js";
 import { type CredentialSources, findCredential, readLogin } from "../model/provider.js";
 
 /** This engine cannot log in or out that way. */
@@ -27,10 +28,13 @@ export class LoginNotKept extends AppError {
 const LONGEST_KEY = 4096;
 
 /** The account of an engine that pays with keys: those of the environment and the one in `auth.json`. */
-export function keyAccount(provider: () => ModelProvider, sources: CredentialSources): Account {
+export function keyAccount(provider: () => ModelProvider, sources: CredentialSources, heard: HeardLimits): Account {
   const { codexHome } = sources;
   return {
-    state: async () => stateOf(provider(), sources),
+    async state() {
+      const limits = heard.of(provider());
+      return { ...stateOf(provider(), sources), ...(limits && { limits }) };
+    },
 
     async loginWithKey(apiKey) {
       const key = apiKey.trim();

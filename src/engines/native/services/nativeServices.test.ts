@@ -1,11 +1,12 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { NOBODY_LISTENS } from "../../../../test/support/mockProvider.js";
 import { settingsIn } from "../../../../test/support/rollouts.js";
 import type { ModelSummary } from "../../../threads/engineServices.js";
 import type { ModelProvider } from "../../../threads/settings.js";
+import { ModelChoice } from "../model/modelChoice.js";
 import { availableModels } from "./nativeServices.js";
 
 const unending = new AbortController().signal;
@@ -36,8 +37,9 @@ async function provider(answer: Answer): Promise<{ readonly baseUrl: string } & 
 
 function offered(changes: Partial<ModelProvider>, env: NodeJS.ProcessEnv = {}, signal = unending): Promise<readonly ModelSummary[]> {
   const settings = settingsIn("/");
-  const sources = { env, codexHome: "/nowhere", userAgent: "test/1" };
-  return availableModels({ ...settings, provider: { ...settings.provider, ...changes } }, sources, signal);
+  const models = new ModelChoice({ env, codexHome: "/nowhere", userAgent: "test/1" });
+  onTestFinished(() => models[Symbol.asyncDispose]());
+  return availableModels({ ...settings, provider: { ...settings.provider, ...changes } }, models, signal);
 }
 
 const json =

@@ -1,10 +1,11 @@
-import { isFields, textOrNothing } from "../../../lib/fields.js";
 import type { EngineServices, ModelSummary } from "../../../threads/engineServices.js";
-import type { ModelProvider, ThreadSettings } from "../../../threads/settings.js";
+import type { ThreadSettings } from "../../../threads/settings.js";
 import { maskedConfig } from "../../maskedConfig.js";
-import { readStart, sendRequest } from "../model/http.js";
+import { generalModels } from "../model/generalModels.js";
+import type { HeardLimits } from "../model/heardLimits.js";
+import type { ModelChoice } from "../model/modelChoice.js";
+import type { ListedModel } from "../model/modelLists.js";
 import { traitsOf } from "../model/modelTraits.js";
-import { type CredentialSources, endpoint, providerHeaders } from "../model/provider.js";
 import type { HostEnvironment } from "../tools/hostEnvironment.js";
 import { configWords } from "./configWords.js";
 import { keyAccount, LoginNotPossible } from "./keyAccount.js";
@@ -16,17 +17,19 @@ export interface ServiceSources {
   readonly settingsIn: (cwd?: string) => ThreadSettings;
 }
 
-export function nativeServices(
-  sources: ServiceSources,
-  host: HostEnvironment,
-  { userAgent }: { readonly userAgent: string },
-): EngineServices {
+/** What the engine has learnt from its providers. */
+interface HeardFromProviders {
+  readonly models: ModelChoice;
+  readonly limits: HeardLimits;
+}
+
+export function nativeServices(sources: ServiceSources, host: HostEnvironment, { models, limits }: HeardFromProviders): EngineServices {
   const { settingsIn } = sources;
   const { codexHome, env } = host;
   return {
     ...servicesOfAnyModel(sources, host),
-    account: keyAccount(() => settingsIn().provider, { codexHome, env }),
-    models: async (signal) => availableModels(settingsIn(), { codexHome, env, userAgent }, signal),
+    account: keyAccount(() => settingsIn().provider, { codexHome, env }, limits),
+    models: async (signal) => availableModels(settingsIn(), models, signal),
   };
 }
 
@@ -43,7 +46,7 @@ export function scriptedServices(sources: ServiceSources, host: HostEnvironment)
       loginWithDeviceCode: needless,
       logout: needless,
     },
-    models: async () => [modelSummary(sources.settingsIn().model, { isDefault: true })],
+    models: async () => [modelSummary({ name: sources.settingsIn().model }, { isDefault: true })],
   };
 }
 
@@ -54,51 +57,36 @@ function servicesOfAnyModel({ settingsIn }: ServiceSources, host: HostEnvironmen
   };
 }
 
-const DEADLINE_MS = 10_000;
-const LONGEST_ANSWER = 4 * 1024 * 1024;
-const MOST_MODELS = 1_000;
-
-interface ListSources extends CredentialSources {
-  readonly userAgent: string;
-}
-
-/** The configured model, then whatever else its provider lists. Many providers have no list, and then the configured one is all there is. */
+/** The model of new threads, then what else its provider lists. Many providers have no list, and then the one is all that is known. */
 export async function availableModels(
   settings: ThreadSettings,
-  sources: ListSources,
+  models: ModelChoice,
   signal: AbortSignal,
 ): Promise<readonly ModelSummary[]> {
-  const { model, provider } = settings;
-  const listed = await listedModels(provider, sources, signal);
-  return [...new Set([model, ...listed])].map((name) => modelSummary(name, { isDefault: name === model }));
+  const listing = await models.lists.read(settings.provider, signal);
+  const { model } = models.forOpening(settings).settings;
+  const listed = listing.kind === "read" ? listing.models : [];
+  const others = distinct(generalModels(listed).filter(({ name }) => name !== model)).slice(0, MOST_TOLD);
+  const own = listed.find(({ name }) => name === model);
+  const isLacking = !own && listing.kind === "read" && listing.isWhole;
+  return [
+    { ...modelSummary(own ?? { name: model }, { isDefault: true }), ...(isLacking && { notOffered: true }) },
+    ...others.map((other) => modelSummary(other, { isDefault: false })),
+  ];
 }
 
-function modelSummary(model: string, { isDefault }: Pick<ModelSummary, "isDefault">): ModelSummary {
-  return { model, displayName: model, isDefault, reasoningEfforts: traitsOf({ model }).efforts ?? [] };
+const MOST_TOLD = 1_000;
+
+function distinct(models: readonly ListedModel[]): readonly ListedModel[] {
+  return [...new Map(models.map((model) => [model.name, model])).values()];
 }
 
-async function listedModels(provider: ModelProvider, sources: ListSources, signal: AbortSignal): Promise<readonly string[]> {
-  try {
-    const headers = { accept: "application/json", "user-agent": sources.userAgent, ...providerHeaders(provider, sources) };
-    const response = await sendRequest(endpoint(provider, "models"), {
-      env: sources.env,
-      method: "GET",
-      headers,
-      signal: AbortSignal.any([signal, AbortSignal.timeout(DEADLINE_MS)]),
-    });
-    const text = await readStart(response, LONGEST_ANSWER);
-    signal.throwIfAborted();
-    return response.statusCode === 200 ? namesIn(JSON.parse(text)) : [];
-  } catch {
-    signal.throwIfAborted();
-    return [];
-  }
-}
-
-function namesIn(answer: unknown): string[] {
-  const entries = isFields(answer) && Array.isArray(answer["data"]) ? answer["data"] : [];
-  return entries
-    .flatMap((entry: unknown) => (isFields(entry) ? (textOrNothing(entry["id"]) ?? []) : []))
-    .filter((name) => name !== "")
-    .slice(0, MOST_MODELS);
+function modelSummary({ name, efforts, shutdown }: ListedModel, { isDefault }: Pick<ModelSummary, "isDefault">): ModelSummary {
+  return {
+    model: name,
+    displayName: name,
+    isDefault,
+    reasoningEfforts: efforts ?? traitsOf({ model: name }).efforts ?? [],
+    ...(shutdown && { shutdownDate: shutdown.toISOString().slice(0, 10) }),
+  };
 }
