@@ -7,8 +7,7 @@ import { AppServers } from "../engines/codex/appServer/appServers.js";
 import { homeInTemporaryFolder } from "../engines/codex/appServer/handshake.js";
 import { findCodex, passedOver } from "../engines/codex/appServer/locate.js";
 import type { RunningCodex } from "../engines/codex/appServer/supervisor.js";
-import { sendRequest } from "../engines/native/model/http.js";
-import { endpoint, providerHeaders, shownUrl } from "../engines/native/model/provider.js";
+import { retirementOf } from "../engines/native/model/modelTraits.js";
 import { userShell } from "../engines/native/tools/shell.js";
 import { withoutSecrets } from "../exec/environment.js";
 import { askLogin } from "../exec/loginEnvironment.js";
@@ -21,9 +20,8 @@ import { VERSION } from "../lib/version.js";
 import { resolveSettings, type ServerContext } from "../server/context.js";
 import { nativeUnlessUsable } from "../server/usableCodex.js";
 import { writablePlaces } from "../server/writablePlaces.js";
-import type { ModelProvider, ThreadSettings } from "../threads/settings.js";
-
-const PROBE_MS = 5_000;
+import type { ThreadSettings } from "../threads/settings.js";
+import { type DoctorFinding, nativeFindings } from "./doctorModels.js";
 
 type DoctorContext = Pick<ServerContext, "options" | "env" | "serverCwd">;
 
@@ -35,13 +33,6 @@ export async function runDoctor(given: DoctorContext): Promise<{ report: string;
   const result =
     problems === 0 ? "Ready: a call can work." : `${problems === 1 ? "One problem" : `${problems} problems`}: calls fail until mended.`;
   return { report: `codex-mcp-server ${VERSION}, Node ${process.version}\n\n${lines.join("\n")}\n\n${result}\n`, healthy: problems === 0 };
-}
-
-/** One line of the doctor's report. */
-interface DoctorFinding {
-  readonly verdict: "ok" | "note" | "fails";
-  readonly subject: string;
-  readonly text: string;
 }
 
 async function examine(context: DoctorContext): Promise<DoctorFinding[]> {
@@ -186,47 +177,6 @@ function nearestExisting(folder: string): string {
   return existsSync(folder) ? folder : nearestExisting(path.dirname(folder));
 }
 
-async function nativeFindings(thread: ThreadSettings, sources: { codexHome: string; env: NodeJS.ProcessEnv }): Promise<DoctorFinding[]> {
-  const { provider, model } = thread;
-  const engine: DoctorFinding = { verdict: "ok", subject: "engine", text: `native, model ${model}, provider ${provider.id}` };
-  if (provider.wireApi !== "responses")
-    return [
-      engine,
-      { verdict: "fails", subject: "provider", text: `wire_api = "${provider.wireApi}" is not spoken here; set it to "responses"` },
-    ];
-  let headers: Record<string, string>;
-  try {
-    headers = providerHeaders(provider, sources);
-  } catch (error) {
-    return [engine, { verdict: "fails", subject: "credentials", text: describe(error) }];
-  }
-  const credentials = "authorization" in headers ? "found" : "none needed";
-  return [engine, { verdict: "ok", subject: "credentials", text: credentials }, await reachability(provider, headers, sources)];
-}
-
-async function reachability(
-  provider: ModelProvider,
-  headers: Record<string, string>,
-  { env }: { readonly env: NodeJS.ProcessEnv },
-): Promise<DoctorFinding> {
-  let url: URL;
-  try {
-    url = endpoint(provider, "models");
-  } catch (error) {
-    return { verdict: "fails", subject: "provider", text: describe(error) };
-  }
-  try {
-    const response = await sendRequest(url, { method: "GET", headers, env, signal: AbortSignal.timeout(PROBE_MS) });
-    response.destroy();
-    const status = response.statusCode ?? 0;
-    if (status === 401 || status === 403)
-      return { verdict: "fails", subject: "provider", text: `${shownUrl(url)} refused the key (status ${status})` };
-    return { verdict: "ok", subject: "provider", text: `${shownUrl(url)} answered (status ${status})` };
-  } catch (error) {
-    return { verdict: "fails", subject: "provider", text: `${shownUrl(url)} cannot be reached: ${describe(error)}` };
-  }
-}
-
 interface CodexPatient {
   readonly codexBin?: string;
   readonly env: NodeJS.ProcessEnv;
@@ -262,7 +212,20 @@ async function examineCodex({ server, program, version }: RunningCodex, patient:
   if (thread.provider.requiresOpenaiAuth && typeof kind !== "string")
     return { verdict: "fails", subject: "codex", text: `${program}, version ${version}, is not logged in: run \`codex login\`` };
   const login = typeof kind === "string" ? `logged in (${kind})` : "no login needed";
+  const unknown = await unknownModel(server, thread);
+  if (unknown !== undefined) return { verdict: "fails", subject: "codex", text: `${program}, version ${version}: ${unknown}` };
   return { verdict: "ok", subject: "codex", text: `${program}, version ${version}, ${login}` };
+}
+
+/** Why OpenAI would refuse the model that config.toml or the command line names. Other providers have models that Codex does not know. */
+async function unknownModel(server: RunningCodex["server"], { model, modelIsOurs, provider }: ThreadSettings): Promise<string | undefined> {
+  if (modelIsOurs || !provider.requiresOpenaiAuth) return undefined;
+  const { data } = asFields(await server.request("model/list", { limit: 100, includeHidden: true }).catch(() => undefined));
+  const listed = (Array.isArray(data) ? data : []).map(asFields);
+  if (listed.length === 0 || listed.some((entry) => entry["model"] === model || entry["id"] === model)) return undefined;
+  const usual = listed.find((entry) => entry["isDefault"] === true)?.["model"];
+  const instead = typeof usual === "string" ? `use ${usual}, or name none` : "name one that it lists";
+  return `the model ${model} is not among its models (${retirementOf(model) ?? "retired, or not for this login"}): ${instead}`;
 }
 
 function asFields(value: unknown): Readonly<Record<string, unknown>> {

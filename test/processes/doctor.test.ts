@@ -54,7 +54,7 @@ Ready: a call can work.
     await using model = await startResponsesServer();
     const { code, stdout } = await doctor({
       stage,
-      args: ["-m", "big-one", "-s", "workspace-write"],
+      args: ["-s", "workspace-write"],
       config: `nonsense = 1\n${mockProvider(model.url, ['env_key = "MOCK_KEY"'])}`,
       env: { MOCK_KEY: "sk-secret" },
     });
@@ -68,9 +68,10 @@ Ready: a call can work.
         `ok     defaults     cwd ${stage.workspace}, approval on-request, sandbox workspace-write`,
         "ok     sandbox      bubblewrap was tried and holds (/usr/bin/bwrap)",
         "ok     shell        /bin/bash logs in within a second",
-        "ok     engine       native, model big-one, provider mock",
+        "ok     engine       native, model mock-model, provider mock",
         "ok     credentials  found",
-        `ok     provider     ${model.url}/models answered (status 200)`,
+        `ok     provider     ${model.url}/models answered with 1 models`,
+        "ok     model        mock-model is offered",
         "note   codex        none is on PATH (npm install -g @openai/codex, or --codex-bin PATH)",
         "",
         "Ready: a call can work.",
@@ -167,6 +168,70 @@ describe.concurrent("doctor names the problem and the remedy", () => {
       code: 1,
       complaints: [`provider     ${provider.origin}/v1/models refused the key (status 401)`],
     });
+  });
+
+  it.each([
+    [
+      "is retired",
+      ["-m", "gpt-5.2-codex"],
+      ["gpt-6-sol", "gpt-6.1-sol"],
+      /^model {8}Provider `mock` does not offer the model `gpt-5\.2-codex`: use `gpt-6\.1-sol` instead/,
+    ],
+    [
+      "does not exist",
+      ["-m", "gpt-6.1-soul"],
+      ["gpt-6-sol"],
+      /^model {8}Provider `mock` does not offer the model `gpt-6\.1-soul`: use `gpt-6-sol` instead/,
+    ],
+    [
+      "offers other efforts",
+      ["-m", "gpt-6.1-sol", "-c", "model_reasoning_effort=minimal"],
+      ["gpt-6.1-sol"],
+      /^effort {7}Model `gpt-6\.1-sol` does not offer the effort `minimal`.*low, medium, high, xhigh, max, ultra/,
+    ],
+  ])("when the model %s", async (_what, args, models, why) => {
+    await using stage = await setStage();
+    await using provider = await startResponsesServer({ models: () => models });
+    const finished = await doctor({ stage, args, config: mockProvider(provider.url) });
+    expect({ code: finished.code, complaints: complaintsIn(finished) }).toEqual({ code: 1, complaints: [expect.stringMatching(why)] });
+  });
+
+  it("when the model was shut down, and tells it thirty days before", async () => {
+    await using stage = await setStage();
+    const day = (days: number) => new Date(Date.now() + days * 24 * 60 * 60_000).toISOString().slice(0, 10);
+    await using provider = await startLoopback((_, response) => {
+      const data = [{ id: "old", shutdown_date: day(-1) }, { id: "ageing", shutdown_date: day(10) }, { id: "gpt-6.1-sol" }];
+      response.end(JSON.stringify({ data }));
+    });
+    const config = mockProvider(`${provider.origin}/v1`);
+    const old = await doctor({ stage, config, args: ["-m", "old"] });
+    expect(complaintsIn(old)).toEqual([
+      expect.stringMatching(new RegExp(`^model {8}old was shut down on ${day(-1)}\\..*use \`gpt-6\\.1-sol\``)),
+    ]);
+    const ageing = await doctor({ stage, config, args: ["-m", "ageing"] });
+    expect([ageing.code, ageing.stdout]).toEqual([
+      0,
+      expect.stringContaining(`note   model        ageing will be shut down on ${day(10)}`),
+    ]);
+  });
+
+  it("when OpenAI's list cannot be had and the model is known to be gone", async () => {
+    await using stage = await setStage();
+    await using provider = await startLoopback((_, response) => void response.writeHead(404).end());
+    const config = `openai_base_url = "${provider.origin}/v1"\nmodel = "gpt-5.2-codex"\n`;
+    const finished = await doctor({ stage, config, env: { OPENAI_API_KEY: "sk-1" } });
+    expect(complaintsIn(finished)).toEqual(["model        gpt-5.2-codex was shut down on 2026-07-23: use gpt-6.1-sol, or name none"]);
+  });
+
+  it("but not when nobody named the model that is not offered: another one is used", async () => {
+    await using stage = await setStage();
+    await using provider = await startResponsesServer({ models: () => ["gpt-5.5"] });
+    const config = `openai_base_url = "${provider.url}"\n`;
+    const { code, stdout } = await doctor({ stage, config, env: { OPENAI_API_KEY: "sk-1" } });
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringContaining("note   model        Provider `openai` does not offer the model `gpt-6.1-sol`: use `gpt-5.5`"),
+    ]);
   });
 
   it("when the provider cannot be reached", async () => {
