@@ -81,7 +81,8 @@ export type ThreadEvent =
   | { readonly type: "reasoningSectionBreak"; readonly itemId: string; readonly summaryIndex: number }
   | { readonly type: "tokenCount"; readonly usage: TokenUsageInfo | null; readonly rateLimits: RateLimits }
   // commands, patches and other tools
-  | ({ readonly type: "commandStarted" } & CommandCall)
+  /** `awaitsApproval`: somebody is asked before it runs. Absent where that is not known yet. */
+  | ({ readonly type: "commandStarted"; readonly awaitsApproval?: true } & CommandCall)
   | { readonly type: "commandOutput"; readonly callId: string; readonly stream: "stdout" | "stderr"; readonly bytes: Uint8Array }
   | ({ readonly type: "commandEnded" } & CommandCall & CommandOutcome)
   | { readonly type: "patchStarted"; readonly callId: string; readonly autoApproved: boolean; readonly changes: FileChanges }

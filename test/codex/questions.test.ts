@@ -86,6 +86,26 @@ describe.skipIf(!program)("the real Codex asks", { timeout: 90_000 }, () => {
     }),
   );
 
+  it("about a command, and its model learns why it was denied, with the denial", () =>
+    play(
+      {
+        prompt: "!shell touch made.txt\n!say done",
+        decision: { kind: "denied", reason: "use another name", by: "elicitation" },
+        settings: UNTRUSTED,
+      },
+      ({ stage, events }) => {
+        const remark = "The user did not allow `/bin/bash -lc 'touch made.txt'`, and says: use another name";
+        const said = ofType(events, "rawItem").map(({ item }) => JSON.stringify(item));
+        const [denied, told] = [
+          said.findIndex((item) => item.includes("rejected by user")),
+          said.findIndex((item) => item.includes(remark)),
+        ];
+        expect([denied > 0, told > denied]).toEqual([true, true]);
+        expect(existsSync(path.join(stage.workspace, "made.txt"))).toBe(false);
+        expect(events.at(-1)).toEqual({ type: "turnCompleted", lastMessage: "done" });
+      },
+    ));
+
   it("about a prefix, and writes nothing into the user's rules", () =>
     play(
       { prompt: "!shell touch made.txt\n!say done", decision: { kind: "approvedPrefix", prefix: ["touch"] }, settings: UNTRUSTED },

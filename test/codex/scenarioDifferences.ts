@@ -117,6 +117,21 @@ export const OF_CODEX: readonly CodexDifference[] = [
     scenarios: ["exec-no-capability"],
   },
   {
+    why: "The model learns from a message of the user why something was not approved",
+    differs: ["events"],
+    scenarios: [
+      "escalate-decision-timed-out",
+      "escalate-malformed-empty",
+      "escalate-malformed-null",
+      "exec-decision-unknown",
+      "exec-malformed-empty",
+      "exec-malformed-string",
+      "exec-no-capability",
+      "patch-malformed",
+      "patch-ro-malformed",
+    ],
+  },
+  {
     why: "A client that cannot be asked: the patch is denied",
     differs: ["questions", "events", "patch_apply_end", "ending"],
     scenarios: ["patch-no-capability"],

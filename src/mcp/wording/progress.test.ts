@@ -1,9 +1,21 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { ApprovalId, ApprovalRequest } from "../../approvals/model.js";
+import { newThreadId, turnIdOf } from "../../lib/ids.js";
 import type { ThreadEvent } from "../../threads/events.js";
 import { ProgressReporter, progressText } from "./progress.js";
 
 const STARTED: ThreadEvent = { type: "turnStarted", contextWindow: null };
 const WRITING: ThreadEvent = { type: "itemStarted", item: { kind: "agentMessage", id: "m", texts: [] } };
+
+const COMMAND = { callId: "c", command: ["bash", "-lc", "ls"], cwd: "/", parsed: [] } as const;
+const RUNNING = { type: "commandStarted", ...COMMAND } satisfies ThreadEvent;
+const QUESTION: ApprovalRequest = {
+  id: "q" as ApprovalId,
+  threadId: newThreadId(),
+  turnId: turnIdOf("0"),
+  subject: { kind: "command", ...COMMAND, commandText: "ls", staysInSandbox: true, needsPerson: false },
+  deadline: 0,
+};
 
 describe("what a person reads", () => {
   it.for([
@@ -23,6 +35,11 @@ describe("what a person reads", () => {
       },
       "Plan: mend",
     ],
+    [RUNNING, "Running ls"],
+    [{ ...RUNNING, awaitsApproval: true }, undefined],
+    [{ type: "patchStarted", callId: "p", autoApproved: true, changes: {} }, "Changing 0 files"],
+    [{ type: "patchStarted", callId: "p", autoApproved: false, changes: {} }, undefined],
+    [{ type: "approvalRequested", request: QUESTION }, "Waiting for approval to run ls"],
     [{ type: "planUpdated", explanation: null, plan: [{ step: "look", status: "completed" }] }, "Plan updated"],
     [{ type: "modelRetry", attempt: 2, limit: 5, cause: "cut" }, "Asking the model again (2 of 5)"],
     [{ type: "historyCompacted", message: "long story", replacement: [] }, "Summarised the earlier conversation"],
@@ -76,6 +93,21 @@ describe("the reporter", () => {
     progress.stop();
     vi.advanceTimersByTime(1_000);
     expect([sent.map(({ message }) => message), vi.getTimerCount()]).toEqual([["Thinking"], 0]);
+  });
+
+  it("does not say that a command runs when somebody is asked first", () => {
+    const { progress, sent } = reporter();
+    const asked: ThreadEvent = { type: "approvalRequested", request: QUESTION };
+    for (const event of [RUNNING, asked]) progress.observe(event);
+    vi.advanceTimersByTime(1_000);
+    expect(sent).toEqual([{ at: 0, progress: 1, message: "Waiting for approval to run ls" }]);
+  });
+
+  it("says that a command runs when nobody is asked, a moment later", () => {
+    const { progress, sent } = reporter();
+    progress.observe(RUNNING);
+    vi.advanceTimersByTime(1_000);
+    expect(sent).toEqual([{ at: 50, progress: 1, message: "Running ls" }]);
   });
 
   it("repeats itself when nothing changes, with the time it took so far", () => {

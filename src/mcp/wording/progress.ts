@@ -23,9 +23,11 @@ function textOf(event: ThreadEvent): string | undefined {
       const current = event.plan.find(({ status }) => status === "in_progress");
       return current ? `Plan: ${current.step}` : "Plan updated";
     }
+    // What somebody is asked about does not run yet; the question is told next.
     case "commandStarted":
-      return `Running ${commandGist(event.command)}`;
+      return event.awaitsApproval ? undefined : `Running ${commandGist(event.command)}`;
     case "patchStarted": {
+      if (!event.autoApproved) return undefined;
       const files = Object.keys(event.changes).length;
       return files === 1 ? "Changing a file" : `Changing ${files} files`;
     }
@@ -73,10 +75,10 @@ export function commandGist(command: readonly string[]): string {
 const HEARTBEAT_MS = 9_000;
 
 /**
- * A short answer is there as soon as it is begun. Progress that comes together with the answer is too late for the official clients, which report
- * it as an error.
+ * Some things are followed at once by what makes them wrong or late: a command of Codex by the question whether it may run; the beginning of a short answer
+ * by the answer, and progress that comes together with it is reported as an error by the official clients.
  */
-const ANSWER_BEGINS_MS = 50;
+const HELD_BACK_MS = 50;
 
 /** Sends numbered progress for one call: each change once, and the last text again when nothing changes. */
 export class ProgressReporter {
@@ -84,7 +86,7 @@ export class ProgressReporter {
   readonly #since = Date.now();
   #count = 0;
   #text: string;
-  /** What is said unless the answer comes first. */
+  /** What is said unless something else comes first. */
   #held: NodeJS.Timeout | undefined;
 
   constructor(
@@ -101,8 +103,7 @@ export class ProgressReporter {
     if (text === undefined || text === this.#text) return;
     this.#text = text;
     clearTimeout(this.#held);
-    if (event.type === "itemStarted" && event.item.kind === "agentMessage")
-      this.#held = setTimeout(() => this.#say(text), ANSWER_BEGINS_MS);
+    if (isHeldBack(event)) this.#held = setTimeout(() => this.#say(text), HELD_BACK_MS);
     else this.#say(text);
   }
 
@@ -119,4 +120,8 @@ export class ProgressReporter {
   #beat(): void {
     this.send(++this.#count, `${this.#text} (${Math.round((Date.now() - this.#since) / 1000)} s)`);
   }
+}
+
+function isHeldBack(event: ThreadEvent): boolean {
+  return event.type === "commandStarted" || (event.type === "itemStarted" && event.item.kind === "agentMessage");
 }

@@ -62,7 +62,8 @@ export async function* judge(
   if (verdict.kind === "refuse") return { refusal: { output: verdict.text } };
   const command: CommandCall = { callId: ctx.callId, command: call.argv, cwd: call.cwd, parsed: parsedCommand(call.argv, parser) };
   const judged: JudgedCommand = { call, command, runtime, ctx };
-  yield [{ type: "commandStarted", ...command }];
+  const asks = verdict.kind === "ask" && !isApproved(judged, { staysInSandbox: verdict.sandboxedAfterwards });
+  yield [{ type: "commandStarted", ...command, ...(asks && { awaitsApproval: true as const }) }];
   const permission = await permit(verdict, judged);
   return "refused" in permission ? { refusal: yield* refuse(permission, command) } : { judged, permission };
 }
@@ -95,8 +96,7 @@ type Asked = Pick<ApprovalSubject, "reason" | "staysInSandbox" | "needsPerson"> 
 /** Undefined when it was approved, now or for the rest of the thread. An approval inside the sandbox is none outside of it. */
 export async function question(judged: JudgedCommand, asked: Asked): Promise<Refusal | undefined> {
   const { call, command, runtime, ctx } = judged;
-  const key = approvalKey(call, asked);
-  if (runtime.approved.has(key)) return undefined;
+  if (isApproved(judged, asked)) return undefined;
   const { callId, cwd, parsed } = command;
   const words = { command: command.command, commandText: shellQuote(command.command) };
   const decision = await ctx.ask({ kind: "command", callId, ...words, cwd, parsed, ...asked });
@@ -104,7 +104,7 @@ export async function question(judged: JudgedCommand, asked: Asked): Promise<Ref
     case "approved":
       return undefined;
     case "approvedForSession":
-      runtime.approved.add(key);
+      runtime.approved.add(approvalKey(call, asked));
       return undefined;
     case "approvedPrefix":
       runtime.rules.allow(decision.prefix);
@@ -125,6 +125,11 @@ export async function* refuse({ refused: text, endsTurn }: Refusal, command: Com
   return endsTurn ? { output: text, endsTurn } : { output: text };
 }
 
-function approvalKey({ argv, cwd }: CommandRequest, { staysInSandbox }: Asked): string {
+/** For the rest of the thread, by an earlier answer. */
+function isApproved({ call, runtime }: JudgedCommand, asked: Pick<Asked, "staysInSandbox">): boolean {
+  return runtime.approved.has(approvalKey(call, asked));
+}
+
+function approvalKey({ argv, cwd }: CommandRequest, { staysInSandbox }: Pick<Asked, "staysInSandbox">): string {
   return JSON.stringify([argv, cwd, staysInSandbox]);
 }
