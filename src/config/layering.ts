@@ -5,7 +5,7 @@ import { ConfigInvalid } from "./errors.js";
 import { type FoundProfile, Profiles } from "./profiles.js";
 import { ProjectLayers } from "./projectLayers.js";
 import type { ConfigTree } from "./schema/settingTypes.js";
-import { mergeTrees, textAt } from "./tree.js";
+import { mergeTrees, tableAt, textAt } from "./tree.js";
 
 /** Everything that was stated, laid over each other and checked. */
 export interface LayeredSettings {
@@ -51,7 +51,8 @@ export class Layering {
     const chosen = [call, commandLine, file].map((tree) => textAt(tree, "profile")).find((name) => name !== undefined);
     const profile = chosen === undefined ? undefined : this.#profiles.read(chosen);
     const own = profile ? mergeTrees(file, profile) : file;
-    const projects = withProjects && cwd !== undefined ? this.#projects.around(cwd, mergeTrees(own, commandLine, call)) : [];
+    const trusts = withProjects && cwd !== undefined && [own, commandLine, call].some(trustsFolders);
+    const projects = trusts ? this.#projects.around(cwd, mergeTrees(own, commandLine, call)) : [];
     const from = [file, profile, call, ...projects];
     const { from: before = [], layered } = this.#latest ?? {};
     if (layered && before.length === from.length && from.every((tree, at) => tree === before[at])) return layered;
@@ -101,6 +102,12 @@ interface Said {
   readonly chosen: string | undefined;
   readonly profile: ConfigTree | undefined;
   readonly projects: ReturnType<ProjectLayers["around"]>;
+}
+
+/** Most people trust none, and then no folder is looked at. */
+function trustsFolders(tree: ConfigTree): boolean {
+  const projects = tableAt(tree, "projects");
+  return Object.keys(projects).some((folder) => textAt(tableAt(projects, folder), "trust_level") === "trusted");
 }
 
 function noticesOfUnknown(keys: readonly string[], { strict }: { strict: boolean }): readonly string[] {

@@ -9,7 +9,7 @@ import { parseConfig, understoodPart } from "./configFile.js";
 import { complainingAbout } from "./errors.js";
 import type { ConfigTree } from "./schema/settingTypes.js";
 import { trustOf } from "./threadSettings.js";
-import { isTree, tableAt, textAt, textsAt, withValueAt } from "./tree.js";
+import { isTree, textsAt, withValueAt } from "./tree.js";
 
 /** Far more than a project has to say. */
 const LARGEST = 256 * 1024;
@@ -75,8 +75,6 @@ export class ProjectLayers {
 
   /** The layers of the project around a folder, the outermost first. `own` is what the user says. Throws `ConfigInvalid` for a file that is broken. */
   around(cwd: string, own: ConfigTree): readonly ProjectLayer[] {
-    const projects = tableAt(own, "projects");
-    if (!Object.keys(projects).some((folder) => textAt(tableAt(projects, folder), "trust_level") === "trusted")) return [];
     return foldersOf(cwd, textsAt(own, "project_root_markers") ?? [".git"])
       .filter((folder) => trustOf(folder, own) === "trusted")
       .map((folder) => this.#layerOf(folder))

@@ -4,7 +4,7 @@ import { codexTool } from "./codex.js";
 import { codexOriginalTool } from "./codexOriginal.js";
 import { codexReplyOriginalTool } from "./codexReplyOriginal.js";
 import { execTool } from "./exec.js";
-import { INJECTED_ARGUMENTS, injectedIn, remarkOnInjected } from "./injectedArguments.js";
+import { INJECTED_ARGUMENTS, remarkOnInjected } from "./injectedArguments.js";
 import { modelsTool } from "./models.js";
 import { threadsTool } from "./threads.js";
 import { parseArguments } from "./tool.js";
@@ -173,15 +173,17 @@ describe("arguments that a tool does not know", () => {
     ([name]) => {
       const sent = { prompt: "go", [name]: { any: "thing" } };
       expect(parseArguments(sent, codexTool)).toEqual({ prompt: "go" });
-      expect(remarkOnInjected(injectedIn(sent, codexTool.inputSchema.properties))).toEqual([
+      expect(remarkOnInjected(sent, codexTool.inputSchema.properties)).toEqual([
         `Ignored, since clients add it to every call: \`${name}\`.`,
       ]);
     },
   );
 
   it("are checked like any other once the tool knows them", () => {
-    expect(injectedIn({ tool: 1, toolCallId: 2 }, { tool: {} })).toEqual(["toolCallId"]);
-    expect([injectedIn(undefined, {}), injectedIn("tool", {}), injectedIn({ prompt: "go" }, {})]).toEqual([[], [], []]);
+    expect(remarkOnInjected({ tool: 1, toolCallId: 2 }, { tool: {} })).toEqual([
+      "Ignored, since clients add it to every call: `toolCallId`.",
+    ]);
+    expect(remarkOnInjected({ prompt: "go" }, {})).toEqual([]);
   });
 });
 

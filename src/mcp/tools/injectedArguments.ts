@@ -1,5 +1,3 @@
-import { isFields } from "../../lib/fields.js";
-
 /** An argument that a client adds by itself to whatever its model says. */
 interface InjectedArgument {
   readonly name: string;
@@ -26,14 +24,8 @@ export function isInjected(name: string): boolean {
   return NAMES.has(name);
 }
 
-/** The arguments of a call that are passed over because its client has added them. */
-export function injectedIn(args: unknown, known: Readonly<Record<string, unknown>>): readonly string[] {
-  if (!isFields(args)) return [];
-  return Object.keys(args).filter((name) => isInjected(name) && !Object.hasOwn(known, name));
-}
-
-/** What the answer says of them. */
-export function remarkOnInjected(names: readonly string[]): readonly string[] {
-  if (names.length === 0) return [];
-  return [`Ignored, since clients add it to every call: ${names.map((name) => `\`${name}\``).join(", ")}.`];
+/** What the answer says of the arguments of a call that are passed over because its client has added them. */
+export function remarkOnInjected(args: Readonly<Record<string, unknown>>, known: Readonly<Record<string, unknown>>): readonly string[] {
+  const names = Object.keys(args).filter((name) => isInjected(name) && !Object.hasOwn(known, name));
+  return names.length === 0 ? [] : [`Ignored, since clients add it to every call: ${names.map((name) => `\`${name}\``).join(", ")}.`];
 }

@@ -12,7 +12,7 @@ import type { Telemetry } from "../../observability/telemetry.js";
 import { clientProfile } from "../clientProfiles.js";
 import { type CallToolResult, presented, refusal } from "../wording/callResult.js";
 import type { Call, EventsShown } from "../wording/turnView.js";
-import { injectedIn, remarkOnInjected } from "./injectedArguments.js";
+import { remarkOnInjected } from "./injectedArguments.js";
 import { declarationsOf, type Presentation, type ServedTool } from "./sets.js";
 import { type McpTool, parseArguments, type ToolDeclaration, type TurnAnswer } from "./tool.js";
 
@@ -95,8 +95,10 @@ export class Tools {
       const why = servedInside ? undefined : this.objectionTo(call.caller);
       if (why !== undefined) return trail.ended(presented(refusal(new InsideTurn(why)), presentation));
       const context = { agent, ask, turnId: turnIdOf(String(call.requestId)), clientRoots: () => rootsOf(call) };
-      const outcome = await tool.call(parseArguments(args, tool), context);
-      const remarks = remarkOnInjected(injectedIn(args, tool.inputSchema.properties));
+      const values = parseArguments(args, tool);
+      const outcome = await tool.call(values, context);
+      const hasMore = isFields(args) && Object.keys(args).length > Object.keys(values).length;
+      const remarks = hasMore ? remarkOnInjected(args, tool.inputSchema.properties) : [];
       if ("turn" in outcome) return { ...this.#turnCall(outcome, call, { agent, presentation }), remarks };
       return trail.ended(presented(outcome, { ...presentation, remarks }));
     } catch (error) {
