@@ -180,7 +180,7 @@ it("the tool refuses what is not there and answers that there is nothing, withou
   });
   expect(await review({ target: "uncommitted" })).toMatchObject({
     content: [{ text: "Nothing to review: there are no uncommitted changes." }],
-    structuredContent: { content: "Nothing to review: there are no uncommitted changes." },
+    structuredContent: { threadId: "", status: "completed", content: "Nothing to review: there are no uncommitted changes." },
   });
   expect(client.notified("codex/event")).toEqual([]);
 });

@@ -42,7 +42,7 @@ export const reviewTool = defineTool({
 
 /** Without changes there is nothing to ask a model, and no thread is opened. */
 function reviewAnswer(begun: Turn | { readonly nothing: string }, threadId = ""): DraftResult | TurnAnswer {
-  return "nothing" in begun ? answer(begun.nothing, { threadId, content: begun.nothing }) : { turn: begun };
+  return "nothing" in begun ? answer(begun.nothing, { threadId, content: begun.nothing, status: "completed" }) : { turn: begun };
 }
 
 interface AskedTarget {
