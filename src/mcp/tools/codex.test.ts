@@ -200,8 +200,8 @@ describe("a server that was started in the home folder", () => {
     const ask = (args: object) => client.call("codex", { prompt: "!say ok", ...args });
     expect(await ask({ sandbox: "workspace-write" })).toEqual(refused(expect.stringMatching(REFUSED)));
     expect(await ask({ sandbox: "danger-full-access", cwd: "" })).toEqual(refused(expect.stringMatching(REFUSED)));
-    expect(await ask({ sandbox: "workspace-write", cwd: agent.folder })).toMatchObject({ content: [{ text: "ok" }] });
-    expect(await ask({})).toMatchObject({ content: [{ text: "ok" }] });
+    expect(await ask({ sandbox: "workspace-write", cwd: agent.folder })).toMatchObject({ structuredContent: { content: "ok" } });
+    expect(await ask({})).toMatchObject({ structuredContent: { content: "ok" } });
   });
 
   it("says where the last threads worked, or where its client works", async () => {
@@ -228,7 +228,7 @@ describe("a server that was started in the home folder", () => {
     const write = { prompt: "!say ok", sandbox: "workspace-write" };
     for (const options of [{ agent: chosen }, { agent, sets: ["codex-original"] as const }]) {
       await using client = new MemorySession(options);
-      expect(await client.call("codex", write)).toMatchObject({ content: [{ text: "ok" }] });
+      expect(await client.call("codex", write)).toMatchObject({ structuredContent: { content: "ok" } });
     }
   });
 });
