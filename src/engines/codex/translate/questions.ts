@@ -124,7 +124,14 @@ function outsideOf(changes: FileChanges, cwd: string): { readonly outside?: Reco
 const SCHEMA = {
   type: "object",
   properties: {
-    scope: { type: "string", title: "Allow it", description: "For how long.", enum: ["turn", "session"], default: "turn" },
+    scope: {
+      type: "string",
+      title: "Allow it",
+      description: "For how long.",
+      enum: ["turn", "session"],
+      enumNames: ["Allow for this turn", "Allow for this session"],
+      default: "turn",
+    },
   },
 };
 

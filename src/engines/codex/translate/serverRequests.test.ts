@@ -262,6 +262,11 @@ describe("a form of an MCP server", () => {
     ]);
   });
 
+  it("that was closed without an answer is told so, and not that somebody declined", () => {
+    const dismissed: ApprovalDecision = { kind: "denied", dismissed: true, reason: "nobody answered" };
+    expect(answers(ELICITATION, params, [dismissed])).toEqual([{ action: "cancel", content: null, _meta: null }]);
+  });
+
   it("that cannot be shown, or that nobody is to be asked, is declined", () => {
     const unasked = { kind: "answer", result: declined };
     expect([
@@ -297,6 +302,8 @@ describe("a call of an MCP tool", () => {
     const accepted = { action: "accept", content: {}, _meta: null };
     const remembered = { ...accepted, _meta: { persist: "session" } };
     const declined = { action: "decline", content: null, _meta: null };
+    // To Codex a cancel would be the end of the turn.
+    expect(answers(ELICITATION, params, [{ kind: "denied", dismissed: true }])).toEqual([declined]);
     expect(answers(ELICITATION, params, [...DECISIONS, { kind: "answered", content: { remember: "session" } }])).toEqual([
       accepted,
       remembered,

@@ -52,6 +52,7 @@ const SCHEMA = {
       title: "Allow it",
       description: "This call only, or every call of this tool until the thread is closed.",
       enum: ["once", "session"],
+      enumNames: ["Allow once", "Allow for this session"],
       default: "once",
     },
   },
