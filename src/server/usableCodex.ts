@@ -19,29 +19,33 @@ export async function nativeUnlessUsable<Context extends Start>(context: Context
   return { ...context, options: { ...options, engine: "native", engineNotice: `engine native is used instead of codex. ${complaint}` } };
 }
 
-/** Costs a process only where no package tells the version. Undefined also where the native engine would not work either: what is wrong with the Codex is told by the first call. */
+/** Undefined also where the native engine would not work either: what is wrong with the Codex is told by the first call, with the remedy. */
 async function complaintAbout({ options, env, serverCwd }: Start): Promise<string | undefined> {
-  const search = {
-    env,
-    writable: writablePlaces({ ...options, serverCwd, env }),
-    ...(options.codexBin ? { codexBin: options.codexBin } : {}),
-  };
-  const broken = await faultOf(search);
-  if (broken !== undefined) return broken;
-  let home: { readonly codexHome: string; readonly thread: ThreadSettings };
-  try {
-    const { codexHome, settings } = resolveSettings({ options, env, serverCwd });
-    if (settings.serverSettings().loginIsInKeyring) return homeInTemporaryFolder({ codexHome, env });
-    home = { codexHome, thread: settings.forNewThread({}) };
-  } catch {
-    // A configuration that cannot be read is told by whoever needs it.
-    return undefined;
-  }
-  const { codexHome, thread } = home;
-  if (!hasCredential(thread, { codexHome, env })) return undefined;
-  return notLoggedIn(thread, codexHome) ?? homeInTemporaryFolder({ codexHome, env });
+  const home = homeOf({ options, env, serverCwd });
+  if (!home || !hasCredential(home.thread, { ...home, env })) return undefined;
+  const { codexBin } = options;
+  const writable = writablePlaces({ ...options, serverCwd, env });
+  const broken = await faultOf({ env, writable, ...(codexBin === undefined ? {} : { codexBin }) });
+  return broken ?? notLoggedIn(home) ?? homeInTemporaryFolder({ ...home, env });
 }
 
+interface Home {
+  readonly codexHome: string;
+  readonly thread: ThreadSettings;
+  readonly loginIsInKeyring: boolean;
+}
+
+/** Undefined for a configuration that cannot be read: that is told by whoever needs it. */
+function homeOf(start: Start): Home | undefined {
+  try {
+    const { codexHome, settings } = resolveSettings(start);
+    return { codexHome, thread: settings.forNewThread({}), ...settings.serverSettings() };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Costs a process only where no package tells the version. */
 async function faultOf(search: CodexSearch): Promise<string | undefined> {
   try {
     const program = codexProgram(search);
@@ -62,8 +66,8 @@ function hasCredential({ provider }: ThreadSettings, sources: { codexHome: strin
   }
 }
 
-function notLoggedIn({ provider }: ThreadSettings, codexHome: string): string | undefined {
-  if (!provider.requiresOpenaiAuth) return undefined;
+function notLoggedIn({ thread, codexHome, loginIsInKeyring }: Home): string | undefined {
+  if (!thread.provider.requiresOpenaiAuth || loginIsInKeyring) return undefined;
   try {
     const { apiKey, hasChatGptTokens } = readLogin(codexHome);
     if (apiKey !== undefined || hasChatGptTokens) return undefined;

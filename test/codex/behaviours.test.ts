@@ -1,4 +1,7 @@
+import { existsSync } from "node:fs";
+import path from "node:path";
 import { describe, expect, it } from "vitest";
+import type { ApprovalDecision } from "../../src/approvals/model.js";
 import { createCodexEngine } from "../../src/engines/codex/engine.js";
 import { newThreadId, turnIdOf } from "../../src/lib/ids.js";
 import type { ThreadEvent } from "../../src/threads/events.js";
@@ -44,6 +47,26 @@ describe.each(CASES)("Codex $version with $family", { timeout: 120_000 }, ({ pro
       expect.objectContaining({ exitCode: 0 }),
       expect.objectContaining({ exitCode: 0 }),
     ]);
+  });
+
+  it.each<[ApprovalDecision["kind"], boolean]>([
+    ["approved", true],
+    ["denied", false],
+  ])("shows what a patch changes before it asks, and does as was decided: %s", async (kind, isMade) => {
+    await using stage = await setCodexStage({ model });
+    await using codex = openCodexThreads(stage, program);
+    const settings: ThreadSettings = { ...stage.settings, approvalPolicy: "on-request", sandboxPolicy: { type: "read-only" } };
+    const turn = await codex.threads.start(settings, { text: "!patch new.txt hello\n!say done" }, turnIdOf("1"));
+    for await (const batch of turn.log.read())
+      for (const { value } of batch)
+        if (value.type === "approvalRequested") await codex.desk.answer(value.request.id, { kind } as ApprovalDecision);
+    expect(await turn.outcome).toEqual({ status: "completed", lastMessage: "done" });
+    const events: ThreadEvent[] = [];
+    for await (const batch of turn.log.read()) events.push(...batch.map(({ value }) => value));
+    const steps = events.map(({ type }) => type).filter((type) => ["patchStarted", "approvalRequested", "patchEnded"].includes(type));
+    expect(steps).toEqual(["patchStarted", "approvalRequested", "patchEnded"]);
+    expect(events.find(({ type }) => type === "patchEnded")).toMatchObject({ success: isMade });
+    expect(existsSync(path.join(stage.workspace, "new.txt"))).toBe(isMade);
   });
 
   it("streams what a model thinks in the open, also where nobody asked for it", async () => {

@@ -81,6 +81,24 @@ function leaks({ model, workspace }: CodexStage, played: unknown): string[] {
 
 describe.each(AVAILABLE)("commands of a caller, with Codex $version", PATIENCE, ({ program }) => {
   it.each([
+    ["its default model", undefined],
+    ["a model it does not know", "mock-model"],
+  ])("see no more when another agent runs them, begun by %s", async (_, model) => {
+    await using stage = await setCodexStage({ model });
+    const { files, secretFiles } = hideSecrets(stage);
+    const engine = openEngine(stage, program, { secretFiles });
+    const names = Object.values(files).map((file) => `'${file}'`);
+    const commands = [`cat ${names.join(" ")} link-to-*`, `find '${stage.codexHome}' -type f -exec cat {} +`, "git status; env"];
+    const script = `!spawn helper ${commands.map((command) => `!shell ${command}`).join(" ;; ")} ;; !say helped\n!say done`;
+    const settings = { ...stage.settings, approvalPolicy: "never", sandboxPolicy: WORKSPACE } as const;
+    const played = await play(engine, settings, script);
+    await engine.close?.();
+    expect(played.events.at(-1)).toEqual(DONE);
+    expect(played.events.filter(({ type }) => type === "commandEnded")).toHaveLength(commands.length);
+    expect(leaks(stage, played)).toEqual([]);
+  });
+
+  it.each([
     ["read-only", READ_ONLY],
     ["workspace-write", WORKSPACE],
   ])("see neither login nor tokens nor threads of others under %s, by no tool and through no link", async (_, sandboxPolicy) => {

@@ -137,6 +137,21 @@ export const OF_CODEX: readonly CodexDifference[] = [
     scenarios: ["patch-no-capability"],
   },
   {
+    why: "Why something was not allowed is said into the turn: Codex has no field for it",
+    differs: ["events"],
+    scenarios: [
+      "escalate-decision-timed-out",
+      "escalate-malformed-empty",
+      "escalate-malformed-null",
+      "exec-decision-unknown",
+      "exec-malformed-empty",
+      "exec-malformed-string",
+      "exec-no-capability",
+      "patch-malformed",
+      "patch-ro-malformed",
+    ],
+  },
+  {
     why: "A command that is given up, running or asked about, has an `exec_command_end`",
     differs: ["events"],
     scenarios: ["cancel-during-approval", "cancel-mid-shell", "escalate-cancel"],

@@ -120,7 +120,9 @@ describe.skipIf(program === "")("the server with the real Codex", PATIENCE, () =
       isError: true,
       content: [{ text: expect.stringMatching(complaint) }],
     });
-    expect(await server.call("codex", { prompt: "!say hello", ...UNCONFINED }).result()).toMatchObject({ content: [{ text: "hello" }] });
+    expect(await server.call("codex", { prompt: "!say hello", ...UNCONFINED }).result()).toMatchObject({
+      structuredContent: { content: "hello" },
+    });
     const env = { ...stageEnvironment(stage, { name: "", about: "", steps: [] }, {}), TMPDIR: stage.root };
     const doctor = await runToEnd([process.execPath, MAIN, "doctor", ...start.args], { cwd: stage.workspace, env });
     expect([doctor.code, doctor.stdout]).toEqual([1, expect.stringMatching(complaint)]);

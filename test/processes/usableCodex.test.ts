@@ -49,6 +49,7 @@ describe("an engine that nobody chose", () => {
   it.each<[string, Start, string, RegExp | undefined]>([
     ["is codex where it can be used", { version: "0.166.0", auth: '{"tokens":{}}', key: "k" }, "codex", undefined],
     ["is codex where nobody is logged in to anything", { version: "0.166.0" }, "codex", undefined],
+    ["is codex where that is too old and native has no key either: its error says what to do", { version: "0.92.0" }, "codex", undefined],
     [
       "is codex where its login is out of sight",
       { version: "0.166.0", key: "k", config: 'cli_auth_credentials_store = "keyring"\n' },
@@ -57,7 +58,7 @@ describe("an engine that nobody chose", () => {
     ],
     [
       "is native where Codex is too old",
-      { version: "0.92.0" },
+      { version: "0.92.0", key: "k" },
       "native",
       /engine native is used instead of codex\. .*version 0\.92\.0.*npm install -g @openai\/codex/,
     ],
@@ -92,6 +93,7 @@ it("doctor says why the engine is another one", async () => {
   const env = {
     ...stageEnvironment(stage, { name: "", about: "", steps: [] }, {}),
     PATH: `${packagedCodex("0.92.0")}:${process.env["PATH"]}`,
+    OPENAI_API_KEY: "k",
   };
   const { stdout } = await runToEnd([process.execPath, MAIN, "doctor"], { cwd: stage.workspace, env });
   expect(stdout).toMatch(/^note +engine +engine native is used instead of codex\. .*at least 0\.150\.0 is needed/m);

@@ -107,7 +107,11 @@ class CodexThread implements EngineThread, ThreadListener {
     this.#hasRun = !isNew;
     this.opening = settingsNotices(kept.settings).map((message) => ({ type: "warning", message }));
     this.sandboxBackend = kept.settings.sandboxPolicy.type === "danger-full-access" ? "none" : "codex";
-    this.#agents = new SubAgents({ settings: kept.settings, follower: () => this.#turn });
+    this.#agents = new SubAgents({
+      settings: kept.settings,
+      isNew: (text) => this.#memory.isNew(text),
+      follower: () => this.#turn,
+    });
     this.#codexId = kept.id;
     this.#enter(codex, kept.id);
   }

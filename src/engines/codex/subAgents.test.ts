@@ -11,6 +11,7 @@ function stage({ status = "idle" }: { readonly status?: string } = {}) {
   let settled = 0;
   const agents = new SubAgents({
     settings: settingsIn("/ws"),
+    isNew: (text) => text !== "told before",
     follower: () => ({
       agentShown: (events) => shown.push(...events),
       agentNotified: () => {},
@@ -81,13 +82,14 @@ describe("an agent of the agent", () => {
     tell("a1", "item/completed", item({ type: "contextCompaction", id: "k" }));
     tell("a1", "rawResponseItem/completed", item({ type: "message", role: "assistant", content: [] }));
     tell("a1", "thread/tokenUsage/updated", { tokenUsage: { total: { totalTokens: 5 } } });
+    tell("a1", "warning", { message: "told before" });
     tell("a1", "turn/plan/updated", { plan: [{ step: "x", status: "pending" }] });
     tell("a1", "item/completed", item({ type: "agentMessage", id: "m", text: "all\n  good" }));
     tell("a1", "turn/completed", ended("completed"));
     expect(shown.map(({ type }) => type)).toEqual(["commandStarted", "commandOutput", "commandEnded", "backgroundNote", "backgroundNote"]);
     expect(shown.slice(-2)).toEqual([
       { type: "backgroundNote", message: "a1: all good" },
-      { type: "backgroundNote", message: "The agent a1 is done" },
+      { type: "backgroundNote", message: "The agent a1 is done (5 tokens)" },
     ]);
   });
 

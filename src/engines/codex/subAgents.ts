@@ -32,6 +32,8 @@ export interface AgentFollower {
 
 interface SubAgentsOptions {
   readonly settings: ThreadSettings;
+  /** False when the same text was told on the thread before: Codex warns each of them of the same. */
+  readonly isNew: (text: string) => boolean;
   /** The turn that everything they do belongs to. */
   readonly follower: () => AgentFollower | undefined;
 }
@@ -112,7 +114,7 @@ export class SubAgents {
     if (typeof threadId !== "string" || threadId === "") return undefined;
     const known = this.#agents.get(threadId);
     if (known || this.#agents.size >= MOST_AGENTS || !this.#server) return known;
-    const agent = new Agent(threadId, name ?? `agent ${this.#agents.size + 1}`, this.#options.settings);
+    const agent = new Agent(threadId, name ?? `#${this.#agents.size + 1}`, this.#options);
     this.#agents.set(threadId, agent);
     this.#server.listen(threadId, this.#listenerFor(agent));
     return agent;
@@ -147,16 +149,18 @@ export class SubAgents {
 class Agent implements SubAgent {
   readonly threadId: string;
   readonly name: string;
-  readonly #settings: ThreadSettings;
+  readonly #options: Pick<SubAgentsOptions, "settings" | "isNew">;
   readonly #memory = new ThreadMemory();
   /** Due: it was told to work, and has not begun. */
   state: "due" | "working" | "idle" = "due";
   #turn: TurnState;
+  /** What it has cost so far: no receipt of the thread counts it. */
+  #tokens = 0;
 
-  constructor(threadId: string, name: string, settings: ThreadSettings) {
+  constructor(threadId: string, name: string, options: Pick<SubAgentsOptions, "settings" | "isNew">) {
     this.threadId = threadId;
     this.name = name;
-    this.#settings = settings;
+    this.#options = options;
     this.#turn = this.#newTurn();
   }
 
@@ -182,7 +186,10 @@ class Agent implements SubAgent {
     }
     if (method === "turn/completed") return this.#ended(fields);
     if (method === "thread/closed") this.state = "idle";
-    return (translationOf(method)?.(fields, this.#turn) ?? []).flatMap((event) => shownOf(event, this.name));
+    return (translationOf(method)?.(fields, this.#turn) ?? []).flatMap((event) => {
+      if (event.type === "tokenCount") this.#tokens = event.usage?.total_token_usage.total_tokens ?? this.#tokens;
+      return event.type === "warning" && !this.#options.isNew(event.message) ? [] : shownOf(event, this.name);
+    });
   }
 
   #ended(params: Fields): readonly ThreadEvent[] {
@@ -190,14 +197,12 @@ class Agent implements SubAgent {
     const ending = turnEndOf(params);
     const closed = closeItems(this.#turn, ending.kind).flatMap((event) => shownOf(event, this.name));
     if (ending.kind === "failed") return [...closed, { type: "warning", message: `The agent ${this.name} failed: ${ending.message}` }];
-    return [
-      ...closed,
-      { type: "backgroundNote", message: `The agent ${this.name} ${ending.kind === "completed" ? "is done" : "was stopped"}` },
-    ];
+    const how = ending.kind === "completed" ? "is done" : "was stopped";
+    return [...closed, { type: "backgroundNote", message: `The agent ${this.name} ${how} (${this.#tokens} tokens)` }];
   }
 
   #newTurn(): TurnState {
-    return newTurnState({ settings: this.#settings, memory: this.#memory });
+    return newTurnState({ settings: this.#options.settings, memory: this.#memory });
   }
 }
 

@@ -175,6 +175,19 @@ describe("a turn of Codex", () => {
     expect(await events).toContainEqual({ type: "backgroundNote", message: "Waiting for agents that are still at work: helper" });
   });
 
+  it("that is a review ends with the last of its agents", async () => {
+    const agents = { ...NO_AGENTS, atWork: ["helper"] };
+    const target = { type: "custom", instructions: "look" } as const;
+    const { codex, turn, events } = play({ agents, input: { text: "", work: { kind: "review", target } } });
+    await eventually("the review", () => codex.asked.includes("review/start") || undefined);
+    turn.notified(...COMPLETED);
+    expect(turn.isOver).toBe(false);
+    agents.atWork = [];
+    turn.agentsSettled();
+    expect(await endOf(events)).toEqual({ type: "turnCompleted", lastMessage: null });
+    expect(codex.asked).toEqual(["thread/settings/update", "review/start"]);
+  });
+
   it("that is awaited takes more to consider as a turn of its own", async () => {
     const agents = { ...NO_AGENTS, atWork: ["helper"] };
     const { codex, turn, events } = play({ agents });

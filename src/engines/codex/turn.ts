@@ -112,7 +112,7 @@ export class CodexTurn implements ThreadListener, AgentFollower {
       this.#show(this.#parts.translator.notification(method, params));
     }
     if (method === "serverRequest/resolved") this.#questions.withdraw(params);
-    if (method === "thread/goal/updated") this.#hasGoal = isGoalActive(params);
+    if (method === "thread/goal/updated") this.#hasGoal = asFields(asFields(params)["goal"])["status"] === "active";
     if (method === "thread/goal/cleared") this.#hasGoal = false;
     if (method === "turn/started" && this.#state === "awaiting")
       this.#begin(Promise.resolve(asText(asFields(asFields(params)["turn"])["id"])));
@@ -138,7 +138,10 @@ export class CodexTurn implements ThreadListener, AgentFollower {
 
   /** What they came to waits for the thread's agent, who ended its turn before. */
   agentsSettled(): void {
-    if (this.#state === "awaiting" && !this.#hasGoal) this.#begin(continueTurn(this.#parts.thread));
+    if (this.#state !== "awaiting" || this.#hasGoal) return;
+    // Reviews and summaries say what they came to by themselves.
+    if (this.#input.work) this.#end({ kind: "completed" });
+    else this.#begin(continueTurn(this.#parts.thread));
   }
 
   async #asked(request: ThreadRequest, agent: SubAgent | undefined): Promise<unknown> {
@@ -202,14 +205,19 @@ export class CodexTurn implements ThreadListener, AgentFollower {
 
   /** Codex has ended the turn, but not its work. */
   #await(): void {
-    const { agents, afterwards } = this.#parts;
     this.#state = "awaiting";
-    const names = agents.atWork.join(", ");
+    const names = this.#parts.agents.atWork.join(", ");
     if (names !== "") this.#show([{ type: "backgroundNote", message: `Waiting for agents that are still at work: ${names}` }]);
+    this.#expectBeginning();
+  }
+
+  #expectBeginning(): void {
+    const { agents, afterwards } = this.#parts;
     this.#beginning = setTimeout(() => {
       if (this.#state !== "awaiting") return;
-      if (agents.atWork.length > 0) afterwards(agents.checkDue());
-      else this.#end({ kind: "completed" });
+      if (agents.atWork.length === 0) return this.#end({ kind: "completed" });
+      afterwards(agents.checkDue());
+      this.#expectBeginning();
     }, BEGINNING_MS);
   }
 
@@ -288,7 +296,3 @@ export class CodexTurn implements ThreadListener, AgentFollower {
 }
 
 const INTERRUPTED: TurnEnding = { kind: "interrupted" };
-
-function isGoalActive(params: unknown): boolean {
-  return asFields(asFields(params)["goal"])["status"] === "active";
-}

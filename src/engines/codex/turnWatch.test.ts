@@ -29,6 +29,17 @@ it("a turn that says nothing at all has stalled, and is told so once", () => {
   expect(told).toEqual(["Codex made no progress for 10 s, so the turn was ended."]);
 });
 
+it("an agent that waits for other agents is excused by what these do, and by nothing else", () => {
+  const { watch: stalls, told } = watch();
+  stalls.observe("item/started", { item: { type: "collabAgentToolCall", id: "w1", tool: "wait" } });
+  stalls.observe("item/started", { item: { type: "commandExecution", id: "c1" } });
+  vi.advanceTimersByTime(30_000);
+  expect(told).toEqual([]);
+  stalls.observe("item/completed", { item: { type: "commandExecution", id: "c1" } });
+  vi.advanceTimersByTime(10_000);
+  expect(told).toHaveLength(1);
+});
+
 it("whatever comes is progress", () => {
   const { watch: stalls, told } = watch();
   for (let round = 0; round < 5; round++) {

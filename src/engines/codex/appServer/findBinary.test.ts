@@ -4,7 +4,7 @@ import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { WritablePlaces } from "../../../exec/outside/outsidePrograms.js";
 import { CodexMissing, CodexUnusable } from "./errors.js";
-import { codexProgram } from "./findBinary.js";
+import { codexProgram, packagedVersion } from "./findBinary.js";
 import { findCodex, passedOver } from "./locate.js";
 
 const LINUX = { platform: "linux", arch: "x64" };
@@ -143,3 +143,16 @@ function otherProcessor(): Buffer {
   bytes.writeUInt16LE(0xb7, 18);
   return bytes;
 }
+
+describe("the version of a program", () => {
+  it("is told by the package around it, however deep it lies in there", () => {
+    put("codex/package.json", JSON.stringify({ name: "@openai/codex", version: "0.166.0-linux-x64" }));
+    expect(packagedVersion(put("codex/vendor/x86_64/bin/codex", ELF_X64))).toBe("0.166.0-linux-x64");
+    expect(packagedVersion(put("codex/bin/codex.js", "#!/usr/bin/env node"))).toBe("0.166.0-linux-x64");
+  });
+
+  it.each(['{"name":"other","version":"1.0.0"}', '{"name":"@openai/codex"}', "[]", "not JSON"])("is not told by %s", (manifest) => {
+    put("codex/package.json", manifest);
+    expect(packagedVersion(put("codex/bin/codex", ELF_X64))).toBeUndefined();
+  });
+});
