@@ -120,6 +120,21 @@ describe.runIf(canSandbox)("in a repository", () => {
     expect(await told(() => put("new.txt", "1\n"))).toEqual(["git", "add new.txt +1 -0"]);
   });
 
+  it("a large one is looked at once, and the times of its files tell what changed since", async () => {
+    const many = Object.fromEntries(Array.from({ length: 6_000 }, (_, at) => [`d${at % 50}/${"long name ".repeat(8)}${at}`, ""]));
+    repository({ ...many, "a.txt": "1\n", "gone/x.txt": "1\n", "mine.txt": "1\n" });
+    put("mine.txt", "2\n");
+    put("untracked.txt", "1\n");
+    // The clock of files is coarser than ours.
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    const files = await told(() => {
+      put("a.txt", "1\n2\n");
+      put("new.txt", "1\n");
+      rmSync(path.join(work, "gone/x.txt"));
+    });
+    expect(files).toEqual(["git", "add new.txt +1 -0", "delete gone/x.txt +0 -1", "update a.txt +1 -0"]);
+  });
+
   it("nothing that the repository configures is run", async () => {
     repository({ "a.txt": "1\n", ".gitattributes": "*.txt filter=evil diff=evil\n" });
     const proof = path.join(folder, "proof");

@@ -5,7 +5,7 @@ import { changedRegions } from "../patch/lineDiff.js";
 import { mayReadFor } from "../sandbox/fileView.js";
 import { callerView } from "../sandbox/hiddenPlaces.js";
 import { entriesChangedMs, type FileState, folderEntries, markOf } from "./folderEntries.js";
-import { type DirtyPath, type LineCounts, type LookingFor, type LookingHost, Repository } from "./repository.js";
+import { type DirtyPath, type LookingFor, type LookingHost, Repository } from "./repository.js";
 
 /** A file that is another than before. Lines are absent where nobody counted them: binary, too large, or seen by its name alone. */
 export interface ChangedFile {
@@ -38,8 +38,8 @@ interface FirstLook {
   readonly marks: ReadonlyMap<string, FileState | undefined>;
   readonly texts: ReadonlyMap<string, string>;
   readonly root: string;
-  /** The marks have the files that git does not track. */
-  readonly knowsUntracked: boolean;
+  /** The marks have everything that was not as the commit has it; otherwise the times of files tell what changed since. */
+  readonly isComplete: boolean;
 }
 
 /** Looks at a workspace before the first thing that may change it, and again when all is done. */
@@ -89,21 +89,22 @@ export class WorkspaceChanges {
     if (cwd === undefined) return "no repository";
     const repository = await Repository.open(cwd, this.#host, this.#place.lookingFor);
     if (!repository) return this.#lookAtFolder(cwd, signal);
-    const knowsUntracked = repository.isSmall;
-    const dirty = await repository.dirtyPaths({ untracked: knowsUntracked, signal });
+    const { root, isSmall } = repository;
+    // Two looks at a large one would take its caller's time: it is looked at once, in the end.
+    if (!isSmall) return { repository, marks: new Map(), texts: new Map(), root, isComplete: false };
+    const dirty = await repository.dirtyPaths(signal);
     if (!dirty) {
       repository.close(this.#host);
       return "unknown";
     }
-    const { root } = repository;
     const marks = new Map([...dirty.keys()].map((name) => [name, markOf(path.join(root, name))] as const));
     for (const [name, mark] of marks) if (this.#isOfNow(path.join(root, name), mark)) marks.delete(name);
-    return { repository, marks, root, knowsUntracked, texts: await this.#textsOf(root, marks, signal) };
+    return { repository, marks, root, isComplete: true, texts: await this.#textsOf(root, marks, signal) };
   }
 
   async #lookAtFolder(root: string, signal: AbortSignal): Promise<FirstLook | "no repository"> {
     const marks = await folderEntries(root, signal);
-    return marks ? { repository: undefined, marks, root, knowsUntracked: true, texts: new Map() } : "no repository";
+    return marks ? { repository: undefined, marks, root, isComplete: true, texts: new Map() } : "no repository";
   }
 
   /** The first look may come after the first change: an engine of its own does not wait for it. */
@@ -114,7 +115,7 @@ export class WorkspaceChanges {
   async #compare(first: FirstLook, signal: AbortSignal, patches: readonly ChangedFile[]): Promise<ChangedFiles | undefined> {
     const { repository, root } = first;
     if (repository) {
-      const now = await repository.dirtyPaths({ untracked: true, signal });
+      const now = await repository.dirtyPaths(signal);
       if (!now) return undefined;
       const changed = [...new Set([...first.marks.keys(), ...now.keys()])].flatMap((name) => this.#changeOf(name, first, now.get(name)));
       return { from: "git", list: await this.#counted(changed, { ...first, repository }, signal) };
@@ -135,14 +136,10 @@ export class WorkspaceChanges {
     const file = path.join(first.root, name);
     const mark = markOf(file);
     if (first.marks.has(name)) return difference(name, first.marks.get(name), mark);
-    if (!now) return [];
-    // It was as the commit has it, or git does not track it and nobody looked for such files.
-    if (now.isCommitted) return [{ name, kind: mark ? "update" : "delete", wasClean: true }];
+    if (!now || (!first.isComplete && !this.#isOfNow(file, mark))) return [];
+    if (now.committed !== undefined) return [{ name, kind: mark ? "update" : "delete", committed: now.committed }];
     if (!mark) return [];
-    if (first.knowsUntracked) return [{ name, kind: "add" }];
-    const { sinceMs } = this.#place;
-    if (mark.changedMs <= sinceMs) return [];
-    return [{ name, kind: mark.bornMs > sinceMs ? "add" : "update" }];
+    return [{ name, kind: first.isComplete || mark.bornMs > this.#place.sinceMs ? "add" : "update" }];
   }
 
   async #counted(
@@ -150,18 +147,15 @@ export class WorkspaceChanges {
     look: FirstLook & { readonly repository: Repository },
     signal: AbortSignal,
   ): Promise<ChangedFile[]> {
-    const clean = changed.filter(({ wasClean }) => wasClean).map(({ name }) => name);
-    const counts = clean.length <= MOST_COUNTED ? await look.repository.lineCounts(clean, signal) : new Map<string, LineCounts>();
-    const texts = await this.#textsOf(
-      look.root,
-      new Map(changed.filter(({ wasClean }) => !wasClean).map(({ name }) => [name, markOf(path.join(look.root, name))])),
-      signal,
-    );
-    return changed.map(({ name, kind, wasClean }) => {
-      const lines = wasClean
-        ? counts.get(name)
-        : linesBetween(kind === "add" ? "" : look.texts.get(name), kind === "delete" ? "" : texts.get(name));
-      return { path: path.join(look.root, name), kind, ...lines };
+    const { root, repository } = look;
+    const few = changed.slice(0, MOST_COUNTED);
+    const ids = few.flatMap(({ committed }) => (committed ? [committed] : []));
+    const committedTexts = await repository.texts([...new Set(ids)], signal);
+    const texts = await this.#textsOf(root, new Map(few.map(({ name }) => [name, markOf(path.join(root, name))])), signal);
+    return changed.map(({ name, kind, committed }) => {
+      const before = committed === undefined ? look.texts.get(name) : committedTexts.get(committed);
+      const lines = linesBetween(kind === "add" ? "" : before, kind === "delete" ? "" : texts.get(name));
+      return { path: path.join(root, name), kind, ...lines };
     });
   }
 
@@ -197,7 +191,8 @@ const MOST_LINES = 20_000;
 interface NamedChange {
   readonly name: string;
   readonly kind: ChangedFile["kind"];
-  readonly wasClean?: true;
+  /** The id of what it was; absent when it was not as the commit has it. */
+  readonly committed?: string;
 }
 
 function difference(name: string, before: FileState | undefined, now: FileState | undefined): NamedChange[] {
@@ -206,7 +201,7 @@ function difference(name: string, before: FileState | undefined, now: FileState 
   return [{ name, kind: now ? "update" : "delete" }];
 }
 
-function linesBetween(before: string | undefined, now: string | undefined): LineCounts | undefined {
+function linesBetween(before: string | undefined, now: string | undefined): Pick<ChangedFile, "added" | "removed"> | undefined {
   if (before === undefined || now === undefined) return undefined;
   const [old, young] = [linesOf(before), linesOf(now)];
   if (old.length + young.length > MOST_LINES) return undefined;

@@ -186,7 +186,7 @@ describe("the folder of a call", () => {
 
   it("is taken as it is with the tools of Codex 0.92.0", async () => {
     await using client = new MemorySession({ sets: ["codex-original"] });
-    expect(await client.call("codex", { prompt: "!say ok", cwd: "gone" })).toMatchObject({ content: [{ text: "ok" }] });
+    expect(await client.call("codex", { prompt: "!say ok", cwd: "gone" })).toMatchObject({ structuredContent: { content: "ok" } });
   });
 });
 
