@@ -85,10 +85,10 @@ describe.skipIf(isMissing)("a turn in a repository", () => {
 
 it("an answer beyond the budget of the call keeps its beginning and its end, in both parts", async () => {
   await using server = await startServer({ args: ["--engine", "scripted"] });
-  const answer = `begin ${"word ".repeat(40_000)}end`;
+  const answer = `begin ${"x".repeat(200_000)} end`;
   const result = await resultOf(server, { prompt: `!say ${answer}`, "result-tokens": 1_000 });
   const content = String(valueAt(result, "structuredContent.content"));
-  expect([content.startsWith("begin word"), content.endsWith("word end"), textsOf(result)[0] === content]).toEqual([true, true, true]);
+  expect([content.startsWith("begin xx"), content.endsWith("xx end"), textsOf(result)[0] === content]).toEqual([true, true, true]);
   expect(JSON.stringify(valueAt(result, "structuredContent")).length).toBeLessThanOrEqual(4_000 + 200);
   const whole = await resultOf(server, { prompt: `!say ${answer}`, "result-tokens": 100_000 });
   expect(valueAt(whole, "structuredContent.content") === answer).toBe(true);

@@ -42,8 +42,11 @@ export function entriesChangedMs(folder: string): number {
 /** More than this is looked at by nobody while a call waits. */
 const MOST_ENTRIES = 4_000;
 
-/** Every file below a folder and how it is, by its name in there. Undefined when there are too many, or they take too long. */
-export async function folderEntries(folder: string, signal: AbortSignal): Promise<Map<string, FileState> | undefined> {
+/** Every file below a folder that may be read, and how it is, by its name in there. Undefined when there are too many, or they take too long. */
+export async function folderEntries(
+  folder: string,
+  { mayRead, signal }: { readonly mayRead: (file: string) => boolean; readonly signal: AbortSignal },
+): Promise<Map<string, FileState> | undefined> {
   const found = new Map<string, FileState>();
   const waiting = [""];
   let seen = 0;
@@ -51,6 +54,7 @@ export async function folderEntries(folder: string, signal: AbortSignal): Promis
     for (const entry of await entriesOf(path.join(folder, within))) {
       if (++seen > MOST_ENTRIES || signal.aborted) return undefined;
       const name = path.join(within, entry.name);
+      if (!mayRead(path.join(folder, name))) continue;
       if (entry.isDirectory()) waiting.push(name);
       else {
         const mark = markOf(path.join(folder, name));

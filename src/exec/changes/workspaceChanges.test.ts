@@ -6,12 +6,22 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { HostEnvironment } from "../../engines/native/tools/hostEnvironment.js";
 import { WritablePlaces } from "../outside/outsidePrograms.js";
 import { systemProgram } from "../outside/systemPrograms.js";
+import type { LookingHost } from "./repository.js";
 import { type ChangedFiles, WorkspaceChanges } from "./workspaceChanges.js";
 
 const folder = realpathSync(mkdtempSync(path.join(tmpdir(), "changes-")));
 const codexHome = path.join(folder, "home");
 mkdirSync(codexHome);
 const host = new HostEnvironment({ codexHome, env: process.env, serverCwd: folder, writable: new WritablePlaces([]) });
+/** The same, for a test to change a part of it. */
+const hostParts: LookingHost = {
+  env: host.env,
+  hidden: host.hidden,
+  ownPrograms: host.ownPrograms,
+  sandbox: () => host.sandbox(),
+  makeTemporaryFolder: () => host.makeTemporaryFolder(),
+  removeTemporaryFolder: (made) => host.removeTemporaryFolder(made),
+};
 let work = "";
 let count = 0;
 
@@ -42,6 +52,11 @@ function git(...args: readonly string[]): void {
 function put(name: string, text: string): void {
   mkdirSync(path.dirname(path.join(work, name)), { recursive: true });
   writeFileSync(path.join(work, name), text);
+}
+
+/** Empty files by a pattern of the shell's. */
+function touch(pattern: string): void {
+  execFileSync("bash", ["-c", `touch ${pattern}`], { cwd: work });
 }
 
 function repository(files: Readonly<Record<string, string>>): void {
@@ -121,8 +136,9 @@ describe.runIf(canSandbox)("in a repository", () => {
   });
 
   it("a large one is looked at once, and the times of its files tell what changed since", async () => {
-    const many = Object.fromEntries(Array.from({ length: 6_000 }, (_, at) => [`d${at % 50}/${"long name ".repeat(8)}${at}`, ""]));
-    repository({ ...many, "a.txt": "1\n", "gone/x.txt": "1\n", "mine.txt": "1\n" });
+    // Long names make a large index of few files.
+    touch(`${"x".repeat(240)}{0..2000}`);
+    repository({ "a.txt": "1\n", "gone/x.txt": "1\n", "mine.txt": "1\n" });
     put("mine.txt", "2\n");
     put("untracked.txt", "1\n");
     // The clock of files is coarser than ours.
@@ -189,9 +205,20 @@ describe("without a repository", () => {
   });
 
   it("a folder of many files is left to the patches, which say so", async () => {
-    for (let at = 0; at <= 4_000; at++) put(`f${at}`, "");
+    touch("f{0..4000}");
     const patches = [{ path: path.join(work, "f0"), kind: "update", added: 1, removed: 0 }] as const;
     expect(await told(() => put("f1", "x"), { patches })).toEqual(["patches", "update f0 +1 -0"]);
+  });
+
+  it("what is hidden from commands is not told of", async () => {
+    const hidden = { folder: path.join(work, "secrets") };
+    mkdirSync(hidden.folder);
+    const looking = { ...hostParts, hidden: [hidden] };
+    const changes = new WorkspaceChanges(looking, { cwd: work, sinceMs: Date.now(), lookingFor: undefined });
+    await changes.before();
+    put("secrets/key", "1\n");
+    put("seen", "1\n");
+    expect((await changes.after({ withinMs: 20_000, patches: [] }))?.list).toEqual([{ path: path.join(work, "seen"), kind: "add" }]);
   });
 
   it("a folder that is not there is no reason to fail", async () => {

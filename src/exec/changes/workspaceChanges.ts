@@ -103,7 +103,7 @@ export class WorkspaceChanges {
   }
 
   async #lookAtFolder(root: string, signal: AbortSignal): Promise<FirstLook | "no repository"> {
-    const marks = await folderEntries(root, signal);
+    const marks = await folderEntries(root, { mayRead: this.#mayRead(root), signal });
     return marks ? { repository: undefined, marks, root, isComplete: true, texts: new Map() } : "no repository";
   }
 
@@ -120,7 +120,7 @@ export class WorkspaceChanges {
       const changed = [...new Set([...first.marks.keys(), ...now.keys()])].flatMap((name) => this.#changeOf(name, first, now.get(name)));
       return { from: "git", list: await this.#counted(changed, { ...first, repository }, signal) };
     }
-    const now = await folderEntries(root, signal);
+    const now = await folderEntries(root, { mayRead: this.#mayRead(root), signal });
     if (!now) return { from: "patches", list: patches };
     const changed = [...new Set([...first.marks.keys(), ...now.keys()])].flatMap((name) =>
       difference(name, first.marks.get(name), now.get(name)),

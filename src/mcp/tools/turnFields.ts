@@ -41,5 +41,7 @@ export const TURN_FIELDS = {
   model: TEXT,
   ms: COUNT,
   notices: listOf(TEXT),
+  /** What a turn that runs waits for. */
+  questions: listOf(objectOf({ id: TEXT, what: TEXT })),
   next: TEXT,
 } as const;
