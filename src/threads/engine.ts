@@ -35,6 +35,8 @@ export interface ThreadOpening {
 export interface EngineThread {
   /** What a reader of the first turn sees before that turn begins: initial context, notices. */
   readonly opening: readonly ThreadEvent[];
+  /** What it runs with, where that is not what was asked for: another model, another effort. */
+  readonly settings?: ThreadSettings;
   /** What really confines commands of this thread. */
   readonly sandboxBackend?: string;
   /** Present when the engine keeps its threads itself: nothing else is recorded then. */

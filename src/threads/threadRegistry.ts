@@ -2,7 +2,7 @@ import type { ApprovalDesk } from "../approvals/desk.js";
 import { describe } from "../lib/errors.js";
 import { newThreadId, type ThreadId, type TurnId } from "../lib/ids.js";
 import { Tasks } from "../lib/promises.js";
-import type { Engine, EngineThread } from "./engine.js";
+import type { Engine, EngineThread, ThreadOpening } from "./engine.js";
 import { NothingToSteer, ThreadInUse, ThreadNotFound } from "./errors.js";
 import type { EventLogs, LogReader, TurnAddress } from "./eventLog.js";
 import type { ThreadEvent } from "./events.js";
@@ -71,7 +71,10 @@ export class ThreadRegistry {
     input.limits?.check(settings);
     const reach = input.limits?.reach;
     const engineThread = await engine.openThread({ ...opening, reach });
-    const kept = engineThread.kept ?? { ...opening, record: store.create({ ...opening, engine: engine.name, reach }) };
+    const kept = engineThread.kept ?? {
+      ...inForce(opening, engineThread),
+      record: store.create({ ...opening, engine: engine.name, reach }),
+    };
     try {
       input.limits?.check(kept.settings);
       await input.opened?.(kept.id);
@@ -243,7 +246,7 @@ export class ThreadRegistry {
     limits?.check(settings);
     const { record, history } = found.isArchived ? await this.#backInTheList(id) : found;
     const engineThread = await this.#options.engine.openThread({ id, settings, history, reach: limits?.reach });
-    return this.#keep({ id, settings, record, ...engineThread.kept, engineThread }, "stored");
+    return this.#keep({ ...inForce({ id, settings }, engineThread), record, ...engineThread.kept, engineThread }, "stored");
   }
 
   /** Whoever goes on with a thread has not done with it. Its file is another one then. */
@@ -287,4 +290,11 @@ function guardedObserver(observer: ThreadObserver, report: ((line: string) => vo
     turnEnded: (turn, outcome) => guard("turnEnded", () => observer.turnEnded(turn, outcome)),
     threadClosed: (id) => guard("threadClosed", () => observer.threadClosed(id)),
   };
+}
+
+function inForce<Opening extends Pick<ThreadOpening, "settings">>(
+  opening: Opening,
+  { settings = opening.settings }: EngineThread,
+): Opening {
+  return { ...opening, settings };
 }

@@ -58,8 +58,10 @@ describe.concurrent("the first call of a newcomer", () => {
     ]);
     const reply = await call(pair.server, "codex-reply", { threadId: valueAt(result, "structuredContent.threadId"), prompt: "!say again" });
     expect(valueAt(reply, "structuredContent.content")).toBe("again");
-    await call(pair.server, "codex", { prompt: "!say new thread" });
-    // Once the list is known, no request is wasted.
+    // Once the list is known, no request is wasted, and a thread says from the start what it runs with.
+    const later = pair.server.call("codex", { prompt: "!say new thread" });
+    expect(textOf(await later.result())).toContain(sentence);
+    expect(await later.event("session_configured")).toMatchObject({ model: "gpt-5.2" });
     expect(asked(pair.model).slice(2)).toEqual(["gpt-5.2", "gpt-5.2"]);
   });
 
@@ -109,12 +111,38 @@ describe.concurrent("a model that somebody names", () => {
     expect(said(second)).toContain("Model `gpt-5.5` was used: provider `openai` does not offer `gpt-6-sol`.");
   });
 
+  it("with an effort of today in the configuration is asked for it", async () => {
+    await using pair = await newcomer(() => ["gpt-6.1-sol"], ["-c", "model_reasoning_effort=max"]);
+    await call(pair.server, "codex", { prompt: "!say yes" });
+    await call(pair.server, "codex", { prompt: "!say yes", config: { model_reasoning_effort: "ultra" } });
+    expect(pair.model.requests.map(({ body }) => body["reasoning"])).toMatchObject([{ effort: "max" }, { effort: "xhigh" }]);
+  });
+
   it("with an effort that it does not offer is refused before anybody is asked", async () => {
     await using pair = await newcomer(() => ["gpt-6.1-sol"]);
     const result = await call(pair.server, "codex", { prompt: "!say no", config: { model_reasoning_effort: "minimal" } });
     expect(valueAt(result, "isError")).toBe(true);
     expect(said(result)).toContain("one of low, medium, high, xhigh, max, ultra");
     expect(asked(pair.model)).toEqual([]);
+  });
+});
+
+describe.concurrent("with the tools of Codex 0.92.0", () => {
+  const ORIGINAL = ["--tools", "codex-original"];
+
+  it("a model that nobody named is replaced too, and told as a warning", async () => {
+    await using pair = await newcomer(() => ["gpt-5.5"], ORIGINAL);
+    const first = pair.server.call("codex", { prompt: "!say hello" });
+    expect(valueAt(await first.result(), "structuredContent.content")).toBe("hello");
+    expect(said(first.events)).toContain("Model `gpt-5.5` was used");
+  });
+
+  it("a failure is worded as recorded, without advice", async () => {
+    await using pair = await newcomer(() => ["gpt-5.5"], ORIGINAL);
+    const result = await call(pair.server, "codex", { prompt: "!say no", model: "gpt-5.2-codex" });
+    expect(textOf(result)).toBe(
+      `unexpected status 404 Not Found: {"error":{"message":"The model \`gpt-5.2-codex\` does not exist or you do not have access to it.","type":"invalid_request_error","param":null,"code":"model_not_found"}}, url: ${pair.model.url}/responses`,
+    );
   });
 });
 

@@ -97,6 +97,7 @@ export async function openNativeThread(
   ];
   return {
     opening,
+    settings,
     sandboxBackend,
     run: (input, ctx) => runTurn(conversation, input, ctx),
     get keepsRunning() {
