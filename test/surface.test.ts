@@ -150,6 +150,7 @@ describe("the command line", () => {
         [undefined, "events"],
         [undefined, "sandbox-bin"],
         [undefined, "eof-grace"],
+        [undefined, "wait"],
         ["-h", "help"],
         ["-V", "version"],
         [undefined, "host"],

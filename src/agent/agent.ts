@@ -3,6 +3,7 @@ import type { ApprovalDesk } from "../approvals/desk.js";
 import { type ApprovalFallback, decideWithoutClient } from "../approvals/fallback.js";
 import type { ApprovalDecision, ApprovalId, ApprovalRequest } from "../approvals/model.js";
 import { AppError } from "../lib/errors.js";
+import { isFields } from "../lib/fields.js";
 import type { ThreadId, TurnId } from "../lib/ids.js";
 import { Deadline, Tasks, valueWithin, waitFor, withDeadline } from "../lib/promises.js";
 import type { Engine } from "../threads/engine.js";
@@ -15,10 +16,12 @@ import type { ThreadHistory, ThreadPage, ThreadQuery } from "../threads/store.js
 import type { ThreadRegistry } from "../threads/threadRegistry.js";
 import type { Turn, TurnRequest, TurnWatch } from "../threads/turn.js";
 import type { Asker, ThreadAccess } from "./access.js";
+import type { Attendance, AttendedTurn, Visit, Wish } from "./attendance.js";
 import { type Caller, checkScope, hasScope, type Objection, type Scope } from "./caller.js";
 import type { CallerCeilings } from "./ceilings.js";
 import { AboveCeiling, InsideTurn, InvalidArguments, NotOffered, SettingsInvalid, TookTooLong } from "./errors.js";
 import type { Feed } from "./feed.js";
+import type { Patience } from "./patience.js";
 import type { TurnReceipt } from "./receipt.js";
 import { nothingToReview, QUIET_GIT, ReviewTargetMissing } from "./reviewTarget.js";
 import { ThreadList } from "./threadList.js";
@@ -62,6 +65,8 @@ export interface AgentParts extends ReceiptParts {
   readonly desk: ApprovalDesk;
   readonly access: ThreadAccess;
   readonly feed: Feed;
+  readonly attendance: Attendance;
+  readonly patience: Patience;
   /** Absent on stdio, where nobody is limited. */
   readonly limiter?: TurnLimiter | undefined;
   /** What network callers may not go beyond. Opened when the first of them asks. */
@@ -97,6 +102,8 @@ const RECENT_FOLDERS = { threads: 25, shown: 5 };
  */
 export class Agent {
   readonly feed: Feed;
+  /** How long calls wait for their turns. */
+  readonly patience: Patience;
   readonly #parts: AgentParts;
   readonly #list: ThreadList;
   readonly #receipts: TurnReceipts;
@@ -106,6 +113,7 @@ export class Agent {
   constructor(parts: AgentParts) {
     this.#parts = parts;
     this.feed = parts.feed;
+    this.patience = parts.patience;
     this.#list = new ThreadList(parts.access);
     this.#receipts = new TurnReceipts(parts);
   }
@@ -114,11 +122,17 @@ export class Agent {
     return this.#parts.engine.name;
   }
 
-  /** Opens a thread of the caller's with its first turn. */
+  /**
+   * Opens a thread of the caller's with its first turn, or gives the turn that was begun for the same wish when its caller was lost. Whoever gets a
+   * turn visits it.
+   */
   async begin(ask: Ask, input: TurnInput, { turnId, ...asked }: AskedSettings & { readonly turnId: TurnId }): Promise<Turn> {
     this.#check(ask, "call");
     const settings = await this.#settingsForWork(ask, asked);
     const { threads, access } = this.#parts;
+    const wish = { input, on: settings };
+    const begun = await this.#begunFor(ask, wish);
+    if (begun) return begun;
     return this.#withPlace(ask, () => {
       const claim = async (id: ThreadId) => {
         await access.claim(id, ask);
@@ -126,18 +140,21 @@ export class Agent {
       };
       // What the server's own user opens belongs to nobody.
       const opened = ask.caller && claim;
-      return threads.start(settings, { ...this.#request(ask, input), opened }, turnId);
+      return threads.start(settings, { ...this.#request(ask, wish), opened }, turnId);
     });
   }
 
-  /** One more turn on a thread that the caller may use, whichever process started it. */
+  /** One more turn on a thread that the caller may use, whichever process started it; as with `begin`, the same wish has one turn. */
   async reply(ask: Ask, threadId: ThreadId, input: TurnInput): Promise<Turn> {
     this.#check(ask, "call");
     const { threads, access } = this.#parts;
+    const wish = { input, on: threadId };
+    const begun = await this.#begunFor(ask, wish);
+    if (begun) return begun;
     const reply = async () => {
       this.#noteOwner(ask, threadId);
       try {
-        return await threads.reply(threadId, this.#request(ask, input));
+        return await threads.reply(threadId, this.#request(ask, wish));
       } catch (error) {
         if (!threads.find(threadId)) this.feed.forget(threadId);
         throw error;
@@ -166,6 +183,52 @@ export class Agent {
   /** A turn that puts a summary in the place of a thread's past. */
   compact(ask: Ask, threadId: ThreadId): Promise<Turn> {
     return this.reply(ask, threadId, { text: "", work: { kind: "compact" } });
+  }
+
+  /** The caller is there for the turn until the visit ends. */
+  visit(turn: Turn): Visit {
+    return this.#parts.attendance.visit(turn);
+  }
+
+  /**
+   * The turn that somebody waits for who comes back to a thread: the oldest that runs or waits, or has ended without anybody being told. Undefined
+   * when there is none. Throws `ThreadNotFound`.
+   */
+  async resume(ask: Ask, threadId: ThreadId): Promise<Turn | undefined> {
+    this.#check(ask, "call");
+    const { threads, access, attendance } = this.#parts;
+    return this.#promptly(ask, () =>
+      access.using(threadId, ask, async () => {
+        const [oldest] = attendance.on(threadId);
+        oldest?.known();
+        const turn = oldest?.turn ?? threads.runningTurns(threadId)[0];
+        if (!turn && !threads.find(threadId)) await threads.history(threadId);
+        return turn;
+      }),
+    );
+  }
+
+  /** What the agent said last on a thread on which nothing runs; undefined when its last turn was cut short before it said anything. */
+  lastAnswer(ask: Ask, threadId: ThreadId): Promise<string | undefined> {
+    this.#check(ask, "call");
+    const { threads, access } = this.#parts;
+    return this.#promptly(ask, () => access.using(threadId, ask, async () => lastWords(await threads.history(threadId))));
+  }
+
+  /** The turns in the folder of this one whose caller was lost before it knew the thread; the caller may go on with them. */
+  async lostTurns(ask: Ask, besides: Turn): Promise<readonly AttendedTurn[]> {
+    const { threads, attendance } = this.#parts;
+    const folderOf = (turn: Turn) => threads.find(turn.threadId)?.settings.cwd;
+    const folder = folderOf(besides);
+    const there = attendance.lost().filter(({ turn }) => turn !== besides && folder !== undefined && folderOf(turn) === folder);
+    return this.#open(ask, there);
+  }
+
+  /** How the turns of a thread stand that the caller may watch: those that run or wait, and those whose end nobody was told. Oldest first. */
+  async attended(ask: Ask, threadId: ThreadId): Promise<readonly AttendedTurn[]> {
+    this.#check(ask, "read");
+    await this.#checkVisible(ask, threadId);
+    return this.#parts.attendance.on(threadId);
   }
 
   /** Gives the running turn of a thread more to consider. Throws `NothingToSteer`. */
@@ -430,14 +493,34 @@ export class Agent {
     return caller && this.#parts.ceilings().limitsOf(caller);
   }
 
-  #request(ask: Ask, input: TurnInput): TurnRequest {
+  #request(ask: Ask, wish: Wish): TurnRequest {
     const { caller, watchTurn } = ask;
     const limits = this.#limitsOf(caller);
-    return {
-      ...input,
-      limits,
-      ...this.#receipts.requestWith({ watch: watchTurn, reach: limits?.reach, looks: ask.wantsReceipt === true }),
+    const attend = this.#parts.attendance.watch(wish);
+    const watch: TurnWatch = (turn) => {
+      const [attended, watched] = [attend(turn), watchTurn?.(turn)];
+      return (event) => {
+        watched?.(event);
+        attended(event);
+      };
     };
+    return { ...wish.input, limits, ...this.#receipts.requestWith({ watch, reach: limits?.reach, looks: ask.wantsReceipt === true }) };
+  }
+
+  /** A caller that was lost does not know the thread and asks again: a second turn for the same would do everything twice. */
+  async #begunFor(ask: Ask, wish: Wish): Promise<Turn | undefined> {
+    const lost = this.#parts.attendance.lost().filter((attended) => attended.fulfils(wish));
+    const [first] = await this.#open(ask, lost);
+    return first?.turn;
+  }
+
+  /** Those whose threads the caller could use now. */
+  async #open({ caller }: Ask, turns: readonly AttendedTurn[]): Promise<readonly AttendedTurn[]> {
+    const { access } = this.#parts;
+    const open = await Promise.all(
+      turns.map(async (attended) => ((await access.isOpenTo(attended.turn.threadId, caller)) ? [attended] : [])),
+    );
+    return open.flat();
   }
 
   /** A place among the turns that may run at once, from before the turn begins until it has ended. */
@@ -473,4 +556,11 @@ async function endedWithin<T>(
 ): Promise<T> {
   using deadline = new Deadline(ms, () => new TookTooLong(ms));
   return await withDeadline({ deadline, signal, stopMs }, work);
+}
+
+/** Of the last turn only: what was said before is no answer to it. */
+function lastWords({ items }: ThreadHistory): string | undefined {
+  const last = items.findLast(({ type, role }) => type === "message" && (role === "assistant" || role === "user"));
+  if (last?.["role"] !== "assistant" || !Array.isArray(last["content"])) return undefined;
+  return last["content"].map((part: unknown) => (isFields(part) && typeof part["text"] === "string" ? part["text"] : "")).join("");
 }

@@ -71,3 +71,9 @@ export class SettingsInvalid extends AppError {
     return this.#advice;
   }
 }
+
+/** Why a call ends whose client stopped waiting by itself. It did not say that it wants the turn no longer. */
+export class CallerTimedOut extends Error {}
+
+/** Why a call ends whose client went away in the middle of it and did not come back. */
+export class CallerVanished extends Error {}

@@ -10,7 +10,7 @@ import { ENGINES, type ServerOptions } from "../server/context.js";
 import type { ListenOptions } from "../server/httpContext.js";
 import { writablePlaces } from "../server/writablePlaces.js";
 import { listenOptions } from "./listenOptions.js";
-import { FLAGS, type FlagSpec, flagChoice, flagSeconds, flagText, flagTexts, type Values } from "./options.js";
+import { FLAGS, type FlagSpec, flagChoice, flagPatience, flagSeconds, flagText, flagTexts, type Values } from "./options.js";
 
 export type CliCommand =
   | { readonly kind: "help" }
@@ -84,6 +84,7 @@ function serverOptions(values: Values, env: NodeJS.ProcessEnv): ServerOptions {
   const model = flagText(values.model);
   const profile = flagText(values.profile);
   const cwd = flagText(values.cd);
+  const waitMs = flagPatience("--wait", flagText(values.wait));
   const sandboxBin = flagText(values["sandbox-bin"]);
   const codexBin = flagText(values["codex-bin"]);
   const sandbox = flagChoice("--sandbox", flagText(values.sandbox), SANDBOX_MODES);
@@ -112,6 +113,7 @@ function serverOptions(values: Values, env: NodeJS.ProcessEnv): ServerOptions {
     ...(sandboxBin === undefined ? {} : { sandboxBin }),
     ...(codexBin === undefined ? {} : { codexBin }),
     eofGraceMs: flagSeconds("--eof-grace", flagText(values["eof-grace"]) ?? "1.5"),
+    ...(waitMs === undefined ? {} : { waitMs }),
   };
 }
 

@@ -34,6 +34,10 @@ export const FLAGS = {
   events: { value: "MODE", help: "codex/event notifications: auto (default: not to clients that ignore them), all, no-deltas or none." },
   "sandbox-bin": { value: "PATH", help: "The bubblewrap to use (default: the one on PATH)." },
   "eof-grace": { value: "SECONDS", help: "How long running turns may go on when the client has closed its side (default 1.5)." },
+  wait: {
+    value: "SECONDS",
+    help: "How long calls wait for their turns before they end with `running`; `unlimited` for clients without a limit (default: by client, 50 for most).",
+  },
   help: { short: "h", help: "Show this text." },
   version: { short: "V", help: "Show the version." },
   host: { value: "HOST", help: "Listen for HTTP and WebSocket on this address (default 127.0.0.1)." },
@@ -103,6 +107,14 @@ export function flagSeconds(flag: string, value: string): number {
   if (value.trim() === "" || !(number >= 0 && number <= MAX_SECONDS))
     throw new UsageError(`invalid value '${value}' for ${flag}: expected seconds from 0 to ${MAX_SECONDS}`);
   return number * 1000;
+}
+
+/** In milliseconds; `Infinity` for `unlimited`. */
+export function flagPatience(flag: string, value: string | undefined): number | undefined {
+  if (value === undefined) return undefined;
+  if (value === "unlimited") return Number.POSITIVE_INFINITY;
+  if (Number.isNaN(Number(value))) throw new UsageError(`invalid value '${value}' for ${flag}: expected seconds or 'unlimited'`);
+  return flagSeconds(flag, value);
 }
 
 export function flagText(value: Values[FlagName]): string | undefined {

@@ -5,7 +5,7 @@ import { flagAt, numberAt } from "./tree.js";
 
 /** How a listening server treats its clients. */
 export interface HttpSettings {
-  readonly sessions: { readonly idleMs: number; readonly attendedMs: number; readonly sessions: number };
+  readonly sessions: { readonly idleMs: number; readonly attendedMs: number; readonly vanishedMs: number; readonly sessions: number };
   readonly openRequests: number;
   /** Of one session. */
   readonly requestsInFlight: number;
@@ -41,6 +41,7 @@ export function readHttpSettings(http: ConfigTree): HttpSettings {
     sessions: {
       idleMs: ms("idle_session_minutes", 60_000),
       attendedMs: ms("attended_seconds", 1_000),
+      vanishedMs: ms("vanished_client_seconds", 1_000),
       sessions: number("max_sessions"),
     },
     openRequests: number("max_open_requests"),

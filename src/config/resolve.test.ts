@@ -200,6 +200,9 @@ describe("settings of the server", () => {
     expect(resolverWith({ toml }).serverSettings()).toEqual({
       idleThreadMs,
       approvalTimeoutMs,
+      waitMs: undefined,
+      unattendedTurnMs: 900_000,
+      taskAfterMs: 10_000,
       emptyApprovalForms: false,
       events: "auto",
       resultTokens: 20_000,

@@ -19,6 +19,8 @@ import {
   DEFAULT_IDLE_THREAD_MINUTES,
   DEFAULT_MAX_DEPTH,
   DEFAULT_RESULT_TOKENS,
+  DEFAULT_TASK_AFTER_SECONDS,
+  DEFAULT_UNATTENDED_MINUTES,
   EVENT_MODES,
 } from "./schema/server.js";
 import type { ConfigTree } from "./schema/settingTypes.js";
@@ -63,6 +65,12 @@ interface ServerSettings {
   readonly containFullAccess: boolean;
   /** Network callers may continue threads that none of them started. */
   readonly shareUnownedThreads: boolean;
+  /** How long calls wait for their turns that do not say it themselves. */
+  readonly waitMs: number | undefined;
+  /** How long a turn goes on that nobody attends. */
+  readonly unattendedTurnMs: number;
+  /** How long a call lasts before it becomes a task, for clients that take them. */
+  readonly taskAfterMs: number;
   /** How many servers may start turns inside each other. */
   readonly maxDepth: number;
   /** What one command may use. */
@@ -176,6 +184,9 @@ export function createSettingsResolver(options: ResolverOptions): SettingsResolv
         prices: pricesIn(tableAt(server, "prices")),
         containFullAccess: flagAt(server, "contain_full_access") ?? true,
         shareUnownedThreads: flagAt(server, "share_unowned_threads") ?? false,
+        waitMs: secondsAt(server, "wait_seconds"),
+        unattendedTurnMs: minutes("unattended_turn_minutes", DEFAULT_UNATTENDED_MINUTES),
+        taskAfterMs: secondsAt(server, "task_after_seconds") ?? DEFAULT_TASK_AFTER_SECONDS * 1_000,
         maxDepth: numberAt(server, "max_depth") ?? DEFAULT_MAX_DEPTH,
         commandLimits: commandLimits(tableAt(server, "commands")),
         loginIsInKeyring: ["keyring", "auto"].includes(String(all["cli_auth_credentials_store"])),
@@ -191,6 +202,11 @@ function pricesIn(prices: ConfigTree): Readonly<Record<string, ModelPrice>> {
     return [model, { input, cachedInput: numberAt(price, "cached_input") ?? input, output: numberAt(price, "output") ?? 0 }] as const;
   });
   return Object.fromEntries(entries);
+}
+
+function secondsAt(table: ConfigTree, key: string): number | undefined {
+  const seconds = numberAt(table, key);
+  return seconds === undefined ? undefined : seconds * 1_000;
 }
 
 const MIB = 1024 * 1024;

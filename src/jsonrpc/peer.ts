@@ -142,9 +142,9 @@ export class JsonRpcPeer {
     return true;
   }
 
-  /** Aborts every request of the other side, also those still to come; each is answered with what it came to. */
-  interrupt(reason: Error): void {
-    this.#interrupted = reason;
+  /** Aborts every request of the other side, and those still to come unless told otherwise; each is answered with what it came to. */
+  interrupt(reason: Error, { later = true }: { readonly later?: boolean } = {}): void {
+    if (later) this.#interrupted = reason;
     for (const served of this.#serving.values()) served.abort(reason);
   }
 

@@ -24,6 +24,8 @@ export interface ServerOptions {
   readonly tools: readonly ToolSetName[];
   readonly eofGraceMs: number;
   readonly approvalFallback: ApprovalFallback;
+  /** How long calls wait for their turns that do not say it themselves; `Infinity` is as long as it takes. */
+  readonly waitMs?: number;
   readonly sandboxBin?: string;
   readonly codexBin?: string;
 }

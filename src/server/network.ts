@@ -70,6 +70,7 @@ export class Network {
       codexHome,
       engine: context.options.engine,
       tools: this.tools,
+      taskAfterMs: parts.settings.serverSettings().taskAfterMs,
       report: (line) => reporting.report(line),
     });
     this.sessions = new SessionRegistry<HttpConnection>({

@@ -1,9 +1,11 @@
 import { ThreadAccess } from "../agent/access.js";
 import { Agent } from "../agent/agent.js";
+import { Attendance } from "../agent/attendance.js";
 import { callersInside, type Objection, type SessionId } from "../agent/caller.js";
 import { type CeilingFlags, openCeilings } from "../agent/ceilings.js";
 import { Feed } from "../agent/feed.js";
 import { GrantedSettings, type OwnAddress } from "../agent/grantedSettings.js";
+import { Patience } from "../agent/patience.js";
 import type { TurnLimiter } from "../agent/turnLimiter.js";
 import type { DiskLook, LookedAtPlace } from "../agent/turnReceipts.js";
 import { WorkingFolders } from "../agent/workingFolder.js";
@@ -36,6 +38,8 @@ export interface AgentOptions extends Omit<EngineOptions, "writable"> {
   readonly telemetry?: Telemetry;
   /** Somebody is at the other end of a session. Absent where there are no sessions. */
   readonly isAttended?: ((session: SessionId) => boolean) | undefined;
+  /** How long calls wait that do not say it themselves, as the command line says; `Infinity` is unlimited. */
+  readonly waitMs?: number | undefined;
   /** How many turns may run at once. Absent where nobody is limited. */
   readonly limiter?: TurnLimiter;
 }
@@ -59,7 +63,7 @@ export function openAgent(options: AgentOptions): OpenAgent {
   const { codexHome, env, settings, report, telemetry = NO_TELEMETRY, objection = callersInside } = options;
   const { allowRoots = [], givenRoots } = options.ceilings ?? {};
   const writable = writablePlaces({ ...options, allowRoots: [...allowRoots, ...(givenRoots?.() ?? [])] });
-  const { idleThreadMs, approvalTimeoutMs, containFullAccess, commandLimits, prices } = settings.serverSettings();
+  const { idleThreadMs, approvalTimeoutMs, containFullAccess, commandLimits, prices, unattendedTurnMs, waitMs } = settings.serverSettings();
   const engineOptions = { ...options, writable, containFullAccess, commandLimits };
   const host = openHost(engineOptions);
   const engine = openEngine({ ...engineOptions, host });
@@ -76,12 +80,15 @@ export function openAgent(options: AgentOptions): OpenAgent {
     sharesUnowned: () => settings.serverSettings().shareUnownedThreads,
     report,
   });
+  const attendance = new Attendance({ unattendedMs: unattendedTurnMs, report });
   const agent = new Agent({
     engine,
     threads,
     desk,
     access,
     feed,
+    attendance,
+    patience: new Patience({ setMs: options.waitMs ?? waitMs }),
     limiter: options.limiter,
     ceilings: onFirstUse(() => openCeilings(options.ceilings ?? {}, options)),
     approvalFallback: options.approvalFallback,
@@ -110,6 +117,7 @@ export function openAgent(options: AgentOptions): OpenAgent {
     },
     async close() {
       feed.close();
+      attendance.close();
       await threads.close();
       await engine.close?.();
       await host.close();

@@ -51,7 +51,7 @@ export async function serveStdio(start: StdioContext): Promise<void> {
   });
   const stateless = lazily(async () => {
     const { openStateless } = await import("./statelessServer.js");
-    return openStateless({ codexHome, engine: options.engine, tools, report });
+    return openStateless({ codexHome, engine: options.engine, tools, report, taskAfterMs: settings.serverSettings().taskAfterMs });
   });
   const wire = openStdio();
   const session = new Session(wire, {

@@ -1,7 +1,7 @@
 import type { ApprovalDesk } from "../approvals/desk.js";
 import type { ApprovalDecision, ApprovalSubject } from "../approvals/model.js";
 import { newTurnKey, type ThreadId, type TurnId } from "../lib/ids.js";
-import { deferred } from "../lib/promises.js";
+import { deferred, monotonicMs } from "../lib/promises.js";
 import type { TurnContext } from "./engine.js";
 import type { EventLog, EventLogs } from "./eventLog.js";
 import type { ThreadEvent, TurnEnd, TurnInput, TurnOutcome } from "./events.js";
@@ -40,6 +40,7 @@ export class Turn {
   readonly #abort = new AbortController();
   #overdue: NodeJS.Timeout | undefined;
   #state: "queued" | "running" | "ended" = "queued";
+  readonly #since = monotonicMs();
   readonly input: TurnRequest;
   readonly #observer: ThreadObserver | undefined;
   readonly #watched: ((event: ThreadEvent) => void) | undefined;
@@ -72,6 +73,11 @@ export class Turn {
 
   get ended(): boolean {
     return this.#state === "ended";
+  }
+
+  /** How long ago it was asked for. */
+  get ms(): number {
+    return monotonicMs() - this.#since;
   }
 
   /** The engine is about to run it. False when it was interrupted before. */

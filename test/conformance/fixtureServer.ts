@@ -19,7 +19,7 @@ import { STATELESS_FIXTURE_TOOLS, StatelessFixtures } from "./statelessFixtures.
 
 const MIB = 1024 * 1024;
 const HOUR_MS = 3_600_000;
-const PLAIN = { events: "none", progress: true, logMessages: "on-request", results: "recorded" } as const;
+const PLAIN = { events: "none", progress: true, logMessages: "on-request", results: "recorded", turnsOutliveCalls: false } as const;
 
 export interface FixtureServer extends AsyncDisposable {
   readonly url: string;
@@ -31,7 +31,7 @@ export async function openFixtureServer(): Promise<FixtureServer> {
   const home = tempHome();
   const stateless = new StatelessFixtures(home.path);
   const sessions = new SessionRegistry<HttpConnection>({
-    limits: { attendedMs: 60_000, idleMs: HOUR_MS, sessions: 1_000 },
+    limits: { attendedMs: 60_000, vanishedMs: 60_000, idleMs: HOUR_MS, sessions: 1_000 },
     openSession: (caller, connection) =>
       new Session(connection.outbox, {
         caller,

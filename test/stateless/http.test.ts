@@ -9,6 +9,9 @@ import { setStage, workspaceFiles } from "../support/stage.js";
 import { claimMeta, FORMS, TASKS } from "../support/statelessClient.js";
 import { codexCall, stateless } from "../support/statelessHttp.js";
 
+/** Calls become tasks after a second. */
+const TASKS_SOON = "[mcp_server]\ntask_after_seconds = 1";
+
 const APPROVED = { action: "accept", content: { decision: "approved" } };
 const ASKING = { prompt: "!shell touch made.txt", "approval-policy": "untrusted", sandbox: "workspace-write" };
 const DISCOVER = stateless({ method: "server/discover" });
@@ -188,7 +191,7 @@ describe.concurrent("tasks, over HTTP", () => {
   };
 
   it("outlive their server: one that ended has its result, one that was killed with it says so", async () => {
-    await using server = await startHttpServer();
+    await using server = await startHttpServer({ config: TASKS_SOON });
     const [asking, hanging] = await Promise.all([
       server.ask(codexCall({ ...ASKING, prompt: "!shell touch made.txt\n!say finished" }, { capabilities })),
       server.ask(codexCall({ prompt: "!hang" }, { capabilities, id: 2 })),
@@ -219,7 +222,7 @@ describe.concurrent("tasks, over HTTP", () => {
   }, 30_000);
 
   it("are interrupted by a server that is told to end, which lets listeners go politely", async () => {
-    await using server = await startHttpServer({ http: "shutdown_grace_seconds = 0.2" });
+    await using server = await startHttpServer({ config: TASKS_SOON, http: "shutdown_grace_seconds = 0.2" });
     const { body } = await server.ask(codexCall({ prompt: "!hang" }, { capabilities }));
     const taskId = valueAt(body, "result.taskId");
     using changes = await server.stream(

@@ -1,8 +1,10 @@
 import { ThreadAccess } from "../../src/agent/access.js";
 import { Agent, type AgentParts } from "../../src/agent/agent.js";
+import { Attendance } from "../../src/agent/attendance.js";
 import type { Caller, Principal, Scope } from "../../src/agent/caller.js";
 import { callersInside } from "../../src/agent/caller.js";
 import { Feed } from "../../src/agent/feed.js";
+import { Patience } from "../../src/agent/patience.js";
 import { type ApprovalDesk, MemoryApprovalDesk } from "../../src/approvals/desk.js";
 import { toolsOf } from "../../src/mcp/tools/sets.js";
 import { Tools } from "../../src/mcp/tools/tools.js";
@@ -60,6 +62,8 @@ export class OwnToolsStage implements AsyncDisposable {
       desk: this.desk,
       feed,
       access: new ThreadAccess({ owners: this.owners, isAttended: () => true, sharesUnowned: () => false, report: () => {} }),
+      attendance: new Attendance({ unattendedMs: 900_000, report: () => {} }),
+      patience: new Patience(),
       ceilings: () => ({ limitsOf, checkConfig: () => {} }),
       approvalFallback: "deny",
       settings: { forNewThread: ({ cwd = settings.cwd }) => ({ ...settings, cwd }) },

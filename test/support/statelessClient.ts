@@ -35,6 +35,7 @@ export interface ClientOptions extends MemoryAgentOptions {
   readonly telemetry?: Telemetry;
   /** Where tasks are kept, if not with the threads. */
   readonly tasksIn?: string;
+  readonly taskAfterMs?: number;
 }
 
 export type Answer =
@@ -57,7 +58,7 @@ export class StatelessClient implements AsyncDisposable {
   readonly told: Told[] = [];
   readonly #watchers = new Set<() => void>();
 
-  constructor({ action, tasksIn, telemetry, ...options }: ClientOptions = {}) {
+  constructor({ action, tasksIn, telemetry, taskAfterMs = 1_000, ...options }: ClientOptions = {}) {
     this.agent = new MemoryAgent(options);
     this.door = openStatelessServer({
       engine: "scripted",
@@ -66,6 +67,7 @@ export class StatelessClient implements AsyncDisposable {
         objection: callersInside,
         open: async () => ({ ...this.agent.open, ...(telemetry && { telemetry }) }),
       }),
+      taskAfterMs,
       taskStore: new TaskFiles(tasksIn ?? this.agent.codexHome),
       report: (line) => this.agent.reported.push(line),
     });

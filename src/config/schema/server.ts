@@ -3,6 +3,8 @@ import { active, choice, flag, float, integer, mapOf, type SettingGroup, type Se
 export const DEFAULT_IDLE_THREAD_MINUTES = 30;
 export const DEFAULT_APPROVAL_MINUTES = 30;
 export const DEFAULT_MAX_DEPTH = 1;
+export const DEFAULT_UNATTENDED_MINUTES = 15;
+export const DEFAULT_TASK_AFTER_SECONDS = 10;
 
 /** Far more than builds need, and far less than a machine can hold. */
 export const DEFAULT_COMMAND_LIMITS = { maxProcesses: 1_024, perProcessor: 16, threadsPerProcess: 8, sharedMemoryMib: 1_024 };
@@ -33,6 +35,7 @@ export const HTTP_DEFAULTS = {
   keep_alive_seconds: 15,
   websocket_linger_seconds: 60,
   attended_seconds: 60,
+  vanished_client_seconds: 60,
   shutdown_grace_seconds: 10,
 } as const satisfies Readonly<Record<string, number | (typeof LAG_POLICIES)[number]>>;
 
@@ -83,6 +86,11 @@ export const HTTP_SETTINGS: Settings = {
     span,
     "How long a session without a stream keeps its threads to itself after its last request; then another session of the same principal may continue them.",
     by("attended_seconds"),
+  ),
+  vanished_client_seconds: active(
+    span,
+    "How long a call goes on whose connection broke, while its session has no stream and sends no request; then its turn ends, unless somebody else follows it.",
+    by("vanished_client_seconds"),
   ),
   websocket_linger_seconds: active(span, "How long a session waits for its WebSocket to come back.", by("websocket_linger_seconds")),
   shutdown_grace_seconds: active(span, "How long running turns may go on when the server is told to end.", by("shutdown_grace_seconds")),
@@ -149,6 +157,21 @@ export const SERVER_GROUP: SettingGroup = {
           float({ atLeast: 0 }),
           "Minutes after which a question that nobody answered counts as denied.",
           `\`${DEFAULT_APPROVAL_MINUTES}\``,
+        ),
+        wait_seconds: active(
+          float({ atLeast: 0 }),
+          'How long a call that does not say it itself (`wait`) waits for its turn before it ends with `status: "running"`; `inf` is as long as it takes. `--wait` wins.',
+          "5/6 of what is known of the client; 50 for others",
+        ),
+        unattended_turn_minutes: active(
+          float({ atLeast: 0 }),
+          "Minutes after which a turn ends that nobody attends: no call, task or listener follows it, and no question of it is open.",
+          `\`${DEFAULT_UNATTENDED_MINUTES}\``,
+        ),
+        task_after_seconds: active(
+          float({ atLeast: 0 }),
+          "How long a call of a client that takes tasks lasts before it becomes one; what is over sooner is answered at once.",
+          `\`${DEFAULT_TASK_AFTER_SECONDS}\``,
         ),
         max_depth: active(
           integer("u16", { atLeast: 1 }),

@@ -20,7 +20,7 @@ function callOn(turn: Turn): TurnCall {
     answeredByNobody: () => {},
     receiptOf: async () => new ReceiptBook().receipt({ from: "patches", list: [] }),
   };
-  const presentation = { events: "all", progress: true, logMessages: "on-request", results: "extended" } as const;
+  const presentation = { events: "all", progress: true, logMessages: "on-request", results: "extended", turnsOutliveCalls: true } as const;
   return { turn, agent, presentation, emptyForms: false, resultTokens: 20_000 };
 }
 

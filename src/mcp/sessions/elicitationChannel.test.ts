@@ -60,7 +60,7 @@ class Doorstep implements AsyncDisposable {
       client,
       revision: undefined,
     };
-    const presentation = { events: "all", progress: true, logMessages: "on-request", results } as const;
+    const presentation = { events: "all", progress: true, logMessages: "on-request", results, turnsOutliveCalls: true } as const;
     this.door = new ElicitationChannel(call, { agent: agentWith(this.desk, fallback), emptyForms: false, presentation });
   }
 

@@ -1,4 +1,5 @@
 import type { Caller } from "../../agent/caller.js";
+import { CallerTimedOut, CallerVanished } from "../../agent/errors.js";
 import { invalidParams, methodNotFound, RPC, RpcError } from "../../jsonrpc/errors.js";
 import { isRequestId, JsonText, type RequestId } from "../../jsonrpc/message.js";
 import { type IncomingRequest, JsonRpcPeer } from "../../jsonrpc/peer.js";
@@ -95,6 +96,11 @@ export class Session {
     this.peer.interrupt(reason);
   }
 
+  /** The client went away in the middle of its calls and did not come back. */
+  vanish(): void {
+    this.peer.interrupt(new CallerVanished("the client's connection broke, and it did not come back"), { later: false });
+  }
+
   /** The client's channel is gone. What it asked in this session waits for it; what stood for itself is cancelled. */
   leave(): void {
     for (const id of this.#stateless) this.peer.cancel(id, new Error("the client has closed its connection"));
@@ -150,9 +156,23 @@ export class Session {
   /** Notifications we do not know are ignored, as the protocol asks. A cancelled request is not answered; what it started is interrupted. */
   #notified(method: string, params: unknown): void {
     if (method !== "notifications/cancelled") return;
-    const { requestId } = isFields(params) ? params : {};
-    if (isRequestId(requestId)) this.peer.cancel(requestId, new Error("the client cancelled the request"));
+    const { requestId, reason } = isFields(params) ? params : {};
+    if (isRequestId(requestId)) this.peer.cancel(requestId, cancelReason(reason));
   }
+}
+
+/**
+ * The official SDKs send the text of their error: "McpError: MCP error -32001: Request timed out", "Maximum total timeout exceeded", or what an
+ * `AbortSignal.timeout` says; others write of a deadline. Nobody but a clock writes that.
+ */
+const TIMED_OUT = /\btime(?:d)?[ _-]?out|deadline (?:has )?(?:been )?(?:exceeded|elapsed|passed)|DeadlineExceeded/i;
+
+/** Long enough for any of them; a client may send a megabyte. */
+const REASON_LENGTH = 1_000;
+
+function cancelReason(said: unknown): Error {
+  if (typeof said === "string" && TIMED_OUT.test(said.slice(0, REASON_LENGTH))) return new CallerTimedOut("the client stopped waiting");
+  return new Error("the client cancelled the request");
 }
 
 const lists = new WeakMap<readonly ToolDeclaration[], JsonText>();

@@ -32,7 +32,7 @@ function registry(limits: { idleMs?: number; sessions?: number } = {}) {
   const ended: [string, string][] = [];
   const work = deferred<unknown>();
   const sessions = new SessionRegistry<Line>({
-    limits: { idleMs: 30 * MINUTE, attendedMs: MINUTE, sessions: 3, ...limits },
+    limits: { idleMs: 30 * MINUTE, attendedMs: MINUTE, vanishedMs: MINUTE, sessions: 3, ...limits },
     now: () => clock.now,
     ended: ({ caller }, reason) => ended.push([caller.sessionId, reason]),
     openSession: (caller) =>
@@ -178,4 +178,40 @@ it("closing ends every session", async () => {
       ["b", "the server is shutting down"],
     ],
   });
+});
+
+it("gives up the calls of a client whose connection broke and who did not come back within a minute, once", async () => {
+  const { sessions, clock, work, open } = registry();
+  const session = open();
+  session.connection.awaited = true;
+  beginWork(session);
+  clock.now = 20 * MINUTE;
+  sessions.sweep();
+  session.connection.awaited = false;
+  // It is gone from when that was noticed, however long ago its request came.
+  sessions.sweep();
+  clock.now += MINUTE - 1;
+  sessions.sweep();
+  expect(await Promise.race([work.promise, "goes on"])).toBe("goes on");
+  clock.now += 1;
+  sessions.sweep();
+  expect(await work.promise).toBe("interrupted");
+  expect(sessions.find(session.caller.sessionId)).toBe(session);
+});
+
+it.for([
+  ["has a stream again", { streams: 1 }],
+  ["sends a request", { request: true }],
+] as [string, { streams?: number; request?: boolean }][])("waits for a client that %s", async ([, { streams = 0, request = false }]) => {
+  const { sessions, clock, work, open } = registry();
+  const session = open();
+  beginWork(session);
+  sessions.sweep();
+  clock.now += MINUTE - 1;
+  session.connection.streamCount = streams;
+  if (request) session.lastUsedAt = clock.now;
+  sessions.sweep();
+  clock.now += 2;
+  sessions.sweep();
+  expect(await Promise.race([work.promise, "goes on"])).toBe("goes on");
 });

@@ -30,6 +30,8 @@ export interface SessionLimits {
   readonly idleMs: number;
   /** How long a session counts as attended after the last request. */
   readonly attendedMs: number;
+  /** How long a client may be gone in the middle of a call before nobody waits for it any more. */
+  readonly vanishedMs: number;
   /** Sessions that may be open, shared by principals. */
   readonly sessions: number;
 }
@@ -58,6 +60,8 @@ export class SessionRegistry<C extends Connection> {
   readonly #closing = new Set<Promise<void>>();
   readonly #shares: Shares<Principal>;
   readonly #places = new Map<OpenSession<C>, Release>();
+  /** Since when nobody is connected to sessions whose calls are being worked on, as far as it was noticed. */
+  readonly #goneSince = new WeakMap<OpenSession<C>, number>();
   readonly #now: () => number;
 
   constructor(private readonly options: RegistryOptions<C>) {
@@ -113,10 +117,25 @@ export class SessionRegistry<C extends Connection> {
     this.#closing.add(closing);
   }
 
-  /** Ends sessions that nobody has used for long. */
+  /** Ends sessions that nobody has used for long, and calls whose clients are gone. */
   sweep(): void {
+    this.#giveUpVanished();
     for (const open of this.#open.values())
       if (this.#isIdle(open) && this.#now() - open.lastUsedAt >= this.options.limits.idleMs) this.end(open, "nobody used it for long");
+  }
+
+  /** A call whose connection broke is waited for while its client has a stream, sends a request, or may come back for what it missed. */
+  #giveUpVanished(): void {
+    const now = this.#now();
+    for (const open of this.#open.values()) {
+      const { connection, session, lastUsedAt } = open;
+      if (connection.isConnected || session.peer.servingCount === 0) this.#goneSince.delete(open);
+      else if (!this.#goneSince.has(open)) this.#goneSince.set(open, now);
+      const since = this.#goneSince.get(open);
+      if (since === undefined || now - Math.max(since, lastUsedAt) < this.options.limits.vanishedMs) continue;
+      this.#goneSince.delete(open);
+      session.vanish();
+    }
   }
 
   async close(reason: string): Promise<void> {

@@ -1,26 +1,34 @@
 import { randomUUID } from "node:crypto";
 import { hasScope } from "../../agent/caller.js";
-import { ScopeMissing } from "../../agent/errors.js";
+import { CallerTimedOut, ScopeMissing } from "../../agent/errors.js";
 import { invalidParams, RPC, RpcError } from "../../jsonrpc/errors.js";
 import { type Fields, isFields } from "../../lib/fields.js";
 import { type Release, Shares } from "../../lib/shares.js";
 import { readTraceContext } from "../../observability/telemetry.js";
-import type { Tools } from "../tools/tools.js";
+import type { CallStay, Tools } from "../tools/tools.js";
 import { lostTurn, refusal } from "../wording/callResult.js";
 import type { Call } from "../wording/turnView.js";
-import { FollowedTurn, playRound, type RoundEnd, resultOfWork } from "./followedTurn.js";
+import { FollowedTurn, resultOfWork } from "./followedTurn.js";
 import { canBeAsked, EVENTS_EXTENSION, type StatelessRequest, TASKS_EXTENSION } from "./request.js";
 import { type Binding, RequestStates } from "./requestState.js";
+import { playRound, type RoundEnd } from "./round.js";
 import type { TaskRegistry } from "./taskRegistry.js";
 
 /** Calls that wait for their clients to come back: as many as may be in flight on one channel. */
 const MAX_OPEN_CALLS = 1_024;
-/** What is over this soon is answered at once, also to clients that take tasks: mostly it is a mistake in the arguments, or a missing login. */
-const INLINE_MS = 1_000;
+
+/** One request's part in a call. */
+interface Round {
+  readonly binding: Binding;
+  /** How long it waits. */
+  readonly withinMs: number | undefined;
+}
 
 export interface AgentCallParts {
   readonly tools: Tools;
   readonly tasks: TaskRegistry;
+  /** What is over this soon is answered by the call itself, also to clients that take tasks: they show it at once, and forget no handle. */
+  readonly taskAfterMs: number;
 }
 
 /**
@@ -48,7 +56,7 @@ export class AgentCalls {
     const open = this.#find(requestState, binding);
     open.followed.answer(inputResponses);
     if (open.followed.answersByItself && request.habits) request.habits.answersByItself = true;
-    return this.#play(open, request, binding);
+    return this.#play(open, request, { binding, withinMs: open.followed.stay?.limitMs });
   }
 
   async #begin(request: StatelessRequest, binding: Binding): Promise<Fields> {
@@ -58,44 +66,75 @@ export class AgentCalls {
     const outcome = await tools.call(tool, request.params["arguments"], callOf(request));
     if (!("turn" in outcome)) return { ...outcome };
     const followed = new FollowedTurn(outcome, { requestId: request.id, canAnswer: canBeAsked(request), client: request.claim.client });
-    const answer = TASKS_EXTENSION in request.claim.extensions ? await this.#asTask(followed, request) : undefined;
-    return answer ?? this.#play(this.#opened(followed), request, binding);
+    const open = this.#opened(followed);
+    if (TASKS_EXTENSION in request.claim.extensions) {
+      const end = await this.#attend(open, request, this.#parts.taskAfterMs);
+      const task = end === "late" || end === "questions" ? await this.#asTask(followed, request) : undefined;
+      if (task) return task;
+    }
+    return this.#play(open, request, { binding, withinMs: outcome.stay?.patienceMs });
   }
 
   /** Undefined when it could not be made one: then the call is answered as those of other clients are. */
-  #asTask(followed: FollowedTurn, { signal, caller }: StatelessRequest): Promise<Fields | undefined> {
+  async #asTask(followed: FollowedTurn, { signal, caller }: StatelessRequest): Promise<Fields | undefined> {
     const ifLost = lostTurn(followed.turn.threadId);
-    return this.#parts.tasks.adopt(followed, { owner: caller?.principal ?? null, ifLost: { ...ifLost }, inlineMs: INLINE_MS, signal });
+    const task = await this.#parts.tasks.adopt(followed, { owner: caller?.principal ?? null, ifLost: { ...ifLost }, inlineMs: 0, signal });
+    // A task attends its turn as long as that lasts: its client comes when it likes.
+    if (task) void followed.ended.then(() => followed.stay?.visit.told());
+    return task;
   }
 
   #opened(followed: FollowedTurn): OpenCall {
     const open: OpenCall = new OpenCall(randomUUID(), followed, () => {
       followed.cancel();
+      followed.stay?.visit.leave();
       this.#forget(open);
     });
     return open;
   }
 
-  async #play(open: OpenCall, request: StatelessRequest, binding: Binding): Promise<Fields> {
-    const end = await this.#attend(open, request);
-    const { state } = open.followed;
+  async #play(open: OpenCall, request: StatelessRequest, { binding, withinMs }: Round): Promise<Fields> {
+    const end = await this.#attend(open, request, withinMs);
+    const { state, stay } = open.followed;
     if (end === "questions")
       // Otherwise another request has answered in this very moment.
-      return state.at === "asking" ? this.#inputRequired(open, state.requests, binding) : this.#play(open, request, binding);
+      return state.at === "asking" ? this.#inputRequired(open, state.requests, binding) : this.#play(open, request, { binding, withinMs });
+    if (end === "late") return this.#leave(open);
     if (end === "cancelled") {
+      if (stay && request.signal.reason instanceof CallerTimedOut) return this.#lose(open, stay);
       if (!open.isUnwanted()) throw cancelled();
       open.followed.cancel();
     }
     this.#forget(open);
-    return resultOfWork(await open.followed.ended);
+    const result = resultOfWork(await open.followed.ended);
+    stay?.visit.told();
+    return result;
   }
 
-  async #attend(open: OpenCall, request: StatelessRequest): Promise<RoundEnd> {
+  /** The turn goes on; another call may come for it. */
+  #leave(open: OpenCall): Fields {
+    const result = open.followed.whileRunning();
+    this.#forget(open);
+    open.followed.leave();
+    open.followed.stay?.visit.leave();
+    return result;
+  }
+
+  #lose(open: OpenCall, stay: CallStay): never {
+    this.#forget(open);
+    open.followed.leave();
+    stay.timedOut();
+    stay.visit.lose();
+    throw cancelled();
+  }
+
+  async #attend(open: OpenCall, request: StatelessRequest, withinMs: number | undefined): Promise<RoundEnd> {
     open.attach();
     try {
-      return await playRound(open.followed, request);
+      return await playRound(open.followed, request, { withinMs });
     } catch (error) {
       open.followed.cancel();
+      open.followed.stay?.visit.leave();
       this.#forget(open);
       throw error;
     } finally {

@@ -1,4 +1,4 @@
-import type { ApprovalRequest } from "../../approvals/model.js";
+import type { ApprovalId, ApprovalRequest } from "../../approvals/model.js";
 import { RPC, RpcError } from "../../jsonrpc/errors.js";
 import type { RequestId } from "../../jsonrpc/message.js";
 import type { Fields } from "../../lib/fields.js";
@@ -7,12 +7,11 @@ import type { Turn } from "../../threads/turn.js";
 import { type ClientInfo, clientProfile } from "../clientProfiles.js";
 import { formFor, takeAnswer } from "../tools/answers.js";
 import type { Presentation } from "../tools/sets.js";
-import type { TurnCall } from "../tools/tools.js";
-import { turnResult } from "../wording/callResult.js";
+import type { CallStay, TurnCall } from "../tools/tools.js";
+import { type CallToolResult, turnResult } from "../wording/callResult.js";
 import { elicitationParams } from "../wording/elicitation.js";
 import { progressText } from "../wording/progress.js";
-import { TurnView } from "../wording/turnView.js";
-import { canBeAsked, EVENTS_EXTENSION, type StatelessRequest } from "./request.js";
+import { runningResult, withLostTurns } from "../wording/runningResult.js";
 
 /** How something stands that goes on by itself while its client is elsewhere. */
 export type WorkState =
@@ -68,6 +67,9 @@ export class FollowedTurn implements Work {
   readonly #questions = new Map<string, ApprovalRequest>();
   /** When they were first shown, by the same keys. */
   readonly #shownAt = new Map<string, number>();
+  /** Questions that wait for somebody else than the client. */
+  readonly #held = new Map<ApprovalId, ApprovalRequest>();
+  readonly #left = new AbortController();
   readonly #watchers = new Set<() => void>();
 
   readonly #call: TurnCall;
@@ -80,6 +82,15 @@ export class FollowedTurn implements Work {
     this.#canAnswer = canAnswer;
     this.#client = client;
     this.ended = this.#follow();
+  }
+
+  /** How its requests may leave the turn; undefined where a call lasts as long as its turn. */
+  get stay(): CallStay | undefined {
+    return this.#call.stay;
+  }
+
+  get held(): readonly ApprovalRequest[] {
+    return [...this.#held.values()];
   }
 
   get turn(): Turn {
@@ -139,6 +150,24 @@ export class FollowedTurn implements Work {
     this.turn.interrupt();
   }
 
+  /** Nobody follows the turn here any more; it goes on. */
+  leave(): void {
+    this.#left.abort();
+  }
+
+  /** The answer of a request that leaves. */
+  whileRunning(): Fields {
+    const { threadId, ms } = this.turn;
+    const result = this.#withLost(runningResult({ threadId, doing: this.#message, ms, questions: this.held }));
+    this.stay?.visit.toldOf(this.held.map(({ id }) => id));
+    this.stay?.answered(result);
+    return { ...result };
+  }
+
+  #withLost(result: CallToolResult): CallToolResult {
+    return withLostTurns(result, this.stay?.lost ?? []);
+  }
+
   async #follow(): Promise<WorkEnd> {
     const end = await this.#readToTheEnd().catch((): WorkEnd => {
       this.turn.interrupt();
@@ -146,15 +175,16 @@ export class FollowedTurn implements Work {
     });
     this.#end = end;
     this.#questions.clear();
+    this.#held.clear();
     this.#tell();
     return end;
   }
 
   async #readToTheEnd(): Promise<WorkEnd> {
-    for await (const batch of this.turn.log.read()) {
-      const [message, asked] = [this.#message, this.#questions.size];
+    for await (const batch of this.turn.log.read({ signal: this.#left.signal })) {
+      const [message, asked, held] = [this.#message, this.#questions.size, this.#held.size];
       for (const { value } of batch) this.#take(value);
-      if (this.#message !== message || this.#questions.size !== asked) this.#tell();
+      if (this.#message !== message || this.#questions.size !== asked || this.#held.size !== held) this.#tell();
     }
     const outcome = await this.turn.outcome;
     const { agent, presentation, ifSilent, remarks } = this.#call;
@@ -169,8 +199,9 @@ export class FollowedTurn implements Work {
       remarks,
       resultTokens: this.#call.resultTokens,
     };
-    const result = { ...turnResult(outcome, context) };
-    return { how: this.#cancelled && outcome.status === "interrupted" ? "cancelled" : "answered", result };
+    const result = this.#withLost(turnResult(outcome, context));
+    if (!this.#left.signal.aborted) this.stay?.answered(result);
+    return { how: this.#cancelled && outcome.status === "interrupted" ? "cancelled" : "answered", result: { ...result } };
   }
 
   #take(event: ThreadEvent): void {
@@ -183,9 +214,11 @@ export class FollowedTurn implements Work {
   #consider(question: ApprovalRequest): void {
     if (this.#call.agent.mustAsk(question, { canAnswer: this.#canAnswer && !this.#answersByItself, askAnyway: false }))
       this.#questions.set(`approval-${++this.#asked}`, question);
+    else this.#held.set(question.id, question);
   }
 
   #forget(id: ApprovalRequest["id"]): void {
+    this.#held.delete(id);
     for (const [key, question] of this.#questions) if (question.id === id) this.#questions.delete(key);
   }
 
@@ -203,72 +236,4 @@ export class FollowedTurn implements Work {
   #tell(): void {
     for (const changed of this.#watchers) changed();
   }
-}
-
-/** Questions that are asked at about the same time go out together. */
-const GATHER_MS = 20;
-
-/** How a request's part in a turn ends: with the turn, with questions to its client, or because it was cancelled. */
-export type RoundEnd = "ended" | "questions" | "cancelled";
-
-/** Shows a turn to one request until it ends or has questions. What becomes of the turn is not decided here. */
-export async function playRound(followed: FollowedTurn, request: StatelessRequest): Promise<RoundEnd> {
-  followed.isFollowedBy({ canAnswer: canBeAsked(request) });
-  const view = viewFor(followed, request);
-  try {
-    for (;;) {
-      await showUntilSomethingIsDue(followed, request, view);
-      const end = await endOf(followed, request);
-      if (end) return end;
-    }
-  } finally {
-    view.close();
-  }
-}
-
-async function showUntilSomethingIsDue(followed: FollowedTurn, { signal, peer }: StatelessRequest, view: TurnView): Promise<void> {
-  const due = new AbortController();
-  const stop = () => due.abort();
-  let gathering: NodeJS.Timeout | undefined;
-  const gather = () => {
-    if (followed.state.at === "asking") gathering ??= setTimeout(stop, GATHER_MS);
-  };
-  const unwatch = followed.watch(gather);
-  signal.addEventListener("abort", stop, { once: true });
-  if (signal.aborted) stop();
-  gather();
-  try {
-    for await (const batch of followed.turn.log.read({ after: followed.shown, signal: due.signal })) {
-      for (const { seq, value } of batch) {
-        view.show(value);
-        followed.shown = Math.max(followed.shown, seq);
-        const congestion = peer.congested();
-        if (congestion) await congestion;
-      }
-    }
-  } finally {
-    clearTimeout(gathering);
-    unwatch();
-    signal.removeEventListener("abort", stop);
-  }
-}
-
-/** Undefined when the round goes on: the question was decided elsewhere meanwhile, or the turn ended with more to show. */
-async function endOf(followed: FollowedTurn, { signal }: StatelessRequest): Promise<RoundEnd | undefined> {
-  const { turn } = followed;
-  if (turn.ended && (signal.aborted || followed.shown >= turn.log.size)) {
-    await followed.ended;
-    return "ended";
-  }
-  if (signal.aborted) return "cancelled";
-  return followed.state.at === "asking" ? "questions" : undefined;
-}
-
-function viewFor({ turn, presentation }: FollowedTurn, { id, signal, claim, peer }: StatelessRequest): TurnView {
-  const { progressToken, logLevel, extensions } = claim;
-  return new TurnView(
-    turn,
-    { requestId: id, signal, progressToken, logLevel: () => logLevel, peer },
-    { ...presentation, events: EVENTS_EXTENSION in extensions ? presentation.events : "none" },
-  );
 }

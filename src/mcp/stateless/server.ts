@@ -74,6 +74,8 @@ export interface StatelessParts {
   readonly tools: Tools;
   readonly engine: string;
   readonly taskStore: TaskStore;
+  /** How long a call lasts before it becomes a task. */
+  readonly taskAfterMs: number;
   /** For people who look at the server's own output. */
   readonly report: (line: string) => void;
 }
@@ -85,7 +87,7 @@ export function openStatelessServer(parts: StatelessParts): StatelessServer {
   const subscriptions = new Subscriptions();
   const changed = (id: string, form: Readonly<Record<string, unknown>>) => subscriptions.tell(taskNews(id, form));
   const tasks = new TaskRegistry({ store: parts.taskStore, changed, report: parts.report });
-  const calls = new AgentCalls({ tools: parts.tools, tasks });
+  const calls = new AgentCalls({ tools: parts.tools, tasks, taskAfterMs: parts.taskAfterMs });
   return new StatelessServer({
     methods: {
       "server/discover": discover({ engine: parts.engine, tools: parts.tools }),

@@ -2,7 +2,7 @@ import { SettingsInvalid } from "../../agent/errors.js";
 import { FolderNotNamed } from "../../agent/workingFolder.js";
 import { APPROVAL_POLICIES, type ApprovalPolicy, SANDBOX_MODES, type SandboxMode } from "../../exec/policies.js";
 import { type DraftResult, refusal } from "../wording/callResult.js";
-import { arg, defineTool, type McpToolContext, RESULT_TOKENS, resultTokens, TURN_OUTPUT, type TurnAnswer } from "./tool.js";
+import { arg, defineTool, type McpToolContext, RESULT_TOKENS, resultTokens, TURN_OUTPUT, type TurnAnswer, WAIT_ARGUMENT } from "./tool.js";
 
 /** Opens a thread and runs its first turn. */
 export const codexTool = defineTool({
@@ -23,6 +23,7 @@ export const codexTool = defineTool({
     profile: arg.optional(arg.text("A profile of config.toml to start from.")),
     "result-tokens": RESULT_TOKENS,
     sandbox: arg.optional(arg.choice(SANDBOX_MODES, "What commands may touch: `read-only`, `workspace-write` or `danger-full-access`.")),
+    wait: WAIT_ARGUMENT,
   },
   output: TURN_OUTPUT,
   sets: ["codex"],
@@ -46,11 +47,12 @@ interface TaskArguments {
   readonly "developer-instructions": string | undefined;
   readonly "compact-prompt": string | undefined;
   readonly "result-tokens"?: number | undefined;
+  readonly wait?: number | undefined;
 }
 
 /** A thread with its first turn. */
 export async function beginTask(
-  { prompt, config, cwd, model, profile, sandbox, ...named }: TaskArguments,
+  { prompt, config, cwd, model, profile, sandbox, wait, ...named }: TaskArguments,
   { agent, ask, turnId, clientRoots }: McpToolContext,
   { takesAnyFolder = false }: { readonly takesAnyFolder?: boolean } = {},
 ): Promise<DraftResult | TurnAnswer> {
@@ -67,7 +69,7 @@ export async function beginTask(
     takesAnyFolder,
   };
   try {
-    return { turn: await agent.begin(ask, { text: prompt }, { ...asked, turnId }), ...resultTokens(named["result-tokens"]) };
+    return { turn: await agent.begin(ask, { text: prompt }, { ...asked, turnId }), wait, ...resultTokens(named["result-tokens"]) };
   } catch (error) {
     if (error instanceof FolderNotNamed) return { ...refusal(error), advice: folderAdvice(await clientRoots(), error.recent) };
     if (error instanceof SettingsInvalid) return refusal(error, `Failed to load Codex configuration from overrides: ${error.message}`);

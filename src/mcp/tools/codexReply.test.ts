@@ -78,8 +78,7 @@ it("a reply to a thread that was put away brings it back into the list, with all
 
 describe("a reply is refused", () => {
   it.for([
-    [undefined, "Missing arguments for codex-reply tool-call; the `thread_id` and `prompt` fields are required."],
-    [{ threadId: NOBODY }, "Failed to parse configuration for Codex tool: missing field `prompt`"],
+    [undefined, "Missing arguments for codex-reply tool-call; the `threadId` field is required."],
     [{ prompt: "go" }, "Failed to parse thread_id: either threadId or conversationId must be provided"],
     [{ prompt: "go", threadId: null }, "Failed to parse thread_id: either threadId or conversationId must be provided"],
     [

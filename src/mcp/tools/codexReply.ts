@@ -2,7 +2,18 @@ import { InvalidArguments } from "../../agent/errors.js";
 import type { ThreadId } from "../../lib/ids.js";
 import { InvalidUuid, parseThreadId } from "../../lib/uuid.js";
 import type { CallToolResult } from "../wording/callResult.js";
-import { arg, defineTool, type McpToolContext, onThread, RESULT_TOKENS, resultTokens, TURN_OUTPUT, type TurnAnswer } from "./tool.js";
+import {
+  arg,
+  defineTool,
+  type McpToolContext,
+  onThread,
+  RESULT_TOKENS,
+  resultTokens,
+  TURN_OUTPUT,
+  type TurnAnswer,
+  WAIT_ARGUMENT,
+} from "./tool.js";
+import { waitForTurn } from "./wait.js";
 
 /** One more turn on a thread, whichever process started it. */
 export const codexReplyTool = defineTool({
@@ -10,43 +21,59 @@ export const codexReplyTool = defineTool({
   title: "Codex Reply",
   description: "Continues a thread that `codex` started, also one of an earlier run of this server, with its history and settings.",
   input: {
-    prompt: arg.text("What to say next on this thread."),
+    prompt: arg.optional(
+      arg.text("What to say next on this thread. Without it the call waits for the turn that runs, as `codex-wait` does."),
+    ),
     threadId: arg.optional(arg.text("The thread to continue, as a previous answer named it.")),
     conversationId: arg.optional(arg.text("Older name of threadId.")),
     "result-tokens": RESULT_TOKENS,
+    wait: WAIT_ARGUMENT,
   },
   output: TURN_OUTPUT,
   sets: ["codex"],
   order: 2,
   wording: {
     structName: "CodexToolCallReplyParam",
-    absent: "Missing arguments for codex-reply tool-call; the `thread_id` and `prompt` fields are required.",
+    absent: "Missing arguments for codex-reply tool-call; the `threadId` field is required.",
   },
   answers: "the same, on that thread",
   example: { threadId: "01a1deff-64d2-720b-95d7-1a4692eca0f5", prompt: "Mend it." },
-  call: continueThread,
+  call: replyOrWait,
 });
 
-/** What both declarations of `codex-reply` take. */
-interface ReplyArguments {
+interface NamedThread {
   readonly threadId: string | undefined;
   readonly conversationId: string | undefined;
+}
+
+/** What both declarations of `codex-reply` take. */
+interface ReplyArguments extends NamedThread {
   readonly prompt: string;
   readonly "result-tokens"?: number | undefined;
+  readonly wait?: number | undefined;
+}
+
+/** Whoever has nothing to say waits for what runs: people allow their models `codex` and `codex-reply` alone. */
+async function replyOrWait(
+  { prompt = "", ...rest }: Omit<ReplyArguments, "prompt"> & { readonly prompt: string | undefined },
+  context: McpToolContext,
+): Promise<CallToolResult | TurnAnswer> {
+  if (prompt.trim() === "") return waitForTurn(namedThread(rest), rest, context);
+  return continueThread({ ...rest, prompt }, context);
 }
 
 /** One more turn on the thread that the arguments name. */
 export async function continueThread(
-  { threadId, conversationId, prompt, "result-tokens": tokens }: ReplyArguments,
+  { prompt, wait, "result-tokens": tokens, ...named }: ReplyArguments,
   { agent, ask }: McpToolContext,
 ): Promise<CallToolResult | TurnAnswer> {
-  const named = threadId ?? conversationId;
-  if (named === undefined) throw new InvalidArguments("Failed to parse thread_id: either threadId or conversationId must be provided");
-  const id = parsedId(named);
-  return onThread(id, async () => ({ turn: await agent.reply(ask, id, { text: prompt }), ...resultTokens(tokens) }));
+  const id = namedThread(named);
+  return onThread(id, async () => ({ turn: await agent.reply(ask, id, { text: prompt }), wait, ...resultTokens(tokens) }));
 }
 
-function parsedId(named: string): ThreadId {
+function namedThread({ threadId, conversationId }: NamedThread): ThreadId {
+  const named = threadId ?? conversationId;
+  if (named === undefined) throw new InvalidArguments("Failed to parse thread_id: either threadId or conversationId must be provided");
   try {
     return parseThreadId(named);
   } catch (error) {

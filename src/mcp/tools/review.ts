@@ -4,7 +4,7 @@ import { parseThreadId } from "../../lib/uuid.js";
 import type { ReviewTarget } from "../../threads/events.js";
 import type { Turn } from "../../threads/turn.js";
 import { answer, type DraftResult } from "../wording/callResult.js";
-import { arg, defineTool, onThread, TURN_OUTPUT, type TurnAnswer } from "./tool.js";
+import { arg, defineTool, onThread, TURN_OUTPUT, type TurnAnswer, WAIT_ARGUMENT } from "./tool.js";
 
 /** A turn that looks at changes, on a thread of its own or an older one. */
 export const reviewTool = defineTool({
@@ -23,6 +23,7 @@ export const reviewTool = defineTool({
       "Uncommitted changes, all since a branch, one commit, or custom instructions.",
     ),
     threadId: arg.optional(arg.text("Review on this thread instead of a new one.")),
+    wait: WAIT_ARGUMENT,
   },
   output: TURN_OUTPUT,
   annotations: { destructiveHint: false },
@@ -30,19 +31,22 @@ export const reviewTool = defineTool({
   order: 3,
   answers: "the review; the thread can be asked about it",
   example: { target: "branch", branch: "main", cwd: "." },
-  async call({ threadId, cwd, model, sandbox, ...asked }, { agent, ask, turnId }) {
+  async call({ threadId, cwd, model, sandbox, wait, ...asked }, { agent, ask, turnId }) {
     const target = targetOf(asked);
-    if (threadId === undefined) return reviewAnswer(await agent.review(ask, target, { cwd, model, sandbox, turnId }));
+    if (threadId === undefined) return reviewAnswer(await agent.review(ask, target, { cwd, model, sandbox, turnId }), { wait });
     if ((cwd ?? model ?? sandbox) !== undefined)
       throw new InvalidArguments("A thread keeps its settings: give `threadId`, or `cwd`, `model` and `sandbox` for a new thread.");
     const id = parseThreadId(threadId);
-    return onThread(id, async () => reviewAnswer(await agent.review(ask, target, { threadId: id }), id));
+    return onThread(id, async () => reviewAnswer(await agent.review(ask, target, { threadId: id }), { threadId: id, wait }));
   },
 });
 
 /** Without changes there is nothing to ask a model, and no thread is opened. */
-function reviewAnswer(begun: Turn | { readonly nothing: string }, threadId = ""): DraftResult | TurnAnswer {
-  return "nothing" in begun ? answer(begun.nothing, { threadId, content: begun.nothing, status: "completed" }) : { turn: begun };
+function reviewAnswer(
+  begun: Turn | { readonly nothing: string },
+  { threadId = "", wait }: { readonly threadId?: string; readonly wait: number | undefined },
+): DraftResult | TurnAnswer {
+  return "nothing" in begun ? answer(begun.nothing, { threadId, content: begun.nothing, status: "completed" }) : { turn: begun, wait };
 }
 
 interface AskedTarget {

@@ -13,6 +13,8 @@ export interface Presentation {
   /** MCP's log messages: once the client has asked for a level, or never. */
   readonly logMessages: "on-request" | "never";
   readonly results: ResultStyle;
+  /** A call may end before its turn does, which then goes on. */
+  readonly turnsOutliveCalls: boolean;
 }
 
 /** A choice of tools, and how they present themselves. */
@@ -21,12 +23,15 @@ interface ToolSet {
   readonly summary: string;
 }
 
-const OURS: Presentation = { events: "all", progress: true, logMessages: "on-request", results: "extended" };
+const OURS: Presentation = { events: "all", progress: true, logMessages: "on-request", results: "extended", turnsOutliveCalls: true };
 
 /** `--tools`. Each tool names its sets itself. */
 export const TOOL_SETS: Readonly<Record<ToolSetName, ToolSet>> = {
   codex: { presentation: OURS, summary: "Codex's two tools and ours" },
-  "codex-original": { presentation: { ...OURS, results: "recorded" }, summary: "the two tools of Codex 0.92.0, as it showed them" },
+  "codex-original": {
+    presentation: { ...OURS, results: "recorded", turnsOutliveCalls: false },
+    summary: "the two tools of Codex 0.92.0, as it showed them",
+  },
 };
 
 export class ToolSetsClash extends AppError {

@@ -70,6 +70,13 @@ export const arg = { text, choice, whole, flag, texts, table, optional };
 /** For tools whose answer is what becomes of a turn. */
 export const RESULT_TOKENS = arg.optional(arg.whole({ from: 0, to: 1_000_000 }, "The longest result, in tokens (20000)."));
 
+const YEAR_S = 31_536_000;
+
+/** Of every tool whose answer is a turn's. */
+export const WAIT_ARGUMENT = optional(
+  whole({ from: 0, to: YEAR_S }, "Seconds to wait for the end; after them the turn goes on and the result says `running`."),
+);
+
 /** The schema of all arguments of a tool, as `tools/list` shows it. */
 export interface InputSchema {
   readonly properties: Readonly<Record<string, ArgumentSchema>>;
@@ -213,6 +220,8 @@ export interface TurnAnswer {
   readonly turn: Turn;
   /** The answer, when the turn completes without a word. */
   readonly ifSilent?: string | undefined;
+  /** How many seconds the call is to wait for the turn's end. */
+  readonly wait?: number | undefined;
   /** The most tokens of the result, where the call says. */
   readonly resultTokens?: number;
 }

@@ -1,19 +1,23 @@
 import { fileURLToPath } from "node:url";
-import type { Agent } from "../../agent/agent.js";
+import type { Agent, Ask } from "../../agent/agent.js";
+import type { AttendedTurn } from "../../agent/attendance.js";
 import type { Objection } from "../../agent/caller.js";
 import { type Caller, hasScope } from "../../agent/caller.js";
 import { CallCancelled, InsideTurn, ScopeMissing, ServerBusy } from "../../agent/errors.js";
-import { beginCallTrail } from "../../agent/watch/turnWatch.js";
+import { beginCallTrail, type CallTrail } from "../../agent/watch/turnWatch.js";
 import { RPC, RpcError } from "../../jsonrpc/errors.js";
 import { AppError } from "../../lib/errors.js";
 import { isFields } from "../../lib/fields.js";
 import { turnIdOf } from "../../lib/ids.js";
+import { monotonicMs } from "../../lib/promises.js";
 import type { Telemetry } from "../../observability/telemetry.js";
+import type { TurnWatch } from "../../threads/turn.js";
 import { clientProfile } from "../clientProfiles.js";
 import { type CallToolResult, presented, refusal } from "../wording/callResult.js";
 import type { Call, EventsShown } from "../wording/turnView.js";
 import { remarkOnInjected } from "./injectedArguments.js";
 import { declarationsOf, type Presentation, type ServedTool } from "./sets.js";
+import type { StayRules } from "./stay.js";
 import { type McpTool, parseArguments, type ToolDeclaration, type TurnAnswer } from "./tool.js";
 
 /** What calls of tools work with. */
@@ -37,13 +41,27 @@ export interface ToolsParts {
 }
 
 /** A call whose answer is what becomes of a turn. Each era of MCP follows the turn in its own way. */
-export interface TurnCall extends TurnAnswer {
+export interface TurnCall extends Omit<TurnAnswer, "wait"> {
+  /** Absent where calls last as long as their turns. */
+  readonly stay?: CallStay | undefined;
   readonly agent: Pick<Agent, "engineName" | "mustAsk" | "decide" | "answeredByNobody" | "receiptOf">;
   readonly presentation: Presentation;
   readonly emptyForms: boolean;
   /** Sentences about the call itself, for its answer. */
   readonly remarks?: readonly string[];
   readonly resultTokens: number;
+}
+
+/** A call that may leave its turn. */
+export interface CallStay extends StayRules {
+  /** How long each further request waits that goes on with the call. */
+  readonly limitMs: number;
+  /** The turn was begun by another call, and has been shown to it. */
+  readonly joined: boolean;
+  /** Turns in the same folder whose callers do not know them. */
+  readonly lost: readonly AttendedTurn[];
+  /** The call was answered before its turn ended, or did not begin it. */
+  readonly answered: (result: CallToolResult) => void;
 }
 
 /** The tools of a server: who is shown which, and one way to call them for both eras of MCP. */
@@ -81,17 +99,18 @@ export class Tools {
   /** Whatever was foreseen to go wrong is an `isError` result. Throws `RPC.busy` when too much is going on already. */
   async call(served: ServedTool, args: unknown, call: Call): Promise<CallToolResult | TurnCall> {
     const { declaration, servedInside, presentation } = served;
+    const since = monotonicMs();
     if (!hasScope(call.caller, "call")) return presented(refusal(new ScopeMissing("call")), presentation);
     const { agent, telemetry } = await (this.#opened ?? this.#open());
     const tool = await (this.#loaded.get(served) ?? this.#load(served));
     const trail = beginCallTrail(declaration.name, call, telemetry);
     try {
-      const ask = {
-        caller: call.caller,
-        signal: call.signal,
-        watchTurn: trail.watchTurn,
-        wantsReceipt: presentation.results === "extended",
+      let joined = true;
+      const watchTurn: TurnWatch = (turn) => {
+        joined = false;
+        return trail.watchTurn(turn);
       };
+      const ask = { caller: call.caller, signal: call.signal, watchTurn, wantsReceipt: presentation.results === "extended" };
       const why = servedInside ? undefined : this.objectionTo(call.caller);
       if (why !== undefined) return trail.ended(presented(refusal(new InsideTurn(why)), presentation));
       const context = { agent, ask, turnId: turnIdOf(String(call.requestId)), clientRoots: () => rootsOf(call) };
@@ -99,7 +118,11 @@ export class Tools {
       const outcome = await tool.call(values, context);
       const hasMore = isFields(args) && Object.keys(args).length > Object.keys(values).length;
       const remarks = hasMore ? remarkOnInjected(args, tool.inputSchema.properties) : [];
-      if ("turn" in outcome) return { ...this.#turnCall(outcome, call, { agent, presentation }), remarks };
+      if ("turn" in outcome) {
+        const { wait: _, ...answered } = outcome;
+        const stay = await stayFor(outcome, { agent, ask, call, presentation, since, joined, trail });
+        return { ...this.#turnCall(answered, call, { agent, presentation }), remarks, stay };
+      }
       return trail.ended(presented(outcome, { ...presentation, remarks }));
     } catch (error) {
       trail.failed(error);
@@ -165,6 +188,48 @@ function folderOf(uri: unknown): string[] {
 function eventsFor(mode: "auto" | EventsShown, { events, results }: Presentation, { client, asksForEvents }: Call): EventsShown {
   if (mode !== "auto" || events === "none") return mode === "auto" ? "none" : mode;
   return results === "recorded" || asksForEvents || clientProfile(client).readsEvents ? events : "none";
+}
+
+interface StayParts {
+  readonly agent: Agent;
+  readonly ask: Ask;
+  readonly call: Call;
+  readonly presentation: Presentation;
+  /** When the call came. */
+  readonly since: number;
+  readonly joined: boolean;
+  readonly trail: CallTrail;
+}
+
+/** From now on the call attends its turn. */
+async function stayFor({ turn, wait }: TurnAnswer, parts: StayParts): Promise<CallStay | undefined> {
+  const { agent, ask, call, since, joined, trail } = parts;
+  if (!parts.presentation.turnsOutliveCalls) {
+    const visit = agent.visit(turn);
+    // The outcome never rejects.
+    void turn.outcome.then(() => visit.told());
+    return undefined;
+  }
+  const lost = await agent.lostTurns(ask, turn);
+  const waiter = { principal: call.caller?.principal, client: call.client?.name };
+  const { waits } = clientProfile(call.client);
+  const ms = agent.patience.of(waiter, {
+    askedMs: wait === undefined ? undefined : wait * 1_000,
+    wall: waits === true ? true : waits * 1_000,
+  });
+  const elapsed = () => monotonicMs() - since;
+  return {
+    visit: agent.visit(turn),
+    patienceMs: Math.max(0, ms - elapsed()),
+    limitMs: ms,
+    timedOut: () => agent.patience.timedOut(waiter, elapsed()),
+    joined,
+    lost,
+    answered: (result) => {
+      // A call that began its turn ends with it, in the log and in numbers.
+      if (joined) trail.ended(result);
+    },
+  };
 }
 
 function asResult(error: unknown, { aborted }: AbortSignal): CallToolResult {

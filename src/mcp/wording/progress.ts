@@ -6,8 +6,8 @@ import type { ThreadEvent } from "../../threads/events.js";
  * What a person should read while a turn runs; undefined for events that change nothing for them. How it ended is the answer's
  * to say: progress that arrives together with the answer comes too late for the official clients, which report it as an error.
  */
-export function progressText(event: ThreadEvent): string | undefined {
-  const text = textOf(event);
+export function progressText(event: ThreadEvent | undefined): string | undefined {
+  const text = event && textOf(event);
   return text === undefined ? undefined : visible(text);
 }
 
@@ -51,7 +51,8 @@ function textOf(event: ThreadEvent): string | undefined {
   }
 }
 
-function waitingFor(subject: ApprovalSubject): string {
+/** What a question keeps waiting. */
+export function waitingFor(subject: ApprovalSubject): string {
   switch (subject.kind) {
     case "command":
       return `Waiting for approval to run ${commandGist(subject.command)}`;

@@ -16,7 +16,7 @@ beforeEach(() => {
   clock = 0;
   const tools = new Tools({ tools: [], objection: callersInside, open: () => Promise.reject(new Error("no agent")) });
   const sessions = new SessionRegistry<HttpConnection>({
-    limits: { idleMs: 60_000, attendedMs: 60_000, sessions: 10 },
+    limits: { idleMs: 60_000, attendedMs: 60_000, vanishedMs: 60_000, sessions: 10 },
     openSession: (caller) =>
       new Session(memoryWires()[0], { caller, tools, engine: "scripted", env: {}, welcomed: () => {}, report: () => {} }),
     ended: () => {},

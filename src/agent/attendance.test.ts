@@ -1,0 +1,232 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { settingsIn } from "../../test/support/rollouts.js";
+import type { ApprovalId, ApprovalRequest } from "../approvals/model.js";
+import { newThreadId, turnIdOf } from "../lib/ids.js";
+import type { ThreadEvent } from "../threads/events.js";
+import { Turn } from "../threads/turn.js";
+import { Attendance } from "./attendance.js";
+
+const DONE: ThreadEvent = { type: "turnCompleted", lastMessage: "ok" };
+const WISH = { input: { text: "mend it" }, on: settingsIn("/repo") };
+const MINUTE = 60_000;
+
+class Ground {
+  readonly reported: string[] = [];
+  readonly attendance = new Attendance({ unattendedMs: 15 * MINUTE, report: (line) => this.reported.push(line) });
+  readonly thread = newThreadId();
+
+  begin(wish = WISH): Turn {
+    const turn = new Turn(this.thread, turnIdOf("1"), { ...wish.input, watch: this.attendance.watch(wish) });
+    turn.begin();
+    return turn;
+  }
+}
+
+function question(id: string): ApprovalRequest {
+  const subject = {
+    kind: "form",
+    callId: "c",
+    server: "s",
+    message: "",
+    requestedSchema: {},
+    staysInSandbox: true,
+    needsPerson: true,
+  } as const;
+  return { id: id as ApprovalId, threadId: newThreadId(), turnId: turnIdOf("1"), subject, deadline: 0 };
+}
+
+const asked = (id: string): ThreadEvent => ({ type: "approvalRequested", request: question(id) });
+const decided = (id: string): ThreadEvent => ({ type: "approvalDecided", id: id as ApprovalId, decision: { kind: "denied" } });
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("a turn that nobody attends", () => {
+  it("ends after a quarter of an hour, and somebody reads why", () => {
+    const ground = new Ground();
+    const turn = ground.begin();
+    ground.attendance.visit(turn).leave();
+    vi.advanceTimersByTime(15 * MINUTE - 1);
+    expect(turn.signal.aborted).toBe(false);
+    vi.advanceTimersByTime(1);
+    expect([turn.signal.aborted, ground.reported]).toEqual([
+      true,
+      [`a turn of thread ${ground.thread} was interrupted: nobody attended to it for 900 s`],
+    ]);
+  });
+
+  it("has its time again whenever somebody came and went", () => {
+    const ground = new Ground();
+    const turn = ground.begin();
+    for (let visits = 0; visits < 10; visits++) {
+      const visit = ground.attendance.visit(turn);
+      vi.advanceTimersByTime(60 * MINUTE);
+      visit.leave();
+      vi.advanceTimersByTime(14 * MINUTE);
+    }
+    expect(turn.signal.aborted).toBe(false);
+  });
+
+  it("is attended as long as one of several is there", () => {
+    const ground = new Ground();
+    const turn = ground.begin();
+    const [one, other] = [ground.attendance.visit(turn), ground.attendance.visit(turn)];
+    one.leave();
+    one.leave();
+    vi.advanceTimersByTime(60 * MINUTE);
+    expect(turn.signal.aborted).toBe(false);
+    other.leave();
+    vi.advanceTimersByTime(15 * MINUTE);
+    expect(turn.signal.aborted).toBe(true);
+  });
+
+  it("waits for the answer to a question; its time begins with the answer", async () => {
+    const ground = new Ground();
+    const turn = ground.begin();
+    ground.attendance.visit(turn).leave();
+    turn.publish([asked("q")]);
+    vi.advanceTimersByTime(60 * MINUTE);
+    expect(turn.signal.aborted).toBe(false);
+    turn.publish([decided("q")]);
+    vi.advanceTimersByTime(15 * MINUTE);
+    expect(turn.signal.aborted).toBe(true);
+  });
+
+  it("leaves no timer behind when it ends by itself", () => {
+    const ground = new Ground();
+    const turn = ground.begin();
+    ground.attendance.visit(turn).leave();
+    turn.publish([DONE]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe("a turn whose client vanished", () => {
+  it("ends at once", () => {
+    const ground = new Ground();
+    const turn = ground.begin();
+    ground.attendance.visit(turn).vanish();
+    expect(turn.signal.aborted).toBe(true);
+  });
+
+  it("goes on for whoever else is there", () => {
+    const ground = new Ground();
+    const turn = ground.begin();
+    const other = ground.attendance.visit(turn);
+    ground.attendance.visit(turn).vanish();
+    expect(turn.signal.aborted).toBe(false);
+    other.vanish();
+    expect(turn.signal.aborted).toBe(true);
+  });
+
+  it("waits while a question is open, which others may answer, and ends then", () => {
+    const ground = new Ground();
+    const turn = ground.begin();
+    const visit = ground.attendance.visit(turn);
+    turn.publish([asked("q")]);
+    visit.vanish();
+    expect(turn.signal.aborted).toBe(false);
+    turn.publish([decided("q")]);
+    expect(turn.signal.aborted).toBe(true);
+  });
+
+  it("has its time again when somebody else came for it", () => {
+    const ground = new Ground();
+    const turn = ground.begin();
+    const visit = ground.attendance.visit(turn);
+    turn.publish([asked("q")]);
+    visit.vanish();
+    ground.attendance.visit(turn).leave();
+    turn.publish([decided("q")]);
+    expect(turn.signal.aborted).toBe(false);
+  });
+});
+
+describe("the end of a turn", () => {
+  it("is kept for whoever comes for it, until somebody was told", () => {
+    const ground = new Ground();
+    const turn = ground.begin();
+    ground.attendance.visit(turn).leave();
+    turn.publish([DONE]);
+    expect(ground.attendance.on(ground.thread).map((attended) => attended.turn)).toEqual([turn]);
+    ground.attendance.visit(turn).told();
+    expect(ground.attendance.on(ground.thread)).toEqual([]);
+  });
+
+  it("is not kept where nobody ever came", () => {
+    const ground = new Ground();
+    ground.begin().publish([DONE]);
+    expect(ground.attendance.on(ground.thread)).toEqual([]);
+  });
+
+  it("is kept for the 64 that ended last; those that run are kept all", () => {
+    const ground = new Ground();
+    const running = Array.from({ length: 3 }, () => ground.begin());
+    const ended = Array.from({ length: 70 }, () => ground.begin());
+    for (const turn of [...running, ...ended]) ground.attendance.visit(turn).leave();
+    for (const turn of ended) turn.publish([DONE]);
+    expect(ground.attendance.on(ground.thread).map((attended) => attended.turn)).toEqual([...running, ...ended.slice(6)]);
+  });
+});
+
+describe("a turn whose caller was lost", () => {
+  it("is found until somebody who came for it was told which thread it is", () => {
+    const ground = new Ground();
+    const turn = ground.begin();
+    ground.attendance.visit(turn).lose();
+    expect(ground.attendance.lost().map((attended) => attended.turn)).toEqual([turn]);
+    const visit = ground.attendance.visit(turn);
+    expect(ground.attendance.lost()).toHaveLength(1);
+    visit.lose();
+    expect(ground.attendance.lost()).toHaveLength(1);
+    ground.attendance.visit(turn).leave();
+    expect(ground.attendance.lost()).toEqual([]);
+  });
+
+  it("is not lost as long as somebody else knows it", () => {
+    const ground = new Ground();
+    const turn = ground.begin();
+    const other = ground.attendance.visit(turn);
+    ground.attendance.visit(turn).lose();
+    expect(ground.attendance.lost()).toEqual([]);
+    other.leave();
+    expect(ground.attendance.lost()).toEqual([]);
+  });
+
+  it("fulfils the same wish and no other", () => {
+    const ground = new Ground();
+    ground.begin();
+    const [attended] = ground.attendance.on(ground.thread);
+    const wishes = [
+      { input: { text: "mend it" }, on: settingsIn("/repo") },
+      { input: { text: "mend it!" }, on: settingsIn("/repo") },
+      { input: { text: "mend it" }, on: settingsIn("/elsewhere") },
+      { input: { text: "mend it" }, on: settingsIn("/repo", { sandboxPolicy: { type: "danger-full-access" } }) },
+      { input: { text: "mend it" }, on: ground.thread },
+    ];
+    expect(wishes.map((wish) => attended?.fulfils(wish))).toEqual([true, false, false, false, false]);
+  });
+});
+
+it("says what it is doing, and what it waits for", () => {
+  const ground = new Ground();
+  const turn = ground.begin();
+  const [attended] = ground.attendance.on(ground.thread);
+  const started: ThreadEvent = { type: "planUpdated", explanation: null, plan: [] };
+  turn.publish([started, { type: "messageDelta", itemId: "m", delta: "…" }, asked("q"), decided("q"), asked("r"), started]);
+  expect([attended?.activity, attended?.questions.map(({ id }) => id)]).toEqual([started, ["r"]]);
+});
+
+it("questions are told of once", () => {
+  const ground = new Ground();
+  const turn = ground.begin();
+  const ids = ["a", "b"] as ApprovalId[];
+  const visit = ground.attendance.visit(turn);
+  visit.toldOf(ids.slice(0, 1));
+  visit.leave();
+  expect(ground.attendance.visit(turn).untold(ids)).toEqual(["b"]);
+});

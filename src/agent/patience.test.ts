@@ -1,0 +1,74 @@
+import { describe, expect, it } from "vitest";
+import type { Principal } from "./caller.js";
+import { Patience, type Waiter } from "./patience.js";
+
+const ANN = { principal: "ann" as Principal, client: "slow-client" };
+const UNKNOWN = { wall: 60_000 };
+
+describe("how long a call waits", () => {
+  it.for([
+    ["a client of which nothing is known ends at 50 s", {}, UNKNOWN, 50_000],
+    ["one that is known to give up after 5 min a while before", {}, { wall: 300_000 }, 250_000],
+    ["one that is known to wait has no limit", {}, { wall: true }, Infinity],
+    ["what the call asks for counts for any client", {}, { wall: true, askedMs: 7_000 }, 7_000],
+    ["nothing at all may be asked for", {}, { wall: 60_000, askedMs: 0 }, 0],
+    ["a year may be asked for", {}, { wall: 60_000, askedMs: 31_536_000_000 }, 31_536_000_000],
+    ["what is set counts for those that ask for nothing", { setMs: 20_000 }, { wall: true }, 20_000],
+    ["unlimited may be set", { setMs: Infinity }, UNKNOWN, Infinity],
+    ["a call may ask for less than what is set", { setMs: Infinity }, { wall: 60_000, askedMs: 3_000 }, 3_000],
+  ] as const)("%s", ([, options, wishes, ms]) => {
+    expect(new Patience(options).of(ANN, wishes)).toBe(ms);
+  });
+});
+
+describe("what a client's time-outs teach", () => {
+  it("goes down and never up, for that client of that principal alone", () => {
+    const patience = new Patience();
+    patience.timedOut(ANN, 30_000);
+    patience.timedOut(ANN, 40_000);
+    const of = (waiter: Waiter) => patience.of(waiter, UNKNOWN);
+    expect([
+      of(ANN),
+      of({ ...ANN, client: "another" }),
+      of({ ...ANN, principal: "bob" as Principal }),
+      of({ ...ANN, principal: undefined }),
+    ]).toEqual([24_000, 50_000, 50_000, 50_000]);
+    patience.timedOut(ANN, 5_000);
+    expect(of(ANN)).toBe(4_000);
+  });
+
+  it("also limits what calls ask for, and clients that are known to wait", () => {
+    const patience = new Patience();
+    patience.timedOut(ANN, 100_000);
+    expect([patience.of(ANN, { wall: true }), patience.of(ANN, { wall: true, askedMs: 600_000 })]).toEqual([80_000, 80_000]);
+  });
+
+  it("does not count where unlimited was set", () => {
+    const patience = new Patience({ setMs: Infinity });
+    patience.timedOut(ANN, 10_000);
+    expect([patience.of(ANN, UNKNOWN), patience.of(ANN, { ...UNKNOWN, askedMs: 60_000 })]).toEqual([Infinity, 8_000]);
+  });
+
+  it("never goes below a second, however often a client times out", () => {
+    const patience = new Patience();
+    for (let ms = 1_000; ms >= 0; ms -= 10) patience.timedOut(ANN, ms);
+    expect(patience.of(ANN, UNKNOWN)).toBe(1_000);
+  });
+
+  it("is forgotten after an hour", () => {
+    let now = 0;
+    const patience = new Patience({ now: () => now });
+    patience.timedOut(ANN, 10_000);
+    now = 3_599_999;
+    expect(patience.of(ANN, UNKNOWN)).toBe(8_000);
+    now = 3_600_000;
+    expect(patience.of(ANN, UNKNOWN)).toBe(50_000);
+  });
+
+  it("is kept for a thousand clients; the one that taught longest ago is forgotten first", () => {
+    const patience = new Patience();
+    const nth = (number: number) => ({ principal: undefined, client: `client ${number}` });
+    for (let number = 0; number <= 1_000; number++) patience.timedOut(nth(number), 10_000);
+    expect([patience.of(nth(0), UNKNOWN), patience.of(nth(1), UNKNOWN)]).toEqual([50_000, 8_000]);
+  });
+});

@@ -1,0 +1,93 @@
+import { LONGEST_TIMER_MS } from "../../lib/promises.js";
+import { TurnView } from "../wording/turnView.js";
+import type { FollowedTurn } from "./followedTurn.js";
+import { canBeAsked, EVENTS_EXTENSION, type StatelessRequest } from "./request.js";
+
+/** Questions that are asked at about the same time go out together. */
+const GATHER_MS = 20;
+
+/**
+ * How a request's part in a turn ends: with the turn, with questions to its client, because it was cancelled, or because it waited long enough or for
+ * somebody else's answer.
+ */
+export type RoundEnd = "ended" | "questions" | "cancelled" | "late";
+
+/** Shows a turn to one request until it ends, has questions, or the time is over. What becomes of the turn is not decided here. */
+export async function playRound(
+  followed: FollowedTurn,
+  request: StatelessRequest,
+  { withinMs = Number.POSITIVE_INFINITY }: { readonly withinMs?: number | undefined } = {},
+): Promise<RoundEnd> {
+  followed.isFollowedBy({ canAnswer: canBeAsked(request) });
+  const view = viewFor(followed, request);
+  const late = new AbortController();
+  const patience = withinMs === Number.POSITIVE_INFINITY ? undefined : setTimeout(() => late.abort(), Math.min(withinMs, LONGEST_TIMER_MS));
+  try {
+    for (;;) {
+      await showUntilSomethingIsDue(followed, { signal: request.signal, peer: request.peer, late: late.signal }, view);
+      const end = (await endOf(followed, request)) ?? (late.signal.aborted || hasUntold(followed) ? "late" : undefined);
+      if (end) return end;
+    }
+  } finally {
+    clearTimeout(patience);
+    view.close();
+  }
+}
+
+/** Somebody else has to answer, and this call's client was not told of it yet. */
+function hasUntold({ stay, held }: FollowedTurn): boolean {
+  return stay !== undefined && stay.visit.untold(held.map(({ id }) => id)).length > 0;
+}
+
+async function showUntilSomethingIsDue(
+  followed: FollowedTurn,
+  { signal, late, peer }: Pick<StatelessRequest, "signal" | "peer"> & { readonly late: AbortSignal },
+  view: TurnView,
+): Promise<void> {
+  const due = new AbortController();
+  const stop = () => due.abort();
+  let gathering: NodeJS.Timeout | undefined;
+  const gather = () => {
+    if (followed.state.at === "asking" || hasUntold(followed)) gathering ??= setTimeout(stop, GATHER_MS);
+  };
+  const unwatch = followed.watch(gather);
+  signal.addEventListener("abort", stop, { once: true });
+  late.addEventListener("abort", stop, { once: true });
+  if (signal.aborted || late.aborted) stop();
+  gather();
+  try {
+    for await (const batch of followed.turn.log.read({ after: followed.shown, signal: due.signal })) {
+      for (const { seq, value } of batch) {
+        view.show(value);
+        followed.shown = Math.max(followed.shown, seq);
+        const congestion = peer.congested();
+        if (congestion) await congestion;
+      }
+    }
+  } finally {
+    clearTimeout(gathering);
+    unwatch();
+    signal.removeEventListener("abort", stop);
+    late.removeEventListener("abort", stop);
+  }
+}
+
+/** Undefined when the round goes on: the question was decided elsewhere meanwhile, or the turn ended with more to show. */
+async function endOf(followed: FollowedTurn, { signal }: StatelessRequest): Promise<RoundEnd | undefined> {
+  const { turn } = followed;
+  if (turn.ended && (signal.aborted || followed.shown >= turn.log.size)) {
+    await followed.ended;
+    return "ended";
+  }
+  if (signal.aborted) return "cancelled";
+  return followed.state.at === "asking" ? "questions" : undefined;
+}
+
+function viewFor({ turn, presentation }: FollowedTurn, { id, signal, claim, peer }: StatelessRequest): TurnView {
+  const { progressToken, logLevel, extensions } = claim;
+  return new TurnView(
+    turn,
+    { requestId: id, signal, progressToken, logLevel: () => logLevel, peer },
+    { ...presentation, events: EVENTS_EXTENSION in extensions ? presentation.events : "none" },
+  );
+}

@@ -1,0 +1,89 @@
+import type { Visit } from "../../agent/attendance.js";
+import { CallerTimedOut, CallerVanished } from "../../agent/errors.js";
+import type { ApprovalId } from "../../approvals/model.js";
+import { LONGEST_TIMER_MS } from "../../lib/promises.js";
+import type { Turn } from "../../threads/turn.js";
+
+/** How a call may leave a turn that goes on. */
+export interface StayRules {
+  readonly visit: Visit;
+  /** How long the call waits; `Infinity` for as long as the turn takes. */
+  readonly patienceMs: number;
+  /** Told when the client gave up before that. */
+  readonly timedOut: () => void;
+}
+
+/** Questions that are asked at about the same time, or decided at once, are told together. */
+const GATHER_MS = 20;
+
+/**
+ * One call's time with a turn. It ends with the turn; before that when its patience ends, when there is a question that only others can answer, or when
+ * its client stops waiting. A client that takes back its call, and one that takes part in no other way, interrupts the turn.
+ */
+export class Stay implements Disposable {
+  readonly #turn: Turn;
+  readonly #rules: StayRules | undefined;
+  readonly #signal: AbortSignal;
+  readonly #over = new AbortController();
+  readonly #onAbort = () => this.#aborted();
+  readonly #patience: NodeJS.Timeout | undefined;
+  #gathering: NodeJS.Timeout | undefined;
+
+  /** Without rules the call lasts as long as the turn. */
+  constructor(turn: Turn, rules: StayRules | undefined, signal: AbortSignal) {
+    this.#turn = turn;
+    this.#rules = rules;
+    this.#signal = signal;
+    if (rules && rules.patienceMs !== Number.POSITIVE_INFINITY)
+      this.#patience = setTimeout(() => this.#end(), Math.min(rules.patienceMs, LONGEST_TIMER_MS));
+    signal.addEventListener("abort", this.#onAbort, { once: true });
+    if (signal.aborted) this.#aborted();
+  }
+
+  /** Aborts when the call is to end though the turn goes on. */
+  get over(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  /** These questions are open, and nobody is being asked by this call. */
+  held(questions: readonly ApprovalId[]): void {
+    clearTimeout(this.#gathering);
+    // A call that comes back to questions which were told before waits on: answered at once each time, it would be repeated without end.
+    if (!this.#rules || this.#rules.visit.untold(questions).length === 0) return;
+    this.#gathering = setTimeout(() => {
+      this.#rules?.visit.toldOf(questions);
+      this.#end();
+    }, GATHER_MS);
+  }
+
+  /** The client is told how the turn ended. */
+  told(): void {
+    this.#rules?.visit.told();
+  }
+
+  /** Whoever has not said otherwise leaves, and knows the thread. */
+  [Symbol.dispose](): void {
+    clearTimeout(this.#patience);
+    clearTimeout(this.#gathering);
+    this.#signal.removeEventListener("abort", this.#onAbort);
+    this.#rules?.visit.leave();
+  }
+
+  #aborted(): void {
+    const { reason } = this.#signal;
+    if (this.#rules && reason instanceof CallerTimedOut) {
+      if (!this.#over.signal.aborted) this.#rules.timedOut();
+      this.#rules.visit.lose();
+      return this.#end();
+    }
+    if (this.#rules && reason instanceof CallerVanished) {
+      this.#rules.visit.vanish();
+      return this.#end();
+    }
+    this.#turn.interrupt();
+  }
+
+  #end(): void {
+    this.#over.abort();
+  }
+}

@@ -1,0 +1,262 @@
+import { describe, expect, it } from "vitest";
+import { refusedOn } from "../../../test/support/callResults.js";
+import { MemorySession, threadOf } from "../../../test/support/memorySession.js";
+import { valueAt } from "../../../test/support/scenario.js";
+import { spokenOn } from "../../../test/support/storedThread.js";
+
+const NOBODY = "0199a213-81c0-7800-8aa1-bbab2a035a53";
+const TIMED_OUT = "McpError: MCP error -32001: Request timed out";
+
+/** A turn that goes on until somebody lets the file appear. */
+const HELD = "!shell until [ -e go ]; do sleep 0.05; done\n!say made";
+
+class Client extends MemorySession {
+  /** Lets held turns go on. */
+  async letGo(): Promise<void> {
+    const { writeFile } = await import("node:fs/promises");
+    await writeFile(`${this.agent.folder}/go`, "");
+  }
+
+  /** What a wait says once the turn runs its command. */
+  async untilRunning(threadId: string): Promise<unknown> {
+    for (;;) {
+      const result = await this.call("codex-wait", { threadId, wait: 0 });
+      if (String(saidBy(result)).includes("Running")) return result;
+    }
+  }
+
+  /** Begins a call and gives it up as a client does. */
+  async giveUp(name: string, args: unknown, { id, reason }: { id: string; reason?: string }): Promise<void> {
+    this.send({ jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: args } });
+    await this.untilEvent("exec_command_begin", id);
+    this.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id, reason } });
+    // Messages are worked on in order.
+    await this.request("ping");
+  }
+}
+
+const statusOf = (result: unknown) => valueAt(result, "structuredContent.status");
+
+const saidBy = (result: unknown) => valueAt(result, "structuredContent.content");
+
+/** What a model is shown, in tokens. */
+function cost(result: unknown): number {
+  const texts = valueAt(result, "content.0.text");
+  return Math.max(String(texts).length, JSON.stringify(valueAt(result, "structuredContent")).length) / 4;
+}
+
+describe("a call whose patience ends", () => {
+  it("ends with what the turn is doing and what to do next; codex-wait gets the answer", async () => {
+    await using client = new Client();
+    const threadId = threadOf(await client.call("codex", { prompt: HELD, wait: 0 }));
+    const running = await client.untilRunning(threadId);
+    const content = expect.stringMatching(/^Still running after \d+ s: Running until \[ -e go \]; do sleep 0\.05; done$/);
+    const next = "Call codex-wait (or codex-reply without a prompt) with this threadId; do not resend the task.";
+    expect(valueAt(running, "structuredContent")).toEqual({ threadId, content, status: "running", next });
+    expect(valueAt(running, "content.0.text")).toBe(`${String(saidBy(running))}\nthreadId: ${threadId}\n${next}`);
+    expect(cost(running)).toBeLessThanOrEqual(120);
+    await client.letGo();
+    expect(saidBy(await client.call("codex-wait", { threadId }))).toBe("made");
+  });
+
+  it.for([{}, { prompt: "" }, { prompt: " \n" }, { prompt: null }])("codex-reply with %j waits as well", async (nothing) => {
+    await using client = new Client();
+    const threadId = threadOf(await client.call("codex", { prompt: HELD, wait: 0 }));
+    const reply = client.call("codex-reply", { threadId, ...nothing });
+    await client.letGo();
+    expect(saidBy(await reply)).toBe("made");
+    expect(spokenOn(client, threadId).filter((line) => line.startsWith("user:"))).toHaveLength(1);
+  });
+
+  it("ends at once with a wait of 0, and the turn begins all the same", async () => {
+    await using client = new Client();
+    const running = await client.call("codex", { prompt: HELD, wait: 0 });
+    expect(statusOf(running)).toBe("running");
+    await client.letGo();
+    expect(saidBy(await client.call("codex-wait", { threadId: threadOf(running) }))).toBe("made");
+  });
+
+  it("takes a wait of a year, and refuses a longer one and a negative one", async () => {
+    await using client = new Client();
+    const result = await client.call("codex", { prompt: "!say soon", wait: 31_536_000 });
+    expect(saidBy(result)).toBe("soon");
+    for (const wait of [31_536_001, -1, 0.5, "soon"])
+      expect(valueAt(await client.call("codex", { prompt: "!say no", wait }), "isError")).toBe(true);
+  });
+
+  it("is the same with codex-review", async () => {
+    await using client = new Client();
+    const running = await client.call("codex-review", { target: "custom", instructions: HELD, wait: 0 });
+    expect(statusOf(running)).toBe("running");
+    await client.letGo();
+  });
+
+  it("never ends before its turn in the set codex-original, which has no such argument", async () => {
+    await using client = new Client({ sets: ["codex-original"] });
+    const result = client.call("codex", { prompt: HELD, wait: 0 }, "call");
+    await client.untilEvent("exec_command_begin", "call");
+    await client.letGo();
+    expect(saidBy(await result)).toBe("made");
+  });
+});
+
+describe("codex-wait", () => {
+  it("gives the last answer again when nothing runs", async () => {
+    await using client = new Client();
+    const threadId = threadOf(await client.call("codex", { prompt: "!say one" }));
+    const again = { content: [{ text: "one", type: "text" }], structuredContent: { threadId, content: "one", status: "completed" } };
+    expect([await client.call("codex-wait", { threadId }), await client.call("codex-reply", { threadId })]).toEqual([again, again]);
+  });
+
+  it("gives the last answer of a thread of an earlier server", async () => {
+    await using before = new Client();
+    const threadId = threadOf(await before.call("codex", { prompt: "!say one" }));
+    await using after = new Client({ codexHome: before.codexHome });
+    expect(valueAt(await after.call("codex-wait", { threadId }), "structuredContent.content")).toBe("one");
+  });
+
+  it("says what to do on a thread whose last turn left no answer", async () => {
+    await using client = new Client();
+    const threadId = threadOf(await client.call("codex", { prompt: "!say one" }));
+    await client.giveUp("codex-reply", { threadId, prompt: HELD }, { id: "stopped" });
+    await client.untilEvent("turn_aborted", "stopped");
+    const result = await client.call("codex-wait", { threadId });
+    expect([valueAt(result, "isError"), valueAt(result, "content.0.text")]).toEqual([true, expect.stringContaining("codex-reply")]);
+  });
+
+  it("is refused on a thread that nobody has, and without a thread", async () => {
+    await using client = new Client();
+    expect(await client.call("codex-wait", { threadId: NOBODY })).toEqual(refusedOn(NOBODY, expect.stringContaining("Session not found")));
+    expect(valueAt(await client.call("codex-wait", {}), "isError")).toBe(true);
+    expect(valueAt(await client.call("codex-wait", { threadId: "nonsense" }), "isError")).toBe(true);
+  });
+
+  it("gives each of several turns its answer, the oldest first", async () => {
+    await using client = new Client();
+    const threadId = threadOf(await client.call("codex", { prompt: HELD, wait: 0 }));
+    await client.call("codex-reply", { threadId, prompt: "!say second", wait: 0 });
+    await client.letGo();
+    const answers = [await client.call("codex-wait", { threadId }), await client.call("codex-wait", { threadId })];
+    expect(answers.map(saidBy)).toEqual(["made", "second"]);
+  });
+
+  it("a thousand at once all get the answer, which is shown to none of them twice", async () => {
+    await using client = new Client();
+    const threadId = threadOf(await client.call("codex", { prompt: HELD, wait: 0 }));
+    const ids = Array.from({ length: 1_000 }, (_, at) => `wait ${at}`);
+    client.send(
+      ...ids.map((id) => ({ jsonrpc: "2.0", id, method: "tools/call", params: { name: "codex-wait", arguments: { threadId } } })),
+    );
+    await client.request("ping");
+    await client.letGo();
+    const answers = await client.until(() => {
+      const given = client.received.filter(({ id, result }) => typeof id === "string" && result !== undefined);
+      return given.length === 1_000 ? given : undefined;
+    });
+    expect(new Set(answers.map(({ result }) => saidBy(result)))).toEqual(new Set(["made"]));
+    expect(client.eventTypesOf("wait 0")).not.toContain("task_started");
+    expect(client.eventTypesOf("wait 999").filter((type) => type === "task_complete")).toHaveLength(1);
+  }, 60_000);
+});
+
+describe("a client that times out", () => {
+  it.for([
+    TIMED_OUT,
+    "McpError: MCP error -32001: Maximum total timeout exceeded",
+    "TimeoutError: The operation was aborted due to timeout",
+    "request timeout",
+    "timed out after 60s",
+    "context deadline exceeded",
+  ])("detaches with the reason %j: the turn goes on", async (reason) => {
+    await using client = new Client();
+    await client.giveUp("codex", { prompt: HELD }, { id: "lost", reason });
+    const again = client.call("codex", { prompt: HELD });
+    await client.letGo();
+    expect(saidBy(await again)).toBe("made");
+    expect(client.received.filter(({ id }) => id === "lost")).toEqual([]);
+  });
+
+  it.for([undefined, "User pressed Esc", "AbortError: This operation was aborted", "out of time for this"])(
+    "cancels with the reason %j: the turn is interrupted",
+    async (reason) => {
+      await using client = new Client();
+      await client.giveUp("codex", { prompt: HELD }, reason === undefined ? { id: "stopped" } : { id: "stopped", reason });
+      await client.untilEvent("turn_aborted", "stopped");
+    },
+  );
+
+  it("and sends the same prompt again joins its turn: one thread, one turn", async () => {
+    await using client = new Client();
+    await client.giveUp("codex", { prompt: HELD }, { id: "first", reason: TIMED_OUT });
+    client.send({ jsonrpc: "2.0", id: "second", method: "tools/call", params: { name: "codex", arguments: { prompt: HELD } } });
+    await client.request("ping");
+    client.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "second", reason: TIMED_OUT } });
+    const third = client.call("codex", { prompt: HELD });
+    await client.letGo();
+    const threadId = threadOf(await third);
+    expect(spokenOn(client, threadId).filter((line) => line.startsWith("user:"))).toHaveLength(1);
+    const list = await client.call("codex-threads", { action: "list" });
+    expect(valueAt(list, "structuredContent.threads.length")).toBe(1);
+  });
+
+  it("finds the answer of a turn that ended meanwhile", async () => {
+    await using client = new Client();
+    await client.giveUp("codex", { prompt: HELD }, { id: "lost", reason: TIMED_OUT });
+    await client.letGo();
+    await client.agent.open.settle();
+    const result = await client.call("codex", { prompt: HELD });
+    expect(saidBy(result)).toBe("made");
+    expect(valueAt(await client.call("codex-threads", { action: "list" }), "structuredContent.threads.length")).toBe(1);
+  });
+
+  it("and replies the same again joins its turn", async () => {
+    await using client = new Client();
+    const threadId = threadOf(await client.call("codex", { prompt: "!say one" }));
+    await client.giveUp("codex-reply", { threadId, prompt: HELD }, { id: "lost", reason: TIMED_OUT });
+    const again = client.call("codex-reply", { threadId, prompt: HELD });
+    await client.letGo();
+    expect(saidBy(await again)).toBe("made");
+    expect(spokenOn(client, threadId).filter((line) => line.startsWith("user:"))).toHaveLength(2);
+  });
+
+  it("and asks for something else there is told of the thread that runs, until it knows it", async () => {
+    await using client = new Client();
+    await client.giveUp("codex", { prompt: HELD }, { id: "lost", reason: TIMED_OUT });
+    const other = await client.call("codex", { prompt: "!say other" });
+    const named = String(valueAt(other, "structuredContent.alsoRunning.0.threadId"));
+    expect(valueAt(other, "content.2.text")).toMatch(
+      new RegExp(
+        `^\\nAn earlier call here timed out; its thread ${named} runs for \\d+ s: Running until .*\\. codex-wait gets its answer\\.$`,
+      ),
+    );
+    expect(named).not.toBe(threadOf(other));
+    await client.letGo();
+    expect(saidBy(await client.call("codex-wait", { threadId: named }))).toBe("made");
+    expect(valueAt(await client.call("codex", { prompt: "!say third" }), "structuredContent.alsoRunning")).toBe(undefined);
+  });
+
+  it("asks in another folder, or with another sandbox: that is another task", async () => {
+    await using client = new Client();
+    await client.giveUp("codex", { prompt: HELD }, { id: "lost", reason: TIMED_OUT });
+    const elsewhere = await client.call("codex", { prompt: "!say there", cwd: "/tmp" });
+    expect(valueAt(elsewhere, "structuredContent.alsoRunning")).toBe(undefined);
+    const other = await client.call("codex", { prompt: HELD, sandbox: "workspace-write", wait: 0 });
+    expect(valueAt(other, "structuredContent.alsoRunning.0.threadId")).not.toBe(threadOf(other));
+    await client.letGo();
+  });
+
+  it("waits less long the next time", async () => {
+    await using client = new Client();
+    await client.giveUp("codex", { prompt: HELD }, { id: "lost", reason: TIMED_OUT });
+    // It gave up within seconds, so that its calls end within seconds.
+    expect(statusOf(await client.call("codex", { prompt: HELD }))).toBe("running");
+    await client.letGo();
+  });
+});
+
+it("a call that was answered as running can be sent again on purpose: that is a second task", async () => {
+  await using client = new Client();
+  const [one, other] = [await client.call("codex", { prompt: HELD, wait: 0 }), await client.call("codex", { prompt: HELD, wait: 0 })];
+  expect(threadOf(one)).not.toBe(threadOf(other));
+  await client.letGo();
+});

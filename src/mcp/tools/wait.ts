@@ -1,0 +1,43 @@
+import type { ThreadId } from "../../lib/ids.js";
+import { parseThreadId } from "../../lib/uuid.js";
+import type { CallToolResult } from "../wording/callResult.js";
+import { idleResult } from "../wording/runningResult.js";
+import {
+  arg,
+  defineTool,
+  type McpToolContext,
+  onThread,
+  RESULT_TOKENS,
+  resultTokens,
+  TURN_OUTPUT,
+  type TurnAnswer,
+  WAIT_ARGUMENT,
+} from "./tool.js";
+
+/** A long poll: answers when the turn ends, when it asks something, or when the call's patience ends. */
+export const waitTool = defineTool({
+  name: "codex-wait",
+  title: "Codex Wait",
+  description:
+    "Waits for a thread whose result said `running` and returns its answer. May say `running` again: then call it again. Costs nothing while it waits.",
+  input: { threadId: arg.text("The thread, as an answer named it."), "result-tokens": RESULT_TOKENS, wait: WAIT_ARGUMENT },
+  output: TURN_OUTPUT,
+  annotations: { readOnlyHint: true },
+  sets: ["codex"],
+  order: 4,
+  answers: "the answer of the turn that runs, or of the last one; `running` when there is none yet",
+  example: { threadId: "01a1deff-64d2-720b-95d7-1a4692eca0f5" },
+  call: async ({ threadId, ...wanted }, context) => waitForTurn(parseThreadId(threadId), wanted, context),
+});
+
+/** The turn that somebody waits for who comes back to the thread; where there is none, the thread's last answer. */
+export function waitForTurn(
+  id: ThreadId,
+  { wait, "result-tokens": tokens }: { readonly wait?: number | undefined; readonly "result-tokens"?: number | undefined },
+  { agent, ask }: Pick<McpToolContext, "agent" | "ask">,
+): Promise<CallToolResult | TurnAnswer> {
+  return onThread(id, async () => {
+    const turn = await agent.resume(ask, id);
+    return turn ? { turn, wait, ...resultTokens(tokens) } : idleResult(id, await agent.lastAnswer(ask, id));
+  });
+}

@@ -1,0 +1,67 @@
+import type { AttendedTurn } from "../../agent/attendance.js";
+import type { ApprovalRequest } from "../../approvals/model.js";
+import type { ThreadId } from "../../lib/ids.js";
+import { answer, type CallToolResult } from "./callResult.js";
+import { progressText, waitingFor } from "./progress.js";
+
+export interface RunningTurn {
+  readonly threadId: ThreadId;
+  /** What it is doing, in a line. */
+  readonly doing: string;
+  /** How long it has run. */
+  readonly ms: number;
+  /** What it waits for, and nobody is being asked. */
+  readonly questions: readonly ApprovalRequest[];
+}
+
+/** The whole is meant to cost a model no more than 120 tokens. */
+const DOING_LENGTH = 80;
+const MOST_QUESTIONS = 3;
+const WAIT = "Call codex-wait (or codex-reply without a prompt) with this threadId; do not resend the task.";
+const ANSWER = "Ask the user, then call codex-answer with the id, then codex-wait.";
+
+/** A call has ended, and its turn goes on: which thread it is, what it is doing and what to do next. */
+export function runningResult({ threadId, doing, ms, questions }: RunningTurn): CallToolResult {
+  const told = questions.slice(0, MOST_QUESTIONS).map(({ id, subject }) => ({ id, what: line(waitingFor(subject)) }));
+  const content =
+    told.length > 0 ? told.map(({ id, what }) => `${what} (id ${id})`).join("\n") : `Still running after ${seconds(ms)}: ${line(doing)}`;
+  const next = told.length > 0 ? ANSWER : WAIT;
+  return {
+    content: [{ text: `${content}\nthreadId: ${threadId}\n${next}`, type: "text" }],
+    structuredContent: { threadId, content, status: "running", ...(told.length > 0 && { questions: told }), next },
+  };
+}
+
+/** A thread on which nothing runs: its last answer, once more. */
+export function idleResult(threadId: ThreadId, lastAnswer: string | undefined): CallToolResult {
+  if (lastAnswer !== undefined) return answer(lastAnswer, { threadId, content: lastAnswer, status: "completed" });
+  const why = `No turn runs on thread ${threadId}, and its last one was cut short before it had an answer. Go on with codex-reply and a prompt.`;
+  return { ...answer(why, { threadId, content: why, status: "interrupted" }), isError: true };
+}
+
+/** Names the threads whose calls timed out before their clients knew them: nobody else will. */
+export function withLostTurns(result: CallToolResult, lost: readonly AttendedTurn[]): CallToolResult {
+  if (lost.length === 0) return result;
+  const named = lost.map(({ turn, activity, since }) => {
+    const state = turn.ended ? "has an answer" : `runs for ${seconds(Date.now() - since)}: ${line(progressText(activity) ?? "starting")}`;
+    return { threadId: turn.threadId, state };
+  });
+  const text = named
+    .map(({ threadId, state }) => `\nAn earlier call here timed out; its thread ${threadId} ${state}. codex-wait gets its answer.`)
+    .join("");
+  return {
+    ...result,
+    content: [...result.content, { text, type: "text" }],
+    ...(result.structuredContent && { structuredContent: { ...result.structuredContent, alsoRunning: named } }),
+  };
+}
+
+function seconds(ms: number): string {
+  const whole = Math.round(ms / 1_000);
+  return whole < 120 ? `${whole} s` : `${Math.round(whole / 60)} min`;
+}
+
+function line(text: string): string {
+  const [first = ""] = text.split("\n");
+  return first.length > DOING_LENGTH ? `${first.slice(0, DOING_LENGTH - 1)}…` : first;
+}

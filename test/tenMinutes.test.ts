@@ -1,0 +1,189 @@
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { callersInside } from "../src/agent/caller.js";
+import { memoryWires } from "../src/jsonrpc/memoryWire.js";
+import type { Wire } from "../src/jsonrpc/wire.js";
+import { Session } from "../src/mcp/sessions/session.js";
+import { toolsOf } from "../src/mcp/tools/sets.js";
+import { LISTED_TOOLS } from "../src/mcp/tools/tools.generated.js";
+import { Tools } from "../src/mcp/tools/tools.js";
+import { NO_TELEMETRY } from "../src/observability/telemetry.js";
+import type { Engine, EngineThread, TurnContext } from "../src/threads/engine.js";
+import type { ThreadEvent } from "../src/threads/events.js";
+import { answer, beginning } from "./support/memoryThreads.js";
+import { OwnToolsStage } from "./support/ownToolsStage.js";
+import { valueAt } from "./support/scenario.js";
+
+// The official client as it comes, which gives up a call after 60 s, and a turn of ten minutes with a question in its middle. Only the clock is
+// scripted, and the turn.
+
+const MINUTE = 60_000;
+const SUBJECT = {
+  kind: "command",
+  callId: "c1",
+  command: ["bash", "-lc", "npm publish"],
+  commandText: "npm publish",
+  cwd: "/repo",
+  parsed: [],
+  staysInSandbox: false,
+  needsPerson: true,
+} as const;
+
+/** Works five minutes, asks, and works five minutes more. */
+class SlowEngine implements Engine {
+  readonly name = "scripted";
+
+  async openThread(): Promise<EngineThread> {
+    return { opening: [], keepsRunning: false, run: (_, context) => tenMinutes(context) };
+  }
+}
+
+async function* tenMinutes({ ask }: TurnContext): AsyncGenerator<readonly ThreadEvent[]> {
+  yield beginning("release it");
+  yield [{ type: "planUpdated", explanation: null, plan: [{ step: "run the tests", status: "in_progress" }] }];
+  await passed(5 * MINUTE);
+  const { kind } = await ask(SUBJECT);
+  yield [{ type: "planUpdated", explanation: null, plan: [{ step: `${kind}, publish`, status: "in_progress" }] }];
+  await passed(5 * MINUTE);
+  yield answer("release it");
+}
+
+function passed(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** The SDK's side of a wire in memory. */
+class WireTransport implements Transport {
+  onmessage?: (message: JSONRPCMessage) => void;
+  onclose?: () => void;
+  readonly #wire: Wire;
+
+  constructor(wire: Wire) {
+    this.#wire = wire;
+  }
+
+  async start(): Promise<void> {
+    void this.#read();
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    this.#wire.send(JSON.stringify(message));
+  }
+
+  async close(): Promise<void> {
+    await this.#wire.close();
+    this.onclose?.();
+  }
+
+  async #read(): Promise<void> {
+    for await (const frame of this.#wire.incoming) if ("text" in frame) this.onmessage?.(JSON.parse(frame.text) as JSONRPCMessage);
+  }
+}
+
+/** What a caller does, and what it was told on the way. */
+class Caller implements AsyncDisposable {
+  readonly #stage = new OwnToolsStage({ engine: new SlowEngine(), approvalFallback: "hold" });
+  readonly #client = new Client({ name: "a-client-nobody-knows", version: "1.0.0" });
+  readonly #session: Session;
+  readonly #transport: WireTransport;
+  readonly told: unknown[] = [];
+
+  constructor() {
+    const [near, far] = memoryWires();
+    const { agent } = this.#stage;
+    this.#session = new Session(near, {
+      engine: "scripted",
+      env: {},
+      tools: new Tools({ tools: toolsOf(["codex"]), objection: callersInside, open: async () => ({ agent, telemetry: NO_TELEMETRY }) }),
+      welcomed: () => {},
+      report: () => {},
+    });
+    void this.#session.run(near.incoming);
+    this.#transport = new WireTransport(far);
+  }
+
+  async connect(): Promise<void> {
+    await whileTimePasses(this.#client.connect(this.#transport));
+  }
+
+  async call(name: string, args: Record<string, unknown>): Promise<unknown> {
+    const result = await whileTimePasses(this.#client.callTool({ name, arguments: args }));
+    this.told.push(result);
+    return result;
+  }
+
+  /** Somebody else than the client says yes. */
+  async approve(id: unknown): Promise<boolean> {
+    const ask = { caller: undefined, signal: new AbortController().signal };
+    const { agent } = this.#stage;
+    const [question] = await agent.questions(ask);
+    expect(question?.id).toBe(id);
+    return question !== undefined && (await agent.answer(ask, question.id, { kind: "approved", by: "tool" }));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#session.close(new Error("the test is over"));
+    await whileTimePasses(this.#client.close());
+    await whileTimePasses(this.#stage[Symbol.asyncDispose]());
+  }
+}
+
+const realSetTimeout = globalThis.setTimeout;
+
+/** A second at a time, until it has ended. What is loaded from the disk meanwhile takes no time on the scripted clock. */
+async function whileTimePasses<T>(promise: Promise<T>): Promise<T> {
+  let ended = false;
+  const settled = promise.finally(() => {
+    ended = true;
+  });
+  settled.catch(() => undefined);
+  while (!ended) {
+    await new Promise((resolve) => realSetTimeout(resolve, 1));
+    await vi.advanceTimersByTimeAsync(1_000);
+  }
+  return settled;
+}
+
+/** The whole of the results, as a client might show it to its model. */
+function tokens(results: readonly unknown[]): number {
+  return results.reduce<number>((sum, result) => sum + JSON.stringify(result).length, 0) / 4;
+}
+
+beforeEach(async () => {
+  // What a first call loads would take its time away.
+  await Promise.all([...LISTED_TOOLS.map(({ load }) => load()), import("../src/mcp/sessions/callTurn.js")]);
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "Date", "hrtime", "performance"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("a turn of ten minutes for a client that gives up after one", () => {
+  it.each([
+    ["codex-wait", (threadId: string) => ({ threadId })],
+    ["codex-reply", (threadId: string) => ({ threadId })],
+    ["codex-reply", (threadId: string) => ({ threadId, prompt: "" })],
+  ] as const)("through codex and %s: every call is answered, and the answer comes", async (again, args) => {
+    await using caller = new Caller();
+    await caller.connect();
+    const began = Date.now();
+    let result = await caller.call("codex", { prompt: "release it", "approval-policy": "on-request" });
+    const threadId = String(valueAt(result, "structuredContent.threadId"));
+    let answered = 0;
+    while (valueAt(result, "structuredContent.status") === "running") {
+      const id = valueAt(result, "structuredContent.questions.0.id");
+      if (id !== undefined && (await caller.approve(id))) answered++;
+      result = await caller.call(again, args(threadId));
+    }
+    expect([valueAt(result, "structuredContent.content"), answered, Math.round((Date.now() - began) / MINUTE)]).toEqual([
+      "re: release it",
+      1,
+      10,
+    ]);
+    const before = caller.told.slice(0, -1);
+    expect(tokens(before)).toBeLessThan(2_000);
+    for (const running of before) expect(tokens([running])).toBeLessThanOrEqual(160);
+  });
+});
