@@ -71,8 +71,8 @@ export class Placeholders {
   }
 
   /**
-   * Makes sure that something is there. Undefined when what is there belongs to the user, or when nobody can make it. A placeholder stays
-   * a while for the next command: making and removing it costs more than the mount, and nobody should wait for its removal.
+   * Makes sure that something is there. Undefined when what is there belongs to the user, or when nobody can make it. Where nobody looks, a
+   * placeholder may stay a while for the next command: making and removing it costs more than the mount.
    */
   hold(place: NamedPlace, { lingerMs = 0 }: { lingerMs?: number } = {}): HeldPlaceholder | undefined {
     const { dev, ino } = fstatSync(place.folder);

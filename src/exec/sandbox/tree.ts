@@ -26,10 +26,8 @@ export interface OpenTree {
   readonly release: () => string[];
 }
 
-/** Long enough for commands that follow each other at once, and gone before anybody looks. */
-const LINGER_MS = 100;
 /** Long enough for the commands of a turn, and short enough for nobody to wonder about it in /tmp. */
-const LINGER_IN_TEMPORARY_FOLDERS_MS = 5_000;
+const LINGER_MS = 5_000;
 const SYSTEM_FILES = ["--ro-bind", "/sys", "/sys"];
 /** Capabilities or not, root may write sysctls wherever /proc is writable. */
 const OWN_PROCESSES = ["--proc", "/proc", "--remount-ro", "/proc"];
@@ -73,8 +71,7 @@ export function openTree(confinement: MountedConfinement, { firstDescriptor }: {
     const place = { folder, name: path.basename(file) };
     // A folder of that name would hide the repository around from programs that look for no more than the name.
     if (place.name === ".git" && identityOf(place) === undefined && isInRepository(path.dirname(file)) && watchInstead(place)) return [];
-    const lingerMs = temporary.has(path.dirname(file)) ? LINGER_IN_TEMPORARY_FOLDERS_MS : LINGER_MS;
-    const placeholder = placeholders.hold(place, { lingerMs });
+    const placeholder = placeholders.hold(place, { lingerMs: temporary.has(path.dirname(file)) ? LINGER_MS : 0 });
     if (placeholder) undo.push(() => giveUp(place, placeholder));
     const identity = identityOf(place);
     if (identity === undefined && placeholder)
