@@ -23,7 +23,7 @@ export const FLAGS = {
   "strict-config": { help: "Unknown settings are errors instead of warnings." },
   engine: {
     value: "NAME",
-    help: "codex: the Codex CLI of this machine; native: our own; auto (default): codex if there is one; scripted: plays `!` lines offline.",
+    help: "codex: the Codex CLI of this machine; native: our own; auto (default): codex if it can be used; scripted: plays `!` lines offline.",
   },
   "codex-bin": { value: "PATH", help: "The Codex CLI to use (default: CODEX_BIN, or the one on PATH)." },
   tools: { value: "SET[,SET]", help: "Tool sets: codex (default) or codex-original; also CODEX_MCP_TOOLS." },
