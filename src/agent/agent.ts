@@ -317,10 +317,14 @@ export class Agent {
     return false;
   }
 
-  /** A client that was asked answered without a person. The question is left to others where the fallback holds such, and otherwise denied; never allowed. */
-  answeredByNobody({ id }: ApprovalRequest): void {
-    if (this.#parts.approvalFallback === "hold") return;
+  /**
+   * A client that was asked answered without a person. The question is left to others where the fallback holds such, and otherwise denied; never allowed.
+   * True when it is left open.
+   */
+  answeredByNobody({ id }: ApprovalRequest): boolean {
+    if (this.#parts.approvalFallback === "hold") return true;
     this.decide(id, { kind: "denied", reason: "the client declined by itself, and nobody was asked", by: "client" });
+    return false;
   }
 
   /** A page of the threads that the caller may use, newest first. */

@@ -17,7 +17,7 @@ function callOn(turn: Turn): TurnCall {
     engineName: "scripted",
     mustAsk: () => false,
     decide: () => {},
-    answeredByNobody: () => {},
+    answeredByNobody: () => false,
     receiptOf: async () => new ReceiptBook().receipt({ from: "patches", list: [] }),
   };
   const presentation = { events: "all", progress: true, logMessages: "on-request", results: "extended", turnsOutliveCalls: true } as const;

@@ -25,7 +25,7 @@ export async function followTurn(turnCall: TurnCall, call: Call): Promise<CallTo
   // What another call was shown is not shown again.
   const shown = rules?.joined ? turn.log.size : 0;
   const client = new TurnView(turn, call, presentation);
-  const questions = new ElicitationChannel(call, turnCall);
+  const questions: ElicitationChannel = new ElicitationChannel(call, turnCall, () => stay.held(questions.held));
   let doing: string | undefined;
   try {
     for await (const batch of turn.log.read({ signal: stay.over })) {
@@ -88,10 +88,13 @@ export class ElicitationChannel {
   readonly #past = new Map<ApprovalId, ApprovalRequest>();
   readonly #open = new Map<ApprovalId, AbortController>();
   readonly #asking = new Tasks(() => undefined);
+  readonly #leftOpen: () => void;
 
-  constructor(call: Call, turnCall: Pick<TurnCall, "agent" | "emptyForms" | "presentation">) {
+  /** `leftOpen` is told when the client was asked, and the question is for others all the same. */
+  constructor(call: Call, turnCall: Pick<TurnCall, "agent" | "emptyForms" | "presentation">, leftOpen: () => void = () => {}) {
     this.#call = call;
     this.#turnCall = turnCall;
+    this.#leftOpen = leftOpen;
   }
 
   take(event: ThreadEvent, { isPast = false }: { readonly isPast?: boolean } = {}): void {
@@ -148,13 +151,15 @@ export class ElicitationChannel {
     this.#open.set(request.id, abort);
     const { peer, requestId } = this.#call;
     const { agent, presentation } = this.#turnCall;
+    let taken: ReturnType<typeof takeAnswer> = "taken";
     try {
       const params = elicitationParams(request, requestId, this.#form);
       const options = { signal: abort.signal, withdrawWith: "notifications/cancelled", relatedTo: requestId };
       const since = performance.now();
       const answer = await peer.request("elicitation/create", params, options);
       const given = { request, answer, afterMs: performance.now() - since };
-      if (takeAnswer(given, { agent, style: presentation.results }) === "asked nobody") this.#call.asksNobody?.();
+      taken = takeAnswer(given, { agent, style: presentation.results });
+      if (taken !== "taken") this.#call.asksNobody?.();
     } catch (error) {
       // Withdrawn, or the client is gone: then the turn ends or somebody else has decided.
       if (!(error instanceof RpcError)) return;
@@ -164,5 +169,6 @@ export class ElicitationChannel {
       asked.delete(request.id);
       this.#open.delete(request.id);
     }
+    if (taken === "left open") this.#leftOpen();
   }
 }

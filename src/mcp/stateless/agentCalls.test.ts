@@ -181,12 +181,15 @@ describe("a call with a question", () => {
   it("that its client declines at once is left to others under hold", async () => {
     await using client = new StatelessClient({ approvalFallback: "hold" });
     const { requestState } = await asked(client, ASKING);
-    const going = client.call(ASKING, { rest: { requestState, inputResponses: { "approval-1": { action: "decline" } } } });
+    const rest = { requestState, inputResponses: { "approval-1": { action: "decline" } } };
+    const running = await client.call(ASKING, { rest });
     const { agent } = client.agent.open;
     const ask = { caller: undefined, signal: new AbortController().signal };
     const [question] = await agent.questions(ask);
+    expect(resultIn(running)).toMatchObject({ structuredContent: { status: "running", questions: [{ id: question?.id }] } });
     if (question) await agent.answer(ask, question.id, { kind: "approved", by: "tool" });
-    expect(resultIn(await going)).toMatchObject({ structuredContent: { content: "done" } });
+    const ended = await client.call({ threadId: threadIn(running) }, { tool: "codex-wait" });
+    expect(resultIn(ended)).toMatchObject({ structuredContent: { content: "done" } });
     expect(made(client)).toEqual(["made.txt"]);
   });
 

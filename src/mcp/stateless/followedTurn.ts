@@ -125,7 +125,9 @@ export class FollowedTurn implements Work {
       const now = performance.now();
       const given = { request: question, answer: response, afterMs: now - (this.#shownAt.get(key) ?? now) };
       const { agent, presentation } = this.#call;
-      if (takeAnswer(given, { agent, style: presentation.results }) === "asked nobody") this.#answersByItself = true;
+      const taken = takeAnswer(given, { agent, style: presentation.results });
+      if (taken !== "taken") this.#answersByItself = true;
+      if (taken === "left open") this.#held.set(question.id, question);
       this.#shownAt.delete(key);
     }
     this.#tell();

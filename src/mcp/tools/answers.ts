@@ -13,17 +13,14 @@ export interface GivenAnswer {
 }
 
 /**
- * Takes a client's answer to a question, in either era. `asked nobody`: it was not a person's, and the client is not to be asked again. As recorded, every
- * answer is a person's.
+ * Takes a client's answer to a question, in either era. `asked nobody`: it was not a person's, and the client is not to be asked again; `left open`: nor
+ * is the question decided, which is left to others. As recorded, every answer is a person's.
  */
 export function takeAnswer(
   { request, answer, afterMs }: GivenAnswer,
   { agent, style }: { readonly agent: Pick<Agent, "decide" | "answeredByNobody">; readonly style: ResultStyle },
-): "taken" | "asked nobody" {
-  if (style === "extended" && isAnsweredByItself(answer, afterMs)) {
-    agent.answeredByNobody(request);
-    return "asked nobody";
-  }
+): "taken" | "asked nobody" | "left open" {
+  if (style === "extended" && isAnsweredByItself(answer, afterMs)) return agent.answeredByNobody(request) ? "left open" : "asked nobody";
   agent.decide(request.id, { ...readDecision(answer, request.subject.kind, style), by: "elicitation" });
   return "taken";
 }
