@@ -1,10 +1,11 @@
 const TEXT = { type: "string" };
 const NUMBER = { type: "number" };
 const COUNT = { type: "integer" };
+/** Older drafts of JSON Schema refuse an empty list of what is required. */
 const objectOf = (properties: Readonly<Record<string, unknown>>, required: readonly string[] = []) => ({
   type: "object",
   properties,
-  required,
+  ...(required.length > 0 && { required }),
 });
 const listOf = (items: unknown) => ({ type: "array", items });
 const TOKENS = objectOf({ input: COUNT, cachedInput: COUNT, output: COUNT, reasoning: COUNT, total: COUNT }, ["total"]);
