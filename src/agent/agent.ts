@@ -19,7 +19,7 @@ import type { Asker, ThreadAccess } from "./access.js";
 import type { Attendance, AttendedTurn, Visit, Wish } from "./attendance.js";
 import { type Caller, checkScope, hasScope, type Objection, type Scope } from "./caller.js";
 import type { CallerCeilings } from "./ceilings.js";
-import { AboveCeiling, InsideTurn, InvalidArguments, NotOffered, SettingsInvalid, TookTooLong } from "./errors.js";
+import { AboveCeiling, CallerTimedOut, InsideTurn, InvalidArguments, NotOffered, SettingsInvalid, TookTooLong } from "./errors.js";
 import type { Feed } from "./feed.js";
 import type { Patience } from "./patience.js";
 import type { TurnReceipt } from "./receipt.js";
@@ -502,6 +502,9 @@ export class Agent {
     const limits = this.#limitsOf(caller);
     const attend = this.#parts.attendance.watch(wish);
     const watch: TurnWatch = (turn) => {
+      // A reply that was cancelled while it was prepared must not begin when its place in the queue comes. A first turn also tells of its thread.
+      const isReply = typeof wish.on === "string";
+      if (isReply && ask.signal.aborted && !(ask.signal.reason instanceof CallerTimedOut)) queueMicrotask(() => turn.interrupt());
       const [attended, watched] = [attend(turn), watchTurn?.(turn)];
       return (event) => {
         watched?.(event);

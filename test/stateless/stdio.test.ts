@@ -19,7 +19,9 @@ async function ask(server: McpServer, id: string, method: string, params: Readon
 
 describe.concurrent("the end of input", () => {
   it("ends a turn that waits for its client: it cannot come back", async () => {
-    await using server = await startServer({ args: ["--engine", "scripted", "--eof-grace", "0.1"] });
+    await using server = await startServer({
+      args: ["--engine", "scripted", "--eof-grace", "0.1", "-c", "mcp_server.task_after_seconds=1"],
+    });
     expect(await ask(server, "c", "tools/call", { name: "codex", arguments: ASKING }, FORMS)).toMatchObject({
       result: { resultType: "input_required" },
     });
@@ -40,7 +42,9 @@ describe.concurrent("the end of input", () => {
   });
 
   it("lets a task finish that does so in time", async () => {
-    await using server = await startServer({ args: ["--engine", "scripted", "--eof-grace", "10"] });
+    await using server = await startServer({
+      args: ["--engine", "scripted", "--eof-grace", "10", "-c", "mcp_server.task_after_seconds=1"],
+    });
     const handle = await ask(server, "c", "tools/call", { name: "codex", arguments: { prompt: "!delay 1500\n!say finished" } }, LATER);
     const taskId = valueAt(handle, "result.taskId");
     expect(await server.closeAndWait()).toMatchObject(ENDED_CLEANLY);
