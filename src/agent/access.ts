@@ -83,7 +83,8 @@ export class ThreadAccess {
   /** Whether the caller may watch a thread, whichever session uses it: it is its principal's, or the caller sees everybody's. */
   async isVisibleTo(id: ThreadId, caller: Caller | undefined): Promise<boolean> {
     if (!caller || hasScope(caller, "operator")) return true;
-    return !caller.inside && hasScope(caller, "read") && (await this.#belongsTo(id, caller.principal));
+    if (caller.inside || !hasScope(caller, "read") || !(await this.#belongsTo(id, caller.principal))) return false;
+    return caller.sessionId === undefined || !this.#isHeldByOther(id, caller.sessionId);
   }
 
   /** Its threads are their owners' again. To be called when the session's calls are aborted. */

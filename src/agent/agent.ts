@@ -8,7 +8,7 @@ import type { ThreadId, TurnId } from "../lib/ids.js";
 import { Deadline, Tasks, valueWithin, waitFor, withDeadline } from "../lib/promises.js";
 import type { Engine } from "../threads/engine.js";
 import type { Account, AccountState, DeviceCode, EngineServices, ModelSummary, OneOffResult } from "../threads/engineServices.js";
-import { ThreadNotFound } from "../threads/errors.js";
+import { NothingToStop, ThreadNotFound } from "../threads/errors.js";
 import type { ReviewTarget, TurnInput, TurnOutcome } from "../threads/events.js";
 import type { TurnLimits } from "../threads/limits.js";
 import type { ThreadSettings } from "../threads/settings.js";
@@ -24,6 +24,7 @@ import type { Feed } from "./feed.js";
 import type { Patience } from "./patience.js";
 import type { TurnReceipt } from "./receipt.js";
 import { nothingToReview, QUIET_GIT, ReviewTargetMissing } from "./reviewTarget.js";
+import { activityOf, type ThreadActivity } from "./threadActivity.js";
 import { ThreadList } from "./threadList.js";
 import type { TurnLimiter } from "./turnLimiter.js";
 import { type ReceiptParts, TurnReceipts } from "./turnReceipts.js";
@@ -50,6 +51,8 @@ export interface AskedSettings {
   readonly compactPrompt?: string | undefined;
   /** The folder may be missing, or one that nobody named: for callers that expect what Codex 0.92.0 did. */
   readonly takesAnyFolder?: boolean | undefined;
+  /** The thread only looks, whatever else is asked for or configured. */
+  readonly looksOnly?: true | undefined;
 }
 
 export interface AskedCommand {
@@ -163,21 +166,17 @@ export class Agent {
     return this.#withPlace(ask, () => access.using(threadId, ask, reply));
   }
 
-  /**
-   * A turn that looks at changes, on a thread that exists or a new one; or why there is nothing to look at. Throws `ReviewTargetMissing` before a model is
-   * asked.
-   */
+  /** A turn that looks at changes, on a thread of its own that only looks; or why there is nothing to look at. Throws `ReviewTargetMissing` before a model is asked. */
   async review(
     ask: Ask,
     target: ReviewTarget,
-    on: { readonly threadId: ThreadId } | (AskedSettings & { readonly turnId: TurnId }),
+    named: AskedSettings & { readonly turnId: TurnId },
   ): Promise<Turn | { readonly nothing: string }> {
     this.#check(ask, "call");
-    const input: TurnInput = { text: "", work: { kind: "review", target } };
-    const settings = "threadId" in on ? await this.#settingsOfThread(ask, on.threadId) : await this.#settingsForWork(ask, on);
-    const nothing = await this.#nothingToReview(ask, target, settings);
+    const asked = { ...named, looksOnly: true } as const;
+    const nothing = await this.#nothingToReview(ask, target, await this.#settingsForWork(ask, asked));
     if (nothing !== undefined) return { nothing };
-    return "threadId" in on ? this.reply(ask, on.threadId, input) : this.begin(ask, input, on);
+    return this.begin(ask, { text: "", work: { kind: "review", target } }, asked);
   }
 
   /** A turn that puts a summary in the place of a thread's past. */
@@ -243,6 +242,19 @@ export class Agent {
     this.#check(ask, "call");
     await this.#checkVisible(ask, threadId);
     return this.#parts.threads.interrupt(threadId);
+  }
+
+  /** Stops what runs on a thread and waits behind it, and comes back when it has stopped. Throws `NothingToStop`, `ThreadNotFound`. */
+  async stop(ask: Ask, threadId: ThreadId): Promise<void> {
+    const { threads } = this.#parts;
+    const turns = threads.runningTurns(threadId);
+    if (await this.interrupt(ask, threadId)) {
+      // A turn ends within the time that its engine has for it, whatever the engine does.
+      await Promise.all(turns.map(({ outcome }) => outcome));
+      return;
+    }
+    await threads.history(threadId);
+    throw new NothingToStop(threadId);
   }
 
   /** The turns of a thread that run or wait, oldest first. */
@@ -333,6 +345,17 @@ export class Agent {
     const folder = cwd === undefined ? {} : { cwd: this.#settingsFor({ cwd }, ask.caller).cwd };
     const { threads } = this.#parts;
     return this.#promptly(ask, (signal) => this.#list.page(threads, { ...query, ...folder }, { caller: ask.caller, signal }));
+  }
+
+  /** What goes on on threads that the caller was told of by `list`, or may see. */
+  async activities(ask: Ask, ids: readonly ThreadId[]): Promise<ReadonlyMap<ThreadId, ThreadActivity>> {
+    this.#check(ask, "call");
+    const { threads, desk, access } = this.#parts;
+    const seen = await Promise.all(ids.map((id) => access.isVisibleTo(id, ask.caller)));
+    return activityOf(
+      ids.filter((_, at) => seen[at]),
+      { threads, desk, now: Date.now() },
+    );
   }
 
   /** A thread of the caller's own with the same past. */
@@ -436,10 +459,12 @@ export class Agent {
     if (!(await this.#parts.access.isVisibleTo(id, caller))) throw new ThreadNotFound(id);
   }
 
-  #settingsFor(asked: AskedSettings, caller: Caller | undefined): ThreadSettings {
+  #settingsFor({ looksOnly, ...named }: AskedSettings, caller: Caller | undefined): ThreadSettings {
+    const asked: AskedSettings = looksOnly ? { ...named, sandbox: "read-only", approvalPolicy: "never" } : named;
     if (caller) this.#parts.ceilings().checkConfig(asked.config ?? {});
     try {
-      return this.#parts.settings.forNewThread(asked);
+      const settings = this.#parts.settings.forNewThread(asked);
+      return looksOnly ? { ...settings, looksOnly } : settings;
     } catch (error) {
       if (error instanceof AppError && !(error instanceof AboveCeiling)) throw new SettingsInvalid(error);
       throw error;
@@ -455,11 +480,6 @@ export class Agent {
     if (!asked.cwd && folders.mustBeNamed(settings)) throw new FolderNotNamed(settings.cwd, await this.#recentFolders(ask, settings.cwd));
     folders.checkUsable(settings.cwd);
     return settings;
-  }
-
-  async #settingsOfThread(ask: Ask, threadId: ThreadId): Promise<ThreadSettings> {
-    const { threads, access } = this.#parts;
-    return access.using(threadId, ask, () => threads.settingsOf(threadId));
   }
 
   /** Where git cannot be run safely, the reviewer finds out by itself. */

@@ -77,3 +77,14 @@ export class CallerTimedOut extends Error {}
 
 /** Why a call ends whose client went away in the middle of it and did not come back. */
 export class CallerVanished extends Error {}
+
+/** Nobody waits for this answer: the question is decided, or its turn is over, or nobody asked it. */
+export class QuestionSettled extends AppError {
+  readonly code = "question_settled";
+
+  /** @param open What waits for an answer of the same caller, a line each. */
+  constructor(id: string, open: readonly string[]) {
+    const waiting = open.length === 0 ? "Nothing waits for an answer now." : `Open are: ${open.join("; ")}.`;
+    super(`No question ${id.slice(0, 64)} is open: it was answered, or its turn has ended. ${waiting}`);
+  }
+}

@@ -35,6 +35,13 @@ export class NothingToSteer extends AppError {
   }
 }
 
+export class NothingToStop extends AppError {
+  readonly code = "nothing_to_stop";
+  constructor(threadId: ThreadId) {
+    super(`Nothing runs on thread ${threadId}. Read what became of its last turn, or send a reply.`);
+  }
+}
+
 export class ThreadInUse extends AppError {
   readonly code = "thread_in_use";
   constructor(threadId: ThreadId) {
@@ -45,7 +52,7 @@ export class ThreadInUse extends AppError {
 export class InvalidCursor extends AppError {
   readonly code = "invalid_cursor";
   constructor() {
-    super("This is no cursor of the list of threads. Ask for the first page without one.");
+    super("This is no cursor of this list. Ask for the first page without one.");
   }
 }
 

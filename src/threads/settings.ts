@@ -98,6 +98,8 @@ export interface ThreadSettings {
   readonly toolOutputTokenLimit?: number;
   readonly webSearch?: "disabled" | "cached" | "live";
   readonly features: Readonly<Record<string, boolean>>;
+  /** The agent only looks: it is offered tools that read, nothing of it leaves the sandbox, whatever a rule allows, and nobody is asked. */
+  readonly looksOnly?: true;
   /** What was said beside config.toml (profile, command line, call), for an engine that reads config.toml itself. */
   readonly stated?: Readonly<Record<string, unknown>>;
   /** Nobody named the model beside config.toml: an engine that has models of its own chooses. */

@@ -1,4 +1,5 @@
 import type { ApprovalDesk } from "../approvals/desk.js";
+import type { ApprovalDecision } from "../approvals/model.js";
 import { AppError, describe } from "../lib/errors.js";
 import { type ThreadId, type TurnId, turnIdOf } from "../lib/ids.js";
 import type { EngineThread } from "./engine.js";
@@ -177,8 +178,10 @@ export class Thread {
     }
     try {
       const { id: turnId, threadId, signal } = turn;
-      const ask = questionsOf(turn, this.#desk, tell);
-      const context = { threadId, turnId, signal, confined: limits?.confinement !== undefined, reach: limits?.reach, ask };
+      const { looksOnly = false } = this.settings;
+      const ask = looksOnly ? askNobody : questionsOf(turn, this.#desk, tell);
+      const confined = looksOnly || limits?.confinement !== undefined;
+      const context = { threadId, turnId, signal, confined, reach: limits?.reach, ask };
       let called = false;
       for await (const batch of engineThread.run(turn.input, context)) {
         tell(batch);
@@ -200,6 +203,10 @@ export class Thread {
     }
     return "broken";
   }
+}
+
+async function askNobody(): Promise<ApprovalDecision> {
+  return { kind: "denied", reason: "this thread only looks, and nobody is asked for more" };
 }
 
 /** Whatever it calls: of what we do not know it is not known either that nothing comes of it. */

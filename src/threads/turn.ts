@@ -41,6 +41,8 @@ export class Turn {
   #overdue: NodeJS.Timeout | undefined;
   #state: "queued" | "running" | "ended" = "queued";
   readonly #since = monotonicMs();
+  #begunAt: number | undefined;
+  #step: ThreadEvent | undefined;
   readonly input: TurnRequest;
   readonly #observer: ThreadObserver | undefined;
   readonly #watched: ((event: ThreadEvent) => void) | undefined;
@@ -80,10 +82,21 @@ export class Turn {
     return monotonicMs() - this.#since;
   }
 
+  /** When the engine was given it, in milliseconds since 1970; undefined while it waits behind another turn. */
+  get begunAt(): number | undefined {
+    return this.#begunAt;
+  }
+
+  /** The last event that began something: what the turn is at now. */
+  get step(): ThreadEvent | undefined {
+    return this.#step;
+  }
+
   /** The engine is about to run it. False when it was interrupted before. */
   begin(): boolean {
     if (this.#state !== "queued") return false;
     this.#state = "running";
+    this.#begunAt = Date.now();
     this.#observer?.turnBegun(this);
     return true;
   }
@@ -93,6 +106,7 @@ export class Turn {
     this.log.append(events);
     for (const event of events) {
       this.#watched?.(event);
+      if (STEPS.has(event.type) && !isPrompt(event)) this.#step = event;
       if (event.type === "approvalRequested") this.#observer?.questionAsked(this, event.request);
       else if (event.type === "approvalDecided") this.#observer?.questionAnswered(this, event);
     }
@@ -125,6 +139,25 @@ export class Turn {
     this.#outcome.resolve(outcome);
     this.#observer?.turnEnded(this, outcome);
   }
+}
+
+const STEPS: ReadonlySet<ThreadEvent["type"]> = new Set([
+  "turnStarted",
+  "itemStarted",
+  "planUpdated",
+  "commandStarted",
+  "patchStarted",
+  "mcpToolStarted",
+  "approvalRequested",
+  "approvalDecided",
+  "modelRetry",
+  "historyCompacted",
+  "reviewStarted",
+]);
+
+/** What the user said begins nothing by itself. */
+function isPrompt(event: ThreadEvent): boolean {
+  return event.type === "itemStarted" && event.item.kind === "userMessage";
 }
 
 export function isTurnEnd(event: ThreadEvent): event is TurnEnd {

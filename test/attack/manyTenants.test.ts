@@ -43,7 +43,7 @@ async function settleIn(ground: Ground, url: string, who: "bob" | "root"): Promi
   const threadOf = (body: unknown) => String(valueAt(body, "result.structuredContent.threadId"));
   const idle = threadOf(await call("idle", { prompt: `!say ${secret("idle thread")}` }));
   const archived = threadOf(await call("archived", { prompt: `!say ${secret("archived thread")}` }));
-  await call("archiving", { action: "archive", threadId: archived }, "codex-threads");
+  await call("archiving", { action: "archive", threadId: archived }, "codex-manage");
   const begin = (id: string, args: object) =>
     openStream(url, { headers: { ...headers, ...SPEC_LATER }, message: toolCall(id, { ...args }) });
   const threadOfCall = async (begun: EventStream) => String(valueAt(await begun.step("session_configured"), "params.msg.session_id"));
@@ -184,9 +184,9 @@ async function useEverything(url: string, { headers, estate, stream, calls }: Ow
   done["list"] = JSON.stringify(await call("codex-threads", { action: "list", limit: 100 })).includes(threads.idle);
   done["archived list"] = JSON.stringify(await call("codex-threads", { action: "list", archived: true })).includes(threads.archived);
   done["reply"] = await worked("codex-reply", { threadId: threads.idle, prompt: "!say still mine" });
-  done["fork"] = await worked("codex-threads", { action: "fork", threadId: threads.idle });
-  done["summary"] = await worked("codex-compact", { threadId: threads.idle });
-  done["unarchive"] = await worked("codex-threads", { action: "unarchive", threadId: threads.archived });
+  done["fork"] = await worked("codex-manage", { action: "fork", threadId: threads.idle });
+  done["summary"] = await worked("codex-manage", { action: "compact", threadId: threads.idle });
+  done["unarchive"] = await worked("codex-manage", { action: "unarchive", threadId: threads.archived });
   done["steer"] = await worked("codex-steer", { threadId: threads.running, prompt: "!say steered" });
   done["task"] = valueAt(await ofTask("tasks/get"), "result.status") === "working";
   await ofTask("tasks/cancel");

@@ -114,10 +114,10 @@ const KINDS: Readonly<Record<string, Invent>> = {
   reply: onThread("codex-reply", (random) => ({ prompt: random.pick(["!say stolen", "!shell touch stolen.txt\n!say stolen"]) })),
   "reply by the older name": (at) => tool(at.random, "codex-reply", { conversationId: threadOf(at), prompt: "!say stolen" }),
   steer: onThread("codex-steer", () => ({ prompt: "!say stolen" })),
-  summary: onThread("codex-compact"),
-  review: onThread("codex-review", () => ({ target: "custom", instructions: "!say stolen" })),
-  fork: onThread("codex-threads", () => ({ action: "fork" })),
-  archive: onThread("codex-threads", (random) => ({ action: random.pick(["archive", "unarchive"]) })),
+  summary: onThread("codex-manage", () => ({ action: "compact" })),
+  "reading the thread": onThread("codex-threads", () => ({ action: "read" })),
+  fork: onThread("codex-manage", () => ({ action: "fork" })),
+  archive: onThread("codex-manage", (random) => ({ action: random.pick(["archive", "unarchive", "stop"]) })),
   list: ({ random, estate }) =>
     tool(random, "codex-threads", {
       action: "list",

@@ -59,7 +59,7 @@ describe.each(VERSIONS)("with the real Codex %s", (version) => {
     await codex.stop();
 
     const ours = startOurs(place);
-    const fork = async (threadId: string) => (await ours.call("codex-threads", { action: "fork", threadId })).threadId;
+    const fork = async (threadId: string) => (await ours.call("codex-manage", { action: "fork", threadId })).threadId;
     const { threadId: own } = await ours.call("codex", { prompt: "!say ours", cwd: place.ws });
     const forkedByUs = [await fork(own), await fork(theirs), await fork(forkedByThem)];
     await ours.call("codex-reply", { threadId: forkedByThem, prompt: "!say continued by us" });

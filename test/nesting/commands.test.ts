@@ -7,7 +7,7 @@ import { eventually } from "../support/eventually.js";
 import { MAIN, startServer } from "../support/mcpServer.js";
 import { type Stage, setStage } from "../support/stage.js";
 
-const INNER = `printf '{"jsonrpc":"2.0","id":1,"method":"tools/list"}\\n' | ${process.execPath} ${MAIN} --engine scripted > listed`;
+const INNER = `printf '{"jsonrpc":"2.0","id":1,"method":"tools/list"}\\n' | ${process.execPath} ${MAIN} --engine scripted --tools codex,extras > listed`;
 const CLEAN = 'env -i PATH="$PATH" HOME="$HOME"';
 /** Its process is nobody's child any more when it begins. */
 const ORPHAN = `while kill -0 $1 2>/dev/null; do :; done\n${INNER}\n`;

@@ -11,7 +11,7 @@ import { valueAt } from "../support/scenario.js";
 import { setStage } from "../support/stage.js";
 import { claimMeta } from "../support/statelessClient.js";
 import { ALICE, OPERATOR, threePrincipals } from "../support/threePrincipals.js";
-import { TOOL_NAMES } from "../support/toolPins.js";
+import { ALL_TOOL_NAMES } from "../support/toolPins.js";
 
 const INSIDE = { "codex-mcp-inside": "1" };
 const FROM_INSIDE = expect.stringContaining("comes from inside a turn");
@@ -76,7 +76,7 @@ describe("a call from inside a turn, over the network", () => {
     expect(valueAt(body, "result.instructions")).toEqual(FROM_INSIDE);
     const inSession = { ...headers, "mcp-session-id": session };
     expect(namesIn((await server.ask({ message: rpc(2, "tools/list"), headers: inSession })).body)).toEqual(["codex-models"]);
-    for (const name of TOOL_NAMES.filter((tool) => tool !== "codex-models")) {
+    for (const name of ALL_TOOL_NAMES.filter((tool) => tool !== "codex-models")) {
       const message = rpc(3, "tools/call", { name, arguments: { prompt: "!say hello" } });
       expect([name, valueAt((await server.ask({ message, headers: inSession })).body, "result")]).toEqual([name, refused(FROM_INSIDE)]);
     }
@@ -91,7 +91,7 @@ describe("a call from inside a turn, over the network", () => {
   it("does not find the session that its principal opened outside", async () => {
     const { session = "" } = await server.ask({ message: handshake(1), headers: ALICE });
     const headers = { ...ALICE, "mcp-session-id": session };
-    expect(namesIn((await server.ask({ message: rpc(2, "tools/list"), headers })).body)).toEqual(TOOL_NAMES);
+    expect(namesIn((await server.ask({ message: rpc(2, "tools/list"), headers })).body)).toEqual(ALL_TOOL_NAMES);
     expect(await server.ask({ message: rpc(3, "tools/list"), headers: { ...headers, ...INSIDE } })).toMatchObject({ status: 404 });
   });
 

@@ -7,10 +7,10 @@ import { MAIN, type McpServer, startServer } from "../support/mcpServer.js";
 import { valueAt } from "../support/scenario.js";
 import { type Stage, setStage } from "../support/stage.js";
 import { claimMeta, TASKS } from "../support/statelessClient.js";
-import { TOOL_NAMES } from "../support/toolPins.js";
+import { ALL_TOOL_NAMES } from "../support/toolPins.js";
 
 const NODE = process.execPath;
-const SERVER = `'${NODE}' '${MAIN}' --engine scripted`;
+const SERVER = `'${NODE}' '${MAIN}' --engine scripted --tools codex,extras`;
 const CLEAN = `env -i PATH="$PATH" HOME="$HOME" CODEX_HOME="$CODEX_HOME"`;
 
 /** A server whose threads have one MCP server, `again`: this script. */
@@ -50,7 +50,7 @@ describe("a server among the MCP servers of its own threads", () => {
     ["that thinks it may go deeper", `exec ${CLEAN} ${SERVER} -c mcp_server.max_depth=9`],
     [
       "behind a program that cleans up",
-      `exec env -i '${NODE}' -e 'require("child_process").spawn(process.execPath, ["${MAIN}", "--engine", "scripted"], { stdio: "inherit", env: {} })'`,
+      `exec env -i '${NODE}' -e 'require("child_process").spawn(process.execPath, ["${MAIN}", "--engine", "scripted", "--tools", "codex,extras"], { stdio: "inherit", env: {} })'`,
     ],
   ] as const)("%s gives the agent no way out of its sandbox", async ([, script]) => {
     await using stage = await setStage();
@@ -80,7 +80,7 @@ describe("a server among the MCP servers of its own threads", () => {
   });
 });
 
-const WORK = TOOL_NAMES.filter((name) => name !== "codex-models");
+const WORK = ALL_TOOL_NAMES.filter((name) => name !== "codex-models");
 const ANYTHING = { prompt: "!say hello", command: ["true"], action: "list", target: "uncommitted", threadId: "x" };
 
 describe.each([
@@ -116,7 +116,7 @@ describe("a server that may start turns inside a turn", () => {
 
   it("serves as far as the turn around it may go", async () => {
     await using server = await inside("1;read-only");
-    expect(await shown(server)).toEqual(TOOL_NAMES);
+    expect(await shown(server)).toEqual(ALL_TOOL_NAMES);
     expect(await server.call("codex", { prompt: "!say hello", sandbox: "read-only" }).result()).toMatchObject({
       structuredContent: { content: "hello" },
     });

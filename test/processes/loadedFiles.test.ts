@@ -31,8 +31,8 @@ describe("a start waits for no code that it does not need", () => {
 
   it("what the server does besides turns comes with the first call of it", async () => {
     expect(await filesNeeded("codex-steer", {})).toBe("loaded: agent further-tools log-file main server");
-    expect(await filesNeeded("codex-review", { target: "uncommitted", sandbox: "danger-full-access" })).toBe(
-      "loaded: agent further-tools log-file main review scripted server",
+    expect(await filesNeeded("codex-review", { target: "uncommitted" })).toBe(
+      "loaded: agent further-tools log-file main review sandbox scripted server",
     );
   });
 });

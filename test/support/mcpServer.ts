@@ -53,7 +53,9 @@ export class McpServer implements AsyncDisposable {
     private readonly start: ServerStart & { readonly ownsStage: boolean },
   ) {
     const [program, ...first] = start.command ?? [process.execPath, MAIN];
-    const env = { ...stageEnvironment(stage, NO_SCENARIO, {}), ...start.env, [RUN_MARK]: this.#mark };
+    // All that is ours, unless a test chooses: the tools that are not shown by default must hold as well.
+    const tools = { CODEX_MCP_TOOLS: "codex,extras" };
+    const env = { ...stageEnvironment(stage, NO_SCENARIO, {}), ...tools, ...start.env, [RUN_MARK]: this.#mark };
     this.#process = new ServerProcess(
       { program, args: [...first, ...(start.args ?? ["--engine", "scripted"])], cwd: stage.workspace, env },
       { onLine: (line) => this.#receive(line), onErrorLine: (line) => this.errorLines.push(line) },

@@ -73,7 +73,7 @@ export class OwnToolsStage implements AsyncDisposable {
     });
     const { objection = callersInside } = parts;
     this.#tools = new Tools({
-      tools: toolsOf(["codex"]),
+      tools: toolsOf(["codex", "extras"]),
       objection,
       open: async () => ({ agent: this.agent, telemetry: NO_TELEMETRY }),
     });

@@ -38,4 +38,11 @@ export const CODEX_TOOLS = [
 ];
 
 /** The tools of the default set, in the order in which clients see them. */
-export const TOOL_NAMES: readonly string[] = pins.tools.filter(({ sets }) => sets.includes("codex")).map(({ name }) => name);
+export const TOOL_NAMES: readonly string[] = namesIn("codex");
+
+/** Those of a server that also serves what is not shown by default. */
+export const ALL_TOOL_NAMES: readonly string[] = [...TOOL_NAMES, ...namesIn("extras")];
+
+function namesIn(set: string): readonly string[] {
+  return pins.tools.filter(({ sets }) => sets.includes(set)).map(({ name }) => name);
+}

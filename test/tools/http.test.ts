@@ -64,21 +64,22 @@ describe.concurrent("threads of a network caller", () => {
     const [alice, bob] = [await openSession(ALICE), await openSession(BOB)];
     const threadId = await newThread(alice);
     for (const action of ["fork", "archive", "unarchive"])
-      expect(await call(bob, "codex-threads", { action, threadId })).toEqual(noThread(threadId));
-    const fork = String(valueAt(await call(alice, "codex-threads", { action: "fork", threadId }), "structuredContent.threadId"));
+      expect(await call(bob, "codex-manage", { action, threadId })).toEqual(noThread(threadId));
+    const fork = String(valueAt(await call(alice, "codex-manage", { action: "fork", threadId }), "structuredContent.threadId"));
     expect(await call(bob, "codex-reply", { threadId: fork, prompt: "!say stolen" })).toMatchObject({ isError: true });
     expect(await call(alice, "codex-reply", { threadId: fork, prompt: "!say on" })).toEqual(completed(fork, "on"));
-    await call(alice, "codex-threads", { action: "archive", threadId });
+    await call(alice, "codex-manage", { action: "archive", threadId });
     expect([await listed(alice, { archived: true }), await listed(bob, { archived: true })]).toEqual([[threadId], []]);
   });
 
-  it("are steered, summarised and reviewed on by whoever may use them", async () => {
+  it("are steered, summarised, stopped and read by whoever may use them", async () => {
     const [alice, bob] = [await openSession(ALICE), await openSession(BOB)];
     const threadId = await newThread(alice);
     expect(await call(bob, "codex-steer", { threadId, prompt: "!say stolen" })).toEqual(noThread(threadId));
-    expect(await call(bob, "codex-compact", { threadId })).toMatchObject(noThread(threadId) as object);
-    expect(await call(bob, "codex-review", { target: "uncommitted", threadId })).toMatchObject(noThread(threadId) as object);
-    expect(await call(alice, "codex-compact", { threadId })).toMatchObject({ structuredContent: { threadId } });
+    expect(await call(bob, "codex-manage", { action: "compact", threadId })).toMatchObject(noThread(threadId) as object);
+    expect(await call(bob, "codex-manage", { action: "stop", threadId })).toEqual(noThread(threadId));
+    expect(await call(bob, "codex-threads", { action: "read", threadId })).toEqual(noThread(threadId));
+    expect(await call(alice, "codex-manage", { action: "compact", threadId })).toMatchObject({ structuredContent: { threadId } });
   });
 
   it("are steered although no further turn may begin", async () => {
@@ -112,12 +113,13 @@ describe.concurrent("a network caller's command", () => {
     });
   });
 
-  it("and a review have the same ceilings", async () => {
+  it("a review and a query have the same ceilings", async () => {
     const alice = await openSession(ALICE);
-    for (const args of [{ sandbox: "danger-full-access" }, { cwd: "/" }])
-      expect(await call(alice, "codex-review", { target: "uncommitted", ...args })).toEqual(
-        refused(expect.stringMatching(/--(max-sandbox|allow-root)/)),
-      );
+    for (const [tool, args] of [
+      ["codex-review", { target: "uncommitted" }],
+      ["codex-query", { prompt: "!say seen" }],
+    ] as const)
+      expect(await call(alice, tool, { ...args, cwd: "/" })).toEqual(refused(expect.stringContaining("--allow-root")));
   });
 });
 
@@ -147,7 +149,7 @@ it("in the era without sessions the rules are the same", async () => {
   const threadId = String(valueAt(await ask(ALICE, "codex", { prompt: "!say mine" }), "structuredContent.threadId"));
   const ids = valueAt(await ask(ALICE, "codex-threads", { action: "list", limit: 100 }), "structuredContent.threads") as { id: string }[];
   expect(ids.map(({ id }) => id)).toContain(threadId);
-  expect(await ask(BOB, "codex-threads", { action: "fork", threadId })).toMatchObject(noThread(threadId) as object);
-  expect(await ask(ALICE, "codex-compact", { threadId })).toMatchObject({ structuredContent: { threadId } });
+  expect(await ask(BOB, "codex-manage", { action: "fork", threadId })).toMatchObject(noThread(threadId) as object);
+  expect(await ask(ALICE, "codex-manage", { action: "compact", threadId })).toMatchObject({ structuredContent: { threadId } });
   expect(await ask(ALICE, "codex-config", {})).toMatchObject(FOR_MANAGERS as object);
 });

@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { sandbox } from "../sandbox/available.js";
 import { completed, refused } from "../support/callResults.js";
@@ -10,7 +11,7 @@ import { mockProvider } from "../support/mockProvider.js";
 import { processesIn } from "../support/processesIn.js";
 import { type ResponsesServer, startResponsesServer } from "../support/responsesServer.js";
 import { valueAt } from "../support/scenario.js";
-import { workspaceFiles } from "../support/stage.js";
+import { setStage, workspaceFiles } from "../support/stage.js";
 import { claimMeta } from "../support/statelessClient.js";
 import { spokenOn, storyOf } from "../support/storedThread.js";
 import { CODEX_TOOLS } from "../support/toolPins.js";
@@ -54,16 +55,16 @@ describe.concurrent("threads", () => {
     const first = await begin(server, "!say one");
     const second = await begin(server, "!say two");
     expect(await listed(server)).toEqual([second, first]);
-    const fork = String(valueAt(await call(server, "codex-threads", { action: "fork", threadId: first }), "structuredContent.threadId"));
+    const fork = String(valueAt(await call(server, "codex-manage", { action: "fork", threadId: first }), "structuredContent.threadId"));
     expect(await call(server, "codex-reply", { threadId: fork, prompt: "!say three" })).toEqual(completed(fork, "three", "native"));
     expect(await call(server, "codex-reply", { threadId: first, prompt: "!say four" })).toEqual(completed(first, "four", "native"));
     expect(spokenOn(server.stage, fork)).toEqual(["user: !say one", "assistant: one", "user: !say three", "assistant: three"]);
     expect(spokenOn(server.stage, first)).toEqual(["user: !say one", "assistant: one", "user: !say four", "assistant: four"]);
 
-    await call(server, "codex-threads", { action: "archive", threadId: first });
+    await call(server, "codex-manage", { action: "archive", threadId: first });
     expect([await listed(server), await listed(server, { archived: true })]).toEqual([[fork, second], [first]]);
     expect(await call(server, "codex-reply", { threadId: first, prompt: "!say five" })).toEqual(completed(first, "five", "native"));
-    await call(server, "codex-threads", { action: "unarchive", threadId: first });
+    await call(server, "codex-manage", { action: "unarchive", threadId: first });
     expect(await listed(server, { search: "SAY ONE" })).toEqual([fork, first]);
   });
 
@@ -74,7 +75,7 @@ describe.concurrent("threads", () => {
     const threadId = await running.threadId();
     await running.event("task_started");
     const why = `A turn runs or waits on thread ${threadId}. Wait for its answer or cancel it, then ask again.`;
-    for (const action of ["archive", "fork"]) expect(await call(server, "codex-threads", { action, threadId })).toEqual(refused(why));
+    for (const action of ["archive", "fork"]) expect(await call(server, "codex-manage", { action, threadId })).toEqual(refused(why));
   });
 
   it("outlive the server that began them", async () => {
@@ -83,7 +84,7 @@ describe.concurrent("threads", () => {
     const threadId = await begin(server, "!say one");
     await server.closeAndWait();
     await using after = await startServer({ stage: server.stage, args: ["--engine", "native"], config: mockProvider(model.url) });
-    const fork = valueAt(await call(after, "codex-threads", { action: "fork", threadId }), "structuredContent.threadId");
+    const fork = valueAt(await call(after, "codex-manage", { action: "fork", threadId }), "structuredContent.threadId");
     expect(await listed(after)).toEqual([fork, threadId]);
   });
 });
@@ -98,6 +99,7 @@ describe.concurrent("a turn", () => {
     const threadId = await running.threadId();
     expect(await call(server, "codex-steer", { threadId, prompt: "!say steered" })).toEqual({
       content: [{ text: "Added to the running turn.", type: "text" }],
+      structuredContent: { threadId },
     });
     writeFileSync(path.join(server.stage.workspace, "go"), "");
     expect(valueAt(await running.result(), "structuredContent")).toEqual({ threadId, content: "steered" });
@@ -110,7 +112,7 @@ describe.concurrent("a turn", () => {
     await using pair = await startNative();
     const { server } = pair;
     const threadId = await begin(server, "!say alpha");
-    const compacting = server.call("codex-compact", { threadId });
+    const compacting = server.call("codex-manage", { action: "compact", threadId });
     expect(await compacting.result()).toEqual(
       completed(threadId, "The thread was summarised: a summary has taken the place of its past.", "native"),
     );
@@ -131,9 +133,39 @@ describe.concurrent("a turn", () => {
     await review.event("entered_review_mode");
     await review.event("exited_review_mode");
     expect(await call(server, "codex-reply", { threadId, prompt: "!say why" })).toEqual(completed(threadId, "why", "native"));
-    expect(await call(server, "codex-review", { target: "uncommitted", threadId })).toMatchObject({ structuredContent: { threadId } });
+    await call(server, "codex-review", { target: "uncommitted" });
     expect(JSON.stringify(model.requests.at(-1)?.body.input)).toMatch(/git (diff|status)/);
     expect(storyOf(server.stage, threadId)).toContain("exited_review_mode");
+  });
+
+  it.skipIf(sandbox.backend === "none").for([
+    ["codex-query", (prompt: string) => ({ prompt })],
+    ["codex-review", (instructions: string) => ({ target: "custom", instructions })],
+  ] as const)("%s changes nothing and asks nobody, whatever config, rules and MCP servers would allow", async ([tool, argsFor]) => {
+    await using stage = await setStage();
+    const program = fileURLToPath(new URL("../programs/mcpServerFiles.mjs", import.meta.url));
+    const files = `[mcp_servers.files]\ncommand = "${process.execPath}"\nargs = ["${program}", "${stage.workspace}"]\n`;
+    await using pair = await startNative({ stage, config: files, args: ["-s", "danger-full-access", "-a", "on-request"] });
+    const { server, model } = pair;
+    mkdirSync(path.join(server.stage.codexHome, "rules"));
+    writeFileSync(path.join(server.stage.codexHome, "rules", "default.rules"), 'prefix_rule(pattern=["touch"], decision="allow")\n');
+    await server.initialize("2025-11-25", { elicitation: {} });
+    const prompt = [
+      "!shell touch by-shell",
+      "!escalate touch by-escalation",
+      "!patch by-patch.txt hello",
+      '!call mcp__files__write {"name":"by-server"}',
+      '!call mcp__files__silent {"name":"by-silent-server"}',
+      '!call mcp__files__read {"name":"x"}',
+      "!say looked",
+    ].join("\n");
+    const looking = server.call(tool, argsFor(prompt));
+    expect(await looking.result()).toMatchObject({ structuredContent: { content: "looked" } });
+    expect([readdirSync(stage.workspace), server.questions]).toEqual([[], []]);
+    expect(await looking.event("mcp_tool_call_end")).toMatchObject({ invocation: { tool: "read" } });
+    const offered = JSON.stringify(model.requests[0]?.body["tools"]);
+    const names = ["mcp__files__read", "mcp__files__write", "mcp__files__silent", "apply_patch"];
+    expect(names.filter((name) => offered.includes(`"${name}"`))).toEqual(["mcp__files__read"]);
   });
 });
 
@@ -228,9 +260,11 @@ describe.concurrent("the rest", () => {
     const ask = (name: string, args: object) => server.request("tools/call", { name, arguments: args, _meta: claimMeta({}) });
     const threadId = valueAt(await ask("codex", { prompt: "!say one" }), "structuredContent.threadId");
     expect(await ask("codex-threads", { action: "list" })).toMatchObject({ structuredContent: { threads: [{ id: threadId }] } });
-    expect(await ask("codex-compact", { threadId })).toMatchObject({
+    expect(await ask("codex-manage", { action: "compact", threadId })).toMatchObject({
       structuredContent: { content: expect.stringContaining("summarised") },
     });
-    expect(await ask("codex-threads", { action: "fork" })).toMatchObject(refused("`fork` needs `threadId`.") as object);
+    expect(await ask("codex-manage", { action: "fork" })).toMatchObject(
+      refused(expect.stringContaining("missing field `threadId`")) as object,
+    );
   });
 });

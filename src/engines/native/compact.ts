@@ -1,6 +1,7 @@
 import type { ThreadEvent } from "../../threads/events.js";
 import type { RawItem } from "../../threads/items.js";
 import { pairToolCalls } from "../../threads/items.js";
+import { INJECTED_BEGINNINGS } from "../../threads/transcript.js";
 import { type Conversation, RequestTemplate } from "./conversation.js";
 import { ModelFailure, RetryBudget, waitForRetry } from "./model/client.js";
 import { message, partTexts } from "./model/items.js";
@@ -116,15 +117,7 @@ function startOf(text: string, length: number): string {
   return text.slice(0, length).replace(/[\uD800-\uDBFF]$/, "");
 }
 
-const SYNTHETIC = [
-  "<environment_context>",
-  "# AGENTS.md instructions for ",
-  "<user_instructions>",
-  "<turn_aborted>",
-  "<skill>",
-  "<user_shell_command>",
-  SUMMARY_INTRODUCTION,
-];
+const SYNTHETIC = [...INJECTED_BEGINNINGS, SUMMARY_INTRODUCTION];
 
 function isSynthetic(text: string): boolean {
   return SYNTHETIC.some((start) => text.startsWith(start));

@@ -161,7 +161,7 @@ describe("a reviewer", () => {
   ])("is told what to look at and how: %j", (target, hint, task) => {
     expect(reviewHint(target)).toBe(hint);
     expect(reviewPrompt(target)).toMatch(task);
-    expect(reviewPrompt(target)).toMatch(/^Review a change.*change no files.*file:line.*say so in one sentence/s);
+    expect(reviewPrompt(target)).toMatch(/^Review a change.*change no files.*file:FIRST-LAST.*say so in one sentence/s);
   });
 
   it("is announced in one line, however long its instructions are", () => {

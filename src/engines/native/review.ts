@@ -125,6 +125,6 @@ const HOW_TO_REVIEW = `Review a change that somebody else made. Look and report:
 
 # How to report
 - Begin with the verdict in one line: whether the change can stay as it is, and why.
-- Then the findings, worst first, each one as \`[high]\`, \`[medium]\` or \`[low]\`, the place as \`path/to/file:line\`, and one sentence with what is wrong; below it when it happens and what would mend it, in a few lines.
+- Then the findings, worst first, each as one line \`- [P1] What is wrong — path/to/file:FIRST-LAST (confidence 0.8)\`: [P0] stops everything, [P1] is to be mended now, [P2] some time, [P3] is a detail; the lines are those that it is about, as few as show it; the confidence goes from 0 to 1. Below it, indented by two spaces, when it happens and what would mend it, in a few lines.
 - Nothing to report is a good result: say so in one sentence, and what you looked at.
 - Say what you could not look at.`;

@@ -49,6 +49,7 @@ export async function openThreadTools(settings: ThreadSettings, host: HostEnviro
     mark: settings.mcpServers.length > 0 ? host.mark(settings) : undefined,
     ask: serverQuestions(turns, settings.approvalPolicy),
     shorten: (text) => truncateMiddle(text, truncationOf(settings)),
+    readingOnly: settings.looksOnly ?? false,
   });
   return new LazyThreadTools({ settings, host, turns, servers });
 }

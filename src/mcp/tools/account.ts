@@ -15,8 +15,8 @@ export const accountTool = defineTool({
     action: arg.choice(["state", "login", "device-login", "logout"], "What to do."),
     apiKey: arg.optional(arg.text("For `login`.")),
   },
-  sets: ["codex"],
-  order: 9,
+  sets: ["extras"],
+  order: 22,
   answers: "who is logged in; for `device-login` an address and a code",
   example: { action: "state" },
   async call({ action, apiKey }, { agent, ask }) {

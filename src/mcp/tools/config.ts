@@ -8,8 +8,8 @@ export const configTool = defineTool({
   description: "Shows the settings in force in a directory, secrets masked.",
   input: { cwd: arg.optional(arg.text("The directory the settings are for.")) },
   annotations: { readOnlyHint: true },
-  sets: ["codex"],
-  order: 10,
+  sets: ["extras"],
+  order: 23,
   answers: "the settings in force there, in the words of `config.toml`, secrets masked",
   example: { cwd: "." },
   async call({ cwd }, { agent, ask }) {

@@ -22,8 +22,8 @@ export const execTool = defineTool({
     required: ["exitCode", "stdout", "stderr"],
     type: "object",
   },
-  sets: ["codex"],
-  order: 7,
+  sets: ["extras"],
+  order: 20,
   answers: "exit code, stdout and stderr; 124 when its time was up",
   example: { command: ["ls", "-l"], cwd: ".", sandbox: "read-only", timeoutMs: 5_000 },
   async call({ command, timeoutMs = DEFAULT_TIMEOUT_MS, ...asked }, { agent, ask }) {

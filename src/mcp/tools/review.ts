@@ -1,52 +1,39 @@
 import { InvalidArguments } from "../../agent/errors.js";
-import { SANDBOX_MODES } from "../../exec/policies.js";
-import { parseThreadId } from "../../lib/uuid.js";
 import type { ReviewTarget } from "../../threads/events.js";
 import type { Turn } from "../../threads/turn.js";
 import { answer, type DraftResult } from "../wording/callResult.js";
-import { arg, defineTool, onThread, TURN_OUTPUT, type TurnAnswer, WAIT_ARGUMENT } from "./tool.js";
+import { arg, defineTool, TURN_OUTPUT, type TurnAnswer, WAIT_ARGUMENT } from "./tool.js";
 
-/** A turn that looks at changes, on a thread of its own or an older one. */
+/** A turn that looks at changes and says what is wrong with them. */
 export const reviewTool = defineTool({
   name: "codex-review",
   title: "Codex Review",
-  description: "Reviews changes in a git repository and returns the findings.",
+  description:
+    "Has Codex review changes in a git repository; it cannot write and never asks. Takes minutes. Returns `findings` (priority 0 worst to 3, title, file, lines, body) and the same as text.",
   input: {
-    branch: arg.optional(arg.text("For `branch`: what to compare with.")),
-    commit: arg.optional(arg.text("For `commit`: its hash.")),
-    cwd: arg.optional(arg.text("Working directory of a new thread.")),
-    instructions: arg.optional(arg.text("For `custom`: what to review.")),
-    model: arg.optional(arg.text("The model of a new thread.")),
-    sandbox: arg.optional(arg.choice(SANDBOX_MODES, "The sandbox of a new thread.")),
-    target: arg.choice(
-      ["uncommitted", "branch", "commit", "custom"],
-      "Uncommitted changes, all since a branch, one commit, or custom instructions.",
-    ),
-    threadId: arg.optional(arg.text("Review on this thread instead of a new one.")),
+    target: arg.choice(["uncommitted", "branch", "commit", "custom"], "What to review."),
+    branch: arg.optional(arg.text("`branch`: all changes since it.")),
+    commit: arg.optional(arg.text("`commit`: its hash.")),
+    instructions: arg.optional(arg.text("`custom`: what to review and how.")),
+    cwd: arg.optional(arg.text("Absolute path of the repository.")),
+    model: arg.optional(arg.text("Omit unless the user names one.")),
     wait: WAIT_ARGUMENT,
   },
   output: TURN_OUTPUT,
-  annotations: { destructiveHint: false },
+  annotations: { readOnlyHint: true },
   sets: ["codex"],
-  order: 3,
-  answers: "the review; the thread can be asked about it",
+  order: 4,
+  answers: "the review, with its findings as data; the thread can be asked about it",
   example: { target: "branch", branch: "main", cwd: "." },
-  async call({ threadId, cwd, model, sandbox, wait, ...asked }, { agent, ask, turnId }) {
-    const target = targetOf(asked);
-    if (threadId === undefined) return reviewAnswer(await agent.review(ask, target, { cwd, model, sandbox, turnId }), { wait });
-    if ((cwd ?? model ?? sandbox) !== undefined)
-      throw new InvalidArguments("A thread keeps its settings: give `threadId`, or `cwd`, `model` and `sandbox` for a new thread.");
-    const id = parseThreadId(threadId);
-    return onThread(id, async () => reviewAnswer(await agent.review(ask, target, { threadId: id }), { threadId: id, wait }));
+  async call({ cwd, model, wait, ...asked }, { agent, ask, turnId }) {
+    return reviewAnswer(await agent.review(ask, targetOf(asked), { cwd, model, turnId }), wait);
   },
 });
 
 /** Without changes there is nothing to ask a model, and no thread is opened. */
-function reviewAnswer(
-  begun: Turn | { readonly nothing: string },
-  { threadId = "", wait }: { readonly threadId?: string; readonly wait: number | undefined },
-): DraftResult | TurnAnswer {
-  return "nothing" in begun ? answer(begun.nothing, { threadId, content: begun.nothing, status: "completed" }) : { turn: begun, wait };
+function reviewAnswer(begun: Turn | { readonly nothing: string }, wait: number | undefined): DraftResult | TurnAnswer {
+  if ("nothing" in begun) return answer(begun.nothing, { threadId: "", content: begun.nothing, status: "completed", findings: [] });
+  return { turn: begun, wait };
 }
 
 interface AskedTarget {

@@ -28,6 +28,7 @@ const OURS: Presentation = { events: "all", progress: true, logMessages: "on-req
 /** `--tools`. Each tool names its sets itself. */
 export const TOOL_SETS: Readonly<Record<ToolSetName, ToolSet>> = {
   codex: { presentation: OURS, summary: "Codex's two tools and ours" },
+  extras: { presentation: OURS, summary: "commands, models, account and settings, for people who ask for them" },
   "codex-original": {
     presentation: { ...OURS, results: "recorded", turnsOutliveCalls: false },
     summary: "the two tools of Codex 0.92.0, as it showed them",

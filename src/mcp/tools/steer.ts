@@ -6,15 +6,18 @@ import { arg, defineTool } from "./tool.js";
 export const steerTool = defineTool({
   name: "codex-steer",
   title: "Codex Steer",
-  description: "Gives the turn that runs on a thread more to consider.",
-  input: { prompt: arg.text("What the agent should consider."), threadId: arg.text("The thread, as an answer named it.") },
+  description:
+    "Gives a running turn more to consider without stopping it, at once. What comes of it is in that turn's answer. No turn runs: codex-reply.",
+  input: { threadId: arg.text("The thread."), prompt: arg.text("What the agent should consider.") },
+  output: { type: "object", properties: { threadId: { type: "string" } }, required: ["threadId"] },
   annotations: { destructiveHint: false },
   sets: ["codex"],
-  order: 4,
+  order: 8,
   answers: "at once; what comes of it is in the answer of the call whose turn runs",
   example: { threadId: "01a1deff-64d2-720b-95d7-1a4692eca0f5", prompt: "Leave the changelog alone." },
   async call({ threadId, prompt }, { agent, ask }) {
-    await agent.steer(ask, parseThreadId(threadId), prompt);
-    return answer("Added to the running turn.");
+    const id = parseThreadId(threadId);
+    await agent.steer(ask, id, prompt);
+    return answer("Added to the running turn.", { threadId: id });
   },
 });

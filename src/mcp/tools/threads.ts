@@ -1,57 +1,121 @@
+import type { Agent, Ask } from "../../agent/agent.js";
 import { InvalidArguments } from "../../agent/errors.js";
+import type { ThreadActivity } from "../../agent/threadActivity.js";
 import type { ThreadId } from "../../lib/ids.js";
 import { parseThreadId } from "../../lib/uuid.js";
-import type { ThreadPage } from "../../threads/store.js";
+import type { ThreadQuery, ThreadSummary } from "../../threads/store.js";
+import { type TranscriptEntry, transcriptOf, transcriptPage } from "../../threads/transcript.js";
+import { activityLine, shownActivity } from "../wording/activity.js";
 import { answer, type CallToolResult } from "../wording/callResult.js";
 import { arg, defineTool } from "./tool.js";
 
 const DEFAULT_LIMIT = 25;
 
-/** The threads that are kept, those of other processes and of the Codex CLI included. */
+const TEXT = { type: "string" };
+const ACTIVITY = {
+  state: { type: "string", enum: ["idle", "running", "waiting"] },
+  ms: { type: "number" },
+  doing: TEXT,
+  queued: { type: "number" },
+  approvals: {
+    type: "array",
+    items: { type: "object", properties: { id: TEXT, question: TEXT }, required: ["id", "question"] },
+  },
+};
+
+/** The threads that are kept, those of other processes and of the Codex CLI included: what there is, what goes on, what was said. */
 export const threadsTool = defineTool({
   name: "codex-threads",
   title: "Codex Threads",
-  description: "Lists, forks or archives threads.",
+  description:
+    "Finds and reads threads, at once. `list` (default): newest first, each with its state (running what and for how long, waiting for an approval, idle). " +
+    "`read`: what was said and done on `threadId`, by pages, the last turn first. Use it when a threadId is lost or an answer was cut.",
   input: {
-    action: arg.choice(["list", "fork", "archive", "unarchive"], "What to do; all but `list` need `threadId`."),
-    archived: arg.optional(arg.flag("List archived threads instead.")),
-    cursor: arg.optional(arg.text("`nextCursor` of the page before.")),
-    cwd: arg.optional(arg.text("List threads of this directory only.")),
-    limit: arg.optional(arg.whole({ from: 1, to: 100 }, "Threads per page (25).")),
-    search: arg.optional(arg.text("List threads that begin with a message holding this text.")),
-    threadId: arg.optional(arg.text("The thread, as an answer named it.")),
+    action: arg.optional(arg.choice(["list", "read"], "`read` if `threadId` is given.")),
+    threadId: arg.optional(arg.text("Thread to read.")),
+    cursor: arg.optional(arg.text("A cursor of the page before.")),
+    search: arg.optional(arg.text("List: text in the first message.")),
+    cwd: arg.optional(arg.text("List: threads of this folder.")),
+    archived: arg.optional(arg.flag("List: archived ones.")),
+    limit: arg.optional(arg.whole({ from: 1, to: 100 }, "List: threads per page (25).")),
   },
-  annotations: { destructiveHint: false },
+  output: {
+    type: "object",
+    properties: {
+      threads: {
+        type: "array",
+        items: {
+          type: "object",
+          properties: { id: TEXT, preview: TEXT, name: TEXT, cwd: TEXT, startedAt: TEXT, lastUsedAt: TEXT, ...ACTIVITY },
+          required: ["id", "preview", "cwd", "startedAt", "lastUsedAt", "state"],
+        },
+      },
+      nextCursor: TEXT,
+      threadId: TEXT,
+      ...ACTIVITY,
+      turn: { type: "number" },
+      turns: { type: "number" },
+      entries: {
+        type: "array",
+        items: {
+          type: "object",
+          properties: { from: { type: "string", enum: ["user", "agent", "tool", "output"] }, text: TEXT },
+          required: ["from", "text"],
+        },
+      },
+      earlierCursor: TEXT,
+    },
+  },
+  annotations: { readOnlyHint: true, openWorldHint: false },
   sets: ["codex"],
   order: 6,
-  answers: "a page of threads, newest first, or the thread's id",
+  answers: "a page of threads with their states, or a page of one thread",
   example: { action: "list", cwd: ".", limit: 1 },
-  async call({ action, threadId: named, limit = DEFAULT_LIMIT, ...query }, { agent, ask }) {
-    if (action === "list") return pageAnswer(await agent.list(ask, { ...query, limit }));
-    const threadId = givenId(action, named);
-    switch (action) {
-      case "fork": {
-        const fork = await agent.fork(ask, threadId);
-        return answer(`Forked into thread ${fork}. Go on there with codex-reply.`, { threadId: fork });
-      }
-      case "archive":
-        await agent.archive(ask, threadId);
-        return answer(`Archived thread ${threadId}.`, { threadId });
-      case "unarchive":
-        await agent.unarchive(ask, threadId);
-        return answer(`Thread ${threadId} is back in the list.`, { threadId });
+  async call({ action, threadId: named, limit = DEFAULT_LIMIT, cursor, ...query }, { agent, ask }) {
+    if (named === undefined) {
+      if (action === "read") throw new InvalidArguments("`read` needs `threadId`. `list` tells the ids.");
+      return listAnswer(agent, ask, { ...query, cursor, limit });
     }
+    if (action === "list") throw new InvalidArguments("`threadId` is for `read`. Search the list with `search` or `cwd`.");
+    return readAnswer(agent, ask, { threadId: parseThreadId(named), cursor });
   },
 });
 
-function givenId(action: string, threadId: string | undefined): ThreadId {
-  if (threadId === undefined) throw new InvalidArguments(`\`${action}\` needs \`threadId\`.`);
-  return parseThreadId(threadId);
+async function listAnswer(agent: Agent, ask: Ask, query: ThreadQuery): Promise<CallToolResult> {
+  const { threads, nextCursor } = await agent.list(ask, query);
+  const activities = await agent.activities(
+    ask,
+    threads.map(({ id }) => id),
+  );
+  const lines = threads.map((thread) => lineOf(thread, activities.get(thread.id)));
+  const more = nextCursor === undefined ? [] : [`There are more: cursor ${nextCursor}`];
+  return answer([...lines, ...more].join("\n") || "No threads.", {
+    threads: threads.map((thread) => ({ ...thread, ...shownActivity(activities.get(thread.id)) })),
+    ...(nextCursor !== undefined && { nextCursor }),
+  });
 }
 
-function pageAnswer({ threads, nextCursor }: ThreadPage): CallToolResult {
-  const lines = threads.map(({ id, lastUsedAt, cwd, name, preview }) => `${id}  ${lastUsedAt}  ${cwd}  ${name ?? preview}`);
-  const more = nextCursor === undefined ? [] : [`There are more: cursor ${nextCursor}`];
-  const listed = [...lines, ...more].join("\n") || "No threads.";
-  return answer(listed, { threads, ...(nextCursor !== undefined && { nextCursor }) });
+function lineOf({ id, lastUsedAt, cwd, name, preview }: ThreadSummary, activity: ThreadActivity | undefined): string {
+  return `${id}  ${lastUsedAt}  ${activityLine(activity)}  ${cwd}  ${name ?? preview}`;
+}
+
+async function readAnswer(
+  agent: Agent,
+  ask: Ask,
+  { threadId, cursor }: { readonly threadId: ThreadId; readonly cursor: string | undefined },
+): Promise<CallToolResult> {
+  const { items } = await agent.read(ask, threadId);
+  const page = transcriptPage(transcriptOf(items), cursor);
+  const activity = (await agent.activities(ask, [threadId])).get(threadId);
+  const lines = [
+    `Thread ${threadId}, turn ${page.turn} of ${page.turns}; ${activityLine(activity)}`,
+    ...page.entries.map(spoken),
+    ...(page.nextCursor === undefined ? [] : [`Next page: cursor ${page.nextCursor}`]),
+    ...(page.earlierCursor === undefined ? [] : [`The turn before: cursor ${page.earlierCursor}`]),
+  ];
+  return answer(lines.join("\n"), { threadId, ...shownActivity(activity), ...page });
+}
+
+function spoken({ from, text }: TranscriptEntry): string {
+  return `[${from}] ${text}`;
 }

@@ -174,7 +174,7 @@ function unparsable(why: string, { name, wording }: ExpectedArguments, argument?
 }
 
 /** The sets that `--tools` can name; what they are is in sets.ts. */
-export type ToolSetName = "codex" | "codex-original";
+export type ToolSetName = "codex" | "codex-original" | "extras";
 
 /** A tool as `tools/list` shows it. */
 export interface ToolDeclaration {
@@ -190,11 +190,12 @@ export interface ToolDeclaration {
 export interface ToolAnnotations {
   readonly readOnlyHint?: boolean;
   readonly destructiveHint?: boolean;
+  readonly openWorldHint?: boolean;
 }
 
 export interface OutputSchema {
   readonly properties: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-  readonly required: readonly string[];
+  readonly required?: readonly string[];
   readonly type: "object";
 }
 

@@ -19,7 +19,7 @@ function told(text: string, structuredContent?: object): CallToolResult {
 }
 
 it("every tool that is listed is what is loaded for it", async () => {
-  const listed = toolsOf(["codex"]);
+  const listed = toolsOf(["codex", "extras"]);
   const loaded = await Promise.all(listed.map(({ load }) => load()));
   expect(loaded.map(declarationOf)).toEqual(listed.map(({ declaration }) => declaration));
 });
@@ -39,16 +39,19 @@ it("an engine that only runs turns says so; its threads are in the store", async
 
 it.for([
   ["codex-steer", { prompt: "x" }, "missing field `threadId`"],
-  ["codex-compact", { threadId: "x" }, "invalid character"],
-  ["codex-threads", {}, "missing field `action`"],
-  ["codex-threads", { action: "delete" }, "unknown variant `delete`"],
-  ["codex-threads", { action: "fork" }, "`fork` needs `threadId`."],
+  ["codex-manage", { action: "compact", threadId: "x" }, "invalid character"],
+  ["codex-manage", { threadId: newThreadId() }, "missing field `action`"],
+  ["codex-manage", { action: "delete", threadId: newThreadId() }, "unknown variant `delete`"],
+  ["codex-manage", { action: "fork" }, "missing field `threadId`"],
+  ["codex-threads", { action: "read" }, "`read` needs `threadId`."],
+  ["codex-threads", { action: "list", threadId: newThreadId() }, "`threadId` is for `read`."],
+  ["codex-answer", { decision: "approve" }, "missing field `id`"],
+  ["codex-answer", { id: "x", decision: "yes" }, "unknown variant `yes`"],
   ["codex-threads", { action: "list", limit: 0 }, "invalid value: integer `0`, expected a whole number from 1 to 100"],
   ["codex-exec", { command: "ls" }, 'invalid type: string "ls", expected a sequence of strings'],
   ["codex-exec", { command: [] }, "`command` must begin with a program."],
   ["codex-review", { target: "commit" }, "This target needs `commit`."],
   ["codex-review", { target: "custom", instructions: " " }, "This target needs `instructions`."],
-  ["codex-review", { target: "uncommitted", threadId: newThreadId(), cwd: "/" }, "A thread keeps its settings"],
   ["codex-account", { action: "login" }, "`login` needs `apiKey`"],
 ] as const)("%s with %j is refused: %s", async ([tool, args, why]) => {
   await using stage = new OwnToolsStage();
@@ -62,7 +65,7 @@ describe("the threads", () => {
     stage.catalog.kept.push(first, second);
     const summary = { id: first, preview: "said", cwd: "/repo", startedAt: "then", lastUsedAt: "now" };
     expect(await stage.call("codex-threads", { action: "list", limit: 1 })).toEqual(
-      told(`${first}  now  /repo  said\nThere are more: cursor 1`, { threads: [summary], nextCursor: "1" }),
+      told(`${first}  now  idle  /repo  said\nThere are more: cursor 1`, { threads: [{ ...summary, state: "idle" }], nextCursor: "1" }),
     );
     expect(await stage.call("codex-threads", { action: "list", cursor: "2" })).toEqual(told("No threads.", { threads: [] }));
   });
@@ -113,12 +116,12 @@ describe("the threads", () => {
     await outcome;
     await stage.threads.settle();
     stage.catalog.kept.push(id);
-    const { structuredContent } = await stage.call("codex-threads", { action: "fork", threadId: id }, ALICE);
+    const { structuredContent } = await stage.call("codex-manage", { action: "fork", threadId: id }, ALICE);
     expect(stage.owners.kept.get(structuredContent?.["threadId"] as never)).toBe("alice");
-    for (const action of ["fork", "archive", "unarchive"])
-      expect(await stage.call("codex-threads", { action, threadId: id }, BOB)).toEqual(refused(noSuchThread(id)));
+    for (const action of ["stop", "fork", "archive", "unarchive"])
+      expect(await stage.call("codex-manage", { action, threadId: id }, BOB)).toEqual(refused(noSuchThread(id)));
     expect(stage.catalog.archived.size).toBe(0);
-    expect(await stage.call("codex-threads", { action: "archive", threadId: id }, ALICE)).toEqual(
+    expect(await stage.call("codex-manage", { action: "archive", threadId: id }, ALICE)).toEqual(
       told(`Archived thread ${id}.`, { threadId: id }),
     );
     expect([...stage.catalog.archived]).toEqual([id]);

@@ -24,7 +24,7 @@ export const waitTool = defineTool({
   output: TURN_OUTPUT,
   annotations: { readOnlyHint: true },
   sets: ["codex"],
-  order: 4,
+  order: 5,
   answers: "the answer of the turn that runs, or of the last one; `running` when there is none yet",
   example: { threadId: "01a1deff-64d2-720b-95d7-1a4692eca0f5" },
   call: async ({ threadId, ...wanted }, context) => waitForTurn(parseThreadId(threadId), wanted, context),

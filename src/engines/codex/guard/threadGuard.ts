@@ -93,11 +93,14 @@ export class ThreadGuards {
     this.#requireSandbox(settings.sandboxPolicy);
     const { trustsFolders, excludedVariables, mcpServers } = await readCodexConfig(codex.server);
     const stated = asFields(settings.stated?.["mcp_servers"]);
-    const servers = mcpServersIn(this.#codexHome, { ...mcpServers, ...stated });
+    const { looksOnly = false } = settings;
+    const configured = { ...mcpServers, ...stated };
+    // Codex offers all tools of a server or those it is told by name, never those that say that they only read.
+    const servers = looksOnly ? turnedOff(configured) : mcpServersIn(this.#codexHome, configured);
     const secrets = keptBackVariables(settings.shellEnvironment, this.#options.env);
     const exclude = [...new Set([...excludedVariables, ...secrets])];
     const config = { mcp_servers: servers, shell_environment_policy: { exclude } };
-    const loadIn = reach && trustsFolders ? NOWHERE : settings.cwd;
+    const loadIn = (reach || looksOnly) && trustsFolders ? NOWHERE : settings.cwd;
     if (!reach || !this.hides(codex)) return { reach, loadIn, config, withoutGit: false, release: () => {} };
     const { cwd, sandboxPolicy } = settings;
     const place = this.#placeOf(reach);
@@ -242,4 +245,8 @@ function mcpServersIn(folder: string, servers: Fields): Fields {
     return nonEmptyText(command) !== undefined && nonEmptyText(cwd) === undefined;
   });
   return Object.fromEntries(homeless.map(([name]) => [name, { cwd: folder }]));
+}
+
+function turnedOff(servers: Fields): Fields {
+  return Object.fromEntries(Object.keys(servers).map((name) => [name, { enabled: false }]));
 }

@@ -106,15 +106,33 @@ const NOT_WANTED = { skill_mcp_dependency_install: false };
 /** The feature alone takes sub-agents from older models only; newer ones bring them along. */
 const WITHOUT_AGENTS = { agents: { enabled: false } };
 
+/** What could change something outside the sandbox of commands. Codex cannot offer the reading part of it alone. */
+const CHANGES_THINGS = {
+  apps: false,
+  plugins: false,
+  remote_plugin: false,
+  browser_use: false,
+  browser_use_external: false,
+  in_app_browser: false,
+  computer_use: false,
+  image_generation: false,
+  memories: false,
+};
+
 /** What was said beside config.toml, which Codex reads itself. */
 function configOf(settings: ThreadSettings, { withSandbox }: { withSandbox: boolean }): Params {
-  const { stated = {}, sandboxPolicy: sandbox, compactPrompt, leftOutServers = [] } = settings;
+  const { stated = {}, sandboxPolicy: sandbox, compactPrompt, leftOutServers = [], looksOnly = false } = settings;
   const rest = Object.entries(stated).filter(([key]) => !SAID_ELSEWHERE.has(key));
   const { type, ...details } = sandbox;
   const hasNoAgents = settings.features["multi_agent"] === false;
   return {
     ...merged(Object.fromEntries(rest), hasNoAgents ? WITHOUT_AGENTS : {}),
-    features: { ...NOT_WANTED, goals: settings.features["goals"] === true, ...(isFields(stated["features"]) ? stated["features"] : {}) },
+    features: {
+      ...NOT_WANTED,
+      goals: settings.features["goals"] === true,
+      ...(isFields(stated["features"]) ? stated["features"] : {}),
+      ...(looksOnly && CHANGES_THINGS),
+    },
     ...(leftOutServers.length === 0 ? {} : { mcp_servers: withoutServers(stated["mcp_servers"], leftOutServers) }),
     ...(compactPrompt === undefined ? {} : { compact_prompt: compactPrompt }),
     ...(withSandbox && type === "workspace-write" ? { sandbox_workspace_write: details } : {}),

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { TurnMark } from "../../../exec/nesting/turnMark.js";
 import { describe } from "../../../lib/errors.js";
+import { isFields } from "../../../lib/fields.js";
 import { endsWithin, orAborted } from "../../../lib/promises.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import type { McpServerStatus } from "../../../threads/items.js";
@@ -11,6 +12,7 @@ import { McpServerNotStarted, McpStartCancelled } from "./failures.js";
 import type { ServerHost } from "./openLink.js";
 import { type AskElicitation, Questions } from "./questions.js";
 import { resourceTools } from "./resourceTools.js";
+import type { ListedTool } from "./serverAnswers.js";
 import { mcpTool } from "./serverTool.js";
 
 export interface AgentServersOptions {
@@ -23,6 +25,8 @@ export interface AgentServersOptions {
   readonly ask?: AskElicitation;
   /** What the model gets of a long output. */
   readonly shorten: (text: string) => string;
+  /** Only tools that say of themselves that they change nothing are offered. */
+  readonly readingOnly?: boolean;
   /** How long after the opening a request waits for servers that are still starting. */
   readonly patienceMs?: number;
 }
@@ -121,12 +125,18 @@ export class AgentServers implements AsyncDisposable {
   }
 
   #addTools(server: AgentServer): void {
+    const { readingOnly = false } = this.#options;
     const added = server.tools.flatMap((tool) => {
+      if (readingOnly && !isReading(tool)) return [];
       const name = this.#names.assign(server.name, tool.name);
       return name === undefined ? [] : [mcpTool({ name, tool, server, shorten: this.#options.shorten })];
     });
     if (added.length > 0) this.#tools = [...this.#tools, ...added].sort((a, b) => (a.name < b.name ? -1 : 1));
   }
+}
+
+function isReading({ annotations }: ListedTool): boolean {
+  return isFields(annotations) && annotations["readOnlyHint"] === true;
 }
 
 /** What the Responses API takes as the name of a function. */

@@ -223,6 +223,7 @@ export function commandToolsOf(settings: ThreadSettings): CommandTools {
 
 /** How the model sends patches. */
 export function patchToolOf(settings: ThreadSettings): PatchTool {
+  if (settings.looksOnly) return "none";
   return settings.features["apply_patch_freeform"] ? "freeform" : traitsOf(settings).patchTool;
 }
 

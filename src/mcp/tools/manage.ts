@@ -1,0 +1,47 @@
+import { parseThreadId } from "../../lib/uuid.js";
+import { answer } from "../wording/callResult.js";
+import { arg, defineTool, onThread } from "./tool.js";
+
+/** What is done to a thread as a whole. */
+export const manageTool = defineTool({
+  name: "codex-manage",
+  title: "Codex Manage",
+  description:
+    "Does something to a thread. `stop`: ends its running turn and those queued behind it; it can be continued. `fork`: a new thread with the same past, to try something else. " +
+    "`archive`/`unarchive`: out of the list and back. `compact`: a summary takes the place of a long past (takes a minute). The others answer at once.",
+  input: {
+    action: arg.choice(["stop", "fork", "archive", "unarchive", "compact"], "What to do."),
+    threadId: arg.text("The thread."),
+  },
+  output: {
+    type: "object",
+    properties: { threadId: { type: "string" }, content: { type: "string" } },
+    required: ["threadId"],
+  },
+  sets: ["codex"],
+  order: 9,
+  answers: "the thread's id, or the fork's; `compact` when the summary is there",
+  example: { action: "fork", threadId: "01a1deff-64d2-720b-95d7-1a4692eca0f5" },
+  async call({ action, threadId: named }, { agent, ask }) {
+    const threadId = parseThreadId(named);
+    switch (action) {
+      case "stop":
+        await agent.stop(ask, threadId);
+        return answer(`Stopped thread ${threadId}. Go on with codex-reply.`, { threadId });
+      case "fork": {
+        const fork = await agent.fork(ask, threadId);
+        return answer(`Forked into thread ${fork}. Go on there with codex-reply.`, { threadId: fork });
+      }
+      case "archive":
+        await agent.archive(ask, threadId);
+        return answer(`Archived thread ${threadId}.`, { threadId });
+      case "unarchive":
+        await agent.unarchive(ask, threadId);
+        return answer(`Thread ${threadId} is back in the list.`, { threadId });
+      case "compact": {
+        const ifSilent = "The thread was summarised: a summary has taken the place of its past.";
+        return onThread(threadId, async () => ({ turn: await agent.compact(ask, threadId), ifSilent }));
+      }
+    }
+  },
+});

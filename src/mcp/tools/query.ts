@@ -1,0 +1,25 @@
+import { arg, defineTool, TURN_OUTPUT, WAIT_ARGUMENT } from "./tool.js";
+
+/** A question to an agent that can look at everything and change nothing. */
+export const queryTool = defineTool({
+  name: "codex-query",
+  title: "Codex Query",
+  description:
+    "Asks Codex about code, for research or a second opinion. It reads and runs commands in a read-only sandbox, cannot change anything and never asks, so it is safe in plan mode and several can run at once. " +
+    "Takes seconds to minutes. Ask more on the same thread with codex-reply.",
+  input: {
+    prompt: arg.text("The question, self-contained: the agent does not see your conversation."),
+    cwd: arg.optional(arg.text("Absolute path of the folder to look at.")),
+    model: arg.optional(arg.text("Omit unless the user names one.")),
+    wait: WAIT_ARGUMENT,
+  },
+  output: TURN_OUTPUT,
+  annotations: { readOnlyHint: true },
+  sets: ["codex"],
+  order: 3,
+  answers: "the agent's answer, and the `threadId`",
+  example: { prompt: "Where are dates parsed, and do all places agree on the zone?", cwd: "." },
+  async call({ prompt, cwd, model, wait }, { agent, ask, turnId }) {
+    return { turn: await agent.begin(ask, { text: prompt }, { cwd, model, looksOnly: true, turnId }), wait };
+  },
+});

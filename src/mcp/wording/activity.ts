@@ -1,0 +1,57 @@
+import type { ThreadActivity } from "../../agent/threadActivity.js";
+import type { ApprovalRequest, ApprovalSubject } from "../../approvals/model.js";
+import { oneLine } from "../../lib/oneLine.js";
+import { visible } from "../../lib/visibleText.js";
+import { progressText } from "./progress.js";
+
+const LONGEST_QUESTION = 200;
+
+/** What goes on on a thread, in a few words of one line. A thread that nothing is known of is idle. */
+export function activityLine(activity: ThreadActivity | undefined): string {
+  if (!activity || activity.state === "idle") return "idle";
+  const { state, ms, questions, queued } = activity;
+  const behind = queued === 0 ? "" : `, ${queued} waiting behind it`;
+  if (state === "running") return `running ${span(ms)}: ${doing(activity)}${behind}`;
+  return `waiting ${span(ms)} for an answer: ${questions.map((request) => `${questionLine(request)} (id ${request.id})`).join("; ")}${behind}`;
+}
+
+/** The same for programs. */
+export function shownActivity(activity: ThreadActivity | undefined): Readonly<Record<string, unknown>> {
+  if (!activity || activity.state === "idle") return { state: "idle" };
+  const { state, ms, questions, queued } = activity;
+  return {
+    state,
+    ms,
+    doing: doing(activity),
+    ...(queued > 0 && { queued }),
+    ...(questions.length > 0 && { approvals: questions.map((request) => ({ id: request.id, question: questionLine(request) })) }),
+  };
+}
+
+/** What somebody is asked, in one line. */
+export function questionLine({ subject }: Pick<ApprovalRequest, "subject">): string {
+  return oneLine(visible(gistOf(subject)), LONGEST_QUESTION);
+}
+
+function gistOf(subject: ApprovalSubject): string {
+  switch (subject.kind) {
+    case "command":
+      return `run \`${subject.commandText}\` in ${subject.cwd}`;
+    case "patch":
+      return `change ${Object.keys(subject.changes).join(", ")}`;
+    case "form":
+      return `${subject.server} asks: ${subject.message}`;
+  }
+}
+
+function doing({ step }: Exclude<ThreadActivity, { state: "idle" }>): string {
+  return (step && progressText(step)) ?? "starting";
+}
+
+/** A time as people say it. */
+export function span(ms: number): string {
+  const seconds = Math.round(ms / 1_000);
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
