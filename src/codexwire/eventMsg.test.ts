@@ -260,7 +260,7 @@ const PINS: { readonly [Type in ThreadEvent["type"]]: readonly Pin<Type>[] } = {
       ],
     },
     {
-      event: { type: "itemCompleted", item: { kind: "reasoning", id: "rs_3", summary: ["why"], rawContent: ["because"] } },
+      event: { type: "itemCompleted", item: { kind: "reasoning", id: "rs_3", summary: ["why"], rawContent: ["because"], rawShown: true } },
       msgs: [
         '{"type":"item_completed","thread_id":"01a1dd1a-6d22-73e1-88aa-ccf523ae5caa","turn_id":"2","item":{"type":"Reasoning","id":"rs_3","summary_text":["why"],"raw_content":["because"]}}',
         '{"type":"agent_reasoning","text":"why"}',

@@ -128,11 +128,12 @@ export function eventMsgs(event: ThreadEvent, where: Where): EventMsg[] {
     case "backgroundNote":
       return [{ type: "background_event", message: event.message }];
     case "modelRetry":
+      if (event.quiet) return [];
       return [
         {
           type: "stream_error",
           message: `Reconnecting... ${event.attempt}/${event.limit}`,
-          codex_error_info: { response_stream_disconnected: { http_status_code: null } },
+          codex_error_info: { response_stream_disconnected: { http_status_code: event.status ?? null } },
           additional_details: event.cause,
         },
       ];
@@ -237,7 +238,7 @@ function legacyCompleted(item: Item): EventMsg[] {
     case "reasoning":
       return [
         ...item.summary.map((text) => ({ type: "agent_reasoning", text })),
-        ...item.rawContent.map((text) => ({ type: "agent_reasoning_raw_content", text })),
+        ...(item.rawShown ? item.rawContent : []).map((text) => ({ type: "agent_reasoning_raw_content", text })),
       ];
     case "webSearch":
       return [{ type: "web_search_end", call_id: item.id, query: item.query, action: item.action }];

@@ -2,6 +2,7 @@ import { deferred, valueWithin } from "../lib/promises.js";
 import { endAtOnce, endStragglers, endWithUs, killTree } from "./killTree.js";
 import type { Launch } from "./launch.js";
 import { aggregate, HeadAndTail } from "./output.js";
+import { outputText } from "./outputText.js";
 import { type StartedProgram, startProgram } from "./startProgram.js";
 
 export type OutputName = "stdout" | "stderr";
@@ -161,9 +162,9 @@ function collectOutput(program: StartedProgram, { onOutput, onBytes }: RunOption
 function textsOf({ stdout, stderr }: CollectedOutput): Pick<CommandResult, OutputName | "aggregatedOutput" | "omittedBytes"> {
   const [out, err] = [stdout.bytes(), stderr.bytes()];
   return {
-    stdout: out.toString(),
-    stderr: err.toString(),
-    aggregatedOutput: aggregate(out, err).toString(),
+    stdout: outputText(out),
+    stderr: outputText(err),
+    aggregatedOutput: outputText(aggregate(out, err)),
     omittedBytes: stdout.omittedBytes + stderr.omittedBytes,
   };
 }

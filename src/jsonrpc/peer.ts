@@ -1,3 +1,4 @@
+// Long because both directions of a peer share their ids, their limits and their end.
 import { type Deferred, deferred } from "../lib/promises.js";
 import { RPC, RpcError } from "./errors.js";
 import {
@@ -61,6 +62,8 @@ export class JsonRpcPeer {
   #nextId = 0;
   readonly #asked = new Map<RequestId, Deferred<unknown>>();
   readonly #serving = new Map<RequestId, ServedRequest>();
+  /** Cancelled, and not yet done: their ids are free for new requests. */
+  readonly #leaving = new Set<ServedRequest>();
   #idle: Deferred<void> | undefined;
   #interrupted: Error | undefined;
 
@@ -89,7 +92,7 @@ export class JsonRpcPeer {
 
   /** How many requests of the other side are being worked on. */
   get servingCount(): number {
-    return this.#serving.size;
+    return this.#serving.size + this.#leaving.size;
   }
 
   async request(method: string, params: unknown, options: RequestOptions = {}): Promise<unknown> {
@@ -138,6 +141,10 @@ export class JsonRpcPeer {
     const served = this.#serving.get(id);
     if (!served) return false;
     served.silenced = this.outlet.answersCancelled !== true;
+    if (served.silenced) {
+      this.#serving.delete(id);
+      this.#leaving.add(served);
+    }
     served.abort(reason);
     return true;
   }
@@ -150,7 +157,7 @@ export class JsonRpcPeer {
 
   /** Resolves when no request of the other side is being worked on. */
   idle(): Promise<void> {
-    if (this.#serving.size === 0) return Promise.resolve();
+    if (this.servingCount === 0) return Promise.resolve();
     this.#idle ??= deferred<void>();
     return this.#idle.promise;
   }
@@ -216,10 +223,10 @@ export class JsonRpcPeer {
     this.#serving.set(id, served);
     if (this.#interrupted) served.abort(this.#interrupted);
     const finish = (text: string, answer: About["answer"]) => {
-      this.#serving.delete(id);
-      if (this.#serving.size === 0) this.#becomeIdle();
+      if (!this.#leaving.delete(served)) this.#serving.delete(id);
+      if (this.servingCount === 0) this.#becomeIdle();
       const silent = served.silenced || this.#state.at === "closed";
-      if (served.silenced) this.outlet.unanswered?.(id);
+      if (served.silenced && !this.#serving.has(id)) this.outlet.unanswered?.(id);
       respond(silent ? undefined : text, { relatedTo: id, answer });
     };
     const give = (result: unknown) => finish(resultText(id, result), "given");
@@ -244,7 +251,7 @@ export class JsonRpcPeer {
   #refusal(id: RequestId): RpcError | undefined {
     if (this.#serving.has(id)) return new RpcError(RPC.invalidRequest, "a request with this id is already in flight");
     const { incoming = MAX_INCOMING_IN_FLIGHT } = this.limits;
-    if (this.#serving.size >= incoming) return new RpcError(RPC.busy, `${incoming} requests are in flight; wait for an answer`);
+    if (this.servingCount >= incoming) return new RpcError(RPC.busy, `${incoming} requests are in flight; wait for an answer`);
     return undefined;
   }
 

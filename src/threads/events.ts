@@ -93,6 +93,8 @@ export type ThreadEvent =
       readonly stderr: string;
       readonly success: boolean;
       readonly changes: FileChanges;
+      /** It was not applied: somebody said no. */
+      readonly declined?: true;
     }
   /** Everything the turn's patches changed so far, as one diff. */
   | { readonly type: "turnDiff"; readonly unifiedDiff: string }
@@ -117,7 +119,16 @@ export type ThreadEvent =
   | { readonly type: "warning"; readonly message: string }
   /** Something worth a line in a log, of no consequence to the turn. */
   | { readonly type: "backgroundNote"; readonly message: string }
-  | { readonly type: "modelRetry"; readonly attempt: number; readonly limit: number; readonly cause: string }
+  | {
+      readonly type: "modelRetry";
+      readonly attempt: number;
+      readonly limit: number;
+      readonly cause: string;
+      /** The HTTP status the model's provider refused with. */
+      readonly status?: number;
+      /** Only the request is repeated, of which Codex tells its clients nothing. */
+      readonly quiet?: true;
+    }
   // a turn ends, once
   | { readonly type: "turnCompleted"; readonly lastMessage: string | null }
   | { readonly type: "turnFailed"; readonly message: string; readonly info: CodexErrorInfo }

@@ -11,6 +11,8 @@ export type Item =
       readonly id: string;
       readonly summary: readonly string[];
       readonly rawContent: readonly string[];
+      /** The user wants to read the raw content itself, not only as it streams. */
+      readonly rawShown?: boolean;
     }
   | {
       readonly kind: "webSearch";
@@ -40,6 +42,8 @@ export interface CommandOutcome {
   readonly durationMs: number;
   /** The output as the model gets it: cut in the middle where it is long. */
   readonly formattedOutput: string;
+  /** It did not run: somebody, or a rule, said no. */
+  readonly declined?: true;
 }
 
 export interface McpInvocation {

@@ -2,7 +2,7 @@ import type { ApprovalDesk } from "../approvals/desk.js";
 import type { ApprovalDecision } from "../approvals/model.js";
 import { AppError, describe } from "../lib/errors.js";
 import { type ThreadId, type TurnId, turnIdOf } from "../lib/ids.js";
-import type { EngineThread } from "./engine.js";
+import type { EngineThread, TurnContext } from "./engine.js";
 import { NothingToSteer, TooManyQueuedTurns } from "./errors.js";
 import type { EventLogs } from "./eventLog.js";
 import type { ThreadEvent } from "./events.js";
@@ -44,7 +44,8 @@ export class Thread {
   #untold: readonly ThreadEvent[] = [];
   readonly #queue: Turn[] = [];
   #playing: Promise<void> | undefined;
-  #replies = 0;
+  /** Codex numbers what it is given after the first turn: replies, and answers to its questions. */
+  #submissions = 0;
   #lastUsed = Date.now();
 
   constructor({ id, settings, record, engineThread, desk, observer, logs, retire, reload }: ThreadParts) {
@@ -92,7 +93,7 @@ export class Thread {
   /** A further turn; runs when the ones before it have ended. */
   reply(input: TurnRequest): Turn {
     if (this.#queue.length > MAX_QUEUED_TURNS) throw new TooManyQueuedTurns(this.id, MAX_QUEUED_TURNS);
-    return this.#enqueue(input, turnIdOf(String(this.#replies++)));
+    return this.#enqueue(input, turnIdOf(String(this.#submissions++)));
   }
 
   /** Gives the running turn more to consider. Throws `NothingToSteer`. */
@@ -179,7 +180,12 @@ export class Thread {
     try {
       const { id: turnId, threadId, signal } = turn;
       const { looksOnly = false } = this.settings;
-      const ask = looksOnly ? askNobody : questionsOf(turn, this.#desk, tell);
+      const put = looksOnly ? askNobody : questionsOf(turn, this.#desk, tell);
+      const ask: TurnContext["ask"] = async (...question) => {
+        const decision = await put(...question);
+        this.#submissions++;
+        return decision;
+      };
       const confined = looksOnly || limits?.confinement !== undefined;
       const context = { threadId, turnId, signal, confined, reach: limits?.reach, ask };
       let called = false;

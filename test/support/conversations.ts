@@ -45,7 +45,7 @@ export function conversationWith(client: ModelClient, options: ConversationOptio
       beginTurn: () => {},
       leftBehind: async () => [],
       endTurn: () => {},
-      turnDiff: () => undefined,
+      turnDiff: async () => undefined,
       keepsRunning: false,
       close: async () => {},
     },

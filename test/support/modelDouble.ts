@@ -3,7 +3,7 @@ import type { RawItem } from "../../src/threads/items.js";
 import type { TokenUsage } from "../../src/threads/usage.js";
 
 /** What the model does for one request: events one after the other, and how it ends if not well. */
-export type PlannedAnswer = readonly (ModelEvent | ModelFailure | "silence")[];
+export type PlannedAnswer = readonly (ModelEvent | ModelFailure | "silence" | { readonly until: AbortSignal })[];
 
 export interface SentRequest {
   readonly input: readonly RawItem[];
@@ -35,6 +35,7 @@ export class PlannedModel implements ModelClient {
     for (const step of answer) {
       if (step instanceof ModelFailure) throw step;
       if (step === "silence") await untilAborted(signal);
+      else if ("until" in step) await untilAborted(step.until).catch(() => undefined);
       else yield [step];
     }
   }

@@ -41,7 +41,8 @@ export async function* compact(conversation: Conversation, signal: AbortSignal):
     { type: "historyCompacted", message: summary, replacement },
     {
       type: "warning",
-      message: "The earlier parts of this thread were summarised. Details may be lost: prefer a new thread for a new task.",
+      message:
+        "Heads up: Long threads and multiple compactions can cause the model to be less accurate. Start a new thread when possible to keep threads small and targeted.",
     },
   ];
 }

@@ -92,6 +92,12 @@ export class Conversation {
     return { type: "rawItem", item };
   }
 
+  /** Adds to the history and returns the event that records it without showing it. */
+  rememberUnseen(item: RawItem): ThreadEvent {
+    this.history.append([item]);
+    return { type: "unseenItem", item };
+  }
+
   /** The user says something. */
   hear(text: string): ThreadEvent[] {
     const item: Item = { kind: "userMessage", id: randomUUID(), text };

@@ -33,7 +33,7 @@ export interface ThreadTools {
   leftBehind(): Promise<readonly ThreadEvent[]>;
   endTurn(): void;
   /** Everything the running turn's patches changed so far. */
-  turnDiff(): string | undefined;
+  turnDiff(): Promise<string | undefined>;
   /** Another model is asked from now on. A thread that has used its tools keeps them. */
   useSettings(settings: ThreadSettings): void;
   /** Commands that were left running. */
@@ -125,7 +125,7 @@ class LazyThreadTools implements ThreadTools {
     return messages.map((message): ThreadEvent => ({ type: "warning", message }));
   }
 
-  turnDiff(): string | undefined {
+  async turnDiff(): Promise<string | undefined> {
     return this.#own?.runtime.turnDiff();
   }
 

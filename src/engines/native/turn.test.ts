@@ -18,13 +18,15 @@ import type { ThreadEvent } from "../../threads/events.js";
 import type { RawItem } from "../../threads/items.js";
 import { isTurnEnd } from "../../threads/turn.js";
 import { NO_RATE_LIMITS } from "../../threads/usage.js";
+import { sample } from "./answer.js";
 import type { Conversation } from "./conversation.js";
 import { type ModelEvent, ModelFailure } from "./model/client.js";
 import { message } from "./model/items.js";
 import type { DeclaredTool } from "./tools/tool.js";
-import { runTurn, sample } from "./turn.js";
+import { runTurn } from "./turn.js";
 
 const ABORTED = message("user", expect.stringMatching(/^<turn_aborted>\n.*\n<\/turn_aborted>$/s));
+const ABORTED_CALL: string = expect.stringMatching(/^aborted by user after \d+\.\ds$/);
 const PLAN = JSON.stringify({ plan: [{ step: "look", status: "in_progress" }] });
 
 /** A tool that waits until it is stopped, as a long command would. */
@@ -144,12 +146,22 @@ describe("a turn", () => {
     expect(events.at(-1)).toEqual({ type: "turnCompleted", lastMessage: "then not" });
   });
 
-  it("goes on with a call that arrived whole before the answer broke off", async () => {
-    const cut = new ModelFailure("cut", { retry: "stream" });
-    const model = new PlannedModel([accepted, done(call("update_plan", PLAN, "c1")), cut], says("ok"));
-    const events = await play(conversationWith(model));
-    expect(model.requests[1]?.input.at(-1)).toEqual(output("c1", "Plan updated"));
-    expect(events.at(-1)).toEqual({ type: "turnCompleted", lastMessage: "ok" });
+  it("does not keep a call waiting while the rest of the answer does not come", async () => {
+    const waits = new AbortController();
+    const cut = new ModelFailure("cut", { retry: "never" });
+    const looks: DeclaredTool = {
+      name: "look",
+      declaration: { type: "function", name: "look" },
+      async *run() {
+        yield [{ type: "warning", message: "looking" }];
+        waits.abort();
+        return { output: "seen" };
+      },
+    };
+    const model = new PlannedModel([accepted, done(call("look", "{}", "c1")), { until: waits.signal }, cut]);
+    const conversation = conversationWith(model, { tools: [looks] });
+    expect(typesOf(await play(conversation)).slice(-4)).toEqual(["rawItem", "warning", "unseenItem", "turnFailed"]);
+    expect(added(conversation).at(-1)).toEqual(output("c1", "seen"));
   });
 });
 
@@ -171,7 +183,7 @@ describe("a turn that fails", () => {
 
   it("at a usage limit shows the limits first", async () => {
     const rateLimits = { primary: { used_percent: 100, window_minutes: 5, resets_at: 1 }, secondary: null, credits: null, plan_type: null };
-    const failure = new ModelFailure("enough", { retry: "never", info: "usage_limit_exceeded", rateLimits });
+    const failure = new ModelFailure("enough", { retry: "never", info: "usage_limit_exceeded", status: 429, rateLimits });
     const events = await play(conversationWith(new PlannedModel([failure])));
     expect(events.slice(-2)).toEqual([
       { type: "tokenCount", usage: null, rateLimits },
@@ -269,19 +281,19 @@ describe("a turn that is stopped", () => {
       "when the answer is complete and its calls are to be carried out",
       [calls(call("wait", "{}", "c1"), call("update_plan", PLAN, "c2"))],
       (event) => event.type === "tokenCount" && event.usage !== null,
-      [output("c1", "aborted by user"), output("c2", "aborted by user")],
+      [output("c1", ABORTED_CALL), output("c2", ABORTED_CALL)],
     ],
     [
       "when a call is about to be carried out",
       [calls(call("update_plan", PLAN, "c1"))],
       (event) => event.type === "tokenCount" && event.usage !== null,
-      [output("c1", "aborted by user")],
+      [output("c1", ABORTED_CALL)],
     ],
     [
       "in a tool, with others waiting",
       [calls(call("update_plan", PLAN, "c1"), call("wait", "{}", "c2"), call("wait", "{}", "c3"))],
       ({ type }) => type === "warning",
-      [output("c2", expect.stringMatching(/^Wall time: \d+\.\d seconds\naborted by user$/)), output("c3", "aborted by user")],
+      [output("c2", ABORTED_CALL), output("c3", ABORTED_CALL)],
     ],
     [
       "between a tool and the next answer",
@@ -383,7 +395,7 @@ function tokens(total: number, last: number): ThreadEvent {
 
 const NO_TOKENS: ThreadEvent = { type: "tokenCount", usage: null, rateLimits: NO_RATE_LIMITS };
 
-const unending = new AbortController().signal;
+const unending = turnContext();
 
 describe("one answer of the model", () => {
   it("with text begins, grows and completes, between two counts of tokens", async () => {
@@ -409,7 +421,7 @@ describe("one answer of the model", () => {
         { type: "rawItem", item: whole },
         tokens(15, 15),
       ],
-      result: { calls: [], lastMessage: "hi you" },
+      result: { calls: expect.objectContaining({ isEmpty: true }), lastMessage: "hi you" },
     });
     expect(conversation.history.items().at(-1)).toEqual({ type: "message", role: "assistant", content: whole["content"] });
   });
@@ -429,22 +441,25 @@ describe("one answer of the model", () => {
     completed(),
   ];
 
-  it("with reasoning shows its summary, and its raw text only where that is wanted", async () => {
+  it("with reasoning streams its summary and its raw text, and says where the raw text is to be shown once more", async () => {
     const shown = async (showRawAgentReasoning: boolean) =>
       (await drain(sample(conversationWith(new PlannedModel(THOUGHT), { settings: { showRawAgentReasoning } }), unending))).events.slice(
         1,
         -2,
       );
-    const started = { type: "itemStarted", item: { kind: "reasoning", id: "r", summary: [], rawContent: [] } };
+    const started = (rawShown: object) => ({
+      type: "itemStarted",
+      item: { kind: "reasoning", id: "r", summary: [], rawContent: [], ...rawShown },
+    });
     const section = { type: "reasoningSectionBreak", itemId: "r", summaryIndex: 0 };
     const delta = { type: "reasoningDelta", itemId: "r", summaryIndex: 0, delta: "hm" };
-    const complete = (rawContent: string[]) => ({
-      type: "itemCompleted",
-      item: { kind: "reasoning", id: "r", summary: ["hm"], rawContent },
-    });
-    expect(await shown(false)).toEqual([started, section, delta, complete([])]);
     const raw = { type: "rawReasoningDelta", itemId: "r", contentIndex: 0, delta: "raw" };
-    expect(await shown(true)).toEqual([started, section, delta, raw, complete(["raw"])]);
+    const complete = (rawShown: object) => ({
+      type: "itemCompleted",
+      item: { kind: "reasoning", id: "r", summary: ["hm"], rawContent: ["raw"], ...rawShown },
+    });
+    expect(await shown(false)).toEqual([started({}), section, delta, raw, complete({})]);
+    expect(await shown(true)).toEqual([started({ rawShown: true }), section, delta, raw, complete({ rawShown: true })]);
   });
 
   it("with calls gives them in order, and shows only their raw items", async () => {
@@ -458,13 +473,10 @@ describe("one answer of the model", () => {
     ]);
     const { events, result } = await drain(sample(conversationWith(model), unending));
     expect(typesOf(events)).toEqual(["tokenCount", "rawItem", "rawItem", "tokenCount"]);
-    expect(result).toEqual({
-      calls: [
-        { callId: "c1", name: "f", args: "{}", outputType: "function_call_output" },
-        { callId: "c2", name: "apply_patch", args: "patch", outputType: "custom_tool_call_output" },
-      ],
-      lastMessage: undefined,
-    });
+    expect(result.calls.waiting).toEqual([
+      { callId: "c1", name: "f", args: "{}", outputType: "function_call_output" },
+      { callId: "c2", name: "apply_patch", args: "patch", outputType: "custom_tool_call_output" },
+    ]);
   });
 
   it("shows the beginning of items that a provider only sends whole, with or without ids", async () => {
@@ -514,7 +526,7 @@ describe("an answer that fails", () => {
     const model = new PlannedModel([broken("request")], [accepted, broken()], [accepted, broken()], says("at last"));
     const { events, result } = await drain(sample(conversationWith(model, { settings: retrying(2) }), unending));
     expect(events.filter(({ type }) => type === "modelRetry")).toEqual([
-      { type: "modelRetry", attempt: 1, limit: 2, cause: "it broke" },
+      { type: "modelRetry", attempt: 1, limit: 2, cause: "it broke", quiet: true },
       { type: "modelRetry", attempt: 1, limit: 2, cause: "it broke" },
       { type: "modelRetry", attempt: 2, limit: 2, cause: "it broke" },
     ]);
@@ -524,7 +536,7 @@ describe("an answer that fails", () => {
 
   it("is given up with its last failure when the retries are used up", async () => {
     const failure = broken("request");
-    const model = new PlannedModel([broken("request")], [failure]);
+    const model = new PlannedModel([broken("request")], [broken("request")], [broken("request")], [failure]);
     await expect(drain(sample(conversationWith(model, { settings: retrying(1) }), unending))).rejects.toBe(failure);
   });
 
@@ -534,11 +546,26 @@ describe("an answer that fails", () => {
     expect(model.requests.length).toBe(1);
   });
 
-  it("after a whole call is good for that call", async () => {
-    const model = new PlannedModel([accepted, done(call("f", "{}", "c1")), broken()]);
-    const { events, result } = await drain(sample(conversationWith(model), unending));
-    expect(result.calls.map(({ callId }) => callId)).toEqual(["c1"]);
-    expect(typesOf(events)).toEqual(["tokenCount", "rawItem"]);
+  it("after a whole call is a failure all the same; later requests tell the model that the call came to nothing", async () => {
+    const conversation = conversationWith(new PlannedModel([accepted, done(call("update_plan", PLAN, "c1")), broken()], says("and?")));
+    const events = await play(conversation);
+    expect(typesOf(events).slice(-4)).toEqual(["tokenCount", "rawItem", "unseenItem", "turnFailed"]);
+    expect(added(conversation).at(-1)).toEqual(output("c1", "aborted"));
+  });
+
+  it("after a whole call is asked for again in the same words, and announced", async () => {
+    const model = new PlannedModel([accepted, done(call("update_plan", PLAN, "c1")), broken()], says("at last"));
+    const conversation = conversationWith(model, { settings: retrying(1) });
+    const { events, result } = await drain(sample(conversation, unending));
+    expect(typesOf(events)).toContain("modelRetry");
+    expect(result).toMatchObject({ lastMessage: "at last", calls: { isEmpty: true } });
+    expect(model.requests[1]?.input).toEqual(model.requests[0]?.input);
+    expect(
+      conversation.history
+        .items()
+        .map(({ type }) => type)
+        .slice(-3),
+    ).toEqual(["function_call", "function_call_output", "message"]);
   });
 
   it("tells the limits that made it fail", async () => {
@@ -552,7 +579,7 @@ describe("an answer that fails", () => {
 describe("an answer nobody waits for any more", () => {
   it("is not asked for", async () => {
     const model = new PlannedModel();
-    await expect(drain(sample(conversationWith(model), AbortSignal.abort("stop")))).rejects.toBe("stop");
+    await expect(drain(sample(conversationWith(model), turnContext(AbortSignal.abort("stop"))))).rejects.toBe("stop");
     expect(model.requests).toEqual([]);
   });
 
@@ -560,8 +587,8 @@ describe("an answer nobody waits for any more", () => {
     const abort = new AbortController();
     const failure = new ModelFailure("later", { retry: "request", retryAfterMs: 60_000 });
     const model = new PlannedModel([failure]);
-    const running = sample(conversationWith(model, { settings: retrying(1) }), abort.signal);
-    expect((await running.next()).value).toEqual([{ type: "modelRetry", attempt: 1, limit: 1, cause: "later" }]);
+    const running = sample(conversationWith(model, { settings: retrying(1) }), turnContext(abort.signal));
+    expect((await running.next()).value).toEqual([{ type: "modelRetry", attempt: 1, limit: 1, cause: "later", quiet: true }]);
     const end = running.next();
     abort.abort();
     await expect(end).rejects.toThrow();

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { patchOf } from "../../../test/support/patch/patchText.js";
 import { Tree } from "../../../test/support/patch/tree.js";
@@ -25,8 +25,53 @@ async function diffAfter(tree: Tree, ...patches: string[]): Promise<string | und
     await applyPlan(plan, { mayWrite: tree.mayWrite, mayRead: () => true });
     diff.add(plan);
   }
-  return diff.text()?.replaceAll(tree.root, "<WS>");
+  return textOf(diff, tree);
 }
+
+async function textOf(diff: TurnDiff, tree: Tree): Promise<string | undefined> {
+  return (await diff.text({ mayRead: () => true }))?.replaceAll(tree.root, "<WS>");
+}
+
+describe("the diff of a turn after commands went on with its files", () => {
+  const NOTES = patchOf("*** Add File: notes.txt", "+one");
+
+  async function patched(tree: Tree, patch: string): Promise<TurnDiff> {
+    const diff = new TurnDiff();
+    const plan = await tree.plan(patch);
+    await applyPlan(plan, { mayWrite: tree.mayWrite, mayRead: () => true });
+    diff.add(plan);
+    return diff;
+  }
+
+  it("shows what is on disk", async () => {
+    await using tree = await Tree.with();
+    const diff = await patched(tree, NOTES);
+    await writeFile(tree.at("notes.txt"), "one\ntwo\n");
+    expect(await textOf(diff, tree)).toMatch(/@@ -0,0 \+1,2 @@\n\+one\n\+two\n$/);
+  });
+
+  it("leaves out a new file that is gone again", async () => {
+    await using tree = await Tree.with();
+    const diff = await patched(tree, NOTES);
+    await rm(tree.at("notes.txt"));
+    expect(await textOf(diff, tree)).toBeUndefined();
+  });
+
+  it("shows what the patch left where the file may not be read any more", async () => {
+    await using tree = await Tree.with();
+    const diff = await patched(tree, NOTES);
+    await writeFile(tree.at("notes.txt"), "secret\n");
+    expect(await diff.text({ mayRead: () => false })).toMatch(/\+one\n$/);
+  });
+
+  it("has only a head for an empty file", async () => {
+    await using tree = await Tree.with();
+    const diff = await patched(tree, patchOf("*** Add File: empty.txt"));
+    expect(await textOf(diff, tree)).toBe(
+      "diff --git a/<WS>/empty.txt b/<WS>/empty.txt\nnew file mode 100644\nindex 0000000000000000000000000000000000000000..e69de29bb2d1d6434b8b29ae775ad8c2e48c5391\n",
+    );
+  });
+});
 
 describe("the diff of a turn", () => {
   it("shows edited, deleted and moved files as Codex does", async () => {

@@ -1,9 +1,11 @@
 import { createHash } from "node:crypto";
 import path from "node:path";
+import { errorCode } from "../../lib/errors.js";
 import { isCheckout } from "../../lib/files/gitFiles.js";
+import type { MayRead } from "../../lib/files/guardedRead.js";
 import type { FileChange } from "../actions.js";
 import { NotPatchable } from "./errors.js";
-import { decodeText, type PlannedFile } from "./plannedFiles.js";
+import { decodeText, type PlannedFile, readFileAt } from "./plannedFiles.js";
 import { unifiedDiff } from "./unifiedDiff.js";
 
 /** What a patch does to one file, as people and clients are shown it. Paths are absolute. */
@@ -72,12 +74,9 @@ interface Tracked {
   readonly movedFrom: string | undefined;
 }
 
-/** Everything a turn's patches did to files so far, as one diff in git's style. */
+/** The files that a turn's patches touched, as one diff in git's style between what they held before and what they hold now. */
 export class TurnDiff {
   readonly #files = new Map<string, Tracked>();
-  /** Asked for after every answer of the model, changed only by patches. */
-  #text: string | undefined;
-
   /** To be called once a plan was applied. */
   add({ files }: { readonly files: readonly PlannedFile[] }): void {
     const origins = files.map(({ movedFrom }) =>
@@ -92,12 +91,15 @@ export class TurnDiff {
         movedFrom: staysMoved ? known?.movedFrom : origins[at],
       });
     }
-    this.#text = this.#compute();
   }
 
-  /** Undefined when, all in all, nothing changed. */
-  text(): string | undefined {
-    return this.#text;
+  /** Undefined when, all in all, nothing changed. Commands may have gone on with what patches began: the disk is looked at. */
+  async text({ mayRead }: { readonly mayRead: MayRead }): Promise<string | undefined> {
+    for (const [file, tracked] of this.#files) {
+      const latest = await contentOf(file, { mayRead, known: tracked.latest });
+      if (latest !== tracked.latest) this.#files.set(file, { ...tracked, latest });
+    }
+    return this.#compute();
   }
 
   #compute(): string | undefined {
@@ -124,6 +126,19 @@ export class TurnDiff {
   }
 }
 
+/** What the file holds now; where that cannot be read, what the last patch left there. */
+async function contentOf(
+  file: string,
+  { mayRead, known }: { readonly mayRead: MayRead; readonly known: Buffer | undefined },
+): Promise<Buffer | undefined> {
+  try {
+    const { bytes } = await readFileAt(file, mayRead);
+    return known?.equals(bytes) ? known : bytes;
+  } catch (error) {
+    return errorCode(error) === "ENOENT" ? undefined : known;
+  }
+}
+
 interface Side {
   readonly path: string;
   readonly content: Buffer | undefined;
@@ -133,14 +148,13 @@ function fileDiff({ from, to }: { from: Side; to: Side }): string {
   if (from.content === to.content || (from.content !== undefined && to.content?.equals(from.content))) return "";
   const mode =
     from.content === undefined ? `new file mode ${FILE_MODE}\n` : to.content === undefined ? `deleted file mode ${FILE_MODE}\n` : "";
-  return [
-    `diff --git a/${from.path} b/${to.path}\n`,
-    mode,
-    `index ${blobId(from.content)}..${blobId(to.content)}\n`,
-    `--- ${from.content === undefined ? "/dev/null" : `a/${from.path}`}\n`,
-    `+++ ${to.content === undefined ? "/dev/null" : `b/${to.path}`}\n`,
-    hunks(from.content, to.content),
-  ].join("");
+  const changed = hunks(from.content, to.content);
+  const head = [`diff --git a/${from.path} b/${to.path}\n`, mode, `index ${blobId(from.content)}..${blobId(to.content)}\n`].join("");
+  // An empty file has no lines to compare.
+  if (changed === "") return head;
+  const before = from.content === undefined ? "/dev/null" : `a/${from.path}`;
+  const after = to.content === undefined ? "/dev/null" : `b/${to.path}`;
+  return `${head}--- ${before}\n+++ ${after}\n${changed}`;
 }
 
 function hunks(before: Buffer | undefined, after: Buffer | undefined): string {

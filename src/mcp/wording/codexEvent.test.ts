@@ -9,18 +9,18 @@ const TURN = { threadId: threadIdOf("01a1dd1a-6d22-73e1-88aa-ccf523ae5caa"), id:
 
 describe("events", () => {
   it("carry the call's id and the thread's, then the turn's", () => {
-    expect(new CodexEventWriter(2, TURN).write({ type: "turnCompleted", lastMessage: "ok" })).toEqual([
+    expect(new CodexEventWriter(2, TURN, "recorded").write({ type: "turnCompleted", lastMessage: "ok" })).toEqual([
       '{"jsonrpc":"2.0","method":"codex/event","params":{"_meta":{"requestId":2,"threadId":"01a1dd1a-6d22-73e1-88aa-ccf523ae5caa"},"id":"2","msg":{"type":"task_complete","last_agent_message":"ok"}}}',
     ]);
   });
 
   it("keep the type of the call's id", () => {
-    const [text] = new CodexEventWriter('"2"', TURN).write({ type: "turnAborted", reason: "interrupted" });
+    const [text] = new CodexEventWriter('"2"', TURN, "recorded").write({ type: "turnAborted", reason: "interrupted" });
     expect(text).toContain('"requestId":"\\"2\\""');
   });
 
   it("that show as several are several notifications, in order; those that are not shown are none", () => {
-    const writer = new CodexEventWriter(2, TURN);
+    const writer = new CodexEventWriter(2, TURN, "recorded");
     const types = (event: ThreadEvent) => writer.write(event).map((text) => JSON.parse(text).params.msg.type);
     expect([
       types({ type: "itemCompleted", item: { kind: "agentMessage", id: "m", texts: ["ok"] } }),
@@ -37,7 +37,7 @@ describe("events", () => {
     [{ type: "warning", message: "careful" }, "2"],
     [{ type: "messageDelta", itemId: "m", delta: "ok" }, "2"],
   ] satisfies [ThreadEvent, string][])("%o belongs to the turn or to the opening: %j", ([event, id]) => {
-    const ids = new CodexEventWriter(9, TURN).write(event).map((text) => JSON.parse(text).params.id);
+    const ids = new CodexEventWriter(9, TURN, "recorded").write(event).map((text) => JSON.parse(text).params.id);
     expect(new Set(ids)).toEqual(new Set([id]));
   });
 });
@@ -58,6 +58,6 @@ describe("the short way for deltas", () => {
         params: { _meta: { requestId: "call", threadId: TURN.threadId }, id: TURN.id, msg },
       }),
     );
-    expect(new CodexEventWriter("call", TURN).write(event)).toEqual(general);
+    expect(new CodexEventWriter("call", TURN, "recorded").write(event)).toEqual(general);
   });
 });

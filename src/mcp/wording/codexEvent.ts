@@ -1,4 +1,5 @@
-import { eventMsgs } from "../../codexwire/eventMsg.js";
+import { type EventMsg, eventMsgs } from "../../codexwire/eventMsg.js";
+import { LaterFields } from "../../codexwire/laterFields.js";
 import { jsonText, type RequestId } from "../../jsonrpc/message.js";
 import type { About } from "../../jsonrpc/wire.js";
 import type { ThreadEvent } from "../../threads/events.js";
@@ -16,11 +17,14 @@ export class CodexEventWriter {
   /** What precedes the item's id and the text in each of a delta's two notifications. */
   readonly #deltaStart: string;
   readonly #legacyDeltaStart: string;
+  readonly #later: LaterFields | undefined;
   /** The item whose deltas come now, and what precedes their text. */
   #item: { readonly id: string; readonly start: string } | undefined;
 
-  constructor(requestId: RequestId, turn: Pick<Turn, "threadId" | "id">) {
+  /** `recorded`: with the fields of Codex 0.92.0 alone. */
+  constructor(requestId: RequestId, turn: Pick<Turn, "threadId" | "id">, fields: "recorded" | "extended") {
     this.#requestId = requestId;
+    this.#later = fields === "extended" ? new LaterFields(turn) : undefined;
     this.#where = turn;
     const meta = jsonText({ requestId, threadId: turn.threadId }).slice(1);
     this.#beforeId = `${CODEX_EVENT_START}${meta},"id":`;
@@ -39,7 +43,12 @@ export class CodexEventWriter {
     }
     if (event.type === "threadConfigured") return [this.#configured(event)];
     const start = this.#startOf(event);
-    return eventMsgs(event, { threadId: this.#where.threadId, turnId: this.#where.id }).map((msg) => `${start}${JSON.stringify(msg)}}}`);
+    return this.#msgs(event).map((msg) => `${start}${JSON.stringify(msg)}}}`);
+  }
+
+  #msgs(event: ThreadEvent): readonly EventMsg[] {
+    const msgs = eventMsgs(event, { threadId: this.#where.threadId, turnId: this.#where.id });
+    return this.#later?.added(event, msgs) ?? msgs;
   }
 
   #startOfDeltas(itemId: string): string {
@@ -49,9 +58,8 @@ export class CodexEventWriter {
 
   /** Says beside Codex's own fields what really confines the commands. */
   #configured(event: Extract<ThreadEvent, { type: "threadConfigured" }>): string {
-    const { threadId, id: turnId } = this.#where;
-    const [msg] = eventMsgs(event, { threadId, turnId });
-    const meta = { requestId: this.#requestId, threadId, "codex-mcpd/sandbox": event.sandboxBackend ?? "none" };
+    const [msg] = this.#msgs(event);
+    const meta = { requestId: this.#requestId, threadId: this.#where.threadId, "codex-mcpd/sandbox": event.sandboxBackend ?? "none" };
     return jsonText({ jsonrpc: "2.0", method: "codex/event", params: { _meta: meta, id: "", msg } });
   }
 

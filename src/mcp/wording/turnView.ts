@@ -53,6 +53,8 @@ export interface TurnViewOptions {
   readonly events: EventsShown;
   readonly progress: boolean;
   readonly logMessages: "on-request" | "never";
+  /** Events have Codex 0.92.0's fields, or those of later versions beside them. */
+  readonly results: "recorded" | "extended";
 }
 
 /** What one client gets to see of a turn: every event, and progress and log messages if it asked for them. */
@@ -64,12 +66,12 @@ export class TurnView {
   readonly #deltas: boolean;
   readonly #logs: boolean;
 
-  constructor(turn: Turn, call: Shown, { events, progress, logMessages }: TurnViewOptions) {
+  constructor(turn: Turn, call: Shown, { events, progress, logMessages, results }: TurnViewOptions) {
     this.#call = call;
     this.#logs = logMessages === "on-request";
     this.#meta = { requestId: call.requestId, threadId: turn.threadId };
     this.#deltas = events === "all";
-    if (events !== "none") this.#events = new CodexEventWriter(call.requestId, turn);
+    if (events !== "none") this.#events = new CodexEventWriter(call.requestId, turn, results);
     const { progressToken } = call;
     if (progress && progressToken !== undefined)
       this.#progress = new ProgressReporter(

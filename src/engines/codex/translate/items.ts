@@ -37,6 +37,7 @@ const reasoning: ItemKind = {
     id,
     summary: asTexts(item["summary"]),
     rawContent: showRaw ? asTexts(item["content"]) : [],
+    ...(showRaw && { rawShown: true }),
   })),
   unfinished: ({ item, summary, content }) => ({ ...item, summary, content }),
 };

@@ -26,16 +26,32 @@ describe("the retries of one model request", () => {
   it("end when the budget is used up", () => {
     const retries = budget({ stream: 2 });
     expect([1, 2, 3].map(() => retries.next(failure("stream")))).toEqual([
-      { attempt: 1, limit: 2, waitMs: 200 },
-      { attempt: 2, limit: 2, waitMs: 400 },
+      { level: "stream", attempt: 1, limit: 2, waitMs: 200 },
+      { level: "stream", attempt: 2, limit: 2, waitMs: 400 },
       undefined,
     ]);
   });
 
-  it("count refused requests and broken streams apart", () => {
-    const retries = budget({ request: 1, stream: 1 });
-    const failures = [failure("request"), failure("stream"), failure("request"), failure("stream")];
-    expect(failures.map((each) => retries.next(each)?.attempt)).toEqual([1, 1, undefined, undefined]);
+  it("repeat a request before they repeat the exchange, and repeat it as often in each", () => {
+    const retries = budget({ request: 2, stream: 1 });
+    const levels = Array.from({ length: 6 }, () => retries.next(failure("request"))?.level);
+    expect(levels).toEqual(["request", "request", "stream", "request", "request", undefined]);
+  });
+
+  it("come to thirty requests with Codex's own limits", () => {
+    const retries = budget({ request: 4, stream: 5 });
+    let requests = 1;
+    let waitMs = 0;
+    for (let plan = retries.next(failure("request")); plan; plan = retries.next(failure("request"))) {
+      requests++;
+      waitMs += plan.waitMs;
+    }
+    expect({ requests, waitMs }).toEqual({ requests: 30, waitMs: 24_200 });
+  });
+
+  it("repeat a request that met a limit, but not the exchange", () => {
+    const retries = budget({ request: 1, stream: 5 });
+    expect([1, 2].map(() => retries.next(failure("requestOnly"))?.level)).toEqual(["request", undefined]);
   });
 
   it("do not happen where asking again would give the same", () => {

@@ -29,10 +29,26 @@ export type ModelEvent =
   | { readonly type: "reasoningTextDelta"; readonly itemId: string; readonly contentIndex: number; readonly delta: string }
   | { readonly type: "completed"; readonly responseId: string; readonly usage: TokenUsage | undefined };
 
+/**
+ * What may help after a failure. `request`: no answer began, so the request is repeated, and after that the whole exchange; `requestOnly`:
+ * the request alone; `stream`: the answer broke off, and the exchange is repeated; `never`: asking again would give the same.
+ */
+type Retrying = "request" | "requestOnly" | "stream" | "never";
+
+type RetryLevel = "request" | "stream";
+
+const LEVELS: Readonly<Record<Retrying, readonly RetryLevel[]>> = {
+  request: ["request", "stream"],
+  requestOnly: ["request"],
+  stream: ["stream"],
+  never: [],
+};
+
 interface FailureDetails {
   readonly info?: CodexErrorInfo;
-  readonly retry: "request" | "stream" | "never";
+  readonly retry: Retrying;
   readonly retryAfterMs?: number;
+  readonly status?: number;
   readonly rateLimits?: RateLimits;
   readonly missesModel?: boolean;
   readonly advice?: string;
@@ -43,9 +59,10 @@ interface FailureDetails {
 export class ModelFailure extends Error {
   override readonly name = "ModelFailure";
   readonly info: CodexErrorInfo;
-  /** `request`: no answer began; `stream`: it broke off; `never`: asking again would give the same. */
-  readonly retry: "request" | "stream" | "never";
+  readonly retry: Retrying;
   readonly retryAfterMs: number | undefined;
+  /** The HTTP status of a request that was refused. */
+  readonly status: number | undefined;
   readonly rateLimits: RateLimits | undefined;
   /** The provider says that it does not have the model. */
   readonly missesModel: boolean;
@@ -58,6 +75,7 @@ export class ModelFailure extends Error {
     this.info = about.info ?? "other";
     this.retry = about.retry;
     this.retryAfterMs = about.retryAfterMs;
+    this.status = about.status;
     this.rateLimits = about.rateLimits;
     this.missesModel = about.missesModel ?? false;
     this.advice = about.advice;
@@ -81,29 +99,33 @@ const MAX_BACK_OFF_MS = 30_000;
 const MAX_DELAY_MS = 120_000;
 
 interface RetryPlan {
+  readonly level: RetryLevel;
   readonly attempt: number;
   readonly limit: number;
   readonly waitMs: number;
 }
 
-/** Counts the failures of one model request and says whether, and when, to ask again. */
+/**
+ * Counts the failures of one exchange with the model and says whether, and when, to ask again. As in Codex the two limits multiply: each
+ * repetition of the exchange repeats its request as often as the first did.
+ */
 export class RetryBudget {
-  readonly #provider: Pick<ModelProvider, "requestMaxRetries" | "streamMaxRetries">;
+  readonly #limits: Readonly<Record<RetryLevel, number>>;
   readonly #random: () => number;
-  readonly #used = { request: 0, stream: 0 };
+  readonly #used: Record<RetryLevel, number> = { request: 0, stream: 0 };
 
   constructor(provider: Pick<ModelProvider, "requestMaxRetries" | "streamMaxRetries">, random: () => number = Math.random) {
-    this.#provider = provider;
+    this.#limits = { request: provider.requestMaxRetries, stream: provider.streamMaxRetries };
     this.#random = random;
   }
 
   next(failure: ModelFailure): RetryPlan | undefined {
-    if (failure.retry === "never") return undefined;
-    const limit = failure.retry === "request" ? this.#provider.requestMaxRetries : this.#provider.streamMaxRetries;
-    const attempt = ++this.#used[failure.retry];
-    if (attempt > limit) return undefined;
+    const level = LEVELS[failure.retry].find((candidate) => this.#used[candidate] < this.#limits[candidate]);
+    if (level === undefined) return undefined;
+    if (level === "stream") this.#used.request = 0;
+    const attempt = ++this.#used[level];
     const waitMs = failure.retryAfterMs ?? this.#backOff(attempt);
-    return waitMs > MAX_DELAY_MS ? undefined : { attempt, limit, waitMs };
+    return waitMs > MAX_DELAY_MS ? undefined : { level, attempt, limit: this.#limits[level], waitMs };
   }
 
   #backOff(attempt: number): number {
@@ -119,6 +141,9 @@ export async function* waitForRetry(
 ): AsyncGenerator<readonly ThreadEvent[], void> {
   const retry = budget.next(failure);
   if (!retry) throw failure;
-  yield [{ type: "modelRetry", attempt: retry.attempt, limit: retry.limit, cause: failure.message }];
-  await sleep(retry.waitMs, undefined, { signal });
+  const { attempt, limit, level, waitMs } = retry;
+  const { message: cause, status } = failure;
+  const quiet = level === "request" ? { quiet: true as const } : {};
+  yield [{ type: "modelRetry", attempt, limit, cause, ...(status === undefined ? {} : { status }), ...quiet }];
+  await sleep(waitMs, undefined, { signal });
 }

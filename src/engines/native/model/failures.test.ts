@@ -23,7 +23,7 @@ describe("a refused request", () => {
     [425, "unexpected status 425 Too Early: BODY, url: http://model/v1/responses", "request"],
     [502, "unexpected status 502 Bad Gateway: BODY, url: http://model/v1/responses", "request"],
     [503, "unexpected status 503 Service Unavailable: BODY, url: http://model/v1/responses", "request"],
-    [599, "unexpected status 599: BODY, url: http://model/v1/responses", "request"],
+    [599, "unexpected status 599 <unknown status code>: BODY, url: http://model/v1/responses", "request"],
   ])("with status %i", (status, message, retry) => {
     expect(refused(status)).toEqual({ message, info: "other", retry });
   });
@@ -44,7 +44,7 @@ describe("a refused request", () => {
     const tooMany = {
       message: "exceeded retry limit, last status: 429 Too Many Requests",
       info: { response_too_many_failed_attempts: { http_status_code: 429 } },
-      retry: "request",
+      retry: "requestOnly",
     };
     expect(refused(429)).toEqual(tooMany);
     expect(refused(429, '{"error":"slow down"}', { "retry-after": "7" })).toEqual({ ...tooMany, retryAfterMs: 7000 });
@@ -60,7 +60,7 @@ describe("a refused request", () => {
     const body = JSON.stringify({ error: { type: "usage_limit_reached", plan_type: "team" } });
     const headers = { "x-codex-primary-used-percent": "100", "retry-after": "1" };
     expect(refused(429, body, headers)).toEqual({
-      message: "You've hit your usage limit. Please try again later.",
+      message: "You've hit your usage limit. To get more access now, send a request to your admin or try again later.",
       info: "usage_limit_exceeded",
       retry: "never",
       rateLimits: {
@@ -74,10 +74,29 @@ describe("a refused request", () => {
 
   it("because the plan lacks the model is not asked again", () => {
     expect(refused(429, JSON.stringify({ error: { type: "usage_not_included" } }))).toEqual({
-      message: "Your plan does not include the use of this model.",
+      message: "To use Codex with your ChatGPT plan, upgrade to Plus: https://openai.com/chatgpt/pricing.",
       info: "usage_limit_exceeded",
       retry: "never",
     });
+  });
+});
+
+describe("a refusal with a cause of its own", () => {
+  it("is a picture that cannot be read", () => {
+    const body = JSON.stringify({ error: { message: "The image data you provided does not represent a valid image" } });
+    expect(refused(400, body)).toMatchObject({
+      message: "Invalid image in your last message. Please remove it and try again.",
+      info: "bad_request",
+    });
+  });
+
+  it("is a page that stands before the provider", () => {
+    expect(refused(403, "<html>Cloudflare: you have been blocked</html>").message).toBe(
+      "Access blocked by Cloudflare. This usually happens when connecting from a restricted region (status 403 Forbidden), url: http://model/v1/responses",
+    );
+    expect(refused(403, "<html>no</html>").message).toBe(
+      "unexpected status 403 Forbidden: <html>no</html>, url: http://model/v1/responses",
+    );
   });
 });
 
@@ -97,7 +116,11 @@ describe("a failed answer", () => {
     ],
     [
       { code: "usage_not_included", message: "no" },
-      { message: "Your plan does not include the use of this model.", info: "usage_limit_exceeded", retry: "never" },
+      {
+        message: "To use Codex with your ChatGPT plan, upgrade to Plus: https://openai.com/chatgpt/pricing.",
+        info: "usage_limit_exceeded",
+        retry: "never",
+      },
     ],
     [
       { code: "invalid_prompt", message: "Not that." },
@@ -163,10 +186,12 @@ describe("the text of a usage limit", () => {
     ],
     [
       "pro",
-      "You've hit your usage limit. To go on now, visit https://chatgpt.com/codex/settings/usage to purchase more credits or try again at Jan 1st, 2100 12:00 AM.",
+      "You've hit your usage limit. Visit https://chatgpt.com/codex/settings/usage to purchase more credits or try again at Jan 1st, 2100 12:00 AM.",
     ],
-    ["team", "You've hit your usage limit. Please try again at Jan 1st, 2100 12:00 AM."],
-    [undefined, "You've hit your usage limit. Please try again at Jan 1st, 2100 12:00 AM."],
+    ["team", "You've hit your usage limit. To get more access now, send a request to your admin or try again at Jan 1st, 2100 12:00 AM."],
+    ["free", "You've hit your usage limit. Upgrade to Plus to continue using Codex (https://openai.com/chatgpt/pricing)."],
+    ["enterprise", "You've hit your usage limit. Try again at Jan 1st, 2100 12:00 AM."],
+    [undefined, "You've hit your usage limit. Try again at Jan 1st, 2100 12:00 AM."],
   ])("names the way out of plan %s", (planType, text) => {
     expect(usageLimitText({ planType, resetsAt: NEW_CENTURY.getTime() / 1000 })).toBe(text);
   });

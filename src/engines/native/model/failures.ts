@@ -1,3 +1,4 @@
+// Long because every way in which a provider refuses is worded here, and no wording may repeat what we sent.
 import { STATUS_CODES } from "node:http";
 import { resetAdvice, resetOf } from "./advice.js";
 import { ModelFailure } from "./client.js";
@@ -13,11 +14,16 @@ interface RefusedAnswer {
 
 /** An HTTP status that is no success → the failure, worded as Codex words it. */
 export function failureOfStatus({ status, headers, body, url }: RefusedAnswer): ModelFailure {
-  const phrase = `${status} ${STATUS_CODES[status] ?? ""}`.trim();
+  const phrase = `${status} ${STATUS_CODES[status] ?? "<unknown status code>"}`;
   const retryAfterMs = readRetryAfter(headers, Date.now());
-  const again = retryAfterMs === undefined ? {} : { retryAfterMs };
+  const again = { status, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
   switch (status) {
     case 400:
+      if (body.includes(INVALID_IMAGE))
+        return new ModelFailure("Invalid image in your last message. Please remove it and try again.", {
+          retry: "never",
+          info: "bad_request",
+        });
       return new ModelFailure(body.trim() === "" ? `unexpected status ${phrase}: , url: ${url}` : body, {
         retry: "never",
         missesModel: saysModelIsMissing(body),
@@ -28,7 +34,7 @@ export function failureOfStatus({ status, headers, body, url }: RefusedAnswer): 
       return (
         usageLimit(body, headers) ??
         new ModelFailure(`exceeded retry limit, last status: ${phrase}`, {
-          retry: "request",
+          retry: "requestOnly",
           info: { response_too_many_failed_attempts: { http_status_code: 429 } },
           ...again,
           ...adviceOfLimit(body, headers),
@@ -41,12 +47,26 @@ export function failureOfStatus({ status, headers, body, url }: RefusedAnswer): 
         ...again,
       });
     default:
-      return new ModelFailure(`unexpected status ${phrase}: ${body}, url: ${url}`, {
-        retry: isPassing(status) ? "request" : "never",
-        missesModel: [403, 404, 410].includes(status) && saysModelIsMissing(body),
-        ...again,
-      });
+      return new ModelFailure(
+        isBlockedByCloudflare(status, body) ? blockedText(phrase, url) : `unexpected status ${phrase}: ${body}, url: ${url}`,
+        {
+          retry: isPassing(status) ? "request" : "never",
+          missesModel: [403, 404, 410].includes(status) && saysModelIsMissing(body),
+          ...again,
+        },
+      );
   }
+}
+
+/** How the Responses API says that it cannot read a picture. */
+const INVALID_IMAGE = "The image data you provided does not represent a valid image";
+
+function isBlockedByCloudflare(status: number, body: string): boolean {
+  return status === 403 && body.includes("Cloudflare") && body.includes("blocked");
+}
+
+function blockedText(phrase: string, url: string): string {
+  return `Access blocked by Cloudflare. This usually happens when connecting from a restricted region (status ${phrase}), url: ${url}`;
 }
 
 /** The error object of a `response.failed` (or `error`) event → the failure. */
@@ -61,7 +81,10 @@ export function failureOfResponse(error: unknown): ModelFailure {
     case "insufficient_quota":
       return new ModelFailure("Quota exceeded. Check your plan and billing details.", { retry: "never", info: "usage_limit_exceeded" });
     case "usage_not_included":
-      return new ModelFailure("Your plan does not include the use of this model.", { retry: "never", info: "usage_limit_exceeded" });
+      return new ModelFailure("To use Codex with your ChatGPT plan, upgrade to Plus: https://openai.com/chatgpt/pricing.", {
+        retry: "never",
+        info: "usage_limit_exceeded",
+      });
     case "invalid_prompt":
       return new ModelFailure(message, { retry: "never" });
     default: {
@@ -102,6 +125,7 @@ function usageLimit(body: string, headers: ResponseHeaders): ModelFailure | unde
   return new ModelFailure(usageLimitText({ planType: error["plan_type"], resetsAt: error["resets_at"] }), {
     retry: "never",
     info: "usage_limit_exceeded",
+    status: 429,
     ...resetAdvice(resetIn(error) ?? resetOf(rateLimits) ?? resetAfter(headers)),
     ...(rateLimits ? { rateLimits } : {}),
   });
@@ -191,10 +215,19 @@ export function usageLimitText({ planType, resetsAt }: { readonly planType: unkn
     case "plus":
       return `You've hit your usage limit. Upgrade to Pro (https://openai.com/chatgpt/pricing), ${more} or ${again}.`;
     case "pro":
-      return `You've hit your usage limit. To go on now, ${more} or ${again}.`;
+      return `You've hit your usage limit. ${capitalised(more)} or ${again}.`;
+    case "team":
+    case "business":
+      return `You've hit your usage limit. To get more access now, send a request to your admin or ${again}.`;
+    case "free":
+      return "You've hit your usage limit. Upgrade to Plus to continue using Codex (https://openai.com/chatgpt/pricing).";
     default:
-      return `You've hit your usage limit. Please ${again}.`;
+      return `You've hit your usage limit. ${capitalised(again)}.`;
   }
+}
+
+function capitalised(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 }
 
 /** "Jan 1st, 2100 12:00 AM" in local time; only the clock for a moment of today. */

@@ -29,7 +29,7 @@ describe("what a reader sees of an item", () => {
         summary: [{ type: "summary_text", text: "s" }],
         content: [{ type: "reasoning_text", text: "secret" }],
       },
-      { kind: "reasoning", id: "r", summary: ["s"], rawContent: [] },
+      { kind: "reasoning", id: "r", summary: ["s"], rawContent: ["secret"] },
     ],
     [
       { type: "web_search_call", id: "w", action: { type: "search", query: "rust" } },
@@ -49,9 +49,15 @@ describe("what a reader sees of an item", () => {
     expect(shownItem(raw, { showRawReasoning: false })).toEqual(item);
   });
 
-  it("includes the raw reasoning only where that is wanted", () => {
+  it("says where raw reasoning is wanted as a whole", () => {
     const raw = { type: "reasoning", id: "r", summary: [], content: [{ type: "reasoning_text", text: "raw" }] };
-    expect(shownItem(raw, { showRawReasoning: true })).toEqual({ kind: "reasoning", id: "r", summary: [], rawContent: ["raw"] });
+    expect(shownItem(raw, { showRawReasoning: true })).toEqual({
+      kind: "reasoning",
+      id: "r",
+      summary: [],
+      rawContent: ["raw"],
+      rawShown: true,
+    });
   });
 });
 

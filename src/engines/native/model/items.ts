@@ -20,7 +20,8 @@ export function shownItem(raw: RawItem, { showRawReasoning }: { readonly showRaw
         kind: "reasoning",
         id,
         summary: partTexts(raw["summary"], "summary_text"),
-        rawContent: showRawReasoning ? partTexts(raw["content"], "reasoning_text") : [],
+        rawContent: partTexts(raw["content"], "reasoning_text", "text"),
+        ...(showRawReasoning && { rawShown: true }),
       };
     case "web_search_call": {
       const action = isFields(raw["action"]) ? raw["action"] : { type: "other" };
@@ -61,14 +62,16 @@ export function toolOutput(call: ToolCall, output: string): RawItem {
   return { type: call.outputType, call_id: call.callId, output };
 }
 
-export function partTexts(parts: unknown, type: string): string[] {
+export function partTexts(parts: unknown, ...types: string[]): string[] {
   if (!Array.isArray(parts)) return [];
   return parts.flatMap((part: unknown) =>
-    isFields(part) && part["type"] === type && typeof part["text"] === "string" ? [part["text"]] : [],
+    isFields(part) && types.includes(String(part["type"])) && typeof part["text"] === "string" ? [part["text"]] : [],
   );
 }
 
 function queryOf(action: Fields): string {
+  const [url, pattern] = [stringOf(action["url"]), stringOf(action["pattern"])];
+  if (action["type"] === "find_in_page" && url && pattern) return `'${pattern}' in ${url}`;
   return stringOf(action["query"]) || stringOf(action["url"]) || stringOf(action["pattern"]);
 }
 

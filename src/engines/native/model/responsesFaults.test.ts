@@ -179,10 +179,13 @@ describe("a provider that is in trouble", () => {
       { status: 404, body: "" },
       { message: "unexpected status 404 Not Found: , url: URL/responses", retry: "never" },
     ],
-    [{ status: 429 }, { message: "exceeded retry limit, last status: 429 Too Many Requests", retry: "request", retryAfterMs: undefined }],
+    [
+      { status: 429 },
+      { message: "exceeded retry limit, last status: 429 Too Many Requests", retry: "requestOnly", retryAfterMs: undefined },
+    ],
     [
       { status: 429, headers: { "retry-after": "3" } },
-      { retry: "request", retryAfterMs: 3000 },
+      { retry: "requestOnly", retryAfterMs: 3000 },
     ],
     [{ status: 500 }, { info: "internal_server_error", retry: "request" }],
     [

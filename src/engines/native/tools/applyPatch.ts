@@ -92,12 +92,20 @@ async function* applyPlanned(plan: PatchPlan, running: RunningCall): ToolRun {
   const asked = { changes, paths, outside: outsideOf(places, runtime) };
   const verdict = assess(paths, runtime);
   if (verdict === "reject") return { output: OUTSIDE };
-  yield [{ type: "patchStarted", callId, autoApproved: verdict === "run", changes }];
-  const failed = (stderr: string): ThreadEvent => ({ type: "patchEnded", callId, stdout: "", stderr, success: false, changes });
+  yield [{ type: "patchStarted", callId, autoApproved: verdict === "run" && !needsApproval(paths, runtime), changes }];
+  const failed = (stderr: string, declined?: true): ThreadEvent => ({
+    type: "patchEnded",
+    callId,
+    stdout: "",
+    stderr,
+    success: false,
+    changes,
+    ...(declined && { declined }),
+  });
   if (verdict === "ask") {
     const refusal = await question(asked, running);
     if (refusal) {
-      yield [failed(refusal.output)];
+      yield [failed(refusal.output, true)];
       return refusal;
     }
   }
@@ -111,17 +119,22 @@ async function* applyPlanned(plan: PatchPlan, running: RunningCall): ToolRun {
   const again = refusal ? undefined : yield* write(plan, paths, running);
   if (!refusal && !again) return { output: shellAnswer(success(plan), runtime.truncation) };
   const output = refusal?.output ?? again?.message ?? "";
-  yield [failed(output)];
+  yield [failed(output, refusal && true)];
   return refusal ?? { output };
 }
 
 /** Whether the patch may be applied as it is, has to be asked for, or is out of the question. */
 function assess(paths: readonly string[], runtime: ToolRuntime): "run" | "ask" | "reject" {
-  const { approvalPolicy } = runtime.settings;
-  if (approvalPolicy === "untrusted") return paths.every((file) => runtime.approved.has(file)) ? "run" : "ask";
-  if (approvalPolicy === "on-failure" || paths.every(runtime.files.mayWrite)) return "run";
-  if (approvalPolicy === "never") return "reject";
+  if (!needsApproval(paths, runtime)) return "run";
+  if (runtime.settings.approvalPolicy === "never") return "reject";
   return paths.every((file) => runtime.approved.has(file)) ? "run" : "ask";
+}
+
+/** By the policy alone, whatever was approved before. */
+function needsApproval(paths: readonly string[], runtime: ToolRuntime): boolean {
+  const { approvalPolicy } = runtime.settings;
+  if (approvalPolicy === "untrusted") return true;
+  return approvalPolicy !== "on-failure" && !paths.every(runtime.files.mayWrite);
 }
 
 interface Asked {
@@ -186,7 +199,7 @@ async function* write(
     throw error;
   }
   const { callId } = ctx;
-  const diff = runtime.addToTurnDiff(plan);
+  const diff = await runtime.addToTurnDiff(plan);
   yield [
     { type: "commandOutput", callId, stream: "stdout", bytes: Buffer.from(plan.summary) },
     { type: "patchEnded", callId, stdout: plan.summary, stderr: "", success: true, changes: fileChangesOf(plan) },

@@ -59,11 +59,12 @@ export async function* judge(
     parser,
     trusts: await runtime.trustedPrograms(call.argv, call.cwd),
   });
-  if (verdict.kind === "refuse") return { refusal: { output: verdict.text } };
+  if (verdict.kind === "refuse" && verdict.unannounced) return { refusal: { output: verdict.text } };
   const command: CommandCall = { callId: ctx.callId, command: call.argv, cwd: call.cwd, parsed: parsedCommand(call.argv, parser) };
   const judged: JudgedCommand = { call, command, runtime, ctx };
   const asks = verdict.kind === "ask" && !isApproved(judged, { staysInSandbox: verdict.sandboxedAfterwards });
   yield [{ type: "commandStarted", ...command, ...(asks && { awaitsApproval: true as const }) }];
+  if (verdict.kind === "refuse") return { refusal: yield* refuse({ refused: verdict.text, declined: true }, command) };
   const permission = await permit(verdict, judged);
   return "refused" in permission ? { refusal: yield* refuse(permission, command) } : { judged, permission };
 }
@@ -75,6 +76,8 @@ export async function forbiddenByRules(argv: readonly string[], runtime: ToolRun
 
 interface Refusal {
   readonly refused: string;
+  /** Somebody, or a rule, said no; otherwise it could not be run. */
+  readonly declined?: true;
   readonly endsTurn?: true;
 }
 
@@ -119,8 +122,8 @@ export async function question(judged: JudgedCommand, asked: Asked): Promise<Ref
 }
 
 /** Ends a command that was announced and did not run. */
-export async function* refuse({ refused: text, endsTurn }: Refusal, command: CommandCall): ToolRun {
-  const told = { stdout: "", stderr: text, aggregatedOutput: text, formattedOutput: text };
+export async function* refuse({ refused: text, declined, endsTurn }: Refusal, command: CommandCall): ToolRun {
+  const told = { stdout: "", stderr: text, aggregatedOutput: text, formattedOutput: text, ...(declined && { declined }) };
   yield [{ type: "commandEnded", ...command, ...told, exitCode: -1, durationMs: 0 }];
   return endsTurn ? { output: text, endsTurn } : { output: text };
 }

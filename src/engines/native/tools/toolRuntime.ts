@@ -86,15 +86,15 @@ export class ToolRuntime {
   }
 
   /** Adds an applied patch to the diff of the running turn, and returns that diff. */
-  addToTurnDiff(plan: PatchPlan): string | undefined {
+  addToTurnDiff(plan: PatchPlan): Promise<string | undefined> {
     this.#turnDiff ??= new TurnDiff();
     this.#turnDiff.add(plan);
-    return this.#turnDiff.text();
+    return this.turnDiff();
   }
 
-  /** The diff of the running turn's patches; undefined when nothing changed. */
-  turnDiff(): string | undefined {
-    return this.#turnDiff?.text();
+  /** The diff of the files that the running turn's patches touched; undefined when nothing changed. */
+  async turnDiff(): Promise<string | undefined> {
+    return this.#turnDiff?.text({ mayRead: this.files.mayRead });
   }
 
   /** Commands that may go on after the call that started them. */

@@ -119,7 +119,7 @@ describe("a request to leave the sandbox", () => {
       "approval policy is UnlessTrusted; reject command — you cannot ask for escalated permissions if the approval policy is UnlessTrusted",
     ],
   ])("is refused under %s (%s)", (approvalPolicy, tool, text) => {
-    expect(assess({ escalated: true, approvalPolicy, ...(tool && { tool }) })).toEqual({ kind: "refuse", text });
+    expect(assess({ escalated: true, approvalPolicy, ...(tool && { tool }) })).toEqual({ kind: "refuse", text, unannounced: true });
   });
 });
 

@@ -41,7 +41,8 @@ export type CommandVerdict =
       /** Judged dangerous, or a rule says to ask: no strategy may answer in a person's place. */
       readonly needsPerson: boolean;
     }
-  | { readonly kind: "refuse"; readonly text: string };
+  /** `unannounced`: the call itself is at fault, so that no command begins. */
+  | { readonly kind: "refuse"; readonly text: string; readonly unannounced?: true };
 
 const POLICY_NAMES: Readonly<Record<ApprovalPolicy, string>> = {
   never: "Never",
@@ -55,7 +56,7 @@ const UNRESTRICTED = "no sandbox works on this machine: the command could change
 /** Whether a command runs, has to be asked for, or is refused. Stricter than Codex 0.92.0 where `examine` says so. */
 export function assessCommand(command: ProposedCommand): CommandVerdict {
   const { approvalPolicy, escalated } = command;
-  if (escalated && approvalPolicy !== "on-request") return refuse(escalationRefusal(command));
+  if (escalated && approvalPolicy !== "on-request") return { ...refuse(escalationRefusal(command)), unannounced: true };
   const findings = examine(command);
   const { forbidden, prompt } = findings;
   const never = approvalPolicy === "never";
@@ -108,7 +109,7 @@ function ask(command: ProposedCommand, { reason = command.justification, propose
   };
 }
 
-function refuse(text: string): CommandVerdict {
+function refuse(text: string): Extract<CommandVerdict, { kind: "refuse" }> {
   return { kind: "refuse", text };
 }
 

@@ -13,7 +13,8 @@ export function parsedCommand(argv: Words, parser: BashReader): ParsedCommand[] 
   const steps = stepsOf(withoutNoise(commands));
   const [only] = steps;
   if (!only) return [{ type: "unknown", cmd: script }];
-  if (commands.length === 1) return [classify(only.words, { cmd: script, cwd: only.cwd })];
+  // To change the folder of a shell that ends is to do nothing.
+  if (commands.length === 1 && only.words[0] === "cd") return [];
   return merged(steps.map(({ words, cwd }) => classify(words, { cmd: shellQuote(words), cwd })));
 }
 
@@ -149,13 +150,17 @@ const READERS: ReadonlyMap<string, readonly string[]> = new Map([
   ["less", ["-p", "-P", "-x", "-j"]],
   ["more", []],
   ["nl", ["-s", "-w", "-v", "-i", "-b", "-h", "-f", "-l", "-n", "-d"]],
-  ["head", ["-n", "-c", "--lines", "--bytes"]],
-  ["tail", ["-n", "-c", "--lines", "--bytes"]],
+  ["head", ["-n", "--lines"]],
+  ["tail", ["-n", "--lines"]],
 ]);
+
+/** A number of bytes, or of lines as programs took it long ago: Codex does not read these as showing a file. */
+const ODD_COUNT = /^-(c|-bytes|\d)/;
 
 /** The one file a command shows; undefined if it does anything else. */
 function fileRead([program = "", ...args]: readonly string[]): string | undefined {
   const valued = READERS.get(program);
+  if ((program === "head" || program === "tail") && args.some((word) => ODD_COUNT.test(word))) return undefined;
   if (valued) return onlyOne(operands(args, valued));
   if (program === "sed") return args[0] === "-n" && isLineRange(args[1]) ? onlyOne(args.slice(2)) : undefined;
   if (program === "awk") return onlyOne(operands(args, ["-F", "-v", "-f"]).slice(args.includes("-f") ? 0 : 1));

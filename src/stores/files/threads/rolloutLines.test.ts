@@ -62,7 +62,7 @@ it("what the user says is an item first and an event after it", () => {
 it("messages and reasoning of the model are kept as events, one for each part", () => {
   expect(
     linesFor(
-      { type: "itemCompleted", item: { kind: "reasoning", id: "r", summary: ["**Plan**", "**Do**"], rawContent: ["hm"] } },
+      { type: "itemCompleted", item: { kind: "reasoning", id: "r", summary: ["**Plan**", "**Do**"], rawContent: ["hm"], rawShown: true } },
       { type: "itemCompleted", item: { kind: "agentMessage", id: "m", texts: ["1 2 3"] } },
       { type: "itemCompleted", item: { kind: "webSearch", id: "w", query: "rust", action: { type: "search" } } },
     ),

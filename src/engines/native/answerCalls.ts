@@ -1,0 +1,103 @@
+import { abortedAnswer } from "../../exec/output.js";
+import type { TurnContext } from "../../threads/engine.js";
+import type { ThreadEvent } from "../../threads/events.js";
+import type { RawItem } from "../../threads/items.js";
+import type { Conversation } from "./conversation.js";
+import { type ToolCall, toolOutput } from "./model/items.js";
+import type { ToolResult } from "./tools/tool.js";
+
+/** Somebody who was asked decided that the turn ends here. */
+export class TurnStopped extends Error {}
+
+/** The calls of one answer: carried out in their order, while the rest of the answer is awaited or when it has come. */
+export class AnswerCalls {
+  readonly #conversation: Conversation;
+  readonly #ctx: TurnContext;
+  readonly #waiting: ToolCall[] = [];
+  /** What calls came to that were carried out before the answer had ended. */
+  readonly #early: { readonly call: ToolCall; readonly result: ToolResult }[] = [];
+  #count = 0;
+  #startedAt = 0;
+
+  constructor(conversation: Conversation, ctx: TurnContext) {
+    this.#conversation = conversation;
+    this.#ctx = ctx;
+  }
+
+  get isEmpty(): boolean {
+    return this.#count === 0;
+  }
+
+  /** Those that nobody has begun to carry out. */
+  get waiting(): readonly ToolCall[] {
+    return this.#waiting;
+  }
+
+  add(call: ToolCall): void {
+    if (this.#count++ === 0) this.#startedAt = performance.now();
+    this.#waiting.push(call);
+  }
+
+  /** Before the answer has ended: what comes of the calls is not told until it has. */
+  async *carryOutEarly(): AsyncGenerator<readonly ThreadEvent[]> {
+    for (const call of this.#take()) this.#early.push({ call, result: yield* this.#carryOut(call) });
+  }
+
+  /** The answer has ended. */
+  async *carryOutRest(): AsyncGenerator<readonly ThreadEvent[]> {
+    for (const { call, result } of this.#early.splice(0)) yield* this.#told(call, result);
+    for (const call of this.#take()) yield* this.#told(call, yield* this.#carryOut(call));
+  }
+
+  /** The answer will not end. The model learns in later requests what came of its calls; they were never part of the turn. */
+  giveUp(): ThreadEvent[] {
+    const outputs = [
+      ...this.#early.splice(0).map(({ call, result }) => toolOutput(call, result.output)),
+      ...this.#waiting.splice(0).map((call) => toolOutput(call, "aborted")),
+    ];
+    return outputs.map((item) => this.#conversation.rememberUnseen(item));
+  }
+
+  *#take(): Generator<ToolCall> {
+    for (let call = this.#waiting.shift(); call; call = this.#waiting.shift()) yield call;
+  }
+
+  *#told(call: ToolCall, result: ToolResult): Generator<readonly ThreadEvent[]> {
+    const remember = (item: RawItem) => this.#conversation.remember(item);
+    yield [remember(toolOutput(call, result.output)), ...(result.after ?? []).map(remember)];
+    if (result.endsTurn) throw new TurnStopped();
+  }
+
+  async *#carryOut(call: ToolCall): AsyncGenerator<readonly ThreadEvent[], ToolResult> {
+    const { signal, ask } = this.#ctx;
+    const remember = (item: RawItem) => this.#conversation.remember(item);
+    try {
+      signal.throwIfAborted();
+      const tool = await this.#conversation.parts.threadTools.find(call.name, { signal });
+      return tool ? yield* tool.run(call.args, { callId: call.callId, signal, ask, remember }) : { output: unsupported(call) };
+    } catch (error) {
+      if (signal.aborted) yield this.#aborted(call);
+      throw error;
+    }
+  }
+
+  /** Every call of the answer gets an output: the one that was stopped, and those that were to follow. */
+  #aborted(stopped: ToolCall): ThreadEvent[] {
+    const ms = performance.now() - this.#startedAt;
+    const done = this.#early.splice(0).map(({ call, result }) => toolOutput(call, result.output));
+    const open = [stopped, ...this.#waiting.splice(0)].map((call) => toolOutput(call, abortedText(call, ms)));
+    return [...done, ...open].map((item) => this.#conversation.remember(item));
+  }
+}
+
+const SHELL_TOOLS = new Set(["shell", "container.exec", "local_shell", "shell_command", "unified_exec"]);
+
+function abortedText({ name }: ToolCall, ms: number): string {
+  if (SHELL_TOOLS.has(name)) return abortedAnswer(ms);
+  const text = `aborted by user after ${(ms / 1000).toFixed(1)}s`;
+  return name.startsWith("mcp__") ? `err: ${JSON.stringify(text)}` : text;
+}
+
+function unsupported(call: ToolCall): string {
+  return call.outputType === "custom_tool_call_output" ? `unsupported custom tool call: ${call.name}` : `unsupported call: ${call.name}`;
+}

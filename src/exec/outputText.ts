@@ -1,0 +1,142 @@
+// What a command wrote, as text. Programs of other places and times write other encodings than UTF-8; nothing says which, so that the
+// likeliest is taken: the one in which the bytes read like words. Codex guesses as browsers do, from tables of letter pairs; this guess is
+// made from scripts, capitals, vowels and the most frequent letters, and agrees with it on text of a few words.
+import { isUtf8 } from "node:buffer";
+
+/** Where more was written, its beginning tells the encoding. */
+const SAMPLE_BYTES = 32 * 1024;
+
+/** The text of a command's output. Bytes that are no text in any encoding are shown as UTF-8 shows them. */
+export function outputText(bytes: Buffer): string {
+  if (isUtf8(bytes)) return bytes.toString();
+  const marked = BYTE_ORDER_MARKS.find(({ mark }) => bytes.indexOf(mark) === 0);
+  const encoding = marked?.encoding ?? likeliest(bytes.subarray(0, SAMPLE_BYTES));
+  return (encoding !== undefined && decoded(bytes, encoding)) || bytes.toString();
+}
+
+const BYTE_ORDER_MARKS = [
+  { mark: Buffer.from([0xff, 0xfe]), encoding: "utf-16le" },
+  { mark: Buffer.from([0xfe, 0xff]), encoding: "utf-16be" },
+] as const;
+
+interface Script {
+  /** A letter of the script that is no ASCII letter. */
+  readonly letters: RegExp;
+  readonly frequent: string;
+  readonly vowels?: string;
+  /** Letters that only end words. */
+  readonly finals?: string;
+  /** Beside ASCII letters in one word, as accents are. */
+  readonly mixes?: true;
+  /** Written without spaces and in two bytes a character. */
+  readonly ideographic?: true;
+  /** In a text of this language a sign that the guess is wrong. */
+  readonly foreign?: RegExp;
+}
+
+const CYRILLIC: Script = { letters: /[Ѐ-ӿ]/, frequent: "оеаинтсрвлкмдпу", vowels: "аеёиоуыэюяіїє" };
+const KANJI = "日本語人大年一国会中出上生分入時行見月後前間作用者何事場合力部方的名新高学文動手書";
+const HANZI =
+  "的一是不了在人有我他这来到时大地为子中你说生国年着就那和要她出也得里后自以会家可下而过天去能对小多然于心学之都好看起发当没成只如事把还用第样道想作种开美总从无情己面最女但现前些所同日手又行意动方期它头经长儿回位分爱老因很给名法间斯知世什两次使身者被高已亲其进此话常与活正感界文件错误找到目录";
+const TRADITIONAL =
+  "的一是不了在人有我他這來到時大地為子中你說生國年著就那和要她出也得裡後自以會家可下而過天去能對小多然於心學之都好看起發當沒成只如事把還用第樣道想作種開美總從無情己面最女但現前些所同日手又行意動方期它頭經長兒回位分愛老因很給名法間斯知世什兩次使身者被高已親其進此話常與活正感界文件錯誤找到目錄";
+const HANGUL =
+  "이다는가의에을하고지로기한사리자도서대어인그나시정아해라스있전을를은것수제부여보일상구들장주과만신경적니게원동안녕세요파없습명";
+
+/** In the order of how common they are: the first of equals is taken. */
+const ENCODINGS: readonly (readonly [string, Script])[] = [
+  ["windows-1252", { letters: /[À-ÖØ-öø-ÿŒœŠšŽžŸ]/, frequent: "éèàêçüöäßñóíáúåøæâîôëï", mixes: true }],
+  ["windows-1251", CYRILLIC],
+  ["windows-1250", { letters: /[À-ɏ]/, frequent: "ąćęłńóśźżáéíýčďěňřšťůúžőűöüăâîșț", mixes: true }],
+  ["koi8-u", CYRILLIC],
+  ["ibm866", CYRILLIC],
+  ["windows-1253", { letters: /[Ά-ώ]/, frequent: "αοιετσνηυρπκμλςωάέίόή", vowels: "αεηιουωάέήίόύώ" }],
+  ["windows-1255", { letters: /[א-ת]/, frequent: "יוהלאתרמבשנםע", finals: "םןץףך" }],
+  ["shift_jis", { letters: /[ぁ-ヿ一-龯]/, frequent: KANJI, ideographic: true, foreign: /[\uff61-\uff9f]/ }],
+  ["euc-jp", { letters: /[ぁ-ヿ一-龯]/, frequent: KANJI, ideographic: true, foreign: /[\uff61-\uff9f]/ }],
+  ["gb18030", { letters: /[一-龯]/, frequent: HANZI, ideographic: true, foreign: /[ぁ-ヿ\ue000-\uf8ff]/ }],
+  ["big5", { letters: /[一-龯]/, frequent: TRADITIONAL, ideographic: true, foreign: /[ぁ-ヿ\ue000-\uf8ff]/ }],
+  ["euc-kr", { letters: /[가-힣]/, frequent: HANGUL, ideographic: true, foreign: /[ぁ-ヿ一-龯\ue000-\uf8ff]/ }],
+];
+
+function likeliest(sample: Buffer): string | undefined {
+  let best: { readonly encoding: string; readonly score: number } | undefined;
+  for (const [encoding, script] of ENCODINGS) {
+    const text = decoded(wholePairs(sample, script), encoding);
+    if (text === undefined) continue;
+    const score = likelihood(text, script);
+    if (best === undefined || score > best.score) best = { encoding, score };
+  }
+  return best?.encoding;
+}
+
+/** A sample may end in the middle of a character. */
+function wholePairs(sample: Buffer, { ideographic }: Script): Buffer {
+  const isCut = ideographic && sample.length === SAMPLE_BYTES;
+  return isCut ? sample.subarray(0, sample.lastIndexOf(0x0a) + 1 || sample.length) : sample;
+}
+
+const WORD = /[\p{L}\p{M}]+/gu;
+const BOX = /[\u2500-\u259f]/;
+
+/** Points for each character beyond ASCII, on average. */
+function likelihood(text: string, script: Script): number {
+  const beyond = [...text].filter((character) => character > "\x7f");
+  let points = 0;
+  for (const character of beyond) points += pointsOf(character, script);
+  for (const [word] of text.matchAll(WORD)) points += wordPoints(word, script);
+  points -= 3 * (text.match(SYMBOL_IN_WORD)?.length ?? 0);
+  // Two bytes that happen to be a character make no text.
+  if (script.ideographic && beyond.length < 2) points -= 3;
+  return points / Math.max(1, beyond.length);
+}
+
+/** Signs that no word contains, between letters: the mark of a wrong guess. Apostrophes and dashes are none. */
+const SYMBOL_IN_WORD = /(?<=\p{L})[^\p{L}\p{M}\p{ASCII}\u00a0\u2010-\u2026](?=\p{L})/gu;
+
+function pointsOf(character: string, { letters, frequent, foreign, ideographic }: Script): number {
+  if (character >= "\x80" && character <= "\x9f") return -8;
+  if (character === "\ufffd" || BOX.test(character) || foreign?.test(character)) return -5;
+  if (/[ぁ-ヿ]/.test(character)) return 4;
+  if (letters.test(character)) return frequent.includes(character.toLowerCase()) ? 3 : ideographic ? 0 : 1;
+  return /\p{L}/u.test(character) ? -2 : 0;
+}
+
+function wordPoints(word: string, script: Script): number {
+  const characters = [...word];
+  const own = characters.filter((character) => script.letters.test(character));
+  if (own.length === 0 || script.ideographic) return 0;
+  let points = 0;
+  if (!script.mixes) {
+    if (own.length < characters.length) points -= 5 * own.length;
+    // A letter alone says little of its script.
+    if (own.length === 1) points -= 3;
+    if (own.length > 3 && script.vowels && !own.some((letter) => script.vowels?.includes(letter.toLowerCase()))) points -= 8;
+  }
+  for (const [at, letter] of characters.entries()) {
+    const before = characters[at - 1];
+    if (before === undefined) continue;
+    if (isLower(before) && isUpper(letter)) points -= 4;
+    if (script.mixes && before > "\x7f" && letter > "\x7f") points -= 2;
+    if (script.finals?.includes(before)) points -= 6;
+  }
+  if (script.finals?.includes(characters.at(-1) ?? "")) points += 2;
+  return points;
+}
+
+function isLower(letter: string): boolean {
+  return letter !== letter.toUpperCase();
+}
+
+function isUpper(letter: string): boolean {
+  return letter !== letter.toLowerCase();
+}
+
+/** Undefined where the bytes are not in the encoding, or this Node does not know it. */
+function decoded(bytes: Buffer, encoding: string): string | undefined {
+  try {
+    return new TextDecoder(encoding, { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
