@@ -2,6 +2,7 @@ import os from "node:os";
 import { describe, expect, it } from "vitest";
 import manifest from "../package.json" with { type: "json" };
 import { RPC } from "../src/jsonrpc/errors.js";
+import { INSTRUCTIONS } from "../src/mcp/wording/instructions.js";
 import { MAIN } from "./support/mcpServer.js";
 import { MemorySession } from "./support/memorySession.js";
 import { runToEnd } from "./support/runToEnd.js";
@@ -47,6 +48,7 @@ describe("the wire", () => {
           version: manifest.version,
           user_agent: `codex_mcpd/${manifest.version} (${os.type()} ${os.release()}; ${os.machine()}) xterm (test; 1.0.0)`,
         },
+        instructions: INSTRUCTIONS,
         _meta: { "codex-mcpd/engine": "scripted" },
       },
     });

@@ -189,7 +189,7 @@ async function initialize(session: Session, { params }: IncomingRequest): Promis
   const { tools, caller } = session.parts;
   if (session.profile && tools.asRecorded) throw new RpcError(RPC.invalidRequest, "initialize called more than once");
   session.welcome(profile);
-  return initializeResult(profile, { ...session.parts, instructions: tools.objectionTo(caller) });
+  return initializeResult(profile, { ...session.parts, instructions: tools.instructionsFor(caller) });
 }
 
 async function callTool(session: Session, { id, params, signal }: IncomingRequest): Promise<CallToolResult> {

@@ -80,7 +80,8 @@ export interface StatelessParts {
   readonly report: (line: string) => void;
 }
 
-const INSTRUCTIONS = "`codex` starts a coding agent on a task and returns its answer with a threadId; `codex-reply` continues that thread.";
+/** For the set that answers as Codex 0.92.0 did. */
+const TWO_TOOLS = "`codex` starts a coding agent on a task and returns its answer with a threadId; `codex-reply` continues that thread.";
 
 /** The era without sessions. `ping`, `logging/setLevel` and the like do not exist in it, and are answered as unknown. */
 export function openStatelessServer(parts: StatelessParts): StatelessServer {
@@ -109,7 +110,7 @@ function discover({ engine, tools }: Pick<StatelessParts, "engine" | "tools">): 
   return async ({ caller }) => ({
     supportedVersions: STATELESS_REVISIONS,
     capabilities: { tools: { listChanged: true }, logging: {}, extensions: { [TASKS_EXTENSION]: {}, [EVENTS_EXTENSION]: {} } },
-    instructions: tools.objectionTo(caller) ?? INSTRUCTIONS,
+    instructions: tools.instructionsFor(caller) ?? TWO_TOOLS,
     ttlMs: DISCOVERY_TTL_MS,
     cacheScope: caller?.inside ? "private" : "public",
     _meta: { "codex-mcpd/engine": engine },

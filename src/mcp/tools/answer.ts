@@ -11,7 +11,7 @@ export const answerTool = defineTool({
   name: "codex-answer",
   title: "Codex Answer",
   description:
-    "Answers a question that a running turn waits for; ids are in results with status `running` and in codex-threads. Ask the user first, unless they told you what to allow. " +
+    "Answers a question that a running turn waits for; ids are in results with status `running` and in codex-threads. Ask the user first. " +
     "Then call codex-wait. Whoever answers first decides.",
   input: {
     id: arg.text("The question's id."),

@@ -2,30 +2,42 @@ import { SettingsInvalid } from "../../agent/errors.js";
 import { FolderNotNamed } from "../../agent/workingFolder.js";
 import { APPROVAL_POLICIES, type ApprovalPolicy, SANDBOX_MODES, type SandboxMode } from "../../exec/policies.js";
 import { type DraftResult, refusal } from "../wording/callResult.js";
-import { arg, defineTool, type McpToolContext, RESULT_TOKENS, resultTokens, TURN_OUTPUT, type TurnAnswer, WAIT_ARGUMENT } from "./tool.js";
+import {
+  arg,
+  defineTool,
+  type McpToolContext,
+  RESULT_TOKENS,
+  resultTokens,
+  SHOWN_AT_ONCE,
+  TURN_OUTPUT,
+  type TurnAnswer,
+  WAIT_ARGUMENT,
+} from "./tool.js";
 
 /** Opens a thread and runs its first turn. */
 export const codexTool = defineTool({
   name: "codex",
   title: "Codex",
-  description: "Starts a coding agent on a task in a working directory and returns its final answer with the id of the thread it runs on.",
+  description:
+    "Has Codex, a coding agent, do a task in a folder on a new thread. Takes 1 to 20 minutes. Returns its answer, the files that changed, and a threadId for codex-reply; `running` means: call codex-wait.",
   input: {
-    prompt: arg.text("What the agent should do."),
-    "approval-policy": arg.optional(
-      arg.choice(APPROVAL_POLICIES, "When the agent asks before it runs a command: `untrusted`, `on-failure`, `on-request` or `never`."),
-    ),
-    "base-instructions": arg.optional(arg.text("Instructions for the agent, in place of the built-in ones.")),
-    "compact-prompt": arg.optional(arg.text("What the model is asked when a long conversation is summarised.")),
-    config: arg.optional(arg.table("Settings for this thread, laid over config.toml; dotted keys reach nested ones.")),
-    cwd: arg.optional(arg.text("Working directory; a relative one starts at the server's own.")),
-    "developer-instructions": arg.optional(arg.text("Further instructions, given to the model in the developer role.")),
-    model: arg.optional(arg.text("The model to use; the configured one unless given.")),
-    profile: arg.optional(arg.text("A profile of config.toml to start from.")),
+    prompt: arg.text("The task, self-contained: the agent does not see your conversation."),
+    "approval-policy": arg.optional(arg.choice(APPROVAL_POLICIES, "When the agent asks before it runs a command.")),
+    "base-instructions": arg.optional(arg.text("In place of the built-in instructions.")),
+    "compact-prompt": arg.optional(arg.text("How a long conversation is summarised.")),
+    config: arg.optional(arg.table("Over config.toml, e.g. `model_reasoning_effort`; dotted keys.")),
+    cwd: arg.optional(arg.text("Absolute path of the folder to work in.")),
+    "developer-instructions": arg.optional(arg.text("Further instructions.")),
+    model: arg.optional(arg.text("Omit unless the user names one.")),
+    profile: arg.optional(arg.text("A profile of config.toml.")),
     "result-tokens": RESULT_TOKENS,
-    sandbox: arg.optional(arg.choice(SANDBOX_MODES, "What commands may touch: `read-only`, `workspace-write` or `danger-full-access`.")),
+    sandbox: arg.optional(
+      arg.choice(SANDBOX_MODES, "`read-only` (default unless configured) changes nothing; use `workspace-write` to change files."),
+    ),
     wait: WAIT_ARGUMENT,
   },
   output: TURN_OUTPUT,
+  meta: SHOWN_AT_ONCE,
   sets: ["codex"],
   order: 1,
   wording: { structName: "CodexToolCallParam", absent: "Missing arguments for codex tool-call; the `prompt` field is required." },

@@ -9,6 +9,7 @@ import {
   onThread,
   RESULT_TOKENS,
   resultTokens,
+  SHOWN_AT_ONCE,
   TURN_OUTPUT,
   type TurnAnswer,
   WAIT_ARGUMENT,
@@ -19,17 +20,17 @@ import { waitForTurn } from "./wait.js";
 export const codexReplyTool = defineTool({
   name: "codex-reply",
   title: "Codex Reply",
-  description: "Continues a thread that `codex` started, also one of an earlier run of this server, with its history and settings.",
+  description:
+    "Continues a thread with its history and settings, also one of an earlier run. Without `prompt` it waits for the running turn, as codex-wait does.",
   input: {
-    prompt: arg.optional(
-      arg.text("What to say next on this thread. Without it the call waits for the turn that runs, as `codex-wait` does."),
-    ),
-    threadId: arg.optional(arg.text("The thread to continue, as a previous answer named it.")),
+    prompt: arg.optional(arg.text("What to say next.")),
+    threadId: arg.optional(arg.text("As a result named it.")),
     conversationId: arg.optional(arg.text("Older name of threadId.")),
     "result-tokens": RESULT_TOKENS,
     wait: WAIT_ARGUMENT,
   },
   output: TURN_OUTPUT,
+  meta: SHOWN_AT_ONCE,
   sets: ["codex"],
   order: 2,
   wording: {

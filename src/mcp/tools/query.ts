@@ -5,7 +5,7 @@ export const queryTool = defineTool({
   name: "codex-query",
   title: "Codex Query",
   description:
-    "Asks Codex about code, for research or a second opinion. It reads and runs commands in a read-only sandbox, cannot change anything and never asks, so it is safe in plan mode and several can run at once. " +
+    "Asks Codex about code, for research or a second opinion. It cannot change anything and never asks: safe in plan mode, several at once. " +
     "Takes seconds to minutes. Ask more on the same thread with codex-reply.",
   input: {
     prompt: arg.text("The question, self-contained: the agent does not see your conversation."),

@@ -1,3 +1,4 @@
+// Long because what a tool is, how its arguments are checked and what both eras take from it belong together.
 import type { Agent, Ask } from "../../agent/agent.js";
 import { InvalidArguments } from "../../agent/errors.js";
 import { alternatives, unexpected } from "../../lib/complaints.js";
@@ -68,14 +69,17 @@ function needed<T>(schema: ArgumentSchema): Argument<T> {
 export const arg = { text, choice, whole, flag, texts, table, optional };
 
 /** For tools whose answer is what becomes of a turn. */
-export const RESULT_TOKENS = arg.optional(arg.whole({ from: 0, to: 1_000_000 }, "The longest result, in tokens (20000)."));
+export const RESULT_TOKENS = arg.optional(arg.whole({ from: 0, to: 1_000_000 }, "Longest result in tokens (20000)."));
 
 const YEAR_S = 31_536_000;
 
 /** Of every tool whose answer is a turn's. */
 export const WAIT_ARGUMENT = optional(
-  whole({ from: 0, to: YEAR_S }, "Seconds to wait for the end; after them the turn goes on and the result says `running`."),
+  whole({ from: 0, to: YEAR_S }, "Seconds to wait; then the turn goes on and the result says `running`."),
 );
+
+/** Claude Code 2.1.325 hides tools behind a search and cuts long results; it reads these (tried: three model requests in place of five). */
+export const SHOWN_AT_ONCE = { "anthropic/alwaysLoad": true, "anthropic/maxResultSizeChars": 500_000 } as const;
 
 /** The schema of all arguments of a tool, as `tools/list` shows it. */
 export interface InputSchema {
@@ -178,6 +182,7 @@ export type ToolSetName = "codex" | "codex-original" | "extras";
 
 /** A tool as `tools/list` shows it. */
 export interface ToolDeclaration {
+  readonly _meta?: Readonly<Record<string, unknown>>;
   readonly annotations?: ToolAnnotations;
   readonly description: string;
   readonly inputSchema: unknown;
@@ -251,6 +256,8 @@ interface ToolDefinition<A extends ToolArguments> {
   readonly input: A;
   readonly output?: OutputSchema;
   readonly annotations?: ToolAnnotations;
+  /** `_meta` of its declaration: hints that single clients read. */
+  readonly meta?: Readonly<Record<string, unknown>>;
   /** The sets that it is in. */
   readonly sets: readonly ToolSetName[];
   /** Where it stands in the list: lower numbers first, then by name. */
@@ -280,8 +287,16 @@ export function defineTool<const A extends ToolArguments>({ input, ...tool }: To
 }
 
 /** The tool as clients see it; keys in the order in which Codex writes them. */
-export function declarationOf({ annotations, description, inputSchema, name, output, title }: McpTool): ToolDeclaration {
-  return { ...(annotations && { annotations }), description, inputSchema, name, ...(output && { outputSchema: output }), title };
+export function declarationOf({ annotations, description, inputSchema, meta, name, output, title }: McpTool): ToolDeclaration {
+  return {
+    ...(meta && { _meta: meta }),
+    ...(annotations && { annotations }),
+    description,
+    inputSchema,
+    name,
+    ...(output && { outputSchema: output }),
+    title,
+  };
 }
 
 /** What goes wrong on a thread that the caller named is told with the thread's id, so that a program can go on there. */

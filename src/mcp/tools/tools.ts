@@ -14,6 +14,7 @@ import type { Telemetry } from "../../observability/telemetry.js";
 import type { TurnWatch } from "../../threads/turn.js";
 import { clientProfile } from "../clientProfiles.js";
 import { type CallToolResult, presented, refusal } from "../wording/callResult.js";
+import { INSTRUCTIONS } from "../wording/instructions.js";
 import type { Call, EventsShown } from "../wording/turnView.js";
 import { remarkOnInjected } from "./injectedArguments.js";
 import { declarationsOf, type Presentation, type ServedTool } from "./sets.js";
@@ -90,6 +91,12 @@ export class Tools {
   /** Why nothing is started for a caller, in words for a model. */
   objectionTo(caller: Caller | undefined): string | undefined {
     return this.#parts.objection(caller);
+  }
+
+  /** What a caller's model should know; nothing where the tools answer as Codex 0.92.0 did, which had no such words. */
+  instructionsFor(caller: Caller | undefined): string | undefined {
+    const isOurs = this.#parts.tools.some(({ presentation }) => presentation.results === "extended");
+    return this.objectionTo(caller) ?? (isOurs ? INSTRUCTIONS : undefined);
   }
 
   find(name: string): ServedTool | undefined {

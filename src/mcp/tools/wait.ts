@@ -20,7 +20,7 @@ export const waitTool = defineTool({
   title: "Codex Wait",
   description:
     "Waits for a thread whose result said `running` and returns its answer. May say `running` again: then call it again. Costs nothing while it waits.",
-  input: { threadId: arg.text("The thread, as an answer named it."), "result-tokens": RESULT_TOKENS, wait: WAIT_ARGUMENT },
+  input: { threadId: arg.text("The thread."), "result-tokens": RESULT_TOKENS, wait: WAIT_ARGUMENT },
   output: TURN_OUTPUT,
   annotations: { readOnlyHint: true },
   sets: ["codex"],
