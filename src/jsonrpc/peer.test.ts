@@ -181,6 +181,21 @@ describe("a cancelled request", () => {
   });
 });
 
+describe("the id of a cancelled request", () => {
+  it("is free at once; the new request is served when the old one has left", async () => {
+    await using scene = new Scene();
+    scene.say({ id: 1, method: "work" });
+    await scene.heardUntilNow();
+    const old = scene.work.get(1);
+    scene.peer.cancel(1, GONE);
+    scene.say({ id: 1, method: "echo", params: "new" }, { id: 2, method: "echo", params: "other" });
+    expect(await scene.hear()).toEqual(resultAnswer(2, "other"));
+    expect(scene.peer.servingCount).toBe(2);
+    old?.done.resolve("too late");
+    expect(await scene.hear()).toEqual(resultAnswer(1, "new"));
+  });
+});
+
 describe("interrupted requests", () => {
   it("have their signal aborted and are still answered, also those that come later", async () => {
     await using scene = new Scene();

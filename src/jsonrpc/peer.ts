@@ -62,8 +62,8 @@ export class JsonRpcPeer {
   #nextId = 0;
   readonly #asked = new Map<RequestId, Deferred<unknown>>();
   readonly #serving = new Map<RequestId, ServedRequest>();
-  /** Cancelled, and not yet done: their ids are free for new requests. */
-  readonly #leaving = new Set<ServedRequest>();
+  /** Cancelled, and not yet done. Their ids are free: a new request under one is served when the old one has left. */
+  readonly #leaving = new Map<ServedRequest, Deferred<void>>();
   #idle: Deferred<void> | undefined;
   #interrupted: Error | undefined;
 
@@ -143,7 +143,7 @@ export class JsonRpcPeer {
     served.silenced = this.outlet.answersCancelled !== true;
     if (served.silenced) {
       this.#serving.delete(id);
-      this.#leaving.add(served);
+      this.#leaving.set(served, deferred<void>());
     }
     served.abort(reason);
     return true;
@@ -223,7 +223,10 @@ export class JsonRpcPeer {
     this.#serving.set(id, served);
     if (this.#interrupted) served.abort(this.#interrupted);
     const finish = (text: string, answer: About["answer"]) => {
-      if (!this.#leaving.delete(served)) this.#serving.delete(id);
+      const left = this.#leaving.get(served);
+      if (left) this.#leaving.delete(served);
+      else this.#serving.delete(id);
+      left?.resolve();
       if (this.servingCount === 0) this.#becomeIdle();
       const silent = served.silenced || this.#state.at === "closed";
       if (served.silenced && !this.#serving.has(id)) this.outlet.unanswered?.(id);
@@ -235,7 +238,8 @@ export class JsonRpcPeer {
       finish(errorText(id, told), answerKind(told));
     };
     try {
-      const result = this.role.answer(served);
+      const before = [...this.#leaving].find(([other]) => other.id === id);
+      const result = before ? before[1].promise.then(() => this.role.answer(served)) : this.role.answer(served);
       if (result instanceof Promise) result.then(give, refuse);
       else give(result);
     } catch (error) {

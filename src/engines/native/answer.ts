@@ -9,7 +9,7 @@ import { type ModelEvent, ModelFailure, RetryBudget, waitForRetry } from "./mode
 import { shownItem, toolCallOf } from "./model/items.js";
 
 /** When the model says nothing for so long after a whole call, the call is not kept waiting for the end of the answer. */
-const CALL_PATIENCE_MS = 100;
+const CALL_PATIENCE_MS = 30;
 
 /** What one model answer came to. */
 interface Answer {

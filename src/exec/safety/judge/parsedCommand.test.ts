@@ -45,6 +45,7 @@ describe("one command", () => {
     ["head -40 a", unknown("head -40 a")],
     ["head -c 40 a", unknown("head -c 40 a")],
     ["cat 'a b'/*.txt", read("cat 'a b/*.txt'", "a b/*.txt", "*.txt")],
+    ["printf 'a\\n'", unknown("printf 'a\\n'")],
     ["env A=1 make", unknown("env 'A=1' make")],
     ["tail -n +10 /b/a", read("tail -n +10 /b/a", "/b/a", "a")],
     ["sed -n '3,9p' a", read("sed -n '3,9p' a", "a")],

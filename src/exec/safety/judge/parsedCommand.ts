@@ -12,7 +12,9 @@ export function parsedCommand(argv: Words, parser: BashReader): ParsedCommand[] 
   const commands = parser.plainCommands(script)?.map((command) => command.words) ?? [];
   const steps = stepsOf(withoutNoise(commands));
   const [only] = steps;
-  if (!only) return [{ type: "unknown", cmd: script }];
+  // Of a command that only shapes text nothing is told but its words.
+  const onlyShapes = commands.length === 1 && only && isFormatter(only.words) && fileRead(only.words) === undefined;
+  if (!only || onlyShapes) return [{ type: "unknown", cmd: script }];
   // To change the folder of a shell that ends is to do nothing.
   if (commands.length === 1 && only.words[0] === "cd") return [];
   return merged(steps.map(({ words, cwd }) => classify(words, { cmd: shellQuote(words), cwd })));
