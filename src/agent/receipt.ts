@@ -3,6 +3,7 @@ import type { FileChange } from "../exec/actions.js";
 import type { ChangedFile, ChangedFiles } from "../exec/changes/workspaceChanges.js";
 import type { ThreadEvent } from "../threads/events.js";
 import type { RawItem } from "../threads/items.js";
+import { findingsIn, type ReviewFinding } from "../threads/reviewFindings.js";
 import type { ThreadSettings } from "../threads/settings.js";
 import type { RateLimits, TokenUsage } from "../threads/usage.js";
 import { UsageOfTurn } from "./turnUsage.js";
@@ -40,6 +41,8 @@ export interface TurnReceipt {
   readonly notices: readonly string[];
   /** Something was to be written, and was kept from it by a sandbox that only reads. */
   readonly isWriteRefused: boolean;
+  /** What a review found, in its order; absent unless the turn was a review that came to its end. */
+  readonly findings?: readonly ReviewFinding[];
 }
 
 export interface FailedCommand {
@@ -73,6 +76,7 @@ export class ReceiptBook {
   #rateLimits: RateLimits | undefined;
   readonly #notices: string[] = [];
   #isWriteRefused = false;
+  #findings: readonly ReviewFinding[] | undefined;
   #began: number | undefined;
   #ended: number | undefined;
   readonly #now: () => number;
@@ -110,6 +114,9 @@ export class ReceiptBook {
         return;
       case "approvalDecided":
         return this.#noteDecision(event.id, event.decision);
+      case "reviewEnded":
+        this.#findings = event.text === null ? undefined : findingsIn(event.text);
+        return;
       case "turnCompleted":
       case "turnFailed":
       case "turnAborted":
@@ -145,6 +152,7 @@ export class ReceiptBook {
       ms: this.#began === undefined ? 0 : Math.round((this.#ended ?? this.#now()) - this.#began),
       notices: [...this.#notices],
       isWriteRefused: this.#isWriteRefused,
+      ...(this.#findings && { findings: this.#findings }),
     };
   }
 

@@ -148,7 +148,7 @@ export function eventMsgs(event: ThreadEvent, where: Where): EventMsg[] {
   }
 }
 
-/** Reviewers answer in prose: there are no findings to list one by one. */
+/** Reviewers answer in prose, which the event carries whole; the findings in it are data in the result of the call. */
 function reviewOutput(text: string): Record<string, unknown> {
   return { findings: [], overall_correctness: "", overall_explanation: text, overall_confidence_score: 0 };
 }

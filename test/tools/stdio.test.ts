@@ -102,7 +102,7 @@ describe.concurrent("a turn", () => {
       structuredContent: { threadId },
     });
     writeFileSync(path.join(server.stage.workspace, "go"), "");
-    expect(valueAt(await running.result(), "structuredContent")).toEqual({ threadId, content: "steered" });
+    expect(valueAt(await running.result(), "structuredContent")).toMatchObject({ threadId, content: "steered" });
     expect(await call(server, "codex-steer", { threadId, prompt: "!say late" })).toEqual(
       refused(`No turn of thread ${threadId} takes more instructions now. Send them as a reply instead.`),
     );
@@ -133,6 +133,10 @@ describe.concurrent("a turn", () => {
     await review.event("entered_review_mode");
     await review.event("exited_review_mode");
     expect(await call(server, "codex-reply", { threadId, prompt: "!say why" })).toEqual(completed(threadId, "why", "native"));
+    const found = await call(server, "codex-review", { target: "custom", instructions: "!say - [P1] Empty — new.txt:1\\n  Why?" });
+    expect(valueAt(found, "structuredContent.findings")).toEqual([
+      { priority: 1, title: "Empty", file: "new.txt", lines: [1, 1], body: "Why?", confidence: null },
+    ]);
     await call(server, "codex-review", { target: "uncommitted" });
     expect(JSON.stringify(model.requests.at(-1)?.body.input)).toMatch(/git (diff|status)/);
     expect(storyOf(server.stage, threadId)).toContain("exited_review_mode");

@@ -16,6 +16,21 @@ const WINDOW = objectOf({ usedPercent: NUMBER, windowMinutes: { type: ["number",
 /** What a result tells of a turn beside thread and answer, as a schema for programs; `wording/turnReport.ts` fills it in. */
 export const TURN_FIELDS = {
   status: { type: "string", enum: ["completed", "failed", "interrupted", "running"] },
+  /** Of reviews. */
+  findings: listOf(
+    objectOf(
+      {
+        priority: { type: ["integer", "null"] },
+        title: TEXT,
+        file: TEXT,
+        lines: { type: ["array", "null"], items: COUNT },
+        body: TEXT,
+        confidence: { type: ["number", "null"] },
+      },
+      ["priority", "title", "file", "lines", "body", "confidence"],
+    ),
+  ),
+  findingsOmitted: COUNT,
   files: {
     anyOf: [
       listOf(

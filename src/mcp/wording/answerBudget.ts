@@ -1,7 +1,7 @@
 import type { ThreadId } from "../../lib/ids.js";
 
 /** As clients count before they have a tokenizer at hand. */
-const CHARACTERS_PER_TOKEN = 4;
+export const CHARACTERS_PER_TOKEN = 4;
 
 export interface AnswerBudget {
   readonly tokens: number;

@@ -102,6 +102,21 @@ describe("a turn that did much", () => {
   });
 });
 
+it("findings are told with paths as those of files, and only as many as there is room for", () => {
+  const finding = { priority: 1, title: "t", file: "/project/a.ts", lines: [1, 2], body: "b".repeat(100), confidence: null } as const;
+  const receipt = { ...BUSY, findings: [finding, { ...finding, file: "/other/b.ts" }, finding] };
+  expect(reportFields({ ...TURN, receipt })).toMatchObject({ findings: [{ file: "a.ts" }, { file: "/other/b.ts" }, { file: "a.ts" }] });
+  expect(reportFields({ ...TURN, receipt })).not.toHaveProperty("findingsOmitted");
+  const cut = reportFields({ ...TURN, receipt, roomForFindings: 400 });
+  expect([cut["findings"], cut["findingsOmitted"]]).toEqual([
+    [
+      { ...finding, file: "a.ts" },
+      { ...finding, file: "/other/b.ts" },
+    ],
+    1,
+  ]);
+});
+
 it("files that could not be learned are unknown, not none", () => {
   const turn = { ...TURN, receipt: { ...BUSY, files: undefined } };
   expect(reportFields(turn)["files"]).toBe("unknown");

@@ -5,6 +5,7 @@ import type { ChangedFile } from "../../exec/changes/workspaceChanges.js";
 import type { ThreadId } from "../../lib/ids.js";
 import { oneLine } from "../../lib/oneLine.js";
 import { visible } from "../../lib/visibleText.js";
+import type { ReviewFinding } from "../../threads/reviewFindings.js";
 import type { RateLimits, RateLimitWindow, TokenUsage } from "../../threads/usage.js";
 import { commandGist } from "./progress.js";
 
@@ -19,6 +20,8 @@ export interface ReportedTurn {
   readonly remarks?: readonly string[];
   /** What whoever called should do, if anything. */
   readonly next?: string | undefined;
+  /** How many characters the findings of a review may take; they are in its text as well. */
+  readonly roomForFindings?: number;
 }
 
 /** More would fill the context of whoever reads it; the folder itself has the rest. */
@@ -26,14 +29,21 @@ const MAX_FILES = 50;
 const MAX_DECISIONS = 5;
 
 /** For programs, and for models that are shown data. What is not known is left out. */
-export function reportFields({ status, receipt, remarks = [], next }: ReportedTurn): Readonly<Record<string, unknown>> {
+export function reportFields({
+  status,
+  receipt,
+  remarks = [],
+  next,
+  roomForFindings = Number.POSITIVE_INFINITY,
+}: ReportedTurn): Readonly<Record<string, unknown>> {
   const { files, commands, approvals, usage, costUsd, rateLimits, inForce, ms } = receipt;
   const list = files?.list ?? [];
   const failures = commands.failures.map(({ command, exitCode }) => ({ command: visible(commandGist(command)), exitCode }));
   const decisions = approvals.decisions.slice(-MAX_DECISIONS).map(decisionField);
   return {
     status,
-    files: files ? list.slice(0, MAX_FILES).map((file) => ({ ...file, path: shortPath(file, inForce?.cwd) })) : "unknown",
+    ...(receipt.findings && findingsField(receipt.findings, { cwd: inForce?.cwd, room: roomForFindings })),
+    files: files ? list.slice(0, MAX_FILES).map((file) => ({ ...file, path: shortPath(file.path, inForce?.cwd) })) : "unknown",
     ...(files && list.length > 0 && { filesFrom: files.from }),
     ...(list.length > MAX_FILES && { filesOmitted: list.length - MAX_FILES }),
     commands: { run: commands.run, failed: commands.failed, ...(failures.length > 0 && { failures }) },
@@ -90,7 +100,7 @@ function fileLines({ files, commands, inForce }: TurnReceipt): string[] {
   const rest = list.length - shown.length;
   return [
     `files changed: ${list.length}${SEEN_BY[from]}`,
-    ...shown.map((file) => `  ${LETTERS[file.kind]} ${visible(shortPath(file, inForce?.cwd))}${lineText(file)}`),
+    ...shown.map((file) => `  ${LETTERS[file.kind]} ${visible(shortPath(file.path, inForce?.cwd))}${lineText(file)}`),
     ...(rest > 0 ? [`  and ${rest} more`] : []),
   ];
 }
@@ -113,6 +123,22 @@ function approvalLine({ approvals: { asked, allowed, denied, decisions } }: Turn
   const why =
     no && ` (${describeSubject(no.subject)}: ${no.decision} ${wayText(no)}${no.reason === undefined ? "" : `: ${shortReason(no.reason)}`})`;
   return [`approvals: ${asked} asked, ${allowed} allowed, ${denied} denied${why ?? ""}`];
+}
+
+/** Reviewers name the worst first, so what does not fit is left out at the end. */
+function findingsField(
+  found: readonly ReviewFinding[],
+  { cwd, room }: { readonly cwd: string | undefined; readonly room: number },
+): Readonly<Record<string, unknown>> {
+  const findings: ReviewFinding[] = [];
+  let taken = 0;
+  for (const { priority, title, file, lines, body, confidence } of found) {
+    const told = { priority, title, file: shortPath(file, cwd), lines, body, confidence };
+    taken += JSON.stringify(told).length;
+    if (taken > room) break;
+    findings.push(told);
+  }
+  return { findings, ...(findings.length < found.length && { findingsOmitted: found.length - findings.length }) };
 }
 
 function decisionField(question: DecidedQuestion): Readonly<Record<string, unknown>> {
@@ -196,7 +222,7 @@ function momentText(unixSeconds: number): string {
   return Number.isNaN(moment.getTime()) ? "" : `, anew at ${moment.toISOString().slice(0, 16)}Z`;
 }
 
-function shortPath({ path: file }: ChangedFile, cwd: string | undefined): string {
+function shortPath(file: string, cwd: string | undefined): string {
   if (cwd === undefined || !path.isAbsolute(file)) return file;
   const relative = path.relative(cwd, file);
   return relative === "" || relative.startsWith("..") || path.isAbsolute(relative) ? file : relative;

@@ -1,0 +1,54 @@
+import { writeFile } from "node:fs/promises";
+import { expect, it } from "vitest";
+import { MemorySession, threadOf } from "../../../test/support/memorySession.js";
+import { valueAt } from "../../../test/support/scenario.js";
+
+/** As a script says it: its line breaks are written out. */
+const VERDICT = [
+  "The change must not stay as it is.",
+  "",
+  "- [P0] Dates are read in local time — src/date.ts:14-18 (confidence 0.9)",
+  "  Parse as UTC.",
+  "- [P3] A test is skipped — test/date.test.ts",
+];
+const SAID = `!say ${VERDICT.join("\\n")}`;
+const FINDINGS = [
+  { priority: 0, title: "Dates are read in local time", file: "src/date.ts", lines: [14, 18], body: "Parse as UTC.", confidence: 0.9 },
+  { priority: 3, title: "A test is skipped", file: "test/date.test.ts", lines: null, body: "", confidence: null },
+];
+
+const findingsOf = (result: unknown) => valueAt(result, "structuredContent.findings");
+
+function review(client: MemorySession, instructions: string, more: object = {}): Promise<unknown> {
+  return client.call("codex-review", { target: "custom", instructions, ...more });
+}
+
+it("a review gives its findings as data, and its text as it was written", async () => {
+  await using client = new MemorySession();
+  const result = await review(client, SAID);
+  expect(findingsOf(result)).toEqual(FINDINGS);
+  expect([valueAt(result, "structuredContent.content"), valueAt(result, "content.0.text")]).toEqual([
+    VERDICT.join("\n"),
+    VERDICT.join("\n"),
+  ]);
+});
+
+it("codex-wait gives them too, when the call ended before the review", async () => {
+  await using client = new MemorySession();
+  const running = await review(client, `!shell until [ -e go ]; do sleep 0.05; done\n${SAID}`, { wait: 0 });
+  expect([valueAt(running, "structuredContent.status"), findingsOf(running)]).toEqual(["running", undefined]);
+  await writeFile(`${client.agent.folder}/go`, "");
+  expect(findingsOf(await client.call("codex-wait", { threadId: threadOf(running) }))).toEqual(FINDINGS);
+});
+
+it("a review that finds nothing has an empty list; what is no review has none, whatever it says", async () => {
+  await using client = new MemorySession();
+  expect(findingsOf(await review(client, "!say Fine as it is."))).toEqual([]);
+  expect(findingsOf(await client.call("codex", { prompt: SAID }))).toBeUndefined();
+});
+
+it("a review that fails has no findings", async () => {
+  await using client = new MemorySession();
+  const result = await review(client, "!fail server_error broken");
+  expect([valueAt(result, "structuredContent.status"), findingsOf(result)]).toEqual(["failed", undefined]);
+});

@@ -1,0 +1,33 @@
+import { expect, it } from "vitest";
+import { publishedVersions } from "../support/codexPeers.js";
+import { startServer } from "../support/mcpServer.js";
+import { mockProvider } from "../support/mockProvider.js";
+import { startResponsesServer } from "../support/responsesServer.js";
+import { valueAt } from "../support/scenario.js";
+
+/** What Codex asks its reviewer for. */
+const REVIEW = {
+  findings: [
+    {
+      title: "[P1] Import the module",
+      body: "It is used in `main`.",
+      confidence_score: 0.8,
+      priority: 1,
+      code_location: { absolute_file_path: "/elsewhere/a b.py", line_range: { start: 3, end: 4 } },
+    },
+  ],
+  overall_correctness: "patch is incorrect",
+  overall_explanation: "Breaks the build.",
+  overall_confidence_score: 0.9,
+};
+
+it.for(await publishedVersions())("the findings of a review by Codex $version are data", { timeout: 90_000 }, async ({ program }) => {
+  await using model = await startResponsesServer();
+  await using server = await startServer({ args: ["--engine", "codex", "--codex-bin", program], config: mockProvider(model.url) });
+  await server.initialize();
+  const result = await server.call("codex-review", { target: "custom", instructions: `!say ${JSON.stringify(REVIEW)}` }).result();
+  expect(valueAt(result, "structuredContent.findings")).toEqual([
+    { priority: 1, title: "Import the module", file: "/elsewhere/a b.py", lines: [3, 4], body: "It is used in `main`.", confidence: null },
+  ]);
+  expect(valueAt(result, "content.0.text")).toMatch(/^Breaks the build\.\n/);
+});
