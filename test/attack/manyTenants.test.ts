@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { isMissing } from "../sandbox/available.js";
-import { ask, type EventStream, handshake, openStream, rpc, SPEC_LATER, toolCall } from "../support/httpClient.js";
+import { ask, type EventStream, handshake, openStream, rpc, SPEC, SPEC_LATER, toolCall } from "../support/httpClient.js";
 import { openSocket, type SocketClient } from "../support/httpSocketClient.js";
 import { SeededRandom } from "../support/patch/random.js";
 import { valueAt } from "../support/scenario.js";
@@ -22,6 +22,9 @@ const SCENE_MS = 180_000;
 const ASKING = { "approval-policy": "untrusted", sandbox: "workspace-write" };
 const APPROVED = { action: "accept", decision: "approved", content: { decision: "approved" } };
 
+/** How an answer is to come. */
+const ONE_BODY = { "x-mcp-post-stream": "0" };
+
 /** One of the callers who mind their own business, and what they have. */
 interface Owner {
   readonly headers: Headers;
@@ -34,12 +37,12 @@ interface Owner {
 async function settleIn(ground: Ground, url: string, who: "bob" | "root"): Promise<Owner> {
   const authorization = `Bearer ${ground.secret(`token of ${who}`)}`;
   const capabilities = { elicitation: {} };
-  const { session = "" } = await ask(url, { headers: { authorization }, message: handshake(0, { capabilities }) });
+  const { session = "" } = await ask(url, { headers: { authorization, ...SPEC }, message: handshake(0, { capabilities }) });
   const headers = { authorization, "mcp-session-id": session };
   const stream = await openStream(url, { headers });
   const secret = (what: string) => ground.secret(`${what} of ${who}`);
   const call = async (id: string, args: object, tool = "codex") =>
-    (await ask(url, { headers, message: toolCall(id, { ...args }, tool) })).body;
+    (await ask(url, { headers: { ...headers, ...ONE_BODY }, message: toolCall(id, { ...args }, tool) })).body;
   const threadOf = (body: unknown) => String(valueAt(body, "result.structuredContent.threadId"));
   const idle = threadOf(await call("idle", { prompt: `!say ${secret("idle thread")}` }));
   const archived = threadOf(await call("archived", { prompt: `!say ${secret("archived thread")}` }));
@@ -66,7 +69,7 @@ async function settleIn(ground: Ground, url: string, who: "bob" | "root"): Promi
     requestState: String(valueAt(waiting.body, "result.requestState")),
     taskId: String(valueAt(task.body, "result.taskId")),
   };
-  return { headers, estate, stream, calls: { running, asking } };
+  return { headers: { ...headers, ...ONE_BODY }, estate, stream, calls: { running, asking } };
 }
 
 /** The one who wants to have it all. */
@@ -181,8 +184,8 @@ async function useEverything(url: string, { headers, estate, stream, calls }: Ow
     (await ask(url, stateless({ method, params: { taskId, ...params }, headers: { authorization }, capabilities: TASK_CAPABILITIES })))
       .body;
   const done: Record<string, boolean> = {};
-  done["list"] = JSON.stringify(await call("codex-threads", { action: "list", limit: 100 })).includes(threads.idle);
-  done["archived list"] = JSON.stringify(await call("codex-threads", { action: "list", archived: true })).includes(threads.archived);
+  done["list"] = JSON.stringify(await call("codex-threads", { limit: 100 })).includes(threads.idle);
+  done["archived list"] = JSON.stringify(await call("codex-threads", { archived: true })).includes(threads.archived);
   done["reply"] = await worked("codex-reply", { threadId: threads.idle, prompt: "!say still mine" });
   done["fork"] = await worked("codex-manage", { action: "fork", threadId: threads.idle });
   done["summary"] = await worked("codex-manage", { action: "compact", threadId: threads.idle });
@@ -217,7 +220,10 @@ describe.skipIf(isMissing)("two tenants and an operator on one port", () => {
     timeout: SCENE_MS,
   }, async () => {
     await using ground = await Ground.open();
-    await using victim = await Victim.onPort(ground, { engine: "scripted" });
+    await using victim = await Victim.onPort(ground, {
+      engine: "scripted",
+      args: ["--wait", "unlimited", "-c", "mcp_server.task_after_seconds=1"],
+    });
     const { url } = victim;
     const owners = [await settleIn(ground, url, "bob"), await settleIn(ground, url, "root")];
     const threads = owners.flatMap(({ estate }) => [estate.threads.idle, estate.threads.archived]);

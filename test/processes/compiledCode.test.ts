@@ -78,9 +78,11 @@ describe.concurrent("compiled code is kept for the next start", () => {
     const damaged = installation.kept;
     expect(await installation.answer("!say two")).toBe("two");
     const mended = installation.kept;
-    expect(Object.keys(mended).filter((name) => mended[name] !== damaged[name])).toEqual(["agent", "server"]);
+    // The log is loaded whenever it has something to say, before or after the compiler is tuned.
+    const changed = Object.keys(mended).filter((name) => name !== "log-file" && mended[name] !== damaged[name]);
+    expect(changed).toEqual(["agent", "server"]);
     expect(await installation.answer("!say three")).toBe("three");
-    expect(installation.kept).toEqual(mended);
+    expect({ ...installation.kept, "log-file": undefined }).toEqual({ ...mended, "log-file": undefined });
   });
 
   it("while the server goes on serving", async () => {

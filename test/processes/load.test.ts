@@ -113,7 +113,7 @@ async function readLate({ words }: { words: number }): Promise<{ answer: unknown
   const threadId = await warmUp.threadId();
   const before = memoryOf(server).now;
   server.process.pauseStdout();
-  const call = server.call("codex-reply", { threadId, prompt: `!tokens ${words}` });
+  const call = server.call("codex-reply", { threadId, prompt: `!tokens ${words}`, "result-tokens": 1_000_000 });
   await eventually("the answer is on disk", () => spokenOn(server.stage, threadId).length === 4 || undefined);
   server.process.resumeStdout();
   const answer = valueAt(await call.result(), "structuredContent.content");

@@ -32,7 +32,7 @@ describe("a start waits for no code that it does not need", () => {
   it("what the server does besides turns comes with the first call of it", async () => {
     expect(await filesNeeded("codex-steer", {})).toBe("loaded: agent further-tools log-file main server");
     expect(await filesNeeded("codex-review", { target: "uncommitted" })).toBe(
-      "loaded: agent further-tools log-file main review sandbox scripted server",
+      "loaded: agent further-tools log-file main native-services rules sandbox scripted server tools",
     );
   });
 });

@@ -30,6 +30,8 @@ const running = new Map<string, { turnId: string; abort: AbortController }>();
 /** What it asked and has no answer to yet. */
 const questions = new Map<number, (answer: Json) => void>();
 let overloads = faults.overloads ?? 0;
+/** It asks for what it wants once; what is said into its turn begins the turn anew. */
+let asked = false;
 
 if (process.argv.includes("--version")) {
   console.log(`codex-cli ${version}`);
@@ -185,7 +187,10 @@ async function play(threadId: string, turn: { turnId: string; abort: AbortContro
   if (faults.changedShapes)
     for (const params of [{}, { item: 7 }, { item: { type: "new" } }, { delta: {} }]) tell("item/completed", params);
   if (faults.dies === "in the turn") process.kill(process.pid, "SIGKILL");
-  if (faults.wants) await askFor(faults.wants, tell);
+  if (faults.wants && !asked) {
+    asked = true;
+    await askFor(faults.wants, tell);
+  }
   const ending = await answers(threadId, tell, abort.signal).catch(() => ({
     status: running.get(threadId) === turn ? "interrupted" : "completed",
   }));

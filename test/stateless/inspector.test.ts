@@ -14,7 +14,7 @@ import { runToEnd } from "../support/runToEnd.js";
 import { valueAt } from "../support/scenario.js";
 import { type Stage, setStage, stageEnvironment, workspaceFiles } from "../support/stage.js";
 import { rolloutFile, spokenOn, storyOf } from "../support/storedThread.js";
-import { TOOL_NAMES } from "../support/toolPins.js";
+import { ALL_TOOL_NAMES, TOOL_NAMES } from "../support/toolPins.js";
 
 const inspector = await findInspector();
 
@@ -24,24 +24,26 @@ interface Surroundings extends AsyncDisposable {
   readonly options: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly stage: Stage;
+  readonly tools: readonly string[];
   /** Resolves when the server holds nothing for clients that left. */
   forgetsClients(): Promise<unknown>;
 }
 
 /** The inspector leaves without ending its session, which keeps the session's threads until nobody used it for so long. */
-const HASTY = { http: "idle_session_minutes = 0.05\nkeep_alive_seconds = 1" };
+const HASTY = { config: "[mcp_server]\ntask_after_seconds = 1", http: "idle_session_minutes = 0.05\nkeep_alive_seconds = 1" };
 
 const TRANSPORTS: Readonly<Record<string, () => Promise<Surroundings>>> = {
   stdio: async () => {
     const stage = await setStage();
     const env = environment(stage);
     const settings = ["CODEX_HOME", "HOME", "PATH", RUN_MARK].flatMap((name) => ["-e", `${name}=${env[name]}`]);
-    const server = [process.execPath, MAIN, "--engine", "scripted"];
+    const server = [process.execPath, MAIN, "--engine", "scripted", "-c", "mcp_server.task_after_seconds=1"];
     return {
       server,
       options: ["--cwd", stage.workspace, ...settings],
       env,
       stage,
+      tools: TOOL_NAMES,
       forgetsClients: () => Promise.resolve(),
       [Symbol.asyncDispose]: () => stage[Symbol.asyncDispose](),
     };
@@ -55,6 +57,7 @@ const TRANSPORTS: Readonly<Record<string, () => Promise<Surroundings>>> = {
       options: ["--transport", "http"],
       env: environment(stage),
       stage,
+      tools: ALL_TOOL_NAMES,
       forgetsClients: () => expect.poll(sessions, { timeout: 15_000 }).toMatchObject({ sessions: [] }),
       [Symbol.asyncDispose]: () => http[Symbol.asyncDispose](),
     };
@@ -70,7 +73,7 @@ describe.runIf(inspector).each(Object.entries(TRANSPORTS))("the inspector's comm
     "lists the tools and gets answers in the era %s, where %d of its calls becomes a task",
     async (era, tasks) => {
       await using surroundings = await surround();
-      const { server, options, env, stage } = surroundings;
+      const { server, options, env, stage, tools } = surroundings;
       const inspect = async (...args: string[]): Promise<unknown> => {
         const { node = "", once = "" } = inspector ?? {};
         const argv = [node, once, "--cli", ...server, ...options, "--protocol-era", era, "--format", "json", "-q", ...args] as const;
@@ -80,7 +83,7 @@ describe.runIf(inspector).each(Object.entries(TRANSPORTS))("the inspector's comm
       };
       const call = (prompt: string) => inspect("--method", "tools/call", "--tool-name", "codex", "--tool-arg", `prompt=${prompt}`);
       expect(await inspect("--method", "tools/list")).toMatchObject({
-        result: { tools: TOOL_NAMES.map((name) => ({ name })) },
+        result: { tools: tools.map((name) => ({ name })) },
       });
       expect(valueAt(await call("!say hi"), "result.structuredContent.content")).toBe("hi");
       expect(valueAt(await call("!delay 1500\n!say later"), "result.structuredContent.content")).toBe("later");
@@ -123,16 +126,14 @@ describe
       expect(await workspaceFiles(surroundings.stage)).toEqual({});
     });
 
-    it("ends the turn by cancelling its question", async () => {
+    it("denies a command by closing its question, and the turn goes on", async () => {
       await using surroundings = await surround();
       await using connections = open(surroundings);
       await connections.connect("first", { ...surroundings, era });
       const question = await connections.callUntilAsked("first", "codex", ASKING);
       expect(await connections.answer(question, "--cancel")).toMatchObject({
-        isError: true,
-        structuredContent: { status: "interrupted" },
+        structuredContent: { content: "over", status: "completed", approvals: { denied: 1 } },
       });
-      expect(storyOf(surroundings.stage)).toContain("turn_aborted");
       expect(await workspaceFiles(surroundings.stage)).toEqual({});
     });
 
@@ -166,7 +167,7 @@ describe
       await surroundings.forgetsClients();
       await connections.connect("second", { ...surroundings, era });
       const answer = await connections.call("second", "codex-reply", { threadId, prompt: "!say two" });
-      expect(answer["structuredContent"]).toEqual({ threadId, content: "two" });
+      expect(answer["structuredContent"]).toMatchObject({ threadId, content: "two", status: "completed" });
       expect(spokenOn(surroundings.stage, threadId)).toEqual(["user: !say one", "assistant: one", "user: !say two", "assistant: two"]);
     });
   },

@@ -48,7 +48,7 @@ describe("the Responses server of the tests", () => {
     const broken = await fetch(`${server.url}/responses`, { method: "POST", body: "{}" });
     expect([broken.status, await broken.json()]).toEqual([
       400,
-      { error: { message: "A request of the Responses API needs model, input and tools." } },
+      { error: { message: "A request of the Responses API needs model and input." } },
     ]);
     expect(await (await fetch(`${server.url}/models`)).json()).toEqual({
       object: "list",

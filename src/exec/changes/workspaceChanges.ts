@@ -28,6 +28,8 @@ export interface WorkspacePlace {
   readonly lookingFor: LookingFor;
 }
 
+/** The kernel's clock for files lags behind ours by so much at most. */
+const FILE_CLOCK_LAG_MS = 10;
 /** How long a command may be kept waiting for the first look. */
 const BEFORE_MS = 2_000;
 
@@ -98,18 +100,14 @@ export class WorkspaceChanges {
       return "unknown";
     }
     const marks = new Map([...dirty.keys()].map((name) => [name, markOf(path.join(root, name))] as const));
-    for (const [name, mark] of marks) if (this.#isOfNow(path.join(root, name), mark)) marks.delete(name);
+    // The first look may come after the first change: an engine of its own does not wait for it.
+    for (const [name, mark] of marks) if (changedMs(path.join(root, name), mark) > this.#place.sinceMs) marks.delete(name);
     return { repository, marks, root, isComplete: true, texts: await this.#textsOf(root, marks, signal) };
   }
 
   async #lookAtFolder(root: string, signal: AbortSignal): Promise<FirstLook | "no repository"> {
     const marks = await folderEntries(root, { mayRead: this.#mayRead(root), signal });
     return marks ? { repository: undefined, marks, root, isComplete: true, texts: new Map() } : "no repository";
-  }
-
-  /** The first look may come after the first change: an engine of its own does not wait for it. */
-  #isOfNow(file: string, mark: FileState | undefined): boolean {
-    return (mark ? mark.changedMs : entriesChangedMs(path.dirname(file))) > this.#place.sinceMs;
   }
 
   async #compare(first: FirstLook, signal: AbortSignal, patches: readonly ChangedFile[]): Promise<ChangedFiles | undefined> {
@@ -136,10 +134,11 @@ export class WorkspaceChanges {
     const file = path.join(first.root, name);
     const mark = markOf(file);
     if (first.marks.has(name)) return difference(name, first.marks.get(name), mark);
-    if (!now || (!first.isComplete && !this.#isOfNow(file, mark))) return [];
+    const sinceMs = this.#place.sinceMs - FILE_CLOCK_LAG_MS;
+    if (!now || (!first.isComplete && changedMs(file, mark) <= sinceMs)) return [];
     if (now.committed !== undefined) return [{ name, kind: mark ? "update" : "delete", committed: now.committed }];
     if (!mark) return [];
-    return [{ name, kind: first.isComplete || mark.bornMs > this.#place.sinceMs ? "add" : "update" }];
+    return [{ name, kind: first.isComplete || mark.bornMs > sinceMs ? "add" : "update" }];
   }
 
   async #counted(
@@ -193,6 +192,11 @@ interface NamedChange {
   readonly kind: ChangedFile["kind"];
   /** The id of what it was; absent when it was not as the commit has it. */
   readonly committed?: string;
+}
+
+/** What was deleted says so in the folder that it was in. */
+function changedMs(file: string, mark: FileState | undefined): number {
+  return mark ? mark.changedMs : entriesChangedMs(path.dirname(file));
 }
 
 function difference(name: string, before: FileState | undefined, now: FileState | undefined): NamedChange[] {

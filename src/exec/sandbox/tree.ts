@@ -81,9 +81,9 @@ export function openTree(confinement: MountedConfinement, { firstDescriptor }: {
       watchInstead(place);
       return [];
     }
-    // It may be the placeholder of a server with another CODEX_HOME, which removes it when it likes.
-    if (!placeholder && isEmptyFolder(place)) watchInstead(place, identity);
-    return ["--ro-bind", file, file];
+    // It may be the placeholder of a server with another CODEX_HOME, which removes it when it likes, before it is mounted too.
+    const isWatched = !placeholder && isEmptyFolder(place) && watchInstead(place, identity);
+    return [isWatched ? "--ro-bind-try" : "--ro-bind", file, file];
   };
   const flagsOf = (mount: Mount): string[] => {
     switch (mount.access) {
