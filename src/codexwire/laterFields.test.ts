@@ -55,7 +55,9 @@ describe("what Codex 0.152.1 said beside 0.92.0's fields", () => {
 
   it("says when an item began and ended", () => {
     const item = { kind: "agentMessage", id: "m", texts: ["hi"] } as const;
-    const times = told({ type: "itemStarted", item }, { type: "itemCompleted", item }).filter(({ type }) => /^item_/.test(String(type)));
+    const times = told({ type: "itemStarted", item }, { type: "itemCompleted", item }).filter(({ type }) =>
+      String(type).startsWith("item_"),
+    );
     expect(times).toMatchObject([
       { started_at_ms: 1_794_710_857_500 },
       { started_at_ms: 1_794_710_857_500, completed_at_ms: 1_794_710_858_500 },

@@ -30,7 +30,9 @@ describe.concurrent("the end of input", () => {
   });
 
   it("interrupts a task, which says so to whoever asks the next server", async () => {
-    await using server = await startServer({ args: ["--engine", "scripted", "--eof-grace", "0.1", "-c", "mcp_server.task_after_seconds=1"] });
+    await using server = await startServer({
+      args: ["--engine", "scripted", "--eof-grace", "0.1", "-c", "mcp_server.task_after_seconds=1"],
+    });
     const handle = await ask(server, "c", "tools/call", { name: "codex", arguments: { prompt: "!shell sleep 656" } }, LATER);
     const taskId = valueAt(handle, "result.taskId");
     expect(await server.closeAndWait()).toMatchObject(ENDED_CLEANLY);
