@@ -1,6 +1,6 @@
 import { parseThreadId } from "../../lib/uuid.js";
 import { answer } from "../wording/callResult.js";
-import { arg, defineTool, onThread } from "./tool.js";
+import { arg, defineTool, onThread, TURN_OUTPUT } from "./tool.js";
 
 /** What is done to a thread as a whole. */
 export const manageTool = defineTool({
@@ -13,9 +13,10 @@ export const manageTool = defineTool({
     action: arg.choice(["stop", "fork", "archive", "unarchive", "compact"], "What to do."),
     threadId: arg.text("The thread."),
   },
+  // `compact` is a turn; the others tell the thread alone.
   output: {
     type: "object",
-    properties: { threadId: { type: "string" }, content: { type: "string" } },
+    properties: TURN_OUTPUT.properties,
     required: ["threadId"],
   },
   sets: ["codex"],

@@ -59,5 +59,7 @@ export const TURN_FIELDS = {
   notices: listOf(TEXT),
   /** What a turn that runs waits for. */
   questions: listOf(objectOf({ id: TEXT, what: TEXT })),
+  /** Turns in the same folder whose callers do not know them. */
+  alsoRunning: listOf(objectOf({ threadId: TEXT, state: TEXT })),
   next: TEXT,
 } as const;

@@ -84,11 +84,16 @@ describe("a call whose patience ends", () => {
       expect(valueAt(await client.call("codex", { prompt: "!say no", wait }), "isError")).toBe(true);
   });
 
-  it("is the same with codex-review", async () => {
+  it("is the same with codex-review, whose findings come with the answer, as data", async () => {
     await using client = new Client();
-    const running = await client.call("codex-review", { target: "custom", instructions: HELD, wait: 0 });
+    const instructions = HELD.replace("made", String.raw`- [P1] Leaks — a.ts:3-4\n  At once.`);
+    const running = await client.call("codex-review", { target: "custom", instructions, wait: 0 });
     expect(statusOf(running)).toBe("running");
     await client.letGo();
+    const ended = await client.call("codex-wait", { threadId: threadOf(running) });
+    expect(valueAt(ended, "structuredContent.findings")).toEqual([
+      { priority: 1, title: "Leaks", file: "a.ts", lines: [3, 4], body: "At once.", confidence: null },
+    ]);
   });
 
   it("never ends before its turn in the set codex-original, which has no such argument", async () => {
