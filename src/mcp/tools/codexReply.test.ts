@@ -76,16 +76,23 @@ it("a reply to a thread that was put away brings it back into the list, with all
   expect([said.includes("!say one"), said.includes("!say two")]).toEqual([true, true]);
 });
 
+const WHERE_IDS_ARE =
+  ". The threadId is in the result of the call that began the thread; `codex-threads` lists the threads that you can continue.";
+
 describe("a reply is refused", () => {
   it.for([
     [undefined, "Missing arguments for codex-reply tool-call; the `threadId` field is required."],
-    [{ prompt: "go" }, "Failed to parse thread_id: either threadId or conversationId must be provided"],
-    [{ prompt: "go", threadId: null }, "Failed to parse thread_id: either threadId or conversationId must be provided"],
+    [{ prompt: "go" }, `Failed to parse thread_id: either threadId or conversationId must be provided${WHERE_IDS_ARE}`],
+    [{ prompt: "go", threadId: null }, `Failed to parse thread_id: either threadId or conversationId must be provided${WHERE_IDS_ARE}`],
     [
       { prompt: "go", threadId: "not-a-uuid" },
-      "Failed to parse thread_id: invalid character: expected an optional prefix of `urn:uuid:` followed by [0-9a-fA-F-], found `n` at 1",
+      "Failed to parse thread_id: invalid character: expected an optional prefix of `urn:uuid:` followed by [0-9a-fA-F-], found `n` at 1" +
+        WHERE_IDS_ARE,
     ],
-    [{ prompt: "go", threadId: "" }, "Failed to parse thread_id: invalid length: expected length 32 for simple format, found 0"],
+    [
+      { prompt: "go", threadId: "" },
+      `Failed to parse thread_id: invalid length: expected length 32 for simple format, found 0${WHERE_IDS_ARE}`,
+    ],
     [{ prompt: "go", threadId: 5 }, "Failed to parse configuration for Codex tool: invalid type: integer `5`, expected a string"],
   ] as const)("with the arguments %j", async ([args, why]) => {
     await using client = new MemorySession();

@@ -74,11 +74,17 @@ export async function continueThread(
 
 function namedThread({ threadId, conversationId }: NamedThread): ThreadId {
   const named = threadId ?? conversationId;
-  if (named === undefined) throw new InvalidArguments("Failed to parse thread_id: either threadId or conversationId must be provided");
+  if (named === undefined) throw new ThreadNotNamed("Failed to parse thread_id: either threadId or conversationId must be provided");
   try {
     return parseThreadId(named);
   } catch (error) {
-    if (error instanceof InvalidUuid) throw new InvalidArguments(`Failed to parse thread_id: ${error.message}`, { cause: error });
+    if (error instanceof InvalidUuid) throw new ThreadNotNamed(`Failed to parse thread_id: ${error.message}`, { cause: error });
     throw error;
+  }
+}
+
+class ThreadNotNamed extends InvalidArguments {
+  override get advice(): string {
+    return "The threadId is in the result of the call that began the thread; `codex-threads` lists the threads that you can continue.";
   }
 }
