@@ -95,6 +95,20 @@ describe("the reporter", () => {
     expect([sent.map(({ message }) => message), vi.getTimerCount()]).toEqual([["Thinking"], 0]);
   });
 
+  it.for([
+    { type: "turnCompleted", lastMessage: "the answer" },
+    { type: "turnFailed", message: "no model", info: "other" },
+    { type: "turnAborted", reason: "interrupted" },
+  ] satisfies ThreadEvent[])(
+    "says nothing of what the end of the turn ($type) overtook, however long the answer takes from there",
+    (end) => {
+      const { progress, sent } = reporter();
+      for (const event of [STARTED, WRITING, end]) progress.observe(event);
+      vi.advanceTimersByTime(8_999);
+      expect(sent.map(({ message }) => message)).toEqual(["Thinking"]);
+    },
+  );
+
   it("does not say that a command runs when somebody is asked first", () => {
     const { progress, sent } = reporter();
     const asked: ThreadEvent = { type: "approvalRequested", request: QUESTION };

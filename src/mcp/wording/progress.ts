@@ -1,6 +1,7 @@
 import type { ApprovalSubject } from "../../approvals/model.js";
 import { visible } from "../../lib/visibleText.js";
 import type { ThreadEvent } from "../../threads/events.js";
+import { isTurnEnd } from "../../threads/turn.js";
 
 /**
  * What a person should read while a turn runs; undefined for events that change nothing for them. How it ended is the answer's
@@ -100,6 +101,8 @@ export class ProgressReporter {
   }
 
   observe(event: ThreadEvent): void {
+    // What is still held back would come between the end and the answer, which may take a while: what the turn changed is looked up first.
+    if (isTurnEnd(event)) clearTimeout(this.#held);
     const text = progressText(event);
     if (text === undefined || text === this.#text) return;
     this.#text = text;
