@@ -22,6 +22,8 @@ export interface MemorySessionOptions {
   readonly open?: () => Promise<OpenedAgent>;
   /** As `--events`. */
   readonly events?: ToolsParts["events"];
+  /** As `mcp_server.result_tokens`. */
+  readonly resultTokens?: number;
 }
 
 /** A client and a real session joined in memory: the scripted engine, rollouts in a folder of their own, no process and no socket. */
@@ -36,7 +38,7 @@ export class MemorySession implements AsyncDisposable {
   readonly #watchers = new Set<() => void>();
   #lastId = 100;
 
-  constructor({ codexHome, agent, parts, sets = ["codex"], open, events }: MemorySessionOptions = {}) {
+  constructor({ codexHome, agent, parts, sets = ["codex"], open, events, resultTokens }: MemorySessionOptions = {}) {
     this.agent = agent ?? new MemoryAgent(codexHome === undefined ? {} : { codexHome });
     this.#ownsAgent = agent === undefined;
     const [near, far] = memoryWires();
@@ -44,7 +46,13 @@ export class MemorySession implements AsyncDisposable {
     this.session = new Session(near, {
       engine: "scripted",
       env: { TERM: "xterm" },
-      tools: new Tools({ tools: toolsOf(sets), objection: callersInside, events, open: open ?? (async () => this.agent.open) }),
+      tools: new Tools({
+        tools: toolsOf(sets),
+        objection: callersInside,
+        events,
+        resultTokens,
+        open: open ?? (async () => this.agent.open),
+      }),
       welcomed: () => {},
       report: (line) => this.agent.reported.push(line),
       ...parts,

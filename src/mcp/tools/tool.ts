@@ -245,6 +245,8 @@ export interface McpToolContext {
   readonly turnId: TurnId;
   /** The folders that the client works in, as far as it tells; none of them was checked. */
   readonly clientRoots: () => Promise<readonly string[]>;
+  /** The most tokens of a result, for calls that do not say. */
+  readonly resultTokens: number;
 }
 
 /** A tool in one value. Its file is all there is to it: the list, the schemas, the pins and docs/tools.md are generated from it. */

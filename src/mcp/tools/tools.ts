@@ -120,7 +120,8 @@ export class Tools {
       const ask = { caller: call.caller, signal: call.signal, watchTurn, wantsReceipt: presentation.results === "extended" };
       const why = servedInside ? undefined : this.objectionTo(call.caller);
       if (why !== undefined) return trail.ended(presented(refusal(new InsideTurn(why)), presentation));
-      const context = { agent, ask, turnId: turnIdOf(String(call.requestId)), clientRoots: () => rootsOf(call) };
+      const { resultTokens = Infinity } = this.#parts;
+      const context = { agent, ask, turnId: turnIdOf(String(call.requestId)), clientRoots: () => rootsOf(call), resultTokens };
       const values = parseArguments(args, tool);
       const outcome = await tool.call(values, context);
       const hasMore = isFields(args) && Object.keys(args).length > Object.keys(values).length;

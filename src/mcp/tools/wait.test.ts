@@ -113,6 +113,21 @@ describe("codex-wait", () => {
     expect([await client.call("codex-wait", { threadId }), await client.call("codex-reply", { threadId })]).toEqual([again, again]);
   });
 
+  it.for([
+    ["of the call", {}, { "result-tokens": 100 }],
+    ["of the server", { resultTokens: 100 }, {}],
+    ["of the call, over the server's", { resultTokens: 100_000 }, { "result-tokens": 100 }],
+  ] as const)("gives the last answer within the budget %s, and says where the rest is", async ([, options, asked]) => {
+    await using client = new Client(options);
+    const threadId = threadOf(await client.call("codex", { prompt: `!say first ${"x".repeat(2_000)} last`, "result-tokens": 100_000 }));
+    for (const tool of ["codex-wait", "codex-reply"]) {
+      const again = await client.call(tool, { threadId, ...asked });
+      expect(valueAt(again, "content.0.text")).toBe(saidBy(again));
+      expect(saidBy(again)).toMatch(/^first x+\n\n\[… \d+ of 2011 characters are left out here\. codex-threads .+ …\]\n\nx+ last$/);
+      expect(cost(again)).toBeLessThanOrEqual(105);
+    }
+  });
+
   it("gives the last answer of a thread of an earlier server", async () => {
     await using before = new Client();
     const threadId = threadOf(await before.call("codex", { prompt: "!say one" }));

@@ -34,10 +34,10 @@ export const waitTool = defineTool({
 export function waitForTurn(
   id: ThreadId,
   { wait, "result-tokens": tokens }: { readonly wait?: number | undefined; readonly "result-tokens"?: number | undefined },
-  { agent, ask }: Pick<McpToolContext, "agent" | "ask">,
+  { agent, ask, resultTokens: usual }: Pick<McpToolContext, "agent" | "ask" | "resultTokens">,
 ): Promise<CallToolResult | TurnAnswer> {
   return onThread(id, async () => {
     const turn = await agent.resume(ask, id);
-    return turn ? { turn, wait, ...resultTokens(tokens) } : idleResult(id, await agent.lastAnswer(ask, id));
+    return turn ? { turn, wait, ...resultTokens(tokens) } : idleResult(id, await agent.lastAnswer(ask, id), { tokens: tokens ?? usual });
   });
 }

@@ -1,6 +1,7 @@
 import type { AttendedTurn } from "../../agent/attendance.js";
 import type { ApprovalRequest } from "../../approvals/model.js";
 import type { ThreadId } from "../../lib/ids.js";
+import { type AnswerBudget, withinBudget } from "./answerBudget.js";
 import { answer, type CallToolResult } from "./callResult.js";
 import { progressText, waitingFor } from "./progress.js";
 
@@ -32,9 +33,13 @@ export function runningResult({ threadId, doing, ms, questions }: RunningTurn): 
   };
 }
 
-/** A thread on which nothing runs: its last answer, once more. */
-export function idleResult(threadId: ThreadId, lastAnswer: string | undefined): CallToolResult {
-  if (lastAnswer !== undefined) return answer(lastAnswer, { threadId, content: lastAnswer, status: "completed" });
+/** A thread on which nothing runs: its last answer, once more, as long as the budget lets it be. */
+export function idleResult(threadId: ThreadId, lastAnswer: string | undefined, { tokens }: Pick<AnswerBudget, "tokens">): CallToolResult {
+  if (lastAnswer !== undefined) {
+    const fields = { threadId, content: "", status: "completed" };
+    const content = withinBudget(lastAnswer, { tokens, spentCharacters: JSON.stringify(fields).length, threadId });
+    return answer(content, { ...fields, content });
+  }
   const why = `No turn runs on thread ${threadId}, and its last one was cut short before it had an answer. Go on with codex-reply and a prompt.`;
   return { ...answer(why, { threadId, content: why, status: "interrupted" }), isError: true };
 }
