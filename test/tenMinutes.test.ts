@@ -89,6 +89,8 @@ class Caller implements AsyncDisposable {
   readonly #session: Session;
   readonly #transport: WireTransport;
   readonly told: unknown[] = [];
+  /** The tools that it called. */
+  readonly used: string[] = [];
 
   constructor() {
     const [near, far] = memoryWires();
@@ -111,16 +113,8 @@ class Caller implements AsyncDisposable {
   async call(name: string, args: Record<string, unknown>): Promise<unknown> {
     const result = await whileTimePasses(this.#client.callTool({ name, arguments: args }));
     this.told.push(result);
+    this.used.push(name);
     return result;
-  }
-
-  /** Somebody else than the client says yes. */
-  async approve(id: unknown): Promise<boolean> {
-    const ask = { caller: undefined, signal: new AbortController().signal };
-    const { agent } = this.#stage;
-    const [question] = await agent.questions(ask);
-    expect(question?.id).toBe(id);
-    return question !== undefined && (await agent.answer(ask, question.id, { kind: "approved", by: "tool" }));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -165,23 +159,26 @@ describe("a turn of ten minutes for a client that gives up after one", () => {
     ["codex-wait", (threadId: string) => ({ threadId })],
     ["codex-reply", (threadId: string) => ({ threadId })],
     ["codex-reply", (threadId: string) => ({ threadId, prompt: "" })],
-  ] as const)("through codex and %s: every call is answered, and the answer comes", async (again, args) => {
+  ] as const)("through codex, codex-answer and %s: every call is answered, and the answer comes", async (again, args) => {
     await using caller = new Caller();
     await caller.connect();
     const began = Date.now();
     let result = await caller.call("codex", { prompt: "release it", "approval-policy": "on-request" });
     const threadId = String(valueAt(result, "structuredContent.threadId"));
-    let answered = 0;
+    const answers: unknown[] = [];
     while (valueAt(result, "structuredContent.status") === "running") {
       const id = valueAt(result, "structuredContent.questions.0.id");
-      if (id !== undefined && (await caller.approve(id))) answered++;
+      if (id !== undefined) answers.push(await caller.call("codex-answer", { id, decision: "approve" }));
       result = await caller.call(again, args(threadId));
     }
-    expect([valueAt(result, "structuredContent.content"), answered, Math.round((Date.now() - began) / MINUTE)]).toEqual([
-      "re: release it",
-      1,
-      10,
-    ]);
+    expect(answers).toEqual([expect.objectContaining({ structuredContent: { threadId, id: expect.any(String), decision: "approved" } })]);
+    expect([valueAt(result, "structuredContent.content"), Math.round((Date.now() - began) / MINUTE)]).toEqual(["re: release it", 10]);
+    expect(valueAt(result, "structuredContent.approvals")).toMatchObject({
+      asked: 1,
+      allowed: 1,
+      decisions: [{ decision: "approved", by: "tool" }],
+    });
+    expect(new Set(caller.used)).toEqual(new Set(["codex", again, "codex-answer"]));
     const before = caller.told.slice(0, -1);
     expect(tokens(before)).toBeLessThan(2_000);
     for (const running of before) expect(tokens([running])).toBeLessThanOrEqual(160);
