@@ -1,4 +1,6 @@
 import { execFileSync } from "node:child_process";
+import { mkdirSync } from "node:fs";
+import path from "node:path";
 import { AjvJsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/ajv";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { bentObject, strangeText, strangeValue } from "../../../test/fuzz/invent.js";
@@ -43,7 +45,8 @@ class Ground implements AsyncDisposable {
   questions: string[] = [];
 
   async prepare(): Promise<void> {
-    for (const args of GIT) execFileSync("git", args, { cwd: this.agent.folder });
+    mkdirSync(this.repository);
+    for (const args of GIT) execFileSync("git", args, { cwd: this.repository });
     await using session = await this.connect();
     const begin = async (args: Json) => threadOf(await session.call("codex", args));
     const done = await begin({ prompt: "!say hello" });
@@ -54,6 +57,10 @@ class Ground implements AsyncDisposable {
     this.questions = asking.map((result) => String(valueAt(result, "structuredContent.questions.0.id")));
     this.running = [hanging, ...asking.map(threadOf)];
     this.ids = [done, archived, hanging, ...this.running.slice(-1), NOBODY];
+  }
+
+  get repository(): string {
+    return path.join(this.agent.folder, "repository");
   }
 
   async connect(): Promise<MemorySession> {
@@ -68,7 +75,7 @@ class Ground implements AsyncDisposable {
 }
 
 /** Values that the tools can do something with, by the argument's name. */
-function pool(name: string, { ids, questions, agent }: Ground): readonly unknown[] {
+function pool(name: string, { ids, questions, agent, repository }: Ground): readonly unknown[] {
   const words = ["!say hello", "!say é\u{1f600}", "", " ", HUGE];
   const pools: Readonly<Record<string, readonly unknown[]>> = {
     prompt: words,
@@ -78,7 +85,7 @@ function pool(name: string, { ids, questions, agent }: Ground): readonly unknown
     commit: ["HEAD", "0000000"],
     instructions: words,
     id: [...questions, NOBODY],
-    cwd: [".", agent.folder, `${agent.folder}/nowhere`],
+    cwd: [".", repository, repository, agent.folder, `${agent.folder}/nowhere`],
     config: [{}, { model_reasoning_effort: "low" }, { "features.x": true }],
     command: [["true"], ["echo", "x"], ["no-such-program"], [], [""], ["sh", "-c", "echo x >&2; exit 3"]],
     wait: [0, 1, 31_536_000],
