@@ -58,7 +58,7 @@ describe.concurrent.each(Object.entries(OFFICIAL_CLIENTS))("the packed server wi
     await using connection = await connect(programOn(stage));
     const messages: unknown[] = [];
     await connection.call("codex", { prompt: "!plan look|answer\n!slow 5 200" }, { onprogress: ({ message }) => messages.push(message) });
-    expect(messages).toEqual(["Thinking", "Plan: look", "Writing the answer"]);
+    expect(messages).toEqual([expect.stringMatching(/^Thread [0-9a-f-]{36}: Thinking$/), "Plan: look", "Writing the answer"]);
     expect(connection.complaints).toEqual([]);
   });
 

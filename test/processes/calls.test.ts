@@ -155,7 +155,7 @@ describe.concurrent("a client that asks for them gets", () => {
     const call = server.call("codex", { prompt: "!think about it\n!plan look|answer\n!say done" }, { meta: { progressToken: "tok" } });
     await call.result();
     const _meta = { requestId: call.id, threadId: await call.threadId() };
-    const messages = ["Thinking", "Plan: look", "Thinking"];
+    const messages = [`Thread ${_meta.threadId}: Thinking`, "Plan: look", "Thinking"];
     expect(server.notifications.filter(({ method }) => method === "notifications/progress")).toEqual(
       messages.map((message, index) => ({
         jsonrpc: "2.0",
@@ -179,7 +179,7 @@ describe.concurrent("a client that asks for them gets", () => {
         params: {
           level: "error",
           logger: "codex",
-          data: { message: "turn failed", cause: expect.stringContaining("403 Forbidden") },
+          data: { message: "turn failed", cause: expect.stringContaining("403 Forbidden"), threadId: await call.threadId() },
           _meta: { requestId: call.id, threadId: await call.threadId() },
         },
       },

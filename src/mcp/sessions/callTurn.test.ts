@@ -145,7 +145,7 @@ describe("progress", () => {
     await call.outcome;
     await vi.advanceTimersByTimeAsync(60_000);
     expect(call.sent).toEqual([
-      progress(1, "Waiting to start (9 s)"),
+      progress(1, `Thread ${THREAD}: Waiting to start (9 s)`),
       "task_started",
       progress(2, "Thinking"),
       progress(3, "Thinking (18 s)"),
@@ -161,7 +161,7 @@ describe("progress", () => {
     await call.publish({ type: "turnAborted", reason: "interrupted" });
     await call.outcome;
     await vi.advanceTimersByTimeAsync(60_000);
-    expect(call.sent).toEqual(["task_started", progress(1, "Thinking"), "turn_aborted"]);
+    expect(call.sent).toEqual(["task_started", progress(1, `Thread ${THREAD}: Thinking`), "turn_aborted"]);
   });
 });
 
@@ -173,14 +173,14 @@ describe("log messages", () => {
     { type: "modelRetry", attempt: 1, limit: 2, cause: "cut" },
     { type: "turnFailed", message: "no model", info: "other" },
   ];
-  const RETRY = line("warning", { message: "asking the model again", attempt: 1, limit: 2, cause: "cut" });
-  const FAILED = line("error", { message: "turn failed", cause: "no model" });
+  const RETRY = { message: "asking the model again", attempt: 1, limit: 2, cause: "cut" };
+  const FAILED = { message: "turn failed", cause: "no model" };
 
   it.for([
     [undefined, []],
-    ["debug", [line("info", { message: "turn started" }), RETRY, FAILED]],
-    ["warning", [RETRY, FAILED]],
-    ["error", [FAILED]],
+    ["debug", [line("info", { message: "turn started", threadId: THREAD }), line("warning", RETRY), line("error", FAILED)]],
+    ["warning", [line("warning", { ...RETRY, threadId: THREAD }), line("error", FAILED)]],
+    ["error", [line("error", { ...FAILED, threadId: THREAD })]],
     ["critical", []],
   ] as const)("from the level %s on", async ([level, lines]) => {
     const call = new Attachment({ logLevel: () => level });
@@ -200,7 +200,7 @@ describe("log messages", () => {
     call.cancel();
     await call.publish({ type: "turnAborted", reason: "interrupted" });
     await call.outcome;
-    expect(call.sent).toEqual(["task_started", "warning", line("warning", { message: "careful" }), "turn_aborted"]);
+    expect(call.sent).toEqual(["task_started", "warning", line("warning", { message: "careful", threadId: THREAD }), "turn_aborted"]);
   });
 });
 
@@ -246,7 +246,7 @@ describe("over a whole session, a cancelled call", () => {
     const { session_id: threadId } = await client.untilEvent("session_configured", 1);
     await client.untilEvent("token_count", 1);
     client.send(cancel(1));
-    expect(await client.untilEvent("turn_aborted", 1)).toEqual({ type: "turn_aborted", reason: "interrupted" });
+    expect(await client.untilEvent("turn_aborted", 1)).toMatchObject({ type: "turn_aborted", reason: "interrupted" });
     expect(await client.call("codex-reply", { threadId, prompt: "!say on we go" })).toEqual(completed(String(threadId), "on we go"));
     expect(answersTo(client, 1)).toEqual([]);
   });
@@ -307,11 +307,26 @@ describe("over a whole session", () => {
     const params = { name: "codex", arguments: { prompt: "!say a secret" }, _meta: { progressToken: 5 } };
     const threadId = threadOf((await client.request("tools/call", params, 9))["result"]);
     const _meta = { requestId: 9, threadId };
-    expect(client.notified("notifications/progress")).toEqual([{ progressToken: 5, progress: 1, message: "Thinking", _meta }]);
+    expect(client.notified("notifications/progress")).toEqual([
+      { progressToken: 5, progress: 1, message: `Thread ${threadId}: Thinking`, _meta },
+    ]);
     expect(client.notified("notifications/message")).toEqual([
-      { level: "info", logger: "codex", data: { message: "turn started" }, _meta },
+      { level: "info", logger: "codex", data: { message: "turn started", threadId }, _meta },
       { level: "info", logger: "codex", data: { message: "item started", kind: "agentMessage" }, _meta },
       { level: "info", logger: "codex", data: { message: "turn completed" }, _meta },
+    ]);
+  });
+
+  it("messages of the set codex-original are without the thread, as they were", async () => {
+    await using client = new MemorySession({ sets: ["codex-original"] });
+    await client.request("logging/setLevel", { level: "info" });
+    await client.request("tools/call", { name: "codex", arguments: { prompt: "!say ok" }, _meta: { progressToken: 5 } }, 9);
+    expect(client.notified("notifications/progress")).toMatchObject([{ message: "Thinking" }]);
+    expect(client.notified("notifications/message")[0]).toMatchObject({ data: { message: "turn started" } });
+    expect(client.notified("notifications/message").map((line) => valueAt(line, "data.threadId"))).toEqual([
+      undefined,
+      undefined,
+      undefined,
     ]);
   });
 

@@ -67,7 +67,7 @@ describe("a call", () => {
     expect(progress.map(({ progressToken, progress: count }) => [progressToken, count])).toEqual(progress.map((_, at) => ["p", at + 1]));
     // An answer that takes longer to write than it is held back is announced as well.
     const messages = progress.map(({ message }) => message).filter((message) => message !== "Writing the answer");
-    expect(messages).toEqual(["Thinking", "Plan: look"]);
+    expect(messages).toEqual([expect.stringMatching(/^Thread [0-9a-f-]{36}: Thinking$/), "Plan: look"]);
     expect([toldBefore, client.told.length]).toEqual([progress.length, progress.length]);
   });
 

@@ -64,13 +64,13 @@ describe("the reporter", () => {
     vi.useRealTimers();
   });
 
-  function reporter() {
+  function reporter(subject?: string) {
     const sent: { at: number; progress: number; message: string }[] = [];
     const start = Date.now();
-    const progress = new ProgressReporter(
-      (count, text) => sent.push({ at: Date.now() - start, progress: count, message: text }),
-      "Waiting",
-    );
+    const progress = new ProgressReporter((count, text) => sent.push({ at: Date.now() - start, progress: count, message: text }), {
+      waiting: "Waiting",
+      subject,
+    });
     return { progress, sent };
   }
 
@@ -83,6 +83,18 @@ describe("the reporter", () => {
       { at: 0, progress: 1, message: "Thinking" },
       { at: 50, progress: 2, message: "Writing the answer" },
       { at: 50, progress: 3, message: "Thinking" },
+    ]);
+  });
+
+  it("says whose turn it is with the first message alone, be it that nothing has begun", () => {
+    const [soon, late] = [reporter("Thread t"), reporter("Thread t")];
+    soon.progress.observe(STARTED);
+    vi.advanceTimersByTime(9_000);
+    soon.progress.observe({ type: "warning", message: "Careful" });
+    late.progress.observe(STARTED);
+    expect([soon.sent, late.sent].map((sent) => sent.map(({ message }) => message))).toEqual([
+      ["Thread t: Thinking", "Thinking (9 s)", "Careful"],
+      ["Thread t: Waiting (9 s)", "Thinking"],
     ]);
   });
 

@@ -82,20 +82,30 @@ const HEARTBEAT_MS = 9_000;
  */
 const HELD_BACK_MS = 50;
 
+/** What a call begins with. */
+export interface FirstProgress {
+  /** What is repeated until something happens. */
+  readonly waiting: string;
+  /** Whose turn it is: said once, with the first message, so that a client that gives up knows where to go on. */
+  readonly subject?: string | undefined;
+}
+
 /** Sends numbered progress for one call: each change once, and the last text again when nothing changes. */
 export class ProgressReporter {
   readonly #heartbeat: NodeJS.Timeout;
   readonly #since = Date.now();
   #count = 0;
   #text: string;
+  #subject: string | undefined;
   /** What is said unless something else comes first. */
   #held: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly send: (progress: number, message: string) => void,
-    firstText: string,
+    { waiting, subject }: FirstProgress,
   ) {
-    this.#text = firstText;
+    this.#text = waiting;
+    this.#subject = subject;
     this.#heartbeat = setInterval(() => this.#beat(), HEARTBEAT_MS);
     this.#heartbeat.unref();
   }
@@ -117,12 +127,17 @@ export class ProgressReporter {
   }
 
   #say(text: string): void {
-    this.send(++this.#count, text);
+    this.#send(text);
     this.#heartbeat.refresh();
   }
 
   #beat(): void {
-    this.send(++this.#count, `${this.#text} (${Math.round((Date.now() - this.#since) / 1000)} s)`);
+    this.#send(`${this.#text} (${Math.round((Date.now() - this.#since) / 1000)} s)`);
+  }
+
+  #send(text: string): void {
+    this.send(++this.#count, this.#subject === undefined ? text : `${this.#subject}: ${text}`);
+    this.#subject = undefined;
   }
 }
 

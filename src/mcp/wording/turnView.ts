@@ -1,6 +1,7 @@
 import type { Caller } from "../../agent/caller.js";
 import type { RequestId } from "../../jsonrpc/message.js";
 import type { JsonRpcPeer } from "../../jsonrpc/peer.js";
+import type { ThreadId } from "../../lib/ids.js";
 import type { TraceContext } from "../../observability/telemetry.js";
 import type { ThreadEvent } from "../../threads/events.js";
 import type { Turn } from "../../threads/turn.js";
@@ -65,10 +66,13 @@ export class TurnView {
   readonly #progress: ProgressReporter | undefined;
   readonly #deltas: boolean;
   readonly #logs: boolean;
+  /** Named in the first line of the log. */
+  #unnamed: { readonly threadId: ThreadId } | undefined;
 
   constructor(turn: Turn, call: Shown, { events, progress, logMessages, results }: TurnViewOptions) {
     this.#call = call;
     this.#logs = logMessages === "on-request";
+    if (results === "extended") this.#unnamed = { threadId: turn.threadId };
     this.#meta = { requestId: call.requestId, threadId: turn.threadId };
     this.#deltas = events === "all";
     if (events !== "none") this.#events = new CodexEventWriter(call.requestId, turn, results);
@@ -76,7 +80,7 @@ export class TurnView {
     if (progress && progressToken !== undefined)
       this.#progress = new ProgressReporter(
         (steps, message) => this.#notify("notifications/progress", { progressToken, progress: steps, message }),
-        "Waiting to start",
+        { waiting: "Waiting to start", subject: results === "extended" ? `Thread ${turn.threadId}` : undefined },
       );
   }
 
@@ -97,8 +101,9 @@ export class TurnView {
   #log(event: ThreadEvent): void {
     const threshold = this.#logs ? this.#call.logLevel() : undefined;
     const line = threshold === undefined ? undefined : logMessage(event);
-    if (line && threshold && reaches(line.level, threshold))
-      this.#notify("notifications/message", { level: line.level, logger: "codex", data: line.data });
+    if (!line || !threshold || !reaches(line.level, threshold)) return;
+    this.#notify("notifications/message", { level: line.level, logger: "codex", data: { ...line.data, ...this.#unnamed } });
+    this.#unnamed = undefined;
   }
 
   /** A cancelled call gets the turn's last events, as Codex sends them, but nothing of MCP's own any more. */
