@@ -120,7 +120,7 @@ describe("reasoning", () => {
     ]);
     expect(shownAs([...TOLD, COMPLETE], { settings: { showRawAgentReasoning: true } }).slice(3)).toEqual([
       { type: "rawReasoningDelta", itemId: "r1", contentIndex: 0, delta: "raw" },
-      { type: "itemCompleted", item: { kind: "reasoning", id: "r1", summary: ["hm"], rawContent: ["raw"] } },
+      { type: "itemCompleted", item: { kind: "reasoning", id: "r1", summary: ["hm"], rawContent: ["raw"], rawShown: true } },
     ]);
   });
 
