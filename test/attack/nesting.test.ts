@@ -6,7 +6,7 @@ import { MAIN } from "../support/mcpServer.js";
 import { type Attack, control, describeAttacks } from "./attack.js";
 import { Ground } from "./ground.js";
 import { runPlainly } from "./standIn.js";
-import { textOf, Victim } from "./victim.js";
+import { answerIn, Victim } from "./victim.js";
 
 const NODE = process.execPath;
 const quoted = (text: string) => JSON.stringify(text);
@@ -140,6 +140,6 @@ control("the outermost server is not held to be inside of anything", async () =>
   await using ground = await Ground.open();
   await using victim = await Victim.onStdio(ground, { config: ENTRIES["by its own name"]?.(ground) ?? "" });
   const made = ground.mark("made");
-  expect(textOf(await victim.turn(`!shell touch '${made}'\n!say done`, { sandbox: "danger-full-access" }))).toBe("done");
+  expect(answerIn(await victim.turn(`!shell touch '${made}'\n!say done`, { sandbox: "danger-full-access" }))).toBe("done");
   expect(existsSync(made)).toBe(true);
 });

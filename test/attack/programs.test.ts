@@ -9,7 +9,7 @@ import { type Attack, control, describeAttacks } from "./attack.js";
 import { Ground } from "./ground.js";
 import { makeRepository, PROGRAMS, plantingCommand, plantPackage, plantProgram, plantPrograms } from "./plants.js";
 import { pathInProject, runByName, runPlainly } from "./standIn.js";
-import { running, textOf, Victim } from "./victim.js";
+import { answerIn, running, Victim } from "./victim.js";
 
 /** More than the server has pipes ready for. */
 const MANY = 12;
@@ -201,5 +201,5 @@ control("MCP servers named by a bare word, commands and full access still work i
   await using victim = await Victim.onStdio(ground, { env: { PATH: pathInProject(ground) }, config: mcpServer("node", [OFFICIAL_SERVER]) });
   const greeted = await victim.turn('!call mcp__other__greet {"name":"you"}\n!say done');
   const ran = await victim.turn(running("/bin/echo made > made.txt; cat made.txt"), FULL_ACCESS);
-  expect([textOf(greeted), textOf(ran), ground.saw("hello you")]).toEqual(["done", "done", true]);
+  expect([answerIn(greeted), answerIn(ran), ground.saw("hello you")]).toEqual(["done", "done", true]);
 });

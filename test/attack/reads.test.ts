@@ -7,7 +7,7 @@ import { type Attack, control, describeAttacks } from "./attack.js";
 import { Ground } from "./ground.js";
 import { makeRepository } from "./plants.js";
 import { readNaively, runPlainly } from "./standIn.js";
-import { patching, textOf, tokenLines, Victim } from "./victim.js";
+import { answerIn, patching, tokenLines, Victim } from "./victim.js";
 
 /** What a server holds that no turn may read; each puts it there and says where. */
 const TREASURES: Readonly<Record<string, (ground: Ground) => string>> = {
@@ -301,7 +301,7 @@ control("instructions of an honest repository reach the model, also by a link th
   ground.write(ground.inWorkspace("sub/AGENTS.md"), "be brief in here\n");
   symlinkSync("docs/rules.md", ground.inWorkspace("AGENTS.md"));
   await using victim = await Victim.onStdio(ground);
-  expect(textOf(await victim.turn("!say done", { cwd: ground.inWorkspace("sub") }))).toBe("done");
+  expect(answerIn(await victim.turn("!say done", { cwd: ground.inWorkspace("sub") }))).toBe("done");
   const asked = JSON.stringify(victim.model.requests[0]?.body);
   expect([asked.includes("be kind to the tests"), asked.includes("be brief in here")]).toEqual([true, true]);
 });

@@ -5,7 +5,7 @@ import { type Attack, control, describeAttacks } from "./attack.js";
 import { Ground } from "./ground.js";
 import { git, makeRepository } from "./plants.js";
 import { runPlainly } from "./standIn.js";
-import { patching, textOf, Victim } from "./victim.js";
+import { answerIn, patching, Victim } from "./victim.js";
 
 const UNTOUCHED = "untouched\n";
 
@@ -133,7 +133,7 @@ control("missing ones can be made and nothing is mounted over them; repositories
     `git clone -q made cloned && cd cloned && git ${identity} commit -q --allow-empty -m two && cd ..`,
     "echo ALL-WELL",
   ];
-  expect(textOf(await victim.runs(script.join("\n")))).toBe("done");
+  expect(answerIn(await victim.runs(script.join("\n")))).toBe("done");
   expect(JSON.stringify(victim.model.requests.at(-1)?.body)).toContain("ALL-WELL");
   await victim.runs(`git ${identity} -C made commit -q --no-verify --allow-empty -m three && echo STILL-USABLE`);
   expect(ground.saw("STILL-USABLE") || JSON.stringify(victim.model.requests.at(-1)?.body).includes("STILL-USABLE")).toBe(true);

@@ -4,7 +4,7 @@ import { expect } from "vitest";
 import { type Attack, control, describeAttacks } from "./attack.js";
 import { Ground } from "./ground.js";
 import { readNaively, runPlainly } from "./standIn.js";
-import { type PortClient, patching, textOf, Victim } from "./victim.js";
+import { answerIn, type PortClient, patching, Victim } from "./victim.js";
 
 /** What the user who runs the server has at home, and no caller of a port is to see. */
 const AT_HOME = [
@@ -219,7 +219,7 @@ control("callers still have their toolchain, git's configuration, their roots an
   using alice = await victim.as("alice");
   const script =
     'node --version && git config user.name && echo x > /tmp/mine && cat /tmp/mine && echo y > "$PWD/made.txt" && echo ALL-WELL';
-  expect(textOf(await alice.runs(script))).toBe("done");
+  expect(answerIn(await alice.runs(script))).toBe("done");
   const output = JSON.stringify(victim.model.requests.at(-1)?.body);
   expect([output.includes("from-the-configuration"), output.includes("ALL-WELL"), ground.has("made.txt")]).toEqual([true, true, true]);
 });

@@ -286,6 +286,11 @@ export function patching(...lines: readonly string[]): string {
   return `!rawpatch ${["*** Begin Patch", ...lines, "*** End Patch"].join("\\n")}\n!say done`;
 }
 
+/** What the agent answered, without what is said about it. */
+export function answerIn(result: unknown): unknown {
+  return valueAt(result, "structuredContent.content");
+}
+
 /** The result's text, or what there is instead. */
 export function textOf(result: unknown): string {
   const content = valueAt(result, "content");
