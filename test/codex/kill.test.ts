@@ -84,7 +84,7 @@ describe.skipIf(program === "")("when Codex is killed outside of a turn", { time
     process.kill(pid, "SIGKILL");
     expect(await call.result()).toMatchObject({
       isError: true,
-      structuredContent: { content: expect.stringContaining("The Codex process was ended by SIGKILL") },
+      content: [{ text: expect.stringContaining("The Codex process was ended by SIGKILL") }],
     });
     expect(await server.call("codex", { prompt: "!say hello" }).result()).toMatchObject({ structuredContent: { content: "hello" } });
   });

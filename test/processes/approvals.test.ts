@@ -201,15 +201,16 @@ describe.concurrent("a client that cannot be asked", () => {
     expectHere(told(call)).toMatch(/nobody can be asked/);
   });
 
-  it("has its questions kept open under hold, until the call is cancelled", async ({ expect: expectHere }) => {
+  it("has its questions kept open under hold, and is answered with what waits", async ({ expect: expectHere }) => {
     await using server = await withFallback("hold");
     await server.initialize();
     const call = touch(server, "made.txt");
-    await call.event("exec_approval_request");
-    await server.request("ping");
-    expectHere([server.questions, server.answersTo(call.id)]).toEqual([[], []]);
-    server.cancel(call.id);
-    await call.event("turn_aborted");
+    const running = await call.result();
+    expectHere([valueAt(running, "structuredContent.status"), made(server, "made.txt"), server.questions]).toEqual(["running", false, []]);
+    const id = valueAt(running, "structuredContent.questions.0.id");
+    const threadId = await call.threadId();
+    await server.call("codex-answer", { id, decision: "approve" }).result();
+    expectHere([await textOf(server.call("codex-wait", { threadId })), made(server, "made.txt")]).toEqual(["done", true]);
     await goesOn(server, call);
   });
 
