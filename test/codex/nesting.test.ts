@@ -11,7 +11,7 @@ import { setStage } from "../support/stage.js";
 const program = (await publishedCodex("0.166.0")) ?? "";
 const PATIENCE = { timeout: 90_000 };
 const ENGINE = ["--engine", "codex", "--codex-bin", program];
-const SERVER = `'${process.execPath}' '${MAIN}' --engine scripted`;
+const SERVER = `'${process.execPath}' '${MAIN}' --engine scripted --tools codex,extras`;
 
 /** The tools of MCP servers that Codex has offered to its model. */
 function offered({ requests }: ResponsesServer): string[] {
