@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFil
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import type { ApprovalSubject } from "../../src/approvals/model.js";
+import { asFields, asList } from "../../src/engines/codex/appServer/read.js";
 import { type CodexEngineOptions, createCodexEngine } from "../../src/engines/codex/engine.js";
 import type { SandboxPolicy } from "../../src/exec/policies.js";
 import { newThreadId } from "../../src/lib/ids.js";
@@ -79,6 +80,14 @@ function leaks({ model, workspace }: CodexStage, played: unknown): string[] {
   return [...new Set(texts.flatMap((text) => [...text.matchAll(/secret (login|thread|ours|tokens\w*)/g)].map(([found]) => found)))];
 }
 
+/** How many commands the model was told the end of. Codex does not show all of those that another agent runs while the first one ends. */
+function commandsAnswered({ model }: CodexStage): number {
+  const items = model.requests.flatMap(({ body }) => asList(asFields(body)["input"]).map(asFields));
+  const spawned = items.filter(({ name }) => name === "spawn_agent").map((call) => call["call_id"]);
+  const answered = items.filter(({ type }) => String(type).endsWith("_call_output")).map((output) => output["call_id"]);
+  return new Set(answered.filter((id) => !spawned.includes(id))).size;
+}
+
 describe.each(AVAILABLE)("commands of a caller, with Codex $version", PATIENCE, ({ program }) => {
   it.each([
     ["its default model", undefined],
@@ -94,7 +103,7 @@ describe.each(AVAILABLE)("commands of a caller, with Codex $version", PATIENCE, 
     const played = await play(engine, settings, script);
     await engine.close?.();
     expect(played.events.at(-1)).toEqual(DONE);
-    expect(played.events.filter(({ type }) => type === "commandEnded")).toHaveLength(commands.length);
+    expect(commandsAnswered(stage)).toBe(commands.length);
     expect(leaks(stage, played)).toEqual([]);
   });
 
