@@ -218,7 +218,7 @@ it("says what it is doing, and what it waits for", () => {
   const [attended] = ground.attendance.on(ground.thread);
   const started: ThreadEvent = { type: "planUpdated", explanation: null, plan: [] };
   turn.publish([started, { type: "messageDelta", itemId: "m", delta: "…" }, asked("q"), decided("q"), asked("r"), started]);
-  expect([attended?.activity, attended?.questions.map(({ id }) => id)]).toEqual([started, ["r"]]);
+  expect([attended?.turn.step, attended?.questions.map(({ id }) => id)]).toEqual([started, ["r"]]);
 });
 
 it("questions are told of once", () => {

@@ -101,7 +101,6 @@ export class AttendedTurn {
   readonly #options: AttendanceOptions;
   readonly #questions = new Map<ApprovalId, ApprovalRequest>();
   readonly #toldOf = new Set<ApprovalId>();
-  #activity: ThreadEvent | undefined;
   #visitors = 0;
   #wasVisited = false;
   #isLost = false;
@@ -114,11 +113,6 @@ export class AttendedTurn {
     this.#wish = wish;
     this.#options = options;
     this.#look();
-  }
-
-  /** The last event that says what it is doing. */
-  get activity(): ThreadEvent | undefined {
-    return this.#activity;
   }
 
   /** What it waits for. */
@@ -148,7 +142,6 @@ export class AttendedTurn {
   take(event: ThreadEvent): void {
     if (event.type === "approvalRequested") this.#questions.set(event.request.id, event.request);
     if (event.type === "approvalDecided") this.#questions.delete(event.id);
-    if (ACTIVITIES.has(event.type)) this.#activity = event;
     if (isTurnEnd(event)) {
       this.#questions.clear();
       this.close();
@@ -214,21 +207,6 @@ export class AttendedTurn {
     this.turn.interrupt();
   }
 }
-
-/** Events after which something else is going on. */
-const ACTIVITIES: ReadonlySet<ThreadEvent["type"]> = new Set([
-  "turnStarted",
-  "itemStarted",
-  "planUpdated",
-  "commandStarted",
-  "patchStarted",
-  "mcpToolStarted",
-  "approvalRequested",
-  "approvalDecided",
-  "modelRetry",
-  "historyCompacted",
-  "reviewStarted",
-]);
 
 const NO_VISIT: Visit = {
   told() {},

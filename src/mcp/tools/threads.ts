@@ -108,12 +108,12 @@ async function readAnswer(
   const page = transcriptPage(transcriptOf(items), cursor);
   const activity = (await agent.activities(ask, [threadId])).get(threadId);
   const lines = [
-    `Thread ${threadId}, turn ${page.turn} of ${page.turns}; ${activityLine(activity)}`,
+    `Thread ${threadId}, turn ${page.turn} of ${page.turns}; ${activityLine(activity, { wholeQuestions: true })}`,
     ...page.entries.map(spoken),
     ...(page.nextCursor === undefined ? [] : [`Next page: cursor ${page.nextCursor}`]),
     ...(page.earlierCursor === undefined ? [] : [`The turn before: cursor ${page.earlierCursor}`]),
   ];
-  return answer(lines.join("\n"), { threadId, ...shownActivity(activity), ...page });
+  return answer(lines.join("\n"), { threadId, ...shownActivity(activity, { wholeQuestions: true }), ...page });
 }
 
 function spoken({ from, text }: TranscriptEntry): string {

@@ -2,30 +2,41 @@ import type { ThreadActivity } from "../../agent/threadActivity.js";
 import type { ApprovalRequest, ApprovalSubject } from "../../approvals/model.js";
 import { oneLine } from "../../lib/oneLine.js";
 import { visible } from "../../lib/visibleText.js";
+import type { ThreadEvent } from "../../threads/events.js";
+import { questionText } from "./elicitation.js";
 import { progressText } from "./progress.js";
 
 const LONGEST_QUESTION = 200;
 
-/** What goes on on a thread, in a few words of one line. A thread that nothing is known of is idle. */
-export function activityLine(activity: ThreadActivity | undefined): string {
+interface ActivityOptions {
+  /** A list of threads has a line for each question; who is shown one thread reads all of it. */
+  readonly wholeQuestions?: boolean;
+}
+
+/** What goes on on a thread, in a few words. A thread that nothing is known of is idle. */
+export function activityLine(activity: ThreadActivity | undefined, options: ActivityOptions = {}): string {
   if (!activity || activity.state === "idle") return "idle";
   const { state, ms, questions, queued } = activity;
   const behind = queued === 0 ? "" : `, ${queued} waiting behind it`;
-  if (state === "running") return `running ${span(ms)}: ${doing(activity)}${behind}`;
-  return `waiting ${span(ms)} for an answer: ${questions.map((request) => `${questionLine(request)} (id ${request.id})`).join("; ")}${behind}`;
+  if (state === "running") return `running ${span(ms)}: ${doingText(activity.step)}${behind}`;
+  return `waiting ${span(ms)} for an answer: ${questions.map((request) => `${asked(request, options)} (id ${request.id})`).join("; ")}${behind}`;
 }
 
 /** The same for programs. */
-export function shownActivity(activity: ThreadActivity | undefined): Readonly<Record<string, unknown>> {
+export function shownActivity(activity: ThreadActivity | undefined, options: ActivityOptions = {}): Readonly<Record<string, unknown>> {
   if (!activity || activity.state === "idle") return { state: "idle" };
   const { state, ms, questions, queued } = activity;
   return {
     state,
     ms,
-    doing: doing(activity),
+    doing: doingText(activity.step),
     ...(queued > 0 && { queued }),
-    ...(questions.length > 0 && { approvals: questions.map((request) => ({ id: request.id, question: questionLine(request) })) }),
+    ...(questions.length > 0 && { approvals: questions.map((request) => ({ id: request.id, question: asked(request, options) })) }),
   };
+}
+
+function asked(request: ApprovalRequest, { wholeQuestions = false }: ActivityOptions): string {
+  return wholeQuestions ? questionText(request.subject) : questionLine(request);
 }
 
 /** What somebody is asked, in one line. */
@@ -44,8 +55,9 @@ function gistOf(subject: ApprovalSubject): string {
   }
 }
 
-function doing({ step }: Exclude<ThreadActivity, { state: "idle" }>): string {
-  return (step && progressText(step)) ?? "starting";
+/** What a turn does, by its last step. */
+export function doingText(step: ThreadEvent | undefined): string {
+  return progressText(step) ?? "starting";
 }
 
 /** A time as people say it. */

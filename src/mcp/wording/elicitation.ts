@@ -44,6 +44,17 @@ export function elicitationParams(
   };
 }
 
+/** More than this is read by nobody who is asked in a result. */
+const LONGEST_QUESTION = 4_000;
+
+/** The whole question in words, for whoever is not shown a form: nobody should say yes to the beginning of a command. */
+export function questionText(subject: ApprovalSubject): string {
+  const text = `${messageOf(subject)}${inMessage(subject)}`;
+  if (text.length <= LONGEST_QUESTION) return text;
+  const half = LONGEST_QUESTION / 2;
+  return `${text.slice(0, half)}\n[… ${text.length - LONGEST_QUESTION} characters of this question are left out here …]\n${text.slice(-half)}`;
+}
+
 const EMPTY_FORM = { properties: {}, type: "object" };
 
 /** A patch's reason and files stand before the question. */

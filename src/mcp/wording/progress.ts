@@ -53,7 +53,7 @@ function textOf(event: ThreadEvent): string | undefined {
 }
 
 /** What a question keeps waiting. */
-export function waitingFor(subject: ApprovalSubject): string {
+function waitingFor(subject: ApprovalSubject): string {
   switch (subject.kind) {
     case "command":
       return `Waiting for approval to run ${commandGist(subject.command)}`;

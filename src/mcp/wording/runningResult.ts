@@ -1,9 +1,11 @@
 import type { AttendedTurn } from "../../agent/attendance.js";
 import type { ApprovalRequest } from "../../approvals/model.js";
 import type { ThreadId } from "../../lib/ids.js";
+import { oneLine } from "../../lib/oneLine.js";
+import { doingText, span } from "./activity.js";
 import { type AnswerBudget, withinBudget } from "./answerBudget.js";
 import { answer, type CallToolResult } from "./callResult.js";
-import { progressText, waitingFor } from "./progress.js";
+import { questionText } from "./elicitation.js";
 
 export interface RunningTurn {
   readonly threadId: ThreadId;
@@ -15,7 +17,7 @@ export interface RunningTurn {
   readonly questions: readonly ApprovalRequest[];
 }
 
-/** The whole is meant to cost a model no more than 120 tokens. */
+/** Without a question the whole is meant to cost a model no more than 120 tokens. */
 const DOING_LENGTH = 80;
 const MOST_QUESTIONS = 3;
 const WAIT = "Call codex-wait (or codex-reply without a prompt) with this threadId; do not resend the task.";
@@ -23,14 +25,20 @@ const ANSWER = "Ask the user, then call codex-answer with the id, then codex-wai
 
 /** A call has ended, and its turn goes on: which thread it is, what it is doing and what to do next. */
 export function runningResult({ threadId, doing, ms, questions }: RunningTurn): CallToolResult {
-  const told = questions.slice(0, MOST_QUESTIONS).map(({ id, subject }) => ({ id, what: line(waitingFor(subject)) }));
+  const told = questions.slice(0, MOST_QUESTIONS).map(({ id, subject }) => ({ id, what: questionText(subject) }));
   const content =
-    told.length > 0 ? told.map(({ id, what }) => `${what} (id ${id})`).join("\n") : `Still running after ${seconds(ms)}: ${line(doing)}`;
+    told.length > 0
+      ? ["Waiting for an answer:", ...told.map(({ id, what }) => `${what} (id ${id})`), ...furtherQuestions(questions)].join("\n")
+      : `Still running after ${span(ms)}: ${oneLine(doing, DOING_LENGTH)}`;
   const next = told.length > 0 ? ANSWER : WAIT;
   return {
     content: [{ text: `${content}\nthreadId: ${threadId}\n${next}`, type: "text" }],
     structuredContent: { threadId, content, status: "running", ...(told.length > 0 && { questions: told }), next },
   };
+}
+
+function furtherQuestions({ length }: readonly ApprovalRequest[]): string[] {
+  return length > MOST_QUESTIONS ? [`${length - MOST_QUESTIONS} more questions are shown when these are answered.`] : [];
 }
 
 /** A thread on which nothing runs: its last answer, once more, as long as the budget lets it be. */
@@ -47,8 +55,8 @@ export function idleResult(threadId: ThreadId, lastAnswer: string | undefined, {
 /** Names the threads whose calls timed out before their clients knew them: nobody else will. */
 export function withLostTurns(result: CallToolResult, lost: readonly AttendedTurn[]): CallToolResult {
   if (lost.length === 0) return result;
-  const named = lost.map(({ turn, activity, since }) => {
-    const state = turn.ended ? "has an answer" : `runs for ${seconds(Date.now() - since)}: ${line(progressText(activity) ?? "starting")}`;
+  const named = lost.map(({ turn, since }) => {
+    const state = turn.ended ? "has an answer" : `runs for ${span(Date.now() - since)}: ${oneLine(doingText(turn.step), DOING_LENGTH)}`;
     return { threadId: turn.threadId, state };
   });
   const text = named
@@ -59,14 +67,4 @@ export function withLostTurns(result: CallToolResult, lost: readonly AttendedTur
     content: [...result.content, { text, type: "text" }],
     ...(result.structuredContent && { structuredContent: { ...result.structuredContent, alsoRunning: named } }),
   };
-}
-
-function seconds(ms: number): string {
-  const whole = Math.round(ms / 1_000);
-  return whole < 120 ? `${whole} s` : `${Math.round(whole / 60)} min`;
-}
-
-function line(text: string): string {
-  const [first = ""] = text.split("\n");
-  return first.length > DOING_LENGTH ? `${first.slice(0, DOING_LENGTH - 1)}…` : first;
 }
