@@ -76,6 +76,7 @@ export const READERS: Readonly<Record<string, string>> = {
   "stores/files/tasks.ts": "our own notes below CODEX_HOME",
   "stores/files/wholeFile.ts": "our own notes below CODEX_HOME, to write them",
   "stores/files/threads/threadHead.ts": "rollouts, found below CODEX_HOME",
+  "stores/files/threads/threadTitles.ts": "the titles that Codex keeps in CODEX_HOME",
   "stores/files/threads/threadLines.ts": "rollouts, found below CODEX_HOME",
 };
 

@@ -2,13 +2,13 @@ import { describe, expect, it } from "vitest";
 import { eventually } from "../../test/support/eventually.js";
 import { callerNamed, OwnToolsStage } from "../../test/support/ownToolsStage.js";
 import type { ApprovalSubject } from "../approvals/model.js";
-import { newThreadId, turnIdOf } from "../lib/ids.js";
-import { ThreadNotFound } from "../threads/errors.js";
+import { newThreadId, type ThreadId, turnIdOf } from "../lib/ids.js";
+import { ThreadInUse, ThreadNotFound } from "../threads/errors.js";
 import type { Turn } from "../threads/turn.js";
 import type { Ask } from "./agent.js";
 import type { Caller } from "./caller.js";
 import { INSIDE_CALLER } from "./caller.js";
-import { InsideTurn, ScopeMissing } from "./errors.js";
+import { InsideTurn, InvalidArguments, ScopeMissing } from "./errors.js";
 
 const ALICE = ask(callerNamed("alice"));
 const BOB = ask(callerNamed("bob"));
@@ -66,6 +66,57 @@ describe("what is kept of a thread", () => {
     await expect(stage.agent.read(BOB, threadId)).rejects.toThrow(ThreadNotFound);
     await expect(stage.agent.read(ask(INSIDE_CALLER), threadId)).rejects.toThrow(InsideTurn);
     await expect(stage.agent.read(USER, newThreadId())).rejects.toThrow(ThreadNotFound);
+  });
+});
+
+describe("a thread's title and its end", () => {
+  async function said(stage: OwnToolsStage, who: Ask): Promise<ThreadId> {
+    const { threadId, outcome } = await begin(stage, who, "one");
+    await outcome;
+    await stage.threads.settle();
+    stage.catalog.kept.push(threadId);
+    return threadId;
+  }
+
+  it("are up to its principal and those who see everybody's, and to nobody else", async () => {
+    await using stage = new OwnToolsStage();
+    for (const who of [ALICE, OPERATOR, USER]) {
+      const threadId = await said(stage, ALICE);
+      for (const act of [() => stage.agent.rename(BOB, threadId, "mine"), () => stage.agent.remove(BOB, threadId)])
+        await expect(act()).rejects.toThrow(ThreadNotFound);
+      expect(() => stage.agent.rename(WATCHER, threadId, "mine")).toThrow(ScopeMissing);
+      expect(() => stage.agent.remove(WATCHER, threadId)).toThrow(ScopeMissing);
+      expect(() => stage.agent.remove(ask(INSIDE_CALLER), threadId)).toThrow(InsideTurn);
+      await stage.agent.rename(who, threadId, "  A\n title\u0007 ");
+      expect(stage.catalog.titles.get(threadId)).toBe("A title");
+      await stage.agent.remove(who, threadId);
+      expect(stage.catalog.kept).toEqual([]);
+    }
+  });
+
+  it("is titled while a turn runs, and removed only after it", async () => {
+    await using stage = new OwnToolsStage();
+    const { threadId } = await running(stage, ALICE);
+    stage.catalog.kept.push(threadId);
+    await stage.agent.rename(ALICE, threadId, "Works");
+    await expect(stage.agent.remove(ALICE, threadId)).rejects.toThrow(ThreadInUse);
+    expect(stage.catalog.titles.get(threadId)).toBe("Works");
+    await stage.agent.stop(ALICE, threadId);
+    await stage.threads.settle();
+    await stage.agent.remove(ALICE, threadId);
+    expect(stage.catalog.kept).toEqual([]);
+  });
+
+  it.for(["", " \n ", "x".repeat(201)])("is refused as a title: %j", async (title) => {
+    await using stage = new OwnToolsStage();
+    const threadId = await said(stage, ALICE);
+    expect(() => stage.agent.rename(ALICE, threadId, title)).toThrow(InvalidArguments);
+  });
+
+  it("of somebody else's are refused alike whether there is such a thread or not", async () => {
+    await using stage = new OwnToolsStage();
+    const [theirs, nobodys] = [await said(stage, ALICE), newThreadId()];
+    for (const id of [theirs, nobodys]) await expect(stage.agent.remove(BOB, id)).rejects.toEqual(new ThreadNotFound(id));
   });
 });
 

@@ -95,6 +95,8 @@ const COMMAND_START_MS = 30_000;
 const COMMAND_STOP_MS = 5_000;
 /** One look at a repository. */
 const GIT_MS = 10_000;
+/** One line of a list. */
+const LONGEST_TITLE = 200;
 /** For advice that may come without them. */
 const RECENT_FOLDERS_MS = 2_000;
 const RECENT_FOLDERS = { threads: 25, shown: 5 };
@@ -383,6 +385,27 @@ export class Agent {
     return this.#promptly(ask, () => access.using(id, ask, () => threads.unarchive(id)));
   }
 
+  /** Gives a thread the title that lists show, Codex's included. A turn may run on it meanwhile. */
+  rename(ask: Ask, id: ThreadId, title: string): Promise<void> {
+    this.#check(ask, "call");
+    const line = title.replace(/[\p{Cc}\s]+/gu, " ").trim();
+    if (line === "") throw new InvalidArguments("A thread's title must not be empty.");
+    if (line.length > LONGEST_TITLE)
+      throw new InvalidArguments(`A thread's title has at most ${LONGEST_TITLE} characters; this one has ${line.length}.`);
+    const { threads } = this.#parts;
+    return this.#promptly(ask, () => this.#changing(ask, id, () => threads.rename(id, line)));
+  }
+
+  /**
+   * Removes a thread and everything that was said on it. Whose it was stays known: what memory still has of it, or a backup brings back, is nobody
+   * else's. Throws `ThreadInUse` while a turn runs on it.
+   */
+  remove(ask: Ask, id: ThreadId): Promise<void> {
+    this.#check(ask, "call");
+    const { threads } = this.#parts;
+    return this.#promptly(ask, () => this.#changing(ask, id, () => threads.remove(id)));
+  }
+
   /** Runs one command in the sandbox it names, outside any thread. Nobody is asked. */
   async run(ask: Ask, { argv, timeoutMs, ...asked }: AskedCommand): Promise<OneOffResult> {
     this.#check(ask, "call");
@@ -453,6 +476,14 @@ export class Agent {
 
   #noteOwner({ caller }: Ask, id: ThreadId): void {
     if (caller) this.feed.belongsTo(id, caller.principal);
+  }
+
+  /** For whoever could use the thread now, and for those who see it whichever session uses it. */
+  async #changing(ask: Ask, id: ThreadId, change: () => Promise<void>): Promise<void> {
+    const { access } = this.#parts;
+    if (await access.isOpenTo(id, ask.caller)) return access.using(id, ask, change);
+    await this.#checkVisible(ask, id);
+    return change();
   }
 
   async #checkVisible({ caller }: Ask, id: ThreadId): Promise<void> {

@@ -1,4 +1,5 @@
 import type { ApprovalDecision, ApprovalId, ApprovalRequest } from "../approvals/model.js";
+import { describe } from "../lib/errors.js";
 import type { ThreadId, TurnId, TurnKey } from "../lib/ids.js";
 import type { LogReader } from "./eventLog.js";
 import type { ThreadEvent, TurnInput, TurnOutcome } from "./events.js";
@@ -34,4 +35,24 @@ export interface ThreadObserver {
   /** The log is complete and the outcome settled. */
   turnEnded(turn: ObservedTurn, outcome: TurnOutcome): void;
   threadClosed(id: ThreadId): void;
+}
+
+/** The observer, unable to do harm to what it observes: what it throws is reported. */
+export function guardedObserver(observer: ThreadObserver, report: ((line: string) => void) | undefined): ThreadObserver {
+  const guard = (fact: string, tell: () => void) => {
+    try {
+      tell();
+    } catch (error) {
+      report?.(`observer of threads failed on ${fact}: ${describe(error)}`);
+    }
+  };
+  return {
+    threadOpened: (thread) => guard("threadOpened", () => observer.threadOpened(thread)),
+    turnQueued: (turn) => guard("turnQueued", () => observer.turnQueued(turn)),
+    turnBegun: (turn) => guard("turnBegun", () => observer.turnBegun(turn)),
+    questionAsked: (turn, request) => guard("questionAsked", () => observer.questionAsked(turn, request)),
+    questionAnswered: (turn, answer) => guard("questionAnswered", () => observer.questionAnswered(turn, answer)),
+    turnEnded: (turn, outcome) => guard("turnEnded", () => observer.turnEnded(turn, outcome)),
+    threadClosed: (id) => guard("threadClosed", () => observer.threadClosed(id)),
+  };
 }

@@ -28,6 +28,10 @@ export interface ThreadCatalog {
   /** Out of the list, and back when it is taken out again. Nothing is deleted. No turn runs on it. Throws `ThreadNotFound`. */
   archive(id: ThreadId): Promise<void>;
   unarchive(id: ThreadId): Promise<void>;
+  /** The title that the list shows from now on, for Codex too. A turn may run meanwhile. Throws `ThreadNotFound`. */
+  rename(id: ThreadId, title: string): Promise<void>;
+  /** Nothing that was said on it is left. No turn runs on it. Throws `ThreadNotFound`. */
+  remove(id: ThreadId): Promise<void>;
 }
 
 export interface ThreadQuery {
@@ -37,7 +41,7 @@ export interface ThreadQuery {
   readonly archived?: boolean | undefined;
   /** Only threads that work in this folder. */
   readonly cwd?: string | undefined;
-  /** Only threads whose beginning holds this text, in any case of letters. */
+  /** Only threads whose title or beginning holds this text, in any case of letters. */
   readonly search?: string | undefined;
 }
 
@@ -55,6 +59,7 @@ export interface ThreadSummary {
   /** ISO 8601. */
   readonly startedAt: string;
   readonly lastUsedAt: string;
+  /** The title that somebody gave it. */
   readonly name?: string;
 }
 

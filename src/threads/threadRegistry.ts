@@ -8,7 +8,7 @@ import type { EventLogs, LogReader, TurnAddress } from "./eventLog.js";
 import type { ThreadEvent } from "./events.js";
 import type { Reach, TurnLimits } from "./limits.js";
 import { MemoryEventLogs, TURN_LOG } from "./memoryEventLog.js";
-import type { LoadedThread, ThreadObserver } from "./observer.js";
+import { guardedObserver, type LoadedThread, type ThreadObserver } from "./observer.js";
 import type { ThreadSettings } from "./settings.js";
 import type { StoredSettings, StoredThread, ThreadCatalog, ThreadHistory, ThreadPage, ThreadQuery, ThreadStore } from "./store.js";
 import { Thread, type ThreadParts } from "./thread.js";
@@ -123,6 +123,16 @@ export class ThreadRegistry {
 
   async unarchive(id: ThreadId): Promise<void> {
     await (await this.#catalog()).unarchive(id);
+  }
+
+  /** Gives a thread its title. A turn may run meanwhile. Throws `ThreadNotFound`. */
+  async rename(id: ThreadId, title: string): Promise<void> {
+    await (await this.#catalog()).rename(id, title);
+  }
+
+  /** Takes a thread out of memory and off the disk. Throws `ThreadNotFound`, or `ThreadInUse` while a turn runs or waits on it. */
+  remove(id: ThreadId): Promise<void> {
+    return this.#putAway(id, async () => (await this.#catalog()).remove(id));
   }
 
   /** What a turn on a thread would run with. Throws `ThreadNotFound`. */
@@ -270,26 +280,6 @@ export class ThreadRegistry {
     if (!stored) throw new ThreadNotFound(id);
     return stored;
   }
-}
-
-/** The observer, unable to do harm to what it observes: what it throws is reported. */
-function guardedObserver(observer: ThreadObserver, report: ((line: string) => void) | undefined): ThreadObserver {
-  const guard = (fact: string, tell: () => void) => {
-    try {
-      tell();
-    } catch (error) {
-      report?.(`observer of threads failed on ${fact}: ${describe(error)}`);
-    }
-  };
-  return {
-    threadOpened: (thread) => guard("threadOpened", () => observer.threadOpened(thread)),
-    turnQueued: (turn) => guard("turnQueued", () => observer.turnQueued(turn)),
-    turnBegun: (turn) => guard("turnBegun", () => observer.turnBegun(turn)),
-    questionAsked: (turn, request) => guard("questionAsked", () => observer.questionAsked(turn, request)),
-    questionAnswered: (turn, answer) => guard("questionAnswered", () => observer.questionAnswered(turn, answer)),
-    turnEnded: (turn, outcome) => guard("turnEnded", () => observer.turnEnded(turn, outcome)),
-    threadClosed: (id) => guard("threadClosed", () => observer.threadClosed(id)),
-  };
 }
 
 function inForce<Opening extends Pick<ThreadOpening, "settings">>(

@@ -5,7 +5,7 @@ import { ProgramNotStarted } from "../../src/exec/errors.js";
 import type { SandboxPolicy } from "../../src/exec/policies.js";
 import { newThreadId, type ThreadId, turnIdOf } from "../../src/lib/ids.js";
 import type { EngineServices } from "../../src/threads/engineServices.js";
-import { ThreadBusyElsewhere } from "../../src/threads/errors.js";
+import { ThreadBusyElsewhere, ThreadNotFound } from "../../src/threads/errors.js";
 import type { ThreadSettings } from "../../src/threads/settings.js";
 import type { ThreadRegistry } from "../../src/threads/threadRegistry.js";
 import { publishedCodex } from "../support/codexPeers.js";
@@ -97,6 +97,26 @@ describe.skipIf(program === "")("threads that Codex keeps", { timeout: 120_000 }
     const id = await played(codex.threads, stage.settings, "!say alpha");
     await codex.threads.archive(id);
     await expect(codex.threads.fork(id)).rejects.toThrow(`Thread ${id} is archived. Unarchive it first.`);
+  });
+
+  it("get titles that the list shows and the search finds, and are removed, archived ones too", async () => {
+    await using stage = await setCodexStage();
+    await using codex = await opened(stage);
+    const [one, two] = [
+      await played(codex.threads, stage.settings, "!say alpha"),
+      await played(codex.threads, stage.settings, "!say beta"),
+    ];
+    await codex.threads.rename(one, "The Greek letter");
+    expect((await codex.threads.list({ limit: 10, search: "greek" })).threads).toMatchObject([{ id: one, name: "The Greek letter" }]);
+    await codex.threads.archive(two);
+    await expect(codex.threads.rename(two, "Another")).rejects.toThrow(`Thread ${two} is archived. Unarchive it first.`);
+    for (const id of [one, two]) await codex.threads.remove(id);
+    expect([await codex.threads.list({ limit: 10 }), await codex.threads.list({ limit: 10, archived: true })]).toEqual([
+      { threads: [] },
+      { threads: [] },
+    ]);
+    for (const act of [() => codex.threads.remove(one), () => codex.threads.rename(one, "x")])
+      await expect(act()).rejects.toEqual(new ThreadNotFound(one));
   });
 
   it("go on as forks after what they were forked from is archived, while others stay open", async () => {

@@ -65,7 +65,9 @@ export function threadStoreContract(name: string, open: () => Promise<StoresUnde
       await using stores = await open();
       const id = newThreadId();
       expect(await stores.here.find(id)).toBeUndefined();
-      for (const action of ["fork", "archive", "unarchive"] as const) await expect(stores.here[action](id)).rejects.toThrow(ThreadNotFound);
+      for (const action of ["fork", "archive", "unarchive", "remove"] as const)
+        await expect(stores.here[action](id)).rejects.toThrow(ThreadNotFound);
+      await expect(stores.here.rename(id, "a title")).rejects.toThrow(ThreadNotFound);
     });
   });
 
@@ -129,15 +131,48 @@ export function threadStoreContract(name: string, open: () => Promise<StoresUnde
       expect(await textsIn(stores.here, archived)).toEqual(["archived", "re: archived", "second", "re: second"]);
     });
 
+    it("a title is shown and found on every node, the last one given, also while somebody writes", async () => {
+      await using stores = await open();
+      const [titled, plain] = [await written(stores.here, "first"), await written(stores.here, "second")];
+      const lease = await (await recordIn(stores.elsewhere, titled)).lease();
+      await stores.here.rename(titled, "A name");
+      await stores.elsewhere.rename(titled, 'Übung "3"');
+      lease.release();
+      for (const store of [stores.here, stores.elsewhere]) {
+        const { threads } = await store.list({ limit: 10 });
+        expect(threads.map((thread) => [thread.id, thread.name, thread.preview])).toEqual([
+          [plain, undefined, "second"],
+          [titled, 'Übung "3"', "first"],
+        ]);
+        expect([await idsOf(store, { search: 'übung "' }), await idsOf(store, { search: "first" })]).toEqual([[titled], [titled]]);
+        expect(await idsOf(store, { search: "a name" })).toEqual([]);
+      }
+    });
+
+    it("a removed thread is gone from every node, archived or not, and the others stay", async () => {
+      await using stores = await open();
+      const [kept, removed, archived] = [
+        await written(stores.here, "kept"),
+        await written(stores.here, "removed"),
+        await written(stores.here, "archived"),
+      ];
+      await stores.here.archive(archived);
+      for (const id of [kept, removed]) await stores.here.rename(id, `title of ${id}`);
+      for (const id of [removed, archived]) await stores.elsewhere.remove(id);
+      expect([await idsOf(stores.here), await idsOf(stores.here, { archived: true })]).toEqual([[kept], []]);
+      expect([await stores.here.find(removed), await stores.here.find(archived)]).toEqual([undefined, undefined]);
+      expect((await stores.here.list({ limit: 1 })).threads).toMatchObject([{ name: `title of ${kept}` }]);
+      await expect(stores.here.remove(removed)).rejects.toThrow(ThreadNotFound);
+    });
+
     it("nothing is done while somebody writes", async () => {
       await using stores = await open();
       const { id, record } = create(stores.here);
       const lease = await record.lease();
       lease.append(said("first"));
+      const isBusy = (error: unknown) => error instanceof ThreadInUse || error instanceof ThreadBusyElsewhere;
       for (const store of [stores.here, stores.elsewhere])
-        await expect(
-          store.archive(id).catch((error: unknown) => error instanceof ThreadInUse || error instanceof ThreadBusyElsewhere),
-        ).resolves.toBe(true);
+        for (const action of ["archive", "remove"] as const) expect(await store[action](id).catch(isBusy)).toBe(true);
       lease.release();
       await stores.elsewhere.archive(id);
     });

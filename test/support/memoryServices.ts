@@ -34,6 +34,7 @@ export class MemoryServices implements EngineServices {
 export class MemoryCatalog implements ThreadCatalog {
   readonly kept: ThreadId[] = [];
   readonly archived = new Set<ThreadId>();
+  readonly titles = new Map<ThreadId, string>();
   /** The pages that were asked for. */
   readonly queries: ThreadQuery[] = [];
 
@@ -61,6 +62,16 @@ export class MemoryCatalog implements ThreadCatalog {
   async unarchive(id: ThreadId): Promise<void> {
     this.#check(id);
     this.archived.delete(id);
+  }
+
+  async rename(id: ThreadId, title: string): Promise<void> {
+    this.#check(id);
+    this.titles.set(id, title);
+  }
+
+  async remove(id: ThreadId): Promise<void> {
+    this.#check(id);
+    this.kept.splice(this.kept.indexOf(id), 1);
   }
 
   #check(id: ThreadId): void {

@@ -41,7 +41,7 @@ export class MemoryStore implements ThreadStore {
     if (cursor !== undefined && !this.records.has(threadIdOf(cursor))) throw new InvalidCursor();
     const wanted = [...this.records.values()]
       .filter((record) => record.words !== undefined && record.archived === archived && (cwd === undefined || record.cwd === cwd))
-      .filter(({ words = "" }) => words.toLowerCase().includes((search ?? "").toLowerCase()))
+      .filter(({ words = "", title = "" }) => `${title}\n${words}`.toLowerCase().includes((search ?? "").toLowerCase()))
       .filter(({ id }) => cursor === undefined || id < cursor)
       .sort((one, other) => (one.id < other.id ? 1 : -1));
     const shown = wanted.slice(0, limit);
@@ -65,18 +65,32 @@ export class MemoryStore implements ThreadStore {
     this.#free(id).archived = false;
   }
 
+  async rename(id: ThreadId, title: string): Promise<void> {
+    this.#there(id).title = title;
+  }
+
+  async remove(id: ThreadId): Promise<void> {
+    this.#free(id);
+    this.records.delete(id);
+  }
+
   async settle(): Promise<void> {}
 
-  #free(id: ThreadId): MemoryRecord {
+  #there(id: ThreadId): MemoryRecord {
     const record = this.records.get(id);
     if (!record || record.events.length === 0) throw new ThreadNotFound(id);
+    return record;
+  }
+
+  #free(id: ThreadId): MemoryRecord {
+    const record = this.#there(id);
     if (record.openLeases > 0) throw new ThreadInUse(id);
     return record;
   }
 }
 
-function summaryOf({ id, words = "", cwd }: MemoryRecord): ThreadSummary {
-  return { id, preview: words, cwd, startedAt: "then", lastUsedAt: "now" };
+function summaryOf({ id, words = "", cwd, title }: MemoryRecord): ThreadSummary {
+  return { id, preview: words, cwd, startedAt: "then", lastUsedAt: "now", ...(title !== undefined && { name: title }) };
 }
 
 /** Owners in memory; those of the threads in `broken` cannot be told. */
@@ -100,6 +114,7 @@ export class MemoryRecord implements ThreadRecord {
   readonly path: string;
   readonly events: ThreadEvent[] = [];
   archived = false;
+  title: string | undefined;
   changedElsewhere = false;
   /** Thrown by the next lease. */
   leaseFailure: Error | undefined;

@@ -3,7 +3,7 @@ import type { Fields } from "../../../lib/fields.js";
 import { type ThreadId, threadIdOf } from "../../../lib/ids.js";
 import { oneLine } from "../../../lib/oneLine.js";
 import { parseThreadId } from "../../../lib/uuid.js";
-import { InvalidCursor } from "../../../threads/errors.js";
+import { InvalidCursor, ThreadNotFound } from "../../../threads/errors.js";
 import type { ThreadCatalog, ThreadPage, ThreadQuery, ThreadSummary } from "../../../threads/store.js";
 import type { AppServer } from "../appServer/appServer.js";
 import type { AppServers } from "../appServer/appServers.js";
@@ -43,32 +43,65 @@ export class CodexCatalog implements ThreadCatalog {
   }
 
   archive(id: ThreadId): Promise<void> {
-    return this.#move(id, "archive");
+    return this.#change(id, { method: "thread/archive", deed: "archive" });
   }
 
   unarchive(id: ThreadId): Promise<void> {
-    return this.#move(id, "unarchive");
+    return this.#change(id, { method: "thread/unarchive", deed: "unarchive" });
   }
 
-  async #move(id: ThreadId, how: "archive" | "unarchive"): Promise<void> {
+  async rename(id: ThreadId, title: string): Promise<void> {
+    try {
+      await this.#change(id, { method: "thread/name/set", deed: "rename", params: { name: title } });
+    } catch (error) {
+      if (error instanceof ThreadNotFound && (await this.#isThere(id)))
+        throw new CodexRefused(`Thread ${id} is archived. Unarchive it first.`);
+      throw error;
+    }
+  }
+
+  remove(id: ThreadId): Promise<void> {
+    return this.#change(id, { method: "thread/delete", deed: "remove" });
+  }
+
+  async #change(id: ThreadId, { method, deed, params }: Change): Promise<void> {
     let held: unknown;
     for (const holder of this.#servers.holders()) {
       try {
-        await holder.lend(({ server }) => server.request(`thread/${how}`, { threadId: id }));
+        await holder.lend(({ server }) => server.request(method, { threadId: id, ...params }));
         return;
       } catch (error) {
-        if (!isHeldElsewhere(error)) throw threadRefusal(error, id, how);
+        if (!isHeldElsewhere(error)) throw threadRefusal(error, id, deed);
         held = error;
       }
     }
-    throw threadRefusal(held, id, how);
+    throw threadRefusal(held, id, deed);
   }
+
+  /** Archived or not; a title is only given to a thread that is in the list, and Codex does not say why it is not. */
+  async #isThere(id: ThreadId): Promise<boolean> {
+    try {
+      await this.#servers.usual().lend(({ server }) => server.request("thread/read", { threadId: id }));
+      return true;
+    } catch {
+      return false;
+    }
+  }
+}
+
+/** What Codex is asked to do to a thread. */
+interface Change {
+  readonly method: string;
+  /** Completes "Codex did not …". */
+  readonly deed: string;
+  readonly params?: Fields;
 }
 
 /** Codex searches with regard to capital letters, so that the search is ours. */
 async function page(server: AppServer, query: ThreadQuery): Promise<ThreadPage> {
   const search = query.search?.toLowerCase();
-  const isWanted = ({ beginning }: ListedThread) => search === undefined || beginning.toLowerCase().includes(search);
+  const isWanted = ({ beginning, summary: { name = "" } }: ListedThread) =>
+    search === undefined || beginning.toLowerCase().includes(search) || name.toLowerCase().includes(search);
   const threads: ThreadSummary[] = [];
   let { cursor } = query;
   for (let request = 0; request < MOST_REQUESTS && threads.length < query.limit; request++) {

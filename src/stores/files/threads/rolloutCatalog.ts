@@ -1,5 +1,6 @@
 import { existsSync, promises } from "node:fs";
 import path from "node:path";
+import { errorCode } from "../../../lib/errors.js";
 import { newThreadId, type ThreadId } from "../../../lib/ids.js";
 import { StorageFailed, ThreadBusyElsewhere, ThreadInUse, ThreadNotFound } from "../../../threads/errors.js";
 import type { ThreadCatalog, ThreadPage, ThreadQuery, ThreadSummary } from "../../../threads/store.js";
@@ -9,10 +10,14 @@ import { forkedMetaLine, type Origin, parseLine } from "./rolloutLines.js";
 import { checkPosition, findRollout, isArchivedRollout, rolloutsNewestFirst } from "./rolloutPaths.js";
 import { previewOf, readThreadHead } from "./threadHead.js";
 import { threadLines } from "./threadLines.js";
+import { ThreadTitles } from "./threadTitles.js";
 import { type WriterLock, WriterLocks } from "./writerLock.js";
 
 /** Files that are opened for one page. A page that finds less than it was asked for still says where the next one goes on. */
 const MOST_LOOKED_AT = 2_000;
+
+/** More than one is an accident already. */
+const MOST_FILES_OF_ONE = 16;
 
 interface CatalogOptions extends Origin {
   readonly codexHome: string;
@@ -22,10 +27,12 @@ interface CatalogOptions extends Origin {
 export class RolloutCatalog implements ThreadCatalog {
   readonly #options: CatalogOptions;
   readonly #locks: WriterLocks;
+  readonly #titles: ThreadTitles;
 
   constructor(options: CatalogOptions) {
     this.#options = options;
     this.#locks = new WriterLocks(options.codexHome);
+    this.#titles = new ThreadTitles(options.codexHome);
   }
 
   async list(query: ThreadQuery): Promise<ThreadPage> {
@@ -33,8 +40,9 @@ export class RolloutCatalog implements ThreadCatalog {
     const threads: ThreadSummary[] = [];
     let last = cursor === undefined ? undefined : checkPosition(cursor, { archived });
     let looked = 0;
+    const titles = await this.#titles.read();
     for await (const place of rolloutsNewestFirst(this.#options.codexHome, { archived, after: last })) {
-      const found = await this.#summaryOf(place.path, query);
+      const found = await this.#summaryOf(place.path, query, titles);
       // Only a thread that is there makes another page.
       if (found && threads.length >= limit) return pageUpTo(last, threads);
       if (found) threads.push(found);
@@ -65,14 +73,33 @@ export class RolloutCatalog implements ThreadCatalog {
     });
   }
 
-  async #summaryOf(file: string, { cwd, search }: ThreadQuery): Promise<ThreadSummary | undefined> {
+  async rename(id: ThreadId, title: string): Promise<void> {
+    if ((await findRollout(this.#options.codexHome, id)) === undefined) throw new ThreadNotFound(id);
+    await this.#titles.give(id, title);
+  }
+
+  async remove(id: ThreadId): Promise<void> {
+    await this.#holding(id, async (first) => {
+      // A thread may have been restored beside an archived file of its own: nothing of it is to come back.
+      let file: string | undefined = first;
+      for (let files = 0; file !== undefined && files < MOST_FILES_OF_ONE; files++) {
+        await removeFile(file);
+        file = await findRollout(this.#options.codexHome, id);
+      }
+      await this.#titles.forget(id);
+    });
+  }
+
+  async #summaryOf(file: string, { cwd, search }: ThreadQuery, titles: ReadonlyMap<string, string>): Promise<ThreadSummary | undefined> {
     const id = parseRolloutName(path.basename(file))?.threadId;
     const head = await readThreadHead(file, this.#options.codexHome);
     if (id === undefined || head?.threadId !== id) return undefined;
     if (cwd !== undefined && path.resolve(head.cwd) !== path.resolve(cwd)) return undefined;
-    if (search !== undefined && !head.words.toLowerCase().includes(search.toLowerCase())) return undefined;
+    const name = titles.get(id);
+    if (search !== undefined && !`${name ?? ""}\n${head.words}`.toLowerCase().includes(search.toLowerCase())) return undefined;
     const lastUsedAt = head.lastUsedAt.toISOString();
-    return { id, preview: previewOf(head.words), cwd: head.cwd, startedAt: head.startedAt ?? lastUsedAt, lastUsedAt };
+    const summary = { id, preview: previewOf(head.words), cwd: head.cwd, startedAt: head.startedAt ?? lastUsedAt, lastUsedAt };
+    return name === undefined ? summary : { ...summary, name };
   }
 
   /** Nobody writes to the thread meanwhile, in whichever process. */
@@ -106,6 +133,14 @@ export class RolloutCatalog implements ThreadCatalog {
     } catch (error) {
       throw storageFailure("move the thread's file to", target, error);
     }
+  }
+}
+
+async function removeFile(file: string): Promise<void> {
+  try {
+    await promises.unlink(file);
+  } catch (error) {
+    if (errorCode(error) !== "ENOENT") throw storageFailure("remove the thread's file", file, error);
   }
 }
 

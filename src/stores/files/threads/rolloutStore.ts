@@ -69,6 +69,14 @@ export class RolloutStore implements ThreadStore {
     await (await this.#catalog.get()).unarchive(id);
   }
 
+  async rename(id: ThreadId, title: string): Promise<void> {
+    await (await this.#catalog.get()).rename(id, title);
+  }
+
+  async remove(id: ThreadId): Promise<void> {
+    await (await this.#catalog.get()).remove(id);
+  }
+
   settle(): Promise<void> {
     return this.#flusher.settle();
   }
