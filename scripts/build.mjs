@@ -13,7 +13,7 @@ const FURTHER_TOOLS = readdirSync(TOOLS)
 
 /** Our own code, in the order in which it is needed. What is imported with `import()` is a source of a later file. */
 const FILES = [
-  { file: "main.js", sources: ["src/platform/start/start.ts"] },
+  { file: "main.js", sources: ["src/start.ts"] },
   { file: "server.js", sources: ["src/main.ts"], after: "main.js" },
   { file: "log-file.js", sources: ["src/observability/logFile.ts"], after: "server.js" },
   { file: "metrics.js", sources: ["src/observability/prometheus.ts"], after: "server.js" },

@@ -4,18 +4,12 @@ import { AppError, UsageError } from "./lib/errors.js";
 import { VERSION } from "./lib/version.js";
 import { serveStdio } from "./server/serveStdio.js";
 
-/** What the program's first file can do for the others. */
-export interface Starter {
-  /** Makes the next start of the program faster; takes some milliseconds. */
-  readonly keepCompiled: () => void;
-}
-
 /** argv → command → exit code. Never rejects. */
-export async function main(starter: Starter): Promise<number> {
+export async function main(): Promise<number> {
   // A client that closed our stderr must not bring the server down.
   process.stderr.on("error", () => {});
   try {
-    return await run(parseCommand(process.argv.slice(2), process.env), starter);
+    return await run(parseCommand(process.argv.slice(2), process.env));
   } catch (error) {
     if (error instanceof UsageError) {
       process.stderr.write(usageText(error.message));
@@ -26,7 +20,7 @@ export async function main(starter: Starter): Promise<number> {
   }
 }
 
-async function run(command: CliCommand, { keepCompiled }: Starter): Promise<number> {
+async function run(command: CliCommand): Promise<number> {
   const here = { env: process.env, serverCwd: process.cwd() };
   const exitAtOnce = (code: number) => process.exit(code);
   switch (command.kind) {
@@ -53,7 +47,7 @@ async function run(command: CliCommand, { keepCompiled }: Starter): Promise<numb
       return 0;
     }
     case "stdio":
-      await serveStdio({ ...here, options: command.options, exitAtOnce, keepCompiled });
+      await serveStdio({ ...here, options: command.options, exitAtOnce });
       return 0;
   }
 }

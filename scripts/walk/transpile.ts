@@ -10,7 +10,7 @@ export interface TranspiledProgram extends Disposable {
 }
 
 const START = `import { main } from "./src/main.js";
-main({ keepCompiled: () => {} }).then((code) => process.exit(code));
+main().then((code) => process.exit(code));
 `;
 
 export async function transpile(): Promise<TranspiledProgram> {

@@ -1,11 +1,7 @@
-/** What V8 is told, and what it would do by itself. */
-type Setting = readonly [ours: string, theirs: string];
+import { keepCompiledSoFar } from "./compileCache.js";
 
 /** The bash grammar is run a few times per command: optimising it takes half a second of CPU, and a process waits for that at its end. */
-const OF_ALL_VERSIONS: readonly Setting[] = [
-  ["--no-wasm-tier-up", "--wasm-tier-up"],
-  ["--no-wasm-dynamic-tiering", "--wasm-dynamic-tiering"],
-];
+const FOR_GRAMMAR: readonly string[] = ["--no-wasm-tier-up", "--no-wasm-dynamic-tiering"];
 
 /**
  * Types are remembered from a function's first run on, which makes a server's second call faster, and code is optimised when it has run eight
@@ -13,51 +9,34 @@ const OF_ALL_VERSIONS: readonly Setting[] = [
  * By V8's version: those of Node 20 and 22. Later ones have a cheaper compiler for such code; and V8 complains on stderr of flags it does not
  * know.
  */
-const OF_VERSION: Readonly<Record<string, readonly Setting[]>> = {
-  "11.3": [
-    ["--no-lazy-feedback-allocation", "--lazy-feedback-allocation"],
-    ["--ticks-before-optimization=24", "--ticks-before-optimization=3"],
-    ["--max-bytecode-size-for-early-opt=0", "--max-bytecode-size-for-early-opt=81"],
-  ],
-  "12.4": [
-    ["--no-lazy-feedback-allocation", "--lazy-feedback-allocation"],
-    ["--invocation-count-for-turbofan=24000", "--invocation-count-for-turbofan=3000"],
-  ],
+const OF_VERSION: Readonly<Record<string, readonly string[]>> = {
+  "11.3": ["--no-lazy-feedback-allocation", "--ticks-before-optimization=24", "--max-bytecode-size-for-early-opt=0"],
+  "12.4": ["--no-lazy-feedback-allocation", "--invocation-count-for-turbofan=24000"],
 };
 
-/** V8's own name for its version and flags: code that it compiled under one is not taken under another. */
-let tagBefore: number | undefined;
-let tuned = false;
+const given = new Set<string>();
 
 /**
- * Suits V8 to a server. To be called when Node's own modules are loaded: they come with compiled code, which V8 only takes with the flags it
+ * Suits V8 to long answers. To be called when Node's own modules are loaded: they come with compiled code, which V8 only takes with the flags it
  * was compiled with.
  */
-export function tuneCompiler(): void {
-  if (tuned) return;
-  tuned = true;
-  tagBefore = v8()?.cachedDataVersionTag();
-  for (const [ours] of settings()) v8()?.setFlagsFromString(ours);
+export function tuneForLongAnswers(): void {
+  give(OF_VERSION[process.versions.v8.split(".", 2).join(".")] ?? []);
 }
 
-export function isTuned(): boolean {
-  return tuned;
+/** Suits V8 to the bash grammar, before that is loaded. */
+export function tuneForGrammar(): void {
+  give(FOR_GRAMMAR);
 }
 
-/** Does something as if V8 had not been tuned. Undefined, and nothing is done, when that cannot be undone. */
-export function untuned<T>(work: () => T): T | undefined {
-  if (!tuned) return work();
-  for (const [, theirs] of settings()) v8()?.setFlagsFromString(theirs);
-  try {
-    return v8()?.cachedDataVersionTag() === tagBefore ? work() : undefined;
-  } finally {
-    for (const [ours] of settings()) v8()?.setFlagsFromString(ours);
+function give(flags: readonly string[]): void {
+  const added = flags.filter((flag) => !given.has(flag));
+  if (added.length === 0) return;
+  keepCompiledSoFar();
+  for (const flag of added) {
+    given.add(flag);
+    v8()?.setFlagsFromString(flag);
   }
-}
-
-function settings(): readonly Setting[] {
-  const version = process.versions.v8.split(".", 2).join(".");
-  return [...OF_ALL_VERSIONS, ...(OF_VERSION[version] ?? [])];
 }
 
 // Not imported, as a start does not need it. A few versions of Node, 22.2 for one, cannot do that, and are not tuned.

@@ -16,7 +16,7 @@ import type { SettingsResolver } from "../config/resolve.js";
 import type { HostEnvironment } from "../engines/native/tools/hostEnvironment.js";
 import { VERSION } from "../lib/version.js";
 import { NO_TELEMETRY, type Telemetry } from "../observability/telemetry.js";
-import { tuneCompiler } from "../platform/v8.js";
+import { tuneForLongAnswers } from "../platform/v8.js";
 import { OwnerFiles } from "../stores/files/owners.js";
 import { RolloutStore } from "../stores/files/threads/rolloutStore.js";
 import type { StoredSettings } from "../threads/store.js";
@@ -59,7 +59,7 @@ export interface OpenAgent {
 }
 
 export function openAgent(options: AgentOptions): OpenAgent {
-  tuneCompiler();
+  tuneForLongAnswers();
   const { codexHome, env, settings, report, telemetry = NO_TELEMETRY, objection = callersInside } = options;
   const { allowRoots = [], givenRoots } = options.ceilings ?? {};
   const writable = writablePlaces({ ...options, allowRoots: [...allowRoots, ...(givenRoots?.() ?? [])] });

@@ -5,7 +5,6 @@ import type { StatelessServer } from "../mcp/stateless/server.js";
 import { toolsOf } from "../mcp/tools/sets.js";
 import { Tools } from "../mcp/tools/tools.js";
 import { resolveSettings, type ServerContext } from "./context.js";
-import { FirstCall } from "./firstCall.js";
 import type { OpenAgent } from "./openAgent.js";
 import { ownNesting } from "./ownNesting.js";
 import { Reporting } from "./reporting.js";
@@ -15,13 +14,8 @@ import { untilSignalled } from "./shutdown.js";
 const INTERRUPT_MS = 2_500;
 const CLEAN_UP_MS = 400;
 
-export interface StdioContext extends ServerContext {
-  /** Makes the next start faster. A client starts this server for itself, and waits for it. */
-  readonly keepCompiled: () => void;
-}
-
 /** The server on stdin and stdout, from first line to last. Resolves when the process may end. */
-export async function serveStdio(start: StdioContext): Promise<void> {
+export async function serveStdio(start: ServerContext): Promise<void> {
   const context = await withUsableEngine(start);
   const { options, env } = context;
   const { codexHome, settings } = resolveSettings(context);
@@ -37,17 +31,13 @@ export async function serveStdio(start: StdioContext): Promise<void> {
     const telemetry = await reporting.telemetry();
     return openAgent({ ...options, codexHome, env, serverCwd: context.serverCwd, settings, report, telemetry, ...nesting });
   });
-  const served = new FirstCall(context.keepCompiled);
   const tools = new Tools({
     tools: toolsOf(options.tools),
     objection: nesting.objection,
     emptyForms: settings.serverSettings().emptyApprovalForms,
     events: settings.serverSettings().events,
     resultTokens: settings.serverSettings().resultTokens,
-    open: () => {
-      served.begin(() => session.peer.idle());
-      return agent.get();
-    },
+    open: () => agent.get(),
   });
   const stateless = lazily(async () => {
     const { openStateless } = await import("./statelessServer.js");
@@ -72,11 +62,10 @@ export async function serveStdio(start: StdioContext): Promise<void> {
   await endSession(parts, { interrupt: !finished });
   await wire.close();
   await reporting.close();
-  served.end();
 }
 
 /** The check has code of its own, which only a Codex that nobody chose needs. */
-async function withUsableEngine(start: StdioContext): Promise<StdioContext> {
+async function withUsableEngine(start: ServerContext): Promise<ServerContext> {
   if (start.options.engine !== "codex" || !start.options.engineIsAuto) return start;
   const { nativeUnlessUsable } = await import("./usableCodex.js");
   return nativeUnlessUsable(start);

@@ -98,8 +98,7 @@ function hashOf(folder: string): string {
   const hash = createHash("sha256");
   for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" }).sort()) {
     const file = path.join(folder, name);
-    // Kept code is the server's own to write.
-    if (!name.includes("compiled")) hash.update(`${name}\0`).update(statSync(file).isFile() ? readFileSync(file) : "");
+    hash.update(`${name}\0`).update(statSync(file).isFile() ? readFileSync(file) : "");
   }
   return hash.digest("hex");
 }

@@ -22,8 +22,7 @@ function installIn(ground: Ground): void {
 function stateOf(folder: string): string {
   const names = readdirSync(folder, { recursive: true, encoding: "utf8" }).sort();
   const hash = createHash("sha256");
-  // Kept code is written by the server itself.
-  for (const name of names.filter((file) => !file.includes("compiled"))) {
+  for (const name of names) {
     const file = path.join(folder, name);
     hash.update(`${name}\0`).update(statSync(file).isFile() ? readFileSync(file) : "");
   }

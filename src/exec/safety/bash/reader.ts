@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Node, Parser, Tree } from "web-tree-sitter";
-import { tuneCompiler } from "../../../platform/v8.js";
+import { tuneForGrammar } from "../../../platform/v8.js";
 import { type HeredocPatch, mentionedCommands, PATCH_PROGRAMS, type PlainCommand, patchHeredoc, plainCommands } from "./syntaxTree.js";
 import { shellScript } from "./words.js";
 
@@ -79,6 +79,7 @@ export function openBashParser(): Promise<BashParser> {
 }
 
 async function loadGrammar(): Promise<BashParser> {
+  tuneForGrammar();
   const { Language, Parser } = await import("web-tree-sitter");
   await Parser.init({ wasmBinary: await readWasm("web-tree-sitter.wasm") });
   const grammar = await Language.load(await readWasm("tree-sitter-bash.wasm"));
@@ -134,9 +135,6 @@ const PACKAGE_OF = {
   "web-tree-sitter.wasm": "web-tree-sitter",
   "tree-sitter-bash.wasm": "tree-sitter-bash",
 } as const;
-
-// A server has done this already; a program that only uses this file has not.
-tuneCompiler();
 
 function readWasm(name: keyof typeof PACKAGE_OF): Promise<Buffer> {
   return readFile(besideTheBundle(name) ?? createRequire(import.meta.url).resolve(`${PACKAGE_OF[name]}/${name}`));

@@ -1,0 +1,6 @@
+import { findCodexHome } from "./config/codexHome.js";
+import { enableCompileCache } from "./platform/compileCache.js";
+
+// The first file of the program, as small as can be: the compile cache counts for files that are loaded after it was enabled.
+enableCompileCache(() => findCodexHome(process.env));
+void import("./main.js").then(({ main }) => main()).then((code) => process.exit(code));
