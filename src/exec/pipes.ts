@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile } from "node:child_process";
-import { closeSync, constants, existsSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from "node:fs";
+import { closeSync, constants, existsSync, mkdtempSync, openSync, readSync, rmSync } from "node:fs";
 import { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -150,25 +150,3 @@ function outOfReach(): string {
 
 /** One for the process: pipes cost a program start to make, and none to use again. */
 export const pipes: Pick<PipePool, "take"> = new PipePool();
-
-/** Linux's `O_TMPFILE`, which Node has no name for. */
-const NAMELESS = 0o20000000 | constants.O_DIRECTORY;
-
-/**
- * A file in memory that has no name, with these bytes, open for reading: as good as a pipe for a program that reads a descriptor to its end,
- * and without the objects that Node keeps for each pipe. Undefined where there is no place for one.
- */
-export function openNamelessFile(bytes: Buffer): number | undefined {
-  let fd: number | undefined;
-  try {
-    // Exclusive: nobody can give it a name later.
-    fd = openSync(MEMORY, NAMELESS | constants.O_RDWR | constants.O_EXCL, 0o400);
-    for (let written = 0; written < bytes.length; ) written += writeSync(fd, bytes, written);
-    // From the start again, and not for writing.
-    return openSync(`/proc/self/fd/${fd}`, constants.O_RDONLY);
-  } catch {
-    return undefined;
-  } finally {
-    if (fd !== undefined) closeSync(fd);
-  }
-}

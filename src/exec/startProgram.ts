@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
+import { openSync, readdirSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
 import type { Readable } from "node:stream";
 import { describe, errorCode } from "../lib/errors.js";
 import { deferred } from "../lib/promises.js";
 import { ProgramNotStarted, SandboxFailed } from "./errors.js";
-import type { Descriptor, Launch, ProcessTree, SandboxStatus } from "./launch.js";
-import { type OurSide, openNamelessFile, openStandardStreams, type StandardStreams, type StreamEnd } from "./pipes.js";
+import type { Launch, ProcessTree, SandboxStatus } from "./launch.js";
+import { type OurSide, openStandardStreams, type StandardStreams, type StreamEnd } from "./pipes.js";
 
 /** A program that runs, whatever it is that runs inside it. */
 export interface StartedProgram extends ProcessTree, OurSide {
@@ -61,7 +61,6 @@ export async function startProgram(launch: Launch, { stdin, signal }: StartOptio
 }
 
 function spawnWith(launch: Launch, standard: StandardStreams): ChildProcess {
-  const files = launch.descriptors.map(fileOf);
   try {
     return spawn(launch.program, launch.args, {
       cwd: launch.cwd,
@@ -70,7 +69,7 @@ function spawnWith(launch: Launch, standard: StandardStreams): ChildProcess {
       detached: true,
       stdio: withoutStrays([
         ...standard.ends,
-        ...launch.descriptors.map((descriptor, at) => (descriptor.kind === "open" ? descriptor.fd : (files[at] ?? "pipe"))),
+        ...launch.descriptors.map((descriptor) => (descriptor.kind === "open" ? descriptor.fd : "pipe")),
       ]),
     });
   } catch (error) {
@@ -78,13 +77,7 @@ function spawnWith(launch: Launch, standard: StandardStreams): ChildProcess {
     throw notStarted(launch, error);
   } finally {
     standard.handedOver();
-    for (const file of files) if (file !== undefined) closeSync(file);
   }
-}
-
-/** What a program is given to read. Each gets its own, so that nothing is left in it for the next. */
-function fileOf(descriptor: Descriptor): number | undefined {
-  return descriptor.kind === "bytes" ? openNamelessFile(descriptor.bytes) : undefined;
 }
 
 function withoutStrays(ends: readonly StreamEnd[]): StreamEnd[] {
