@@ -7,24 +7,30 @@ const WITH_REAL_CODEX = "test/codex/**";
 const ATTACKS = "test/{attack,fuzz}/**";
 /** Whole scenes, which take minutes. */
 const LONG_ATTACKS = "test/attack/{codexEngine,hostileWorkspace}.test.ts";
+/** What takes minutes for other reasons: `npm run test:long`. */
+const LONG = ["test/soak.test.ts", "test/stateless/inspector.test.ts"];
 const onlyRealCodex = process.env["TESTS"] === "codex";
 const onlyAttacks = process.env["TESTS"] === "attack";
+const onlyLong = process.env["TESTS"] === "long";
 
 function included(): string[] {
   if (onlyRealCodex) return [`${WITH_REAL_CODEX}/*.test.ts`];
   if (onlyAttacks) return [`${ATTACKS}/*.test.ts`];
+  if (onlyLong) return LONG;
   return ["{src,test,bench}/**/*.test.ts"];
 }
 
 export default defineConfig({
   test: {
     include: included(),
-    exclude: onlyRealCodex || onlyAttacks ? [] : [WITH_REAL_CODEX, LONG_ATTACKS],
+    exclude: onlyRealCodex || onlyAttacks || onlyLong ? [] : [WITH_REAL_CODEX, LONG_ATTACKS, ...LONG],
     globalSetup: ["test/support/globalSetup.ts"],
     reporters: ["default", "./test/support/closingLineReporter.ts"],
     testTimeout: onlyAttacks ? 90_000 : 20_000,
     hookTimeout: 60_000,
     pool: "forks",
+    // Files share the modules that a worker has loaded: loading them for each of 350 files took as long as a third of the tests.
+    isolate: false,
     maxConcurrency: 4,
     maxWorkers: 2,
     // The timing of somebody else's program is not ours to hold.

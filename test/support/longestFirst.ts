@@ -2,10 +2,8 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** Files that take long whatever the machine does; begun last they would run alone at the end. */
 const LONG = [
-  "test/soak.test.ts",
   "test/scenarios.test.ts",
   "test/conformance/conformance.test.ts",
-  "test/stateless/inspector.test.ts",
   "test/enginesCodexDouble.test.ts",
   "test/sandbox/hostile.test.ts",
 ];
