@@ -94,7 +94,7 @@ function mapTree(tree: ConfigTree, map: (value: unknown, key: string) => unknown
   return Object.fromEntries(Object.entries(tree).map(([key, value]) => [key, map(value, key)]));
 }
 
-function absolutePath(written: string, { folder, home }: PathAnchor): string {
+export function absolutePath(written: string, { folder, home }: PathAnchor): string {
   if (written === "~") return home;
   return written.startsWith("~/") ? path.join(home, written.slice(2)) : path.resolve(folder, written);
 }

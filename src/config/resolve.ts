@@ -11,8 +11,9 @@ import { findProvider } from "./endpoints.js";
 import { complainingAbout } from "./errors.js";
 import { type HttpSettings, readHttpSettings } from "./httpSettings.js";
 import { type LayeredSettings, Layering } from "./layering.js";
-import { anchorPaths, type Override, type PathAnchor, treeOfCallConfig, treeOfOverrides } from "./layers.js";
+import { absolutePath, anchorPaths, type Override, type PathAnchor, treeOfCallConfig, treeOfOverrides } from "./layers.js";
 import type { FoundProfile } from "./profiles.js";
+import { recordedNotices } from "./recordedNotices.js";
 import {
   DEFAULT_APPROVAL_MINUTES,
   DEFAULT_COMMAND_LIMITS,
@@ -130,12 +131,13 @@ export function createSettingsResolver(options: ResolverOptions): SettingsResolv
     return layering.under(latest.layer, cwdOf(call));
   }
 
-  const cwdOf = (call: NewThreadCall) => path.resolve(baseCwd, call.cwd ?? "");
+  const cwdOf = (call: NewThreadCall) => absolutePath(call.cwd ?? "", { folder: baseCwd, home: anchor.home });
 
   function forNewThread(call: NewThreadCall): ThreadSettings {
     const { settings, notices } = layersOfCall(call);
     const resolved = threadSettings(settings, { cwd: cwdOf(call), env, listening, asRecorded, baseInstructions: call.baseInstructions });
-    return { ...resolved, notices: [...notices, ...resolved.notices] };
+    const recorded = asRecorded && { recordedNotices: recordedNotices(settings, codexHome) };
+    return { ...resolved, ...recorded, notices: [...notices, ...resolved.notices] };
   }
 
   return {

@@ -431,7 +431,10 @@ it("an empty instruction file is refused by name", () => {
 
 it("an unreadable instruction file is refused by name", () => {
   expect(() => readInstructionFile("/no/such/file", "compact prompt file")).toThrow(
-    expect.objectContaining({ code: "config_invalid", message: "failed to read compact prompt file /no/such/file: ENOENT" }),
+    expect.objectContaining({
+      code: "config_invalid",
+      message: "failed to read compact prompt file /no/such/file: No such file or directory (os error 2)",
+    }),
   );
 });
 

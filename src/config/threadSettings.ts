@@ -1,7 +1,8 @@
 import path from "node:path";
+import { systemReason } from "../exec/patch/errors.js";
 import { APPROVAL_POLICIES, SANDBOX_MODES, type SandboxPolicy, type ShellEnvironmentPolicy } from "../exec/policies.js";
 import { alternatives } from "../lib/complaints.js";
-import { describe, errorCode } from "../lib/errors.js";
+import { describe } from "../lib/errors.js";
 import { gitFoldersOf } from "../lib/files/gitFiles.js";
 import { ReadRefused } from "../lib/files/readRefused.js";
 import { readSmallFile } from "../lib/files/smallFile.js";
@@ -218,7 +219,7 @@ function readText(file: string, purpose: string): string {
   try {
     return readSmallFile(file, LARGEST);
   } catch (error) {
-    const why = error instanceof ReadRefused ? describe(error) : (errorCode(error) ?? describe(error));
+    const why = error instanceof ReadRefused ? describe(error) : systemReason(error);
     throw new ConfigInvalid(`failed to read ${purpose} ${file}: ${why}`, { cause: error });
   }
 }

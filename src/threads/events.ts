@@ -116,7 +116,8 @@ export type ThreadEvent =
   | { readonly type: "reviewStarted"; readonly target: ReviewTarget; readonly hint: string }
   /** The verdict as text; null when the review was cut short. */
   | { readonly type: "reviewEnded"; readonly text: string | null }
-  | { readonly type: "warning"; readonly message: string }
+  /** `ofThread`: about how the thread was opened, not of a turn. */
+  | { readonly type: "warning"; readonly message: string; readonly ofThread?: true }
   /** Something worth a line in a log, of no consequence to the turn. */
   | { readonly type: "backgroundNote"; readonly message: string }
   | {

@@ -29,6 +29,8 @@ export interface PlanStep {
 /** A command as the model asked for it. */
 export interface CommandCall {
   readonly callId: string;
+  /** Of a command that may go on after its call: by this number it is talked to. */
+  readonly sessionId?: number;
   readonly command: readonly string[];
   readonly cwd: string;
   readonly parsed: readonly ParsedCommand[];

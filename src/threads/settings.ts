@@ -68,6 +68,11 @@ export interface LeftOutServer {
   readonly warning: string;
 }
 
+/** Told with the first turn of a thread. */
+export type OpeningNotice =
+  | { readonly type: "warning"; readonly message: string; readonly ofThread: true }
+  | { readonly type: "deprecation"; readonly summary: string; readonly details: string };
+
 /** Everything a thread runs with, resolved from defaults, config.toml, profile, command line and call. */
 export interface ThreadSettings {
   readonly cwd: string;
@@ -108,6 +113,8 @@ export interface ThreadSettings {
   readonly modelIsOurs?: "default" | "latest";
   /** The thread is to be one of Codex 0.92.0, also where that did not know a model, or had no advice. */
   readonly asRecorded?: boolean;
+  /** What Codex 0.92.0 remarked about settings like these. */
+  readonly recordedNotices?: readonly OpeningNotice[];
   /** Remarks about the configuration worth telling the caller (unknown keys and the like). */
   readonly notices: readonly string[];
 }

@@ -89,6 +89,7 @@ export async function openNativeThread(
   });
   const leftOut = (settings.leftOutServers ?? []).map(({ warning }) => warning);
   const opening: ThreadEvent[] = [
+    ...(settings.recordedNotices ?? []),
     ...context.map((item): ThreadEvent => ({ type: "contextItem", item })),
     ...threadTools.news(),
     ...[...(notice === undefined ? [] : [notice]), ...leftOut, ...instructions.warnings, ...(await threadTools.ruleWarnings())].map(

@@ -72,6 +72,8 @@ export class CodexEventWriter {
         return `${this.#beforeId}"","msg":`;
       case "contextItem":
         return `${this.#beforeId}"auto-compact-0","msg":`;
+      case "warning":
+        return event.ofThread ? `${this.#beforeId}"","msg":` : this.#ofTurn;
       default:
         return this.#ofTurn;
     }

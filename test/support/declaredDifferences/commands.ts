@@ -1,5 +1,5 @@
 import { type DeclaredDifferences, forEach } from "./ownSide.js";
-import { commandEnd, notRun, outputForModel, PATCH_APPLIED } from "./phrases.js";
+import { commandEnd, notRun, outputForModel } from "./phrases.js";
 
 const SANDBOX_WORDS = "Writing is refused by a read-only mount, so the command complains in other words; the reference used Landlock.";
 
@@ -80,21 +80,6 @@ export const COMMANDS: DeclaredDifferences = {
       },
     },
   }),
-  "patch-tool-approved": {
-    reason: "The patch tool is no experiment of ours, so nothing warns of it.",
-    // Through the tool, the model's call is the one item before the patch; through the shell it is two.
-    ours: { events: { 2: PATCH_APPLIED.toSpliced(PATCH_APPLIED.indexOf("patch_apply_begin") - 1, 1) } },
-  },
-  "turn-bad-tool-arguments": {
-    reason: "A complaint about arguments names the field instead of line and column.",
-    ours: {
-      contents: {
-        "raw_response_item of call 2": {
-          "4.item.output": "failed to parse function arguments: invalid type: integer `5`, expected a sequence in `command`",
-        },
-      },
-    },
-  },
   "reply-thread-id": {
     reason: SENT_AS_RECEIVED,
     ours: {

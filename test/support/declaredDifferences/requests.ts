@@ -1,4 +1,3 @@
-import { NOTHING } from "../compareTranscripts.js";
 import type { DeclaredDifferences } from "./ownSide.js";
 
 function refused(code: number, message: string): unknown[] {
@@ -11,10 +10,6 @@ function notFound(method: string): unknown[] {
 
 /** Requests and settings: the reference left bad ones without an answer. */
 export const REQUESTS: DeclaredDifferences = {
-  "args-all": {
-    reason: "Older names of settings are understood without a notice that they are old.",
-    ours: { contents: { "deprecation_notice of call 2": NOTHING } },
-  },
   "bad-config-toml": {
     reason: "A broken config.toml ends the server at once; the reference stayed until stdin closed.",
     ours: { ending: { "": [{ exit: { code: 1, signal: null } }, { processesLeft: [] }] } },
