@@ -142,7 +142,7 @@ export async function structuredAnswer(servers: AgentServers, name: string, args
 }
 
 function context(signal: AbortSignal): ToolContext {
-  return { callId: "call_1", signal, ask: turnContext(signal).ask, remember: (item) => ({ type: "rawItem", item }) };
+  return { callId: "call_1", signal, ask: turnContext(signal).ask, remember: (item) => ({ type: "rawItem", item }), asRecorded: false };
 }
 
 /** A mark that a server and all its children carry, by which they are found in the machine's table of processes. */

@@ -74,7 +74,8 @@ export class AnswerCalls {
     try {
       signal.throwIfAborted();
       const tool = await this.#conversation.parts.threadTools.find(call.name, { signal });
-      return tool ? yield* tool.run(call.args, { callId: call.callId, signal, ask, remember }) : { output: unsupported(call) };
+      const asRecorded = this.#conversation.settings.asRecorded ?? false;
+      return tool ? yield* tool.run(call.args, { callId: call.callId, signal, ask, remember, asRecorded }) : { output: unsupported(call) };
     } catch (error) {
       if (signal.aborted) yield this.#aborted(call);
       throw error;

@@ -50,6 +50,7 @@ export async function openThreadTools(settings: ThreadSettings, host: HostEnviro
     ask: serverQuestions(turns, settings.approvalPolicy),
     shorten: (text) => truncateMiddle(text, truncationOf(settings)),
     readingOnly: settings.looksOnly ?? false,
+    asRecorded: settings.asRecorded ?? false,
   });
   return new LazyThreadTools({ settings, host, turns, servers });
 }
@@ -178,19 +179,24 @@ export type ToolServers = Pick<AgentServers, "resources" | "tools" | "find" | "t
 
 /** Starts the servers of the settings, in the background. Their code is loaded only where there are any. */
 export async function openConfiguredServers(settings: readonly McpServerSettings[], options: AgentServersOptions): Promise<ToolServers> {
-  if (settings.length === 0) return noServers();
+  if (settings.length === 0) return noServers(options);
   const { openAgentServers } = await import("./agentServers/agentServers.js");
   return openAgentServers(settings, options);
 }
 
 /** Their start is over at once, which is told as that of others is. */
-function noServers(): ToolServers {
-  const none: ToolServers["resources"] = [];
+function noServers({ asRecorded, shorten }: Pick<AgentServersOptions, "asRecorded" | "shorten">): ToolServers {
+  const none: readonly never[] = [];
   const untold: McpStartupNews[] = [{ type: "mcpStartupCompleted", ready: [], failed: [], cancelled: [] }];
   return {
     resources: none,
     tools: async () => none,
-    find: async () => undefined,
+    // Codex offered the tools for resources where there were none.
+    async find(name) {
+      if (!asRecorded) return undefined;
+      const { resourceTools } = await import("./agentServers/resourceTools.js");
+      return resourceTools({ servers: none, shorten }).find((tool) => tool.name === name);
+    },
     takeStartupNews: () => untold.splice(0),
     close: async () => {},
   };

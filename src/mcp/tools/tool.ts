@@ -150,7 +150,7 @@ function noMap(value: unknown, { inputSchema, wording }: ExpectedArguments): str
 
 function problemWith(entry: unknown, schema: ArgumentSchema | undefined): string | undefined {
   const { fits, expected } = KINDS[schema?.type ?? "string"];
-  if (!fits(entry)) return `invalid type: ${unexpected(entry)}, expected ${expected}`;
+  if (!fits(entry)) return `invalid type: ${unexpected(entry)}, expected ${schema?.enum ? "string or map" : expected}`;
   if (schema?.enum && !schema.enum.some((value) => value === entry))
     return `unknown variant \`${String(entry)}\`, expected ${alternatives(schema.enum)}`;
   const { minimum = -Infinity, maximum = Infinity } = schema ?? {};

@@ -27,6 +27,8 @@ export interface AgentServersOptions {
   readonly shorten: (text: string) => string;
   /** Only tools that say of themselves that they change nothing are offered. */
   readonly readingOnly?: boolean;
+  /** Failures are worded as Codex 0.92.0 worded them. */
+  readonly asRecorded?: boolean;
   /** How long after the opening a request waits for servers that are still starting. */
   readonly patienceMs?: number;
 }

@@ -99,7 +99,7 @@ const TEXT = { type: "string", description: expect.any(String) };
 describe("a call that cannot work", () => {
   it.for([
     ["list_mcp_resources", '{"cursor":"second"}', "cursor can only be used when a server is specified"],
-    ["list_mcp_resources", '{"server":"nobody"}', "unknown MCP server 'nobody'"],
+    ["list_mcp_resources", '{"server":"nobody"}', "resources/list failed: unknown MCP server 'nobody'"],
     [
       "list_mcp_resources",
       '{"server":"broken"}',

@@ -29,6 +29,9 @@ export function resourceTools(sources: ResourceSources): readonly DeclaredTool[]
   ];
 }
 
+/** Codex checked these arguments when it had read them, and knew no places in the text. */
+const IN_OUR_WORDS = { asRecorded: false };
+
 /** Stands for all servers together where one has to be named. */
 const ALL_SERVERS = "codex";
 
@@ -48,13 +51,13 @@ function listingTool(
     declaration: declaration(name, description, { type: "object", properties, additionalProperties: false }),
     async *run(args, ctx): ToolRun {
       const given = args.trim();
-      const read = readArguments(given || "{}", ListArguments);
+      const read = readArguments(given || "{}", ListArguments, IN_OUR_WORDS);
       if ("complaint" in read) return { output: read.complaint };
       const server = read.value.server?.trim() || undefined;
       const cursor = read.value.cursor?.trim() || undefined;
       const invocation = { server: server ?? ALL_SERVERS, tool: name, arguments: given === "" ? null : JSON.parse(given) };
       return yield* answered(invocation, { ...ctx, sources, what: listing.method }, async () => {
-        if (server !== undefined) return pageOf(serverNamed(server, sources), listing, cursor, ctx);
+        if (server !== undefined) return pageOf(serverNamed(server, sources, listing.method), listing, cursor, ctx);
         if (cursor !== undefined) throw new McpCallRefused("cursor can only be used when a server is specified");
         return listOfAll(sources.servers, listing, ctx);
       });
@@ -75,7 +78,7 @@ function readingTool(sources: ResourceSources): DeclaredTool {
     name,
     declaration: declaration(name, "Reads one resource of an MCP server.", parameters),
     async *run(args, ctx): ToolRun {
-      const read = readArguments(args, ReadArguments);
+      const read = readArguments(args, ReadArguments, IN_OUR_WORDS);
       if ("complaint" in read) return { output: read.complaint };
       const [server, uri] = [read.value.server.trim(), read.value.uri.trim()];
       if (server === "") return { output: "server must be provided" };
@@ -83,7 +86,7 @@ function readingTool(sources: ResourceSources): DeclaredTool {
       const invocation = { server, tool: name, arguments: JSON.parse(args) };
       return yield* answered(invocation, { ...ctx, sources, what: "resources/read" }, async () => {
         const request = { method: "resources/read", params: { uri }, answer: ResourceContents };
-        return { server, uri, ...(await serverNamed(server, sources).request(request, ctx)) };
+        return { server, uri, ...(await serverNamed(server, sources, request.method).request(request, ctx)) };
       });
     },
   };
@@ -93,9 +96,9 @@ function declaration(name: string, description: string, parameters: Fields): Fie
   return { type: "function", name, description, strict: false, parameters };
 }
 
-function serverNamed(name: string, { servers }: ResourceSources): AgentServer {
+function serverNamed(name: string, { servers }: ResourceSources, what: string): AgentServer {
   const server = servers.find((candidate) => candidate.name === name);
-  if (!server) throw new McpCallRefused(`unknown MCP server '${name}'`);
+  if (!server) throw new McpCallRefused(`${what} failed: unknown MCP server '${name}'`);
   return server;
 }
 

@@ -86,7 +86,7 @@ describe("a call of a server's tool", () => {
   });
 
   it("with arguments that are no object fails", async () => {
-    const Err = "tool call error: tool call failed for `desk/greet`\n\nCaused by:\n    MCP tool arguments must be a JSON object, got [1]";
+    const Err = "tool call error: tool call failed for `desk/greet`\n\nCaused by:\n    invalid type: sequence, expected a map";
     expect(await callNamed(servers, "mcp__desk__greet", "[1]")).toMatchObject({ events: [begun("greet", [1]), { result: { Err } }] });
   });
 
@@ -108,7 +108,8 @@ describe("a call that takes too long", () => {
   it("fails after the tool's time, and the server is told", async () => {
     const note = path.join(folder, "late");
     await using hasty = openServers([programServer("desk", OFFICIAL, { toolTimeoutMs: 300 })]);
-    const Err = "tool call error: tool call failed for `desk/wait`\n\nCaused by:\n    timed out awaiting tools/call after 300ms";
+    const Err =
+      "tool call error: tool call failed for `desk/wait`\n\nCaused by:\n    0: timed out awaiting tools/call after 300ms\n    1: deadline has elapsed";
     const { events, result } = await callNamed(hasty, "mcp__desk__wait", JSON.stringify({ note }));
     expect(events).toEqual([begun("wait", { note }), ended("wait", { note }, { Err })]);
     expect(result).toEqual({ output: `err: ${JSON.stringify(Err)}` });

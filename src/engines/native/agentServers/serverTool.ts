@@ -1,9 +1,10 @@
+import { unexpected } from "../../../lib/complaints.js";
 import { describe } from "../../../lib/errors.js";
 import { type Fields, isFields } from "../../../lib/fields.js";
 import type { McpInvocation } from "../../../threads/items.js";
 import type { Declaration, DeclaredTool, ToolContext, ToolResult, ToolRun } from "../tools/tool.js";
 import type { AgentServer } from "./agentServer.js";
-import { McpServerNotStarted } from "./failures.js";
+import { McpServerNotStarted, McpTimedOut } from "./failures.js";
 import { CallResult, type ListedTool } from "./serverAnswers.js";
 
 interface McpToolOptions {
@@ -64,17 +65,21 @@ async function call(server: AgentServer, invocation: McpInvocation, { signal, sh
 
 function argumentsOf({ arguments: value }: McpInvocation): { arguments?: Record<string, unknown> } {
   if (value === null) return {};
-  if (!isFields(value)) throw new Error(`MCP tool arguments must be a JSON object, got ${JSON.stringify(value)}`);
+  if (!isFields(value)) throw new Error(`invalid type: ${unexpected(value)}, expected a map`);
   return { arguments: value };
 }
 
 /** As Codex words it, with the cause below. */
 function callFailureText({ server, tool }: McpInvocation, error: unknown): string {
-  const [what, cause] =
-    error instanceof McpServerNotStarted
-      ? ["failed to get client", `MCP startup failed: ${error.reason}`]
-      : [`tool call failed for \`${server}/${tool}\``, describe(error)];
-  return `tool call error: ${what}\n\nCaused by:\n    ${cause}`;
+  if (error instanceof McpServerNotStarted) return failureText("failed to get client", [`MCP startup failed: ${error.reason}`]);
+  const causes = error instanceof McpTimedOut ? [describe(error), "deadline has elapsed"] : [describe(error)];
+  return failureText(`tool call failed for \`${server}/${tool}\``, causes);
+}
+
+/** Several causes are numbered, the outermost first. */
+function failureText(what: string, causes: readonly string[]): string {
+  const lines = causes.map((cause, at) => `    ${causes.length > 1 ? `${at}: ` : ""}${cause}`);
+  return `tool call error: ${what}\n\nCaused by:\n${lines.join("\n")}`;
 }
 
 interface CallEnd {

@@ -34,7 +34,7 @@ export function functionPatchTool(runtime: ToolRuntime): Tool {
   return {
     name: "apply_patch",
     async *run(args, ctx): ToolRun {
-      const read = readArguments(args, PatchArguments);
+      const read = readArguments(args, PatchArguments, ctx);
       if ("complaint" in read) return { output: read.complaint };
       return yield* applyPatch(read.value.input, { cwd: runtime.settings.cwd }, { runtime, ctx });
     },
@@ -93,33 +93,31 @@ async function* applyPlanned(plan: PatchPlan, running: RunningCall): ToolRun {
   const verdict = assess(paths, runtime);
   if (verdict === "reject") return { output: OUTSIDE };
   yield [{ type: "patchStarted", callId, autoApproved: verdict === "run" && !needsApproval(paths, runtime), changes }];
-  const failed = (stderr: string, declined?: true): ThreadEvent => ({
-    type: "patchEnded",
-    callId,
-    stdout: "",
-    stderr,
-    success: false,
-    changes,
-    ...(declined && { declined }),
-  });
+  const failed = async (stderr: string, declined?: true): Promise<ThreadEvent[]> => [
+    { type: "patchEnded", callId, stdout: "", stderr, success: false, changes, ...(declined && { declined }) },
+    ...shownDiff(await runtime.turnDiff()),
+  ];
   if (verdict === "ask") {
-    const refusal = await question(asked, running);
+    const refusal = await question(asked, running).catch((error: unknown) => {
+      if (ctx.signal.aborted) return { output: REJECTED };
+      throw error;
+    });
     if (refusal) {
-      yield [failed(refusal.output, true)];
+      yield await failed(refusal.output, true);
       return refusal;
     }
   }
   const denied = yield* write(plan, verdict === "ask" ? paths : [], running);
   if (denied === undefined) return { output: shellAnswer(success(plan), runtime.truncation) };
   if (denied.reason !== "denied" || runtime.settings.approvalPolicy === "never" || verdict === "ask") {
-    yield [failed(denied.message)];
+    yield await failed(denied.message);
     return { output: denied.message };
   }
   const refusal = await question({ ...asked, reason: RETRY_REASON }, running);
   const again = refusal ? undefined : yield* write(plan, paths, running);
   if (!refusal && !again) return { output: shellAnswer(success(plan), runtime.truncation) };
   const output = refusal?.output ?? again?.message ?? "";
-  yield [failed(output, refusal && true)];
+  yield await failed(output, refusal && true);
   return refusal ?? { output };
 }
 
@@ -203,9 +201,13 @@ async function* write(
   yield [
     { type: "commandOutput", callId, stream: "stdout", bytes: Buffer.from(plan.summary) },
     { type: "patchEnded", callId, stdout: plan.summary, stderr: "", success: true, changes: fileChangesOf(plan) },
-    ...(diff === undefined ? [] : [{ type: "turnDiff" as const, unifiedDiff: diff }]),
+    ...shownDiff(diff),
   ];
   return undefined;
+}
+
+function shownDiff(unifiedDiff: string | undefined): ThreadEvent[] {
+  return unifiedDiff === undefined ? [] : [{ type: "turnDiff", unifiedDiff }];
 }
 
 function success(plan: PatchPlan) {

@@ -54,7 +54,7 @@ interface ExecContext {
 }
 
 async function* execCommand(args: string, context: ExecContext): ToolRun {
-  const read = readArguments(args, ExecArguments);
+  const read = readArguments(args, ExecArguments, context.ctx);
   if ("complaint" in read) return { output: read.complaint };
   const { runtime, ctx } = context;
   const { cmd, workdir, shell, login, justification } = read.value;
@@ -64,6 +64,7 @@ async function* execCommand(args: string, context: ExecContext): ToolRun {
     cwd: path.resolve(runtime.settings.cwd, workdir ?? ""),
     escalated: read.value.sandbox_permissions === "require_escalated",
     justification: justification ?? undefined,
+    sessionId: runtime.sessions.reserve(),
   };
   const patch = patchCall(request.argv, await openBashReader(request.argv));
   const forbidden = patch && (await forbiddenByRules(request.argv, runtime));
@@ -82,6 +83,7 @@ async function* start(args: z.infer<typeof ExecArguments>, starting: ExecContext
     const launch = await runtime.launch(argv, { cwd: command.cwd, sandboxed: starting.sandboxed, plainOutput: true });
     const started = runtime.sessions
       .start(launch, {
+        ...(command.sessionId !== undefined && { sessionId: command.sessionId }),
         yieldTimeMs: startYieldMs(args.yield_time_ms ?? undefined),
         signal: ctx.signal,
         stdin: args.tty ? "pipe" : "none",
@@ -101,7 +103,7 @@ async function* start(args: z.infer<typeof ExecArguments>, starting: ExecContext
 }
 
 async function* writeStdin(args: string, { runtime, running, ctx }: ExecContext): ToolRun {
-  const read = readArguments(args, WriteArguments);
+  const read = readArguments(args, WriteArguments, ctx);
   if ("complaint" in read) return { output: read.complaint };
   const { session_id: id, chars, yield_time_ms: yieldTimeMs, max_output_tokens: tokens } = read.value;
   const left = running.get(id);

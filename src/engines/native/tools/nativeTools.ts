@@ -51,8 +51,8 @@ const PlanArguments = z.strictObject({
 /** `update_plan`: the model's list of steps, shown to whoever watches. */
 export const planTool: Tool = {
   name: "update_plan",
-  async *run(args): ToolRun {
-    const read = readArguments(args, PlanArguments);
+  async *run(args, ctx): ToolRun {
+    const read = readArguments(args, PlanArguments, ctx);
     if ("complaint" in read) return { output: read.complaint };
     yield [{ type: "planUpdated", explanation: read.value.explanation ?? null, plan: read.value.plan }];
     return { output: "Plan updated" };
@@ -69,7 +69,7 @@ function viewImageTool(runtime: ToolRuntime): Tool {
   return {
     name: "view_image",
     async *run(args, ctx): ToolRun {
-      const read = readArguments(args, ImageArguments);
+      const read = readArguments(args, ImageArguments, ctx);
       if ("complaint" in read) return { output: read.complaint };
       const file = path.resolve(runtime.settings.cwd, read.value.path);
       let picture: RawItem;
@@ -94,9 +94,17 @@ function complaintAbout(file: string, error: unknown): string {
 
 function imageMessage(file: string, bytes: Buffer): RawItem {
   const type = imageType(bytes);
-  if (type === undefined) return cannotAttach(file, `unsupported image format \`${typeByName(file)}\``);
+  if (type === undefined) return notAPicture(file);
   const image_url = `data:${type};base64,${bytes.toString("base64")}`;
   return { type: "message", role: "user", content: [{ type: "input_image", image_url }] };
+}
+
+/** Names are told apart by what their files should hold: a picture that is none, or no picture at all. */
+function notAPicture(file: string): RawItem {
+  const type = TYPES[path.extname(file).toLowerCase()];
+  if (type?.startsWith("image/")) return cannotAttach(file, `unsupported image format \`${type}\``);
+  const told = type === undefined ? "(unknown)" : `\`${type}\``;
+  return message("user", `Codex could not read the local image at \`${file}\`: unsupported MIME type ${told}`);
 }
 
 function cannotAttach(file: string, why: string): RawItem {
@@ -119,8 +127,21 @@ const TYPES: Readonly<Record<string, string>> = {
   ".jpeg": "image/jpeg",
   ".gif": "image/gif",
   ".webp": "image/webp",
+  ".bmp": "image/bmp",
+  ".svg": "image/svg+xml",
+  ".tif": "image/tiff",
+  ".tiff": "image/tiff",
+  ".ico": "image/x-icon",
+  ".txt": "text/plain",
+  ".log": "text/plain",
+  ".md": "text/markdown",
+  ".html": "text/html",
+  ".htm": "text/html",
+  ".css": "text/css",
+  ".csv": "text/csv",
+  ".js": "text/javascript",
+  ".json": "application/json",
+  ".xml": "text/xml",
+  ".pdf": "application/pdf",
+  ".zip": "application/zip",
 };
-
-function typeByName(file: string): string {
-  return TYPES[path.extname(file).toLowerCase()] ?? "application/octet-stream";
-}

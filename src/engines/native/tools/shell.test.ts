@@ -344,11 +344,19 @@ describe("a model that errs", () => {
   it.for([
     ["nonsense", {}, "unsupported call: nonsense"],
     ["shell", "{", expect.stringMatching(/^failed to parse function arguments: /)],
-    ["shell", {}, "failed to parse function arguments: missing field `command`"],
-    ["shell", { command: "ls" }, 'failed to parse function arguments: invalid type: string "ls", expected a sequence in `command`'],
-    ["shell", { command: ["ls"], timeout_ms: -1 }, "failed to parse function arguments: invalid value: integer `-1` in `timeout_ms`"],
-    ["shell_command", { command: ["ls"] }, "failed to parse function arguments: invalid type: sequence, expected a string in `command`"],
-    ["view_image", {}, "failed to parse function arguments: missing field `path`"],
+    ["shell", {}, "failed to parse function arguments: missing field `command` at line 1 column 2"],
+    ["shell", { command: "ls" }, 'failed to parse function arguments: invalid type: string "ls", expected a sequence at line 1 column 15'],
+    [
+      "shell",
+      { command: ["ls"], timeout_ms: -1 },
+      "failed to parse function arguments: invalid value: integer `-1`, expected u64 at line 1 column 33",
+    ],
+    [
+      "shell_command",
+      { command: ["ls"] },
+      "failed to parse function arguments: invalid type: sequence, expected a string at line 1 column 11",
+    ],
+    ["view_image", {}, "failed to parse function arguments: missing field `path` at line 1 column 2"],
   ] as const)("%s with %j is told so", async ([tool, args, output]) => {
     await using stage = await policy("never");
     const turn = await stage.use(tool, args);

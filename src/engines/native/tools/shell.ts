@@ -40,14 +40,14 @@ export function shellCommandTool(runtime: ToolRuntime): Tool {
 }
 
 async function* runArgv(args: string, runtime: ToolRuntime, ctx: ToolContext): ToolRun {
-  const read = readArguments(args, ShellArguments);
+  const read = readArguments(args, ShellArguments, ctx);
   if ("complaint" in read) return { output: read.complaint };
   const call = { ...common(read.value, runtime), tool: "shell", argv: read.value.command };
   return yield* run({ ...call, answer: (result) => shellAnswer(result, runtime.truncation) }, runtime, ctx);
 }
 
 async function* runScript(args: string, runtime: ToolRuntime, ctx: ToolContext): ToolRun {
-  const read = readArguments(args, ShellCommandArguments);
+  const read = readArguments(args, ShellCommandArguments, ctx);
   if ("complaint" in read) return { output: read.complaint };
   const { command, login } = read.value;
   const argv = [userShell(runtime.host.env), login === false ? "-c" : "-lc", command];
@@ -114,6 +114,7 @@ async function* attempt(
   { runtime, ctx }: JudgedCommand,
   sandboxed: boolean,
 ): AsyncGenerator<readonly ThreadEvent[], Attempt> {
+  if (call.argv.length === 0) return { failure: "command args are empty" };
   const output = new Mailbox<ThreadEvent>();
   try {
     const launch = await runtime.launch(call.argv, { cwd: call.cwd, sandboxed });

@@ -1,0 +1,159 @@
+/** A fault of a JSON text as serde_json words it, with the number of characters that were read by then. */
+export class JsonFault {
+  constructor(
+    readonly message: string,
+    readonly offset: number,
+  ) {}
+}
+
+/** Where the values of a JSON text are. */
+export interface JsonPlaces {
+  /** Path, its keys joined by a NUL → where the value begins and ends. */
+  readonly values: ReadonlyMap<string, { readonly from: number; readonly to: number }>;
+}
+
+/** The key under which `JsonPlaces` has a value. */
+export function placeKey(path: readonly PropertyKey[]): string {
+  return path.map(String).join("\0");
+}
+
+/** Reads a JSON text as serde_json does, for the sake of its complaints; they are part of what models were told. */
+export function readPlaces(text: string): JsonPlaces | JsonFault {
+  try {
+    return new PlaceReader(text).read();
+  } catch (error) {
+    if (error instanceof JsonFault) return error;
+    throw error;
+  }
+}
+
+/** "line 1 column 15": the last character that was read. */
+export function lineAndColumn(text: string, offset: number): string {
+  const before = text.slice(0, offset);
+  const lineStart = before.lastIndexOf("\n") + 1;
+  const column = Buffer.byteLength(before.slice(lineStart));
+  return `line ${before.split("\n").length} column ${column}`;
+}
+
+const DEEPEST = 128;
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+
+class PlaceReader {
+  readonly #text: string;
+  readonly #values = new Map<string, { from: number; to: number }>();
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  read(): JsonPlaces {
+    this.#value([]);
+    this.#blank();
+    if (this.#at < this.#text.length) this.#fail("trailing characters");
+    return { values: this.#values };
+  }
+
+  #value(path: readonly PropertyKey[]): void {
+    this.#blank();
+    if (path.length >= DEEPEST) this.#fail("recursion limit exceeded");
+    const from = this.#at;
+    const first = this.#text[this.#at];
+    if (first === undefined) this.#end("value");
+    if (first === "{") this.#object(path);
+    else if (first === "[") this.#list(path);
+    else if (first === '"') this.#string();
+    else if (first === "t") this.#word("true");
+    else if (first === "f") this.#word("false");
+    else if (first === "n") this.#word("null");
+    else if (/[-\d]/.test(first)) this.#number();
+    else this.#fail("expected value");
+    this.#values.set(placeKey(path), { from, to: this.#at });
+  }
+
+  #object(path: readonly PropertyKey[]): void {
+    this.#at++;
+    for (let isFirst = true; ; isFirst = false) {
+      if (this.#peek("object") === "}") break;
+      if (!isFirst) this.#separator("}", "object");
+      if (this.#peek("object") !== '"') this.#fail(this.#text[this.#at] === "}" ? "trailing comma" : "key must be a string");
+      const key = this.#string();
+      if (this.#peek("object") !== ":") this.#fail("expected `:`");
+      this.#at++;
+      this.#value([...path, key]);
+    }
+    this.#at++;
+  }
+
+  #list(path: readonly PropertyKey[]): void {
+    this.#at++;
+    for (let index = 0; ; index++) {
+      if (this.#peek("list") === "]") break;
+      if (index > 0) this.#separator("]", "list");
+      if (this.#peek("list") === "]") this.#fail("trailing comma");
+      this.#value([...path, index]);
+    }
+    this.#at++;
+  }
+
+  #separator(close: string, what: string): void {
+    if (this.#peek(what) !== ",") this.#fail(`expected \`,\` or \`${close}\``);
+    this.#at++;
+  }
+
+  #string(): string {
+    const from = this.#at++;
+    for (;;) {
+      const char = this.#text[this.#at];
+      if (char === undefined) this.#end("string");
+      this.#at++;
+      if (char === '"') break;
+      if (char < " ") throw new JsonFault("control character (\\u0000-\\u001F) found while parsing a string", this.#at);
+      if (char === "\\") this.#escape();
+    }
+    return JSON.parse(this.#text.slice(from, this.#at)) as string;
+  }
+
+  #escape(): void {
+    const char = this.#text[this.#at];
+    if (char === undefined) this.#end("string");
+    this.#at++;
+    if (char === "u") {
+      if (!/^[0-9a-fA-F]{4}/.test(this.#text.slice(this.#at))) this.#fail("invalid escape");
+      this.#at += 4;
+    } else if (!'"\\/bfnrt'.includes(char)) throw new JsonFault("invalid escape", this.#at);
+  }
+
+  #word(word: string): void {
+    for (const char of word) {
+      if (this.#at >= this.#text.length) this.#end("value");
+      if (this.#text[this.#at] !== char) this.#fail("expected ident");
+      this.#at++;
+    }
+  }
+
+  #number(): void {
+    NUMBER.lastIndex = this.#at;
+    const found = NUMBER.exec(this.#text)?.[0];
+    if (found === undefined) this.#fail("invalid number");
+    this.#at += found.length;
+  }
+
+  #peek(what: string): string {
+    this.#blank();
+    return this.#text[this.#at] ?? this.#end(what);
+  }
+
+  #blank(): void {
+    while (" \n\t\r".includes(this.#text[this.#at] ?? "x")) this.#at++;
+  }
+
+  /** At the character that should not be there. */
+  #fail(message: string): never {
+    throw new JsonFault(message, this.#at + 1);
+  }
+
+  #end(what: string): never {
+    throw new JsonFault(`EOF while parsing ${/^[aeiou]/.test(what) ? "an" : "a"} ${what}`, this.#text.length);
+  }
+}
