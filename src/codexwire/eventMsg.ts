@@ -133,7 +133,7 @@ export function eventMsgs(event: ThreadEvent, where: Where): EventMsg[] {
         {
           type: "stream_error",
           message: `Reconnecting... ${event.attempt}/${event.limit}`,
-          codex_error_info: { response_stream_disconnected: { http_status_code: event.status ?? null } },
+          codex_error_info: { response_stream_disconnected: { http_status_code: shownStatus(event.status) } },
           additional_details: event.cause,
         },
       ];
@@ -146,6 +146,11 @@ export function eventMsgs(event: ThreadEvent, where: Where): EventMsg[] {
     default:
       return assertNever(event);
   }
+}
+
+/** Codex has an error of its own for 500, which carries no number. */
+function shownStatus(status: number | undefined): number | null {
+  return status === undefined || status === 500 ? null : status;
 }
 
 /** Reviewers answer in prose, which the event carries whole; the findings in it are data in the result of the call. */
@@ -169,8 +174,10 @@ function sessionConfigured({ threadId, settings, recordPath }: Extract<ThreadEve
   };
 }
 
-function commandCall({ callId, command, cwd, parsed }: CommandCall, where: Where): Omit<EventMsg, "type"> {
-  return { call_id: callId, turn_id: where.turnId, command, cwd, parsed_cmd: parsed, source: "agent" };
+function commandCall({ callId, sessionId, command, cwd, parsed }: CommandCall, where: Where): Omit<EventMsg, "type"> {
+  const call = { turn_id: where.turnId, command, cwd, parsed_cmd: parsed };
+  if (sessionId === undefined) return { call_id: callId, ...call, source: "agent" };
+  return { call_id: callId, process_id: String(sessionId), ...call, source: "unified_exec_startup" };
 }
 
 function commandEnd(event: CommandCall & CommandOutcome, where: Where): EventMsg {

@@ -41,9 +41,13 @@ export class LaterFields {
       case "item_completed":
         return this.#itemTimes(msg, event, at);
       case "exec_command_begin":
-        return { process_id: null, started_at_ms: at };
+        return { process_id: msg["process_id"] ?? null, started_at_ms: at };
       case "exec_command_end":
-        return { process_id: null, completed_at_ms: at, ...(event.type === "commandEnded" && { status: commandStatus(event) }) };
+        return {
+          process_id: msg["process_id"] ?? null,
+          completed_at_ms: at,
+          ...(event.type === "commandEnded" && { status: commandStatus(event) }),
+        };
       case "patch_apply_end":
         return event.type === "patchEnded" ? { status: patchStatus(event) } : {};
       case "exec_approval_request":

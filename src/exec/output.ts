@@ -187,7 +187,7 @@ function withLineCount(text: string, policy: TruncationPolicy): string {
   return shown === text ? text : `Total output lines: ${linesIn(text)}\n\n${shown}`;
 }
 
-function bytesOf({ unit, limit }: TruncationPolicy): number {
+export function bytesOf({ unit, limit }: TruncationPolicy): number {
   return unit === "tokens" ? limit * BYTES_PER_TOKEN : limit;
 }
 

@@ -58,10 +58,20 @@ export class ExecSessions implements AsyncDisposable {
     return this.#sessions.size;
   }
 
+  /** A number for a command that is announced before it is started. */
+  reserve(): number {
+    return this.#newId();
+  }
+
   /** Waits for the command's end, but not longer than asked. Cancelled meanwhile, the command is ended as well. */
-  async start(launch: Launch, options: WaitOptions & Pick<RunOptions, "stdin" | "onOutput">): Promise<StartedSession> {
+  async start(
+    launch: Launch,
+    options: WaitOptions & Pick<RunOptions, "stdin" | "onOutput"> & { readonly sessionId?: number },
+  ): Promise<StartedSession> {
     this.#makeRoom();
-    const session: Session = new Session(this.#newId(), launch, { ...options, onEnd: () => this.#ending.delete(session) });
+    const { sessionId } = options;
+    const id = sessionId === undefined || this.#sessions.has(sessionId) ? this.#newId() : sessionId;
+    const session: Session = new Session(id, launch, { ...options, onEnd: () => this.#ending.delete(session) });
     this.#sessions.set(session.id, session);
     try {
       return { report: await this.#report(session, options), finished: session.finished };

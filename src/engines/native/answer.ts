@@ -118,7 +118,7 @@ class AnswerReader {
         out.push({ type: "reasoningSectionBreak", itemId: event.itemId, summaryIndex: event.summaryIndex });
         return;
       case "accepted":
-        this.#conversation.noteRateLimits(event.rateLimits);
+        this.#conversation.noteAccepted(event.rateLimits);
         out.push(this.#conversation.tokenCount());
         return;
       case "itemAdded":
@@ -148,7 +148,8 @@ class AnswerReader {
     if (item) out.push({ type: "itemCompleted", item });
     // Some providers give no ids: the next item may have the same, none.
     if (item) this.#started.delete(item.id);
-    if (item?.kind === "agentMessage") this.#lastMessage = item.texts.join("");
+    const said = item?.kind === "agentMessage" ? item.texts.join("") : "";
+    if (said !== "") this.#lastMessage = said;
     const call = toolCallOf(raw);
     if (call) this.#calls.add(call);
     out.push(this.#conversation.remember(raw));

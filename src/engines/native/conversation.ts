@@ -139,6 +139,11 @@ export class Conversation {
     return { type: "tokenCount", usage: this.#usage, rateLimits: this.#rateLimits };
   }
 
+  /** A request was accepted. Codex forgot the limits of the answer before where this one names none. */
+  noteAccepted(limits: RateLimits | undefined): void {
+    this.noteRateLimits(limits ?? (this.#settings.asRecorded ? NO_RATE_LIMITS : undefined));
+  }
+
   noteRateLimits(limits: RateLimits | undefined): void {
     if (limits) this.#rateLimits = limits;
   }

@@ -1,4 +1,4 @@
-import type { TruncationPolicy } from "../../../exec/output.js";
+import { bytesOf, type TruncationPolicy } from "../../../exec/output.js";
 import type { ReasoningEffort, ThreadSettings, Verbosity } from "../../../threads/settings.js";
 
 /** What a model can do, as far as a request depends on it. */
@@ -189,7 +189,10 @@ export function bareName(model: string): string {
 /** How much of a tool's output the model gets. */
 export function truncationOf(settings: ThreadSettings): TruncationPolicy {
   const { toolOutputTokenLimit } = settings;
-  return toolOutputTokenLimit === undefined ? traitsOf(settings).truncation : { unit: "tokens", limit: toolOutputTokenLimit };
+  const { truncation } = traitsOf(settings);
+  if (toolOutputTokenLimit === undefined) return truncation;
+  const asked: TruncationPolicy = { unit: "tokens", limit: toolOutputTokenLimit };
+  return truncation.unit === "tokens" ? asked : { unit: "bytes", limit: bytesOf(asked) };
 }
 
 /** Tokens of the window that a conversation may use; the rest is kept for the answer. */

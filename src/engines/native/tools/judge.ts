@@ -17,6 +17,8 @@ export interface CommandRequest {
   readonly cwd: string;
   readonly escalated: boolean;
   readonly justification?: string | undefined;
+  /** The number of the session that it gets. */
+  readonly sessionId?: number;
 }
 
 const REJECTED = "exec command rejected by user";
@@ -60,7 +62,9 @@ export async function* judge(
     trusts: await runtime.trustedPrograms(call.argv, call.cwd),
   });
   if (verdict.kind === "refuse" && verdict.unannounced) return { refusal: { output: verdict.text } };
-  const command: CommandCall = { callId: ctx.callId, command: call.argv, cwd: call.cwd, parsed: parsedCommand(call.argv, parser) };
+  const { argv, cwd, sessionId } = call;
+  const session = sessionId === undefined ? {} : { sessionId };
+  const command: CommandCall = { callId: ctx.callId, ...session, command: argv, cwd, parsed: parsedCommand(argv, parser) };
   const judged: JudgedCommand = { call, command, runtime, ctx };
   const asks = verdict.kind === "ask" && !isApproved(judged, { staysInSandbox: verdict.sandboxedAfterwards });
   yield [{ type: "commandStarted", ...command, ...(asks && { awaitsApproval: true as const }) }];

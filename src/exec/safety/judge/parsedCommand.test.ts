@@ -103,7 +103,7 @@ describe("several commands", () => {
     ["ls && cd x", [list("ls", null), unknown("cd x")]],
     ["cd x", []],
     ["cat a | wc -l", [read("cat a", "a")]],
-    ["nl -ba a | sed -n 3,9p", [read("nl -ba a", "a")]],
+    ["nl -ba a | sed -n 3,9p", [read("nl -ba a | sed -n 3,9p", "a")]],
     ["cat a | nl", [read("cat a", "a")]],
     ["rg foo | head -n 5 | sort | uniq -c", [search("rg foo", "foo", null)]],
     ["rg --files | xargs wc -l", [list("rg --files", null)]],

@@ -17,7 +17,15 @@ export function parsedCommand(argv: Words, parser: BashReader): ParsedCommand[] 
   if (!only || onlyShapes) return [{ type: "unknown", cmd: script }];
   // To change the folder of a shell that ends is to do nothing.
   if (commands.length === 1 && only.words[0] === "cd") return [];
-  return merged(steps.map(({ words, cwd }) => classify(words, { cmd: shellQuote(words), cwd })));
+  const entries = merged(steps.map(({ words, cwd }) => classify(words, { cmd: shellQuote(words), cwd })));
+  return entries.length === 1 && readsARange(commands)
+    ? entries.map((entry) => (entry.type === "read" ? { ...entry, cmd: script } : entry))
+    : entries;
+}
+
+/** `nl FILE | sed -n 1,3p`: the whole of it is how a part of a file is read. */
+function readsARange(commands: readonly Words[]): boolean {
+  return commands.length > 1 && commands.some(([program, option], at) => at > 0 && program === "sed" && option === "-n");
 }
 
 function withoutNoise(commands: readonly Words[]): Words[] {
@@ -230,7 +238,7 @@ function isFormatter([program = "", ...args]: readonly string[]): boolean {
     case "awk":
       return operands(args, ["-F", "-v", "-f"]).length <= 1;
     case "sed":
-      return operands(args, ["-e", "-f", "-l"]).length <= 1;
+      return args.length < 3 || operands(args, ["-e", "-f", "-l"]).length <= 1;
     case "xargs":
       return !changesFiles(args);
     default:
