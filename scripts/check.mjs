@@ -10,6 +10,7 @@ const CHECKS = [
   ["architecture", "node", ["scripts/run-ts.mjs", "scripts/check-architecture.ts"]],
   ["lists of tools", "node", ["scripts/run-ts.mjs", "scripts/generate-tools.ts", "--check"]],
   ["configuration page", "node", ["scripts/run-ts.mjs", "scripts/generate-configuration-doc.ts", "--check"]],
+  ["page of methods", "node", ["scripts/run-ts.mjs", "scripts/generate-jsonrpc-doc.ts", "--check"]],
   ["package", "node", ["scripts/check-package.mjs"]],
 ];
 

@@ -4,6 +4,7 @@ export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   "main.ts": ["cli", "server", "lib", "platform"],
   cli: ["server", "http", "mcp", "agent", "config", "engines", "threads", "approvals", "exec", "observability", "platform", "lib"],
   server: [
+    "codexrpc",
     "mcp",
     "http",
     "agent",
@@ -19,6 +20,7 @@ export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     "platform",
     "lib",
   ],
+  codexrpc: ["mcp", "jsonrpc", "agent", "codexwire", "config", "threads", "approvals", "exec", "observability", "lib"],
   mcp: ["http", "jsonrpc", "agent", "codexwire", "tasks", "threads", "approvals", "exec", "observability", "lib"],
   http: ["lib"],
   agent: ["threads", "approvals", "exec", "config", "observability", "platform", "lib"],

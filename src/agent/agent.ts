@@ -1,4 +1,5 @@
 // Long because it is the whole of what a caller may do with the agent.
+import { isDeepStrictEqual } from "node:util";
 import type { ApprovalDesk } from "../approvals/desk.js";
 import { type ApprovalFallback, decideWithoutClient } from "../approvals/fallback.js";
 import type { ApprovalDecision, ApprovalId, ApprovalRequest } from "../approvals/model.js";
@@ -8,16 +9,16 @@ import type { ThreadId, TurnId } from "../lib/ids.js";
 import { Deadline, Tasks, valueWithin, waitFor, withDeadline } from "../lib/promises.js";
 import type { Engine } from "../threads/engine.js";
 import type { Account, AccountState, DeviceCode, EngineServices, ModelSummary, OneOffResult } from "../threads/engineServices.js";
-import { NothingToStop, ThreadNotFound } from "../threads/errors.js";
+import { NothingToSteer, NothingToStop, ThreadNotFound } from "../threads/errors.js";
 import type { ReviewTarget, TurnInput, TurnOutcome } from "../threads/events.js";
-import type { TurnLimits } from "../threads/limits.js";
+import type { Reach, TurnLimits } from "../threads/limits.js";
 import type { ThreadSettings } from "../threads/settings.js";
 import type { ThreadHistory, ThreadPage, ThreadQuery } from "../threads/store.js";
-import type { ThreadRegistry } from "../threads/threadRegistry.js";
+import type { OpenThread, ThreadRegistry } from "../threads/threadRegistry.js";
 import type { Turn, TurnRequest, TurnWatch } from "../threads/turn.js";
 import type { Asker, ThreadAccess } from "./access.js";
 import type { Attendance, AttendedTurn, Visit, Wish } from "./attendance.js";
-import { type Caller, checkScope, hasScope, type Objection, type Scope } from "./caller.js";
+import { type Caller, checkScope, hasScope, type Objection, type Scope, withoutSession } from "./caller.js";
 import type { CallerCeilings } from "./ceilings.js";
 import { AboveCeiling, CallerTimedOut, InsideTurn, InvalidArguments, NotOffered, SettingsInvalid, TookTooLong } from "./errors.js";
 import type { Feed } from "./feed.js";
@@ -25,6 +26,7 @@ import type { Patience } from "./patience.js";
 import type { TurnReceipt } from "./receipt.js";
 import { nothingToReview, QUIET_GIT, ReviewTargetMissing } from "./reviewTarget.js";
 import { activityOf, type ThreadActivity } from "./threadActivity.js";
+import { type FollowedBatch, followThread } from "./threadFollower.js";
 import { ThreadList } from "./threadList.js";
 import type { TurnLimiter } from "./turnLimiter.js";
 import { type ReceiptParts, TurnReceipts } from "./turnReceipts.js";
@@ -55,6 +57,20 @@ export interface AskedSettings {
   readonly looksOnly?: true | undefined;
 }
 
+/** What a thread is to run with from one of its turns on. */
+export interface SettingsChange extends Pick<ThreadSettings, "approvalPolicy" | "sandboxPolicy" | "model"> {
+  readonly cwd: string;
+  /** Absent: what the model does by itself. */
+  readonly effort?: ThreadSettings["reasoningEffort"];
+  readonly summary: ThreadSettings["reasoningSummary"];
+}
+
+/** What somebody says, before the pictures are looked at that it names. */
+export interface SaidInput {
+  readonly text: string;
+  readonly pictures?: readonly ({ readonly address: string } | { readonly file: string })[];
+}
+
 export interface AskedCommand {
   readonly argv: readonly string[];
   readonly cwd?: string | undefined;
@@ -79,9 +95,14 @@ export interface AgentParts extends ReceiptParts {
   readonly settings: {
     /** Throws `AppError` with the reason when settings cannot be had. */
     forNewThread(asked: AskedSettings): ThreadSettings;
+    withChanges(settings: ThreadSettings, change: SettingsChange): ThreadSettings;
   };
   /** Absent: every folder is taken. */
   readonly folders?: WorkingFolders | undefined;
+  /** A picture that a caller names, as a `data:` address. Throws `AppError` when the thread's commands could not read it, or it is none. */
+  readonly readPicture?:
+    | ((file: string, forThread: { readonly settings: ThreadSettings; readonly reach: Reach | undefined }) => Promise<string>)
+    | undefined;
   /** Throws `AppError` with the reason when the user's rules forbid a command, whoever wants to run it. */
   readonly checkCommand: (argv: readonly string[], settings: ThreadSettings) => Promise<void>;
   /** Why nothing is started for a caller. */
@@ -134,23 +155,61 @@ export class Agent {
   async begin(ask: Ask, input: TurnInput, { turnId, ...asked }: AskedSettings & { readonly turnId: TurnId }): Promise<Turn> {
     this.#check(ask, "call");
     const settings = await this.#settingsForWork(ask, asked);
-    const { threads, access } = this.#parts;
+    const { threads } = this.#parts;
     const wish = { input, on: settings };
     const begun = await this.#begunFor(ask, wish);
     if (begun) return begun;
-    return this.#withPlace(ask, () => {
-      const claim = async (id: ThreadId) => {
-        await access.claim(id, ask);
-        this.#noteOwner(ask, id);
-      };
-      // What the server's own user opens belongs to nobody.
-      const opened = ask.caller && claim;
-      return threads.start(settings, { ...this.#request(ask, wish), opened }, turnId);
-    });
+    return this.#withPlace(ask, () => threads.start(settings, { ...this.#request(ask, wish), opened: this.#claiming(ask) }, turnId));
+  }
+
+  /** Opens a thread of the caller's on which nothing is asked yet. */
+  async open(ask: Ask, asked: AskedSettings): Promise<OpenThread> {
+    this.#check(ask, "call");
+    const settings = await this.#settingsForWork(ask, asked);
+    const limits = this.#limitsOf(ask.caller);
+    // An engine may start servers for it, so that it needs a place as long as that takes.
+    using _place = await this.#parts.limiter?.enter(ask);
+    return await this.#promptly(ask, () => this.#parts.threads.open(settings, { limits, opened: this.#claiming(ask) }));
+  }
+
+  /**
+   * What somebody says to a thread: given to the turn that runs, where that takes it, otherwise a turn of its own. With other settings, or
+   * with pictures, it is always one of its own. Undefined when a running turn took it.
+   */
+  async say(ask: Ask, threadId: ThreadId, said: SaidInput, change?: SettingsChange): Promise<Turn | undefined> {
+    this.#check(ask, "call");
+    const { threads, access } = this.#parts;
+    const settings = change && (await access.using(threadId, ask, () => this.#changed(ask, threadId, change)));
+    const input = await access.using(threadId, ask, () => this.#inputOf(ask, said, async () => settings ?? threads.settingsOf(threadId)));
+    const isSteering = input.images === undefined && threads.runningTurns(threadId).length > 0;
+    if (isSteering && (!settings || isDeepStrictEqual(settings, await threads.settingsOf(threadId)))) {
+      try {
+        await this.steer(ask, threadId, input.text);
+        return undefined;
+      } catch (error) {
+        // It has ended meanwhile, or takes nothing more.
+        if (!(error instanceof NothingToSteer)) throw error;
+      }
+    }
+    return this.reply(ask, threadId, input, settings);
+  }
+
+  /** What happens on a thread that the caller may watch, turn by turn, from what runs on; or from what happened after a cursor of the feed on. */
+  async follow(
+    ask: Ask,
+    threadId: ThreadId,
+    { since }: { readonly since?: string | undefined } = {},
+  ): Promise<AsyncGenerator<FollowedBatch>> {
+    this.#check(ask, "read");
+    const { threads, attendance, access } = this.#parts;
+    // Whoever watches sees by principal, whichever session uses the thread.
+    if (!(await access.isVisibleTo(threadId, withoutSession(ask.caller)))) throw new ThreadNotFound(threadId);
+    if (!threads.find(threadId)) await threads.history(threadId);
+    return followThread({ threads, attendance, feed: this.feed }, { ...ask, threadId, since });
   }
 
   /** One more turn on a thread that the caller may use, whichever process started it; as with `begin`, the same wish has one turn. */
-  async reply(ask: Ask, threadId: ThreadId, input: TurnInput): Promise<Turn> {
+  async reply(ask: Ask, threadId: ThreadId, input: TurnInput, settings?: ThreadSettings): Promise<Turn> {
     this.#check(ask, "call");
     const { threads, access } = this.#parts;
     const wish = { input, on: threadId };
@@ -159,7 +218,7 @@ export class Agent {
     const reply = async () => {
       this.#noteOwner(ask, threadId);
       try {
-        return await threads.reply(threadId, this.#request(ask, wish));
+        return await threads.reply(threadId, { ...this.#request(ask, wish), settings });
       } catch (error) {
         if (!threads.find(threadId)) this.feed.forget(threadId);
         throw error;
@@ -472,6 +531,36 @@ export class Agent {
     const why = this.#parts.objection(caller);
     if (why !== undefined) throw new InsideTurn(why);
     checkScope(caller, scope);
+  }
+
+  /** Makes a thread its caller's before anybody sees it. What the server's own user opens belongs to nobody. */
+  #claiming(ask: Ask): ((id: ThreadId) => Promise<void>) | undefined {
+    if (!ask.caller) return undefined;
+    return async (id) => {
+      await this.#parts.access.claim(id, ask);
+      this.#noteOwner(ask, id);
+    };
+  }
+
+  async #inputOf(ask: Ask, { text, pictures = [] }: SaidInput, settingsOf: () => Promise<ThreadSettings>): Promise<TurnInput> {
+    if (pictures.length === 0) return { text };
+    const forThread = { settings: await settingsOf(), reach: this.#limitsOf(ask.caller)?.reach };
+    const { readPicture } = this.#parts;
+    const images: string[] = [];
+    for (const picture of pictures) {
+      if ("address" in picture) images.push(picture.address);
+      else if (readPicture) images.push(await this.#promptly(ask, () => readPicture(picture.file, forThread)));
+    }
+    return { text, images };
+  }
+
+  async #changed(ask: Ask, threadId: ThreadId, change: SettingsChange): Promise<ThreadSettings> {
+    const { threads, settings: granted, folders } = this.#parts;
+    const settings = granted.withChanges(await threads.settingsOf(threadId), change);
+    // Nobody learns whether a folder exists that is beyond their ceilings.
+    this.#limitsOf(ask.caller)?.check(settings);
+    folders?.checkUsable(settings.cwd);
+    return settings;
   }
 
   #noteOwner({ caller }: Ask, id: ThreadId): void {

@@ -30,6 +30,13 @@ export interface SessionCaller extends Caller {
   readonly sessionId: SessionId;
 }
 
+/** For what a principal may do whichever of its sessions asks. */
+export function withoutSession(caller: Caller | undefined): Caller | undefined {
+  if (!caller) return undefined;
+  const { sessionId: _, ...who } = caller;
+  return who;
+}
+
 /** A client on stdio is the user's own, and needs no scope for anything. */
 export function hasScope(caller: Pick<Caller, "scopes"> | undefined, scope: Scope): boolean {
   return !caller || caller.scopes.includes(scope);

@@ -71,6 +71,11 @@ export class Feed implements ThreadObserver {
     return `${this.#name}-0`;
   }
 
+  /** The cursor of the last entry: a reader that begins there gets what is new from now on. */
+  get now(): string {
+    return `${this.#name}-${this.#last}`;
+  }
+
   /** Whose a thread is. To be told before anything happens on it; a thread that nobody was told of is the server's own user's. */
   belongsTo(id: ThreadId, owner: Principal): void {
     this.#owners.set(id, owner);

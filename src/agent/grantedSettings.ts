@@ -6,7 +6,7 @@ import { isOwnProgram, OWN_NAMES, scriptIn } from "../exec/nesting/ownProgram.js
 import { writableRoots } from "../exec/sandbox/policy.js";
 import type { McpServerSettings, McpServerTransport, ThreadSettings } from "../threads/settings.js";
 import type { StoredSettings } from "../threads/store.js";
-import type { AskedSettings } from "./agent.js";
+import type { AskedSettings, SettingsChange } from "./agent.js";
 
 /** What this server is known by to whoever writes it into `mcp_servers`. */
 export interface OwnPlaces {
@@ -51,6 +51,20 @@ export class GrantedSettings {
     const granted = this.#granted({ ...resolver.forNewThread(asked), ...this.#stated(asked) });
     for (const notice of granted.notices) report(notice);
     return granted;
+  }
+
+  /** The settings of a thread with others in the place of some. */
+  withChanges(settings: ThreadSettings, { cwd, effort, summary, ...named }: SettingsChange): ThreadSettings {
+    const { modelIsOurs: _, reasoningEffort: __, ...kept } = settings;
+    const changed = {
+      ...kept,
+      ...named,
+      cwd: path.resolve(this.#parts.serverCwd, cwd),
+      reasoningSummary: summary,
+      ...(effort !== undefined && { reasoningEffort: effort }),
+      ...(settings.modelIsDefault !== undefined && { modelIsDefault: false }),
+    };
+    return this.#granted(changed);
   }
 
   forStoredThread(stored: StoredSettings): ThreadSettings {

@@ -224,7 +224,14 @@ function itemStarted(item: Item, where: Where): EventMsg[] {
 function turnItem(item: Item): unknown {
   switch (item.kind) {
     case "userMessage":
-      return { type: "UserMessage", id: item.id, content: [{ type: "text", text: item.text, text_elements: [] }] };
+      return {
+        type: "UserMessage",
+        id: item.id,
+        content: [
+          { type: "text", text: item.text, text_elements: [] },
+          ...(item.images ?? []).map((image_url) => ({ type: "image", image_url })),
+        ],
+      };
     case "agentMessage":
       return { type: "AgentMessage", id: item.id, content: item.texts.map((text) => ({ type: "Text", text })) };
     case "reasoning":
@@ -239,7 +246,7 @@ function turnItem(item: Item): unknown {
 function legacyCompleted(item: Item): EventMsg[] {
   switch (item.kind) {
     case "userMessage":
-      return [{ type: "user_message", message: item.text, images: [], local_images: [], text_elements: [] }];
+      return [{ type: "user_message", message: item.text, images: item.images ?? [], local_images: [], text_elements: [] }];
     case "agentMessage":
       return item.texts.map((message) => ({ type: "agent_message", message }));
     case "reasoning":

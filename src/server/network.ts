@@ -12,6 +12,7 @@ import type { StatelessServer } from "../mcp/stateless/server.js";
 import { toolsOf } from "../mcp/tools/sets.js";
 import { Tools } from "../mcp/tools/tools.js";
 import type { Metrics } from "../observability/telemetry.js";
+import { codexMethods } from "./codexMethods.js";
 import { type HttpContext, severalMayCall } from "./httpContext.js";
 import { DeliveryLosses } from "./maintenance.js";
 import type { OpenAgent } from "./openAgent.js";
@@ -44,6 +45,7 @@ export class Network {
   readonly losses: DeliveryLosses;
   readonly #agent: Lazy<OpenAgent>;
   readonly #objection: Objection;
+  readonly #furtherMethods: ReturnType<typeof codexMethods>;
   #address: OwnAddress | undefined;
 
   constructor(parts: NetworkParts) {
@@ -52,6 +54,7 @@ export class Network {
     this.turns = new MemoryTurnLimiter(http.turns);
     this.losses = new DeliveryLosses(parts.metrics);
     this.#agent = lazily(() => this.#openAgent());
+    this.#furtherMethods = codexMethods(() => this.#agent.get(), context.env);
     this.#objection = ownNesting({
       env: context.env,
       settings: parts.settings,
@@ -141,6 +144,7 @@ export class Network {
       caller,
       tools: this.tools,
       stateless: async () => this.stateless,
+      furtherMethods: this.#furtherMethods,
       engine: context.options.engine,
       env: context.env,
       welcomed: () => this.#agent.warmUp(),

@@ -96,6 +96,10 @@ export function openAgent(options: AgentOptions): OpenAgent {
     objection,
     prices,
     lookAt: (place) => lookAt(host, place),
+    async readPicture(file, forThread) {
+      const { readPicture } = await import("../engines/native/tools/pictures.js");
+      return readPicture(file, { ...forThread, host });
+    },
     async checkCommand(argv, { features }) {
       if (features["exec_policy"] === false) return;
       const { checkForbidden } = await import("../exec/safety/judge/assess.js");

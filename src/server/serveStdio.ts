@@ -4,6 +4,7 @@ import { Session } from "../mcp/sessions/session.js";
 import type { StatelessServer } from "../mcp/stateless/server.js";
 import { toolsOf } from "../mcp/tools/sets.js";
 import { Tools } from "../mcp/tools/tools.js";
+import { codexMethods } from "./codexMethods.js";
 import { resolveSettings, type ServerContext } from "./context.js";
 import type { OpenAgent } from "./openAgent.js";
 import { ownNesting } from "./ownNesting.js";
@@ -48,6 +49,7 @@ export async function serveStdio(start: ServerContext): Promise<void> {
     caller,
     tools,
     stateless: () => stateless.get(),
+    furtherMethods: codexMethods(() => agent.get(), env),
     engine: options.engine,
     env,
     welcomed: () => agent.warmUp(),

@@ -28,6 +28,8 @@ export interface ThreadOpening {
   readonly settings: ThreadSettings;
   /** What the thread already holds, when it is continued. */
   readonly history?: ThreadHistory;
+  /** Its settings are others than those that its history was made with: whoever reads `opening` is told what is different. */
+  readonly isReconfigured?: true;
   /** For whom it is opened; absent for the server's own user. */
   readonly reach?: Reach | undefined;
 }
@@ -46,6 +48,8 @@ export interface EngineThread {
    * that end is `turnAborted` and everything the turn had started is gone by then. Never called while a turn runs.
    */
   run(input: TurnInput, ctx: TurnContext): AsyncIterable<readonly ThreadEvent[]>;
+  /** Its next turns run with these settings. Never called while a turn runs. Absent: it is opened again with them. */
+  configure?(settings: ThreadSettings): void;
   /** Commands outlive the turns that began them, and would end with the thread. */
   readonly keepsRunning?: boolean;
   /**

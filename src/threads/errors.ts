@@ -23,7 +23,10 @@ export class ThreadBusyElsewhere extends AppError {
 
 export class TooManyQueuedTurns extends AppError {
   readonly code = "too_many_queued_turns";
-  constructor(threadId: ThreadId, limit: number) {
+  constructor(
+    readonly threadId: ThreadId,
+    limit: number,
+  ) {
     super(`Thread ${threadId} already has ${limit} replies waiting. Wait for an answer before sending more.`);
   }
 }

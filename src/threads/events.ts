@@ -7,6 +7,8 @@ import type { RateLimits, TokenUsageInfo } from "./usage.js";
 
 export interface TurnInput {
   readonly text: string;
+  /** Pictures that belong to the text: `data:` or `https:` addresses. */
+  readonly images?: readonly string[] | undefined;
   /** What the turn is, when it is not an answer to the text; the text is empty then. */
   readonly work?: TurnWork | undefined;
 }

@@ -4,7 +4,7 @@ import type { ParsedCommand } from "../exec/actions.js";
 export type RawItem = { readonly type: string } & Readonly<Record<string, unknown>>;
 
 export type Item =
-  | { readonly kind: "userMessage"; readonly id: string; readonly text: string }
+  | { readonly kind: "userMessage"; readonly id: string; readonly text: string; readonly images?: readonly string[] }
   | { readonly kind: "agentMessage"; readonly id: string; readonly texts: readonly string[] }
   | {
       readonly kind: "reasoning";

@@ -2,6 +2,7 @@ import type { ThreadId, TurnKey } from "../lib/ids.js";
 import { deferred } from "../lib/promises.js";
 import type { Entry, EventLog, EventLogs, LogReader, LogReading, TurnAddress } from "./eventLog.js";
 import type { ThreadEvent } from "./events.js";
+import type { Item } from "./items.js";
 
 export interface MemoryLogOptions<T> {
   /** Weight (about bytes) past which `condense` is asked to shorten what is kept. */
@@ -135,8 +136,12 @@ export function weighEvent(event: ThreadEvent): number {
   if (isDelta(event)) return 100 + event.delta.length;
   if (event.type === "commandOutput") return 100 + event.bytes.length;
   if (event.type === "commandEnded") return 500 + 2 * event.aggregatedOutput.length;
-  if (event.type === "itemCompleted" && event.item.kind === "userMessage") return 200 + event.item.text.length;
+  if (event.type === "itemCompleted" && event.item.kind === "userMessage") return 200 + lengthOf(event.item);
   return 500;
+}
+
+function lengthOf({ text, images = [] }: Extract<Item, { kind: "userMessage" }>): number {
+  return images.reduce((sum, image) => sum + image.length, text.length);
 }
 
 /** Drops deltas of items that are complete, and joins the deltas of an item still being written. No text is lost. */

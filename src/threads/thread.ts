@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { ApprovalDesk } from "../approvals/desk.js";
 import type { ApprovalDecision } from "../approvals/model.js";
 import { AppError, describe } from "../lib/errors.js";
@@ -25,14 +26,21 @@ export interface ThreadParts {
   readonly logs?: EventLogs<ThreadEvent> | undefined;
   /** Ends an engine's thread that is no longer used. */
   readonly retire: (engineThread: EngineThread) => void;
-  /** Reads the thread from its record again, when somebody else has written to it or we lost track. */
-  readonly reload: (reach: Reach | undefined) => Promise<EngineThread>;
+  /** Reads the thread from its record again, when somebody else has written to it, we lost track, or its settings are others. */
+  readonly reload: (how: Reloading) => Promise<EngineThread>;
+}
+
+export interface Reloading {
+  readonly settings: ThreadSettings;
+  readonly reach: Reach | undefined;
+  /** The record was made with other settings. */
+  readonly isReconfigured: boolean;
 }
 
 /** A conversation: settings, a record on disk, and at most one running turn; later turns wait in order. */
 export class Thread {
   readonly id: ThreadId;
-  readonly settings: ThreadSettings;
+  #settings: ThreadSettings;
   readonly #record: ThreadRecord;
   readonly #desk: ApprovalDesk;
   readonly #observer: ThreadObserver | undefined;
@@ -42,6 +50,10 @@ export class Thread {
   #engineThread: EngineThread | undefined;
   /** How the thread opened, until a turn has come far enough to tell it. */
   #untold: readonly ThreadEvent[] = [];
+  /** That is in the record already. */
+  #isIntroduced = false;
+  /** Turns were given other settings since the engine's thread was opened. */
+  #isReconfigured = false;
   readonly #queue: Turn[] = [];
   #playing: Promise<void> | undefined;
   /** Codex numbers what it is given after the first turn: replies, and answers to its questions. */
@@ -50,7 +62,7 @@ export class Thread {
 
   constructor({ id, settings, record, engineThread, desk, observer, logs, retire, reload }: ThreadParts) {
     this.id = id;
-    this.settings = settings;
+    this.#settings = settings;
     this.#record = record;
     this.#desk = desk;
     this.#observer = observer;
@@ -58,6 +70,15 @@ export class Thread {
     this.#retire = retire;
     this.#engineThread = engineThread;
     this.#reload = reload;
+  }
+
+  /** What its next turn runs with, unless that brings its own. */
+  get settings(): ThreadSettings {
+    return this.#settings;
+  }
+
+  get recordPath(): string {
+    return this.#record.path;
   }
 
   /** When the last turn began or ended; undefined while one runs or waits. */
@@ -77,17 +98,22 @@ export class Thread {
 
   /** The first turn, which also shows how the thread opened. */
   begin(input: TurnRequest, turnId: TurnId): Turn {
-    this.#untold = [
-      {
-        type: "threadConfigured",
-        threadId: this.id,
-        settings: this.settings,
-        recordPath: this.#record.path,
-        sandboxBackend: this.#engineThread?.sandboxBackend,
-      },
-      ...(this.#engineThread?.opening ?? []),
-    ];
+    this.#untold = this.#opening();
     return this.#enqueue(input, turnId);
+  }
+
+  /** Without a turn: it is in the record at once, so that it can be found again. Its first turn shows what its reader does not know of it yet. */
+  async introduce(): Promise<void> {
+    const opening = this.#opening();
+    const lease = await this.#record.lease();
+    try {
+      lease.append([...opening, { type: "turnContext", settings: this.#settings }]);
+      await lease.sync();
+    } finally {
+      lease.release();
+    }
+    this.#untold = opening.filter(({ type }) => type !== "threadConfigured" && type !== "contextItem");
+    this.#isIntroduced = true;
   }
 
   /** A further turn; runs when the ones before it have ended. */
@@ -154,6 +180,31 @@ export class Thread {
     }
   }
 
+  #opening(): ThreadEvent[] {
+    return [
+      {
+        type: "threadConfigured",
+        threadId: this.id,
+        settings: this.#settings,
+        recordPath: this.#record.path,
+        sandboxBackend: this.#engineThread?.sandboxBackend,
+      },
+      ...(this.#engineThread?.opening ?? []),
+    ];
+  }
+
+  #opened(reach: Reach | undefined): Promise<EngineThread> {
+    return this.#reload({ settings: this.#settings, reach, isReconfigured: this.#isReconfigured });
+  }
+
+  #configure(settings: ThreadSettings): void {
+    if (isDeepStrictEqual(settings, this.#settings)) return;
+    this.#settings = settings;
+    if (this.#engineThread?.configure) return this.#engineThread.configure(settings);
+    this.#forget();
+    this.#isReconfigured = true;
+  }
+
   #forget(): void {
     if (this.#engineThread) this.#retire(this.#engineThread);
     this.#engineThread = undefined;
@@ -167,11 +218,14 @@ export class Thread {
     let engineThread: EngineThread;
     const { limits } = turn.input;
     try {
+      if (turn.input.settings) this.#configure(turn.input.settings);
       // A link on the way to its folder may lead elsewhere by now.
-      limits?.check(this.settings);
-      engineThread = this.#engineThread ??= await this.#reload(limits?.reach);
-      if (this.#untold.length > 0) tell(this.#untold);
+      limits?.check(this.#settings);
+      engineThread = this.#engineThread ??= await this.#opened(limits?.reach);
+      if (this.#untold.length > 0) (this.#isIntroduced ? turn.publish.bind(turn) : tell)(this.#untold);
       this.#untold = [];
+      if (this.#isReconfigured && engineThread.opening.length > 0) tell(engineThread.opening);
+      this.#isReconfigured = false;
     } catch (error) {
       // The engine has not run, so that memory and record still tell the same story.
       turn.publish([failed(error)]);
@@ -179,7 +233,7 @@ export class Thread {
     }
     try {
       const { id: turnId, threadId, signal } = turn;
-      const { looksOnly = false } = this.settings;
+      const { looksOnly = false } = this.#settings;
       const put = looksOnly ? askNobody : questionsOf(turn, this.#desk, tell);
       const ask: TurnContext["ask"] = async (...question) => {
         const decision = await put(...question);
@@ -200,7 +254,7 @@ export class Thread {
         if (!batch.some(precedesSideEffects)) continue;
         // What is about to change the world is on record before it does: the engine waits for this loop.
         await Promise.all([lease.sync(), batch.some(mayChangeFiles) ? turn.input.beforeChanges?.() : undefined]);
-        limits?.check(this.settings);
+        limits?.check(this.#settings);
       }
       if (turn.ended) return "ended";
       turn.publish([failed(new Error("the engine stopped without saying how the turn ended"))]);

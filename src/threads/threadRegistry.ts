@@ -1,3 +1,4 @@
+// Long because opening, loading, unloading and putting away decide together which threads are in memory.
 import type { ApprovalDesk } from "../approvals/desk.js";
 import { describe } from "../lib/errors.js";
 import { newThreadId, type ThreadId, type TurnId } from "../lib/ids.js";
@@ -6,12 +7,12 @@ import type { Engine, EngineThread, ThreadOpening } from "./engine.js";
 import { NothingToSteer, ThreadInUse, ThreadNotFound } from "./errors.js";
 import type { EventLogs, LogReader, TurnAddress } from "./eventLog.js";
 import type { ThreadEvent } from "./events.js";
-import type { Reach, TurnLimits } from "./limits.js";
+import type { TurnLimits } from "./limits.js";
 import { MemoryEventLogs, TURN_LOG } from "./memoryEventLog.js";
 import { guardedObserver, type LoadedThread, type ThreadObserver } from "./observer.js";
 import type { ThreadSettings } from "./settings.js";
 import type { StoredSettings, StoredThread, ThreadCatalog, ThreadHistory, ThreadPage, ThreadQuery, ThreadStore } from "./store.js";
-import { Thread, type ThreadParts } from "./thread.js";
+import { type Reloading, Thread, type ThreadParts } from "./thread.js";
 import type { Turn, TurnRequest } from "./turn.js";
 
 /** How often idle threads are looked for: about as often as they may be found, within reason. */
@@ -36,10 +37,16 @@ export interface ThreadRegistryOptions {
   readonly report?: (line: string) => void;
 }
 
-export interface FirstTurnRequest extends TurnRequest {
+export interface NewThreadRequest {
+  readonly limits?: TurnLimits | undefined;
   /** Told the thread's id before anything of the thread is visible; when it fails, there is no thread. */
   readonly opened?: ((id: ThreadId) => Promise<void>) | undefined;
 }
+
+export interface FirstTurnRequest extends TurnRequest, NewThreadRequest {}
+
+/** A thread in memory, to look at. */
+export type OpenThread = Pick<Thread, "id" | "settings" | "recordPath">;
 
 /** The threads this process has loaded. One that is not loaded comes back from the store when it is named. */
 export class ThreadRegistry {
@@ -65,24 +72,49 @@ export class ThreadRegistry {
 
   /** Opens a thread and begins its first turn. */
   async start(settings: ThreadSettings, input: FirstTurnRequest, turnId: TurnId): Promise<Turn> {
+    return (await this.#openNew(settings, input)).begin(input, turnId);
+  }
+
+  /** Opens a thread on which nothing is asked yet, and writes it down. */
+  async open(settings: ThreadSettings, request: NewThreadRequest): Promise<OpenThread> {
+    const thread = await this.#openNew(settings, request);
+    try {
+      await thread.introduce();
+    } catch (error) {
+      this.#unload(thread.id);
+      throw error;
+    }
+    return thread;
+  }
+
+  /** Brings a stored thread into memory, if it is not there. Throws `ThreadNotFound`. */
+  async load(id: ThreadId, limits: TurnLimits | undefined): Promise<OpenThread> {
+    if (this.#leaving.has(id)) throw new ThreadInUse(id);
+    const thread = this.#loaded.get(id) ?? (await this.#load(id, limits));
+    limits?.check(thread.settings);
+    return thread;
+  }
+
+  async #openNew(settings: ThreadSettings, request: NewThreadRequest): Promise<Thread> {
     const { engine, store } = this.#options;
+    const { limits, opened } = request;
     const opening = { id: newThreadId(), settings };
     // Opening alone already reads files of the thread's folder and starts servers in it.
-    input.limits?.check(settings);
-    const reach = input.limits?.reach;
+    limits?.check(settings);
+    const reach = limits?.reach;
     const engineThread = await engine.openThread({ ...opening, reach });
     const kept = engineThread.kept ?? {
       ...inForce(opening, engineThread),
       record: store.create({ ...opening, engine: engine.name, reach }),
     };
     try {
-      input.limits?.check(kept.settings);
-      await input.opened?.(kept.id);
+      limits?.check(kept.settings);
+      await opened?.(kept.id);
     } catch (error) {
       this.#retire(engineThread);
       throw error;
     }
-    return this.#keep({ ...kept, engineThread }, "new").begin(input, turnId);
+    return this.#keep({ ...kept, engineThread }, "new");
   }
 
   /** A further turn on a thread, loaded or stored. Throws `ThreadNotFound`. */
@@ -90,7 +122,7 @@ export class ThreadRegistry {
     if (this.#leaving.has(id)) throw new ThreadInUse(id);
     const thread = this.#loaded.get(id) ?? (await this.#load(id, input.limits));
     if (this.#leaving.has(id)) throw new ThreadInUse(id);
-    input.limits?.check(thread.settings);
+    input.limits?.check(input.settings ?? thread.settings);
     const turn = thread.reply(input);
     this.#loaded.delete(id);
     this.#loaded.set(id, thread);
@@ -224,7 +256,7 @@ export class ThreadRegistry {
 
   #keep(parts: Pick<ThreadParts, "id" | "settings" | "record" | "engineThread">, origin: LoadedThread["origin"]): Thread {
     const retire = (engineThread: EngineThread) => this.#retire(engineThread);
-    const reload = (reach: Reach | undefined) => this.#reopen(parts.id, parts.settings, reach);
+    const reload = (how: Reloading) => this.#reopen(parts.id, how);
     const thread = new Thread({ ...parts, desk: this.#options.desk, observer: this.#observer, logs: this.#logs, retire, reload });
     this.#makeRoom();
     this.#loaded.set(parts.id, thread);
@@ -265,9 +297,9 @@ export class ThreadRegistry {
     return this.#stored(id);
   }
 
-  async #reopen(id: ThreadId, settings: ThreadSettings, reach: Reach | undefined): Promise<EngineThread> {
+  async #reopen(id: ThreadId, { isReconfigured, ...how }: Reloading): Promise<EngineThread> {
     const { history } = await this.#stored(id);
-    return this.#options.engine.openThread({ id, settings, history, reach });
+    return this.#options.engine.openThread({ id, history, ...how, ...(isReconfigured && { isReconfigured }) });
   }
 
   async #catalog(): Promise<ThreadCatalog> {

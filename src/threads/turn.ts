@@ -8,6 +8,7 @@ import type { ThreadEvent, TurnEnd, TurnInput, TurnOutcome } from "./events.js";
 import type { SandboxCeiling, TurnLimits } from "./limits.js";
 import { MemoryEventLog, TURN_LOG } from "./memoryEventLog.js";
 import type { ThreadObserver } from "./observer.js";
+import type { ThreadSettings } from "./settings.js";
 
 /** An interrupted engine has this long to end its turn by itself. */
 const INTERRUPT_GRACE_MS = 2_000;
@@ -17,6 +18,8 @@ export interface TurnRequest extends TurnInput {
   /** Absent: as far as the thread's settings and approvals let it. */
   readonly limits?: TurnLimits | undefined;
   readonly watch?: TurnWatch | undefined;
+  /** What the thread runs with from this turn on. Absent: what it ran with before. */
+  readonly settings?: ThreadSettings | undefined;
   /** Called before each command and patch; those wait for it where the engine can. Never rejects, and takes bounded time. */
   readonly beforeChanges?: (() => Promise<void>) | undefined;
 }

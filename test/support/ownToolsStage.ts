@@ -66,7 +66,7 @@ export class OwnToolsStage implements AsyncDisposable {
       patience: new Patience(),
       ceilings: () => ({ limitsOf, checkConfig: () => {} }),
       approvalFallback: "deny",
-      settings: { forNewThread: ({ cwd = settings.cwd }) => ({ ...settings, cwd }) },
+      settings: { forNewThread: ({ cwd = settings.cwd }) => ({ ...settings, cwd }), withChanges: (kept) => kept },
       checkCommand: async () => {},
       objection: callersInside,
       ...parts,

@@ -179,6 +179,8 @@ export interface ObservedCall {
   readonly requestId: string | number | bigint;
   readonly caller: Caller | undefined;
   readonly signal: AbortSignal;
+  /** What it asks for is a method itself, not a tool. */
+  readonly isMethod?: true;
   /** The trace it belongs to, as the client said. */
   readonly trace?: TraceContext | undefined;
 }
@@ -197,10 +199,11 @@ export function beginCallTrail(tool: string, call: ObservedCall, telemetry: Tele
   const sessionId = call.caller ? call.caller.sessionId : "stdio";
   const requestId = String(call.requestId).slice(0, MAX_ID_LENGTH);
   const log = telemetry.log.target("mcp").with({ session_id: sessionId, request_id: requestId });
-  const span = telemetry.tracing.startSpan(`tools/call ${tool}`, {
+  const asked = call.isMethod ? { "mcp.method.name": tool } : { "mcp.method.name": "tools/call", "gen_ai.tool.name": tool };
+  const span = telemetry.tracing.startSpan(call.isMethod ? tool : `tools/call ${tool}`, {
     parent: call.trace,
     kind: "server",
-    attributes: { "mcp.method.name": "tools/call", "gen_ai.tool.name": tool, "mcp.session.id": sessionId, "jsonrpc.request.id": requestId },
+    attributes: { ...asked, "mcp.session.id": sessionId, "jsonrpc.request.id": requestId },
   });
   const since = now();
   const end = (outcome: "ok" | "error", cause: string, code?: string): void => {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { OutsidePrograms } from "../../exec/outside/outsidePrograms.js";
 import { RPC, RpcError } from "../../jsonrpc/errors.js";
 import { describe } from "../../lib/errors.js";
@@ -7,9 +8,10 @@ import type { Engine, EngineThread, KeptThread, TurnContext } from "../../thread
 import { ThreadNotFound } from "../../threads/errors.js";
 import type { ThreadEvent, TurnInput } from "../../threads/events.js";
 import type { Reach } from "../../threads/limits.js";
+import type { ThreadSettings } from "../../threads/settings.js";
 import type { ThreadListener, ThreadRequest } from "./appServer/appServer.js";
 import { AppServers, type AppServersOptions } from "./appServer/appServers.js";
-import type { AppServerGone } from "./appServer/errors.js";
+import { type AppServerGone, CodexRefused } from "./appServer/errors.js";
 import { programsOf } from "./appServer/locate.js";
 import type { RunningCodex, Supervisor } from "./appServer/supervisor.js";
 import { type GuardOptions, type ThreadGuard, ThreadGuards } from "./guard/threadGuard.js";
@@ -81,7 +83,7 @@ interface ThreadParts {
 /** A thread of Codex, loaded into whichever process runs at the moment. */
 class CodexThread implements EngineThread, ThreadListener {
   readonly #parts: ThreadParts;
-  readonly kept: KeptThread;
+  #kept: KeptThread;
   readonly opening: readonly ThreadEvent[];
   readonly sandboxBackend: string;
   readonly #memory = new ThreadMemory();
@@ -91,6 +93,8 @@ class CodexThread implements EngineThread, ThreadListener {
   #loadedIn: RunningCodex | undefined;
   #loading: Promise<RunningCodex> | undefined;
   #guard: ThreadGuard;
+  /** Turns were given other settings than it was loaded with. */
+  #isReconfigured = false;
   /** Codex has begun a turn on it, in this process or an earlier one. */
   #hasRun: boolean;
   /** The newest turn, also when it has ended: Codex may have more to say about it. */
@@ -102,7 +106,7 @@ class CodexThread implements EngineThread, ThreadListener {
   constructor({ kept, isNew, codex, guard }: OpenedThread, parts: ThreadParts) {
     this.#parts = parts;
     // Whoever is told how the thread is configured is told what Codex runs it with.
-    this.kept = { ...kept, settings: settingsInForce(kept.settings) };
+    this.#kept = { ...kept, settings: settingsInForce(kept.settings) };
     this.#guard = guard;
     this.#hasRun = !isNew;
     this.opening = settingsNotices(kept.settings).map((message) => ({ type: "warning", message }));
@@ -116,8 +120,18 @@ class CodexThread implements EngineThread, ThreadListener {
     this.#enter(codex, kept.id);
   }
 
+  get kept(): KeptThread {
+    return this.#kept;
+  }
+
+  /** Each turn says what it runs with. */
+  configure(settings: ThreadSettings): void {
+    this.#kept = { ...this.#kept, settings: settingsInForce(settings) };
+    this.#isReconfigured = true;
+  }
+
   async *run(input: TurnInput, ctx: TurnContext): AsyncGenerator<readonly ThreadEvent[]> {
-    const { settings } = this.kept;
+    const { settings } = this.#kept;
     const reviewTarget = input.work?.kind === "review" ? input.work.target : undefined;
     const translator = new TurnTranslator({ memory: this.#memory, settings, reviewTarget, sandboxBackend: this.sandboxBackend });
     let codex: RunningCodex;
@@ -130,7 +144,14 @@ class CodexThread implements EngineThread, ThreadListener {
     }
     const { server } = codex;
     this.#turn = new CodexTurn(input, ctx, {
-      thread: { server, codexThreadId: this.#codexId, settings, guard: this.#guard, canCleanTerminals: canCleanTerminals(codex) },
+      thread: {
+        server,
+        codexThreadId: this.#codexId,
+        settings,
+        guard: this.#guard,
+        namesModel: this.#isReconfigured,
+        canCleanTerminals: canCleanTerminals(codex),
+      },
       agents: this.#agents,
       needsNobody: (method, params) => needsNobody(method, params, { settings, guard: this.#guard, programs: this.#parts.programs }),
       translator,
@@ -192,16 +213,22 @@ class CodexThread implements EngineThread, ThreadListener {
   async #load(reach: Reach | undefined): Promise<RunningCodex> {
     await this.#aftermath;
     const codex = await this.#parts.supervisor.get();
-    if (this.#loadedIn === codex && isSameReach(reach, this.#guard.reach)) return codex;
+    const { settings } = this.#kept;
+    const { cwd, sandboxPolicy } = settings;
+    const { madeFor } = this.#guard;
+    const isCurrent = madeFor === undefined || isDeepStrictEqual(madeFor, { cwd, sandboxPolicy });
+    if (this.#loadedIn === codex && isSameReach(reach, this.#guard.reach) && isCurrent) return codex;
+    // Codex would forget it: it writes nothing down before the first turn.
+    if (this.#loadedIn === codex && !isCurrent && !this.#hasRun) throw new CodexRefused(NOT_BEFORE_THE_FIRST_TURN);
     this.#leave();
     this.#guard.release();
-    this.#guard = await this.#parts.guards.forThread(codex, this.kept.settings, reach);
+    this.#guard = await this.#parts.guards.forThread(codex, settings, reach);
     this.#enter(codex, await this.#loadInto(codex));
     return codex;
   }
 
   async #loadInto(codex: RunningCodex): Promise<ThreadId> {
-    const { settings } = this.kept;
+    const { settings } = this.#kept;
     try {
       return (await resumeThread(codex, this.#codexId, { settings, guard: this.#guard })).id;
     } catch (error) {
@@ -230,6 +257,9 @@ class CodexThread implements EngineThread, ThreadListener {
     this.#loadedIn = undefined;
   }
 }
+
+const NOT_BEFORE_THE_FIRST_TURN =
+  "Codex cannot change the folder or the sandbox of a thread before its first turn. Begin another thread with those, or send the first message without them.";
 
 /** Callers come with a new object each time. */
 function isSameReach(one: Reach | undefined, other: Reach | undefined): boolean {

@@ -28,6 +28,8 @@ export interface ThreadInCodex {
   readonly codexThreadId: string;
   readonly settings: ThreadSettings;
   readonly guard: ThreadGuard;
+  /** Its turns say which model answers: it was loaded with another one. */
+  readonly namesModel?: boolean;
   readonly canCleanTerminals: boolean;
 }
 
@@ -95,8 +97,10 @@ export async function stopTurn(turn: TurnToStop): Promise<void> {
   await turn.server.kill("The Codex process was ended because it did not stop a turn when it was told to.");
 }
 
-async function requestTurn(input: TurnInput | undefined, { server, codexThreadId, settings, guard }: ThreadInCodex): Promise<string> {
-  return idOf(await server.request("turn/start", turnStartParams(codexThreadId, input, settings, guard), ACCEPTANCE));
+async function requestTurn(input: TurnInput | undefined, thread: ThreadInCodex): Promise<string> {
+  const { server, codexThreadId, settings, guard, namesModel = false } = thread;
+  const model = namesModel && !settings.modelIsDefault ? { model: settings.model } : {};
+  return idOf(await server.request("turn/start", { ...turnStartParams(codexThreadId, input, settings, guard), ...model }, ACCEPTANCE));
 }
 
 function idOf(answer: unknown): string {

@@ -99,9 +99,9 @@ export class Conversation {
   }
 
   /** The user says something. */
-  hear(text: string): ThreadEvent[] {
-    const item: Item = { kind: "userMessage", id: randomUUID(), text };
-    return [this.remember(message("user", text)), { type: "itemStarted", item }, { type: "itemCompleted", item }];
+  hear(text: string, images: readonly string[] = []): ThreadEvent[] {
+    const item: Item = { kind: "userMessage", id: randomUUID(), text, ...(images.length > 0 && { images }) };
+    return [this.remember(message("user", text, images)), { type: "itemStarted", item }, { type: "itemCompleted", item }];
   }
 
   turnStarted(): ThreadEvent {

@@ -2,6 +2,7 @@ import type { ThreadId } from "../../lib/ids.js";
 import { type Lazy, lazily } from "../../lib/promises.js";
 import type { Engine, EngineThread, ThreadOpening } from "../../threads/engine.js";
 import type { ThreadEvent } from "../../threads/events.js";
+import type { RawItem } from "../../threads/items.js";
 import type { ThreadSettings } from "../../threads/settings.js";
 import { Conversation } from "./conversation.js";
 import { findUserInstructions, initialContext } from "./instructions.js";
@@ -62,7 +63,7 @@ export type ClientFactory = (settings: ThreadSettings, threadId: ThreadId) => Mo
 
 /** A thread of the loop, on whatever answers its model requests. */
 export async function openNativeThread(
-  { id, settings: asked, history, reach }: ThreadOpening,
+  { id, settings: asked, history, isReconfigured, reach }: ThreadOpening,
   host: HostEnvironment,
   { clientFor, models }: ModelSide,
 ): Promise<EngineThread> {
@@ -74,13 +75,14 @@ export async function openNativeThread(
       new ThreadFiles(settings, host, { running: { reach }, workspace: host.workspaceOf(settings.cwd) }).mayReadUnasked(file),
   });
   const context = initialContext(settings, { userInstructions: instructions.text, env: host.env });
+  const told = history && isReconfigured ? restated(context, history.items) : history ? [] : context;
   const sandboxBackend = await host.sandboxBackend(settings.sandboxPolicy);
   const threadTools = await openThreadTools(settings, host);
   const conversation = new Conversation({
     threadId: id,
     settings,
     initialContext: context,
-    history: new History(history?.items ?? context),
+    history: new History([...(history?.items ?? []), ...told]),
     client: clientFor(settings, id),
     threadTools,
     sandboxBackend,
@@ -90,7 +92,7 @@ export async function openNativeThread(
   const leftOut = (settings.leftOutServers ?? []).map(({ warning }) => warning);
   const opening: ThreadEvent[] = [
     ...(settings.recordedNotices ?? []),
-    ...context.map((item): ThreadEvent => ({ type: "contextItem", item })),
+    ...told.map((item): ThreadEvent => ({ type: "contextItem", item })),
     ...threadTools.news(),
     ...[...(notice === undefined ? [] : [notice]), ...leftOut, ...instructions.warnings, ...(await threadTools.ruleWarnings())].map(
       (message): ThreadEvent => ({ type: "warning", message }),
@@ -107,6 +109,12 @@ export async function openNativeThread(
     steer: async (text) => conversation.steering.add(text),
     close: () => threadTools.close(),
   };
+}
+
+/** What a thread's model has to be told again when its settings are others: its limits and where it is, and what it was never told. */
+function restated(context: readonly RawItem[], past: readonly RawItem[]): RawItem[] {
+  const known = new Set(past.map((item) => JSON.stringify(item)));
+  return context.filter((item, at) => at === 0 || at === context.length - 1 || !known.has(JSON.stringify(item)));
 }
 
 /** The model that a thread opens with, and an effort that it offers. Throws `EffortNotOffered` where somebody named another just now. */

@@ -31,10 +31,11 @@ export async function* runTurn(conversation: Conversation, input: TurnInput, ctx
 /** A turn up to its end, with the message it ends with. */
 type Work = AsyncGenerator<readonly ThreadEvent[], string | null>;
 
-function work(conversation: Conversation, { text, work: asked }: TurnInput, ctx: TurnContext): Work {
+function work(conversation: Conversation, input: TurnInput, ctx: TurnContext): Work {
+  const { work: asked } = input;
   switch (asked?.kind) {
     case undefined:
-      return answerTo(text, conversation, ctx);
+      return answerTo(input, conversation, ctx);
     case "compact":
       return summarise(conversation, ctx);
     case "review":
@@ -42,11 +43,11 @@ function work(conversation: Conversation, { text, work: asked }: TurnInput, ctx:
   }
 }
 
-async function* answerTo(text: string, conversation: Conversation, ctx: TurnContext): Work {
+async function* answerTo({ text, images }: TurnInput, conversation: Conversation, ctx: TurnContext): Work {
   conversation.steering.open(ctx.signal);
   try {
     if (conversation.needsCompaction) yield* compact(conversation, ctx.signal);
-    yield [conversation.turnStarted(), ...conversation.hear(text)];
+    yield [conversation.turnStarted(), ...conversation.hear(text, images)];
     return yield* answerUntilDone(conversation, ctx);
   } finally {
     conversation.steering.close();

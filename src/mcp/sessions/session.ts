@@ -1,4 +1,4 @@
-import type { Caller } from "../../agent/caller.js";
+import { type Caller, withoutSession } from "../../agent/caller.js";
 import { CallerTimedOut, CallerVanished } from "../../agent/errors.js";
 import { invalidParams, methodNotFound, RPC, RpcError } from "../../jsonrpc/errors.js";
 import { isRequestId, JsonText, type RequestId } from "../../jsonrpc/message.js";
@@ -17,6 +17,15 @@ import { isLogLevel, LOG_LEVELS, type LogLevel } from "../wording/logMessage.js"
 import { type Call, readProgressToken } from "../wording/turnView.js";
 import { type Handshake, initializeResult, readHandshake } from "./initialize.js";
 
+/** Methods that are no part of MCP, for one session. */
+export interface FurtherMethods {
+  /** Whether there is a method of this name. */
+  has(method: string): boolean;
+  answer(request: IncomingRequest): Promise<unknown>;
+  /** Ends what the session's requests began and which outlives them. */
+  close(): void;
+}
+
 /** Answers one method of a client. */
 export type SessionMethod = (session: Session, request: IncomingRequest) => unknown;
 
@@ -26,6 +35,8 @@ export interface SessionParts {
   readonly tools: Tools;
   /** The era without sessions, for requests that name their version themselves. Loaded with the first of them. */
   readonly stateless?: (() => Promise<StatelessServer>) | undefined;
+  /** Methods beside MCP's, for clients that began this session. Loaded with the first of them. */
+  readonly furtherMethods?: ((session: Session) => Promise<FurtherMethods>) | undefined;
   /** What a client may ask; MCP's own unless given. */
   readonly methods?: Readonly<Record<string, SessionMethod>>;
   readonly engine: string;
@@ -59,6 +70,7 @@ export class Session {
   /** What the client has shown of itself. */
   readonly habits: ClientHabits = { answersByItself: false };
   #profile: Handshake | undefined;
+  #further: Promise<FurtherMethods> | undefined;
   /** Requests of the era without sessions that are being answered. */
   readonly #stateless = new Set<RequestId>();
 
@@ -113,6 +125,10 @@ export class Session {
 
   close(reason: Error): void {
     this.peer.close(reason);
+    this.#further?.then(
+      (further) => further.close(),
+      () => undefined,
+    );
   }
 
   /** Message by message: what names its version itself is of the era without sessions, all else of the one with. */
@@ -120,8 +136,15 @@ export class Session {
     const { methods = SESSION_METHODS, stateless } = this.parts;
     if (stateless && claimsVersion(request.params)) return this.#answerStateless(request, stateless);
     const method = Object.hasOwn(methods, request.method) ? methods[request.method] : undefined;
-    if (!method) throw methodNotFound(request.method);
-    return method(this, request);
+    return method ? method(this, request) : this.#answerFurther(request);
+  }
+
+  #answerFurther(request: IncomingRequest): Promise<unknown> {
+    const { furtherMethods, tools } = this.parts;
+    // All of MCP's names have a slash but two, and none of these has: clients that try what a server may have load nothing.
+    if (!furtherMethods || tools.asRecorded || request.method.includes("/")) throw methodNotFound(request.method);
+    this.#further ??= furtherMethods(this);
+    return this.#further.then((further) => further.answer(request));
   }
 
   async #answerStateless(request: IncomingRequest, stateless: () => Promise<StatelessServer>): Promise<unknown> {
@@ -139,6 +162,7 @@ export class Session {
         get signal() {
           return request.signal;
         },
+        // The channel's session is nothing to a request that stands for itself.
         caller: withoutSession(this.parts.caller),
         peer: this.peer,
         habits: this.habits,
@@ -230,11 +254,4 @@ async function setLogLevel(session: Session, { params }: IncomingRequest): Promi
   if (!isLogLevel(level)) throw invalidParams(`logging/setLevel: \`level\` must be one of ${LOG_LEVELS.join(", ")}`);
   session.logLevel = level;
   return {};
-}
-
-/** The channel's session is nothing to a request that stands for itself. */
-function withoutSession(caller: Caller | undefined): Caller | undefined {
-  if (!caller) return undefined;
-  const { sessionId: _, ...who } = caller;
-  return who;
 }

@@ -1,4 +1,4 @@
-import { methodNotFound } from "../../jsonrpc/errors.js";
+import { methodNotFound, RPC, RpcError } from "../../jsonrpc/errors.js";
 import { isFields } from "../../lib/fields.js";
 import { type Deferred, deferred } from "../../lib/promises.js";
 import { VERSION } from "../../lib/version.js";
@@ -16,6 +16,8 @@ const SERVER_INFO = { name: "codex-mcp-server", title: "Codex", version: VERSION
 export interface StatelessServerOptions {
   /** What a client may ask. */
   readonly methods: Readonly<Record<string, StatelessMethod>>;
+  /** Whether a method that is none of these is one of sessions. */
+  readonly isOfSessions?: ((method: string) => Promise<boolean>) | undefined;
   /** Called when the server begins to leave: what only waits for changes ends. */
   readonly leaving?: () => void;
   /** Resolves when what goes on without a request has ended. */
@@ -36,7 +38,7 @@ export class StatelessServer {
   async answer(request: StatelessRequest): Promise<unknown> {
     const { methods } = this.#options;
     const method = Object.hasOwn(methods, request.method) ? methods[request.method] : undefined;
-    if (!method) throw methodNotFound(request.method);
+    if (!method) throw await this.#unknown(request.method);
     this.#serving++;
     try {
       const result = await method(request);
@@ -45,6 +47,14 @@ export class StatelessServer {
     } finally {
       if (--this.#serving === 0) this.#becomeIdle();
     }
+  }
+
+  async #unknown(method: string): Promise<RpcError> {
+    // All of MCP's names have a slash but two, and none of those that are meant.
+    const isMeant = !method.includes("/") && (await this.#options.isOfSessions?.(method));
+    if (!isMeant) return methodNotFound(method);
+    const remedy = "begin one with `initialize` (2025-11-25 or earlier), and leave the protocol version out of the request's `_meta`";
+    return new RpcError(RPC.methodNotFound, `method not found: ${method} is served in sessions only: ${remedy}`, { method });
   }
 
   /** Subscriptions are over; calls go on. */
@@ -76,6 +86,7 @@ export interface StatelessParts {
   readonly taskStore: TaskStore;
   /** How long a call lasts before it becomes a task. */
   readonly taskAfterMs: number;
+  readonly isOfSessions?: StatelessServerOptions["isOfSessions"];
   /** For people who look at the server's own output. */
   readonly report: (line: string) => void;
 }
@@ -97,6 +108,7 @@ export function openStatelessServer(parts: StatelessParts): StatelessServer {
       "subscriptions/listen": listen({ subscriptions, lists: ["toolsListChanged"], tasks }),
       ...taskMethods(tasks),
     },
+    isOfSessions: parts.tools.asRecorded ? undefined : parts.isOfSessions,
     leaving: () => subscriptions.close(),
     settled: () => tasks.settle(),
   });

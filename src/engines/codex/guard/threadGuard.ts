@@ -41,6 +41,8 @@ export interface GuardOptions {
 export interface ThreadGuard {
   /** Whose thread it is: another caller's turn needs another guard. */
   readonly reach: Reach | undefined;
+  /** What its permission profiles were made for; absent where it has none. */
+  readonly madeFor?: Pick<ThreadSettings, "cwd" | "sandboxPolicy">;
   /** The folder it is loaded in. Turns run in its own, whose project configuration Codex has not read then. */
   readonly loadIn: string;
   /** Laid over the thread's configuration. */
@@ -109,6 +111,7 @@ export class ThreadGuards {
       const working = await this.#profile(codex.program, { cwd, policy: enforced(sandboxPolicy), place });
       return {
         reach,
+        madeFor: { cwd, sandboxPolicy },
         loadIn,
         config: {
           mcp_servers: servers,

@@ -75,7 +75,7 @@ it("the user's message is its parts together", () => {
       { type: "text", text: "this" },
     ],
   };
-  const shown = { kind: "userMessage", id: "u1", text: "look at this" };
+  const shown = { kind: "userMessage", id: "u1", text: "look at this", images: ["data:"] };
   expect(shownAs([began(item), done(item)])).toEqual([
     { type: "itemStarted", item: shown },
     { type: "itemCompleted", item: shown },

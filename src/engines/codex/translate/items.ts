@@ -5,13 +5,11 @@ import { asFields, asList, asNumber, asText, asTexts, nonEmptyText } from "../ap
 import { commandExecution, fileChange } from "./actionItems.js";
 import { type Ending, type ItemKind, type OpenItem, openItem, type Translation, type TurnState } from "./turnState.js";
 
-const userMessage: ItemKind = shownAs(({ id, item }) => ({
-  kind: "userMessage",
-  id,
-  text: asList(item["content"])
-    .map((part) => asText(asFields(part)["text"]))
-    .join(""),
-}));
+const userMessage: ItemKind = shownAs(({ id, item }) => {
+  const parts = asList(item["content"]).map(asFields);
+  const images = parts.flatMap(({ type, url }) => (type === "image" && typeof url === "string" ? [url] : []));
+  return { kind: "userMessage", id, text: parts.map(({ text }) => asText(text)).join(""), ...(images.length > 0 && { images }) };
+});
 
 /** Not shown in a review: the reviewer's own messages stay open for ever, and what it came to is told as the review's result. */
 const agentMessage: ItemKind = {

@@ -17,8 +17,9 @@ export function threadResumeParams(threadId: string, settings: ThreadSettings, g
 }
 
 /** What a turn is given to consider. */
-export function inputParams(threadId: string, { text }: TurnInput): Params {
-  return { threadId, input: [{ type: "text", text }] };
+export function inputParams(threadId: string, { text, images = [] }: TurnInput): Params {
+  const said = text === "" && images.length > 0 ? [] : [{ type: "text", text }];
+  return { threadId, input: [...said, ...images.map((url) => ({ type: "image", url }))] };
 }
 
 /** `turn/start`. Every turn says how it is confined: what an earlier one said would hold until something else changes it. */

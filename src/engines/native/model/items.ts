@@ -122,6 +122,10 @@ function asSent(item: RawItem): unknown {
   return sent;
 }
 
-export function message(role: "user" | "developer", text: string): RawItem {
-  return { type: "message", role, content: [{ type: "input_text", text }] };
+export function message(role: "user" | "developer", text: string, images: readonly string[] = []): RawItem {
+  return {
+    type: "message",
+    role,
+    content: [{ type: "input_text", text }, ...images.map((image_url) => ({ type: "input_image", image_url }))],
+  };
 }

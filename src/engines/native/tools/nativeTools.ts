@@ -10,6 +10,7 @@ import { freeformPatchTool, functionPatchTool } from "./applyPatch.js";
 import { commandToolsOf, patchToolOf } from "./declarations.js";
 import { execTools } from "./execCommand.js";
 import type { HostEnvironment } from "./hostEnvironment.js";
+import { PICTURE_LIMIT, pictureAddress } from "./pictures.js";
 import { shellCommandTool, shellTools } from "./shell.js";
 import { readArguments, type Tool, type ToolRun } from "./tool.js";
 import { type CurrentTurn, ToolRuntime } from "./toolRuntime.js";
@@ -61,9 +62,6 @@ export const planTool: Tool = {
 
 const ImageArguments = z.object({ path: z.string() });
 
-/** What providers accept; larger files only cost a refused request. */
-const LIMIT = { maxBytes: 20 * 1024 * 1024, larger: "refuse" } as const;
-
 /** `view_image`: shows the model a picture of the workspace. */
 function viewImageTool(runtime: ToolRuntime): Tool {
   return {
@@ -74,7 +72,7 @@ function viewImageTool(runtime: ToolRuntime): Tool {
       const file = path.resolve(runtime.settings.cwd, read.value.path);
       let picture: RawItem;
       try {
-        picture = imageMessage(file, (await readGuarded(file, { ...LIMIT, mayRead: runtime.files.mayRead })).bytes);
+        picture = imageMessage(file, (await readGuarded(file, { ...PICTURE_LIMIT, mayRead: runtime.files.mayRead })).bytes);
       } catch (error) {
         if (!(error instanceof ReadRefused && error.reason === "size")) return { output: complaintAbout(file, error) };
         picture = cannotAttach(file, describe(error));
@@ -93,9 +91,8 @@ function complaintAbout(file: string, error: unknown): string {
 }
 
 function imageMessage(file: string, bytes: Buffer): RawItem {
-  const type = imageType(bytes);
-  if (type === undefined) return notAPicture(file);
-  const image_url = `data:${type};base64,${bytes.toString("base64")}`;
+  const image_url = pictureAddress(bytes);
+  if (image_url === undefined) return notAPicture(file);
   return { type: "message", role: "user", content: [{ type: "input_image", image_url }] };
 }
 
@@ -109,16 +106,6 @@ function notAPicture(file: string): RawItem {
 
 function cannotAttach(file: string, why: string): RawItem {
   return message("user", `Codex cannot attach image at \`${file}\`: ${why}.`);
-}
-
-/** By what is in the file, not by its name. */
-function imageType(bytes: Buffer): string | undefined {
-  const starts = (text: string, at = 0) => bytes.subarray(at, at + text.length).toString("latin1") === text;
-  if (starts("\x89PNG\r\n\x1a\n")) return "image/png";
-  if (starts("\xff\xd8\xff")) return "image/jpeg";
-  if (starts("GIF87a") || starts("GIF89a")) return "image/gif";
-  if (starts("RIFF") && starts("WEBP", 8)) return "image/webp";
-  return undefined;
 }
 
 const TYPES: Readonly<Record<string, string>> = {

@@ -1,0 +1,56 @@
+import { type EventMsg, eventMsgs } from "../../codexwire/eventMsg.js";
+import type { About } from "../../jsonrpc/wire.js";
+import type { ThreadId, TurnId } from "../../lib/ids.js";
+import type { ThreadEvent } from "../../threads/events.js";
+
+/** One `codex/event/<tag>` as it goes to a listener. */
+export interface EventNotification {
+  readonly method: string;
+  readonly params: { readonly conversationId: ThreadId; readonly id: string; readonly msg: EventMsg };
+  readonly about: About;
+}
+
+interface Where {
+  readonly threadId: ThreadId;
+  readonly turnId: TurnId;
+}
+
+/** What an event shows as, in order. Raw items are the model's conversation, which only those get who ask for them. */
+export function eventNotifications(event: ThreadEvent, where: Where, { raw }: { readonly raw: boolean }): EventNotification[] {
+  return eventMsgs(event, where)
+    .filter(({ type }) => raw || type !== "raw_response_item")
+    .map((msg) => ({
+      method: `codex/event/${msg.type}`,
+      params: { conversationId: where.threadId, id: submissionOf(event, where), msg: oldUserMessage(msg) },
+      about: aboutEvent(event),
+    }));
+}
+
+/** What belongs to the opening of a thread is part of no submission. */
+function submissionOf({ type }: ThreadEvent, { turnId }: Where): string {
+  const isOpening = type === "threadConfigured" || type === "deprecation" || type === "mcpStartupUpdated" || type === "mcpStartupCompleted";
+  return isOpening ? "" : turnId;
+}
+
+/** Front ends of September 2025 show only messages that say that they are the user's own words. */
+export function oldUserMessage(msg: EventMsg): EventMsg {
+  return msg.type === "user_message" && !("kind" in msg) ? { ...msg, kind: "plain" } : msg;
+}
+
+/** A reader that is behind may miss pieces of what is told whole later. */
+function aboutEvent(event: ThreadEvent): About {
+  switch (event.type) {
+    case "messageDelta":
+    case "reasoningDelta":
+    case "rawReasoningDelta":
+      return { pieceOf: event.itemId };
+    case "commandOutput":
+      return { pieceOf: event.callId };
+    case "itemCompleted":
+      return { whole: event.item.id };
+    case "commandEnded":
+      return { whole: event.callId };
+    default:
+      return {};
+  }
+}

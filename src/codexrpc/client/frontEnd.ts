@@ -1,0 +1,163 @@
+import { randomUUID } from "node:crypto";
+import type { Agent, Ask } from "../../agent/agent.js";
+import { checkScope } from "../../agent/caller.js";
+import { CallCancelled } from "../../agent/errors.js";
+import { beginCallTrail } from "../../agent/watch/turnWatch.js";
+import { methodNotFound, RPC, RpcError } from "../../jsonrpc/errors.js";
+import type { IncomingRequest, JsonRpcPeer } from "../../jsonrpc/peer.js";
+import type { ThreadId } from "../../lib/ids.js";
+import { Tasks } from "../../lib/promises.js";
+import type { Telemetry } from "../../observability/telemetry.js";
+import type { Turn } from "../../threads/turn.js";
+import type { CodexMethod, MethodClient } from "../surface/method.js";
+import { asRefusal, notFound } from "../surface/refusals.js";
+import { ApprovalRequests, type AskedClients } from "./approvalRequests.js";
+import { Listener } from "./listener.js";
+
+/** Each costs a reader of the feed. */
+const MOST_LISTENERS = 256;
+/** Conversations whose beginning is remembered for their first listener. */
+const MOST_UNHEARD = 1_024;
+
+export interface FrontEndParts {
+  readonly agent: Agent;
+  readonly telemetry: Telemetry;
+  readonly peer: Pick<JsonRpcPeer, "notify" | "request" | "congested">;
+  readonly caller: Ask["caller"];
+  readonly methods: ReadonlyMap<string, CodexMethod>;
+  readonly asked: AskedClients;
+  /** How this server names itself to the client. */
+  readonly userAgent: () => string;
+  /** Tells every client that may manage the server. */
+  readonly tellAll: (method: string, params: unknown) => void;
+  readonly closed: (frontEnd: FrontEnd) => void;
+}
+
+/** One client of this surface: what it listens to, and what it has sent that did not begin yet. */
+export class FrontEnd implements MethodClient {
+  readonly #parts: FrontEndParts;
+  readonly #approvals: ApprovalRequests;
+  readonly #listeners = new Map<string, Listener>();
+  readonly #listening = new Tasks(() => undefined);
+  /** Where the feed stood when a conversation came into being that nobody has listened to since. */
+  readonly #unheard = new Map<ThreadId, string>();
+  /** What was sent to a conversation and has not come to a turn, in its order. */
+  readonly #sending = new Map<ThreadId, { last: Promise<unknown>; readonly abort: AbortController }>();
+  #isClosed = false;
+
+  constructor(parts: FrontEndParts) {
+    this.#parts = parts;
+    this.#approvals = new ApprovalRequests(parts);
+  }
+
+  get userAgent(): string {
+    return this.#parts.userAgent();
+  }
+
+  get caller(): Ask["caller"] {
+    return this.#parts.caller;
+  }
+
+  has(method: string): boolean {
+    return this.#parts.methods.has(method);
+  }
+
+  async answer({ id, method: name, params, signal }: IncomingRequest): Promise<unknown> {
+    const { agent, telemetry, caller, methods } = this.#parts;
+    const method = methods.get(name);
+    if (!method) throw methodNotFound(name);
+    const trail = beginCallTrail(name, { requestId: id, caller, signal, isMethod: true }, telemetry);
+    let beganTurn = false;
+    const watchTurn = (turn: Turn) => {
+      beganTurn = true;
+      return trail.watchTurn(turn);
+    };
+    const later: (() => void)[] = [];
+    try {
+      checkScope(caller, method.scope);
+      const context = { agent, ask: { caller, signal, watchTurn }, client: this, afterwards: (tell: () => void) => later.push(tell) };
+      const result = await method.call(params, context);
+      if (!beganTurn) trail.ended({});
+      // The answer is handed over as soon as this returns.
+      if (later.length > 0) setImmediate(() => later.splice(0).map((tell) => tell()));
+      return result;
+    } catch (error) {
+      if (!beganTurn) trail.failed(error);
+      throw asRefusal(error);
+    }
+  }
+
+  notify(method: string, params: unknown): void {
+    this.#parts.peer.notify(method, params);
+  }
+
+  tellAll(method: string, params: unknown): void {
+    this.#parts.tellAll(method, params);
+  }
+
+  begins(id: ThreadId, cursor: string): void {
+    this.#unheard.set(id, cursor);
+    const [oldest] = this.#unheard.keys();
+    if (this.#unheard.size > MOST_UNHEARD && oldest !== undefined) this.#unheard.delete(oldest);
+  }
+
+  async listen(threadId: ThreadId, { raw }: { readonly raw: boolean }): Promise<string> {
+    const { agent, peer, caller } = this.#parts;
+    if (this.#listeners.size >= MOST_LISTENERS)
+      throw new RpcError(RPC.invalidRequest, `this client has ${MOST_LISTENERS} listeners already: remove one first`);
+    const listener = new Listener({ threadId, peer, approvals: this.#approvals, raw });
+    const batches = await agent.follow({ caller, signal: listener.signal }, threadId, { since: this.#unheard.get(threadId) });
+    this.#unheard.delete(threadId);
+    const id = randomUUID();
+    this.#listeners.set(id, listener);
+    if (this.#isClosed) listener.stop();
+    // The answer goes first: what is told before it would belong to a subscription that the client does not know.
+    this.#listening.start(`listener ${id}`, async () => {
+      await new Promise((resolve) => setImmediate(resolve));
+      await listener.run(batches);
+    });
+    return id;
+  }
+
+  unlisten(id: string): void {
+    const listener = this.#listeners.get(id.toLowerCase());
+    if (!listener) throw notFound("subscription", id);
+    this.#listeners.delete(id.toLowerCase());
+    listener.stop();
+  }
+
+  toldEndOf({ threadId, key }: Pick<Turn, "threadId" | "key">): Promise<unknown> {
+    const listeners = [...this.#listeners.values()].filter((listener) => listener.threadId === threadId);
+    return Promise.all(listeners.map((listener) => listener.toldEndOf(key)));
+  }
+
+  async send(threadId: ThreadId, ask: Ask, begin: (ask: Ask) => Promise<Turn | undefined>): Promise<void> {
+    const { last, abort } = this.#sending.get(threadId) ?? { last: Promise.resolve(), abort: new AbortController() };
+    const signal = AbortSignal.any([ask.signal, abort.signal]);
+    const sent = last.then(async () => {
+      if (signal.aborted) throw new CallCancelled("The conversation was interrupted before this was begun.");
+      const turn = await begin({ ...ask, signal });
+      if (turn) this.#parts.asked.begun(turn.key, turn.outcome);
+    });
+    const entry = { last: sent.catch(() => undefined), abort };
+    this.#sending.set(threadId, entry);
+    void entry.last.then(() => {
+      if (this.#sending.get(threadId) === entry) this.#sending.delete(threadId);
+    });
+    await sent;
+  }
+
+  takeBack(threadId: ThreadId): void {
+    this.#sending.get(threadId)?.abort.abort(new CallCancelled());
+    this.#sending.delete(threadId);
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    for (const listener of this.#listeners.values()) listener.stop();
+    this.#listeners.clear();
+    this.#parts.closed(this);
+    void this.#approvals.close();
+  }
+}

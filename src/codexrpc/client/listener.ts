@@ -1,0 +1,87 @@
+import type { FollowedBatch } from "../../agent/threadFollower.js";
+import type { ApprovalId } from "../../approvals/model.js";
+import type { JsonRpcPeer } from "../../jsonrpc/peer.js";
+import type { ThreadId, TurnKey } from "../../lib/ids.js";
+import { type Deferred, deferred } from "../../lib/promises.js";
+import type { ThreadEvent } from "../../threads/events.js";
+import { isTurnEnd } from "../../threads/turn.js";
+import type { ApprovalRequests } from "./approvalRequests.js";
+import { eventNotifications } from "./eventNotifications.js";
+
+interface ListenerParts {
+  readonly threadId: ThreadId;
+  readonly peer: Pick<JsonRpcPeer, "notify" | "congested">;
+  readonly approvals: ApprovalRequests;
+  /** The model's own conversation is told as well. */
+  readonly raw: boolean;
+}
+
+/** Tells one subscription what happens on its conversation, and has the client asked what is to be decided there. */
+export class Listener {
+  readonly threadId: ThreadId;
+  readonly #parts: ListenerParts;
+  readonly #stop = new AbortController();
+  /** Questions of the turn that is being told. */
+  readonly #questions = new Set<ApprovalId>();
+  readonly #awaited = new Map<TurnKey, Deferred<void>>();
+  #isOver = false;
+
+  constructor(parts: ListenerParts) {
+    this.threadId = parts.threadId;
+    this.#parts = parts;
+  }
+
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  /** Until it is stopped. Waits for a client that does not keep up: what it has not read stays in the turn's log. */
+  async run(batches: AsyncIterable<FollowedBatch>): Promise<void> {
+    try {
+      for await (const { turn, events } of batches) {
+        const settled = new Set(events.flatMap((event) => (event.type === "approvalDecided" ? [event.id] : [])));
+        for (const event of events) {
+          if (this.signal.aborted) return;
+          for (const { method, params, about } of eventNotifications(event, { threadId: this.threadId, turnId: turn.id }, this.#parts))
+            this.#parts.peer.notify(method, params, about);
+          this.#follow(event, { turn: turn.key, settled });
+          const congestion = this.#parts.peer.congested();
+          if (congestion) await congestion;
+        }
+      }
+    } finally {
+      this.#isOver = true;
+      for (const waiting of this.#awaited.values()) waiting.resolve();
+    }
+  }
+
+  /** Resolves when the end of a turn was told, or nothing more is. */
+  toldEndOf(key: TurnKey): Promise<void> {
+    if (this.#isOver) return Promise.resolve();
+    const waiting = this.#awaited.get(key) ?? deferred<void>();
+    this.#awaited.set(key, waiting);
+    return waiting.promise;
+  }
+
+  stop(): void {
+    this.#stop.abort(new Error("nobody listens any more"));
+  }
+
+  #follow(event: ThreadEvent, { turn, settled }: { readonly turn: TurnKey; readonly settled: ReadonlySet<ApprovalId> }): void {
+    const { approvals } = this.#parts;
+    if (event.type === "approvalRequested" && !settled.has(event.request.id)) {
+      this.#questions.add(event.request.id);
+      approvals.consider(event.request, turn);
+    }
+    if (event.type === "approvalDecided") this.#settle(event.id);
+    if (!isTurnEnd(event)) return;
+    for (const id of this.#questions) this.#settle(id);
+    this.#awaited.get(turn)?.resolve();
+    this.#awaited.delete(turn);
+  }
+
+  #settle(id: ApprovalId): void {
+    this.#questions.delete(id);
+    this.#parts.approvals.withdraw(id);
+  }
+}

@@ -1,0 +1,60 @@
+import type { Agent } from "../agent/agent.js";
+import { hasScope } from "../agent/caller.js";
+import type { Telemetry } from "../observability/telemetry.js";
+import { AskedClients } from "./client/approvalRequests.js";
+import { FrontEnd, type FrontEndParts } from "./client/frontEnd.js";
+import {
+  addConversationListener,
+  interruptConversation,
+  newConversation,
+  removeConversationListener,
+  sendUserMessage,
+  sendUserTurn,
+} from "./methods/turns.js";
+import type { CodexMethod } from "./surface/method.js";
+
+/** Every method, in the order in which they are documented. */
+const LISTED: readonly CodexMethod[] = [
+  newConversation,
+  sendUserMessage,
+  sendUserTurn,
+  interruptConversation,
+  addConversationListener,
+  removeConversationListener,
+];
+
+export const METHODS: ReadonlyMap<string, CodexMethod> = new Map(LISTED.map((method) => [method.name, method]));
+
+interface CodexRpcParts {
+  readonly agent: Agent;
+  readonly telemetry: Telemetry;
+}
+
+/** Codex's own methods for all clients of a server. What one of them changes for everybody the others are told. */
+export class CodexRpc {
+  readonly #parts: CodexRpcParts;
+  readonly #frontEnds = new Set<FrontEnd>();
+  readonly #asked = new AskedClients();
+
+  constructor(parts: CodexRpcParts) {
+    this.#parts = parts;
+  }
+
+  open(client: Pick<FrontEndParts, "peer" | "caller" | "userAgent">): FrontEnd {
+    const frontEnd = new FrontEnd({
+      ...this.#parts,
+      ...client,
+      methods: METHODS,
+      asked: this.#asked,
+      tellAll: (method, params) => this.#tellAll(method, params),
+      closed: (one) => this.#frontEnds.delete(one),
+    });
+    this.#frontEnds.add(frontEnd);
+    return frontEnd;
+  }
+
+  /** Whose login it is concerns only those who may change it. */
+  #tellAll(method: string, params: unknown): void {
+    for (const frontEnd of this.#frontEnds) if (hasScope(frontEnd.caller, "manage")) frontEnd.notify(method, params);
+  }
+}

@@ -1,0 +1,206 @@
+import * as z from "zod/mini";
+import type { SaidInput } from "../../agent/agent.js";
+import type { ThreadId } from "../../lib/ids.js";
+import { endsWithin } from "../../lib/promises.js";
+import type { MethodContext } from "../surface/method.js";
+import { defineMethod } from "../surface/method.js";
+import { failing } from "../surface/refusals.js";
+import {
+  ApprovalPolicyWord,
+  askedSettings,
+  ConversationId,
+  EffortWord,
+  InputItems,
+  type InputPiece,
+  modelFields,
+  NewConversationShape,
+  optional,
+  SandboxPolicyShape,
+  SubscriptionId,
+  SummaryWord,
+  Words,
+} from "../surface/shapes.js";
+
+const NOT_FOUND = "`-32600` `conversation not found: {id}`: there is none, or it is not the caller's";
+
+export const newConversation = defineMethod({
+  name: "newConversation",
+  scope: "call",
+  params: NewConversationShape,
+  about:
+    "Opens a conversation without a first message. The settings are those of the tool `codex`; a relative `cwd` is resolved against the server's own folder. " +
+    "`includePlanTool` and `includeApplyPatchTool` are taken and change nothing: both tools are always offered.",
+  answers:
+    "`conversationId`, `model`, `reasoningEffort` where one is set, `rolloutPath`. With the engine `codex` the file appears with the first turn.",
+  errors: ["`-32600` `error deriving config: …`", "`-32603` `error creating conversation: …`"],
+  example: [
+    {
+      id: 1,
+      method: "newConversation",
+      params: { model: "gpt-5-codex", cwd: "/repo", approvalPolicy: "on-request", sandbox: "workspace-write" },
+    },
+    {
+      id: 1,
+      result: {
+        conversationId: "01998a2e-…",
+        model: "gpt-5-codex",
+        reasoningEffort: "high",
+        rolloutPath: "/home/u/.codex/sessions/2025/09/26/rollout-….jsonl",
+      },
+    },
+  ],
+  async call(params, { agent, ask, client }) {
+    const cursor = agent.feed.now;
+    const thread = await failing("error creating conversation", agent.open(ask, askedSettings(params)));
+    client.begins(thread.id, cursor);
+    return { conversationId: thread.id, ...modelFields(thread.settings), rolloutPath: thread.recordPath };
+  },
+});
+
+export const sendUserMessage = defineMethod({
+  name: "sendUserMessage",
+  scope: "call",
+  params: z.object({ conversationId: ConversationId, items: InputItems }),
+  about:
+    "Says something to a conversation. A turn that runs is given it before its next request to the model; otherwise a new turn begins. What comes with " +
+    "images is always a turn of its own. What becomes of it is told to listeners.",
+  answers: "`{}` as soon as the turn has it.",
+  errors: [NOT_FOUND, "`-32000` when too many turns run and wait"],
+  example: [
+    { id: 5, method: "sendUserMessage", params: { conversationId: "0199…a1", items: [{ type: "text", data: { text: "Run the tests" } }] } },
+    { id: 5, result: {} },
+  ],
+  async call({ conversationId, items }, { agent, ask, client }) {
+    await client.send(conversationId, ask, (sending) => agent.say(sending, conversationId, inputOf(items)));
+    return {};
+  },
+});
+
+export const sendUserTurn = defineMethod({
+  name: "sendUserTurn",
+  scope: "call",
+  params: z.object({
+    conversationId: ConversationId,
+    items: InputItems,
+    cwd: Words,
+    approvalPolicy: ApprovalPolicyWord,
+    sandboxPolicy: SandboxPolicyShape,
+    model: Words,
+    effort: optional(EffortWord),
+    summary: SummaryWord,
+  }),
+  about:
+    "Like `sendUserMessage`, with settings that the conversation keeps for its later turns. While a turn runs that has others, it waits behind that turn: " +
+    "nothing it names is dropped. Without `effort` the model's own is used.",
+  answers: "`{}` as soon as the turn has it, or waits for its turn.",
+  errors: [NOT_FOUND, "`-32600` for settings above the ceilings of a listening server, which names the setting that raises them"],
+  example: [
+    {
+      id: 6,
+      method: "sendUserTurn",
+      params: {
+        conversationId: "0199…a1",
+        items: [{ type: "text", data: { text: "again" } }],
+        cwd: "/repo",
+        approvalPolicy: "never",
+        sandboxPolicy: { mode: "read-only" },
+        model: "gpt-5-codex",
+        effort: "medium",
+        summary: "auto",
+      },
+    },
+    { id: 6, result: {} },
+  ],
+  async call({ conversationId, items, ...change }, { agent, ask, client }) {
+    await client.send(conversationId, ask, (sending) => agent.say(sending, conversationId, inputOf(items), change));
+    return {};
+  },
+});
+
+/** A listener whose client does not read holds up no answer for longer. */
+const TELLING_MS = 2_000;
+
+export const interruptConversation = defineMethod({
+  name: "interruptConversation",
+  scope: "call",
+  params: z.object({ conversationId: ConversationId }),
+  about:
+    "Ends the turn that runs on a conversation and those that wait behind it. It is answered when they have ended, after the client's own listeners were told; " +
+    "at once when nothing runs.",
+  answers: "`abortReason`: always `interrupted`.",
+  errors: [NOT_FOUND],
+  example: [
+    { id: 7, method: "interruptConversation", params: { conversationId: "0199…a1" } },
+    {
+      method: "codex/event/turn_aborted",
+      params: { conversationId: "0199…a1", id: "0", msg: { type: "turn_aborted", reason: "interrupted" } },
+    },
+    { id: 7, result: { abortReason: "interrupted" } },
+  ],
+  async call({ conversationId }, context) {
+    await interrupt(conversationId, context);
+    return { abortReason: "interrupted" };
+  },
+});
+
+export const addConversationListener = defineMethod({
+  name: "addConversationListener",
+  scope: "read",
+  params: z.object({ conversationId: ConversationId, experimentalRawEvents: optional(z.boolean()) }),
+  about:
+    "Tells the client what happens on a conversation, as `codex/event/<tag>` notifications, until the listener is removed or the session ends. There may be any number " +
+    "of listeners, and each is told everything: the turn that runs from its beginning, and all later ones. The first listener of the session that opened the conversation " +
+    "is also told what happened before it came. A client that listens and has the scope `call` is asked what its turns need to have approved. `raw_response_item` is " +
+    "told only with `experimentalRawEvents`.",
+  answers: "`subscriptionId`, for `removeConversationListener`.",
+  errors: ["`-32600` `conversation not found: {id}`: there is none, or it is somebody else's and the caller is no operator"],
+  example: [
+    { id: 8, method: "addConversationListener", params: { conversationId: "0199…a1" } },
+    { id: 8, result: { subscriptionId: "7f1c3c0e-…" } },
+    {
+      method: "codex/event/agent_message",
+      params: { conversationId: "0199…a1", id: "0", msg: { type: "agent_message", message: "Done." } },
+    },
+  ],
+  async call({ conversationId, experimentalRawEvents: raw = false }, { client }) {
+    return { subscriptionId: await client.listen(conversationId, { raw }) };
+  },
+});
+
+export const removeConversationListener = defineMethod({
+  name: "removeConversationListener",
+  scope: "read",
+  params: z.object({ subscriptionId: SubscriptionId }),
+  about: "Ends a listener of the same session. The conversation goes on.",
+  answers: "`{}`",
+  errors: ["`-32600` `subscription not found: {id}`"],
+  example: [
+    { id: 9, method: "removeConversationListener", params: { subscriptionId: "7f1c3c0e-…" } },
+    { id: 9, result: {} },
+  ],
+  async call({ subscriptionId }, { client }) {
+    client.unlisten(subscriptionId);
+    return {};
+  },
+});
+
+/** Comes back when nothing runs any more, and this client's listeners have said so. Throws `ThreadNotFound`. */
+export async function interrupt(id: ThreadId, { agent, ask, client }: MethodContext): Promise<void> {
+  const turns = await agent.runningTurns(ask, id);
+  const told = turns.map((turn) => client.toldEndOf(turn));
+  client.takeBack(id);
+  // One that is not there has nothing running either.
+  if (!(await agent.interrupt(ask, id))) await agent.read(ask, id);
+  await Promise.all(turns.map(({ outcome }) => outcome));
+  await endsWithin(TELLING_MS, Promise.all(told));
+}
+
+function inputOf(items: readonly InputPiece[]): SaidInput {
+  const texts = items.flatMap((item) => ("text" in item ? [item.text] : []));
+  return { text: texts.join("\n"), pictures: items.flatMap(picturesIn) };
+}
+
+function picturesIn(item: InputPiece): NonNullable<SaidInput["pictures"]> {
+  if ("text" in item) return [];
+  return "imageUrl" in item ? [{ address: item.imageUrl }] : [{ file: item.imagePath }];
+}

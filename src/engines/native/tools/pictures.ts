@@ -1,0 +1,53 @@
+import path from "node:path";
+import { AppError, describe, errorCode } from "../../../lib/errors.js";
+import { readGuarded } from "../../../lib/files/guardedRead.js";
+import type { Reach } from "../../../threads/limits.js";
+import type { ThreadSettings } from "../../../threads/settings.js";
+import type { HostEnvironment } from "./hostEnvironment.js";
+import { ThreadFiles } from "./threadFiles.js";
+
+/** What providers accept; larger files only cost a refused request. */
+export const PICTURE_LIMIT = { maxBytes: 20 * 1024 * 1024, larger: "refuse" } as const;
+
+/** A picture that somebody named cannot be shown to the model. */
+class PictureRefused extends AppError {
+  readonly code = "picture_refused";
+}
+
+interface PictureReader {
+  readonly settings: ThreadSettings;
+  readonly reach: Reach | undefined;
+  readonly host: HostEnvironment;
+}
+
+/** A picture for a turn, as a `data:` address: read by the rules that hold for the commands of its thread. Throws `PictureRefused`. */
+export async function readPicture(named: string, { settings, reach, host }: PictureReader): Promise<string> {
+  const file = path.resolve(settings.cwd, named);
+  const files = new ThreadFiles(settings, host, { running: { reach }, workspace: host.workspaceOf(settings.cwd) });
+  try {
+    const { bytes } = await readGuarded(file, { ...PICTURE_LIMIT, mayRead: files.mayReadUnasked });
+    const address = pictureAddress(bytes);
+    if (address !== undefined) return address;
+  } catch (error) {
+    const why = errorCode(error) === "ENOENT" ? "there is no such file" : describe(error);
+    throw new PictureRefused(`The image ${file} cannot be attached: ${why}`, { cause: error });
+  } finally {
+    files.close();
+  }
+  throw new PictureRefused(`The image ${file} cannot be attached: it is no PNG, JPEG, GIF or WebP`);
+}
+
+/** Undefined for what models do not take: by what is in the file, not by its name. */
+export function pictureAddress(bytes: Buffer): string | undefined {
+  const type = pictureType(bytes);
+  return type && `data:${type};base64,${bytes.toString("base64")}`;
+}
+
+function pictureType(bytes: Buffer): string | undefined {
+  const starts = (text: string, at = 0) => bytes.subarray(at, at + text.length).toString("latin1") === text;
+  if (starts("\x89PNG\r\n\x1a\n")) return "image/png";
+  if (starts("\xff\xd8\xff")) return "image/jpeg";
+  if (starts("GIF87a") || starts("GIF89a")) return "image/gif";
+  if (starts("RIFF") && starts("WEBP", 8)) return "image/webp";
+  return undefined;
+}
