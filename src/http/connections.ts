@@ -1,6 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { Chain, type Link } from "../lib/chain.js";
 import { endsWithin } from "../lib/promises.js";
 import { type Release, Shares, type SharesOptions } from "../lib/shares.js";
 import type { Admission } from "./access/identity.js";
@@ -67,9 +66,7 @@ export class Connections {
 }
 
 /** A request that is being served, by an answer in the making or by a socket that was handed over. */
-export class OpenRequest implements Link<OpenRequest> {
-  before: OpenRequest | undefined;
-  after: OpenRequest | undefined;
+export class OpenRequest {
   release: Release | undefined;
 
   constructor(
@@ -80,7 +77,7 @@ export class OpenRequest implements Link<OpenRequest> {
 
 /** The requests that are being served, streams and sockets among them: so many at once, shared by principals. */
 export class OpenRequests {
-  readonly #open = new Chain<OpenRequest>();
+  readonly #open = new Set<OpenRequest>();
   readonly #shares: Shares;
 
   constructor(limits: SharesOptions) {
@@ -91,19 +88,19 @@ export class OpenRequests {
   begin(open: OpenRequest, principal: string): boolean {
     open.release = this.#shares.take(principal);
     if (!open.release) return false;
-    this.#open.append(open);
+    this.#open.add(open);
     return true;
   }
 
   /** Harmless for one that never began. */
   end(open: OpenRequest): void {
-    this.#open.remove(open);
+    this.#open.delete(open);
     open.release?.();
   }
 
   /** Ends those that would not be let in any more: a token may be withdrawn or expire while its bearer still listens. */
   async recheck(admit: (request: IncomingMessage) => Admission | Promise<Admission>): Promise<void> {
-    for (const { request, served } of this.#open) {
+    for (const { request, served } of [...this.#open]) {
       const admission = await admit(request);
       if ("answer" in admission) served.destroy();
     }

@@ -1,9 +1,5 @@
-import { Chain, type Link } from "../lib/chain.js";
-
 /** Something that waits, and is told once when it has waited long enough. */
-export abstract class SlowRequest implements Link<SlowRequest> {
-  before: SlowRequest | undefined;
-  after: SlowRequest | undefined;
+export abstract class SlowRequest {
   /** The look at which it is late. */
   lateAt = 0;
 
@@ -15,7 +11,8 @@ const LOOK_EVERY_MS = 100;
 
 /** One clock for all that wait: most are answered in the same turn of the event loop, and a timer each would cost more than the answers. */
 export class SlowRequests {
-  readonly #waiting = new Chain<SlowRequest>();
+  /** Those that came first are first. */
+  readonly #waiting = new Set<SlowRequest>();
   readonly #looks: number;
   #look = 0;
   #clock: NodeJS.Timeout | undefined;
@@ -27,21 +24,22 @@ export class SlowRequests {
 
   begin(waiting: SlowRequest): void {
     waiting.lateAt = this.#look + this.#looks;
-    this.#waiting.append(waiting);
+    this.#waiting.add(waiting);
     this.#clock ??= setInterval(() => this.#lookAround(), LOOK_EVERY_MS).unref();
   }
 
   end(waiting: SlowRequest): void {
-    this.#waiting.remove(waiting);
+    this.#waiting.delete(waiting);
   }
 
   #lookAround(): void {
     this.#look++;
-    for (let first = this.#waiting.first; first && first.lateAt <= this.#look; first = this.#waiting.first) {
-      this.#waiting.remove(first);
-      first.waitedLong();
+    for (const request of this.#waiting) {
+      if (request.lateAt > this.#look) break;
+      this.#waiting.delete(request);
+      request.waitedLong();
     }
-    if (this.#waiting.first) return;
+    if (this.#waiting.size > 0) return;
     clearInterval(this.#clock);
     this.#clock = undefined;
   }

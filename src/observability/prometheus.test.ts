@@ -112,3 +112,18 @@ it("names that callers make up are told apart only up to a limit", async () => {
   const calls = (await numbersOf(metrics)).filter((line) => line.startsWith("codex_mcp_model_calls_total"));
   expect([calls.length, calls.at(-1)]).toEqual([25, 'codex_mcp_model_calls_total{model="other",outcome="failed"} 976']);
 });
+
+it("counts requests by route, method and status, and unknown methods together", async () => {
+  const metrics = createPrometheusMetrics();
+  metrics.httpRequestEnded({ route: "/mcp", method: "POST", status: 200, ms: 250 });
+  metrics.httpRequestEnded({ route: "/mcp", method: "POST", status: 200, ms: 500 });
+  for (const method of ["BREW", "MIX"]) metrics.httpRequestEnded({ route: "/mcp", method, status: 405, ms: 1_000 });
+  expect(await numbersOf(metrics)).toEqual([
+    'codex_mcp_http_requests_total{route="/mcp",method="POST",status="200"} 2',
+    'codex_mcp_http_requests_total{route="/mcp",method="other",status="405"} 2',
+    'codex_mcp_http_request_duration_seconds_sum{route="/mcp"} 2.75',
+    'codex_mcp_http_request_duration_seconds_count{route="/mcp"} 4',
+  ]);
+  const { text } = await metrics.render();
+  expect(text).toContain('codex_mcp_http_request_duration_seconds_bucket{le="0.5",route="/mcp"} 2\n');
+});

@@ -1,5 +1,6 @@
+import { METHODS } from "node:http";
 import { collectDefaultMetrics, Registry } from "prom-client";
-import { BoundedLabel, type Instruments, instrumentsOf, LONG, PREFIX, RequestTally } from "./instruments.js";
+import { BoundedLabel, type Instruments, instrumentsOf, LONG, PREFIX, SHORT } from "./instruments.js";
 import type { Metrics, Samples } from "./telemetry.js";
 
 /** The numbers of this process in Prometheus' text form. */
@@ -7,7 +8,6 @@ export function createPrometheusMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, prefix: PREFIX });
   const make = instrumentsOf(registry);
-  const tally = new RequestTally();
   let samples: Samples = {};
   sampledMetrics(make, () => samples);
   return {
@@ -17,11 +17,11 @@ export function createPrometheusMetrics(): Metrics {
     ...modelMetrics(make),
     ...toolMetrics(make),
     ...deliveryMetrics(make),
-    ...httpMetrics(make, tally),
+    ...httpMetrics(make),
     sample(more) {
       samples = { ...samples, ...more };
     },
-    render: async () => ({ contentType: registry.contentType, text: `${await registry.metrics()}\n${tally.text()}` }),
+    render: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
   };
 }
 
@@ -79,11 +79,24 @@ export function deliveryMetrics(make: Instruments): DeliveryMetrics {
   };
 }
 
-export function httpMetrics(make: Instruments, tally: RequestTally): HttpMetrics {
+const KNOWN_METHODS = new Set(METHODS);
+const MAX_ROUTES = 64;
+
+export function httpMetrics(make: Instruments): HttpMetrics {
+  const ended = make.counter("http_requests_total", "HTTP requests", ["route", "method", "status"]);
+  const duration = make.histogram("http_request_duration_seconds", "From a request's head to the end of its answer, streams included", {
+    buckets: SHORT,
+    labels: ["route"],
+  });
+  const routes = new BoundedLabel(MAX_ROUTES);
   const refused = make.counter("http_requests_refused_total", "Requests turned away before their body was read", ["reason"]);
   const reasons = new BoundedLabel(MAX_REASONS);
   return {
-    httpRequestEnded: (request) => tally.note(request),
+    httpRequestEnded({ route: pattern, method, status, ms }) {
+      const route = routes.of(pattern);
+      ended.inc({ route, method: KNOWN_METHODS.has(method) ? method : "other", status });
+      duration.observe({ route }, ms / 1_000);
+    },
     httpRequestRefused: ({ reason }) => refused.inc({ reason: reasons.of(reason) }),
   };
 }
