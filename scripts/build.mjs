@@ -24,7 +24,7 @@ const FILES = [
     after: "server.js",
   },
   { file: "further-tools.js", sources: [...FURTHER_TOOLS, "src/stores/files/threads/rolloutCatalog.ts"], after: "agent.js" },
-  { file: "codex-methods.js", sources: ["src/codexrpc/codexRpc.ts"], after: "agent.js" },
+  { file: "codex-methods.js", sources: ["src/codexrpc/codexRpc.ts", "src/stores/files/threads/shownEvents.ts"], after: "agent.js" },
   { file: "stateless.js", sources: ["src/server/statelessServer.ts"], after: "agent.js" },
   { file: "http.js", sources: ["src/server/serveHttp.ts"], after: "stateless.js" },
   { file: "jwt.js", sources: ["src/http/access/oauth/jwt.ts"], after: "http.js" },

@@ -74,6 +74,7 @@ export const READERS: Readonly<Record<string, string>> = {
   "stores/files/owners.ts": "our own notes below CODEX_HOME",
   "stores/files/threads/rolloutPaths.ts": "rollouts, found below CODEX_HOME",
   "stores/files/threads/rolloutReader.ts": "rollouts, found below CODEX_HOME",
+  "stores/files/threads/shownEvents.ts": "rollouts, found below CODEX_HOME",
   "stores/files/threads/rolloutFile.ts": "rollouts, to append to",
   "stores/files/tasks.ts": "our own notes below CODEX_HOME",
   "stores/files/wholeFile.ts": "our own notes below CODEX_HOME, to write them",

@@ -13,7 +13,7 @@ import { NothingToSteer, NothingToStop, ThreadNotFound } from "../threads/errors
 import type { ReviewTarget, TurnInput, TurnOutcome } from "../threads/events.js";
 import type { Reach, TurnLimits } from "../threads/limits.js";
 import type { ThreadSettings } from "../threads/settings.js";
-import type { ThreadHistory, ThreadPage, ThreadQuery } from "../threads/store.js";
+import type { ShownEvent, ThreadHistory, ThreadPage, ThreadQuery } from "../threads/store.js";
 import type { OpenThread, ThreadRegistry } from "../threads/threadRegistry.js";
 import type { Turn, TurnRequest, TurnWatch } from "../threads/turn.js";
 import type { Asker, ThreadAccess } from "./access.js";
@@ -24,6 +24,7 @@ import { AboveCeiling, CallerTimedOut, InsideTurn, InvalidArguments, NotOffered,
 import type { Feed } from "./feed.js";
 import type { Patience } from "./patience.js";
 import type { TurnReceipt } from "./receipt.js";
+import { isRecordAt, RecordRefused, threadInName } from "./recordPlace.js";
 import { nothingToReview, QUIET_GIT, ReviewTargetMissing } from "./reviewTarget.js";
 import { activityOf, type ThreadActivity } from "./threadActivity.js";
 import { type FollowedBatch, followThread } from "./threadFollower.js";
@@ -170,6 +171,42 @@ export class Agent {
     // An engine may start servers for it, so that it needs a place as long as that takes.
     using _place = await this.#parts.limiter?.enter(ask);
     return await this.#promptly(ask, () => this.#parts.threads.open(settings, { limits, opened: this.#claiming(ask) }));
+  }
+
+  /** Brings a thread that the caller may use back into memory, with the settings that are named in the place of its own. Throws `ThreadInUse` while a turn runs on it. */
+  async reopen(ask: Ask, threadId: ThreadId, asked: AskedSettings = {}): Promise<OpenThread> {
+    this.#check(ask, "call");
+    const { threads, access } = this.#parts;
+    const limits = this.#limitsOf(ask.caller);
+    const isNamed = Object.values(asked).some((value) => value !== undefined);
+    const settingsFor = isNamed ? (current: ThreadSettings) => this.#overridden(ask, asked, current) : undefined;
+    using _place = await this.#parts.limiter?.enter(ask);
+    return await this.#promptly(ask, () => access.using(threadId, ask, () => threads.load(threadId, { limits, settingsFor })));
+  }
+
+  /** What was shown of a thread that the caller may watch, in Codex's own words for events. */
+  async shownOn(ask: Ask, threadId: ThreadId): Promise<readonly ShownEvent[]> {
+    this.#check(ask, "read");
+    await this.#checkVisible(ask, threadId);
+    return this.#promptly(ask, () => this.#parts.threads.shownOn(threadId));
+  }
+
+  /** Where the records of threads are that the caller may watch. */
+  async recordPaths(ask: Ask, ids: readonly ThreadId[]): Promise<ReadonlyMap<ThreadId, string>> {
+    this.#check(ask, "call");
+    const { threads, access } = this.#parts;
+    const seen = await Promise.all(ids.map((id) => access.isVisibleTo(id, ask.caller)));
+    return this.#promptly(ask, () => threads.pathsOf(ids.filter((_, at) => seen[at])));
+  }
+
+  /** The thread whose record is at a path that somebody names. Nothing is read there. Throws `RecordRefused`, or `ThreadNotFound` for one that the caller may not watch. */
+  async threadAt(ask: Ask, named: string): Promise<{ readonly id: ThreadId; readonly path: string }> {
+    const id = threadInName(named);
+    if (id === undefined) throw new RecordRefused(named);
+    const path = (await this.recordPaths(ask, [id])).get(id);
+    if (path === undefined) throw new ThreadNotFound(id);
+    if (!isRecordAt(named, path)) throw new RecordRefused(named);
+    return { id, path };
   }
 
   /**
@@ -542,6 +579,25 @@ export class Agent {
     };
   }
 
+  /** What nobody names stays as the thread has it. */
+  #overridden(ask: Ask, asked: AskedSettings, current: ThreadSettings): ThreadSettings {
+    const fresh = this.#settingsFor({ cwd: current.cwd, ...withoutAbsent(asked) }, ask.caller);
+    const isNamed = (value: unknown, key: string) =>
+      value !== undefined || asked.profile !== undefined || Object.hasOwn(asked.config ?? {}, key);
+    const { approvalPolicy, sandboxPolicy, model, reasoningEffort } = current;
+    this.#parts.folders?.checkUsable(fresh.cwd);
+    return {
+      ...fresh,
+      ...(!isNamed(asked.approvalPolicy, "approval_policy") && { approvalPolicy }),
+      ...(!isNamed(asked.sandbox, "sandbox_mode") && { sandboxPolicy }),
+      ...(!isNamed(asked.model, "model") && {
+        model,
+        ...(current.modelIsDefault !== undefined && { modelIsDefault: current.modelIsDefault }),
+      }),
+      ...(!isNamed(undefined, "model_reasoning_effort") && reasoningEffort !== undefined && { reasoningEffort }),
+    };
+  }
+
   async #inputOf(ask: Ask, { text, pictures = [] }: SaidInput, settingsOf: () => Promise<ThreadSettings>): Promise<TurnInput> {
     if (pictures.length === 0) return { text };
     const forThread = { settings: await settingsOf(), reach: this.#limitsOf(ask.caller)?.reach };
@@ -693,6 +749,11 @@ export class Agent {
     if (!engine.services) throw new NotOffered(engine.name);
     return engine.services();
   }
+}
+
+/** A key without a value would hide a default. */
+function withoutAbsent(asked: AskedSettings): AskedSettings {
+  return Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined));
 }
 
 /** Ends with the work, with its call, or with its time, whichever comes first. */

@@ -3,6 +3,7 @@ import { hasScope } from "../agent/caller.js";
 import type { Telemetry } from "../observability/telemetry.js";
 import { AskedClients } from "./client/approvalRequests.js";
 import { FrontEnd, type FrontEndParts } from "./client/frontEnd.js";
+import { archiveConversation, listConversations, resumeConversation } from "./methods/saved.js";
 import {
   addConversationListener,
   interruptConversation,
@@ -16,6 +17,9 @@ import type { CodexMethod } from "./surface/method.js";
 /** Every method, in the order in which they are documented. */
 const LISTED: readonly CodexMethod[] = [
   newConversation,
+  listConversations,
+  resumeConversation,
+  archiveConversation,
   sendUserMessage,
   sendUserTurn,
   interruptConversation,

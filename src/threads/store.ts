@@ -15,9 +15,15 @@ export interface ThreadStore extends ThreadCatalog {
   create(thread: NewThread): ThreadRecord;
   /** What is kept of a thread; undefined when nobody has it. Throws `StorageFailed` when it is there but unreadable. */
   find(id: ThreadId): Promise<StoredThread | undefined>;
+  /** Where the records of threads are; those that nobody has are missing. Reads none of them. */
+  pathsOf(ids: readonly ThreadId[]): Promise<ReadonlyMap<ThreadId, string>>;
+  /** What was shown of a thread and is kept, in Codex's own words for events, oldest first; of a very long one the newest. Throws as `find` does. */
+  shownOn(id: ThreadId): Promise<readonly ShownEvent[]>;
   /** Resolves when everything written would survive a power failure. */
   settle(): Promise<void>;
 }
+
+export type ShownEvent = { readonly type: string } & Readonly<Record<string, unknown>>;
 
 /** The threads that are kept, loaded or not, newest first. */
 export interface ThreadCatalog {
@@ -61,6 +67,8 @@ export interface ThreadSummary {
   readonly lastUsedAt: string;
   /** The title that somebody gave it. */
   readonly name?: string;
+  /** Where its record is; absent where that has to be looked for. */
+  readonly path?: string;
 }
 
 export interface NewThread {

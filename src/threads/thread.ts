@@ -4,7 +4,7 @@ import type { ApprovalDecision } from "../approvals/model.js";
 import { AppError, describe } from "../lib/errors.js";
 import { type ThreadId, type TurnId, turnIdOf } from "../lib/ids.js";
 import type { EngineThread, TurnContext } from "./engine.js";
-import { NothingToSteer, TooManyQueuedTurns } from "./errors.js";
+import { NothingToSteer, ThreadInUse, TooManyQueuedTurns } from "./errors.js";
 import type { EventLogs } from "./eventLog.js";
 import type { ThreadEvent } from "./events.js";
 import type { Reach } from "./limits.js";
@@ -120,6 +120,12 @@ export class Thread {
   reply(input: TurnRequest): Turn {
     if (this.#queue.length > MAX_QUEUED_TURNS) throw new TooManyQueuedTurns(this.id, MAX_QUEUED_TURNS);
     return this.#enqueue(input, turnIdOf(String(this.#submissions++)));
+  }
+
+  /** What its next turns run with. Throws `ThreadInUse` while one runs or waits. */
+  configure(settings: ThreadSettings): void {
+    if (this.isInUse) throw new ThreadInUse(this.id);
+    this.#configure(settings);
   }
 
   /** Gives the running turn more to consider. Throws `NothingToSteer`. */

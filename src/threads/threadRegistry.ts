@@ -11,7 +11,16 @@ import type { TurnLimits } from "./limits.js";
 import { MemoryEventLogs, TURN_LOG } from "./memoryEventLog.js";
 import { guardedObserver, type LoadedThread, type ThreadObserver } from "./observer.js";
 import type { ThreadSettings } from "./settings.js";
-import type { StoredSettings, StoredThread, ThreadCatalog, ThreadHistory, ThreadPage, ThreadQuery, ThreadStore } from "./store.js";
+import type {
+  ShownEvent,
+  StoredSettings,
+  StoredThread,
+  ThreadCatalog,
+  ThreadHistory,
+  ThreadPage,
+  ThreadQuery,
+  ThreadStore,
+} from "./store.js";
 import { type Reloading, Thread, type ThreadParts } from "./thread.js";
 import type { Turn, TurnRequest } from "./turn.js";
 
@@ -41,6 +50,12 @@ export interface NewThreadRequest {
   readonly limits?: TurnLimits | undefined;
   /** Told the thread's id before anything of the thread is visible; when it fails, there is no thread. */
   readonly opened?: ((id: ThreadId) => Promise<void>) | undefined;
+}
+
+export interface LoadRequest {
+  readonly limits?: TurnLimits | undefined;
+  /** What it is to run with from now on, by what it ran with. */
+  readonly settingsFor?: ((current: ThreadSettings) => ThreadSettings) | undefined;
 }
 
 export interface FirstTurnRequest extends TurnRequest, NewThreadRequest {}
@@ -87,12 +102,24 @@ export class ThreadRegistry {
     return thread;
   }
 
-  /** Brings a stored thread into memory, if it is not there. Throws `ThreadNotFound`. */
-  async load(id: ThreadId, limits: TurnLimits | undefined): Promise<OpenThread> {
+  /** Brings a stored thread into memory, if it is not there, and gives it other settings. Throws `ThreadNotFound`, `ThreadInUse`. */
+  async load(id: ThreadId, { limits, settingsFor }: LoadRequest): Promise<OpenThread> {
     if (this.#leaving.has(id)) throw new ThreadInUse(id);
     const thread = this.#loaded.get(id) ?? (await this.#load(id, limits));
-    limits?.check(thread.settings);
+    const settings = settingsFor?.(thread.settings);
+    limits?.check(settings ?? thread.settings);
+    if (settings) thread.configure(settings);
     return thread;
+  }
+
+  /** Where the records of threads are; those that nobody has are missing. */
+  async pathsOf(ids: readonly ThreadId[]): Promise<ReadonlyMap<ThreadId, string>> {
+    return this.#options.store.pathsOf(ids);
+  }
+
+  /** What was shown of a thread and is kept. Throws `ThreadNotFound`. */
+  async shownOn(id: ThreadId): Promise<readonly ShownEvent[]> {
+    return this.#options.store.shownOn(id);
   }
 
   async #openNew(settings: ThreadSettings, request: NewThreadRequest): Promise<Thread> {

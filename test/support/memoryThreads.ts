@@ -1,10 +1,12 @@
-import { newThreadId, type ThreadId, threadIdOf } from "../../src/lib/ids.js";
+import { eventMsgs } from "../../src/codexwire/eventMsg.js";
+import { newThreadId, type ThreadId, threadIdOf, turnIdOf } from "../../src/lib/ids.js";
 import { type Deferred, deferred } from "../../src/lib/promises.js";
 import type { Engine, EngineThread, ThreadOpening, TurnContext } from "../../src/threads/engine.js";
 import { InvalidCursor, StorageFailed, ThreadBusyElsewhere, ThreadInUse, ThreadNotFound } from "../../src/threads/errors.js";
 import type { ThreadEvent, TurnInput } from "../../src/threads/events.js";
 import type {
   NewThread,
+  ShownEvent,
   StoredThread,
   ThreadOwners,
   ThreadPage,
@@ -72,6 +74,15 @@ export class MemoryStore implements ThreadStore {
   async remove(id: ThreadId): Promise<void> {
     this.#free(id);
     this.records.delete(id);
+  }
+
+  async pathsOf(ids: readonly ThreadId[]): Promise<ReadonlyMap<ThreadId, string>> {
+    return new Map(ids.flatMap((id) => [this.records.get(id)].flatMap((record) => (record ? [[id, record.path] as const] : []))));
+  }
+
+  async shownOn(id: ThreadId): Promise<readonly ShownEvent[]> {
+    const { events } = this.#there(id);
+    return events.flatMap((event) => eventMsgs(event, { threadId: id, turnId: turnIdOf("") }));
   }
 
   async settle(): Promise<void> {}

@@ -11,6 +11,7 @@ const CALLERS_OWN: ReadonlySet<string> = new Set([
   "not_offered",
   "folder_not_named",
   "picture_refused",
+  "record_refused",
 ]);
 
 /**

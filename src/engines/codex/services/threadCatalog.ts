@@ -159,6 +159,7 @@ function listedThread(entry: unknown): ListedThread | undefined {
   return {
     beginning,
     summary: {
+      ...(nonEmptyText(asFields(entry)["path"]) === undefined ? {} : { path: asText(asFields(entry)["path"]) }),
       id: threadIdOf(threadId),
       preview: oneLine(beginning, PREVIEW_LENGTH),
       cwd: asText(cwd),

@@ -18,6 +18,32 @@ export async function findRollout(codexHome: string, id: ThreadId): Promise<stri
   return searchBelow(path.join(codexHome, "sessions"), id, DAY_FOLDER_DEPTH);
 }
 
+/** Those of several threads: a folder in which many of them lie is read once. */
+export async function findRollouts(codexHome: string, ids: readonly ThreadId[]): Promise<ReadonlyMap<ThreadId, string>> {
+  const folders = new Map<string, Promise<ReadonlyMap<ThreadId, string>>>();
+  const found = await Promise.all(
+    ids.map(async (id) => {
+      for (const folder of likelyFolders(codexHome, id)) {
+        const here = folders.get(folder) ?? rolloutsById(folder);
+        folders.set(folder, here);
+        const file = (await here).get(id);
+        if (file !== undefined) return [[id, file] as const];
+      }
+      const elsewhere = await findRollout(codexHome, id);
+      return elsewhere === undefined ? [] : [[id, elsewhere] as const];
+    }),
+  );
+  return new Map(found.flat());
+}
+
+async function rolloutsById(folder: string): Promise<ReadonlyMap<ThreadId, string>> {
+  const places = (await entriesOf(folder)).flatMap(({ name }) => {
+    const parsed = parseRolloutName(name);
+    return parsed ? [[parsed.threadId, path.join(folder, name)] as const] : [];
+  });
+  return new Map(places);
+}
+
 /** sessions/YYYY/MM/DD */
 const DAY_FOLDER_DEPTH = 3;
 const DAY_MS = 24 * 60 * 60 * 1000;

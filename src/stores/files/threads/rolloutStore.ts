@@ -2,12 +2,21 @@ import { setImmediate } from "node:timers/promises";
 import { describe } from "../../../lib/errors.js";
 import type { ThreadId } from "../../../lib/ids.js";
 import { lazily, Tasks } from "../../../lib/promises.js";
-import { StorageFailed } from "../../../threads/errors.js";
+import { StorageFailed, ThreadNotFound } from "../../../threads/errors.js";
 import type { ThreadEvent } from "../../../threads/events.js";
-import type { NewThread, StoredThread, ThreadPage, ThreadQuery, ThreadRecord, ThreadStore, WriterLease } from "../../../threads/store.js";
+import type {
+  NewThread,
+  ShownEvent,
+  StoredThread,
+  ThreadPage,
+  ThreadQuery,
+  ThreadRecord,
+  ThreadStore,
+  WriterLease,
+} from "../../../threads/store.js";
 import { type FileMark, newRolloutPath, RolloutFile } from "./rolloutFile.js";
 import { type Origin, rolloutLines, sessionMetaLine } from "./rolloutLines.js";
-import { findRollout, isArchivedRollout } from "./rolloutPaths.js";
+import { findRollout, findRollouts, isArchivedRollout } from "./rolloutPaths.js";
 import { readRollout } from "./rolloutReader.js";
 import { type WriterLock, WriterLocks } from "./writerLock.js";
 
@@ -51,6 +60,17 @@ export class RolloutStore implements ThreadStore {
     if (threadId !== id) throw new StorageFailed(`The file ${path} holds thread ${threadId}, not ${id}. Give it the name of its thread.`);
     const isArchived = isArchivedRollout(path, this.#options.codexHome);
     return { history, isArchived, record: this.#record({ threadId: id, path, readAs, firstLine: undefined }) };
+  }
+
+  async pathsOf(ids: readonly ThreadId[]): Promise<ReadonlyMap<ThreadId, string>> {
+    return findRollouts(this.#options.codexHome, ids);
+  }
+
+  async shownOn(id: ThreadId): Promise<readonly ShownEvent[]> {
+    const path = await findRollout(this.#options.codexHome, id);
+    if (path === undefined) throw new ThreadNotFound(id);
+    const { readShownEvents } = await import("./shownEvents.js");
+    return readShownEvents(path, this.#options.codexHome);
   }
 
   async list(query: ThreadQuery): Promise<ThreadPage> {
