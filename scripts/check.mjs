@@ -11,6 +11,7 @@ const CHECKS = [
   ["lists of tools", "node", ["scripts/run-ts.mjs", "scripts/generate-tools.ts", "--check"]],
   ["configuration page", "node", ["scripts/run-ts.mjs", "scripts/generate-configuration-doc.ts", "--check"]],
   ["page of methods", "node", ["scripts/run-ts.mjs", "scripts/generate-jsonrpc-doc.ts", "--check"]],
+  ["list of decisions", "node", ["scripts/run-ts.mjs", "scripts/generate-decisions-index.ts", "--check"]],
   ["package", "node", ["scripts/check-package.mjs"]],
 ];
 
