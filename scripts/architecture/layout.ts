@@ -73,6 +73,8 @@ export const READERS: Readonly<Record<string, string>> = {
   "stores/files/threads/rolloutCatalog.ts": "rollouts, found below CODEX_HOME",
   "stores/files/owners.ts": "our own notes below CODEX_HOME",
   "stores/files/threads/rolloutPaths.ts": "rollouts, found below CODEX_HOME",
+  "stores/files/threads/shelfPack.ts": "our own index below CODEX_HOME",
+  "stores/files/threads/packWriter.ts": "our own index below CODEX_HOME, to write it",
   "stores/files/threads/rolloutReader.ts": "rollouts, found below CODEX_HOME",
   "stores/files/threads/shownEvents.ts": "rollouts, found below CODEX_HOME",
   "stores/files/threads/rolloutFile.ts": "rollouts, to append to",

@@ -9,16 +9,19 @@ import { newThreadId, type ThreadId, threadIdOf } from "../../../lib/ids.js";
 import { InvalidCursor, ThreadInUse, ThreadNotFound } from "../../../threads/errors.js";
 import type { ThreadQuery } from "../../../threads/store.js";
 import { RolloutCatalog } from "./rolloutCatalog.js";
+import { MOST_LOOKED_AT } from "./rolloutList.js";
 import { findRollout } from "./rolloutPaths.js";
 
 const REFERENCE = { thread_id: "019bff00-0000-7000-8000-00000000000f", end_ordinal_exclusive: 9, end_byte_offset: 100_000 };
 
 let home: string;
 let catalog: RolloutCatalog;
+let warnings: string[];
 beforeEach(() => {
   const folder = tempHome();
   home = folder.path;
-  catalog = new RolloutCatalog({ codexHome: home, version: "1.2.3", env: {} });
+  warnings = [];
+  catalog = new RolloutCatalog({ codexHome: home, version: "1.2.3", env: {}, warn: (text) => warnings.push(text) });
   return () => folder[Symbol.dispose]();
 });
 
@@ -91,7 +94,7 @@ describe("the list", () => {
   });
 
   it("looks at so many files for one page, and the next goes on from there", async () => {
-    for (let at = 0; at < 2_000; at++) keepThread(home, { stamp: "2026-01-02T00-00-00", lines: [] });
+    for (let at = 0; at < MOST_LOOKED_AT; at++) keepThread(home, { stamp: "2026-01-02T00-00-00", lines: [] });
     const id = keepThread(home, { stamp: "2026-01-01T00-00-00" });
     expect(await pages(10)).toEqual([[], [id]]);
   });

@@ -3,24 +3,28 @@ import path from "node:path";
 import { errorCode } from "../../../lib/errors.js";
 import { newThreadId, type ThreadId } from "../../../lib/ids.js";
 import { StorageFailed, ThreadBusyElsewhere, ThreadInUse, ThreadNotFound } from "../../../threads/errors.js";
-import type { ThreadCatalog, ThreadPage, ThreadQuery, ThreadSummary } from "../../../threads/store.js";
+import type { ThreadCatalog, ThreadPage, ThreadQuery } from "../../../threads/store.js";
 import { storageFailure } from "../failure.js";
 import { newRolloutPath, parseRolloutName } from "./rolloutFile.js";
 import { forkedMetaLine, type Origin, parseLine } from "./rolloutLines.js";
-import { checkPosition, findRollout, isArchivedRollout, rolloutsNewestFirst } from "./rolloutPaths.js";
-import { previewOf, readThreadHead } from "./threadHead.js";
+import { RolloutList } from "./rolloutList.js";
+import { findRollout, isArchivedRollout } from "./rolloutPaths.js";
+import { shelfOf } from "./rolloutShelves.js";
+import { ShelfIndexer } from "./shelfIndexer.js";
+import { ShelfPacks } from "./shelfPacks.js";
 import { threadLines } from "./threadLines.js";
 import { ThreadTitles } from "./threadTitles.js";
 import { type WriterLock, WriterLocks } from "./writerLock.js";
-
-/** Files that are opened for one page. A page that finds less than it was asked for still says where the next one goes on. */
-const MOST_LOOKED_AT = 2_000;
 
 /** More than one is an accident already. */
 const MOST_FILES_OF_ONE = 16;
 
 interface CatalogOptions extends Origin {
   readonly codexHome: string;
+  /** Other than the usual limits and clock of the index. */
+  readonly index?: { readonly leastIndexed?: number; readonly mostChecked?: number; readonly now?: () => number };
+  /** Told when the index of threads cannot be kept. */
+  readonly warn: (line: string) => void;
 }
 
 /** The threads of a CODEX_HOME as their rollouts tell of them, whoever wrote those. */
@@ -28,28 +32,28 @@ export class RolloutCatalog implements ThreadCatalog {
   readonly #options: CatalogOptions;
   readonly #locks: WriterLocks;
   readonly #titles: ThreadTitles;
+  readonly #packs: ShelfPacks;
+  readonly #list: RolloutList;
+  readonly #indexer: ShelfIndexer;
 
   constructor(options: CatalogOptions) {
     this.#options = options;
     this.#locks = new WriterLocks(options.codexHome);
     this.#titles = new ThreadTitles(options.codexHome);
+    this.#packs = new ShelfPacks(options.codexHome);
+    this.#list = new RolloutList({ ...options, ...options.index, packs: this.#packs, titles: this.#titles });
+    this.#indexer = new ShelfIndexer({ ...options, ...options.index, packs: this.#packs });
   }
 
   async list(query: ThreadQuery): Promise<ThreadPage> {
-    const { limit, cursor, archived = false } = query;
-    const threads: ThreadSummary[] = [];
-    let last = cursor === undefined ? undefined : checkPosition(cursor, { archived });
-    let looked = 0;
-    const titles = await this.#titles.read();
-    for await (const place of rolloutsNewestFirst(this.#options.codexHome, { archived, after: last })) {
-      const found = await this.#summaryOf(place.path, query, titles);
-      // Only a thread that is there makes another page.
-      if (found && threads.length >= limit) return pageUpTo(last, threads);
-      if (found) threads.push(found);
-      last = place.position;
-      if (++looked >= MOST_LOOKED_AT) return pageUpTo(last, threads);
-    }
-    return { threads };
+    const { looked, ...page } = await this.#list.page(query);
+    this.#indexer.listed({ looked });
+    return page;
+  }
+
+  /** Brings the index up to date, and comes back when it is. Lists do that by themselves, after they have answered. */
+  refreshIndex(): Promise<void> {
+    return this.#indexer.refresh();
   }
 
   async fork(id: ThreadId): Promise<ThreadId> {
@@ -84,22 +88,11 @@ export class RolloutCatalog implements ThreadCatalog {
       let file: string | undefined = first;
       for (let files = 0; file !== undefined && files < MOST_FILES_OF_ONE; files++) {
         await removeFile(file);
+        this.#packs.remove(shelfOf(file, this.#options.codexHome));
         file = await findRollout(this.#options.codexHome, id);
       }
       await this.#titles.forget(id);
     });
-  }
-
-  async #summaryOf(file: string, { cwd, search }: ThreadQuery, titles: ReadonlyMap<string, string>): Promise<ThreadSummary | undefined> {
-    const id = parseRolloutName(path.basename(file))?.threadId;
-    const head = await readThreadHead(file, this.#options.codexHome);
-    if (id === undefined || head?.threadId !== id) return undefined;
-    if (cwd !== undefined && path.resolve(head.cwd) !== path.resolve(cwd)) return undefined;
-    const name = titles.get(id);
-    if (search !== undefined && !`${name ?? ""}\n${head.words}`.toLowerCase().includes(search.toLowerCase())) return undefined;
-    const lastUsedAt = head.lastUsedAt.toISOString();
-    const summary = { id, preview: previewOf(head.words), cwd: head.cwd, startedAt: head.startedAt ?? lastUsedAt, lastUsedAt };
-    return name === undefined ? summary : { ...summary, name };
   }
 
   /** Nobody writes to the thread meanwhile, in whichever process. */
@@ -142,10 +135,6 @@ async function removeFile(file: string): Promise<void> {
   } catch (error) {
     if (errorCode(error) !== "ENOENT") throw storageFailure("remove the thread's file", file, error);
   }
-}
-
-function pageUpTo(last: string | undefined, threads: readonly ThreadSummary[]): ThreadPage {
-  return last === undefined ? { threads } : { threads, nextCursor: last };
 }
 
 interface ForkParts {

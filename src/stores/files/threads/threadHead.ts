@@ -1,18 +1,19 @@
-import { constants, promises } from "node:fs";
-import type { FileHandle } from "node:fs/promises";
+import { closeSync, constants, fstatSync, openSync, promises, readSync } from "node:fs";
 import { type Fields, isFields, textOrNothing } from "../../../lib/fields.js";
 import { oneLine } from "../../../lib/oneLine.js";
 import { isOutOfFiles, storageFailure } from "../failure.js";
+import { type FileStamp, stampOf } from "./fileStamp.js";
 import { parseLine } from "./rolloutLines.js";
-import { threadLines } from "./threadLines.js";
+import { pastIn, threadLines } from "./threadLines.js";
 
 const MiB = 1024 * 1024;
 /** How far a file is read for what begins a thread: further than the longest messages reach. Of those the beginning is enough. */
 const HEAD = { endByte: 512 * MiB, longestLine: 8 * MiB, blockBytes: 64 * 1024 };
 const MOST_LINES = 210;
+const NEWLINE = 0x0a;
 
 /** How a thread began. */
-interface ThreadHead {
+export interface ThreadHead {
   readonly threadId: string;
   readonly cwd: string;
   readonly startedAt: string | undefined;
@@ -21,36 +22,100 @@ interface ThreadHead {
   readonly lastUsedAt: Date;
 }
 
+/** What a look at a file tells. */
+export interface HeadReading {
+  /** How the file was when it was opened; undefined when it could not be. */
+  readonly stamp: FileStamp | undefined;
+  /** Undefined for a file that no user began: one that is torn, foreign or unreadable, or is of a thread that another thread runs for itself. */
+  readonly head: ThreadHead | undefined;
+  /** It is told by this file alone: as long as that is the same, so is the head. */
+  readonly isOwn: boolean;
+  /** How much work it was; one for nearly all. */
+  readonly effort: number;
+}
+
+/** Throws `StorageFailed` when no more files can be opened, which says nothing about this one. */
+export async function readThreadHead(path: string, codexHome: string): Promise<HeadReading> {
+  return headInFirstBlock(path) ?? (await headInWhole(path, codexHome));
+}
+
+const UNREADABLE: HeadReading = { stamp: undefined, head: undefined, isOwn: false, effort: 1 };
+const LONG_EFFORT = 16;
+/** Nothing else runs while it is in use. */
+const firstBlock = Buffer.allocUnsafe(HEAD.blockBytes);
+// A pipe of that name must not make us wait for its writer.
+const READ = constants.O_RDONLY | constants.O_NONBLOCK;
+
 /**
- * Undefined for a file that no user began: one that is torn, foreign or unreadable, has been moved meanwhile, or is of a thread
- * that another thread runs for itself.
+ * Nearly every thread has begun within one block. Reading that without waiting takes a tenth of the time that the way by the pool of threads
+ * takes. Undefined when there is more to read than that.
  */
-export async function readThreadHead(path: string, codexHome: string): Promise<ThreadHead | undefined> {
+function headInFirstBlock(path: string): HeadReading | undefined {
   try {
-    // A pipe of that name must not make us wait for its writer.
-    await using file = await promises.open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    const found = await file.stat();
-    return found.isFile() ? await headIn(file, { codexHome, lastUsedAt: found.mtime }) : undefined;
+    const fd = openSync(path, READ);
+    try {
+      return headOfBlock(fd);
+    } finally {
+      closeSync(fd);
+    }
   } catch (error) {
     if (isOutOfFiles(error)) throw storageFailure("read the thread's file", path, error);
-    return undefined;
+    return UNREADABLE;
   }
 }
 
-async function headIn(
-  file: FileHandle,
-  { codexHome, lastUsedAt }: { codexHome: string; lastUsedAt: Date },
-): Promise<ThreadHead | undefined> {
-  let meta: Fields | undefined;
-  let lines = 0;
-  for await (const bytes of threadLines(file, codexHome, HEAD)) {
-    const { type, payload = {} } = parseLine(bytes.length < HEAD.longestLine ? bytes : closedEvent(bytes)) ?? {};
-    if (type === "session_meta") meta ??= payload;
-    const words = meta && type === "event_msg" ? wordsIn(payload) : undefined;
-    if (meta && words !== undefined) return headOf(meta, { words, lastUsedAt });
-    if (++lines === MOST_LINES) return undefined;
+function headOfBlock(fd: number): HeadReading | undefined {
+  const found = fstatSync(fd);
+  const stamp = stampOf(found);
+  const none: HeadReading = { stamp, head: undefined, isOwn: true, effort: 1 };
+  if (!found.isFile()) return none;
+  const bytes = firstBlock.subarray(0, readSync(fd, firstBlock, 0, firstBlock.length, 0));
+  const search = new HeadSearch(found.mtime);
+  let from = 0;
+  for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, from)) {
+    const line = bytes.subarray(from, end);
+    if (from === 0 && pastIn(line)) return undefined;
+    if (search.ends(line)) return { ...none, head: search.head };
+    from = end + 1;
   }
-  return undefined;
+  return bytes.length >= found.size ? none : undefined;
+}
+
+async function headInWhole(path: string, codexHome: string): Promise<HeadReading> {
+  let stamp: FileStamp | undefined;
+  try {
+    await using file = await promises.open(path, READ);
+    const found = await file.stat();
+    stamp = stampOf(found);
+    const search = new HeadSearch(found.mtime);
+    let isOwn = true;
+    for await (const bytes of threadLines(file, codexHome, HEAD)) {
+      if (search.lines === 0) isOwn = pastIn(bytes) === undefined;
+      if (search.ends(bytes)) break;
+    }
+    return { stamp, head: search.head, isOwn, effort: LONG_EFFORT };
+  } catch (error) {
+    if (isOutOfFiles(error)) throw storageFailure("read the thread's file", path, error);
+    return { ...UNREADABLE, stamp, effort: LONG_EFFORT };
+  }
+}
+
+/** Goes through the first lines of a rollout until they have told how its thread began. */
+class HeadSearch {
+  #meta: Fields | undefined;
+  lines = 0;
+  head: ThreadHead | undefined;
+
+  constructor(private readonly lastUsedAt: Date) {}
+
+  /** True when no further line matters. */
+  ends(bytes: Buffer): boolean {
+    const { type, payload = {} } = parseLine(bytes.length < HEAD.longestLine ? bytes : closedEvent(bytes)) ?? {};
+    if (type === "session_meta") this.#meta ??= payload;
+    const words = this.#meta && type === "event_msg" ? wordsIn(payload) : undefined;
+    if (this.#meta && words !== undefined) this.head = headOf(this.#meta, { words, lastUsedAt: this.lastUsedAt });
+    return words !== undefined || ++this.lines === MOST_LINES;
+  }
 }
 
 function headOf(meta: Fields, { words, lastUsedAt }: { words: string; lastUsedAt: Date }): ThreadHead | undefined {

@@ -47,7 +47,9 @@ async function* linesOfPast({ threadId, endByte }: Past, { codexHome, limits, an
   yield* linesOf(file, { codexHome, limits: { ...limits, endByte: nearer }, ancestors: ancestors + 1 });
 }
 
-function pastIn(line: Buffer): Past | undefined {
+/** Where the past of a fork is that only refers to it. */
+export function pastIn(line: Buffer): Past | undefined {
+  if (!line.includes('"history_base"')) return undefined;
   const { type, payload } = parseLine(line) ?? {};
   const base = type === "session_meta" ? payload?.["history_base"] : undefined;
   if (!isFields(base)) return undefined;

@@ -1,0 +1,221 @@
+import path from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { type ThreadId, threadIdOf } from "../../../lib/ids.js";
+import type { ThreadPage, ThreadQuery, ThreadSummary } from "../../../threads/store.js";
+import { stampOf, statsOf } from "./fileStamp.js";
+import { type HeadEntry, headFor, type KnownHead } from "./headEntry.js";
+import { checkPosition, reachable, rolloutNamesIn, type Shelf, type ShelfFolder, shelvesOf } from "./rolloutShelves.js";
+import { type ChunkRow, idIn, type PackChunk, type PackReader } from "./shelfPack.js";
+import type { ShelfPacks } from "./shelfPacks.js";
+import { ThreadFilter } from "./threadFilter.js";
+import { previewOf, readThreadHead, type ThreadHead } from "./threadHead.js";
+import type { ThreadTitles } from "./threadTitles.js";
+
+/** Files that are opened for one page. A page that finds less than it was asked for still says where the next one goes on. */
+export const MOST_LOOKED_AT = 1_000;
+/** Entries of changed folders that are gone through for one page. */
+const MOST_GONE_THROUGH = 2_000;
+const MOST_CHECKED = 500;
+/** So much work at a time, then others have their turn. */
+const WORK_AT_ONCE = 100;
+
+interface ListParts {
+  readonly codexHome: string;
+  readonly packs: ShelfPacks;
+  readonly titles: ThreadTitles;
+  /** Files of which each search checks that they are as the index has them, the newest first; the others are gone over afterwards. */
+  readonly mostChecked?: number | undefined;
+}
+
+export interface ListedPage extends ThreadPage {
+  /** Files that had to be opened: the index lacked them. */
+  readonly looked: number;
+}
+
+/**
+ * Pages of the threads of a home, from the index as far as there is one, otherwise from the files. The index never decides what is there: a folder
+ * that has changed is read, and a file is shown only as it is now.
+ */
+export class RolloutList {
+  readonly #parts: ListParts;
+
+  constructor(parts: ListParts) {
+    this.#parts = parts;
+  }
+
+  async page(query: ThreadQuery): Promise<ListedPage> {
+    const { limit, cursor, archived = false } = query;
+    let last = cursor === undefined ? undefined : checkPosition(cursor, { archived });
+    const titles = await this.#parts.titles.read();
+    const filter = new ThreadFilter(query, titles);
+    const effort = new Effort();
+    const threads: ThreadSummary[] = [];
+    for await (const place of this.#places({ archived, after: last, filter, effort })) {
+      const found = await this.#threadAt(place, { filter, effort });
+      // Only a thread that is there makes another page.
+      if (found && threads.length >= limit) return pageUpTo(last, threads, effort);
+      if (found) threads.push(withTitle(found, titles));
+      last = place.position;
+      if (effort.isSpent) return pageUpTo(last, threads, effort);
+    }
+    return { threads, looked: effort.looked };
+  }
+
+  /** What may be on the page, in the order of the list. */
+  async *#places(search: PlaceSearch): AsyncGenerator<Place> {
+    for (const shelf of shelvesOf(this.#parts.codexHome, search)) yield* this.#placesOn(shelf, search);
+  }
+
+  async *#placesOn(shelf: Shelf, search: PlaceSearch): AsyncGenerator<Place> {
+    using pack = this.#parts.packs.open(shelf.name);
+    for (const folder of shelf.folders()) {
+      await search.effort.work(0.2);
+      const stats = statsOf(folder.path);
+      const rows = stats && pack?.rowsOf(folder.name, stampOf(stats));
+      if (pack && rows) yield* this.#placesInPack(folder, { ...search, pack, rows });
+      else yield* placesInFolder(folder, { ...search, pack });
+    }
+  }
+
+  async *#placesInPack(folder: ShelfFolder, search: PackSearch): AsyncGenerator<Place> {
+    const { pack, rows, filter, effort } = search;
+    const after = nameAfter(folder, search.after);
+    for (const row of rows) {
+      if (after !== undefined && row.oldest >= after) continue;
+      const all = filter.isOpen || effort.checked < (this.#parts.mostChecked ?? MOST_CHECKED);
+      if (!all && !row.mustLook && !filter.mayBeAmong(row.bits)) continue;
+      await effort.work(2);
+      const chunk = pack.chunk(row);
+      if (!chunk) {
+        // Damaged: the rest of the folder is told by its files.
+        const rest = after !== undefined && after <= row.newest ? after : `${row.newest}~`;
+        yield* placesInFolder(folder, { ...search, pack: undefined, after: `${folder.prefix}${rest}` });
+        return;
+      }
+      for (const index of all ? chunk.keys() : wantedIn(chunk, filter)) {
+        const name = chunk.nameAt(index);
+        if (after !== undefined && name >= after) continue;
+        effort.checked++;
+        yield { ...placeOf(folder, name), known: chunk.entryAt(index) };
+      }
+    }
+  }
+
+  /** The thread at a place, if it is wanted. */
+  async #threadAt({ path: file, name, known }: Place, { filter, effort }: Judging): Promise<ThreadSummary | undefined> {
+    const id = threadIdOf(idIn(name));
+    const stats = statsOf(file);
+    if (!stats) return undefined;
+    const indexed = headFor(known, stampOf(stats));
+    if (indexed === "none") return undefined;
+    const verdict = indexed && filter.accepts(id, indexed);
+    if (verdict === false) return undefined;
+    if (indexed && verdict === true) return summaryOf(id, indexed, stats.mtime);
+    const { head, effort: spent } = await readThreadHead(file, this.#parts.codexHome);
+    await effort.look(spent);
+    if (head?.threadId !== id) return undefined;
+    const seen = knownHead(head);
+    return filter.accepts(id, seen) === true ? summaryOf(id, seen, head.lastUsedAt) : undefined;
+  }
+}
+
+/** A file that may be on the page. */
+interface Place {
+  readonly position: string;
+  readonly path: string;
+  readonly name: string;
+  readonly known: HeadEntry | undefined;
+}
+
+interface Judging {
+  readonly filter: ThreadFilter;
+  readonly effort: Effort;
+}
+
+interface PlaceSearch extends Judging {
+  readonly archived: boolean;
+  readonly after: string | undefined;
+}
+
+interface PackSearch extends PlaceSearch {
+  readonly pack: PackReader;
+  readonly rows: readonly ChunkRow[];
+}
+
+/** By the names that are there now; the index still knows those that stayed as they were. */
+async function* placesInFolder(
+  folder: ShelfFolder,
+  { pack, after: position, effort }: PlaceSearch & { readonly pack: PackReader | undefined },
+): AsyncGenerator<Place> {
+  const after = nameAfter(folder, position);
+  for (const name of reachable(() => rolloutNamesIn(folder.path))) {
+    if (after !== undefined && name >= after) continue;
+    effort.gone++;
+    await effort.work(0.2);
+    yield { ...placeOf(folder, name), known: pack?.find(folder.name, name) };
+  }
+}
+
+/** Undefined when all names of the folder come after the position. */
+function nameAfter({ prefix }: ShelfFolder, position: string | undefined): string | undefined {
+  return position?.startsWith(prefix) ? position.slice(prefix.length) : undefined;
+}
+
+function placeOf(folder: ShelfFolder, name: string): Pick<Place, "position" | "path" | "name"> {
+  return { position: `${folder.prefix}${name}`, path: path.join(folder.path, name), name };
+}
+
+/** Which entries of a chunk may be wanted, as far as their lines tell unparsed. */
+function wantedIn(chunk: PackChunk, filter: ThreadFilter): number[] {
+  const { quotedCwd, text, isSearch } = filter;
+  const there = quotedCwd && chunk.holding(quotedCwd);
+  const said = isSearch && text ? chunk.holding(text) : undefined;
+  const isWanted = (index: number) => {
+    if (chunk.kindAt(index) === "n" || chunk.kindAt(index) === "l") return true;
+    if (there && !there.has(index)) return false;
+    return !said || said.has(index) || chunk.kindAt(index) === "c" || filter.hasTitled(idIn(chunk.nameAt(index)));
+  };
+  return [...chunk.keys()].filter(isWanted);
+}
+
+/** What a page has cost so far. */
+class Effort {
+  looked = 0;
+  checked = 0;
+  gone = 0;
+  #work = 0;
+
+  get isSpent(): boolean {
+    return this.looked >= MOST_LOOKED_AT || this.gone >= MOST_GONE_THROUGH;
+  }
+
+  look(spent: number): Promise<void> | undefined {
+    this.looked += spent;
+    return this.work(2 * spent);
+  }
+
+  work(amount: number): Promise<void> | undefined {
+    this.#work += amount;
+    if (this.#work < WORK_AT_ONCE) return undefined;
+    this.#work = 0;
+    return setImmediate();
+  }
+}
+
+export function knownHead({ cwd, startedAt, words }: ThreadHead): KnownHead {
+  return { cwd, startedAt, preview: previewOf(words), words: words.toLowerCase(), isCut: false };
+}
+
+function summaryOf(id: ThreadId, { preview, cwd, startedAt }: KnownHead, usedAt: Date): ThreadSummary {
+  const lastUsedAt = usedAt.toISOString();
+  return { id, preview, cwd, startedAt: startedAt ?? lastUsedAt, lastUsedAt };
+}
+
+function withTitle(summary: ThreadSummary, titles: ReadonlyMap<string, string>): ThreadSummary {
+  const name = titles.get(summary.id);
+  return name === undefined ? summary : { ...summary, name };
+}
+
+function pageUpTo(last: string | undefined, threads: readonly ThreadSummary[], { looked }: Effort): ListedPage {
+  return last === undefined ? { threads, looked } : { threads, nextCursor: last, looked };
+}
