@@ -9,21 +9,25 @@ const ATTACKS = "test/{attack,fuzz}/**";
 const LONG_ATTACKS = "test/attack/{codexEngine,hostileWorkspace}.test.ts";
 /** What takes minutes for other reasons: `npm run test:long`. */
 const LONG = ["test/soak.test.ts", "test/stateless/inspector.test.ts"];
+/** The console in a real browser, which is installed for them: `npm run test:browser`. */
+const IN_BROWSER = "test/browser/**";
 const onlyRealCodex = process.env["TESTS"] === "codex";
 const onlyAttacks = process.env["TESTS"] === "attack";
 const onlyLong = process.env["TESTS"] === "long";
+const onlyBrowser = process.env["TESTS"] === "browser";
 
 function included(): string[] {
   if (onlyRealCodex) return [`${WITH_REAL_CODEX}/*.test.ts`];
   if (onlyAttacks) return [`${ATTACKS}/*.test.ts`];
   if (onlyLong) return LONG;
-  return ["{src,test,bench}/**/*.test.ts"];
+  if (onlyBrowser) return [`${IN_BROWSER}/*.test.ts`];
+  return ["{src,test,bench,console}/**/*.test.ts"];
 }
 
 export default defineConfig({
   test: {
     include: included(),
-    exclude: onlyRealCodex || onlyAttacks || onlyLong ? [] : [WITH_REAL_CODEX, LONG_ATTACKS, ...LONG],
+    exclude: onlyRealCodex || onlyAttacks || onlyLong || onlyBrowser ? [] : [WITH_REAL_CODEX, IN_BROWSER, LONG_ATTACKS, ...LONG],
     globalSetup: ["test/support/globalSetup.ts"],
     reporters: ["default", "./test/support/closingLineReporter.ts"],
     testTimeout: onlyAttacks ? 90_000 : 20_000,

@@ -97,6 +97,8 @@ if (process.argv.includes("--sizes")) for (const [file, { bytes }] of outputs) c
 function removeStale(current) {
   for (const entry of readdirSync("dist", { recursive: true, withFileTypes: true })) {
     const file = path.posix.join(entry.parentPath, entry.name);
+    // The console is built by itself.
+    if (file.startsWith("dist/console/")) continue;
     // A server that runs may be moving one.
     if (entry.isFile() && !current.has(file)) rmSync(file, { force: true });
   }

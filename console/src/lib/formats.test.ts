@@ -1,0 +1,22 @@
+import { expect, it } from "vitest";
+import { ago, bytes, count, duration, folderName, money, plural } from "./formats.js";
+
+it("words durations", () => {
+  expect([400, 12_900, 185_000, 7_800_000, -5].map(duration)).toEqual(["0.4 s", "12 s", "3 min 05 s", "2 h 10 min", "0.0 s"]);
+});
+
+it("words how long ago, also when the clock was set back", () => {
+  const now = Date.parse("2026-11-16T12:00:00Z");
+  const times = ["2026-11-16T11:59:30Z", "2026-11-16T11:50:00Z", "2026-11-16T09:00:00Z", "2026-11-14T09:00:00Z", "2026-11-17T09:00:00Z"];
+  expect(times.map((time) => ago(time, now))).toEqual(["now", "10 min", "3 h", "2 d", "now"]);
+});
+
+it("words numbers", () => {
+  expect([840, 1_234, 45_678, 4_100_000, 0.25].map(count)).toEqual(["840", "1.2k", "46k", "4.1M", "0.3"]);
+  expect([bytes(2_048), bytes(200 * 1024 * 1024), money(0.0012), money(3.456)]).toEqual(["2 KiB", "200 MiB", "$0.0012", "$3.46"]);
+  expect([plural(1, "file"), plural(2, "file")]).toEqual(["1 file", "2 files"]);
+});
+
+it("names folders by their end", () => {
+  expect(["/a/b/", "/", ""].map(folderName)).toEqual(["b", "/", "no folder"]);
+});

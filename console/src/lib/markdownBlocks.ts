@@ -1,0 +1,26 @@
+const FENCE = /^ {0,3}(`{3,}|~{3,})/;
+/** A line that goes on with a list or a quotation above an empty line. */
+const CONTINUES = /^(?:\s+\S|[-*+>]\s|\d{1,9}[.)]\s|\|)/;
+
+/**
+ * The text in blocks that can be rendered one by one, so that of an answer that is being written only the last one is rendered anew. Blocks end at empty
+ * lines, outside of fenced code and not inside of lists.
+ */
+export function markdownBlocks(text: string): readonly string[] {
+  const blocks: string[] = [];
+  let block: string[] = [];
+  let fence: string | undefined;
+  for (const line of text.split("\n")) {
+    const isAfterGap = fence === undefined && block.length > 0 && block.at(-1)?.trim() === "";
+    if (isAfterGap && line.trim() !== "" && !CONTINUES.test(line)) {
+      blocks.push(block.join("\n"));
+      block = [];
+    }
+    const mark = FENCE.exec(line)?.[1];
+    if (mark && fence === undefined) fence = mark;
+    else if (mark && fence && mark.startsWith(fence)) fence = undefined;
+    block.push(line);
+  }
+  if (block.length > 0) blocks.push(block.join("\n"));
+  return blocks;
+}

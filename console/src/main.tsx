@@ -1,0 +1,37 @@
+import "./styles/base.css";
+import "./styles/frame.css";
+import "./styles/pages.css";
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { ApiFailure } from "./api/requests.js";
+import { App } from "./app.js";
+import { codeInAddress, logInWithCode } from "./state/login.js";
+import { route, routeOf } from "./state/route.js";
+
+const MOST_RETRIES = 3;
+
+const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 10_000,
+      refetchOnWindowFocus: true,
+      // A refusal stays one; a server that is started again does not.
+      retry: (failures, error) => failures < MOST_RETRIES && error instanceof ApiFailure && (error.status === 0 || error.status >= 500),
+    },
+  },
+});
+
+const code = codeInAddress();
+route.set(routeOf(location.hash));
+const loginError = code === undefined ? undefined : await logInWithCode(code).catch((error: unknown) => error);
+
+const root = document.getElementById("root");
+if (root)
+  createRoot(root).render(
+    <StrictMode>
+      <QueryClientProvider client={queries}>
+        <App loginError={loginError} />
+      </QueryClientProvider>
+    </StrictMode>,
+  );

@@ -1,0 +1,30 @@
+import { ApiFailure, apiUrl, failureOf, reached, request } from "../api/requests.js";
+
+/** Takes the one-time code out of the page's address: it stays neither there nor in the history. */
+export function codeInAddress(): string | undefined {
+  const inHash = new URLSearchParams(location.hash.replace(/^#\/?\??/, "")).get("code");
+  const code = inHash ?? new URLSearchParams(location.search).get("code");
+  if (!code) return undefined;
+  history.replaceState(null, "", location.pathname);
+  return code;
+}
+
+/** Throws `ApiFailure`. Afterwards the browser has a cookie. */
+export function logInWithCode(code: string): Promise<void> {
+  return request("login", { method: "POST", body: { code } });
+}
+
+/** What somebody typed: a one-time code or, if it is none, a bearer token. */
+export async function logInWith(secret: string): Promise<void> {
+  try {
+    await logInWithCode(secret);
+  } catch (error) {
+    if (!(error instanceof ApiFailure) || error.status === 0) throw error;
+    const response = await reached(apiUrl("login"), {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: `Bearer ${secret}` },
+      body: "{}",
+    });
+    if (!response.ok) throw response.status === 401 ? error : await failureOf(response);
+  }
+}

@@ -1,0 +1,198 @@
+import type { PlanSteps, Tokens } from "../../../src/api/schemas/common.js";
+import type { ApiEvent } from "../../../src/api/schemas/events.js";
+import type { Item, ItemPage } from "../../../src/api/schemas/items.js";
+import { type Connection, followEvents } from "../api/eventStream.js";
+import { ApiFailure, request } from "../api/requests.js";
+import { Signal } from "./signal.js";
+
+const PAGE = 100;
+/** The tail is parted at this many items, so that an item that comes has few beside it to be looked at. */
+const SEGMENT = 50;
+/** Of a command that runs, the page keeps as much of the output as the server does. */
+const MOST_OUTPUT = 64 * 1024;
+
+/** What the list of a thread's items is. Segments that did not change are the same arrays as before. */
+export interface StoryShape {
+  readonly state: "loading" | "ready" | "failed";
+  readonly segments: readonly (readonly string[])[];
+  readonly older: "none" | "more" | "loading";
+  readonly failure: ApiFailure | undefined;
+}
+
+/** The items of one thread: the newest page, older ones as they are asked for, and what happens from then on. */
+export class ThreadStory {
+  readonly shape = new Signal<StoryShape>({ state: "loading", segments: [], older: "none", failure: undefined });
+  readonly connection = new Signal<Connection>("connecting");
+  readonly plan = new Signal<PlanSteps | undefined>(undefined);
+  readonly usage = new Signal<{ readonly turn: Tokens; readonly contextWindow: number | null } | undefined>(undefined);
+  readonly #threadId: string;
+  readonly #items = new Map<string, Signal<Item>>();
+  readonly #onTurn: () => void;
+  #deltas: Extract<ApiEvent, { type: "item.delta" }>[] = [];
+  #frame: number | undefined;
+  #olderCursor: string | null = null;
+  #life = new AbortController();
+  #place: string | undefined;
+
+  /** @param onTurn Called when a turn begins, ends or asks: what is known of the thread as a whole has changed. */
+  constructor(threadId: string, onTurn: () => void) {
+    this.#threadId = threadId;
+    this.#onTurn = onTurn;
+  }
+
+  item(id: string): Signal<Item> | undefined {
+    return this.#items.get(id);
+  }
+
+  /** Reads and follows until `stop`. May be started again, and then goes on where it was. */
+  start(): void {
+    this.#life = new AbortController();
+    void (this.#place === undefined ? this.#load() : this.#follow());
+  }
+
+  stop(): void {
+    this.#life.abort();
+    this.#flush();
+  }
+
+  async loadOlder(): Promise<void> {
+    const { signal } = this.#life;
+    if (this.shape.value.older !== "more" || this.#olderCursor === null) return;
+    this.#reshape({ older: "loading" });
+    try {
+      const page = await this.#page(this.#olderCursor, signal);
+      if (signal.aborted) return this.#reshape({ older: "more" });
+      this.#olderCursor = page.nextCursor;
+      const ids = this.#take(page.items);
+      this.#reshape({ segments: [ids, ...this.shape.value.segments], older: page.nextCursor === null ? "none" : "more" });
+    } catch {
+      // The button is there again.
+      this.#reshape({ older: "more" });
+    }
+  }
+
+  async #load(): Promise<void> {
+    const { signal } = this.#life;
+    try {
+      const page = await this.#page(undefined, signal);
+      if (signal.aborted) return;
+      this.#items.clear();
+      this.#deltas = [];
+      this.#olderCursor = page.nextCursor;
+      this.#place = page.eventsAfter;
+      this.#reshape({
+        state: "ready",
+        segments: [this.#take(page.items)],
+        older: page.nextCursor === null ? "none" : "more",
+        failure: undefined,
+      });
+    } catch (error) {
+      if (signal.aborted) return;
+      const failure = error instanceof ApiFailure ? error : new ApiFailure(0, "unknown", String(error));
+      this.#reshape({ state: "failed", failure });
+      return;
+    }
+    await this.#follow();
+  }
+
+  async #follow(): Promise<void> {
+    // Events of a stream that was given up may still be on their way.
+    const { signal } = this.#life;
+    await followEvents({
+      path: `threads/${encodeURIComponent(this.#threadId)}/events`,
+      after: this.#place,
+      onPlace: (place) => {
+        this.#place = place;
+      },
+      onEvent: (event) => !signal.aborted && this.#hear(event),
+      onConnection: (now) => !signal.aborted && this.connection.set(now),
+      onRefused: (failure) => this.#reshape({ failure }),
+      signal,
+    });
+  }
+
+  #hear(event: ApiEvent): void {
+    switch (event.type) {
+      case "item.started":
+      case "item.completed":
+        this.#flush();
+        return this.#put(event.item);
+      case "item.delta":
+        this.#deltas.push(event);
+        // Many come in the time the screen takes to show one.
+        this.#frame ??= window.setTimeout(() => this.#flush(), FRAME_MS);
+        return;
+      case "turn.plan":
+        return this.plan.set(event.plan);
+      case "turn.usage":
+        return this.usage.set({ turn: event.usage, contextWindow: event.contextWindow });
+      case "reset":
+        this.stop();
+        this.#place = undefined;
+        return this.start();
+      case "turn.started":
+        this.usage.set(undefined);
+        return this.#onTurn();
+      case "hello":
+      case "heartbeat":
+      case "turn.diff":
+        return;
+      default:
+        return this.#onTurn();
+    }
+  }
+
+  #flush(): void {
+    if (this.#frame !== undefined) window.clearTimeout(this.#frame);
+    this.#frame = undefined;
+    const changed = new Map<string, Item>();
+    for (const { itemId, ...delta } of this.#deltas) {
+      const item = changed.get(itemId) ?? this.#items.get(itemId)?.value;
+      if (item) changed.set(itemId, withDelta(item, delta));
+    }
+    this.#deltas = [];
+    for (const [id, item] of changed) this.#items.get(id)?.set(item);
+  }
+
+  #put(item: Item): void {
+    const known = this.#items.get(item.id);
+    if (known) return known.set(item);
+    this.#items.set(item.id, new Signal(item));
+    const segments = [...this.shape.value.segments];
+    const last = segments.pop() ?? [];
+    if (last.length < SEGMENT) segments.push([...last, item.id]);
+    else segments.push(last, [item.id]);
+    this.#reshape({ segments });
+  }
+
+  #take(items: readonly Item[]): readonly string[] {
+    const isNew = items.filter(({ id }) => !this.#items.has(id));
+    for (const item of isNew) this.#items.set(item.id, new Signal(item));
+    return [...new Set(isNew.map(({ id }) => id))];
+  }
+
+  #page(cursor: string | undefined, signal: AbortSignal): Promise<ItemPage> {
+    return request<ItemPage>(`threads/${encodeURIComponent(this.#threadId)}/items`, {
+      query: { limit: PAGE, cursor, order: "newest" },
+      signal,
+    });
+  }
+
+  #reshape(change: Partial<StoryShape>): void {
+    this.shape.set({ ...this.shape.value, ...change });
+  }
+}
+
+const FRAME_MS = 33;
+
+type Delta = Pick<Extract<ApiEvent, { type: "item.delta" }>, "field" | "index" | "delta">;
+
+function withDelta(item: Item, { field, index, delta }: Delta): Item {
+  if (item.type === "agentMessage" && field === "text") return { ...item, text: item.text + delta };
+  if (item.type === "command" && field === "output") return { ...item, output: (item.output + delta).slice(-MOST_OUTPUT) };
+  if (item.type !== "reasoning" || (field !== "summary" && field !== "content")) return item;
+  const texts = [...item[field]];
+  while (texts.length <= index) texts.push("");
+  texts[index] += delta;
+  return { ...item, [field]: texts };
+}

@@ -1,0 +1,73 @@
+import type { z } from "zod";
+import type { DoctorFinding } from "../../../src/api/schemas/server.js";
+import { ago } from "../lib/formats.js";
+import { visibleText } from "../lib/visibleText.js";
+import { useAccount, useDoctor, useHealth, useMe } from "../state/queries.js";
+import { Trouble } from "./trouble.js";
+
+const VERDICTS = { fails: "fails", note: "note", ok: "ok" } as const;
+const ORDER = ["fails", "note", "ok"] as const;
+
+/** What is configured, what is missing and what to do; what is wrong comes first. */
+export function Doctor() {
+  const { data, error, refetch, isFetching } = useDoctor();
+  const findings = [...(data?.findings ?? [])].sort((one, other) => ORDER.indexOf(one.verdict) - ORDER.indexOf(other.verdict));
+  return (
+    <section className="page" aria-labelledby="doctor-heading">
+      <h2 id="doctor-heading" tabIndex={-1}>
+        {data ? (data.ok ? "Everything needed is there" : "Something is missing") : "Doctor"}
+      </h2>
+      <Trouble error={error} onRetry={() => void refetch()} />
+      <div className="actions">
+        <button type="button" onClick={() => void refetch()} disabled={isFetching}>
+          {isFetching ? "Looking…" : "Look again"}
+        </button>
+      </div>
+      <ul className="doctor">
+        {findings.map((finding) => (
+          <FindingLine key={`${finding.subject} ${finding.text}`} finding={finding} />
+        ))}
+      </ul>
+      <About />
+    </section>
+  );
+}
+
+function FindingLine({ finding: { subject, verdict, text } }: { readonly finding: z.infer<typeof DoctorFinding> }) {
+  return (
+    <li>
+      <span className={verdict === "ok" ? "sign-good" : verdict === "note" ? "sign-warn" : "sign-bad"}>{VERDICTS[verdict]}</span>
+      <strong>{visibleText(subject)}</strong>
+      <span className="doctor-text">{visibleText(text)}</span>
+    </li>
+  );
+}
+
+function About() {
+  const { data: health } = useHealth();
+  const { data: me } = useMe();
+  const { data: account } = useAccount();
+  const rows: readonly (readonly [string, string | undefined])[] = [
+    ["Version", health?.version],
+    ["Engine", health?.engine],
+    ["Running since", health && `${new Date(health.startedAt).toLocaleString()} (${ago(health.startedAt)})`],
+    ["You are", me && `${me.principal}, known by ${me.by}; may ${me.scopes.join(", ")}`],
+    ["Model account", account && [account.kind, account.email, account.plan, account.source, account.remedy].filter(Boolean).join(" · ")],
+  ];
+  return (
+    <section aria-labelledby="about-heading">
+      <h3 id="about-heading">This server</h3>
+      <dl className="about">
+        {rows.map(
+          ([name, value]) =>
+            value !== undefined && (
+              <div key={name}>
+                <dt>{name}</dt>
+                <dd>{visibleText(value)}</dd>
+              </div>
+            ),
+        )}
+      </dl>
+    </section>
+  );
+}

@@ -1,0 +1,123 @@
+import { useEffect, useRef } from "react";
+import { clock, plural } from "../lib/formats.js";
+import { visibleLine } from "../lib/visibleText.js";
+import { useApprovals } from "../state/queries.js";
+import { threadHref } from "../state/route.js";
+import { type SettledApproval, settledApprovals } from "../state/serverWatch.js";
+import { useSignal } from "../state/signal.js";
+import { ApprovalCard } from "./approvalCard.js";
+import { Trouble } from "./trouble.js";
+
+/** So long after cards moved a click is taken for one that was meant for the card before. */
+const MOVED_MS = 350;
+
+/** Everything that waits for somebody, oldest first; new questions come at the end, so that nothing moves under the pointer. */
+export function Inbox() {
+  const { data, error, isPending, refetch } = useApprovals();
+  const approvals = data?.approvals ?? [];
+  const list = useRef<HTMLDivElement>(null);
+  const heading = useRef<HTMLHeadingElement>(null);
+  const isSteady = useSteadiness(approvals.map(({ id }) => id));
+  useFocusKept(list, heading);
+  return (
+    <section className="page inbox" aria-labelledby="inbox-heading">
+      <h2 id="inbox-heading" ref={heading} tabIndex={-1}>
+        {approvals.length === 0 ? "Nothing waits" : `${plural(approvals.length, "question")} ${approvals.length === 1 ? "waits" : "wait"}`}
+      </h2>
+      <p className="visually-hidden" role="status">
+        {plural(approvals.length, "open question")}
+      </p>
+      <Trouble error={error} onRetry={() => void refetch()} />
+      {approvals.length === 0 && !isPending && !error && (
+        <p className="quiet">When the agent wants to run a command, change files or ask something, it is here.</p>
+      )}
+      <div ref={list} className="cards">
+        {approvals.map((approval) => (
+          <ApprovalCard key={approval.id} approval={approval} isSteady={isSteady} />
+        ))}
+      </div>
+      <Settled />
+    </section>
+  );
+}
+
+/** Whether the list has been as it is for a moment. What is added at the end moves nothing. */
+function useSteadiness(ids: readonly string[]): () => boolean {
+  const before = useRef(ids);
+  const movedAt = useRef(0);
+  useEffect(() => {
+    const isAdded = before.current.every((id, index) => ids[index] === id);
+    if (!isAdded) movedAt.current = performance.now();
+    before.current = ids;
+  }, [ids]);
+  return () => performance.now() - movedAt.current > MOVED_MS;
+}
+
+/** A card that is answered goes, and whoever was on it goes on to the next. */
+function useFocusKept(list: React.RefObject<HTMLDivElement | null>, heading: React.RefObject<HTMLElement | null>): void {
+  useEffect(() => {
+    const cards = list.current;
+    if (!cards) return;
+    let place = -1;
+    const noteFocus = (event: FocusEvent) => {
+      const card = event.target instanceof Element ? event.target.closest("article") : null;
+      place = card ? [...cards.children].indexOf(card) : -1;
+    };
+    const forget = (event: FocusEvent) => {
+      // Focus that goes elsewhere has a target; what goes with its element has none.
+      if (event.relatedTarget) place = -1;
+    };
+    const changes = new MutationObserver(() => {
+      if (place < 0 || cards.contains(document.activeElement)) return;
+      const next = cards.children[Math.min(place, cards.children.length - 1)];
+      if (next instanceof HTMLElement) next.focus();
+      else heading.current?.focus();
+    });
+    cards.addEventListener("focusin", noteFocus);
+    cards.addEventListener("focusout", forget);
+    changes.observe(cards, { childList: true });
+    return () => {
+      cards.removeEventListener("focusin", noteFocus);
+      cards.removeEventListener("focusout", forget);
+      changes.disconnect();
+    };
+  }, [list, heading]);
+}
+
+const DECISIONS = {
+  approved: "approved",
+  approvedForSession: "approved for the session",
+  approvedPrefix: "approved, with what begins like it",
+  denied: "denied",
+  answered: "answered",
+  abort: "denied, and the turn stopped",
+} as const;
+
+function Settled() {
+  const settled = useSignal(settledApprovals);
+  if (settled.length === 0) return null;
+  return (
+    <section aria-labelledby="settled-heading">
+      <h3 id="settled-heading">Settled since this page was opened</h3>
+      <ul className="settled">
+        {settled.map((each) => (
+          <SettledLine key={each.approval.id} {...each} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function SettledLine({ approval, settlement: { decision, by, who, at } }: SettledApproval) {
+  const what = approval.command?.commandText ?? approval.form?.message ?? approval.patch?.changes.map(({ path }) => path).join(", ") ?? "";
+  return (
+    <li>
+      <span className="quiet">{clock(at)}</span>{" "}
+      <a href={threadHref(approval.threadId)}>{visibleLine(what).slice(0, 160) || "a question"}</a>{" "}
+      <span className={decision === "denied" || decision === "abort" ? "bad" : "good"}>{DECISIONS[decision]}</span>{" "}
+      <span className="quiet">
+        {who === null ? "" : `by ${visibleLine(who)} `}({by})
+      </span>
+    </li>
+  );
+}

@@ -1,0 +1,83 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import type { ThreadResource, ThreadSummaryResource } from "../../../src/api/schemas/threads.js";
+import { request } from "../api/requests.js";
+import { THREAD, THREADS } from "../state/queries.js";
+import { goTo, threadHref } from "../state/route.js";
+import { Trouble } from "./trouble.js";
+
+/** What can be done with a thread as a whole. */
+export function ThreadActions({ thread }: { readonly thread: ThreadResource }) {
+  const { id, state, archived, name } = thread;
+  const queries = useQueryClient();
+  const [isRenaming, setRenaming] = useState(false);
+  const act = useMutation({
+    mutationFn: (action: () => Promise<void>) => action(),
+    onSettled() {
+      void queries.invalidateQueries({ queryKey: [THREAD, id] });
+      void queries.invalidateQueries({ queryKey: [THREADS] });
+    },
+  });
+  const at = `threads/${id}`;
+  const change = (body: { name?: string; archived?: boolean }) => act.mutate(() => request(at, { method: "PATCH", body }));
+  return (
+    <div className="actions thread-actions">
+      {state !== "idle" && (
+        <button
+          type="button"
+          className="danger"
+          disabled={act.isPending}
+          onClick={() => act.mutate(() => request(`${at}/interrupt`, { method: "POST" }))}
+        >
+          Stop
+        </button>
+      )}
+      <button
+        type="button"
+        disabled={act.isPending}
+        title="A thread of its own with the same past"
+        onClick={() =>
+          act.mutate(async () => {
+            const fork = await request<ThreadSummaryResource>(`${at}/fork`, { method: "POST" });
+            goTo(threadHref(fork.id));
+          })
+        }
+      >
+        Fork
+      </button>
+      <button type="button" aria-expanded={isRenaming} onClick={() => setRenaming(!isRenaming)}>
+        Rename
+      </button>
+      <button type="button" disabled={act.isPending} onClick={() => change({ archived: !archived })}>
+        {archived ? "Take back" : "Archive"}
+      </button>
+      {isRenaming && (
+        <form
+          className="rename"
+          onSubmit={(event) => {
+            event.preventDefault();
+            const given = new FormData(event.currentTarget).get("name");
+            if (typeof given === "string" && given.trim() !== "") change({ name: given.trim() });
+            setRenaming(false);
+          }}
+          onKeyDown={(event) => event.key === "Escape" && setRenaming(false)}
+        >
+          <input
+            name="name"
+            aria-label="Name of the thread"
+            defaultValue={name ?? ""}
+            maxLength={200}
+            required
+            // biome-ignore lint/a11y/noAutofocus: it was asked for by a click just now
+            autoFocus
+            autoComplete="off"
+          />
+          <button type="submit" className="primary">
+            Save
+          </button>
+        </form>
+      )}
+      <Trouble error={act.error} />
+    </div>
+  );
+}

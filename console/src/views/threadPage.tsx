@@ -1,0 +1,135 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { useEffect, useMemo, useState } from "react";
+import type { ThreadResource } from "../../../src/api/schemas/threads.js";
+import { count, duration } from "../lib/formats.js";
+import { visibleLine } from "../lib/visibleText.js";
+import { THREAD, useApprovals, useThread } from "../state/queries.js";
+import { useSignal } from "../state/signal.js";
+import { ThreadStory } from "../state/threadStory.js";
+import { ApprovalCard } from "./approvalCard.js";
+import { Composer } from "./composer.js";
+import { Plan } from "./items.js";
+import { ThreadActions } from "./threadActions.js";
+import { Timeline } from "./timeline.js";
+import { Trouble } from "./trouble.js";
+import { useNow } from "./useNow.js";
+
+export function titleOfThread({ name, preview, id }: Pick<ThreadResource, "name" | "preview" | "id">): string {
+  return visibleLine(name ?? preview) || `Thread ${id.slice(0, 8)}`;
+}
+
+/** A thread: how it stands, its timeline, what it asks, and what is said to it. */
+export function ThreadPage({ threadId }: { readonly threadId: string }) {
+  const story = useStory(threadId);
+  const { data: thread, error, refetch } = useThread(threadId);
+  const { data } = useApprovals();
+  const asked = data?.approvals.filter((approval) => approval.threadId === threadId) ?? [];
+  return (
+    <section className="page thread" aria-labelledby="thread-heading">
+      <header className="thread-head">
+        <h2 id="thread-heading" tabIndex={-1}>
+          {thread ? titleOfThread(thread) : "Thread"}
+        </h2>
+        {thread && <ThreadActions thread={thread} />}
+        {thread && <Facts thread={thread} story={story} />}
+        <Connection story={story} />
+      </header>
+      <Trouble error={error} onRetry={() => void refetch()} />
+      {thread && <CurrentPlan thread={thread} story={story} />}
+      <Timeline story={story} threadId={threadId} />
+      {asked.length > 0 && (
+        <div className="asked">
+          {asked.map((approval) => (
+            <ApprovalCard key={approval.id} approval={approval} isInThread />
+          ))}
+        </div>
+      )}
+      {thread?.archived === false && <Composer threadId={threadId} isRunning={thread.state !== "idle"} />}
+      {thread?.archived && <p className="quiet archived-note">This thread is in the archive. Take it back to go on.</p>}
+    </section>
+  );
+}
+
+/** Followed while the page is looked at: browsers allow few open connections to one server, and hidden tabs would use them up. */
+function useStory(threadId: string): ThreadStory {
+  const queries = useQueryClient();
+  const story = useMemo(
+    () => new ThreadStory(threadId, () => void queries.invalidateQueries({ queryKey: [THREAD, threadId] })),
+    [threadId, queries],
+  );
+  const isHidden = useHidden();
+  useEffect(() => {
+    if (isHidden) return;
+    story.start();
+    return () => story.stop();
+  }, [story, isHidden]);
+  return story;
+}
+
+function useHidden(): boolean {
+  const [isHidden, setHidden] = useState(document.hidden);
+  useEffect(() => {
+    const note = () => setHidden(document.hidden);
+    document.addEventListener("visibilitychange", note);
+    return () => document.removeEventListener("visibilitychange", note);
+  }, []);
+  return isHidden;
+}
+
+function Connection({ story }: { readonly story: ThreadStory }) {
+  const connection = useSignal(story.connection);
+  return connection === "lost" ? (
+    <p className="warn" role="status">
+      The connection is lost; what happens meanwhile comes when it is back.
+    </p>
+  ) : null;
+}
+
+function Facts({ thread, story }: { readonly thread: ThreadResource; readonly story: ThreadStory }) {
+  const { state, activity, cwd, model, effort, sandbox, approvalPolicy, usage, contextTokens, contextWindow } = thread;
+  const now = useNow(1_000, state !== "idle");
+  // The server told how long it has run when it was asked.
+  const begun = useMemo(() => (activity ? Date.now() - activity.ms : 0), [activity]);
+  const turnUsage = useSignal(story.usage);
+  return (
+    <p className="facts">
+      <span className={`state state-${state}`}>{state}</span>
+      {activity && (
+        <span className="step">
+          {visibleLine(activity.step.text)} · {duration(now - begun)}
+          {activity.queued > 0 && ` · ${activity.queued} queued`}
+        </span>
+      )}
+      <span className="path" title={cwd}>
+        {visibleLine(cwd)}
+      </span>
+      <span className="quiet">{[model, effort, sandbox, approvalPolicy && `asks: ${approvalPolicy}`].filter(Boolean).join(" · ")}</span>
+      {usage && (
+        <span className="quiet" title="Tokens of the whole thread">
+          {count(usage.total)} tokens
+          {turnUsage && `, ${count(turnUsage.turn.total)} in this turn`}
+        </span>
+      )}
+      {contextWindow !== null && contextTokens !== null && (
+        <span className="quiet" title={`${contextTokens} of ${contextWindow} tokens`}>
+          context {Math.round((contextTokens / contextWindow) * 100)} %
+        </span>
+      )}
+    </p>
+  );
+}
+
+function CurrentPlan({ thread, story }: { readonly thread: ThreadResource; readonly story: ThreadStory }) {
+  const plan = useSignal(story.plan) ?? thread.plan;
+  if (!plan || thread.state === "idle") return null;
+  const done = plan.steps.filter(({ status }) => status === "completed").length;
+  const current = plan.steps.find(({ status }) => status === "in_progress")?.step;
+  return (
+    <details className="current-plan">
+      <summary>
+        Plan: {done} of {plan.steps.length} done{current ? ` · ${visibleLine(current)}` : ""}
+      </summary>
+      <Plan plan={plan} />
+    </details>
+  );
+}
