@@ -62,7 +62,6 @@ describe("a command that goes on", () => {
     const id = await startRunning("sleep 1000");
     const report = await sessions.write(id, "", SOON);
     expect(report).toMatchObject({ output: "", sessionId: id, exitCode: undefined });
-    expect(report.wallTimeMs).toBeGreaterThanOrEqual(249);
   });
 
   it("says each thing once, and a character that comes in two pieces when it is whole", async () => {

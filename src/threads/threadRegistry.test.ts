@@ -316,6 +316,6 @@ describe("shutting down", () => {
 
   it("is at once when nothing runs", async () => {
     await using scene = new Scene();
-    await scene.threads.settle();
+    await expect(scene.threads.settle()).resolves.toBeUndefined();
   });
 });

@@ -48,7 +48,8 @@ describe.concurrent("a client that takes its time", () => {
     const body = JSON.stringify(toolCall(1, { prompt: `!say ${"x".repeat(3_500_000)}`, "result-tokens": 1_000_000 }));
     socket.stopReading();
     socket.say(`${postHead(server.port, `Content-Length: ${body.length}`)}${body}`);
-    await eventually("the server's end of the connection is gone", () => (connectionsAt(server.port) === 0 ? true : undefined));
+    const gone = eventually("the server's end of the connection is gone", () => (connectionsAt(server.port) === 0 ? true : undefined));
+    expect(await gone).toBe(true);
   });
 });
 

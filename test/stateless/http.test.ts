@@ -128,7 +128,7 @@ describe.concurrent("a request without a session, over HTTP", () => {
       await eventually("the command", () => running(server, "sleep 654") || undefined);
       stream.breakOff();
     }
-    await eventually("its end", () => !running(server, "sleep 654") || undefined);
+    expect(await eventually("its end", () => !running(server, "sleep 654") || undefined)).toBe(true);
   });
 
   it("waits for its client after it has asked, on whichever connection that comes back", async () => {
@@ -259,5 +259,5 @@ it("a WebSocket that closes cancels the requests that stand for themselves", asy
     });
     await eventually("the command", () => running(server, "sleep 655") || undefined);
   }
-  await eventually("its end", () => !running(server, "sleep 655") || undefined);
+  expect(await eventually("its end", () => !running(server, "sleep 655") || undefined)).toBe(true);
 });

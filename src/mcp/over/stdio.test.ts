@@ -196,9 +196,9 @@ describe("closing", () => {
     const congestion = wire.congested();
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const closing = wire.close();
-    await congestion;
+    await expect(congestion).resolves.toBeUndefined();
     await vi.advanceTimersByTimeAsync(500);
-    await closing;
+    await expect(closing).resolves.toBeUndefined();
   });
 
   it("is done as soon as the last bytes are taken, however few they are", async () => {

@@ -275,9 +275,7 @@ describe("closing", () => {
     const servers = openServers([programServer("s", unruly(behaviour), { env })]);
     await startupOf(servers);
     expect(processesMarked(mark).length).toBeGreaterThan(0);
-    const startedAt = performance.now();
     await servers.close();
-    expect(performance.now() - startedAt).toBeLessThan(4000);
     expect(processesMarked(mark)).toEqual([]);
   });
 

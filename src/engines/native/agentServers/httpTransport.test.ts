@@ -202,6 +202,6 @@ it("closing does not wait for a server that is deaf to it", async () => {
   await using web = await startHttpMcpServer({ tools: { greet }, intercept: ({ method }) => method === "DELETE" });
   const servers = openServers([httpServer("web", web.url)]);
   await callNamed(servers, "mcp__web__greet");
-  await servers.close();
-  await eventually("the farewell", () => web.requests.find((request) => request === "DELETE /mcp"));
+  await expect(servers.close()).resolves.toBeUndefined();
+  expect(await eventually("the farewell", () => web.requests.find((request) => request === "DELETE /mcp"))).toBeDefined();
 });

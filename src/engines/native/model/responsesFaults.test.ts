@@ -260,8 +260,8 @@ describe("a caller who has had enough", () => {
     const leaving = takeAll(server.origin, abort.signal, (batch) => {
       if (batch.some(({ type }) => type === "completed")) abort.abort(reason);
     });
-    await leaving;
-    await server.allLeft();
+    await expect(leaving).resolves.toBeUndefined();
+    await expect(server.allLeft()).resolves.toBeUndefined();
   });
 
   it("does not even ask when it is too late", async () => {
@@ -327,11 +327,10 @@ describe("connections to a provider", () => {
       request.resume();
       begin(response).write(COMPLETED);
     });
-    const started = performance.now();
-    const { failure } = await ask(clientFor({ baseUrl: server.origin, streamIdleTimeoutMs: 5_000 }));
+    // Longer than the test may take.
+    const { failure } = await ask(clientFor({ baseUrl: server.origin, streamIdleTimeoutMs: 600_000 }));
     expect(failure).toBeUndefined();
-    expect(performance.now() - started).toBeLessThan(900);
-    await server.allLeft();
+    await expect(server.allLeft()).resolves.toBeUndefined();
   });
 
   it("that the server closed meanwhile are replaced without a failure, however many they are", async () => {
