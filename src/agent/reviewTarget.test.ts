@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -167,6 +167,104 @@ it("a repository's configuration runs nothing while it is looked at", async () =
   await verdict(since("main"));
   await verdict(of("HEAD"));
   expect(existsSync(planted)).toBe(false);
+});
+
+describe("programs that a repository names", () => {
+  /** A program that leaves a trace when it is run; the trace is gone again. */
+  function trap(): { readonly script: string; wasRun(): boolean } {
+    const trace = path.join(folder, ".git", "trace");
+    const script = path.join(folder, ".git", "trap.sh");
+    writeFileSync(script, `#!/bin/sh\ntouch ${trace}\nexit 1\n`, { mode: 0o755 });
+    return { script, wasRun: () => existsSync(trace) };
+  }
+
+  /** The index no longer knows the file by its times: git has to read it. */
+  function touched(at: number): void {
+    utimesSync(path.join(folder, "file.txt"), at, at);
+  }
+
+  it.each(["clean", "process"])("are no filters (%s)", async (kind) => {
+    repository();
+    commit(".gitattributes", "*.txt filter=evil\n");
+    const { script, wasRun } = trap();
+    git("config", `filter.evil.${kind}`, script);
+    git("config", "filter.evil.required", "true");
+    touched(1);
+    expect(await verdict(UNCOMMITTED)).toBe("Nothing to review: there are no uncommitted changes.");
+    touched(2);
+    expect(await verdict(since("main"))).toBe("Nothing to review: there are no changes since `main`.");
+    expect(wasRun()).toBe(false);
+    // The trap is one.
+    touched(3);
+    spawnSync("git", ["status"], { cwd: folder, env: ENV });
+    expect(wasRun()).toBe(true);
+  });
+
+  it("are no filters whose names git could not be told", async () => {
+    repository();
+    commit(".gitattributes", "*.txt filter=e=vil\n");
+    const { script, wasRun } = trap();
+    git("config", "filter.e=vil.clean", script);
+    touched(1);
+    expect(await verdict(UNCOMMITTED)).toBe("something");
+    expect(wasRun()).toBe(false);
+  });
+
+  it("check no signatures", async () => {
+    repository();
+    const { script, wasRun } = trap();
+    git("config", "gpg.program", script);
+    git("config", "log.showSignature", "true");
+    const unsigned = git("cat-file", "commit", "HEAD");
+    const signed = unsigned.replace("\n\n", "\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n AAAA\n -----END PGP SIGNATURE-----\n\n");
+    const sha = execFileSync("git", ["hash-object", "-t", "commit", "-w", "--stdin"], { cwd: folder, env: ENV, input: `${signed}\n` });
+    git("update-ref", "HEAD", sha.toString().trim());
+    expect(await verdict(of("deadbeef"))).toMatch(/The last ones are: [0-9a-f]+ change file.txt/);
+    expect(wasRun()).toBe(false);
+    spawnSync("git", ["log"], { cwd: folder, env: ENV });
+    expect(wasRun()).toBe(true);
+  });
+
+  it("fetch nothing that is missing", async () => {
+    repository();
+    commit("file.txt", "two\n");
+    const { script, wasRun } = trap();
+    for (const [key, value] of [
+      ["core.repositoryformatversion", "1"],
+      ["extensions.partialClone", "origin"],
+      ["remote.origin.url", "ssh://localhost/nothing"],
+      ["core.sshCommand", script],
+    ] as const)
+      git("config", key, value);
+    const tree = git("rev-parse", "HEAD~1^{tree}");
+    rmSync(path.join(folder, ".git", "objects", tree.slice(0, 2), tree.slice(2)));
+    expect(await verdict(of("HEAD"))).toBe("something");
+    expect(wasRun()).toBe(false);
+    spawnSync("git", ["diff", "HEAD~1", "HEAD"], { cwd: folder, env: ENV });
+    expect(wasRun()).toBe(true);
+  });
+
+  it("are none of a submodule, in which a change may be all the same", async () => {
+    repository();
+    const inner = path.join(folder, "inner");
+    const inside = (...args: readonly string[]) => execFileSync("git", args, { cwd: inner, env: ENV, stdio: "pipe" });
+    mkdirSync(inner);
+    inside("init", "-q");
+    writeFileSync(path.join(inner, "in.txt"), "one\n");
+    writeFileSync(path.join(inner, ".gitattributes"), "*.txt filter=evil\n");
+    inside("add", "-A");
+    inside("commit", "-q", "-m", "inner");
+    writeFileSync(path.join(folder, ".gitmodules"), '[submodule "inner"]\n\tpath = inner\n\turl = ./inner\n');
+    git("add", "-A");
+    git("commit", "-q", "-m", "with a submodule");
+    const { script, wasRun } = trap();
+    inside("config", "filter.evil.clean", script);
+    utimesSync(path.join(inner, "in.txt"), 1, 1);
+    expect([await verdict(UNCOMMITTED), await verdict(since("main"))]).toEqual(["something", "something"]);
+    expect(wasRun()).toBe(false);
+    spawnSync("git", ["status"], { cwd: folder, env: ENV });
+    expect(wasRun()).toBe(true);
+  });
 });
 
 it("the tool refuses what is not there and answers that there is nothing, without a turn", async () => {

@@ -11,13 +11,19 @@ export class ReviewTargetMissing extends AppError {
 /** Runs git in the folder of the review, in a sandbox that only reads. */
 export type RunGit = (args: readonly string[]) => Promise<OneOffResult>;
 
-/** A repository's configuration can name programs for nearly everything that git does. */
-export const QUIET_GIT = ["git", "--no-optional-locks", "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"];
+/** A repository's configuration can name programs for nearly everything that git does, fetching an object that is not there included. */
+export const QUIET_GIT = [
+  ...["env", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none"],
+  ...["git", "--no-optional-locks", "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"],
+];
+/** In a submodule git would begin another git, which finds a configuration of its own. */
+const OUTSIDE_SUBMODULES = "--ignore-submodules=dirty";
 
 /** git itself is missing, or took too long: then nothing can be said before the model looks for itself. */
 const UNANSWERED: ReadonlySet<number> = new Set([124, 126, 127]);
 const NOT_A_REPOSITORY = 128;
 const MOST_NAMES = 2_000;
+const MOST_FILTER_KEYS = 200;
 const SHOWN = 5;
 const LONGEST = 120;
 
@@ -25,15 +31,17 @@ const LONGEST = 120;
  * Looks at a target before a model is asked to review it. Gives why there is nothing to review, undefined when there is something or nobody can say.
  * Throws `ReviewTargetMissing`.
  */
-export async function nothingToReview(target: ReviewTarget, git: RunGit): Promise<string | undefined> {
+export async function nothingToReview(target: ReviewTarget, run: RunGit): Promise<string | undefined> {
   if (target.type === "custom") return undefined;
-  const inside = await git(["rev-parse", "--is-inside-work-tree"]);
+  const inside = await run(["rev-parse", "--is-inside-work-tree"]);
   if (UNANSWERED.has(inside.exitCode)) return undefined;
   if (inside.exitCode === NOT_A_REPOSITORY)
     throw new ReviewTargetMissing(`There is no git repository to review here: ${complaintOf(inside)}.`);
+  const git = await withoutFilters(run);
+  if (!git) return undefined;
   switch (target.type) {
     case "uncommittedChanges":
-      return (await isSilent(git, ["status", "--porcelain", "--untracked-files=normal"]))
+      return (await isSilent(git, ["status", "--porcelain", "--untracked-files=normal", OUTSIDE_SUBMODULES])) && !(await hasSubmodules(git))
         ? "Nothing to review: there are no uncommitted changes."
         : undefined;
     case "baseBranch":
@@ -47,8 +55,9 @@ async function nothingSince(branch: string, git: RunGit): Promise<string | undef
   if (!(await isCommit(branch, git))) throw new ReviewTargetMissing(await unknownBranch(branch, git));
   const base = await git(["merge-base", "HEAD", branch]);
   if (base.exitCode !== 0) return undefined;
-  const same = await git(["diff", "--quiet", "--no-ext-diff", "--no-textconv", base.stdout.trim(), "--"]);
+  const same = await git(["diff", "--quiet", "--no-ext-diff", "--no-textconv", OUTSIDE_SUBMODULES, base.stdout.trim(), "--"]);
   if (same.exitCode !== 0 || !(await isSilent(git, ["ls-files", "--others", "--exclude-standard", "--directory"]))) return undefined;
+  if (await hasSubmodules(git)) return undefined;
   return `Nothing to review: there are no changes since \`${branch}\`.`;
 }
 
@@ -58,6 +67,25 @@ async function nothingIn(sha: string, git: RunGit): Promise<string | undefined> 
   if (parents.length !== 1) return undefined;
   const same = await git(["diff", "--quiet", "--no-ext-diff", "--no-textconv", `${parents[0]}`, sha, "--"]);
   return same.exitCode === 0 ? `Nothing to review: commit \`${sha}\` changes no files.` : undefined;
+}
+
+/** The same git, told to put no file through the filters that are configured here. Undefined where it cannot be told. */
+async function withoutFilters(git: RunGit): Promise<RunGit | undefined> {
+  const listed = await git(["config", "--null", "--name-only", "--get-regexp", "^filter\\..*\\.(clean|process|required)$"]);
+  if (listed.exitCode === NO_SUCH_KEY) return git;
+  const keys = [...new Set(listed.stdout.split("\0").filter((key) => key !== ""))];
+  // What follows the first equals sign would be the value.
+  if (listed.exitCode !== 0 || keys.length > MOST_FILTER_KEYS || keys.some((key) => key.includes("="))) return undefined;
+  const off = keys.flatMap((key) => ["-c", key.endsWith(".required") ? `${key}=false` : `${key}=`]);
+  return (args) => git([...off, ...args]);
+}
+
+const NO_SUCH_KEY = 1;
+
+/** Whether there is something that was not looked into. */
+async function hasSubmodules(git: RunGit): Promise<boolean> {
+  const { exitCode } = await git(["config", "--file", ".gitmodules", "--name-only", "--get-regexp", "^submodule\\."]);
+  return exitCode === 0;
 }
 
 /** What begins with a dash would be an option. */
@@ -81,7 +109,9 @@ async function unknownBranch(branch: string, git: RunGit): Promise<string> {
 }
 
 async function unknownCommit(sha: string, git: RunGit): Promise<string> {
-  const recent = linesOf(await git(["log", "-n", `${SHOWN}`, "--format=%h %s"])).map((line) => oneLine(line, LONGEST));
+  const recent = linesOf(await git(["log", "--no-show-signature", "-n", `${SHOWN}`, "--format=%h %s"])).map((line) =>
+    oneLine(line, LONGEST),
+  );
   const advice = recent.length > 0 ? `The last ones are: ${recent.join("; ")}.` : "It has no commits yet.";
   return `There is no commit \`${oneLine(sha, LONGEST)}\` in this repository. ${advice}`;
 }
