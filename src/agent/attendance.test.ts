@@ -197,6 +197,40 @@ describe("a turn whose caller was lost", () => {
     expect(ground.attendance.lost()).toEqual([]);
   });
 
+  it("is found again for a quarter of an hour after its end: later the same words are a wish of their own", () => {
+    const ground = new Ground();
+    const turn = ground.begin();
+    ground.attendance.visit(turn).lose();
+    vi.advanceTimersByTime(10 * MINUTE);
+    turn.publish([DONE]);
+    vi.advanceTimersByTime(15 * MINUTE - 1);
+    expect(ground.attendance.lost()).toHaveLength(1);
+    vi.advanceTimersByTime(1);
+    expect(ground.attendance.lost()).toEqual([]);
+    // Whoever knows the thread gets its answer all the same.
+    expect(ground.attendance.on(ground.thread)).toHaveLength(1);
+  });
+
+  it("fulfils no wish once it is interrupted, by whomever", () => {
+    const ground = new Ground();
+    const [stopped, aborted] = [ground.begin(), ground.begin()];
+    for (const turn of [stopped, aborted]) ground.attendance.visit(turn).lose();
+    expect(ground.attendance.lost().map((attended) => attended.fulfils(WISH))).toEqual([true, true]);
+    ground.attendance.visit(stopped).vanish();
+    aborted.publish([{ type: "turnAborted", reason: "interrupted" }]);
+    expect(ground.attendance.lost().map((attended) => attended.fulfils(WISH))).toEqual([false, false]);
+  });
+
+  it("tells whoever finds it that it was begun before", () => {
+    const ground = new Ground();
+    const turn = ground.begin();
+    const first = ground.attendance.visit(turn);
+    first.lose();
+    const second = ground.attendance.visit(turn);
+    second.leave();
+    expect([first.findsLost, second.findsLost, ground.attendance.visit(turn).findsLost]).toEqual([false, true, false]);
+  });
+
   it("fulfils the same wish and no other", () => {
     const ground = new Ground();
     ground.begin();

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { ApprovalId, ApprovalRequest } from "../approvals/model.js";
 import type { ThreadId } from "../lib/ids.js";
 import { LONGEST_TIMER_MS } from "../lib/promises.js";
-import type { ThreadEvent, TurnInput } from "../threads/events.js";
+import type { ThreadEvent, TurnEnd, TurnInput } from "../threads/events.js";
 import type { ThreadSettings } from "../threads/settings.js";
 import { isTurnEnd, type Turn, type TurnWatch } from "../threads/turn.js";
 
@@ -15,6 +15,8 @@ export interface Wish {
 
 /** Somebody's part in a turn, from when they come until they go. The first way to go counts. */
 export interface Visit extends Disposable {
+  /** They asked for what a caller had asked for who was lost: the turn was begun before they came. */
+  readonly findsLost: boolean;
   /** They were told how the turn ended: nobody has to come for that any more. */
   told(): void;
   /** They go, and know which thread it is. The turn goes on. */
@@ -36,6 +38,8 @@ export interface AttendanceOptions {
 
 /** Turns that ended while nobody was there, for whoever comes for the answer: it is on the thread for good, and here with all that belongs to it. */
 const MOST_ENDED = 64;
+/** Whoever was lost asks again soon. The same words later are a wish of their own: the answer from before tells nothing of what is now. */
+const ASKS_AGAIN_WITHIN_MS = 15 * 60_000;
 
 /**
  * Who is there for the turns of this process. A turn outlives the calls that wait for it; one that nobody attends and that waits for no answer ends
@@ -74,9 +78,9 @@ export class Attendance {
     return [...this.#turns.values()].filter(({ turn }) => turn.threadId === threadId);
   }
 
-  /** The turns whose callers were lost before they knew the thread, and for which nobody came since. */
+  /** The turns whose callers were lost before they knew the thread, and for which nobody came since: those that run, or ended a while ago. */
   lost(): readonly AttendedTurn[] {
-    return [...this.#turns.values()].filter(({ isLost }) => isLost);
+    return [...this.#turns.values()].filter(({ isLost, endedAt }) => isLost && Date.now() - (endedAt ?? Infinity) < ASKS_AGAIN_WITHIN_MS);
   }
 
   /** Nobody waits for the end of a timer. */
@@ -107,6 +111,7 @@ export class AttendedTurn {
   /** Whoever was there last will not come back. */
   #vanished = false;
   #unattended: NodeJS.Timeout | undefined;
+  #end: { readonly how: TurnEnd["type"]; readonly at: number } | undefined;
 
   constructor(turn: Turn, wish: Wish, options: AttendanceOptions) {
     this.turn = turn;
@@ -134,15 +139,25 @@ export class AttendedTurn {
     return this.#isLost;
   }
 
-  /** The wish is the one it was begun for. */
+  /** Milliseconds since 1970; undefined while it runs or waits. */
+  get endedAt(): number | undefined {
+    return this.#end?.at;
+  }
+
+  get wasInterrupted(): boolean {
+    return this.#end?.how === "turnAborted";
+  }
+
+  /** The wish is the one it was begun for, and it is or will be answered: of one that was interrupted nothing comes any more. */
   fulfils({ input, on }: Wish): boolean {
-    return isDeepStrictEqual({ input, on }, this.#wish);
+    return !this.wasInterrupted && !this.turn.signal.aborted && isDeepStrictEqual({ input, on }, this.#wish);
   }
 
   take(event: ThreadEvent): void {
     if (event.type === "approvalRequested") this.#questions.set(event.request.id, event.request);
     if (event.type === "approvalDecided") this.#questions.delete(event.id);
     if (isTurnEnd(event)) {
+      this.#end = { how: event.type, at: Date.now() };
       this.#questions.clear();
       this.close();
     } else if (event.type === "approvalRequested" || event.type === "approvalDecided") this.#look();
@@ -162,6 +177,7 @@ export class AttendedTurn {
       this.#look();
     };
     return {
+      findsLost: this.#isLost,
       told: () => go(told),
       leave: () => go(() => this.known()),
       lose: () =>
@@ -209,6 +225,7 @@ export class AttendedTurn {
 }
 
 const NO_VISIT: Visit = {
+  findsLost: false,
   told() {},
   leave() {},
   lose() {},

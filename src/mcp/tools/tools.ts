@@ -15,6 +15,7 @@ import type { TurnWatch } from "../../threads/turn.js";
 import { clientProfile } from "../clientProfiles.js";
 import { type CallToolResult, presented, refusal } from "../wording/callResult.js";
 import { INSTRUCTIONS } from "../wording/instructions.js";
+import { joinedRemark } from "../wording/runningResult.js";
 import type { Call, EventsShown } from "../wording/turnView.js";
 import { remarkOnInjected } from "./injectedArguments.js";
 import { declarationsOf, type Presentation, type ServedTool } from "./sets.js";
@@ -129,7 +130,8 @@ export class Tools {
       if ("turn" in outcome) {
         const { wait: _, ...answered } = outcome;
         const stay = await stayFor(outcome, { agent, ask, call, presentation, since, joined, trail });
-        return { ...this.#turnCall(answered, call, { agent, presentation }), remarks, stay };
+        const joins = stay?.visit.findsLost ? [joinedRemark(outcome.turn.ms)] : [];
+        return { ...this.#turnCall(answered, call, { agent, presentation }), remarks: [...joins, ...remarks], stay };
       }
       return trail.ended(presented(outcome, { ...presentation, remarks }));
     } catch (error) {

@@ -226,7 +226,23 @@ describe("a client that times out", () => {
     await client.agent.open.settle();
     const result = await client.call("codex", { prompt: HELD });
     expect(saidBy(result)).toBe("made");
+    expect(valueAt(result, "structuredContent.notices.0")).toMatch(/^This turn was begun \d+ s ago by a call with the same arguments/);
     expect(valueAt(await client.call("codex-threads", { action: "list" }), "structuredContent.threads.length")).toBe(1);
+  });
+
+  it("begins anew what was stopped meanwhile", async () => {
+    await using client = new Client();
+    await client.giveUp("codex", { prompt: HELD }, { id: "lost", reason: TIMED_OUT });
+    const other = await client.call("codex", { prompt: "!say other" });
+    const stopped = String(valueAt(other, "structuredContent.alsoRunning.0.threadId"));
+    await client.call("codex-manage", { action: "stop", threadId: stopped });
+    const told = await client.call("codex", { prompt: "!say third" });
+    expect(valueAt(told, "content.2.text")).toBe(
+      `\nAn earlier call here timed out; its thread ${stopped} was interrupted. codex-reply goes on there.`,
+    );
+    const again = client.call("codex", { prompt: HELD });
+    await client.letGo();
+    expect([saidBy(await again), threadOf(await again) === stopped]).toEqual(["made", false]);
   });
 
   it("and replies the same again joins its turn", async () => {

@@ -52,19 +52,32 @@ export function idleResult(threadId: ThreadId, lastAnswer: string | undefined, {
   return { ...answer(why, { threadId, content: why, status: "interrupted" }), isError: true };
 }
 
-/** Names the threads whose calls timed out before their clients knew them: nobody else will. */
+/** More of them would cost every further call in the folder more than they are worth. */
+const MOST_LOST = 3;
+
+/** Names the threads whose calls timed out before their clients knew them, the newest of them: nobody else will. */
 export function withLostTurns(result: CallToolResult, lost: readonly AttendedTurn[]): CallToolResult {
   if (lost.length === 0) return result;
-  const named = lost.map(({ turn, since }) => {
-    const state = turn.ended ? "has an answer" : `runs for ${span(Date.now() - since)}: ${oneLine(doingText(turn.step), DOING_LENGTH)}`;
-    return { threadId: turn.threadId, state };
-  });
+  const named = lost.slice(-MOST_LOST).map((attended) => ({ threadId: attended.turn.threadId, ...standingOf(attended) }));
   const text = named
-    .map(({ threadId, state }) => `\nAn earlier call here timed out; its thread ${threadId} ${state}. codex-wait gets its answer.`)
+    .map(({ threadId, state, next }) => `\nAn earlier call here timed out; its thread ${threadId} ${state}. ${next}`)
     .join("");
+  const more = lost.length > MOST_LOST ? `\n${lost.length - MOST_LOST} more such threads are in codex-threads.` : "";
+  const alsoRunning = named.map(({ threadId, state }) => ({ threadId, state }));
   return {
     ...result,
-    content: [...result.content, { text, type: "text" }],
-    ...(result.structuredContent && { structuredContent: { ...result.structuredContent, alsoRunning: named } }),
+    content: [...result.content, { text: `${text}${more}`, type: "text" }],
+    ...(result.structuredContent && { structuredContent: { ...result.structuredContent, alsoRunning } }),
   };
+}
+
+function standingOf({ turn, since, wasInterrupted }: AttendedTurn): { readonly state: string; readonly next: string } {
+  if (wasInterrupted) return { state: "was interrupted", next: "codex-reply goes on there." };
+  const runs = () => `runs for ${span(Date.now() - since)}: ${oneLine(doingText(turn.step), DOING_LENGTH)}`;
+  return { state: turn.ended ? "has an answer" : runs(), next: "codex-wait gets its answer." };
+}
+
+/** Whoever asks again in the same words is told that it is no new turn, and how to get one. */
+export function joinedRemark(ms: number): string {
+  return `This turn was begun ${span(ms)} ago by a call with the same arguments that timed out; it was not begun again. To have it done anew, call again once it has ended.`;
 }
