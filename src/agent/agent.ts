@@ -11,6 +11,7 @@ import type { Engine } from "../threads/engine.js";
 import type { Account, AccountState, DeviceCode, EngineServices, ModelSummary, OneOffResult } from "../threads/engineServices.js";
 import { NothingToSteer, NothingToStop, ThreadNotFound } from "../threads/errors.js";
 import type { ReviewTarget, TurnInput, TurnOutcome } from "../threads/events.js";
+import type { RawItem } from "../threads/items.js";
 import type { Reach, TurnLimits } from "../threads/limits.js";
 import type { ThreadSettings } from "../threads/settings.js";
 import type { ShownEvent, ThreadHistory, ThreadPage, ThreadQuery } from "../threads/store.js";
@@ -305,7 +306,7 @@ export class Agent {
     );
   }
 
-  /** What the agent said last on a thread on which nothing runs; undefined when its last turn was cut short before it said anything. */
+  /** What the agent answered last on a thread on which nothing runs; undefined when its last turn was cut short before it did. */
   lastAnswer(ask: Ask, threadId: ThreadId): Promise<string | undefined> {
     this.#check(ask, "call");
     const { threads, access } = this.#parts;
@@ -766,9 +767,11 @@ async function endedWithin<T>(
   return await withDeadline({ deadline, signal, stopMs }, work);
 }
 
-/** Of the last turn only: what was said before is no answer to it. */
+/** Of the last turn only: what was said before is no answer to it, and neither is what was said before a tool was called. */
 function lastWords({ items }: ThreadHistory): string | undefined {
-  const last = items.findLast(({ type, role }) => type === "message" && (role === "assistant" || role === "user"));
+  const isStep = ({ type, role }: RawItem) =>
+    type === "message" ? role === "assistant" || role === "user" : /_(?:call|output)$/.test(type);
+  const last = items.findLast(isStep);
   if (last?.["role"] !== "assistant" || !Array.isArray(last["content"])) return undefined;
   return last["content"].map((part: unknown) => (isFields(part) && typeof part["text"] === "string" ? part["text"] : "")).join("");
 }

@@ -1,8 +1,9 @@
+import { appendFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { refusedOn } from "../../../test/support/callResults.js";
 import { MemorySession, threadOf } from "../../../test/support/memorySession.js";
 import { valueAt } from "../../../test/support/scenario.js";
-import { spokenOn } from "../../../test/support/storedThread.js";
+import { rolloutFile, spokenOn } from "../../../test/support/storedThread.js";
 
 const NOBODY = "0199a213-81c0-7800-8aa1-bbab2a035a53";
 const TIMED_OUT = "McpError: MCP error -32001: Request timed out";
@@ -106,6 +107,22 @@ describe("a call whose patience ends", () => {
 });
 
 describe("codex-wait", () => {
+  it("takes what was said before a tool was called for no answer", async () => {
+    await using client = new Client();
+    const threadId = threadOf(await client.call("codex", { prompt: "!say one" }));
+    const said = (role: string, type: string, text: string) => ({ type: "message", role, content: [{ type, text }] });
+    const begun = [
+      said("user", "input_text", "run the tests"),
+      said("assistant", "output_text", "I will run them first."),
+      { type: "function_call", name: "shell", arguments: "{}", call_id: "c1" },
+    ];
+    // As a server leaves it that was killed in the middle of a turn.
+    const lines = begun.map((payload) => JSON.stringify({ timestamp: "2026-01-01T00:00:00.000Z", type: "response_item", payload }));
+    appendFileSync(rolloutFile(client, threadId), `${lines.join("\n")}\n`);
+    const result = await client.call("codex-wait", { threadId });
+    expect([statusOf(result), valueAt(result, "isError")]).toEqual(["interrupted", true]);
+  });
+
   it("gives the last answer again when nothing runs", async () => {
     await using client = new Client();
     const threadId = threadOf(await client.call("codex", { prompt: "!say one" }));

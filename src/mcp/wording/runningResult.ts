@@ -48,7 +48,7 @@ export function idleResult(threadId: ThreadId, lastAnswer: string | undefined, {
     const content = withinBudget(lastAnswer, { tokens, spentCharacters: JSON.stringify(fields).length, threadId });
     return answer(content, { ...fields, content });
   }
-  const why = `No turn runs on thread ${threadId}, and its last one was cut short before it had an answer. Go on with codex-reply and a prompt.`;
+  const why = `No turn runs on thread ${threadId}, and its last one left no answer: it was cut short, or ended without a word. Go on with codex-reply and a prompt.`;
   return { ...answer(why, { threadId, content: why, status: "interrupted" }), isError: true };
 }
 
