@@ -1,6 +1,7 @@
 import type { ApprovalDecision, ApprovalId, ApprovalRequest, ApprovalSubject, DecidedBy } from "../approvals/model.js";
 import type { FileChange } from "../exec/actions.js";
-import type { ChangedFile, ChangedFiles } from "../exec/changes/workspaceChanges.js";
+import type { ChangedFile } from "../exec/changes/countedFiles.js";
+import type { ChangedFiles } from "../exec/changes/workspaceChanges.js";
 import type { ThreadEvent } from "../threads/events.js";
 import type { RawItem } from "../threads/items.js";
 import { findingsIn, type ReviewFinding } from "../threads/reviewFindings.js";

@@ -75,38 +75,15 @@ export class Repository {
       string,
     ];
     const folder = host.makeTemporaryFolder();
-    const view = viewFor(lookingFor, { env: host.env, shown: [root, own, common], tmp: () => folder });
-    const mayRead = mayReadFor({
-      policy: { type: "read-only" },
-      workspace: root,
-      serverEnv: host.env,
-      hidden: host.hidden,
-      ownPrograms: host.ownPrograms,
-      guarded: [],
-      caller: view,
-    });
-    const config = smallFileIfAny(path.join(common, "config"), { maxBytes: LARGEST_CONFIG, mayRead }) ?? "";
-    const isSha256 = /^\s*objectformat\s*=\s*"?sha256"?\s*$/im.test(config);
-    const commit = readGitCheckout(root, mayRead)?.commit_hash;
-    layOut(folder, { config: ownConfig(config, { exclude: path.join(common, "info", "exclude"), isSha256 }), commit });
-    const environment = {
-      PATH: path.dirname(git),
-      HOME: OWN_FOLDER,
-      LC_ALL: "C",
-      GIT_DIR: OWN_FOLDER,
-      GIT_WORK_TREE: root,
-      GIT_INDEX_FILE: path.join(own, "index"),
-      GIT_OBJECT_DIRECTORY: path.join(common, "objects"),
-      GIT_CONFIG_NOSYSTEM: "1",
-      GIT_CONFIG_GLOBAL: "/dev/null",
-      GIT_ATTR_NOSYSTEM: "1",
-      GIT_NO_REPLACE_OBJECTS: "1",
-      GIT_NO_LAZY_FETCH: "1",
-      GIT_OPTIONAL_LOCKS: "0",
-      GIT_LITERAL_PATHSPECS: "1",
-      GIT_TERMINAL_PROMPT: "0",
-    };
-    return new Repository(root, isSmallIndex(path.join(own, "index")), { git, sandbox, folder, view, environment });
+    try {
+      const view = viewFor(lookingFor, { env: host.env, shown: [root, own, common], tmp: () => folder });
+      prepare(folder, { host, root, common, view });
+      const environment = environmentOf({ git, root, own, common });
+      return new Repository(root, isSmallIndex(path.join(own, "index")), { git, sandbox, folder, view, environment });
+    } catch (error) {
+      host.removeTemporaryFolder(folder);
+      throw error;
+    }
   }
 
   /** What differs from the commit. Undefined when git cannot tell, or not in time. */
@@ -158,6 +135,50 @@ export class Repository {
   close(host: LookingHost): void {
     host.removeTemporaryFolder(this.#folder);
   }
+}
+
+interface RepositoryPlaces {
+  readonly host: LookingHost;
+  readonly root: string;
+  readonly common: string;
+  readonly view: CallerView;
+}
+
+/** Makes a folder of ours what git takes for the repository's own. */
+function prepare(folder: string, { host, root, common, view }: RepositoryPlaces): void {
+  const mayRead = mayReadFor({
+    policy: { type: "read-only" },
+    workspace: root,
+    serverEnv: host.env,
+    hidden: host.hidden,
+    ownPrograms: host.ownPrograms,
+    guarded: [],
+    caller: view,
+  });
+  const config = smallFileIfAny(path.join(common, "config"), { maxBytes: LARGEST_CONFIG, mayRead }) ?? "";
+  const isSha256 = /^\s*objectformat\s*=\s*"?sha256"?\s*$/im.test(config);
+  const commit = readGitCheckout(root, mayRead)?.commit_hash;
+  layOut(folder, { config: ownConfig(config, { exclude: path.join(common, "info", "exclude"), isSha256 }), commit });
+}
+
+function environmentOf(parts: Readonly<Record<"git" | "root" | "own" | "common", string>>): Readonly<Record<string, string>> {
+  return {
+    PATH: path.dirname(parts.git),
+    HOME: OWN_FOLDER,
+    LC_ALL: "C",
+    GIT_DIR: OWN_FOLDER,
+    GIT_WORK_TREE: parts.root,
+    GIT_INDEX_FILE: path.join(parts.own, "index"),
+    GIT_OBJECT_DIRECTORY: path.join(parts.common, "objects"),
+    GIT_CONFIG_NOSYSTEM: "1",
+    GIT_CONFIG_GLOBAL: "/dev/null",
+    GIT_ATTR_NOSYSTEM: "1",
+    GIT_NO_REPLACE_OBJECTS: "1",
+    GIT_NO_LAZY_FETCH: "1",
+    GIT_OPTIONAL_LOCKS: "0",
+    GIT_LITERAL_PATHSPECS: "1",
+    GIT_TERMINAL_PROMPT: "0",
+  };
 }
 
 /** The machine as commands of the turn see it, with a folder of ours in the place of the temporary one. */

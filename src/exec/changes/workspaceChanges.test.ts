@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -94,6 +94,28 @@ describe.runIf(canSandbox)("in a repository", () => {
       rmSync(path.join(work, "gone.txt"));
     });
     expect(files).toEqual(["git", "add new dir/n é.txt +1 -0", "delete gone.txt +0 -2", "update a.txt +2 -1"]);
+  });
+
+  it("one that cannot be looked at leaves no folder behind", async () => {
+    repository({ "a.txt": "1\n" });
+    rmSync(path.join(work, ".git", "index"));
+    symlinkSync("index", path.join(work, ".git", "index"));
+    const made = new Set<string>();
+    const looking: LookingHost = {
+      ...hostParts,
+      makeTemporaryFolder: () => {
+        const folderMade = host.makeTemporaryFolder();
+        made.add(folderMade);
+        return folderMade;
+      },
+      removeTemporaryFolder: (gone) => {
+        made.delete(gone);
+        host.removeTemporaryFolder(gone);
+      },
+    };
+    const changes = new WorkspaceChanges(looking, { cwd: work, sinceMs: Date.now(), lookingFor: undefined });
+    await changes.before();
+    expect([await changes.after({ withinMs: 20_000, patches: [] }), made.size]).toEqual([undefined, 0]);
   });
 
   it("what was changed before is nobody's doing, unless it is changed again, put back or removed", async () => {

@@ -1,19 +1,11 @@
 import path from "node:path";
 import { readGuarded } from "../../lib/files/guardedRead.js";
 import { followLinks } from "../../platform/paths.js";
-import { changedRegions } from "../patch/lineDiff.js";
 import { mayReadFor } from "../sandbox/fileView.js";
 import { callerView } from "../sandbox/hiddenPlaces.js";
+import { type ChangedFile, countedFiles, type NamedChange } from "./countedFiles.js";
 import { entriesChangedMs, type FileState, folderEntries, markOf } from "./folderEntries.js";
 import { type DirtyPath, type LookingFor, type LookingHost, Repository } from "./repository.js";
-
-/** A file that is another than before. Lines are absent where nobody counted them: binary, too large, or seen by its name alone. */
-export interface ChangedFile {
-  readonly path: string;
-  readonly kind: "add" | "update" | "delete";
-  readonly added?: number;
-  readonly removed?: number;
-}
 
 /** `git` and `folder` compare the disk before and after, whoever wrote; `patches` is what the agent's own patches say. */
 export interface ChangedFiles {
@@ -91,14 +83,22 @@ export class WorkspaceChanges {
     if (cwd === undefined) return "no repository";
     const repository = await Repository.open(cwd, this.#host, this.#place.lookingFor);
     if (!repository) return this.#lookAtFolder(cwd, signal);
+    try {
+      const first = await this.#lookAtRepository(repository, signal);
+      if (first === "unknown") repository.close(this.#host);
+      return first;
+    } catch (error) {
+      repository.close(this.#host);
+      throw error;
+    }
+  }
+
+  async #lookAtRepository(repository: Repository, signal: AbortSignal): Promise<FirstLook | "unknown"> {
     const { root, isSmall } = repository;
     // Two looks at a large one would take its caller's time: it is looked at once, in the end.
     if (!isSmall) return { repository, marks: new Map(), texts: new Map(), root, isComplete: false };
     const dirty = await repository.dirtyPaths(signal);
-    if (!dirty) {
-      repository.close(this.#host);
-      return "unknown";
-    }
+    if (!dirty) return "unknown";
     const marks = new Map([...dirty.keys()].map((name) => [name, markOf(path.join(root, name))] as const));
     // The first look may come after the first change: an engine of its own does not wait for it.
     for (const [name, mark] of marks) if (changedMs(path.join(root, name), mark) > this.#place.sinceMs) marks.delete(name);
@@ -145,17 +145,14 @@ export class WorkspaceChanges {
     changed: readonly NamedChange[],
     look: FirstLook & { readonly repository: Repository },
     signal: AbortSignal,
-  ): Promise<ChangedFile[]> {
+  ): Promise<readonly ChangedFile[]> {
     const { root, repository } = look;
     const few = changed.slice(0, MOST_COUNTED);
     const ids = few.flatMap(({ committed }) => (committed ? [committed] : []));
     const committedTexts = await repository.texts([...new Set(ids)], signal);
     const texts = await this.#textsOf(root, new Map(few.map(({ name }) => [name, markOf(path.join(root, name))])), signal);
-    return changed.map(({ name, kind, committed }) => {
-      const before = committed === undefined ? look.texts.get(name) : committedTexts.get(committed);
-      const lines = linesBetween(kind === "add" ? "" : before, kind === "delete" ? "" : texts.get(name));
-      return { path: path.join(root, name), kind, ...lines };
-    });
+    const before = ({ name, committed }: NamedChange) => (committed === undefined ? look.texts.get(name) : committedTexts.get(committed));
+    return countedFiles(changed, { root, before, now: ({ name }) => texts.get(name), signal });
   }
 
   /** Texts that are few and small enough to be compared line by line. */
@@ -184,16 +181,6 @@ export class WorkspaceChanges {
 const MOST_COUNTED = 200;
 const LONGEST_TEXT = 256 * 1024;
 const MOST_TEXT = 4 * 1024 * 1024;
-/** Lines that are compared with each other; the rest of two texts would take too long. */
-const MOST_LINES = 20_000;
-
-interface NamedChange {
-  readonly name: string;
-  readonly kind: ChangedFile["kind"];
-  /** The id of what it was; absent when it was not as the commit has it. */
-  readonly committed?: string;
-}
-
 /** What was deleted says so in the folder that it was in. */
 function changedMs(file: string, mark: FileState | undefined): number {
   return mark ? mark.changedMs : entriesChangedMs(path.dirname(file));
@@ -203,21 +190,4 @@ function difference(name: string, before: FileState | undefined, now: FileState 
   if (before?.key === now?.key) return [];
   if (!before) return [{ name, kind: "add" }];
   return [{ name, kind: now ? "update" : "delete" }];
-}
-
-function linesBetween(before: string | undefined, now: string | undefined): Pick<ChangedFile, "added" | "removed"> | undefined {
-  if (before === undefined || now === undefined) return undefined;
-  const [old, young] = [linesOf(before), linesOf(now)];
-  if (old.length + young.length > MOST_LINES) return undefined;
-  const regions = changedRegions(old, young);
-  return regions.reduce(
-    (sum, region) => ({ added: sum.added + region.newEnd - region.newStart, removed: sum.removed + region.oldEnd - region.oldStart }),
-    { added: 0, removed: 0 },
-  );
-}
-
-function linesOf(text: string): string[] {
-  const lines = text.split("\n");
-  if (lines.at(-1) === "") lines.pop();
-  return lines;
 }

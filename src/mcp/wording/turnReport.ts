@@ -1,7 +1,7 @@
 import path from "node:path";
 import type { DecidedQuestion, TurnReceipt } from "../../agent/receipt.js";
 import type { ApprovalSubject } from "../../approvals/model.js";
-import type { ChangedFile } from "../../exec/changes/workspaceChanges.js";
+import type { ChangedFile } from "../../exec/changes/countedFiles.js";
 import type { ThreadId } from "../../lib/ids.js";
 import { oneLine } from "../../lib/oneLine.js";
 import { visible } from "../../lib/visibleText.js";
