@@ -112,6 +112,9 @@ interface ResolverOptions {
   readonly listening?: boolean;
 }
 
+/** Of a thread that only looks, whatever else its record says. */
+const LOOKING = { looksOnly: true, sandboxPolicy: { type: "read-only" }, approvalPolicy: "never" } as const;
+
 export function createSettingsResolver(options: ResolverOptions): SettingsResolver {
   const { env, strict, serverCwd, cliNamed, listening, asRecorded } = options;
   const anchor = { folder: serverCwd, home: userHome(env) };
@@ -161,6 +164,7 @@ export function createSettingsResolver(options: ResolverOptions): SettingsResolv
       return {
         ...resolved,
         sandboxPolicy: stored.sandboxPolicy ?? resolved.sandboxPolicy,
+        ...(stored.looksOnly && LOOKING),
         notices: [...notices, ...resolved.notices, ...noticesOfLostProvider(stored, resolved)],
       };
     },

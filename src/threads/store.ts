@@ -120,6 +120,7 @@ export interface StoredSettings {
   readonly reasoningEffort?: ReasoningEffort;
   readonly baseInstructions?: string;
   readonly developerInstructions?: string;
+  readonly looksOnly?: true;
 }
 
 /** Remembers beyond this process who started a thread. Threads of the user's own have no owner. */

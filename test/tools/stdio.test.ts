@@ -170,6 +170,11 @@ describe.concurrent("a turn", () => {
     const offered = JSON.stringify(model.requests[0]?.body["tools"]);
     const names = ["mcp__files__read", "mcp__files__write", "mcp__files__silent", "apply_patch"];
     expect(names.filter((name) => offered.includes(`"${name}"`))).toEqual(["mcp__files__read"]);
+    // Nor does a thread with its past, which comes from the disk.
+    const fork = await call(server, "codex-manage", { action: "fork", threadId: await looking.threadId() });
+    const reply = await call(server, "codex-reply", { threadId: valueAt(fork, "structuredContent.threadId"), prompt });
+    expect(reply).toMatchObject({ structuredContent: { content: "looked" } });
+    expect([readdirSync(stage.workspace), server.questions]).toEqual([[], []]);
   });
 });
 

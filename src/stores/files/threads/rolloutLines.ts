@@ -108,6 +108,8 @@ function turnContext(settings: ThreadSettings): unknown {
     summary: settings.reasoningSummary,
     developer_instructions: settings.developerInstructions,
     truncation_policy: { mode: "tokens", limit: 10_000 },
+    // Codex passes over what it does not know.
+    looks_only: settings.looksOnly,
   };
 }
 

@@ -125,6 +125,7 @@ function parseTurnContext(context: Fields): TurnSettings | undefined {
     sandboxPolicy: parseSandboxPolicy(context["sandbox_policy"]),
     reasoningEffort: textOrNothing(context["effort"]),
     developerInstructions: textOrNothing(context["developer_instructions"]),
+    looksOnly: context["looks_only"] === true || undefined,
   });
 }
 
