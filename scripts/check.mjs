@@ -12,6 +12,7 @@ const CHECKS = [
   ["configuration page", "node", ["scripts/run-ts.mjs", "scripts/generate-configuration-doc.ts", "--check"]],
   ["page of methods", "node", ["scripts/run-ts.mjs", "scripts/generate-jsonrpc-doc.ts", "--check"]],
   ["list of decisions", "node", ["scripts/run-ts.mjs", "scripts/generate-decisions-index.ts", "--check"]],
+  ["page of clients", "node", ["scripts/run-ts.mjs", "scripts/clients.ts", "--page", "--check"]],
   ["package", "node", ["scripts/check-package.mjs"]],
 ];
 

@@ -12,6 +12,7 @@ it.for([
   ["qwen-cli-mcp-client-codex", { shows: "both", waits: 600, readsEvents: false, form: "decision" }],
   ["gemini-cli-mcp-client", { shows: "text", waits: 600, readsEvents: false, form: "decision" }],
   ["continue-cli-client", { shows: "text", waits: 60, readsEvents: false, form: "decision" }],
+  ["@langchain/mcp-adapters", { shows: "text", waits: 60, readsEvents: false, form: "decision" }],
   ["@cline/core", { shows: "everything", waits: 60, readsEvents: false, form: "decision" }],
 ] as const)("%s is known", ([name, traits]) => {
   expect(traitsOf(name)).toEqual(traits);

@@ -124,10 +124,10 @@ export const KNOWN_CLIENTS: readonly KnownClient[] = [
   },
   {
     title: "LangChain adapters",
-    name: /^langchain-mcp-adapters?$/,
+    name: /^@langchain\/mcp-adapters$/,
     version: "1.1.4",
-    source: SEEN,
-    shows: "everything",
+    source: `${SEEN}: of several texts just those, of a single one all of the result`,
+    shows: "text",
     waits: SDK_WALL_S,
     readsEvents: false,
     form: "decision",

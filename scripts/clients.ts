@@ -1,0 +1,118 @@
+// Real clients against the built server: each is installed, its model and the agent's are scripted, and what was seen goes into docs/clients.md.
+//   npm run clients [-- NAME…] [--long SECONDS] [--verbose]   without names: all of them; --long 0 leaves the long turn out
+//   npm run clients -- --list                        which there are
+//   npm run clients -- --page [--check]              writes the page from what was seen before; --check: says whether it is up to date
+// The exit code is 1 when a check failed or a client could not be run.
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { describe } from "../src/lib/errors.js";
+import { AGENT_PROGRAMS } from "../test/realClients/agentPrograms.js";
+import { type RealClient, versionOf } from "../test/realClients/client.js";
+import { LIBRARIES } from "../test/realClients/libraries.js";
+import { clientsPage, type Seen, type SeenClient } from "../test/realClients/page.js";
+import { tryClient } from "../test/realClients/trial.js";
+import { verdictsOf } from "../test/realClients/verdicts.js";
+import { identityOf } from "../test/realClients/wire.js";
+
+const PAGE = "docs/clients.md";
+const SEEN = "test/realClients/seen.generated.json";
+const LONG_SECONDS = 75;
+/** The machine may have two cores, and a client takes one. */
+const AT_ONCE = 2;
+const CLIENTS: readonly RealClient[] = [...LIBRARIES, ...AGENT_PROGRAMS];
+
+const args = process.argv.slice(2);
+if (args.includes("--list")) for (const client of CLIENTS) console.log(`${client.id.padEnd(10)} ${client.title} ${versionOf(client)}`);
+else if (args.includes("--page")) process.exitCode = page(args.includes("--check"));
+else process.exitCode = await tryAll(wanted());
+
+function wanted(): readonly RealClient[] {
+  const flag = args.indexOf("--long");
+  const names = args.filter((arg, at) => !arg.startsWith("--") && (flag < 0 || at !== flag + 1));
+  const unknown = names.filter((name) => !CLIENTS.some(({ id }) => id === name));
+  if (unknown.length > 0)
+    throw new Error(`There is no client ${unknown.join(", ")}. Known are: ${CLIENTS.map(({ id }) => id).join(", ")}.`);
+  return names.length === 0 ? CLIENTS : CLIENTS.filter(({ id }) => names.includes(id));
+}
+
+function longSeconds(): number {
+  const flag = args.indexOf("--long");
+  return flag < 0 ? LONG_SECONDS : Number(args[flag + 1]);
+}
+
+async function tryAll(clients: readonly RealClient[]): Promise<number> {
+  const waiting = [...clients];
+  let failures = 0;
+  await Promise.all(
+    Array.from({ length: AT_ONCE }, async () => {
+      for (let client = waiting.shift(); client; client = waiting.shift()) {
+        const row = await seenOf(client);
+        keep(client.id, row);
+        failures += report(client, row);
+      }
+    }),
+  );
+  page(false);
+  console.log(failures === 0 ? "every check of every client holds" : `${failures} checks failed or were not made`);
+  return failures === 0 ? 0 : 1;
+}
+
+async function seenOf(client: RealClient): Promise<SeenClient> {
+  const facts = { version: versionOf(client), day: new Date().toISOString().slice(0, 10) };
+  try {
+    const trial = await tryClient(client, { longSeconds: longSeconds() });
+    if (args.includes("--verbose")) for (const [name, evidence] of Object.entries(trial)) show(client, name, evidence);
+    const identity = identityOf(trial.work.wire);
+    return { ...facts, ...(identity && { identity }), verdicts: verdictsOf(trial) };
+  } catch (error) {
+    return { ...facts, notRun: describe(error) };
+  }
+}
+
+function show(
+  { id }: RealClient,
+  name: string,
+  evidence: { readonly results: readonly string[]; readonly end: { readonly output: string } } | undefined,
+): void {
+  console.log(`--- ${id} ${name}: ${JSON.stringify(evidence?.end)}`);
+  for (const [at, result] of (evidence?.results ?? []).entries()) console.log(`  ${at}: ${result.slice(0, 1500)}`);
+}
+
+/** The number of checks that do not hold. */
+function report(client: RealClient, { verdicts, notRun }: SeenClient): number {
+  if (!verdicts) {
+    console.log(`\n*** ${client.title} ${versionOf(client)} WAS NOT RUN: ${notRun}\n`);
+    return 1;
+  }
+  console.log(`${client.title} ${versionOf(client)}`);
+  const failed = Object.entries(verdicts).filter(([name, { ok }]) => !ok && client.cannot?.[name] === undefined);
+  for (const [name, { ok, note }] of Object.entries(verdicts))
+    console.log(`  ${ok ? "ok    " : client.cannot?.[name] ? "cannot" : "FAILED"} ${name.padEnd(9)} ${note}`);
+  return failed.length;
+}
+
+function seenBefore(): Seen {
+  return existsSync(SEEN) ? (JSON.parse(readFileSync(SEEN, "utf8")) as Seen) : {};
+}
+
+function keep(id: string, row: SeenClient): void {
+  const before = seenBefore();
+  const seen = { ...before, [id]: { ...row, ...(row.verdicts && { verdicts: withEarlierLong(row, before[id]) }) } };
+  const ordered = Object.fromEntries(CLIENTS.flatMap((client) => (seen[client.id] ? [[client.id, seen[client.id]]] : [])));
+  writeFileSync(SEEN, `${JSON.stringify(ordered, undefined, 1)}\n`);
+}
+
+/** A run without the long turn says nothing new of it. */
+function withEarlierLong({ verdicts, version }: SeenClient, before: SeenClient | undefined): SeenClient["verdicts"] {
+  const earlier = before?.version === version ? before.verdicts?.long : undefined;
+  return verdicts && longSeconds() === 0 && earlier ? { ...verdicts, long: earlier } : verdicts;
+}
+
+function page(isCheck: boolean): number {
+  const text = clientsPage(CLIENTS, seenBefore());
+  if (isCheck && readFileSync(PAGE, "utf8") !== text) {
+    console.error(`${PAGE} is not what was seen: npm run clients -- --page`);
+    return 1;
+  }
+  if (!isCheck) writeFileSync(PAGE, text);
+  return 0;
+}

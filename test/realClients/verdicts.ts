@@ -1,0 +1,161 @@
+import { type ClientProfile, clientProfile } from "../../src/mcp/clientProfiles.js";
+import { ANSWERS, showsThread, WORK } from "./conversations.js";
+import type { Evidence, Trial } from "./trial.js";
+import { decisions, identityOf, listedTools } from "./wire.js";
+
+/** What a check came to. `note` is what a reader wants to know of it; with `ok` false it is what went wrong. */
+export interface Verdict {
+  readonly ok: boolean;
+  readonly note: string;
+}
+
+/** Everything of one client that the page tells, in its order. */
+export const CHECKS = {
+  tools: "tools that its model is offered",
+  shows: "what its model sees of a result",
+  reply: "a reply on the thread that the model was shown",
+  error: "the model sees the cause of a failed turn and its thread, and goes on there",
+  files: "the model sees which files changed",
+  answer: "characters that its model sees of an answer of 199 kB",
+  question: "an approval that nobody prepared for",
+  held: "an approval with `--approval-fallback hold`",
+  later: "a reply from a new run of the client",
+  stop: "Ctrl-C, or an abort signal, ends the turn's command",
+  long: "a turn that outlasts the client's limit",
+  left: "nothing of ours is left running",
+} as const;
+
+export type CheckName = keyof typeof CHECKS;
+export type Verdicts = Readonly<Record<CheckName, Verdict>>;
+
+/** Said where a run left a check out. */
+export const NOT_TRIED = "not tried";
+const YES: Verdict = { ok: true, note: "yes" };
+const LONG_ANSWER = 198_000;
+
+export function verdictsOf(trial: Trial): Verdicts {
+  return {
+    tools: toolsVerdict(trial.work),
+    shows: showsVerdict(trial.work),
+    reply: replyVerdict(trial.work),
+    error: errorVerdict(trial.work),
+    files: whether(trial.work.made && step(trial.work, "patch").includes("made.txt"), shortened(step(trial.work, "patch"))),
+    answer: answerVerdict(trial.work),
+    question: questionVerdict(trial.work),
+    held: heldVerdict(trial.held),
+    later: whether(says(trial.again.results[0], ANSWERS.later), failureOf(trial.again)),
+    stop: stopVerdict(trial.stop),
+    long: trial.long ? longVerdict(trial.long) : { ok: true, note: NOT_TRIED },
+    left: leftVerdict(trial),
+  };
+}
+
+function step({ results }: Evidence, name: (typeof WORK)[number]): string {
+  return results[WORK.indexOf(name)] ?? "";
+}
+
+/** The answer is there, and not only as part of the prompt that asked for it. */
+function says(result: string | undefined, answer: string): boolean {
+  return result?.replaceAll(`!say ${answer}`, "").includes(answer) === true;
+}
+
+function whether(ok: boolean, otherwise: string): Verdict {
+  return ok ? YES : { ok: false, note: otherwise };
+}
+
+/** Why a run shows less than it should: the end of what the client printed, or what the model saw last. */
+function failureOf({ results, end }: Evidence): string {
+  if (end.overdue) return "the client did not end in time";
+  return shortened(results.at(-1) ?? `the client ended with ${end.code ?? "a signal"}: ${end.output.trim().split("\n").at(-1) ?? ""}`);
+}
+
+function shortened(text: string): string {
+  const line = text.replaceAll(/\s+/g, " ").trim();
+  return line === "" ? "nothing" : line.length > 160 ? `${line.slice(0, 160)}…` : line;
+}
+
+function toolsVerdict(evidence: Evidence): Verdict {
+  const [listed, offered] = [listedTools(evidence.wire).length, evidence.offered.length];
+  if (listed === 0 || step(evidence, "first") === "") return { ok: false, note: failureOf(evidence) };
+  return { ok: true, note: offered < listed ? `${offered} of ${listed}, the others by its search` : String(offered) };
+}
+
+/** What a client showed of the first result, in the words of the table of clients. */
+export function shownParts(result: string): ClientProfile["shows"] {
+  const plain = result.replaceAll("\\", "");
+  if (/"structuredContent"|"codex-mcpd\/turn"/.test(plain)) return "everything";
+  if (!/"status": ?"completed"/.test(plain)) return "text";
+  return plain.split(ANSWERS.first).length > 2 ? "both" : "structured";
+}
+
+function showsVerdict(evidence: Evidence): Verdict {
+  const first = step(evidence, "first");
+  if (!says(first, ANSWERS.first)) return { ok: false, note: failureOf(evidence) };
+  const shown = shownParts(first);
+  const known = clientProfile(identityOf(evidence.wire)).shows;
+  const agrees = known === shown || known === "unknown";
+  return agrees ? { ok: true, note: shown } : { ok: false, note: `${shown}, and the server takes it for ${known}` };
+}
+
+function replyVerdict(evidence: Evidence): Verdict {
+  if (!showsThread(step(evidence, "first"))) return { ok: false, note: "no thread id is shown" };
+  return whether(says(step(evidence, "reply"), ANSWERS.reply), shortened(step(evidence, "reply")));
+}
+
+function errorVerdict(evidence: Evidence): Verdict {
+  const failure = step(evidence, "failure");
+  if (!says(failure, ANSWERS.cause)) return { ok: false, note: `the cause is not shown: ${shortened(failure)}` };
+  if (!showsThread(failure)) return { ok: false, note: "no thread id is shown" };
+  return whether(says(step(evidence, "mended"), ANSWERS.mended), shortened(step(evidence, "mended")));
+}
+
+function answerVerdict(evidence: Evidence): Verdict {
+  const answer = step(evidence, "long");
+  if (answer === "") return { ok: false, note: failureOf(evidence) };
+  return {
+    ok: answer.length < LONG_ANSWER,
+    note: `${answer.length.toLocaleString("en")}${showsThread(answer) ? "" : ", without thread id"}`,
+  };
+}
+
+function questionVerdict(evidence: Trial["work"]): Verdict {
+  if (!says(step(evidence, "question"), ANSWERS.wentOn)) return { ok: false, note: shortened(step(evidence, "question")) };
+  const decided = decisions(evidence.wire).at(-1);
+  if (!decided) return { ok: false, note: "the result says nothing of the question" };
+  if ((decided.decision === "approved") !== evidence.touched)
+    return { ok: false, note: `${decided.decision}, but the command ${evidence.touched ? "ran" : "did not run"}` };
+  return { ok: true, note: QUESTION_NOTES[`${decided.by} ${decided.decision}`] ?? `${decided.decision} (${decided.by})` };
+}
+
+const QUESTION_NOTES: Readonly<Record<string, string>> = {
+  "elicitation approved": "asked, allowed",
+  "elicitation denied": "asked, declined",
+  "client denied": "declines by itself: denied, the turn goes on",
+  "fallback denied": "cannot be asked: denied, the turn goes on",
+};
+
+function heldVerdict(evidence: Trial["held"]): Verdict {
+  const last = evidence.results.at(-1) ?? "";
+  if (!says(last, ANSWERS.decided) || !evidence.touched) return { ok: false, note: failureOf(evidence) };
+  return { ok: true, note: evidence.results.length === 1 ? "asked, allowed" : "`codex-answer`, then `codex-wait`" };
+}
+
+function stopVerdict(evidence: Trial["stop"]): Verdict {
+  if (!evidence.began) return { ok: false, note: `the command never ran: ${failureOf(evidence)}` };
+  if (evidence.left.some((line) => line.includes("sleep"))) return { ok: false, note: "the command runs on" };
+  const cancels = evidence.wire.some(({ direction, message }) => direction === "in" && message["method"] === "notifications/cancelled");
+  return { ok: true, note: cancels ? "it cancels" : "it closes" };
+}
+
+function longVerdict(evidence: Evidence): Verdict {
+  const { results } = evidence;
+  if (!says(results.at(-1), ANSWERS.slept)) return { ok: false, note: failureOf(evidence) };
+  if (results.length === 1) return { ok: true, note: "one call" };
+  const gaveUp = results.slice(0, -1).some((result) => !showsThread(result));
+  return { ok: true, note: gaveUp ? "times out; the same prompt joins the turn" : "`running`, then `codex-wait`" };
+}
+
+function leftVerdict(trial: Trial): Verdict {
+  const left = [trial.work, trial.again, trial.held, trial.stop, trial.long].flatMap((evidence) => evidence?.left ?? []);
+  return whether(left.length === 0, left.map(shortened).join("; "));
+}
