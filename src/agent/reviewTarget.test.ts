@@ -171,7 +171,7 @@ it("a repository's configuration runs nothing while it is looked at", async () =
 
 describe("programs that a repository names", () => {
   /** A program that leaves a trace when it is run; the trace is gone again. */
-  function trap(): { readonly script: string; wasRun(): boolean } {
+  function trap(): { readonly script: string; readonly wasRun: () => boolean } {
     const trace = path.join(folder, ".git", "trace");
     const script = path.join(folder, ".git", "trap.sh");
     writeFileSync(script, `#!/bin/sh\ntouch ${trace}\nexit 1\n`, { mode: 0o755 });

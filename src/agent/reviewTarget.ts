@@ -11,11 +11,11 @@ export class ReviewTargetMissing extends AppError {
 /** Runs git in the folder of the review, in a sandbox that only reads. */
 export type RunGit = (args: readonly string[]) => Promise<OneOffResult>;
 
-/** A repository's configuration can name programs for nearly everything that git does, fetching an object that is not there included. */
-export const QUIET_GIT = [
-  ...["env", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none"],
-  ...["git", "--no-optional-locks", "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"],
-];
+/** Whoever has an object that is missing here is not asked for it: how they are reached is in the repository's configuration. */
+const FETCHES_NOTHING = ["env", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none"];
+/** A repository's configuration can name programs for nearly everything that git does. */
+const RUNS_NOTHING = ["git", "--no-optional-locks", "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"];
+export const QUIET_GIT = [...FETCHES_NOTHING, ...RUNS_NOTHING];
 /** In a submodule git would begin another git, which finds a configuration of its own. */
 const OUTSIDE_SUBMODULES = "--ignore-submodules=dirty";
 
