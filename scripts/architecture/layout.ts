@@ -60,6 +60,7 @@ export const READERS: Readonly<Record<string, string>> = {
   "exec/safety/bash/reader.ts": "part of the package",
   "exec/safety/rules/rules.ts": "the user's rules in CODEX_HOME",
   "config/configFile.ts": "the user's configuration in CODEX_HOME",
+  "config/userConfig.ts": "the user's configuration in CODEX_HOME, to change it",
   "observability/logFile.ts": "our log, to append to, and its lock",
   "engines/codex/appServer/findBinary.ts": "the first bytes of the program that is about to be run",
   "engines/native/model/provider.ts": "the user's credentials in CODEX_HOME",

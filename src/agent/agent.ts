@@ -3,6 +3,8 @@ import { isDeepStrictEqual } from "node:util";
 import type { ApprovalDesk } from "../approvals/desk.js";
 import { type ApprovalFallback, decideWithoutClient } from "../approvals/fallback.js";
 import type { ApprovalDecision, ApprovalId, ApprovalRequest } from "../approvals/model.js";
+import type { ConfigTree } from "../config/schema/settingTypes.js";
+import type { DefaultModel, UserConfig } from "../config/userConfig.js";
 import { AppError } from "../lib/errors.js";
 import { isFields } from "../lib/fields.js";
 import type { ThreadId, TurnId } from "../lib/ids.js";
@@ -26,6 +28,7 @@ import type { Feed } from "./feed.js";
 import type { Patience } from "./patience.js";
 import type { TurnReceipt } from "./receipt.js";
 import { isRecordAt, RecordRefused, threadInName } from "./recordPlace.js";
+import { diffToRemote, type RemoteDiff } from "./remoteDiff.js";
 import { nothingToReview, QUIET_GIT, ReviewTargetMissing } from "./reviewTarget.js";
 import { activityOf, type ThreadActivity } from "./threadActivity.js";
 import { type FollowedBatch, followThread } from "./threadFollower.js";
@@ -77,6 +80,8 @@ export interface AskedCommand {
   readonly argv: readonly string[];
   readonly cwd?: string | undefined;
   readonly sandbox?: AskedSettings["sandbox"];
+  /** In the place of what is configured for the sandbox. */
+  readonly sandboxPolicy?: ThreadSettings["sandboxPolicy"] | undefined;
   readonly timeoutMs: number;
 }
 
@@ -98,7 +103,10 @@ export interface AgentParts extends ReceiptParts {
     /** Throws `AppError` with the reason when settings cannot be had. */
     forNewThread(asked: AskedSettings): ThreadSettings;
     withChanges(settings: ThreadSettings, change: SettingsChange): ThreadSettings;
+    withSandbox(settings: ThreadSettings, policy: ThreadSettings["sandboxPolicy"]): ThreadSettings;
   };
+  /** The user's own configuration file. */
+  readonly userConfig: Pick<UserConfig, "read" | "setDefaultModel">;
   /** Absent: every folder is taken. */
   readonly folders?: WorkingFolders | undefined;
   /** A picture that a caller names, as a `data:` address. Throws `AppError` when the thread's commands could not read it, or it is none. */
@@ -118,6 +126,8 @@ const COMMAND_START_MS = 30_000;
 const COMMAND_STOP_MS = 5_000;
 /** One look at a repository. */
 const GIT_MS = 10_000;
+/** The same, as Codex has it for what a remote lacks. */
+const REMOTE_GIT_MS = 5_000;
 /** One line of a list. */
 const LONGEST_TITLE = 200;
 /** For advice that may come without them. */
@@ -504,10 +514,11 @@ export class Agent {
   }
 
   /** Runs one command in the sandbox it names, outside any thread. Nobody is asked. */
-  async run(ask: Ask, { argv, timeoutMs, ...asked }: AskedCommand): Promise<OneOffResult> {
+  async run(ask: Ask, { argv, timeoutMs, sandboxPolicy: policy, ...asked }: AskedCommand): Promise<OneOffResult> {
     this.#check(ask, "call");
     if (!argv[0]) throw new InvalidArguments("`command` must begin with a program.");
-    const settings = await this.#settingsForWork(ask, asked);
+    const configured = await this.#settingsForWork(ask, asked);
+    const settings = policy ? this.#parts.settings.withSandbox(configured, policy) : configured;
     const limits = this.#limitsOf(ask.caller);
     const check = () => limits?.check(settings);
     check();
@@ -521,6 +532,26 @@ export class Agent {
       signal.throwIfAborted();
       return services.runOnce(command, signal);
     });
+  }
+
+  /** What the user's own config.toml says, as it is written. It may hold secrets: whoever shows it chooses what. */
+  savedConfig(ask: Ask): Promise<ConfigTree> {
+    this.#check(ask, "manage");
+    return this.#promptly(ask, () => this.#parts.userConfig.read());
+  }
+
+  /** Changes the user's own config.toml, for whoever starts threads from now on. */
+  setDefaultModel(ask: Ask, wanted: DefaultModel): Promise<void> {
+    this.#check(ask, "manage");
+    return this.#promptly(ask, () => this.#parts.userConfig.setDefaultModel(wanted));
+  }
+
+  /** What a folder's repository has that its remote has not. Throws `NoRemoteDiff` with the reason when there is no such thing. */
+  async diffToRemote(ask: Ask, cwd: string): Promise<RemoteDiff> {
+    this.#check(ask, "manage");
+    const settings = await this.#settingsForWork(ask, { cwd });
+    using _place = await this.#parts.limiter?.enter(ask);
+    return await diffToRemote((argv) => this.#runReading(ask, settings, { argv, timeoutMs: REMOTE_GIT_MS }));
   }
 
   /** The models that may be named. Also for turns: it starts nothing and tells nothing of anybody. */
@@ -662,14 +693,7 @@ export class Agent {
   /** Where git cannot be run safely, the reviewer finds out by itself. */
   async #nothingToReview(ask: Ask, target: ReviewTarget, settings: ThreadSettings): Promise<string | undefined> {
     if (target.type === "custom") return undefined;
-    const limits = this.#limitsOf(ask.caller);
-    const check = () => limits?.check(settings);
-    const sandboxPolicy = { type: "read-only" } as const;
-    const git = (args: readonly string[]) =>
-      this.#promptly(ask, async (signal) => {
-        const command = { argv: [...QUIET_GIT, ...args], cwd: settings.cwd, sandboxPolicy, timeoutMs: GIT_MS, check, reach: limits?.reach };
-        return (await this.#services()).runOnce(command, signal);
-      });
+    const git = (args: readonly string[]) => this.#runReading(ask, settings, { argv: [...QUIET_GIT, ...args], timeoutMs: GIT_MS });
     // Given back before the review takes its own.
     using _place = await this.#parts.limiter?.enter(ask);
     try {
@@ -678,6 +702,20 @@ export class Agent {
       if (error instanceof ReviewTargetMissing || error instanceof AboveCeiling || !(error instanceof AppError)) throw error;
       return undefined;
     }
+  }
+
+  /** A command of ours in the folder of a caller, in a sandbox that only reads. */
+  #runReading(ask: Ask, settings: ThreadSettings, { argv, timeoutMs }: Pick<AskedCommand, "argv" | "timeoutMs">): Promise<OneOffResult> {
+    const limits = this.#limitsOf(ask.caller);
+    const command = {
+      argv,
+      cwd: settings.cwd,
+      sandboxPolicy: { type: "read-only" } as const,
+      timeoutMs,
+      check: () => limits?.check(settings),
+      reach: limits?.reach,
+    };
+    return this.#promptly(ask, async (signal) => (await this.#services()).runOnce(command, signal));
   }
 
   async #recentFolders(ask: Ask, besides: string): Promise<readonly string[]> {

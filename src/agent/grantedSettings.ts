@@ -67,6 +67,10 @@ export class GrantedSettings {
     return this.#granted(changed);
   }
 
+  withSandbox(settings: ThreadSettings, sandboxPolicy: ThreadSettings["sandboxPolicy"]): ThreadSettings {
+    return this.#granted({ ...settings, sandboxPolicy });
+  }
+
   forStoredThread(stored: StoredSettings): ThreadSettings {
     return this.#granted({ ...this.#parts.resolver.forStoredThread(stored), ...this.#stated({}) });
   }

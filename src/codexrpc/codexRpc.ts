@@ -3,6 +3,7 @@ import { hasScope } from "../agent/caller.js";
 import type { Telemetry } from "../observability/telemetry.js";
 import { AskedClients } from "./client/approvalRequests.js";
 import { FrontEnd, type FrontEndParts } from "./client/frontEnd.js";
+import { execOneOffCommand, getUserAgent, getUserSavedConfig, gitDiffToRemote, setDefaultModel } from "./methods/machine.js";
 import { archiveConversation, listConversations, resumeConversation } from "./methods/saved.js";
 import {
   addConversationListener,
@@ -25,6 +26,11 @@ const LISTED: readonly CodexMethod[] = [
   interruptConversation,
   addConversationListener,
   removeConversationListener,
+  gitDiffToRemote,
+  execOneOffCommand,
+  getUserSavedConfig,
+  setDefaultModel,
+  getUserAgent,
 ];
 
 export const METHODS: ReadonlyMap<string, CodexMethod> = new Map(LISTED.map((method) => [method.name, method]));

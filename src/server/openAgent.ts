@@ -13,6 +13,7 @@ import { MemoryApprovalDesk } from "../approvals/desk.js";
 import type { ApprovalFallback } from "../approvals/fallback.js";
 import { userHome } from "../config/codexHome.js";
 import type { SettingsResolver } from "../config/resolve.js";
+import { UserConfig } from "../config/userConfig.js";
 import type { HostEnvironment } from "../engines/native/tools/hostEnvironment.js";
 import { VERSION } from "../lib/version.js";
 import { NO_TELEMETRY, type Telemetry } from "../observability/telemetry.js";
@@ -27,6 +28,8 @@ import { writablePlaces } from "./writablePlaces.js";
 export interface AgentOptions extends Omit<EngineOptions, "writable"> {
   readonly approvalFallback: ApprovalFallback;
   readonly settings: SettingsResolver;
+  /** The profile that the command line names. */
+  readonly profile?: string | undefined;
   /** Where threads work that name no folder, if whoever started the server chose it. */
   readonly cwd?: string | undefined;
   /** For callers over the network and from inside a turn; those that are not given have their strict defaults. */
@@ -106,6 +109,7 @@ export function openAgent(options: AgentOptions): OpenAgent {
       await checkForbidden(argv, { codexHome });
     },
     settings: granted,
+    userConfig: new UserConfig({ codexHome, profile: options.profile }),
   });
   return {
     agent,

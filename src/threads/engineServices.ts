@@ -83,4 +83,7 @@ export interface OneOffResult {
   readonly exitCode: number;
   readonly stdout: string;
   readonly stderr: string;
+  readonly timedOut?: true;
+  /** There was more output than is kept. */
+  readonly isCut?: true;
 }

@@ -66,7 +66,12 @@ export class OwnToolsStage implements AsyncDisposable {
       patience: new Patience(),
       ceilings: () => ({ limitsOf, checkConfig: () => {} }),
       approvalFallback: "deny",
-      settings: { forNewThread: ({ cwd = settings.cwd }) => ({ ...settings, cwd }), withChanges: (kept) => kept },
+      settings: {
+        forNewThread: ({ cwd = settings.cwd }) => ({ ...settings, cwd }),
+        withChanges: (kept) => kept,
+        withSandbox: (kept) => kept,
+      },
+      userConfig: { read: async () => ({}), setDefaultModel: async () => {} },
       checkCommand: async () => {},
       objection: callersInside,
       ...parts,

@@ -28,7 +28,8 @@ export const execTool = defineTool({
   example: { command: ["ls", "-l"], cwd: ".", sandbox: "read-only", timeoutMs: 5_000 },
   async call({ command, timeoutMs = DEFAULT_TIMEOUT_MS, ...asked }, { agent, ask }) {
     const result = await agent.run(ask, { argv: command, timeoutMs, ...asked });
-    return answer(asInTerminal(result), { ...result });
+    const { exitCode, stdout, stderr } = result;
+    return answer(asInTerminal(result), { exitCode, stdout, stderr });
   },
 });
 

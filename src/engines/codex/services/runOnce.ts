@@ -84,8 +84,11 @@ async function runIn({ server }: RunningCodex, command: PlacedCommand, signal: A
   };
   stop.addEventListener("abort", end, { once: true });
   try {
+    const since = performance.now();
     const result = resultOf(await running, argv);
-    return overdue.aborted ? { ...result, exitCode: TIMED_OUT } : result;
+    if (overdue.aborted) return { ...result, exitCode: TIMED_OUT, timedOut: true };
+    // Codex ends a command that takes too long with the same code that a command may have chosen.
+    return result.exitCode === TIMED_OUT && performance.now() - since >= timeoutMs ? { ...result, timedOut: true } : result;
   } catch (error) {
     throw whyNotRun(error, argv);
   } finally {
@@ -132,7 +135,9 @@ function resultOf(answer: unknown, argv: readonly string[]): OneOffResult {
   const { exitCode, stdout, stderr } = asFields(answer);
   const [, reason] = exitCode === 101 ? (SANDBOX_PANIC.exec(asText(stderr)) ?? []) : [];
   if (reason !== undefined) throw notStarted(argv, reason);
-  return { exitCode: asNumber(exitCode) ?? UNKNOWN, stdout: asText(stdout), stderr: asText(stderr) };
+  const output = { stdout: asText(stdout), stderr: asText(stderr) };
+  const isCut = Object.values(output).some((text) => Buffer.byteLength(text) >= OUTPUT_BYTES);
+  return { exitCode: asNumber(exitCode) ?? UNKNOWN, ...output, ...(isCut && { isCut }) };
 }
 
 function whyNotRun(error: unknown, argv: readonly string[]): unknown {

@@ -37,7 +37,13 @@ export async function runOneOffCommand(
   const launch = () => sandbox.wrap(argv, { policy, workspace, workRoots, cwd, env, guarded, caller });
   const result = await runWith(launch, { timeoutMs, signal }).finally(() => files.close());
   if (result.ended === "cancelled") throw signal.reason;
-  return { exitCode: result.exitCode, stdout: result.stdout, stderr: withOmission(result) };
+  return {
+    exitCode: result.exitCode,
+    stdout: result.stdout,
+    stderr: withOmission(result),
+    ...(result.ended === "timedOut" && { timedOut: true }),
+    ...(result.omittedBytes > 0 && { isCut: true }),
+  };
 }
 
 async function runWith(launch: () => Launch, options: RunOptions): Promise<CommandResult> {

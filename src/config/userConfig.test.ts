@@ -1,0 +1,82 @@
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { UserConfig } from "./userConfig.js";
+
+let codexHome: string;
+const file = () => path.join(codexHome, "config.toml");
+beforeEach(() => {
+  codexHome = mkdtempSync(path.join(tmpdir(), "user-config-"));
+});
+afterEach(() => rmSync(codexHome, { recursive: true, force: true }));
+
+it("keeps comments, and leaves nothing else behind", async () => {
+  writeFileSync(file(), '# mine\nmodel = "old" # why\n[t]\n');
+  chmodSync(file(), 0o640);
+  await new UserConfig({ codexHome }).setDefaultModel({ model: "gpt-5", effort: "high" });
+  expect(readFileSync(file(), "utf8")).toBe('# mine\nmodel = "gpt-5" # why\nmodel_reasoning_effort = "high"\n[t]\n');
+  expect(statSync(file()).mode & 0o777).toBe(0o640);
+  expect(readdirSync(codexHome)).toEqual(["config.toml"]);
+  await new UserConfig({ codexHome }).setDefaultModel({ model: undefined, effort: undefined });
+  expect(readFileSync(file(), "utf8")).toBe("# mine\n[t]\n");
+});
+
+it("makes no file to say nothing in, and one for its user alone otherwise", async () => {
+  const config = new UserConfig({ codexHome });
+  await config.setDefaultModel({ model: undefined, effort: undefined });
+  expect(readdirSync(codexHome)).toEqual([]);
+  await config.setDefaultModel({ model: "gpt-5", effort: undefined });
+  expect(readFileSync(file(), "utf8")).toBe('model = "gpt-5"\n');
+  expect(statSync(file()).mode & 0o777).toBe(0o600);
+});
+
+it("writes where the active profile is read: its table, or its file", async () => {
+  writeFileSync(file(), 'profile = "fast"\n');
+  await new UserConfig({ codexHome }).setDefaultModel({ model: "a", effort: undefined });
+  expect(readFileSync(file(), "utf8")).toBe('profile = "fast"\n\n[profiles.fast]\nmodel = "a"\n');
+  writeFileSync(path.join(codexHome, "slow.config.toml"), 'model = "x" # its own\n');
+  await new UserConfig({ codexHome, profile: "slow" }).setDefaultModel({ model: "b", effort: undefined });
+  expect(readFileSync(path.join(codexHome, "slow.config.toml"), "utf8")).toBe('model = "b" # its own\n');
+});
+
+it("loses no edit that is made meanwhile", async () => {
+  writeFileSync(file(), "a = 1\n");
+  const config = new UserConfig({ codexHome });
+  const edits = Array.from({ length: 20 }, async (_, at) => {
+    await config.setDefaultModel({ model: `m${at}`, effort: undefined });
+  });
+  // An editor saves between the reading and the writing of one of them.
+  const other = new UserConfig({ codexHome }).setDefaultModel({ model: "other", effort: "low" });
+  await Promise.all([...edits, other]);
+  const text = readFileSync(file(), "utf8");
+  expect(text).toContain("a = 1\n");
+  expect(text.match(/^model = /gm)).toHaveLength(1);
+});
+
+it("changes what a link leads to, and leaves the link", async () => {
+  mkdirSync(path.join(codexHome, "dotfiles"));
+  const real = path.join(codexHome, "dotfiles", "codex.toml");
+  writeFileSync(real, "");
+  symlinkSync(real, file());
+  await new UserConfig({ codexHome }).setDefaultModel({ model: "m", effort: undefined });
+  expect(readFileSync(real, "utf8")).toBe('model = "m"\n');
+  expect(lstatSync(file()).isSymbolicLink()).toBe(true);
+});
+
+it("touches no file that is broken", async () => {
+  writeFileSync(file(), "model = \n");
+  await expect(new UserConfig({ codexHome }).setDefaultModel({ model: "m", effort: undefined })).rejects.toThrow(/config\.toml:1/);
+  expect(readFileSync(file(), "utf8")).toBe("model = \n");
+});

@@ -1,0 +1,114 @@
+import { randomUUID } from "node:crypto";
+import { constants, promises } from "node:fs";
+import path from "node:path";
+import { AppError, describe, errorCode } from "../lib/errors.js";
+import { parseConfig } from "./configFile.js";
+import { withTexts } from "./editToml.js";
+import type { ConfigTree } from "./schema/settingTypes.js";
+
+/** `config.toml` could not be written. */
+export class ConfigNotSaved extends AppError {
+  readonly code = "config_not_saved";
+}
+
+export interface DefaultModel {
+  /** Undefined takes it out. */
+  readonly model: string | undefined;
+  readonly effort: string | undefined;
+}
+
+interface UserConfigOptions {
+  readonly codexHome: string;
+  /** The profile that the server was started with. */
+  readonly profile?: string | undefined;
+}
+
+/** Others may save the file at the same moment. */
+const MOST_TRIES = 5;
+
+/** The user's own `config.toml`, as it is written: to show, and to change the default model in. */
+export class UserConfig {
+  readonly #options: UserConfigOptions;
+  /** One change at a time. Never rejects. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(options: UserConfigOptions) {
+    this.#options = options;
+  }
+
+  /** What it says, unchecked; nothing where there is no file. Throws `ConfigInvalid`. */
+  async read(): Promise<ConfigTree> {
+    const file = this.#file("config.toml");
+    return parseConfig(file, (await textOf(file)) ?? "");
+  }
+
+  /** Comments and everything else stay. Throws `ConfigNotSaved`, `ConfigNotEditable`, `ConfigInvalid`. */
+  setDefaultModel(wanted: DefaultModel): Promise<void> {
+    const done = this.#last.then(() => this.#set(wanted));
+    this.#last = done.catch(() => undefined);
+    return done;
+  }
+
+  async #set({ model, effort }: DefaultModel): Promise<void> {
+    const { profile = profileIn(await this.read()) } = this.#options;
+    const own = profile === undefined ? undefined : this.#file(`${profile}.config.toml`);
+    // A profile that has a file of its own is not read from the table of its name.
+    const inOwnFile = own !== undefined && path.dirname(own) === this.#options.codexHome && (await textOf(own)) !== undefined;
+    const file = inOwnFile ? own : this.#file("config.toml");
+    const table = profile === undefined || inOwnFile ? [] : ["profiles", profile];
+    await rewrite(file, (text) => {
+      parseConfig(file, text);
+      return withTexts(text, table, { model, model_reasoning_effort: effort });
+    });
+  }
+
+  #file(name: string): string {
+    return path.join(this.#options.codexHome, name);
+  }
+}
+
+function profileIn({ profile }: ConfigTree): string | undefined {
+  return typeof profile === "string" && profile !== "" ? profile : undefined;
+}
+
+async function textOf(file: string): Promise<string | undefined> {
+  try {
+    return await promises.readFile(file, "utf8");
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return undefined;
+    throw new ConfigNotSaved(`${file} cannot be read (${errorCode(error) ?? describe(error)})`, { cause: error });
+  }
+}
+
+/** What somebody saves meanwhile is read and changed anew; the new text appears whole or not at all. Nothing is made of nothing. */
+async function rewrite(named: string, edit: (text: string) => string): Promise<void> {
+  // A link stays one: what it leads to is changed.
+  const file = await promises.realpath(named).catch(() => named);
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const before = await textOf(file);
+    const after = edit(before ?? "");
+    if (after === (before ?? "")) return;
+    if (await replaced(file, { before, after })) return;
+  }
+  throw new ConfigNotSaved(`${file} was changed by somebody else again and again. Try again.`);
+}
+
+/** False when the file is no longer what it was. */
+async function replaced(
+  file: string,
+  { before, after }: { readonly before: string | undefined; readonly after: string },
+): Promise<boolean> {
+  const draft = `${file}.${randomUUID()}.new`;
+  try {
+    const mode = before === undefined ? 0o600 : (await promises.stat(file)).mode & 0o777;
+    await promises.writeFile(draft, after, { mode, flush: true, flag: constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL });
+    await promises.chmod(draft, mode);
+    if ((await textOf(file)) !== before) return false;
+    await promises.rename(draft, file);
+    return true;
+  } catch (error) {
+    throw new ConfigNotSaved(`${file} cannot be written (${errorCode(error) ?? describe(error)})`, { cause: error });
+  } finally {
+    await promises.rm(draft, { force: true }).catch(() => undefined);
+  }
+}
