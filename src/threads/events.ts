@@ -84,7 +84,8 @@ export type ThreadEvent =
   | { readonly type: "tokenCount"; readonly usage: TokenUsageInfo | null; readonly rateLimits: RateLimits }
   // commands, patches and other tools
   /** `awaitsApproval`: somebody is asked before it runs. Absent where that is not known yet. */
-  | ({ readonly type: "commandStarted"; readonly awaitsApproval?: true } & CommandCall)
+  /** `onlyLooks`: it is known that it changes no file. */
+  | ({ readonly type: "commandStarted"; readonly awaitsApproval?: true; readonly onlyLooks?: true } & CommandCall)
   | { readonly type: "commandOutput"; readonly callId: string; readonly stream: "stdout" | "stderr"; readonly bytes: Uint8Array }
   | ({ readonly type: "commandEnded" } & CommandCall & CommandOutcome)
   | { readonly type: "patchStarted"; readonly callId: string; readonly autoApproved: boolean; readonly changes: FileChanges }

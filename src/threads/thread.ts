@@ -289,8 +289,8 @@ function precedesSideEffects({ type }: ThreadEvent): boolean {
   return type === "commandStarted" || type === "patchStarted" || type === "mcpToolStarted";
 }
 
-function mayChangeFiles({ type }: ThreadEvent): boolean {
-  return type === "commandStarted" || type === "patchStarted";
+function mayChangeFiles(event: ThreadEvent): boolean {
+  return (event.type === "commandStarted" && !event.onlyLooks) || event.type === "patchStarted";
 }
 
 function failed(error: unknown): ThreadEvent {

@@ -67,7 +67,10 @@ export async function* judge(
   const command: CommandCall = { callId: ctx.callId, ...session, command: argv, cwd, parsed: parsedCommand(argv, parser) };
   const judged: JudgedCommand = { call, command, runtime, ctx };
   const asks = verdict.kind === "ask" && !isApproved(judged, { staysInSandbox: verdict.sandboxedAfterwards });
-  yield [{ type: "commandStarted", ...command, ...(asks && { awaitsApproval: true as const }) }];
+  const onlyLooks = runtime.onlyLooks(call, parser);
+  yield [
+    { type: "commandStarted", ...command, ...(asks && { awaitsApproval: true as const }), ...(onlyLooks && { onlyLooks: true as const }) },
+  ];
   if (verdict.kind === "refuse") return { refusal: yield* refuse({ refused: verdict.text, declined: true }, command) };
   const permission = await permit(verdict, judged);
   return "refused" in permission ? { refusal: yield* refuse(permission, command) } : { judged, permission };

@@ -56,6 +56,28 @@ describe("the approval policy and the sandbox decide", () => {
   });
 });
 
+describe("a command that only looks", () => {
+  async function onlyLooks(stage: ToolStage, script: string): Promise<boolean> {
+    const { events } = await stage.script(script);
+    return events.some((event) => event.type === "commandStarted" && event.onlyLooks === true);
+  }
+
+  it("is announced as such, and none that could write", async () => {
+    await using stage = await policy("never");
+    const scripts = ["true", "ls -la && cat *.txt", "touch made.txt", "ls > list.txt", "git status", "./ls", "cat $(touch x)"];
+    const looking = [];
+    for (const script of scripts) looking.push(await onlyLooks(stage, script));
+    expect(looking).toEqual([true, true, false, false, false, false, false]);
+  });
+
+  it("is none whose name leads into the workspace", async () => {
+    await using stage = await openToolStage({ settings: { approvalPolicy: "never" }, env: { PATH: `.:${process.env["PATH"]}` } });
+    expect(await onlyLooks(stage, "ls")).toBe(true);
+    await writeFile(path.join(stage.stage.workspace, "ls"), "#!/bin/sh\ntouch made.txt\n", { mode: 0o755 });
+    expect(await onlyLooks(stage, "ls")).toBe(false);
+  });
+});
+
 describe("a question about a command", () => {
   const SCRIPT = "touch made.txt";
 

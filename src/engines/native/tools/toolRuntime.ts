@@ -6,7 +6,9 @@ import { leadsToTrusted } from "../../../exec/outside/outsidePrograms.js";
 import { TurnDiff } from "../../../exec/patch/changes.js";
 import type { PatchPlan } from "../../../exec/patch/plan.js";
 import type { SandboxPolicy } from "../../../exec/policies.js";
+import type { BashReader } from "../../../exec/safety/bash/reader.js";
 import { isSystemProgram } from "../../../exec/safety/bash/words.js";
+import { isKnownSafe } from "../../../exec/safety/judge/effects.js";
 import { loadRules, ThreadRules } from "../../../exec/safety/rules/rules.js";
 import { allowsNetwork } from "../../../exec/sandbox/policy.js";
 import { ExecSessions } from "../../../exec/session.js";
@@ -140,8 +142,7 @@ export class ToolRuntime {
   async trustedPrograms(argv: readonly string[], cwd: string): Promise<((name: string) => boolean) | undefined> {
     const { approvalPolicy, sandboxPolicy, cwd: workspace } = this.settings;
     if (approvalPolicy !== "untrusted" || sandboxPolicy.type !== "danger-full-access") return undefined;
-    const trustedIn = (env: CommandEnvironment) => (name: string) =>
-      leadsToTrusted(name, { searchPath: env["PATH"] ?? "", cwd, workspace }, this.host.outside);
+    const trustedIn = (env: CommandEnvironment) => this.#trustedBy(env, { cwd, workspace });
     const trusted = trustedIn(this.#environment("none", false));
     if (!isLoginShell(argv)) return trusted;
     // Running the shell's profile tells its search path, but no one has approved that yet.
@@ -149,6 +150,16 @@ export class ToolRuntime {
     if (!isSystemProgram(shell) || !(shell.includes("/") || trusted(shell))) return () => false;
     const { words, env } = await this.#prepare(argv, { cwd, sandboxed: false });
     return words === argv ? () => false : trustedIn(env);
+  }
+
+  /** Whether a command is known to change nothing: nobody needs to look what it changed. */
+  onlyLooks({ argv, cwd }: { readonly argv: readonly string[]; readonly cwd: string }, parser: BashReader): boolean {
+    const trusts = this.#trustedBy(this.#environment("none", false), { cwd, workspace: this.settings.cwd });
+    return isKnownSafe(argv, parser, { trusts });
+  }
+
+  #trustedBy(env: CommandEnvironment, { cwd, workspace }: { readonly cwd: string; readonly workspace: string }): (name: string) => boolean {
+    return (name) => leadsToTrusted(name, { searchPath: env["PATH"] ?? "", cwd, workspace }, this.host.outside);
   }
 
   async #prepare(argv: readonly string[], { cwd, sandboxed, plainOutput = false }: LaunchOptions): Promise<PreparedCommand> {
