@@ -27,6 +27,13 @@ const FILES = [
   { file: "codex-methods.js", sources: ["src/codexrpc/codexRpc.ts", "src/stores/files/threads/shownEvents.ts"], after: "agent.js" },
   { file: "stateless.js", sources: ["src/server/statelessServer.ts"], after: "agent.js" },
   { file: "http.js", sources: ["src/server/serveHttp.ts"], after: "stateless.js" },
+  {
+    file: "api.js",
+    sources: ["src/api/mount.ts", "src/stores/files/threads/rolloutMoments.ts"],
+    after: "http.js",
+    // Both read patches; the agent's tools are needed by far fewer servers at the moment they are asked for a thread.
+    apartFrom: ["tools.js"],
+  },
   { file: "jwt.js", sources: ["src/http/access/oauth/jwt.ts"], after: "http.js" },
   { file: "proxy.js", sources: ["src/engines/native/model/proxyAgent.ts"], after: "agent.js" },
   { file: "review.js", sources: ["src/engines/native/review.ts"], after: "agent.js" },

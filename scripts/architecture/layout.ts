@@ -6,6 +6,7 @@ export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   server: [
     "codexrpc",
     "mcp",
+    "api",
     "http",
     "agent",
     "config",
@@ -22,6 +23,7 @@ export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
   codexrpc: ["mcp", "jsonrpc", "agent", "codexwire", "config", "threads", "approvals", "exec", "observability", "lib"],
   mcp: ["http", "jsonrpc", "agent", "codexwire", "tasks", "threads", "approvals", "exec", "observability", "lib"],
+  api: ["http", "agent", "threads", "approvals", "exec", "lib"],
   http: ["lib"],
   agent: ["threads", "approvals", "exec", "config", "observability", "platform", "lib"],
   engines: ["threads", "approvals", "exec", "jsonrpc", "observability", "platform", "lib"],
@@ -73,6 +75,7 @@ export const READERS: Readonly<Record<string, string>> = {
   "http/access/oauth/issuer.ts": "the keys that the operator names",
   "stores/files/threads/rolloutCatalog.ts": "rollouts, found below CODEX_HOME",
   "stores/files/owners.ts": "our own notes below CODEX_HOME",
+  "stores/files/threads/rolloutMoments.ts": "rollouts, found below CODEX_HOME",
   "stores/files/threads/rolloutPaths.ts": "rollouts, found below CODEX_HOME",
   "stores/files/threads/shelfPack.ts": "our own index below CODEX_HOME",
   "stores/files/threads/packWriter.ts": "our own index below CODEX_HOME, to write it",

@@ -2,7 +2,7 @@ import { AppError, describe } from "../lib/errors.js";
 import type { ThreadId } from "../lib/ids.js";
 import { ThreadNotFound } from "../threads/errors.js";
 import type { ThreadOwners } from "../threads/store.js";
-import { type Caller, hasScope, type SessionId } from "./caller.js";
+import { type Caller, hasScope, type Principal, type SessionId } from "./caller.js";
 
 /** Threads one session may have; each costs a line of memory until the session is over. */
 const MAX_THREADS_PER_SESSION = 10_000;
@@ -32,7 +32,7 @@ export interface Asker {
 /**
  * Whose threads are whose: the session's that used a thread last while that session is attended, else the principal's that started it.
  * Whoever else names it is told what one is told who names nothing. A caller without a session has what no session has of its
- * principal's; a caller on stdio has the whole disk.
+ * principal's, or all of that when it speaks for the principal as a whole; a caller on stdio has the whole disk.
  */
 export class ThreadAccess {
   readonly #holders = new Map<ThreadId, SessionId>();
@@ -60,7 +60,7 @@ export class ThreadAccess {
     if (!mine) {
       const mayUse = await this.#belongsTo(id, caller.principal);
       // In one step with taking hold of it: another session may be about to do the same.
-      if (!mayUse || this.#isHeldByOther(id, sessionId)) throw new ThreadNotFound(id);
+      if (!mayUse || this.#isHeldByOther(id, caller)) throw new ThreadNotFound(id);
       this.#checkRoom(sessionId);
       this.#hold(id, sessionId, signal);
     }
@@ -77,14 +77,24 @@ export class ThreadAccess {
   async isOpenTo(id: ThreadId, caller: Caller | undefined): Promise<boolean> {
     if (!caller || this.#isHeldBy(id, caller.sessionId)) return true;
     const mayUse = await this.#belongsTo(id, caller.principal);
-    return mayUse && !this.#isHeldByOther(id, caller.sessionId);
+    return mayUse && !this.#isHeldByOther(id, caller);
   }
 
   /** Whether the caller may watch a thread, whichever session uses it: it is its principal's, or the caller sees everybody's. */
   async isVisibleTo(id: ThreadId, caller: Caller | undefined): Promise<boolean> {
     if (!caller || hasScope(caller, "operator")) return true;
     if (caller.inside || !hasScope(caller, "read") || !(await this.#belongsTo(id, caller.principal))) return false;
-    return caller.sessionId === undefined || !this.#isHeldByOther(id, caller.sessionId);
+    return caller.sessionId === undefined || !this.#isHeldByOther(id, caller);
+  }
+
+  /** Undefined for a thread without one, and for one of which it cannot be told. */
+  async ownerOf(id: ThreadId): Promise<Principal | undefined> {
+    try {
+      // Kept by `claim`, and by nobody else.
+      return (await this.options.owners.ownerOf(id)) as Principal | undefined;
+    } catch {
+      return undefined;
+    }
   }
 
   /** Its threads are their owners' again. To be called when the session's calls are aborted. */
@@ -102,9 +112,9 @@ export class ThreadAccess {
     return sessionId !== undefined && this.#holders.get(id) === sessionId;
   }
 
-  #isHeldByOther(id: ThreadId, sessionId: SessionId | undefined): boolean {
+  #isHeldByOther(id: ThreadId, { sessionId, seesSessions }: Caller): boolean {
     const holder = this.#holders.get(id);
-    return holder !== undefined && holder !== sessionId && this.options.isAttended(holder);
+    return holder !== undefined && holder !== sessionId && seesSessions !== true && this.options.isAttended(holder);
   }
 
   async #belongsTo(id: ThreadId, principal: string): Promise<boolean> {

@@ -12,19 +12,21 @@ import { Deadline, Tasks, valueWithin, waitFor, withDeadline } from "../lib/prom
 import type { Engine } from "../threads/engine.js";
 import type { Account, AccountState, DeviceCode, EngineServices, ModelSummary, OneOffResult } from "../threads/engineServices.js";
 import { NothingToSteer, NothingToStop, ThreadNotFound } from "../threads/errors.js";
-import type { ReviewTarget, TurnInput, TurnOutcome } from "../threads/events.js";
+import type { LogReader, TurnAddress } from "../threads/eventLog.js";
+import type { ReviewTarget, ThreadEvent, TurnInput, TurnOutcome } from "../threads/events.js";
 import type { RawItem } from "../threads/items.js";
 import type { Reach, TurnLimits } from "../threads/limits.js";
 import type { ThreadSettings } from "../threads/settings.js";
-import type { ShownEvent, ThreadHistory, ThreadPage, ThreadQuery } from "../threads/store.js";
+import type { ShownEvent, StoredStory, ThreadHistory, ThreadPage, ThreadQuery } from "../threads/store.js";
 import type { OpenThread, ThreadRegistry } from "../threads/threadRegistry.js";
 import type { Turn, TurnRequest, TurnWatch } from "../threads/turn.js";
+import type { TokenUsage } from "../threads/usage.js";
 import type { Asker, ThreadAccess } from "./access.js";
 import type { Attendance, AttendedTurn, Visit, Wish } from "./attendance.js";
 import { type Caller, checkScope, hasScope, type Objection, type Scope, withoutSession } from "./caller.js";
 import type { CallerCeilings } from "./ceilings.js";
 import { AboveCeiling, CallerTimedOut, InsideTurn, InvalidArguments, NotOffered, SettingsInvalid, TookTooLong } from "./errors.js";
-import type { Feed } from "./feed.js";
+import type { Feed, FeedEntry, ThreadChange } from "./feed.js";
 import type { Patience } from "./patience.js";
 import type { TurnReceipt } from "./receipt.js";
 import { isRecordAt, RecordRefused, threadInName } from "./recordPlace.js";
@@ -35,6 +37,7 @@ import { type FollowedBatch, followThread } from "./threadFollower.js";
 import { ThreadList } from "./threadList.js";
 import type { TurnLimiter } from "./turnLimiter.js";
 import { type ReceiptParts, TurnReceipts } from "./turnReceipts.js";
+import { costOf } from "./turnUsage.js";
 import { FolderNotNamed, type WorkingFolders } from "./workingFolder.js";
 
 /** Who asks the agent for something, and whether they still want it. */
@@ -298,6 +301,11 @@ export class Agent {
     return this.#parts.attendance.visit(turn);
   }
 
+  /** Somebody looks on, until the returned value is disposed of: the turn does not end for want of callers. */
+  lookOn(turn: Turn): Disposable {
+    return this.#parts.attendance.lookOn(turn);
+  }
+
   /**
    * The turn that somebody waits for who comes back to a thread: the oldest that runs or waits, or has ended without anybody being told. Undefined
    * when there is none. Throws `ThreadNotFound`.
@@ -390,11 +398,31 @@ export class Agent {
     return this.#receipts.of(turn);
   }
 
+  /** What so many tokens of a model cost in US dollars; undefined where its price is not configured. */
+  costOf(model: string, usage: TokenUsage): number | undefined {
+    const price = this.#parts.prices?.[model];
+    return price && costOf(usage, price);
+  }
+
   /** What is kept of a thread: what was said on it, and the settings it ran with. */
   async read(ask: Ask, threadId: ThreadId): Promise<ThreadHistory> {
     this.#check(ask, "read");
     await this.#checkVisible(ask, threadId);
     return this.#parts.threads.history(threadId);
+  }
+
+  /** What happened on a thread as it is kept, oldest first, for somebody who reads it. */
+  async story(ask: Ask, threadId: ThreadId): Promise<StoredStory> {
+    this.#check(ask, "read");
+    await this.#checkVisible(ask, threadId);
+    return this.#parts.threads.story(threadId);
+  }
+
+  /** The events of a turn that runs, or has ended not long ago; undefined when only what is kept of its thread tells of it. */
+  async events(ask: Ask, turn: TurnAddress): Promise<LogReader<ThreadEvent> | undefined> {
+    this.#check(ask, "read");
+    await this.#checkVisible(ask, turn.threadId);
+    return this.#parts.threads.events(turn);
   }
 
   /** The questions that wait for somebody, of the threads that the caller may see. */
@@ -413,7 +441,13 @@ export class Agent {
     const { desk, access } = this.#parts;
     const question = (await desk.pending()).find((request) => request.id === id);
     if (!question || !(await access.isVisibleTo(question.threadId, ask.caller))) return false;
-    return desk.answer(id, decision);
+    return desk.answer(id, ask.caller ? { ...decision, who: ask.caller.principal } : decision);
+  }
+
+  /** How a question of a thread that the caller may see was settled; undefined for one that is open, long past or unknown. */
+  settlementOf(ask: Ask, id: ApprovalId): Extract<FeedEntry, { type: "questionAnswered" }> | undefined {
+    this.#check(ask, "read");
+    return this.feed.lastOf(ask.caller, "questionAnswered", ({ questionId }) => questionId === id);
   }
 
   /** For whoever was given the question with its turn. */
@@ -456,9 +490,16 @@ export class Agent {
     return this.#promptly(ask, (signal) => this.#list.page(threads, { ...query, ...folder }, { caller: ask.caller, signal }));
   }
 
+  /** A page of the threads that the caller may watch, whichever session uses them, newest first. */
+  watchable(ask: Ask, query: ThreadQuery): Promise<ThreadPage> {
+    this.#check(ask, "read");
+    const { threads } = this.#parts;
+    return this.#promptly(ask, (signal) => this.#list.page(threads, query, { caller: ask.caller, signal, watches: true }));
+  }
+
   /** What goes on on threads that the caller was told of by `list`, or may see. */
   async activities(ask: Ask, ids: readonly ThreadId[]): Promise<ReadonlyMap<ThreadId, ThreadActivity>> {
-    this.#check(ask, "call");
+    this.#check(ask, hasScope(ask.caller, "read") ? "read" : "call");
     const { threads, desk, access } = this.#parts;
     const seen = await Promise.all(ids.map((id) => access.isVisibleTo(id, ask.caller)));
     return activityOf(
@@ -475,6 +516,7 @@ export class Agent {
     return this.#promptly(ask, async () => {
       const fork = await access.using(id, ask, () => threads.fork(id, limits));
       await access.claim(fork, ask);
+      await this.#tellChange(ask, fork, "forked");
       return fork;
     });
   }
@@ -483,13 +525,19 @@ export class Agent {
   archive(ask: Ask, id: ThreadId): Promise<void> {
     this.#check(ask, "call");
     const { access, threads } = this.#parts;
-    return this.#promptly(ask, () => access.using(id, ask, () => threads.archive(id)));
+    return this.#promptly(ask, async () => {
+      await access.using(id, ask, () => threads.archive(id));
+      await this.#tellChange(ask, id, "archived");
+    });
   }
 
   unarchive(ask: Ask, id: ThreadId): Promise<void> {
     this.#check(ask, "call");
     const { access, threads } = this.#parts;
-    return this.#promptly(ask, () => access.using(id, ask, () => threads.unarchive(id)));
+    return this.#promptly(ask, async () => {
+      await access.using(id, ask, () => threads.unarchive(id));
+      await this.#tellChange(ask, id, "unarchived");
+    });
   }
 
   /** Gives a thread the title that lists show, Codex's included. A turn may run on it meanwhile. */
@@ -500,7 +548,10 @@ export class Agent {
     if (line.length > LONGEST_TITLE)
       throw new InvalidArguments(`A thread's title has at most ${LONGEST_TITLE} characters; this one has ${line.length}.`);
     const { threads } = this.#parts;
-    return this.#promptly(ask, () => this.#changing(ask, id, () => threads.rename(id, line)));
+    return this.#promptly(ask, async () => {
+      await this.#changing(ask, id, () => threads.rename(id, line));
+      await this.#tellChange(ask, id, "renamed", line);
+    });
   }
 
   /**
@@ -510,7 +561,10 @@ export class Agent {
   remove(ask: Ask, id: ThreadId): Promise<void> {
     this.#check(ask, "call");
     const { threads } = this.#parts;
-    return this.#promptly(ask, () => this.#changing(ask, id, () => threads.remove(id)));
+    return this.#promptly(ask, async () => {
+      await this.#changing(ask, id, () => threads.remove(id));
+      await this.#tellChange(ask, id, "removed");
+    });
   }
 
   /** Runs one command in the sandbox it names, outside any thread. Nobody is asked. */
@@ -649,6 +703,12 @@ export class Agent {
     this.#limitsOf(ask.caller)?.check(settings);
     folders?.checkUsable(settings.cwd);
     return settings;
+  }
+
+  /** An operator may change what is somebody else's, who is told of it. */
+  async #tellChange({ caller }: Ask, id: ThreadId, change: ThreadChange, name?: string): Promise<void> {
+    const owner = (await this.#parts.access.ownerOf(id)) ?? caller?.principal;
+    this.feed.threadChanged(id, { change, name, owner });
   }
 
   #noteOwner({ caller }: Ask, id: ThreadId): void {

@@ -73,6 +73,11 @@ export class Attendance {
     return attended.visit(() => this.#turns.delete(turn));
   }
 
+  /** Somebody looks on until the end of the returned value: the turn is not unattended meanwhile, and whoever waits for its answer still does. */
+  lookOn(turn: Turn): Disposable {
+    return this.#turns.get(turn)?.lookOn() ?? NOBODY;
+  }
+
   /** The turns of a thread that run, wait, or have ended without anybody being told; oldest first. */
   on(threadId: ThreadId): readonly AttendedTurn[] {
     return [...this.#turns.values()].filter(({ turn }) => turn.threadId === threadId);
@@ -106,6 +111,7 @@ export class AttendedTurn {
   readonly #questions = new Map<ApprovalId, ApprovalRequest>();
   readonly #toldOf = new Set<ApprovalId>();
   #visitors = 0;
+  #onlookers = 0;
   #wasVisited = false;
   #isLost = false;
   /** Whoever was there last will not come back. */
@@ -196,6 +202,20 @@ export class AttendedTurn {
     };
   }
 
+  lookOn(): Disposable {
+    this.#onlookers++;
+    this.#look();
+    let gone = false;
+    return {
+      [Symbol.dispose]: () => {
+        if (gone) return;
+        gone = true;
+        this.#onlookers--;
+        this.#look();
+      },
+    };
+  }
+
   /** Somebody has the thread's id. */
   known(): void {
     this.#isLost = false;
@@ -208,7 +228,7 @@ export class AttendedTurn {
 
   /** Whether anybody is there, or asked. */
   #look(): void {
-    if (this.turn.ended || this.#visitors > 0 || this.#questions.size > 0) return this.close();
+    if (this.turn.ended || this.#visitors + this.#onlookers > 0 || this.#questions.size > 0) return this.close();
     if (this.#vanished) return this.#endUnattended("its client vanished in the middle of a call");
     if (this.#unattended) return;
     const { unattendedMs } = this.#options;
@@ -223,6 +243,8 @@ export class AttendedTurn {
     this.turn.interrupt();
   }
 }
+
+const NOBODY: Disposable = { [Symbol.dispose]() {} };
 
 const NO_VISIT: Visit = {
   findsLost: false,

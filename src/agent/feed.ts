@@ -15,16 +15,22 @@ const MOST_KEPT = 10_000;
  */
 export type FeedFact =
   | { readonly type: "threadOpened"; readonly origin: LoadedThread["origin"]; readonly cwd: string; readonly model: string }
-  | ({ readonly type: "turnQueued" | "turnBegun" } & TurnRef)
+  | ({ readonly type: "turnQueued" } & TurnRef)
+  | ({ readonly type: "turnBegun" } & TurnRef)
   | ({ readonly type: "questionAsked"; readonly questionId: ApprovalId; readonly kind: ApprovalSubject["kind"] } & TurnRef)
   | ({
       readonly type: "questionAnswered";
       readonly questionId: ApprovalId;
       readonly decision: ApprovalDecision["kind"];
       readonly by: ApprovalDecision["by"];
+      readonly who: ApprovalDecision["who"];
     } & TurnRef)
   | ({ readonly type: "turnEnded"; readonly status: TurnOutcome["status"] } & TurnRef)
+  | { readonly type: "threadChanged"; readonly change: ThreadChange; readonly name?: string | undefined }
   | { readonly type: "threadClosed" };
+
+/** What somebody did to a thread as it is kept. */
+export type ThreadChange = "renamed" | "archived" | "unarchived" | "removed" | "forked";
 
 interface TurnRef {
   readonly turnId: TurnId;
@@ -45,6 +51,10 @@ export type FeedEntry = {
 /** What a reader gets besides entries: some that it may have wanted are no longer kept. It has to look at the threads themselves. */
 export interface FeedGap {
   readonly type: "gap";
+}
+
+interface ChangedThread {
+  readonly owner: Principal | undefined;
 }
 
 export interface FeedReading {
@@ -76,6 +86,29 @@ export class Feed implements ThreadObserver {
     return `${this.#name}-${this.#last}`;
   }
 
+  /** The entry that a cursor names; undefined when it is no longer kept, or not the caller's to see. */
+  entryAt(caller: Caller | undefined, cursor: string): FeedEntry | undefined {
+    const number = this.#numberOf(cursor);
+    const found = number === undefined ? undefined : this.#entries[number - 1 - (this.#last - this.#entries.length)];
+    return found && sees(caller, found.owner) ? found.entry : undefined;
+  }
+
+  /** The threads in memory that the caller may see: those that something was told of since they were opened. */
+  threadsOf(caller: Caller | undefined): readonly ThreadId[] {
+    return [...this.#owners].flatMap(([id, owner]) => (sees(caller, owner) ? [id] : []));
+  }
+
+  /** The last entry of a kind that the caller may see and that is what is looked for; undefined when it is no longer kept. */
+  lastOf<Type extends FeedEntry["type"]>(
+    caller: Caller | undefined,
+    type: Type,
+    isSought: (entry: Extract<FeedEntry, { type: Type }>) => boolean,
+  ): Extract<FeedEntry, { type: Type }> | undefined {
+    const isOfType = (entry: FeedEntry): entry is Extract<FeedEntry, { type: Type }> => entry.type === type;
+    for (const { entry, owner } of this.#entries.toReversed()) if (isOfType(entry) && isSought(entry) && sees(caller, owner)) return entry;
+    return undefined;
+  }
+
   /** Whose a thread is. To be told before anything happens on it; a thread that nobody was told of is the server's own user's. */
   belongsTo(id: ThreadId, owner: Principal): void {
     this.#owners.set(id, owner);
@@ -103,11 +136,17 @@ export class Feed implements ThreadObserver {
   }
 
   questionAnswered(turn: ObservedTurn, { id, decision }: { readonly id: ApprovalId; readonly decision: ApprovalDecision }): void {
-    this.#add(turn.threadId, { type: "questionAnswered", questionId: id, decision: decision.kind, by: decision.by, ...refTo(turn) });
+    const { kind, by, who } = decision;
+    this.#add(turn.threadId, { type: "questionAnswered", questionId: id, decision: kind, by, who, ...refTo(turn) });
   }
 
   turnEnded(turn: ObservedTurn, { status }: TurnOutcome): void {
     this.#add(turn.threadId, { type: "turnEnded", status, ...refTo(turn) });
+  }
+
+  /** A thread that nobody uses may be changed as well, so that it is said whose it is. */
+  threadChanged(id: ThreadId, { owner, ...fact }: Omit<Extract<FeedFact, { type: "threadChanged" }>, "type"> & ChangedThread): void {
+    this.#add(id, { type: "threadChanged", ...fact }, owner);
   }
 
   threadClosed(id: ThreadId): void {
@@ -145,10 +184,10 @@ export class Feed implements ThreadObserver {
     this.#wake();
   }
 
-  #add(threadId: ThreadId, fact: FeedFact): void {
+  #add(threadId: ThreadId, fact: FeedFact, owner = this.#owners.get(threadId)): void {
     const number = ++this.#last;
     const entry: FeedEntry = { cursor: `${this.#name}-${number}`, number, at: Date.now(), threadId, ...fact };
-    this.#entries.push({ entry, owner: this.#owners.get(threadId) });
+    this.#entries.push({ entry, owner });
     if (this.#entries.length > MOST_KEPT) this.#entries.shift();
     this.#wake();
   }

@@ -12,6 +12,8 @@ export interface PageReader {
   /** Undefined: the server's own user, who sees them all. */
   readonly caller: Caller | undefined;
   readonly signal: AbortSignal;
+  /** It wants what it may watch, and not only what it could use now. */
+  readonly watches?: boolean;
 }
 
 /** The stored threads, as far as a caller may use them. */
@@ -24,18 +26,22 @@ export class ThreadList {
   }
 
   /** A caller's page may be short, or empty, and still have a next one. */
-  async page(catalog: Pick<ThreadCatalog, "list">, query: ThreadQuery, { caller, signal }: PageReader): Promise<ThreadPage> {
+  async page(catalog: Pick<ThreadCatalog, "list">, query: ThreadQuery, { caller, signal, watches }: PageReader): Promise<ThreadPage> {
     if (!caller) return catalog.list(query);
     const threads: ThreadSummary[] = [];
     let cursor = query.cursor === undefined ? undefined : this.#cursors.open(query.cursor, caller);
     for (let page = 0; page < MOST_PAGES && !signal.aborted; page++) {
       const found = await catalog.list({ ...query, cursor, limit: query.limit - threads.length });
-      for (const thread of found.threads) if (await this.#access.isOpenTo(thread.id, caller)) threads.push(thread);
+      for (const thread of found.threads) if (await this.#shows(thread, caller, watches)) threads.push(thread);
       cursor = found.nextCursor;
       if (cursor === undefined) return { threads };
       if (threads.length >= query.limit) break;
     }
     return cursor === undefined ? { threads } : { threads, nextCursor: this.#cursors.seal(cursor, caller) };
+  }
+
+  #shows({ id }: ThreadSummary, caller: Caller, watches: boolean | undefined): Promise<boolean> {
+    return watches ? this.#access.isVisibleTo(id, caller) : this.#access.isOpenTo(id, caller);
   }
 }
 

@@ -55,11 +55,15 @@ export interface ApprovalRequest {
 
 /**
  * By which way a decision came: the client was asked, the client answered by itself and asked nobody, the rule for clients that cannot be asked,
- * what the caller may allow at all, nobody in time, the asker took it back, or another door.
+ * what the caller may allow at all, nobody in time, the asker took it back, or another door: a tool, the HTTP API, the console in a browser.
  */
-export type DecidedBy = "elicitation" | "client" | "fallback" | "ceiling" | "deadline" | "withdrawal" | "tool" | "http";
+export type DecidedBy = "elicitation" | "client" | "fallback" | "ceiling" | "deadline" | "withdrawal" | "tool" | "http" | "console";
 
-export type ApprovalDecision = { readonly by?: DecidedBy } & (
+export type ApprovalDecision = {
+  readonly by?: DecidedBy;
+  /** Whoever answered, by the name that access control knows; absent where nobody did, and for the server's own user. */
+  readonly who?: string;
+} & (
   | { readonly kind: "approved" }
   | { readonly kind: "approvedForSession" }
   /** Commands that begin with these words are allowed for the rest of the thread. */

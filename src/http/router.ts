@@ -9,9 +9,13 @@ export type UpgradeHandler<Caller> = (upgrade: HttpUpgrade<Caller>) => void;
 /** What is served at one path. */
 export interface HttpMount<Caller> {
   readonly path: string;
+  /** It is served at every path below as well, whose parts its handlers tell apart. */
+  readonly below?: true;
   /** Other paths for the same. */
   readonly aliases?: readonly string[];
   readonly methods: Readonly<Record<string, HttpHandler<Caller>>>;
+  /** For every method: it has a router of its own. */
+  readonly any?: HttpHandler<Caller>;
   readonly upgrade?: UpgradeHandler<Caller>;
 }
 
@@ -23,6 +27,7 @@ export class Router<Caller> {
   readonly #mounts: readonly HttpMount<Caller>[];
   readonly #hint: string;
   readonly #byPath = new Map<string, HttpMount<Caller>>();
+  readonly #folders: readonly HttpMount<Caller>[];
 
   constructor(
     mounts: readonly HttpMount<Caller>[],
@@ -31,16 +36,17 @@ export class Router<Caller> {
   ) {
     this.#mounts = mounts;
     this.#hint = hint;
+    this.#folders = mounts.filter(({ below }) => below);
     for (const mount of mounts) for (const path of [mount.path, ...(mount.aliases ?? [])]) this.#byPath.set(path, mount);
   }
 
   /** Throws `HttpProblem` when nothing is there, or not for this method. */
   handlerOf(request: IncomingMessage): HttpHandler<Caller> {
     const path = requestPath(request);
-    const mount = this.#byPath.get(path);
+    const mount = this.#mountAt(path);
     if (!mount) throw new HttpProblem(404, `Nothing is served at ${path}; ${this.#hint}`);
     const { method = "" } = request;
-    const handler = Object.hasOwn(mount.methods, method) ? mount.methods[method] : undefined;
+    const handler = mount.any ?? (Object.hasOwn(mount.methods, method) ? mount.methods[method] : undefined);
     if (!handler) throw new HttpProblem(405, `${method} is not served at ${mount.path}`, { allow: allowed(mount) });
     return handler;
   }
@@ -55,7 +61,11 @@ export class Router<Caller> {
 
   /** The mount's own path, for statistics. */
   labelOf(request: IncomingMessage): string {
-    return this.#byPath.get(requestPath(request))?.path ?? OTHER_PATHS;
+    return this.#mountAt(requestPath(request))?.path ?? OTHER_PATHS;
+  }
+
+  #mountAt(path: string): HttpMount<Caller> | undefined {
+    return this.#byPath.get(path) ?? this.#folders.find((mount) => path.startsWith(`${mount.path}/`));
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Agent } from "../agent/agent.js";
 import type { Objection, SessionCaller } from "../agent/caller.js";
 import type { OwnAddress } from "../agent/grantedSettings.js";
 import { MemoryTurnLimiter, type TurnLimiter } from "../agent/turnLimiter.js";
@@ -81,6 +82,11 @@ export class Network {
       openSession: (caller, connection) => this.#openSession(caller, connection),
       ended: (open, reason) => this.#noteEnd(open, reason),
     });
+  }
+
+  /** The one agent, opened with its first use. */
+  async agent(): Promise<Agent> {
+    return (await this.#agent.get()).agent;
   }
 
   /** Threads leave out MCP servers that are at this address. */

@@ -18,6 +18,7 @@ import { argumentHeadersOf } from "../mcp/over/streamableHttp/statelessHeaders.j
 import type { StatelessReply, StatelessRules } from "../mcp/over/streamableHttp/statelessPost.js";
 import { WebSocketEndpoint } from "../mcp/over/websocket.js";
 import { type Metrics, NO_METRICS } from "../observability/telemetry.js";
+import { ApiEntry } from "./apiEntry.js";
 import { callerOf, SCOPE_WORDS } from "./callers.js";
 import { checkEntry, clientSnippet, prepareEntry } from "./clientEntry.js";
 import { resolveSettings } from "./context.js";
@@ -87,6 +88,12 @@ export async function serveHttp(given: HttpContext): Promise<void> {
   const webSockets = new WebSocketEndpoint({ ...rules, maxMessageBytes: http.maxBodyBytes, lingerMs: http.webSocketLingerMs });
   const open = new OpenRequests({ limit: http.openRequests });
   let leaving = false;
+  const api = new ApiEntry({
+    agent: () => network.agent(),
+    ready: () => !leaving,
+    http,
+    failed: (what, error) => reporting.failed(what, error),
+  });
   const server = await openHttpServer({
     host: listen.host,
     ports: listen.ports,
@@ -99,6 +106,7 @@ export async function serveHttp(given: HttpContext): Promise<void> {
         { ...mcpEndpoint(rules), upgrade: (upgrade) => webSockets.upgrade(upgrade) },
         ...statusRoutes({ sessions: network.sessions, ready: () => !leaving, metrics: () => metrics.render() }),
         ...(http.legacySse ? legacySse(rules) : []),
+        api.mount,
       ],
       `MCP is at ${MCP_PATH}`,
     ),
@@ -138,6 +146,7 @@ export async function serveHttp(given: HttpContext): Promise<void> {
   });
   server.stopAccepting();
   await endsWithin(http.shutdownGraceMs, network.idle());
+  api.close();
   await network.close();
   maintenance.end();
   renewal?.close();

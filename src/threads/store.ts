@@ -19,6 +19,8 @@ export interface ThreadStore extends ThreadCatalog {
   pathsOf(ids: readonly ThreadId[]): Promise<ReadonlyMap<ThreadId, string>>;
   /** What was shown of a thread and is kept, in Codex's own words for events, oldest first; of a very long one the newest. Throws as `find` does. */
   shownOn(id: ThreadId): Promise<readonly ShownEvent[]>;
+  /** What happened on a thread, oldest first, also what a summary has replaced since; undefined when nobody has it. */
+  story(id: ThreadId): Promise<StoredStory | undefined>;
   /** Resolves when everything written would survive a power failure. */
   settle(): Promise<void>;
 }
@@ -109,6 +111,36 @@ export interface ThreadHistory {
   readonly usage: TokenUsageInfo | null;
   readonly settings: StoredSettings;
 }
+
+/** A thread for somebody who reads it. */
+export interface StoredStory {
+  /** The title that somebody gave it. */
+  readonly title?: string | undefined;
+  readonly isArchived: boolean;
+  /** Read as they are asked for. Throws `StorageFailed` when they cannot be read on. */
+  readonly moments: AsyncIterable<StoredMoment>;
+}
+
+/** The story of a thread of which nothing has been written. */
+export const NOTHING_YET: StoredStory = { isArchived: false, moments: { async *[Symbol.asyncIterator]() {} } };
+
+/** One thing that is kept of a thread, for somebody who reads what happened instead of going on with it. */
+export type StoredMoment = {
+  /** Milliseconds since 1970; undefined where nobody noted it. */
+  readonly at: number | undefined;
+} & (
+  | { readonly type: "settings"; readonly settings: StoredSettings }
+  | { readonly type: "item"; readonly item: RawItem }
+  /** The last message in the user's name is what a person said, and not context. */
+  | { readonly type: "userSpoke"; readonly text: string | undefined }
+  | { readonly type: "usage"; readonly usage: TokenUsageInfo }
+  | { readonly type: "interrupted" }
+  | { readonly type: "compacted"; readonly message: string }
+  /** The last turns were taken back. */
+  | { readonly type: "rolledBack"; readonly turns: number }
+  | { readonly type: "reviewStarted"; readonly hint: string }
+  | { readonly type: "reviewEnded"; readonly text: string | null }
+);
 
 /** What a rollout tells about a thread's settings; absent where it says nothing. */
 export interface StoredSettings {

@@ -11,15 +11,17 @@ import type { TurnLimits } from "./limits.js";
 import { MemoryEventLogs, TURN_LOG } from "./memoryEventLog.js";
 import { guardedObserver, type LoadedThread, type ThreadObserver } from "./observer.js";
 import type { ThreadSettings } from "./settings.js";
-import type {
-  ShownEvent,
-  StoredSettings,
-  StoredThread,
-  ThreadCatalog,
-  ThreadHistory,
-  ThreadPage,
-  ThreadQuery,
-  ThreadStore,
+import {
+  NOTHING_YET,
+  type ShownEvent,
+  type StoredSettings,
+  type StoredStory,
+  type StoredThread,
+  type ThreadCatalog,
+  type ThreadHistory,
+  type ThreadPage,
+  type ThreadQuery,
+  type ThreadStore,
 } from "./store.js";
 import { type Reloading, Thread, type ThreadParts } from "./thread.js";
 import type { Turn, TurnRequest } from "./turn.js";
@@ -202,6 +204,15 @@ export class ThreadRegistry {
   /** What is kept of a thread. Throws `ThreadNotFound`. */
   async history(id: ThreadId): Promise<ThreadHistory> {
     return (await this.#stored(id)).history;
+  }
+
+  /** What happened on a thread as it is kept, oldest first. Throws `ThreadNotFound`. */
+  async story(id: ThreadId): Promise<StoredStory> {
+    const story = await this.#options.store.story(id);
+    if (story) return story;
+    // Nothing is written before its first turn has begun.
+    if (this.#loaded.has(id)) return NOTHING_YET;
+    throw new ThreadNotFound(id);
   }
 
   /** Takes threads out of memory whose last turn is long past. */

@@ -7,6 +7,8 @@ import type { ThreadEvent, TurnInput } from "../../src/threads/events.js";
 import type {
   NewThread,
   ShownEvent,
+  StoredMoment,
+  StoredStory,
   StoredThread,
   ThreadOwners,
   ThreadPage,
@@ -37,6 +39,16 @@ export class MemoryStore implements ThreadStore {
     const record = this.records.get(id);
     if (!record || record.events.length === 0) return undefined;
     return { record: record.fromHere(), history: historyOf(record.events, record.cwd) };
+  }
+
+  async story(id: ThreadId): Promise<StoredStory | undefined> {
+    const record = this.records.get(id);
+    if (!record || record.events.length === 0) return undefined;
+    const { events, archived } = record;
+    async function* moments(): AsyncGenerator<StoredMoment> {
+      for (const event of events) yield* momentsOf(event);
+    }
+    return { title: record.title, isArchived: archived, moments: moments() };
   }
 
   async list({ limit, cursor, archived = false, cwd, search }: ThreadQuery): Promise<ThreadPage> {
@@ -97,6 +109,21 @@ export class MemoryStore implements ThreadStore {
     const record = this.#there(id);
     if (record.openLeases > 0) throw new ThreadInUse(id);
     return record;
+  }
+}
+
+function momentsOf(event: ThreadEvent): StoredMoment[] {
+  switch (event.type) {
+    case "rawItem":
+    case "unseenItem":
+    case "contextItem":
+      return [{ at: undefined, type: "item", item: event.item }];
+    case "itemCompleted":
+      return event.item.kind === "userMessage" ? [{ at: undefined, type: "userSpoke", text: event.item.text }] : [];
+    case "turnAborted":
+      return [{ at: undefined, type: "interrupted" }];
+    default:
+      return [];
   }
 }
 

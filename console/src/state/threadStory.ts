@@ -1,6 +1,6 @@
 import type { PlanSteps, Tokens } from "../../../src/api/schemas/common.js";
 import type { ApiEvent } from "../../../src/api/schemas/events.js";
-import type { Item, ItemPage } from "../../../src/api/schemas/items.js";
+import type { TimelineItem as Item, ItemPage } from "../../../src/api/schemas/items.js";
 import { type Connection, followEvents } from "../api/eventStream.js";
 import { ApiFailure, request } from "../api/requests.js";
 import { Signal } from "./signal.js";

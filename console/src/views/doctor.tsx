@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { DoctorFinding } from "../../../src/api/schemas/server.js";
+import type { DoctorFindingForm as DoctorFinding } from "../../../src/api/schemas/server.js";
 import { ago } from "../lib/formats.js";
 import { visibleText } from "../lib/visibleText.js";
 import { useAccount, useDoctor, useHealth, useMe } from "../state/queries.js";

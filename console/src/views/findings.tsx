@@ -1,6 +1,6 @@
 import { useState } from "react";
 import type { z } from "zod";
-import type { Finding } from "../../../src/api/schemas/common.js";
+import type { FindingForm as Finding } from "../../../src/api/schemas/common.js";
 import { visibleLine } from "../lib/visibleText.js";
 import { Markdown } from "./markdown.js";
 

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { memo, type ReactNode, useState } from "react";
 import type { PlanSteps } from "../../../src/api/schemas/common.js";
-import type { Item } from "../../../src/api/schemas/items.js";
+import type { TimelineItem as Item } from "../../../src/api/schemas/items.js";
 import { request } from "../api/requests.js";
 import { clock, count, duration, money, plural } from "../lib/formats.js";
 import { visibleLine, visibleText } from "../lib/visibleText.js";

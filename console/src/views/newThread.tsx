@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useId, useState } from "react";
 import type { z } from "zod";
-import type { NewThreadBody, StartedTurn } from "../../../src/api/schemas/threads.js";
+import type { NewThreadBody, TurnStart as StartedTurn } from "../../../src/api/schemas/threads.js";
 import { request } from "../api/requests.js";
 import { THREADS, useModels, useProjects } from "../state/queries.js";
 import { goTo, threadHref } from "../state/route.js";

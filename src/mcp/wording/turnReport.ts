@@ -154,6 +154,8 @@ function decisionField(question: DecidedQuestion): Readonly<Record<string, unkno
 /** Whoever it was, in words that do not make a person of a program. */
 function wayText({ by: way }: DecidedQuestion): string {
   switch (way) {
+    case "console":
+      return "in the console";
     case "elicitation":
       return "in the client";
     case "client":

@@ -95,6 +95,10 @@ export class RolloutCatalog implements ThreadCatalog {
     });
   }
 
+  async titleOf(id: ThreadId): Promise<string | undefined> {
+    return (await this.#titles.read()).get(id);
+  }
+
   /** Nobody writes to the thread meanwhile, in whichever process. */
   async #holding(id: ThreadId, work: (file: string) => Promise<void>): Promise<void> {
     const lock = await this.#lock(id);

@@ -153,10 +153,11 @@ function writtenBy({ version, env }: Origin): Fields {
 }
 
 /** A line of a rollout; undefined for one that nobody can understand. */
-export function parseLine(bytes: Buffer): { readonly type: unknown; readonly payload: Fields } | undefined {
+export function parseLine(bytes: Buffer): { readonly type: unknown; readonly payload: Fields; readonly timestamp: unknown } | undefined {
   try {
     const line: unknown = JSON.parse(bytes.toString("utf8"));
-    return isFields(line) && isFields(line["payload"]) ? { type: line["type"], payload: line["payload"] } : undefined;
+    if (!isFields(line) || !isFields(line["payload"])) return undefined;
+    return { type: line["type"], payload: line["payload"], timestamp: line["timestamp"] };
   } catch {
     return undefined;
   }

@@ -103,7 +103,7 @@ type SessionStart = { readonly threadId: string } & Pick<StoredSettings, "cwd" |
 type TurnSettings = Omit<StoredSettings, keyof SessionStart> & { readonly cwd?: string };
 
 /** A `session_meta` payload; undefined without the fields that make it one. */
-function parseSessionMeta(meta: Fields): SessionStart | undefined {
+export function parseSessionMeta(meta: Fields): SessionStart | undefined {
   const { id, cwd, base_instructions: base } = meta;
   if (typeof id !== "string" || typeof cwd !== "string") return undefined;
   return withoutAbsent({
@@ -115,7 +115,7 @@ function parseSessionMeta(meta: Fields): SessionStart | undefined {
 }
 
 /** A `turn_context` payload; undefined without a model. Values from other versions of Codex that we do not know are left out. */
-function parseTurnContext(context: Fields): TurnSettings | undefined {
+export function parseTurnContext(context: Fields): TurnSettings | undefined {
   const { model } = context;
   if (typeof model !== "string") return undefined;
   return withoutAbsent({
@@ -130,7 +130,7 @@ function parseTurnContext(context: Fields): TurnSettings | undefined {
 }
 
 /** The `info` of a `token_count` event. */
-function parseUsage(info: unknown): TokenUsageInfo | undefined {
+export function parseUsage(info: unknown): TokenUsageInfo | undefined {
   if (!isFields(info)) return undefined;
   const total = parseTokens(info["total_token_usage"]);
   const last = parseTokens(info["last_token_usage"]);

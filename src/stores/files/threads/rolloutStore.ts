@@ -7,6 +7,7 @@ import type { ThreadEvent } from "../../../threads/events.js";
 import type {
   NewThread,
   ShownEvent,
+  StoredStory,
   StoredThread,
   ThreadPage,
   ThreadQuery,
@@ -71,6 +72,15 @@ export class RolloutStore implements ThreadStore {
     if (path === undefined) throw new ThreadNotFound(id);
     const { readShownEvents } = await import("./shownEvents.js");
     return readShownEvents(path, this.#options.codexHome);
+  }
+
+  async story(id: ThreadId): Promise<StoredStory | undefined> {
+    const { codexHome } = this.#options;
+    const path = await findRollout(codexHome, id);
+    if (path === undefined) return undefined;
+    const { momentsOf } = await import("./rolloutMoments.js");
+    const title = await (await this.#catalog.get()).titleOf(id);
+    return { title, isArchived: isArchivedRollout(path, codexHome), moments: momentsOf(path, codexHome) };
   }
 
   async list(query: ThreadQuery): Promise<ThreadPage> {

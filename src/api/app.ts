@@ -1,0 +1,55 @@
+import { OpenAPIHono } from "@hono/zod-openapi";
+import { AppError } from "../lib/errors.js";
+import type { ApiEnv, ApiParts } from "./base/apiParts.js";
+import { API_PATH } from "./base/apiPath.js";
+import { problem, problemOf } from "./base/problems.js";
+import { approvalRoutes } from "./routes/approvals.js";
+import { eventRoutes } from "./routes/events.js";
+import { loginRoutes } from "./routes/login.js";
+import { serverRoutes } from "./routes/server.js";
+import { threadRoutes } from "./routes/threads.js";
+import { turnRoutes } from "./routes/turns.js";
+import type { TurnBook } from "./timeline/turnBook.js";
+
+const PROBLEM_TYPE = "application/problem+json";
+const RETRY_SECONDS = "5";
+
+/** The API: resources over the agent, and the document that describes them. */
+export function createApi(parts: ApiParts & { readonly book: TurnBook }) {
+  const app = new OpenAPIHono<ApiEnv>()
+    .basePath(API_PATH)
+    .route("/", serverRoutes(parts))
+    .route("/", threadRoutes(parts))
+    .route("/", turnRoutes(parts))
+    .route("/", approvalRoutes(parts))
+    .route("/", eventRoutes(parts))
+    .route("/", loginRoutes(parts));
+  app.openAPIRegistry.registerComponent("securitySchemes", "bearer", { type: "http", scheme: "bearer" });
+  app.openAPIRegistry.registerComponent("securitySchemes", "console", {
+    type: "apiKey",
+    in: "cookie",
+    name: "codex-mcpd-PORT",
+    description: "What a login in the browser leaves. Requests that change something need the server's own Origin with it.",
+  });
+  app.doc31("/openapi.json", {
+    openapi: "3.1.0",
+    info: {
+      title: "codex-mcpd",
+      version: parts.version,
+      description: "Threads, turns, approvals and events of a coding agent. See docs/api.md of the package.",
+    },
+    security: [{ bearer: [] }, { console: [] }, {}],
+  });
+  app.notFound((c) => c.json(problem(404, "not_found", `Nothing is served at ${c.req.path}.`), 404, { "content-type": PROBLEM_TYPE }));
+  app.onError((error, c) => {
+    const told = error instanceof AppError ? problemOf(error) : problem(500, "internal_error", parts.failed("a request to the API", error));
+    const status = told.status as 400;
+    return c.json(told, status, { "content-type": PROBLEM_TYPE, ...(status === RETRY_LATER && { "retry-after": RETRY_SECONDS }) });
+  });
+  return app;
+}
+
+const RETRY_LATER: number = 429;
+
+/** For a client that knows the routes and their types. */
+export type Api = ReturnType<typeof createApi>;

@@ -1,0 +1,30 @@
+import type { Agent, Ask } from "../../agent/agent.js";
+import type { ThreadId, TurnKey } from "../../lib/ids.js";
+
+/** Somebody with a stream open looks on: turns do not end for want of callers as long as they are watched. */
+export class Onlooker implements Disposable {
+  readonly #agent: Agent;
+  readonly #ask: Ask;
+  readonly #watched = new Map<TurnKey, Disposable>();
+
+  constructor(agent: Agent, ask: Ask) {
+    this.#agent = agent;
+    this.#ask = ask;
+  }
+
+  /** All that run or wait on a thread. */
+  async watch(threadId: ThreadId): Promise<void> {
+    for (const turn of await this.#agent.runningTurns(this.#ask, threadId))
+      if (!this.#watched.has(turn.key)) this.#watched.set(turn.key, this.#agent.lookOn(turn));
+  }
+
+  leave(turn: TurnKey): void {
+    this.#watched.get(turn)?.[Symbol.dispose]();
+    this.#watched.delete(turn);
+  }
+
+  [Symbol.dispose](): void {
+    for (const turn of this.#watched.values()) turn[Symbol.dispose]();
+    this.#watched.clear();
+  }
+}

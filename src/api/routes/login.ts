@@ -1,0 +1,52 @@
+import { checkScope } from "../../agent/caller.js";
+import { type ApiParts, askOf } from "../base/apiParts.js";
+import { ApiProblem } from "../base/problems.js";
+import { LoginBody, LoginCode } from "../schemas/server.js";
+import { body, json, problems, routes, scoped } from "./route.js";
+
+const LOGIN = scoped("none", {
+  method: "post",
+  path: "/login",
+  operationId: "login",
+  summary: "Gives a browser its cookie: for a one-time code, or for the bearer token of this request",
+  request: { body: body(LoginBody) },
+  responses: { 204: { description: "The cookie is set." }, ...problems(413, 415) },
+});
+const LOGOUT = scoped("none", {
+  method: "post",
+  path: "/logout",
+  operationId: "logout",
+  summary: "Ends what the browser's cookie stands for",
+  responses: { 204: { description: "The cookie is gone." }, ...problems() },
+});
+const NEW_CODE = scoped("manage", {
+  method: "post",
+  path: "/login/codes",
+  operationId: "createLoginCode",
+  summary: "The console's address with a fresh one-time code of the server's own user",
+  responses: { 201: json(LoginCode, "The address."), ...problems(501) },
+});
+
+export function loginRoutes({ logins }: Pick<ApiParts, "logins">) {
+  return routes()
+    .openapi(LOGIN, (c) => {
+      const { code } = c.req.valid("json");
+      const { incoming } = c.env;
+      const cookie = code === undefined ? logins.byToken(incoming) : logins.byCode(code, incoming);
+      if (cookie === undefined)
+        throw new ApiProblem(
+          "login_refused",
+          code === undefined
+            ? "There is no code, and no token in the Authorization header."
+            : "This code is wrong, was used before or is too old. `codex-mcp-server open` gives a new one.",
+        );
+      return c.body(null, 204, { "set-cookie": cookie });
+    })
+    .openapi(LOGOUT, (c) => c.body(null, 204, { "set-cookie": logins.end(c.env.incoming) }))
+    .openapi(NEW_CODE, (c) => {
+      checkScope(askOf(c.env).caller, "manage");
+      const code = logins.newCode();
+      if (!code) throw new ApiProblem("not_offered", "This server serves no console.");
+      return c.json({ address: code.address, expiresAt: new Date(code.expiresAt).toISOString() }, 201);
+    });
+}

@@ -1,0 +1,198 @@
+import { z } from "@hono/zod-openapi";
+import { ApprovalPolicyName, FileDiff, FindingForm, PlanSteps, SandboxModeName, Settlement, Time, Tokens } from "./common.js";
+
+export const TurnStep = z
+  .object({
+    kind: z.enum([
+      "starting",
+      "thinking",
+      "answering",
+      "command",
+      "patch",
+      "tool",
+      "plan",
+      "waiting",
+      "retrying",
+      "compacting",
+      "reviewing",
+    ]),
+    text: z.string().openapi({ description: "One line, such as the command that runs." }),
+  })
+  .openapi("Step");
+export type TurnStep = z.infer<typeof TurnStep>;
+
+export const Activity = z
+  .object({
+    ms: z.number().openapi({ description: "Since the turn began." }),
+    step: TurnStep,
+    queued: z.number().int().openapi({ description: "Turns that wait behind it." }),
+    approvals: z.array(z.string()).openapi({ description: "The questions it waits for." }),
+  })
+  .openapi("Activity");
+
+export const ThreadState = z
+  .enum(["idle", "running", "waiting"])
+  .openapi({ description: "`waiting`: nothing moves before somebody answers." });
+
+const SUMMARY = {
+  id: z.uuid(),
+  name: z.string().nullable(),
+  preview: z.string().openapi({ description: "How the user began it, cut to a line." }),
+  cwd: z.string(),
+  createdAt: Time,
+  updatedAt: Time,
+  archived: z.boolean(),
+  state: ThreadState,
+  activity: Activity.nullable(),
+};
+
+export const ThreadSummaryResource = z.object(SUMMARY).openapi("ThreadSummary");
+export type ThreadSummaryResource = z.infer<typeof ThreadSummaryResource>;
+
+export const ThreadPageResource = z
+  .object({ threads: z.array(ThreadSummaryResource), nextCursor: z.string().nullable() })
+  .openapi("ThreadPage");
+
+export const TurnFile = z
+  .object({ path: z.string(), kind: z.enum(["add", "delete", "update"]), added: z.number().nullable(), removed: z.number().nullable() })
+  .openapi("TurnFile");
+
+export const TurnResource = z
+  .object({
+    id: z.string(),
+    threadId: z.uuid(),
+    status: z.enum(["queued", "running", "waiting", "completed", "failed", "interrupted"]),
+    prompt: z.string(),
+    startedAt: Time.nullable(),
+    ms: z.number(),
+    step: TurnStep.nullable(),
+    answer: z.string().nullable().openapi({ description: "The agent's last message." }),
+    error: z.string().nullable(),
+    files: z.array(TurnFile).nullable().openapi({ description: "What changed on disk; null where it could not be learned." }),
+    commands: z.object({ run: z.number(), failed: z.number() }),
+    approvals: z.object({ asked: z.number(), allowed: z.number(), denied: z.number() }),
+    usage: Tokens.nullable(),
+    threadUsage: Tokens.nullable(),
+    costUsd: z.number().nullable(),
+    model: z.string().nullable(),
+    sandbox: z.object({ policy: z.string(), enforcedBy: z.string() }).nullable(),
+    notices: z.array(z.string()),
+    findings: z.array(FindingForm),
+  })
+  .openapi("Turn");
+export type TurnResource = z.infer<typeof TurnResource>;
+
+export const ThreadResource = z
+  .object({
+    ...SUMMARY,
+    model: z.string().nullable(),
+    effort: z.string().nullable(),
+    sandbox: SandboxModeName.nullable(),
+    approvalPolicy: ApprovalPolicyName.nullable(),
+    usage: Tokens.nullable().openapi({ description: "Of the whole thread." }),
+    contextWindow: z.number().nullable(),
+    contextTokens: z.number().nullable().openapi({ description: "How much of it the last request took." }),
+    turns: z.array(TurnResource).openapi({ description: "Those that run or wait, oldest first." }),
+    plan: PlanSteps.nullable(),
+  })
+  .openapi("Thread");
+export type ThreadResource = z.infer<typeof ThreadResource>;
+
+const WAIT = z
+  .number()
+  .min(0)
+  .max(600)
+  .optional()
+  .openapi({ description: "Seconds to wait for the turn's end; without it the answer comes at once. The turn goes on in any case." });
+const PROMPT = z.string().min(1).max(1_000_000);
+
+export const NewThreadBody = z
+  .strictObject({
+    prompt: PROMPT,
+    cwd: z.string().min(1).max(4_096).optional(),
+    model: z.string().min(1).max(200).optional(),
+    effort: z.string().min(1).max(40).optional(),
+    sandbox: SandboxModeName.optional(),
+    approvalPolicy: ApprovalPolicyName.optional(),
+    profile: z.string().min(1).max(200).optional(),
+    developerInstructions: z.string().max(100_000).optional(),
+    config: z.record(z.string(), z.unknown()).optional().openapi({ description: "As `-c key=value`; over the network an allow-list." }),
+    wait: WAIT,
+  })
+  .openapi("NewThread");
+
+export const PromptBody = z.strictObject({ prompt: PROMPT, wait: WAIT }).openapi("Prompt");
+export const SteerBody = z.strictObject({ text: PROMPT }).openapi("Steering");
+export const ThreadPatchBody = z
+  .strictObject({ name: z.string().min(1).max(200).optional(), archived: z.boolean().optional() })
+  .openapi("ThreadChange");
+
+export const TurnStart = z.object({ thread: ThreadSummaryResource, turn: TurnResource }).openapi("StartedTurn");
+
+export const ThreadDiff = z
+  .object({
+    source: z.enum(["turn", "none"]).openapi({ description: "`turn`: what the patches of the last turn that is remembered changed." }),
+    unifiedDiff: z.string(),
+    files: z.array(FileDiff),
+  })
+  .openapi("ThreadDiff");
+
+const COMMAND_SUBJECT = z
+  .object({
+    command: z.array(z.string()),
+    commandText: z.string(),
+    cwd: z.string(),
+    proposedPrefix: z
+      .array(z.string())
+      .nullable()
+      .openapi({ description: "What an answer for the session would allow, where that is known." }),
+  })
+  .openapi("CommandSubject");
+const PATCH_SUBJECT = z
+  .object({
+    changes: z.array(FileDiff),
+    grantRoot: z.string().nullable().openapi({ description: "A yes also lets the agent write anywhere below this folder." }),
+    outside: z.record(z.string(), z.string()).openapi({ description: "Files outside the thread's folder → where they really lead." }),
+  })
+  .openapi("PatchSubject");
+const FORM_SUBJECT = z
+  .object({ server: z.string(), message: z.string(), schema: z.record(z.string(), z.unknown()) })
+  .openapi("FormSubject");
+
+export const Decision = z.enum(["approve", "approve-for-session", "deny", "abort", "answer"]).openapi("Decision");
+
+export const Approval = z
+  .object({
+    id: z.string(),
+    threadId: z.uuid(),
+    turnId: z.string(),
+    threadName: z.string().nullable(),
+    cwd: z.string().nullable().openapi({ description: "The folder the thread works in." }),
+    kind: z.enum(["command", "patch", "form"]),
+    reason: z.string().nullable().openapi({ description: "Why it is asked, in the model's or the policy's words." }),
+    deadline: Time.openapi({ description: "Denied if nobody has answered by then." }),
+    staysInSandbox: z.boolean().openapi({ description: "If allowed, it still runs inside an enforced sandbox." }),
+    needsPerson: z.boolean().openapi({ description: "Judged dangerous, or a rule says to ask." }),
+    decisions: z.array(Decision).openapi({ description: "What may be answered." }),
+    command: COMMAND_SUBJECT.nullable(),
+    patch: PATCH_SUBJECT.nullable(),
+    form: FORM_SUBJECT.nullable(),
+    settlement: Settlement.nullable().openapi({ description: "Null while it is open." }),
+  })
+  .openapi("Approval");
+export type Approval = z.infer<typeof Approval>;
+
+export const ApprovalList = z.object({ approvals: z.array(Approval) }).openapi("ApprovalList");
+
+export const AnswerBody = z
+  .strictObject({
+    decision: Decision,
+    reason: z
+      .string()
+      .max(10_000)
+      .optional()
+      .openapi({ description: "With `deny`: what the agent should do instead. It reaches the model." }),
+    content: z.record(z.string(), z.unknown()).optional().openapi({ description: "With `answer`: the fields of the form." }),
+    text: z.string().max(100_000).optional().openapi({ description: "With `answer`: for a form with a single field." }),
+  })
+  .openapi("Answer");

@@ -1,0 +1,242 @@
+import { isFields, textOrNothing } from "../../lib/fields.js";
+import type { RawItem } from "../../threads/items.js";
+import { findingsIn } from "../../threads/reviewFindings.js";
+import type { StoredMoment, StoredSettings } from "../../threads/store.js";
+import type { TokenUsageInfo } from "../../threads/usage.js";
+import type { PlanSteps, Tokens } from "../schemas/common.js";
+import type { TimelineItem } from "../schemas/items.js";
+import { beginning, tokensBetween, tokensOf } from "./shownTexts.js";
+import { callContent, type ItemContent, withOutput } from "./storedCalls.js";
+import { type CostOf, shownFinding } from "./turnItems.js";
+
+export interface StoredReading {
+  /** Longer texts are cut; without it to what a list shows. */
+  readonly longest?: number | undefined;
+  readonly costOf?: CostOf | undefined;
+}
+
+/** The items of a thread as what is kept of it tells them, moment by moment. */
+export class StoredItems {
+  readonly #reading: StoredReading;
+  #items: TimelineItem[] = [];
+  readonly #ids = new Set<string>();
+  readonly #calls = new Map<string, number>();
+  #turn: StoredTurn | undefined;
+  #turns = 0;
+  #settings: StoredSettings | undefined;
+  #usage: TokenUsageInfo | undefined;
+  #plan: PlanSteps | undefined;
+  #preview: string | undefined;
+  #at: number | undefined;
+
+  constructor(reading: StoredReading = {}) {
+    this.#reading = reading;
+  }
+
+  /** In the order they happened, a summary of each turn behind it. */
+  get items(): readonly TimelineItem[] {
+    return [...this.#items, ...(this.#turn ? [this.#summary(this.#turn)] : [])];
+  }
+
+  /** The same before the last turn, which is being told by others. */
+  before(isStart: (item: TimelineItem) => boolean): readonly TimelineItem[] {
+    const at = this.#items.findLastIndex(isStart);
+    return at === -1 ? this.items : this.#items.slice(0, at);
+  }
+
+  get settings(): StoredSettings | undefined {
+    return this.#settings;
+  }
+
+  get usage(): TokenUsageInfo | undefined {
+    return this.#usage;
+  }
+
+  get plan(): PlanSteps | undefined {
+    return this.#plan;
+  }
+
+  /** What the user said first. */
+  get preview(): string | undefined {
+    return this.#preview;
+  }
+
+  /** When something was kept last, in milliseconds since 1970. */
+  get lastAt(): number | undefined {
+    return this.#at;
+  }
+
+  take(moment: StoredMoment): void {
+    this.#at = moment.at ?? this.#at;
+    switch (moment.type) {
+      case "settings":
+        this.#settings = { ...this.#settings, ...moment.settings };
+        return;
+      case "userSpoke":
+        return this.#spoke(moment.text ?? "");
+      case "item":
+        return this.#item(moment.item);
+      case "usage":
+        this.#usage = moment.usage;
+        return;
+      case "interrupted":
+        if (this.#turn) this.#turn.interrupted = true;
+        return;
+      case "compacted":
+        return this.#put("compaction", { type: "compaction", status: "completed", message: beginning(moment.message).text });
+      case "rolledBack":
+        return this.#takeBack(moment.turns);
+      case "reviewStarted":
+        return this.#put("review", { type: "review", status: "failed", hint: moment.hint, text: null, findings: [] });
+      case "reviewEnded":
+        return this.#reviewed(moment.text);
+    }
+  }
+
+  #spoke(text: string): void {
+    this.#preview ??= text;
+    this.#endTurn();
+    this.#turn = { id: `t${++this.#turns}`, begunAt: this.#at, usageBefore: this.#tokens(), interrupted: false };
+    this.#put("user", { type: "userMessage", status: "completed", ...this.#cut(text) });
+  }
+
+  #item(item: RawItem): void {
+    switch (item.type) {
+      case "message":
+        if (item["role"] === "assistant")
+          this.#put(idOf(item), { type: "agentMessage", status: "completed", ...this.#cut(partsText(item["content"])) });
+        return;
+      case "reasoning":
+        return this.#reasoning(item);
+      case "web_search_call":
+        return this.#put(idOf(item), { type: "webSearch", status: "completed", query: queryOf(item["action"]) });
+      case "function_call":
+      case "custom_tool_call":
+      case "local_shell_call":
+        return this.#call(item);
+      case "function_call_output":
+      case "custom_tool_call_output":
+        return this.#output(item);
+      default:
+    }
+  }
+
+  #reasoning(item: RawItem): void {
+    const [summary, content] = [textsOf(item["summary"]), textsOf(item["content"])];
+    if (summary.length + content.length > 0) this.#put(idOf(item), { type: "reasoning", status: "completed", summary, content });
+  }
+
+  #call(item: RawItem): void {
+    const callId = textOrNothing(item["call_id"]) ?? textOrNothing(item["id"]);
+    const shown = callContent(item, this.#reading.longest);
+    if (shown.type === "plan") this.#plan = shown.plan;
+    this.#put(callId, shown.type === "command" ? { ...shown, cwd: shown.cwd ?? this.#settings?.cwd ?? null } : shown);
+    if (callId !== undefined) this.#calls.set(callId, this.#items.length - 1);
+  }
+
+  #output(item: RawItem): void {
+    const callId = textOrNothing(item["call_id"]) ?? "";
+    const at = this.#calls.get(callId);
+    const call = at === undefined ? undefined : this.#items[at];
+    if (at === undefined || !call) return;
+    this.#calls.delete(callId);
+    this.#items[at] = withOutput(call, outputText(item["output"]), this.#reading.longest);
+  }
+
+  #reviewed(text: string | null): void {
+    const at = this.#items.findLastIndex(({ type }) => type === "review");
+    const review = this.#items[at];
+    if (review?.type !== "review" || text === null) return;
+    this.#items[at] = { ...review, status: "completed", ...this.#cut(text), findings: findingsIn(text).map(shownFinding) };
+  }
+
+  #takeBack(turns: number): void {
+    this.#endTurn();
+    const starts = this.#items.flatMap(({ type }, at) => (type === "userMessage" ? [at] : []));
+    this.#items = this.#items.slice(0, starts.at(-Math.max(1, turns)) ?? 0);
+  }
+
+  #endTurn(): void {
+    if (this.#turn) this.#items.push(this.#summary(this.#turn));
+    this.#turn = undefined;
+    this.#calls.clear();
+  }
+
+  #summary({ id, begunAt, usageBefore, interrupted }: StoredTurn): TimelineItem {
+    const used = this.#usage && tokensBetween(usageBefore, tokensOf(this.#usage.total_token_usage));
+    const model = this.#settings?.model;
+    const cost = used && model !== undefined ? this.#reading.costOf?.(model, domainTokens(used)) : undefined;
+    return {
+      id: `summary-${id}`,
+      turnId: id,
+      at: this.#time(),
+      type: "turnSummary",
+      status: interrupted ? "failed" : "completed",
+      outcome: interrupted ? "interrupted" : "completed",
+      message: null,
+      usage: used ?? null,
+      costUsd: cost ?? null,
+      ms: begunAt === undefined || this.#at === undefined ? null : Math.max(0, this.#at - begunAt),
+    };
+  }
+
+  /** Ids of models count from 1 again at times; here each is one item's. */
+  #put(id: string | undefined, item: ItemContent): void {
+    const wanted = id === undefined || UNNAMED.has(id) ? `${id ?? "item"}-${this.#items.length + 1}` : id;
+    const own = this.#ids.has(wanted) ? `${wanted}-${this.#items.length + 1}` : wanted;
+    this.#ids.add(own);
+    this.#items.push({ id: own, turnId: this.#turn?.id ?? "t0", at: this.#time(), ...item });
+  }
+
+  #time(): string | null {
+    return this.#at === undefined ? null : new Date(this.#at).toISOString();
+  }
+
+  #tokens(): Tokens | undefined {
+    return this.#usage && tokensOf(this.#usage.total_token_usage);
+  }
+
+  #cut(given: string): { text: string; truncated?: true } {
+    const { text, truncated } = beginning(given, this.#reading.longest);
+    return truncated ? { text, truncated } : { text };
+  }
+}
+
+interface StoredTurn {
+  readonly id: string;
+  readonly begunAt: number | undefined;
+  readonly usageBefore: Tokens | undefined;
+  interrupted: boolean;
+}
+
+const UNNAMED: ReadonlySet<string> = new Set(["user", "compaction", "review"]);
+function idOf(item: RawItem): string | undefined {
+  return textOrNothing(item["id"]);
+}
+
+function queryOf(action: unknown): string {
+  return isFields(action) ? (textOrNothing(action["query"]) ?? "") : "";
+}
+
+function textsOf(parts: unknown): string[] {
+  return (Array.isArray(parts) ? parts : []).flatMap((part: unknown) => (isFields(part) ? (textOrNothing(part["text"]) ?? []) : []));
+}
+
+function partsText(parts: unknown): string {
+  return typeof parts === "string" ? parts : textsOf(parts).join("");
+}
+
+function outputText(output: unknown): string {
+  if (isFields(output)) return textOrNothing(output["content"]) ?? partsText(output["content"]);
+  return partsText(output);
+}
+
+function domainTokens({ input, cachedInput, output, reasoning, total }: Tokens) {
+  return {
+    input_tokens: input,
+    cached_input_tokens: cachedInput,
+    output_tokens: output,
+    reasoning_output_tokens: reasoning,
+    total_tokens: total,
+  };
+}

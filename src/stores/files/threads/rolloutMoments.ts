@@ -1,0 +1,78 @@
+import { promises } from "node:fs";
+import { type Fields, isFields, textOrNothing } from "../../../lib/fields.js";
+import type { StoredMoment } from "../../../threads/store.js";
+import { storageFailure } from "../failure.js";
+import { parseLine } from "./rolloutLines.js";
+import { parseSessionMeta, parseTurnContext, parseUsage } from "./rolloutReader.js";
+import { wordsIn } from "./threadHead.js";
+import { threadLines } from "./threadLines.js";
+
+type Moment = StoredMoment extends infer Each ? (Each extends StoredMoment ? Omit<Each, "at"> : never) : never;
+
+/** What a rollout tells of what happened, line by line, whichever version of Codex wrote it. Lines that cannot be understood are passed over. */
+export async function* momentsOf(path: string, codexHome: string): AsyncGenerator<StoredMoment> {
+  try {
+    await using file = await promises.open(path, "r");
+    for await (const bytes of threadLines(file, codexHome)) {
+      const line = parseLine(bytes);
+      const moment = line && momentOf(line.type, line.payload);
+      if (moment) yield { ...moment, at: timeOf(line.timestamp) };
+    }
+  } catch (error) {
+    throw storageFailure("read the thread's file", path, error);
+  }
+}
+
+function timeOf(timestamp: unknown): number | undefined {
+  const at = typeof timestamp === "string" ? Date.parse(timestamp) : Number.NaN;
+  return Number.isNaN(at) ? undefined : at;
+}
+
+function momentOf(type: unknown, payload: Fields): Moment | undefined {
+  switch (type) {
+    case "session_meta": {
+      const start = parseSessionMeta(payload);
+      return start && { type: "settings", settings: start };
+    }
+    case "turn_context": {
+      const { cwd, ...settings } = parseTurnContext(payload) ?? {};
+      return cwd === undefined ? undefined : { type: "settings", settings: { ...settings, cwd } };
+    }
+    case "response_item":
+      return typeof payload["type"] === "string" ? { type: "item", item: { ...payload, type: payload["type"] } } : undefined;
+    case "compacted":
+      return { type: "compacted", message: textOrNothing(payload["message"]) ?? "" };
+    case "event_msg":
+      return momentOfEvent(payload);
+    default:
+      return undefined;
+  }
+}
+
+function momentOfEvent(event: Fields): Moment | undefined {
+  switch (event["type"]) {
+    case "user_message":
+    case "item_completed": {
+      const text = wordsIn(event);
+      return text === undefined ? undefined : { type: "userSpoke", text };
+    }
+    case "token_count": {
+      const usage = parseUsage(event["info"]);
+      return usage && { type: "usage", usage };
+    }
+    case "turn_aborted":
+      return { type: "interrupted" };
+    case "thread_rolled_back":
+      return typeof event["num_turns"] === "number" ? { type: "rolledBack", turns: event["num_turns"] } : undefined;
+    case "entered_review_mode":
+      return { type: "reviewStarted", hint: textOrNothing(event["user_facing_hint"]) ?? "" };
+    case "exited_review_mode":
+      return { type: "reviewEnded", text: reviewText(event["review_output"]) };
+    default:
+      return undefined;
+  }
+}
+
+function reviewText(output: unknown): string | null {
+  return isFields(output) ? (textOrNothing(output["overall_explanation"]) ?? "") : null;
+}
