@@ -5,6 +5,7 @@ import {
   type FinishedCommand,
   formattedOutput,
   HeadAndTail,
+  resultAsText,
   sessionAnswer,
   shellAnswer,
   shellCommandAnswer,
@@ -137,5 +138,27 @@ describe("what a tool answers", () => {
 
   it("interrupted", () => {
     expect(abortedAnswer(980)).toBe("Wall time: 1.0 seconds\naborted by user");
+  });
+});
+
+describe("resultAsText", () => {
+  it("says what the answer of shell says, without JSON", () => {
+    const answer = shellAnswer(
+      { aggregatedOutput: 'a "b"\n', exitCode: 3, durationMs: 250, ended: "exited" },
+      { unit: "bytes", limit: 100 },
+    );
+    expect(resultAsText(answer)).toBe('Exit code: 3\nWall time: 0.3 seconds\nOutput:\na "b"\n');
+  });
+
+  it("counts the lines of what was cut in a line of its own", () => {
+    const answer = shellAnswer(
+      { aggregatedOutput: "line\n".repeat(50), exitCode: 0, durationMs: 0, ended: "exited" },
+      { unit: "bytes", limit: 20 },
+    );
+    expect(resultAsText(answer)).toMatch(/^Exit code: 0\nWall time: 0 seconds\nTotal output lines: 50\nOutput:\nline\n/);
+  });
+
+  it.each(["", "aborted by user", '{"output":"x"}', '{"output":"x","metadata":{"exit_code":0}}'])("leaves %j alone", (text) => {
+    expect(resultAsText(text)).toBeUndefined();
   });
 });

@@ -151,6 +151,23 @@ export function shellCommandAnswer(command: FinishedCommand, policy: TruncationP
   ].join("\n");
 }
 
+const LINE_COUNT = /^Total output lines: (\d+)\n\n/;
+
+/** The answer of `shell` or `apply_patch` in the form of `shell_command`; undefined for any other text. */
+export function resultAsText(answer: string): string | undefined {
+  const parts = /^\{"output":(".*"),"metadata":\{"exit_code":(-?\d+),"duration_seconds":([\d.]+)\}\}$/s.exec(answer);
+  if (!parts) return undefined;
+  const output = JSON.parse(parts[1] ?? '""') as string;
+  const lines = LINE_COUNT.exec(output)?.[1];
+  return [
+    `Exit code: ${parts[2]}`,
+    `Wall time: ${Number(parts[3])} seconds`,
+    ...(lines === undefined ? [] : [`Total output lines: ${lines}`]),
+    "Output:",
+    output.replace(LINE_COUNT, ""),
+  ].join("\n");
+}
+
 export interface SessionAnswer {
   readonly output: string;
   readonly wallTimeMs: number;

@@ -85,6 +85,7 @@ async function send(response: ServerResponse, answer: ScriptedAnswer & Override)
     if (answer.status !== 200) return sendJson(response, answer.status, answer.body ?? "{}", answer.headers);
     response.writeHead(200, { "content-type": "text/event-stream", ...answer.headers });
     await sendStream(response, answer, gone.signal);
+    if (answer.ending === "cut" && answer.pauseMs !== undefined) await sleep(answer.pauseMs, undefined, { signal: gone.signal });
     if (answer.ending === "end") response.end();
     if (answer.ending === "cut") response.destroy();
   } catch (error) {
@@ -94,14 +95,15 @@ async function send(response: ServerResponse, answer: ScriptedAnswer & Override)
 
 async function sendStream(response: ServerResponse, answer: ScriptedAnswer & Override, gone: AbortSignal): Promise<void> {
   if (answer.stream !== undefined) return write(response, answer.stream, gone);
-  if (answer.gapMs === 0) {
+  if (answer.gapMs === 0 && answer.pauseMs === undefined) {
     // An HTTP chunk per event, as models send them: some clients are slow at chunks that hold hundreds.
     await Promise.all(answer.events.map((event) => write(response, sseFrame(event), gone)));
     return;
   }
   for (const event of answer.events) {
+    if (event.type === "response.failed" && answer.pauseMs !== undefined) await sleep(answer.pauseMs, undefined, { signal: gone });
     await write(response, sseFrame(event), gone);
-    if (event.type.endsWith(".delta")) await sleep(answer.gapMs, undefined, { signal: gone });
+    if (answer.gapMs > 0 && event.type.endsWith(".delta")) await sleep(answer.gapMs, undefined, { signal: gone });
   }
 }
 

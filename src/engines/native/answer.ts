@@ -6,7 +6,7 @@ import type { RawItem } from "../../threads/items.js";
 import { AnswerCalls } from "./answerCalls.js";
 import type { Conversation } from "./conversation.js";
 import { type ModelEvent, ModelFailure, RetryBudget, waitForRetry } from "./model/client.js";
-import { shownItem, toolCallOf } from "./model/items.js";
+import { filledIn, shownItem, toolCallOf } from "./model/items.js";
 
 /** When the model says nothing for so long after a whole call, the call is not kept waiting for the end of the answer. */
 const CALL_PATIENCE_MS = 30;
@@ -152,7 +152,7 @@ class AnswerReader {
     if (said !== "") this.#lastMessage = said;
     const call = toolCallOf(raw);
     if (call) this.#calls.add(call);
-    out.push(this.#conversation.remember(raw));
+    out.push(this.#conversation.remember(filledIn(raw)));
   }
 
   #shown(raw: RawItem) {

@@ -52,7 +52,7 @@ export class AnswerCalls {
   /** The answer will not end. The model learns in later requests what came of its calls; they were never part of the turn. */
   giveUp(): ThreadEvent[] {
     const outputs = [
-      ...this.#early.splice(0).map(({ call, result }) => toolOutput(call, result.output)),
+      ...this.#early.splice(0).map(({ call, result }) => toolOutput(call, result.parts ?? result.output)),
       ...this.#waiting.splice(0).map((call) => toolOutput(call, "aborted")),
     ];
     return outputs.map((item) => this.#conversation.rememberUnseen(item));
@@ -64,7 +64,7 @@ export class AnswerCalls {
 
   *#told(call: ToolCall, result: ToolResult): Generator<readonly ThreadEvent[]> {
     const remember = (item: RawItem) => this.#conversation.remember(item);
-    yield [remember(toolOutput(call, result.output)), ...(result.after ?? []).map(remember)];
+    yield [remember(toolOutput(call, result.parts ?? result.output)), ...(result.after ?? []).map(remember)];
     if (result.endsTurn) throw new TurnStopped();
   }
 
@@ -85,7 +85,7 @@ export class AnswerCalls {
   /** Every call of the answer gets an output: the one that was stopped, and those that were to follow. */
   #aborted(stopped: ToolCall): ThreadEvent[] {
     const ms = performance.now() - this.#startedAt;
-    const done = this.#early.splice(0).map(({ call, result }) => toolOutput(call, result.output));
+    const done = this.#early.splice(0).map(({ call, result }) => toolOutput(call, result.parts ?? result.output));
     const open = [stopped, ...this.#waiting.splice(0)].map((call) => toolOutput(call, abortedText(call, ms)));
     return [...done, ...open].map((item) => this.#conversation.remember(item));
   }

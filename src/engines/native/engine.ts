@@ -9,11 +9,13 @@ import { findUserInstructions, initialContext } from "./instructions.js";
 import type { ModelClient } from "./model/client.js";
 import { checkEffort, withOfferedEffort } from "./model/efforts.js";
 import { HeardLimits } from "./model/heardLimits.js";
-import { History } from "./model/items.js";
+import { History, type RecordedRequests } from "./model/items.js";
 import type { ModelChoice } from "./model/modelChoice.js";
+import { truncationOf } from "./model/modelTraits.js";
 import { ResponsesClient } from "./model/responses.js";
 import type { ServiceSources } from "./services/nativeServices.js";
 import { openThreadTools } from "./threadTools.js";
+import { patchToolOf } from "./tools/declarations.js";
 import { HostEnvironment, type HostOptions } from "./tools/hostEnvironment.js";
 import { ThreadFiles } from "./tools/threadFiles.js";
 import { runTurn } from "./turn.js";
@@ -82,7 +84,7 @@ export async function openNativeThread(
     threadId: id,
     settings,
     initialContext: context,
-    history: new History([...(history?.items ?? []), ...told]),
+    history: new History([...(history?.items ?? []), ...told], recordedRequests(settings)),
     client: clientFor(settings, id),
     threadTools,
     sandboxBackend,
@@ -115,6 +117,11 @@ export async function openNativeThread(
 function restated(context: readonly RawItem[], past: readonly RawItem[]): RawItem[] {
   const known = new Set(past.map((item) => JSON.stringify(item)));
   return context.filter((item, at) => at === 0 || at === context.length - 1 || !known.has(JSON.stringify(item)));
+}
+
+function recordedRequests(settings: ThreadSettings): RecordedRequests | undefined {
+  if (!settings.asRecorded) return undefined;
+  return { truncation: truncationOf(settings), readsText: patchToolOf(settings) === "freeform" };
 }
 
 /** The model that a thread opens with, and an effort that it offers. Throws `EffortNotOffered` where somebody named another just now. */

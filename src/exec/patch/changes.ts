@@ -33,13 +33,14 @@ export function changesOf(files: readonly PlannedFile[]): PlannedChange[] {
   const sources = new Map(files.map((file) => [file.path, file]));
   const moved = new Set(files.map((file) => file.movedFrom));
   return files.flatMap((file): PlannedChange[] => {
-    const { path: name, before, after } = file;
+    const { before, after } = file;
+    const name = file.shownPath ?? file.path;
     if (after === undefined)
-      return before === undefined || moved.has(name) ? [] : [{ kind: "delete", path: name, oldContent: before.toString() }];
+      return before === undefined || moved.has(file.path) ? [] : [{ kind: "delete", path: name, oldContent: before.toString() }];
     const source = file.movedFrom === undefined ? file : sources.get(file.movedFrom);
     if (file.isNew || source?.before === undefined) return [{ kind: "add", path: name, newContent: after }];
     const movePath = source === file ? undefined : name;
-    return [updated({ path: source.path, movePath, oldContent: source.before.toString(), newContent: after })];
+    return [updated({ path: source.shownPath ?? source.path, movePath, oldContent: source.before.toString(), newContent: after })];
   });
 }
 
@@ -72,6 +73,7 @@ interface Tracked {
   readonly first: Buffer | undefined;
   readonly latest: Buffer | undefined;
   readonly movedFrom: string | undefined;
+  readonly shownPath: string | undefined;
 }
 
 /** The files that a turn's patches touched, as one diff in git's style between what they held before and what they hold now. */
@@ -89,6 +91,7 @@ export class TurnDiff {
         first: known === undefined ? file.before : known.first,
         latest: file.after === undefined ? undefined : Buffer.from(file.after),
         movedFrom: staysMoved ? known?.movedFrom : origins[at],
+        shownPath: file.shownPath,
       });
     }
   }
@@ -108,10 +111,15 @@ export class TurnDiff {
       if (moved.sources.has(target)) return [];
       const source = moved.targets.get(target);
       const from = source === undefined ? { path: target, content: file.first } : { path: source, content: this.#files.get(source)?.first };
-      return [{ from: { ...from, path: pathInRepository(from.path) }, to: { path: pathInRepository(target), content: file.latest } }];
+      return [{ from: { ...from, path: this.#nameOf(from.path) }, to: { path: this.#nameOf(target), content: file.latest } }];
     });
     const diffs = entries.sort((one, other) => (one.to.path < other.to.path ? -1 : 1)).map(fileDiff);
     return diffs.join("") || undefined;
+  }
+
+  /** Files of a git repository are named from its root, others by their whole path. */
+  #nameOf(file: string): string {
+    return pathInRepository(file) ?? this.#files.get(file)?.shownPath ?? file;
   }
 
   /** A file counts as moved if nothing new took its place and it replaced nothing; otherwise both ends are shown on their own. */
@@ -174,10 +182,10 @@ function blobId(content: Buffer | undefined): string {
   return createHash("sha1").update(`blob ${content.length}\0`).update(content).digest("hex");
 }
 
-/** Files of a git repository are named from its root, others by their absolute path. */
-function pathInRepository(file: string): string {
+/** Undefined for files of no git repository. */
+function pathInRepository(file: string): string | undefined {
   for (let folder = path.dirname(file); ; folder = path.dirname(folder)) {
     if (isCheckout(folder)) return path.relative(folder, file);
-    if (folder === path.dirname(folder)) return file;
+    if (folder === path.dirname(folder)) return undefined;
   }
 }

@@ -1,4 +1,4 @@
-import { resolve } from "node:path";
+import { isAbsolute, resolve } from "node:path";
 import { assertNever } from "../../lib/assertNever.js";
 import { errorCode } from "../../lib/errors.js";
 import type { MayRead } from "../../lib/files/guardedRead.js";
@@ -30,16 +30,23 @@ interface PlanOptions {
   readonly cwd: string;
   /** Asked about every path that is looked at, with all links resolved: a plan shows what files hold. */
   readonly mayRead: MayRead;
+  /** Changes are shown under the paths of the patch, put behind the folder, as Codex showed them. */
+  readonly shownAsWritten?: boolean;
 }
 
 /** Sections for the same file build on each other. Throws PatchInvalid, or EmptyPatch when there is no section. */
-export async function planPatch(patch: Patch, { cwd, mayRead }: PlanOptions): Promise<PatchPlan> {
+export async function planPatch(patch: Patch, { cwd, mayRead, shownAsWritten }: PlanOptions): Promise<PatchPlan> {
   if (patch.operations.length === 0) throw new EmptyPatch();
   const planned = new PlannedFiles();
   const read = readerOf(mayRead);
   for (const operation of patch.operations) await planOperation(operation, { planned, cwd, read });
-  const files = planned.all();
+  const files = shownAsWritten ? planned.all().map(asWritten(cwd)) : planned.all();
   return { files, changes: changesOf(files), summary: summarise(patch) };
+}
+
+/** `a/../b` of a patch is told as it stands there; what is changed goes by the real path. */
+function asWritten(cwd: string): (file: PlannedFile) => PlannedFile {
+  return (file) => ({ ...file, shownPath: isAbsolute(file.shownAs) ? file.shownAs : `${cwd}/${file.shownAs}` });
 }
 
 function readerOf(mayRead: MayRead): Planning["read"] {

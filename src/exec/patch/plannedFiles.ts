@@ -7,6 +7,8 @@ export interface PlannedFile {
   readonly path: string;
   /** As the patch wrote it. */
   readonly shownAs: string;
+  /** Behind its folder, where it is to be shown as written. */
+  readonly shownPath?: string;
   /** What the disk holds; undefined where there is no file. */
   readonly before: Buffer | undefined;
   /** What the disk shall hold; undefined where there shall be no file. */

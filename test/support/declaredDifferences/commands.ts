@@ -16,14 +16,6 @@ const CANNOT_TOUCH = "touch: cannot touch 'made.txt': Read-only file system\n";
 const LINE = "abcdefghi\n";
 const BIG_OUTPUT = `Total output lines: 6000\n\n${LINE.repeat(500)}…50000 chars truncated…${LINE.repeat(500)}`;
 
-const SENT_AS_RECEIVED = "What the model said is sent back with all its fields but the id; the reference kept only those it knew.";
-
-/** The places of such items, by request. */
-function sentWithStatus(places: Readonly<Record<number, readonly number[]>>): Record<string, string> {
-  const all = Object.entries(places).flatMap(([request, items]) => items.map((item) => `${request}.input.${item}.status`));
-  return Object.fromEntries(all.map((place) => [place, "completed"]));
-}
-
 /** What commands and patches give back. */
 export const COMMANDS: DeclaredDifferences = {
   "args-cwd-missing-dir": {
@@ -80,28 +72,4 @@ export const COMMANDS: DeclaredDifferences = {
       },
     },
   }),
-  "reply-thread-id": {
-    reason: SENT_AS_RECEIVED,
-    ours: {
-      requests: {
-        "": {
-          ...sentWithStatus({ 1: [3], 2: [3, 5], 3: [3, 5, 7] }),
-          ...Object.fromEntries(
-            ["1.input.3", "2.input.3", "2.input.5", "3.input.3", "3.input.5"].map((at) => [`${at}.content.0.annotations`, []]),
-          ),
-        },
-      },
-    },
-  },
-  "turn-known-model": {
-    reason: `${SENT_AS_RECEIVED} A patch's output reaches the model as it is recorded, too; the reference rewrote it for the request.`,
-    ours: {
-      requests: {
-        "": {
-          ...sentWithStatus({ 1: [3], 2: [3, 5], 3: [3, 5] }),
-          "3.input.8.output": `{"output":${JSON.stringify("Success. Updated the following files:\nA new.txt\n")},"metadata":{"exit_code":0,"duration_seconds":"<span>"}}`,
-        },
-      },
-    },
-  },
 };

@@ -1,6 +1,7 @@
 import { unexpected } from "../../../lib/complaints.js";
 import { describe } from "../../../lib/errors.js";
 import { type Fields, isFields } from "../../../lib/fields.js";
+import { JsonFault, lineAndColumn, readPlaces } from "../../../lib/serdeJson.js";
 import type { McpInvocation } from "../../../threads/items.js";
 import type { Declaration, DeclaredTool, ToolContext, ToolResult, ToolRun } from "../tools/tool.js";
 import type { AgentServer } from "./agentServer.js";
@@ -21,10 +22,10 @@ export function mcpTool({ name, tool, server, shorten }: McpToolOptions): Declar
     name,
     declaration: declarationOf(name, tool),
     async *run(args, ctx): ToolRun {
-      const read = parsedArguments(args);
+      const read = parsedArguments(args, ctx);
       if ("complaint" in read) return { output: `err: ${read.complaint}` };
       const invocation = { server: server.name, tool: tool.name, arguments: read.value };
-      return yield* shownCall(invocation, ctx, () => call(server, invocation, { signal: ctx.signal, shorten }));
+      return yield* shownCall(invocation, ctx, () => call(server, invocation, { ...ctx, shorten }));
     },
   };
 }
@@ -37,25 +38,28 @@ function declarationOf(name: string, { description, inputSchema = {} }: ListedTo
 }
 
 /** No arguments at all are fine. */
-function parsedArguments(args: string): { readonly value: unknown } | { readonly complaint: string } {
+function parsedArguments(
+  args: string,
+  { asRecorded }: Pick<ToolContext, "asRecorded">,
+): { readonly value: unknown } | { readonly complaint: string } {
   if (args.trim() === "") return { value: null };
   try {
     return { value: JSON.parse(args) };
   } catch (error) {
-    return { complaint: describe(error) };
+    const fault = asRecorded ? readPlaces(args) : undefined;
+    return { complaint: fault instanceof JsonFault ? `${fault.message} at ${lineAndColumn(args, fault.offset)}` : describe(error) };
   }
 }
 
-interface CallOptions {
-  readonly signal: AbortSignal;
+interface CallOptions extends Pick<ToolContext, "signal" | "asRecorded"> {
   readonly shorten: (text: string) => string;
 }
 
-async function call(server: AgentServer, invocation: McpInvocation, { signal, shorten }: CallOptions): Promise<CallEnd> {
+async function call(server: AgentServer, invocation: McpInvocation, { signal, shorten, asRecorded }: CallOptions): Promise<CallEnd> {
   try {
     const params = { name: invocation.tool, ...argumentsOf(invocation) };
     const result = await server.request({ method: "tools/call", params, answer: CallResult }, { signal });
-    return { result: { Ok: shownResult(result) }, answer: answerOf(result, shorten) };
+    return { result: { Ok: shownResult(result) }, answer: answerOf(result, { shorten, asRecorded }) };
   } catch (error) {
     signal.throwIfAborted();
     const Err = callFailureText(invocation, error);
@@ -107,12 +111,13 @@ function shownResult(result: CallResult): Fields {
 }
 
 /** What the model gets of a result: structured content if there is some, else the blocks, as JSON; pictures follow as pictures. */
-function answerOf(result: CallResult, shorten: (text: string) => string): ToolResult {
+function answerOf(result: CallResult, { shorten, asRecorded }: Pick<CallOptions, "shorten" | "asRecorded">): ToolResult {
   const { structuredContent, content } = result;
   if (structuredContent !== undefined && structuredContent !== null) return { output: shorten(JSON.stringify(structuredContent)) };
   const pictures = content.flatMap(pictureOf);
   const blocks = content.map((block) => sortedKeys(pictureOf(block).length > 0 ? { ...block, data: SHOWN_BELOW } : block));
   const output = shorten(JSON.stringify(blocks));
+  if (asRecorded && pictures.length > 0) return { output, parts: content.flatMap(partOf) };
   return pictures.length === 0 ? { output } : { output, after: [{ type: "message", role: "user", content: pictures }] };
 }
 
@@ -127,6 +132,11 @@ function pictureOf(block: Fields): Fields[] {
   const { type, data, mimeType } = block;
   if (type !== "image" || typeof data !== "string" || typeof mimeType !== "string") return [];
   return [{ type: "input_image", image_url: data.startsWith("data:") ? data : `data:${mimeType};base64,${data}` }];
+}
+
+function partOf(block: Fields): Fields[] {
+  const { type, text } = block;
+  return type === "text" && typeof text === "string" ? [{ type: "input_text", text }] : pictureOf(block);
 }
 
 export function sortedKeys(value: Fields): Fields {

@@ -144,6 +144,20 @@ describe("a conversation as the model sees it", () => {
     },
   );
 
+  it("is sent as Codex 0.92.0 sent it: outputs cut once more, results as text, empty fields named", () => {
+    const result = '{"output":"hi\\n","metadata":{"exit_code":0,"duration_seconds":0.1}}';
+    const output = (text: string): RawItem => ({ type: "function_call_output", call_id: "c", output: text });
+    const recorded = { truncation: { unit: "bytes", limit: 100 }, readsText: false } as const;
+    const long = new History([output("x".repeat(130))], recorded).items();
+    expect(long).toEqual([output(`${"x".repeat(60)}…10 chars truncated…${"x".repeat(60)}`)]);
+    expect(new History([output(result)], recorded).items()).toEqual([output(result)]);
+    const asText = new History([output(result)], { ...recorded, readsText: true }).items();
+    expect(asText).toEqual([output("Exit code: 0\nWall time: 0.1 seconds\nOutput:\nhi\n")]);
+    expect(new History([{ type: "reasoning", summary: [] }], recorded).items()).toEqual([
+      { type: "reasoning", summary: [], content: null },
+    ]);
+  });
+
   it("can be replaced as a whole", () => {
     const history = new History([message("user", "long ago")]);
     history.replace([message("user", "summary")]);

@@ -1,3 +1,4 @@
+import { resultAsText, type TruncationPolicy, truncateMiddle } from "../../../exec/output.js";
 import { type Fields, isFields } from "../../../lib/fields.js";
 import type { Item, RawItem } from "../../../threads/items.js";
 
@@ -47,6 +48,16 @@ export function toolCallOf(raw: RawItem): ToolCall | undefined {
   }
 }
 
+/** What the action of a `local_shell_call` has, in Codex also where the model left it out. */
+const ABSENT_IN_ACTION = { timeout_ms: null, working_directory: null, env: null, user: null };
+
+/** An item as it is kept and shown: with the fields that Codex filled in. */
+export function filledIn(raw: RawItem): RawItem {
+  const { action } = raw;
+  if (raw.type !== "local_shell_call" || !isFields(action)) return raw;
+  return { ...raw, action: { type: action["type"], command: action["command"], ...ABSENT_IN_ACTION, ...action } };
+}
+
 /** The calls that have no output yet. */
 export function unansweredCalls(items: readonly RawItem[]): ToolCall[] {
   const open = new Map<string, ToolCall>();
@@ -58,7 +69,7 @@ export function unansweredCalls(items: readonly RawItem[]): ToolCall[] {
   return [...open.values()];
 }
 
-export function toolOutput(call: ToolCall, output: string): RawItem {
+export function toolOutput(call: ToolCall, output: string | readonly Fields[]): RawItem {
   return { type: call.outputType, call_id: call.callId, output };
 }
 
@@ -84,15 +95,17 @@ function stringOf(value: unknown): string {
  * a turn on a long thread joins one more piece instead of serialising everything again.
  */
 export class History {
+  readonly #recorded: RecordedRequests | undefined;
   #text = "";
 
-  constructor(items: readonly RawItem[]) {
+  constructor(items: readonly RawItem[], recorded?: RecordedRequests) {
+    this.#recorded = recorded;
     this.append(items);
   }
 
   append(items: readonly RawItem[]): void {
     for (const item of items) {
-      const text = JSON.stringify(asSent(item));
+      const text = JSON.stringify(this.#recorded ? asRecorded(asSent(item), this.#recorded) : asSent(item));
       this.#text += this.#text === "" ? text : `,${text}`;
     }
   }
@@ -116,10 +129,51 @@ export class History {
 const SENT_WITHOUT_ID = new Set(["message", "reasoning", "function_call", "custom_tool_call", "local_shell_call", "web_search_call"]);
 
 /** Nothing is stored at the provider, so that an id would name something it does not have. Kinds we do not know are sent as they came. */
-function asSent(item: RawItem): unknown {
+function asSent(item: RawItem): RawItem {
   if (!SENT_WITHOUT_ID.has(item.type)) return item;
   const { id: _, ...sent } = item;
   return sent;
+}
+
+/** How Codex 0.92.0 sent items back. */
+export interface RecordedRequests {
+  /** How much of an output one request gets to see. */
+  readonly truncation: TruncationPolicy;
+  /** The model has the patch tool of free text, and reads results as text. */
+  readonly readsText: boolean;
+}
+
+/** Outputs were measured once more with what was put around them, a fifth more being allowed. */
+const ALLOWANCE = 1.2;
+
+function asRecorded(item: RawItem, { truncation, readsText }: RecordedRequests): RawItem {
+  switch (item.type) {
+    case "message":
+      return { type: "message", role: item["role"], content: knownParts(item["content"]) };
+    case "reasoning":
+      return {
+        type: "reasoning",
+        summary: item["summary"],
+        content: item["content"] ?? null,
+        encrypted_content: item["encrypted_content"],
+      };
+    case "function_call":
+      return { type: "function_call", name: item["name"], arguments: item["arguments"], call_id: item["call_id"] };
+    case "function_call_output":
+    case "custom_tool_call_output": {
+      const { output } = item;
+      if (typeof output !== "string") return item;
+      const cut = truncateMiddle(output, { ...truncation, limit: Math.ceil(truncation.limit * ALLOWANCE) });
+      return { ...item, output: readsText ? (resultAsText(cut) ?? cut) : cut };
+    }
+    default:
+      return item;
+  }
+}
+
+function knownParts(content: unknown): unknown {
+  if (!Array.isArray(content)) return content;
+  return content.map((part: unknown) => (isFields(part) && "text" in part ? { type: part["type"], text: part["text"] } : part));
 }
 
 export function message(role: "user" | "developer", text: string, images: readonly string[] = []): RawItem {

@@ -14,7 +14,7 @@ export interface ModelTraits {
   readonly verbosity: boolean;
   readonly defaultVerbosity: Verbosity | undefined;
   readonly parallelToolCalls: boolean;
-  readonly shellTool: "shell" | "shell_command";
+  readonly shellTool: "shell" | "shell_command" | "local_shell";
   /** How patches come: as free text held to a grammar, as a function call, or only through the shell. */
   readonly patchTool: "freeform" | "function" | "none";
   readonly truncation: TruncationPolicy;
@@ -130,6 +130,7 @@ export const CATALOGUE: readonly CatalogueRow[] = [
     source: CODEX_92,
   },
   { name: /^gpt-4\.1/, traits: { ...RECORDED_UNKNOWN, contextWindow: 1_047_576, efforts: [] }, source: CODEX_92 },
+  { name: /^gpt-3\.5/, traits: { ...RECORDED_UNKNOWN, contextWindow: 16_385, efforts: [] }, source: CODEX_92 },
   { name: /^gpt-[34]/, traits: { ...RECORDED_UNKNOWN, contextWindow: 128_000, efforts: [] }, source: CODEX_92 },
   {
     name: /^gpt-oss/,
@@ -137,6 +138,18 @@ export const CATALOGUE: readonly CatalogueRow[] = [
     source: CODEX_92,
   },
   { name: /^gpt-\d/, traits: NEWER, source: "newer than this table: what the newest family can" },
+];
+
+/** Where Codex 0.92.0 took a model for something else than the table does; counts only where everything is to be as it was there. */
+const RECORDED_CATALOGUE: readonly CatalogueRow[] = [
+  {
+    name: /^codex-mini-latest/,
+    traits: { ...RECORDED_UNKNOWN, contextWindow: 200_000, reasoning: true, shellTool: "local_shell" },
+    source: CODEX_92,
+  },
+  { name: /^o[34](?!\d)/, traits: { ...RECORDED_UNKNOWN, contextWindow: 200_000, reasoning: true }, source: CODEX_92 },
+  { name: /^gpt-oss/, traits: { ...RECORDED_UNKNOWN, contextWindow: 96_000, patchTool: "function" }, source: CODEX_92 },
+  { name: /^exp-codex/, traits: { ...CODEX, efforts: undefined, defaultEffort: undefined, parallelToolCalls: true }, source: CODEX_92 },
 ];
 
 /** The models that Codex 0.166.0 shows to people, in its order: the docs tell their efforts. */
@@ -177,7 +190,8 @@ export function retirementOf(model: string): string | undefined {
 type AskedModel = Pick<ThreadSettings, "model" | "asRecorded">;
 
 export function traitsOf({ model, asRecorded = false }: AskedModel): ModelTraits {
-  const known = CATALOGUE.find(({ name }) => name.test(bareName(model)))?.traits;
+  const catalogue = asRecorded ? [...RECORDED_CATALOGUE, ...CATALOGUE] : CATALOGUE;
+  const known = catalogue.find(({ name }) => name.test(bareName(model)))?.traits;
   return known ?? (asRecorded ? RECORDED_UNKNOWN : UNKNOWN);
 }
 

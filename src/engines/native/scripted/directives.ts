@@ -17,8 +17,22 @@ export type Reply =
   | { readonly kind: "failed"; readonly code: string; readonly message: string }
   | { readonly kind: "incomplete"; readonly reason: string }
   | { readonly kind: "status"; readonly status: number; readonly body: string }
+  | { readonly kind: "parts"; readonly parts: readonly Part[]; readonly breaksOff?: "cut" | "fail"; readonly tokens?: TokenCounts }
   | { readonly kind: "cut" }
   | { readonly kind: "hang" };
+
+/** One thing of several in an answer. */
+export type Part =
+  | { readonly item: OutputItem }
+  /** `isCut`: the message never ends. */
+  | { readonly text: string; readonly isCut?: true }
+  | { readonly reasoning: string };
+
+/** What an answer is said to have cost. */
+export interface TokenCounts {
+  readonly input: number;
+  readonly output: number;
+}
 
 const MOST_DELTAS = 200_000;
 
@@ -41,6 +55,13 @@ const DIRECTIVES: ReadonlyMap<string, Play> = new Map<string, Play>([
   ["both", (rest, context) => items(...rest.split("||").map((command) => shellCall(command.trim(), context)))],
   ["patch", (rest, context) => items(scriptedPatch(addFilePatch(withLineBreaks(rest)), context))],
   ["rawpatch", (rest, context) => items(scriptedPatch(withLineBreaks(rest), context))],
+  ["mix", mix],
+  ["messages", (rest) => ({ kind: "parts", parts: rest.split("||").map((text) => ({ text: text.trim() })) })],
+  ["cut", (rest, context) => ({ kind: "parts", parts: [{ item: shellCall(rest, context) }], breaksOff: "cut" })],
+  ["callfail", (rest, context) => ({ kind: "parts", parts: [{ item: shellCall(rest, context) }], breaksOff: "fail" })],
+  ["partial", (rest) => ({ kind: "parts", parts: [{ text: withLineBreaks(rest), isCut: true }], breaksOff: "cut" })],
+  ["rawthink", (rest) => ({ kind: "parts", parts: [{ reasoning: rest }, { text: "thought" }] })],
+  ["usage", usage],
   ["plan", (rest, context) => items(planCall(planSteps(rest), context))],
   ["spawn", spawn],
   ["call", call],
@@ -82,6 +103,23 @@ function slow(rest: string): Reply {
     return complaint(`!slow needs a number of deltas, at most ${MOST_DELTAS}, and the milliseconds between them.`);
   }
   return { kind: "text", deltas: numberedWords(count), gapMs };
+}
+
+/** Words, and a command in the same answer. */
+function mix(rest: string, context: CallContext): Reply {
+  const [text = "", command = ""] = rest.split("||").map((part) => part.trim());
+  return { kind: "parts", parts: [{ text }, { item: shellCall(command, context) }] };
+}
+
+const MOST_TOKENS = 10_000_000;
+
+function usage(rest: string): Reply {
+  const [first = "", second = "", ...words] = rest.split(" ");
+  const input = wholeNumber(first, { atMost: MOST_TOKENS });
+  const output = wholeNumber(second, { atMost: MOST_TOKENS });
+  if (input === undefined || output === undefined)
+    return complaint("!usage needs the tokens of the request, those of the answer, and its words.");
+  return { kind: "parts", parts: [{ text: withLineBreaks(words.join(" ")) }], tokens: { input, output } };
 }
 
 function numberedWords(count: number): string[] {

@@ -49,9 +49,15 @@ class ScriptedClient implements ModelClient {
   }
 }
 
-async function* play({ events, gapMs }: ScriptedAnswer, signal: AbortSignal): AsyncGenerator<readonly ModelEvent[]> {
+async function* play(answer: ScriptedAnswer, signal: AbortSignal): AsyncGenerator<readonly ModelEvent[]> {
+  const { events, gapMs, pauseMs = 0 } = answer;
   let batch: ModelEvent[] = [];
   for (const event of events) {
+    if (pauseMs > 0 && event.type === "response.failed") {
+      yield batch;
+      batch = [];
+      await sleep(pauseMs, undefined, { signal });
+    }
     const decoded = decodeEvent(event);
     if (!decoded) continue;
     batch.push(decoded);
@@ -61,6 +67,7 @@ async function* play({ events, gapMs }: ScriptedAnswer, signal: AbortSignal): As
     await sleep(gapMs, undefined, { signal });
   }
   if (batch.length > 0) yield batch;
+  if (pauseMs > 0 && answer.ending === "cut") await sleep(pauseMs, undefined, { signal });
 }
 
 async function hang(idleTimeoutMs: number, signal: AbortSignal): Promise<never> {

@@ -229,3 +229,40 @@ describe("a line that cannot be played", () => {
     expect(spokenText(ask(prompt))).toEqual(typeof why === "string" ? `The script cannot be played: ${why}` : expect.stringMatching(why));
   });
 });
+
+describe("answers of several parts, and answers that break off", () => {
+  const SHELL = [{ type: "function", name: "shell" }];
+  const types = (answer: ReturnType<typeof ask>) => answer.events.map(({ type }) => type.replace("response.", ""));
+
+  it("calls a command and fails afterwards", () => {
+    const answer = ask("!callfail echo one", { tools: SHELL });
+    expect(types(answer)).toEqual(["created", "output_item.added", "output_item.done", "failed"]);
+    expect(answer).toMatchObject({ ending: "end", pauseMs: 300 });
+  });
+
+  it("calls a command, or says some words, and is cut off", () => {
+    expect(ask("!cut echo one", { tools: SHELL })).toMatchObject({ ending: "cut", pauseMs: 300 });
+    const partial = ask("!partial some words");
+    expect([partial.ending, spokenText(partial), types(partial).at(-1)]).toEqual(["cut", "some words", "output_text.delta"]);
+  });
+
+  it("thinks aloud", () => {
+    const answer = ask("!rawthink deep thoughts");
+    expect(types(answer).filter((type) => type === "reasoning_text.delta")).toHaveLength(2);
+    expect(calledItems(answer)).toMatchObject([
+      { type: "reasoning", content: [{ type: "reasoning_text", text: "deep thoughts" }] },
+      { type: "message", content: [{ text: "thought" }] },
+    ]);
+  });
+
+  it("says words and calls a command, or says two things", () => {
+    expect(calledItems(ask("!mix look || ls", { tools: SHELL }))).toMatchObject([{ type: "message" }, { type: "function_call" }]);
+    expect(calledItems(ask("!messages one || two"))).toMatchObject([{ content: [{ text: "one" }] }, { content: [{ text: "two" }] }]);
+  });
+
+  it("costs what it is told to cost", () => {
+    const answer = ask("!usage 900 20 so much");
+    expect(answer.events.at(-1)).toMatchObject({ response: { usage: { input_tokens: 900, output_tokens: 20, total_tokens: 920 } } });
+    expect(spokenText(ask("!usage many words"))).toContain("!usage needs");
+  });
+});

@@ -1,5 +1,5 @@
 import { assertNever } from "../../../lib/assertNever.js";
-import { currentLine, playDirective, type Reply } from "./directives.js";
+import { currentLine, type Part, playDirective, type Reply, type TokenCounts } from "./directives.js";
 import { type OfferedTool, type OutputItem, offeredTools, type ScriptInputItem } from "./scriptedCalls.js";
 
 /** What the scripted model looks at in a request to the Responses API. */
@@ -20,7 +20,11 @@ export interface ScriptedAnswer {
   readonly events: readonly ResponseStreamEvent[];
   /** `cut`: the connection breaks off after the events; `hang`: it stays open and nothing more comes. */
   readonly ending: "end" | "cut" | "hang";
+  /** Before a failure or a cut that ends an answer with something in it: whoever listens has begun with that by then. */
+  readonly pauseMs?: number;
 }
+
+const PAUSE_MS = 300;
 
 /**
  * A model that takes its lines from the prompt instead of thinking: each line of the newest user message that starts with a
@@ -36,9 +40,14 @@ export class ScriptedModel {
     const gapMs = reply.kind === "text" ? (reply.gapMs ?? 0) : 0;
     if (reply.kind === "status") return { delayMs, gapMs, status: reply.status, body: reply.body, events: [], ending: "end" };
     const events = replyEvents(reply, { model: request.model, think, newId });
-    const ending = reply.kind === "cut" || reply.kind === "hang" ? reply.kind : "end";
-    return { delayMs, gapMs, status: 200, events, ending };
+    return { delayMs, gapMs, status: 200, events, ...endOf(reply) };
   }
+}
+
+function endOf(reply: Reply): Pick<ScriptedAnswer, "ending" | "pauseMs"> {
+  if (reply.kind === "cut" || reply.kind === "hang") return { ending: reply.kind };
+  if (reply.kind !== "parts" || reply.breaksOff === undefined) return { ending: "end" };
+  return { ending: reply.breaksOff === "cut" ? "cut" : "end", pauseMs: PAUSE_MS };
 }
 
 /** One event of a Responses API stream: `type` plus that type's fields, numbered within its stream. */
@@ -50,13 +59,15 @@ interface StreamContext {
   readonly newId: (prefix: string) => string;
 }
 
-const USAGE = {
-  input_tokens: 10,
-  input_tokens_details: { cached_tokens: 0 },
-  output_tokens: 5,
-  output_tokens_details: { reasoning_tokens: 0 },
-  total_tokens: 15,
-};
+function usageOf({ input, output }: TokenCounts = { input: 10, output: 5 }) {
+  return {
+    input_tokens: input,
+    input_tokens_details: { cached_tokens: 0 },
+    output_tokens: output,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: input + output,
+  };
+}
 
 /** The events a provider would stream for this reply, up to the point where it ends, breaks off or falls silent. */
 function replyEvents(reply: Exclude<Reply, { kind: "status" }>, context: StreamContext): readonly ResponseStreamEvent[] {
@@ -84,13 +95,23 @@ function replyEvents(reply: Exclude<Reply, { kind: "status" }>, context: StreamC
       stream.add("response.incomplete", { response: { ...response, status: "incomplete", incomplete_details } });
       return stream.events;
     }
+    case "parts": {
+      const output = reply.parts.flatMap((part, at) => addPart(stream, part, { at, newId: context.newId }) ?? []);
+      if (reply.breaksOff === "fail") {
+        const error = { code: "server_error", message: "the scripted model gave up" };
+        stream.add("response.failed", { response: { ...response, status: "failed", error } });
+      } else if (reply.breaksOff === undefined) {
+        stream.add("response.completed", { response: { ...response, status: "completed", output, usage: usageOf(reply.tokens) } });
+      }
+      return stream.events;
+    }
     case "text":
     case "items": {
       const output: OutputItem[] = [];
       if (context.think !== undefined) output.push(addReasoning(stream, context.newId("rs"), context.think));
       if (reply.kind === "text") output.push(addMessage(stream, { id: context.newId("msg"), at: output.length }, reply.deltas));
       else for (const item of reply.items) output.push(addItem(stream, { id: context.newId("fc"), at: output.length }, item));
-      stream.add("response.completed", { response: { ...response, status: "completed", output, usage: USAGE } });
+      stream.add("response.completed", { response: { ...response, status: "completed", output, usage: usageOf() } });
       return stream.events;
     }
     default:
@@ -113,6 +134,32 @@ interface Place {
   readonly at: number;
 }
 
+/** Undefined for a message that does not end. */
+function addPart(
+  stream: EventList,
+  part: Part,
+  { at, newId }: { readonly at: number; readonly newId: StreamContext["newId"] },
+): OutputItem | undefined {
+  if ("item" in part) return addItem(stream, { id: newId("fc"), at }, part.item);
+  if ("reasoning" in part) return addRawReasoning(stream, { id: newId("rs"), at }, part.reasoning);
+  const place = { id: newId("msg"), at };
+  const deltas = part.text.match(/\S+\s*/g) ?? [part.text];
+  if (!part.isCut) return addMessage(stream, place, deltas);
+  beginMessage(stream, place, deltas);
+  return undefined;
+}
+
+/** The thoughts themselves, as open models stream them. */
+function addRawReasoning(stream: EventList, { id, at }: Place, text: string): OutputItem {
+  const item = { type: "reasoning", id, summary: [], content: [] };
+  stream.add("response.output_item.added", { output_index: at, item });
+  const where = { output_index: at, content_index: 0, item_id: id };
+  for (const delta of text.match(/\S+\s*/g) ?? []) stream.add("response.reasoning_text.delta", { ...where, delta });
+  const done = { ...item, content: [{ type: "reasoning_text", text }], encrypted_content: "opaque" };
+  stream.add("response.output_item.done", { output_index: at, item: done });
+  return done;
+}
+
 function addReasoning(stream: EventList, id: string, summary: string): OutputItem {
   const item = { type: "reasoning", id, summary: [] };
   const where = { output_index: 0, summary_index: 0, item_id: id };
@@ -125,12 +172,18 @@ function addReasoning(stream: EventList, id: string, summary: string): OutputIte
   return done;
 }
 
-function addMessage(stream: EventList, { id, at }: Place, deltas: readonly string[]): OutputItem {
+function beginMessage(stream: EventList, { id, at }: Place, deltas: readonly string[]) {
   const item = { type: "message", id, role: "assistant", status: "in_progress", content: [] };
   const where = { output_index: at, content_index: 0, item_id: id };
   stream.add("response.output_item.added", { output_index: at, item });
   stream.add("response.content_part.added", { ...where, part: { type: "output_text", text: "", annotations: [] } });
   for (const delta of deltas) stream.add("response.output_text.delta", { ...where, delta });
+  return { item, where };
+}
+
+function addMessage(stream: EventList, place: Place, deltas: readonly string[]): OutputItem {
+  const { item, where } = beginMessage(stream, place, deltas);
+  const { at } = place;
   const text = deltas.join("");
   stream.add("response.output_text.done", { ...where, text });
   const done = { ...item, status: "completed", content: [{ type: "output_text", text, annotations: [] }] };

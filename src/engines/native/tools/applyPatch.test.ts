@@ -120,7 +120,9 @@ describe("a patch outside the workspace", () => {
   it("is asked for under on-request, and applied when approved", async () => {
     await using stage = await open("on-request");
     const turn = await stage.play([custom(ADD_OUTSIDE)], { answers: [YES] });
-    const changes = { [outside(stage)]: { type: "add", content: "hello\n" } };
+    // Shown as the patch writes it; where it really is goes with it.
+    const written = `${stage.stage.workspace}/../outside.txt`;
+    const changes = { [written]: { type: "add", content: "hello\n" } };
     expect(turn.asked).toEqual([
       {
         kind: "patch",
@@ -128,7 +130,7 @@ describe("a patch outside the workspace", () => {
         changes,
         staysInSandbox: false,
         staysInWorkspace: false,
-        outside: { [outside(stage)]: outside(stage) },
+        outside: { [outside(stage)]: outside(stage), [written]: outside(stage) },
         needsPerson: false,
       },
     ]);

@@ -73,7 +73,7 @@ async function* applyPatch(text: string, { cwd, warning }: Where, running: Runni
   await runtime.files.lookAround();
   let plan: PatchPlan;
   try {
-    plan = await planPatch(parsePatch(text), { cwd, mayRead: runtime.files.mayRead });
+    plan = await planPatch(parsePatch(text), { cwd, mayRead: runtime.files.mayRead, shownAsWritten: ctx.asRecorded });
   } catch (error) {
     if (error instanceof EmptyPatch) return { output: "patch rejected: empty patch" };
     if (error instanceof PatchInvalid) return { output: `apply_patch verification failed: ${error.message}` };
@@ -89,7 +89,7 @@ async function* applyPlanned(plan: PatchPlan, running: RunningCall): ToolRun {
   const changes = fileChangesOf(plan);
   const places = await touchedPaths(plan);
   const paths = [...new Set(places.map(({ real }) => real))];
-  const asked = { changes, paths, outside: outsideOf(places, runtime) };
+  const asked = { changes, paths, outside: outsideOf(places, changes, runtime) };
   const verdict = assess(paths, runtime);
   if (verdict === "reject") return { output: OUTSIDE };
   yield [{ type: "patchStarted", callId, autoApproved: verdict === "run" && !needsApproval(paths, runtime), changes }];
@@ -143,9 +143,15 @@ interface Asked {
   readonly reason?: string;
 }
 
-function outsideOf(places: readonly TouchedPath[], runtime: ToolRuntime): Record<string, string> {
+/** By the names under which the files are shown, whichever these are, and where they really are. */
+function outsideOf(places: readonly TouchedPath[], changes: FileChanges, runtime: ToolRuntime): Record<string, string> {
   const workspace = resolvedAsFarAsPossible(runtime.settings.cwd);
-  return Object.fromEntries(places.filter(({ real }) => !isInside(real, workspace)).map(({ path: file, real }) => [file, real]));
+  const outside = new Map(places.filter(({ real }) => !isInside(real, workspace)).map(({ path: file, real }) => [file, real]));
+  for (const shown of Object.keys(changes)) {
+    const real = outside.get(path.resolve(shown));
+    if (real !== undefined) outside.set(shown, real);
+  }
+  return Object.fromEntries(outside);
 }
 
 /** Undefined when it was approved. */

@@ -199,7 +199,7 @@ export function declaredTools(settings: ThreadSettings, resources: readonly Decl
   ];
 }
 
-type CommandTools = "none" | "sessions" | "shell" | "shell_command";
+type CommandTools = "none" | "sessions" | ReturnType<typeof traitsOf>["shellTool"];
 type PatchTool = ReturnType<typeof traitsOf>["patchTool"];
 
 const COMMANDS: Readonly<Record<CommandTools, readonly Declaration[]>> = {
@@ -207,6 +207,7 @@ const COMMANDS: Readonly<Record<CommandTools, readonly Declaration[]>> = {
   sessions: [EXEC_COMMAND, WRITE_STDIN],
   shell: [SHELL],
   shell_command: [SHELL_COMMAND],
+  local_shell: [{ type: "local_shell" }],
 };
 const PATCHES: Readonly<Record<PatchTool, readonly Declaration[]>> = {
   none: [],

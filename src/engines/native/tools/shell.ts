@@ -26,11 +26,11 @@ const ShellCommandArguments = z.object({ ...COMMON, command: z.string(), login: 
 
 /** `shell`: a program and its arguments. Models that were trained on another name of it may use that. */
 export function shellTools(runtime: ToolRuntime): Tool[] {
-  const runThis = (args: string, ctx: ToolContext) => runArgv(args, runtime, ctx);
+  const called = (tool: string) => (args: string, ctx: ToolContext) => runArgv(args, tool, runtime, ctx);
   return [
-    { name: "shell", run: runThis },
-    { name: "container.exec", run: runThis },
-    { name: "local_shell", run: runThis },
+    { name: "shell", run: called("shell") },
+    { name: "container.exec", run: called("shell") },
+    { name: "local_shell", run: called("local_shell") },
   ];
 }
 
@@ -39,10 +39,10 @@ export function shellCommandTool(runtime: ToolRuntime): Tool {
   return { name: "shell_command", run: (args, ctx) => runScript(args, runtime, ctx) };
 }
 
-async function* runArgv(args: string, runtime: ToolRuntime, ctx: ToolContext): ToolRun {
+async function* runArgv(args: string, tool: string, runtime: ToolRuntime, ctx: ToolContext): ToolRun {
   const read = readArguments(args, ShellArguments, ctx);
   if ("complaint" in read) return { output: read.complaint };
-  const call = { ...common(read.value, runtime), tool: "shell", argv: read.value.command };
+  const call = { ...common(read.value, runtime), tool, argv: read.value.command };
   return yield* run({ ...call, answer: (result) => shellAnswer(result, runtime.truncation) }, runtime, ctx);
 }
 

@@ -1,6 +1,6 @@
 import type * as z from "zod/mini";
 import { alternatives, unexpected } from "../../../lib/complaints.js";
-import { isFields } from "../../../lib/fields.js";
+import { type Fields, isFields } from "../../../lib/fields.js";
 import { JsonFault, lineAndColumn, placeKey, readPlaces } from "../../../lib/serdeJson.js";
 import type { TurnContext } from "../../../threads/engine.js";
 import type { ThreadEvent } from "../../../threads/events.js";
@@ -26,6 +26,8 @@ export type ToolRun = AsyncGenerator<readonly ThreadEvent[], ToolResult>;
 export interface ToolResult {
   /** The text of the call's output. */
   readonly output: string;
+  /** Takes the text's place: pictures inside the output, as Codex sent them. */
+  readonly parts?: readonly Fields[];
   /** Said to the model after the output. */
   readonly after?: readonly RawItem[];
   /** Somebody decided that the turn is to end here. */
