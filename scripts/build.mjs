@@ -7,9 +7,15 @@ import { bundle } from "./bundle.mjs";
 const TOOLS = "src/mcp/tools";
 /** With the agent: nearly every client calls one of them. */
 const FIRST_TOOLS = [`${TOOLS}/codex.ts`, `${TOOLS}/codexReply.ts`];
-const FURTHER_TOOLS = readdirSync(TOOLS)
-  .map((name) => `${TOOLS}/${name}`)
-  .filter((file) => !FIRST_TOOLS.includes(file) && /^export const \w+ = defineTool\(/m.test(readFileSync(file, "utf8")));
+const FURTHER_TOOLS = toolsIn(TOOLS).filter((file) => !FIRST_TOOLS.includes(file));
+
+/** @param {string} folder */
+function toolsIn(folder) {
+  return readdirSync(folder)
+    .filter((name) => name.endsWith(".ts"))
+    .map((name) => `${folder}/${name}`)
+    .filter((file) => /^export const \w+ = defineTool\(/m.test(readFileSync(file, "utf8")));
+}
 
 /** Our own code, in the order in which it is needed. What is imported with `import()` is a source of a later file. */
 const FILES = [
@@ -25,6 +31,9 @@ const FILES = [
   },
   { file: "further-tools.js", sources: [...FURTHER_TOOLS, "src/stores/files/threads/rolloutCatalog.ts"], after: "agent.js" },
   { file: "codex-methods.js", sources: ["src/codexrpc/codexRpc.ts", "src/stores/files/threads/shownEvents.ts"], after: "agent.js" },
+  // Sets for clients of other servers, which know no other tools.
+  { file: "codex-cli-tools.js", sources: toolsIn(`${TOOLS}/codexCli`), after: "agent.js" },
+  { file: "openoxide-tools.js", sources: toolsIn(`${TOOLS}/openoxide`), after: "agent.js" },
   { file: "stateless.js", sources: ["src/server/statelessServer.ts"], after: "agent.js" },
   { file: "http.js", sources: ["src/server/serveHttp.ts"], after: "stateless.js" },
   {
@@ -44,7 +53,7 @@ const FILES = [
   { file: "native-services.js", sources: ["src/engines/native/services/nativeServices.ts"], after: "tools.js" },
   { file: "agent-servers.js", sources: ["src/engines/native/agentServers/agentServers.ts"], after: "tools.js" },
   { file: "mcp-client.js", sources: ["src/engines/native/agentServers/sdk.ts"], after: "server.js" },
-  { file: "codex-program.js", sources: ["src/server/codexForCallers.ts"], after: "rules.js" },
+  { file: "codex-program.js", sources: ["src/server/codexForCallers.ts", "src/server/codexHelp.ts"], after: "rules.js" },
   // A process has one engine: this one runs no tools of ours.
   {
     file: "codex.js",

@@ -1,4 +1,4 @@
-// Writes what is made from the tools' own files (src/mcp/tools/*.ts): the list that servers show without loading any of them, the pins of the
+// Writes what is made from the tools' own files (below src/mcp/tools): the list that servers show without loading any of them, the pins of the
 // tests, and the table in docs/tools.md. With --check it only says whether they are up to date.
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -14,7 +14,7 @@ interface FoundTool {
   readonly exportName: string;
 }
 
-const files = readdirSync(FOLDER).filter(holdsTool);
+const files = readdirSync(FOLDER, { recursive: true, encoding: "utf8" }).filter(holdsTool).sort();
 const tools = (await loadTools()).sort(inListOrder);
 
 function holdsTool(file: string): boolean {
@@ -38,7 +38,7 @@ async function loadTools(): Promise<FoundTool[]> {
     const modules = (await import(pathToFileURL(outfile).href)) as Readonly<Record<string, Readonly<Record<string, unknown>>>>;
     return files.flatMap((file, at) =>
       Object.entries(modules[`m${at}`] ?? {}).flatMap(([exportName, tool]) =>
-        isTool(tool) ? [{ tool, exportName, file: path.basename(file, ".ts") }] : [],
+        isTool(tool) ? [{ tool, exportName, file: file.replace(/\.ts$/, "") }] : [],
       ),
     );
   } finally {
@@ -94,7 +94,8 @@ function pins(): string {
     (key, value: unknown) => (key === "description" && typeof value === "string" ? undefined : value),
     2,
   );
-  const examples = Object.fromEntries(tools.map(({ tool }) => [tool.name, tool.example]));
+  // Of tools of one name the first is that of the default set.
+  const examples = Object.fromEntries(tools.toReversed().map(({ tool }) => [tool.name, tool.example]));
   return `{ "tools": ${withoutDescriptions}, "examples": ${JSON.stringify(examples, null, 2)} }\n`;
 }
 

@@ -9,7 +9,6 @@ import { Session } from "../src/mcp/sessions/session.js";
 import { toolsOf } from "../src/mcp/tools/sets.js";
 import { LISTED_TOOLS } from "../src/mcp/tools/tools.generated.js";
 import { Tools } from "../src/mcp/tools/tools.js";
-import { NO_TELEMETRY } from "../src/observability/telemetry.js";
 import type { Engine, EngineThread, TurnContext } from "../src/threads/engine.js";
 import type { ThreadEvent } from "../src/threads/events.js";
 import { answer, beginning } from "./support/memoryThreads.js";
@@ -94,11 +93,11 @@ class Caller implements AsyncDisposable {
 
   constructor() {
     const [near, far] = memoryWires();
-    const { agent } = this.#stage;
+    const { opened } = this.#stage;
     this.#session = new Session(near, {
       engine: "scripted",
       env: {},
-      tools: new Tools({ tools: toolsOf(["codex"]), objection: callersInside, open: async () => ({ agent, telemetry: NO_TELEMETRY }) }),
+      tools: new Tools({ tools: toolsOf(["codex"]), objection: callersInside, open: async () => opened }),
       welcomed: () => {},
       report: () => {},
     });

@@ -74,6 +74,7 @@ export const READERS: Readonly<Record<string, string>> = {
   "http/access/tokens/knownTokens.ts": "the token file that the operator names",
   "http/access/oauth/issuer.ts": "the keys that the operator names",
   "stores/files/threads/rolloutCatalog.ts": "rollouts, found below CODEX_HOME",
+  "stores/files/namedSessions.ts": "our own notes below CODEX_HOME",
   "stores/files/owners.ts": "our own notes below CODEX_HOME",
   "stores/files/threads/rolloutMoments.ts": "rollouts, found below CODEX_HOME",
   "stores/files/threads/rolloutPaths.ts": "rollouts, found below CODEX_HOME",
@@ -97,7 +98,7 @@ export const STILL_OPEN: StillOpen = {
   mutualFolders: [],
   namesExportedTwice: [],
   longFiles: [],
-  scrapCount: 15,
+  scrapCount: 10,
 };
 
 interface StillOpen {

@@ -42,7 +42,7 @@ export function importCycles(sources: Sources): string[] {
 /** Folders that import each other, a folder and one inside it too: `a ⇄ b`. */
 export function mutualFolders(sources: Sources): string[] {
   const imports = new Map<string, string>();
-  for (const [file, target] of edges(sources)) imports.set(`${path.dirname(file)} ⇄ ${path.dirname(target)}`, `${file} → ${target}`);
+  for (const [file, target] of writtenEdges(sources)) imports.set(`${path.dirname(file)} ⇄ ${path.dirname(target)}`, `${file} → ${target}`);
   return [...imports.keys()].filter((pair) => {
     const [from = "", to = ""] = pair.split(" ⇄ ");
     return from < to && imports.has(`${to} ⇄ ${from}`);
@@ -57,13 +57,13 @@ export function namesExportedTwice(sources: Sources): ReadonlyMap<string, readon
   return new Map([...exporters].filter(([, files]) => files.length > 1).sort(([a], [b]) => a.localeCompare(b)));
 }
 
-/** Files of less than a screen that only one file imports, with that file. */
+/** Files of less than a screen that only one file imports, with that file; what a generated list names is a thing of its own. */
 export function scraps(sources: Sources): ReadonlyMap<string, string> {
   const importers = new Map<string, string[]>();
   for (const [file, target] of edges(sources)) importers.set(target, [...(importers.get(target) ?? []), file]);
   const found = [...sources.values()].flatMap(({ path: file, lineCount }): [string, string][] => {
     const [importer, ...others] = importers.get(file) ?? [];
-    return lineCount < SCREEN_LINES && importer !== undefined && others.length === 0 ? [[file, importer]] : [];
+    return lineCount < SCREEN_LINES && importer !== undefined && others.length === 0 && !isGenerated(importer) ? [[file, importer]] : [];
   });
   return new Map(found);
 }
@@ -114,6 +114,15 @@ type Edge = readonly [file: string, target: string];
 
 function edges(sources: Sources): Edge[] {
   return [...sources.values()].flatMap(({ path: file, imports }) => imports.map((target): Edge => [file, target]));
+}
+
+/** Without those of generated lists, which name whatever there is: every tool is a file of its own, in whichever folder. */
+function writtenEdges(sources: Sources): Edge[] {
+  return edges(sources).filter(([file]) => !isGenerated(file));
+}
+
+function isGenerated(file: string): boolean {
+  return file.endsWith(".generated.ts");
 }
 
 function words([file, target]: Edge): string {

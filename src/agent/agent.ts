@@ -22,6 +22,7 @@ import type { OpenThread, ThreadRegistry } from "../threads/threadRegistry.js";
 import type { Turn, TurnRequest, TurnWatch } from "../threads/turn.js";
 import type { TokenUsage } from "../threads/usage.js";
 import type { Asker, ThreadAccess } from "./access.js";
+import { type AskedSettings, changedSettings, namesAnything, type SettingsChange } from "./askedSettings.js";
 import type { Attendance, AttendedTurn, Visit, Wish } from "./attendance.js";
 import { type Caller, checkScope, hasScope, type Objection, type Scope, withoutSession } from "./caller.js";
 import type { CallerCeilings } from "./ceilings.js";
@@ -31,7 +32,7 @@ import type { Patience } from "./patience.js";
 import type { TurnReceipt } from "./receipt.js";
 import { isRecordAt, RecordRefused, threadInName } from "./recordPlace.js";
 import { diffToRemote, type RemoteDiff } from "./remoteDiff.js";
-import { nothingToReview, QUIET_GIT, ReviewTargetMissing } from "./reviewTarget.js";
+import { focusedTarget, nothingToReview, QUIET_GIT, ReviewTargetMissing } from "./reviewTarget.js";
 import { activityOf, type ThreadActivity } from "./threadActivity.js";
 import { type FollowedBatch, followThread } from "./threadFollower.js";
 import { ThreadList } from "./threadList.js";
@@ -46,31 +47,6 @@ export interface Ask extends Asker {
   readonly watchTurn?: TurnWatch | undefined;
   /** What its turns change on the disk is to be told. */
   readonly wantsReceipt?: boolean;
-}
-
-/** The settings that a caller may name for a new thread. */
-export interface AskedSettings {
-  readonly model?: string | undefined;
-  readonly profile?: string | undefined;
-  readonly cwd?: string | undefined;
-  readonly approvalPolicy?: ThreadSettings["approvalPolicy"] | undefined;
-  readonly sandbox?: ThreadSettings["sandboxPolicy"]["type"] | undefined;
-  readonly config?: Readonly<Record<string, unknown>> | undefined;
-  readonly baseInstructions?: string | undefined;
-  readonly developerInstructions?: string | undefined;
-  readonly compactPrompt?: string | undefined;
-  /** The folder may be missing, or one that nobody named: for callers that expect what Codex 0.92.0 did. */
-  readonly takesAnyFolder?: boolean | undefined;
-  /** The thread only looks, whatever else is asked for or configured. */
-  readonly looksOnly?: true | undefined;
-}
-
-/** What a thread is to run with from one of its turns on. */
-export interface SettingsChange extends Pick<ThreadSettings, "approvalPolicy" | "sandboxPolicy" | "model"> {
-  readonly cwd: string;
-  /** Absent: what the model does by itself. */
-  readonly effort?: ThreadSettings["reasoningEffort"];
-  readonly summary: ThreadSettings["reasoningSummary"];
 }
 
 /** What somebody says, before the pictures are looked at that it names. */
@@ -136,6 +112,7 @@ const LONGEST_TITLE = 200;
 /** For advice that may come without them. */
 const RECENT_FOLDERS_MS = 2_000;
 const RECENT_FOLDERS = { threads: 25, shown: 5 };
+const NO_SEARCH = "Searching the web is turned off on this server: have `web_search` in its config.toml changed.";
 
 /**
  * What a caller may do with the agent, whichever protocol it speaks. Every method takes who asks, checks what they may, and returns values of the
@@ -278,17 +255,36 @@ export class Agent {
     return this.#withPlace(ask, () => access.using(threadId, ask, reply));
   }
 
-  /** A turn that looks at changes, on a thread of its own that only looks; or why there is nothing to look at. Throws `ReviewTargetMissing` before a model is asked. */
+  /** A further turn with what the caller names in the place of what the thread ran with; it holds from this turn on. */
+  async replyWith(ask: Ask, threadId: ThreadId, input: TurnInput, changes: AskedSettings): Promise<Turn> {
+    this.#check(ask, "call");
+    const changed = namesAnything(changes)
+      ? await this.#parts.access.using(threadId, ask, () => this.#changedBy(ask, threadId, changes))
+      : undefined;
+    return this.reply(ask, threadId, input, changed);
+  }
+
+  /**
+   * A turn that looks at changes, on a thread of its own that only looks; or why there is nothing to look at. Throws `ReviewTargetMissing` before a model is
+   * asked. `focus` is what the reviewer should mind beside the changes themselves.
+   */
   async review(
     ask: Ask,
     target: ReviewTarget,
-    named: AskedSettings & { readonly turnId: TurnId },
+    { focus, ...named }: AskedSettings & { readonly turnId: TurnId; readonly focus?: string | undefined },
   ): Promise<Turn | { readonly nothing: string }> {
     this.#check(ask, "call");
     const asked = { ...named, looksOnly: true } as const;
     const nothing = await this.#nothingToReview(ask, target, await this.#settingsForWork(ask, asked));
     if (nothing !== undefined) return { nothing };
-    return this.begin(ask, { text: "", work: { kind: "review", target } }, asked);
+    return this.begin(ask, { text: "", work: { kind: "review", target: focusedTarget(target, focus) } }, asked);
+  }
+
+  /** What the next turn on a thread that the caller may use runs with. Throws `ThreadNotFound`. */
+  async settingsOf(ask: Ask, threadId: ThreadId): Promise<ThreadSettings> {
+    this.#check(ask, "call");
+    if (!(await this.#parts.access.isOpenTo(threadId, ask.caller))) throw new ThreadNotFound(threadId);
+    return this.#nextSettings(threadId);
   }
 
   /** A turn that puts a summary in the place of a thread's past. */
@@ -727,12 +723,14 @@ export class Agent {
     if (!(await this.#parts.access.isVisibleTo(id, caller))) throw new ThreadNotFound(id);
   }
 
-  #settingsFor({ looksOnly, ...named }: AskedSettings, caller: Caller | undefined): ThreadSettings {
+  #settingsFor({ looksOnly, takesAnyModel = false, searchesWeb, ...named }: AskedSettings, caller: Caller | undefined): ThreadSettings {
     const asked: AskedSettings = looksOnly ? { ...named, sandbox: "read-only", approvalPolicy: "never" } : named;
     if (caller) this.#parts.ceilings().checkConfig(asked.config ?? {});
     try {
-      const settings = this.#parts.settings.forNewThread(asked);
-      return looksOnly ? { ...settings, looksOnly } : settings;
+      const { settings: source } = this.#parts;
+      if (searchesWeb && caller && source.forNewThread(asked).webSearch === "disabled") throw new AboveCeiling(NO_SEARCH);
+      const settings = source.forNewThread(searchesWeb ? { ...asked, config: { ...asked.config, web_search: "live" } } : asked);
+      return { ...settings, ...(looksOnly && { looksOnly }), ...(takesAnyModel && { modelIsReplaceable: true }) };
     } catch (error) {
       if (error instanceof AppError && !(error instanceof AboveCeiling)) throw new SettingsInvalid(error);
       throw error;
@@ -748,6 +746,23 @@ export class Agent {
     if (!asked.cwd && folders.mustBeNamed(settings)) throw new FolderNotNamed(settings.cwd, await this.#recentFolders(ask, settings.cwd));
     folders.checkUsable(settings.cwd);
     return settings;
+  }
+
+  /** The settings of a thread with those that the caller names; undefined where they are the same. */
+  async #changedBy(ask: Ask, threadId: ThreadId, changes: AskedSettings): Promise<ThreadSettings | undefined> {
+    const current = await this.#nextSettings(threadId);
+    const asked = await this.#settingsForWork(ask, { ...changes, cwd: changes.cwd ?? current.cwd });
+    const changed = changedSettings(current, { asked, changes });
+    if (isDeepStrictEqual(changed, current)) return undefined;
+    const { reasoningEffort: effort, reasoningSummary: summary } = changed;
+    return this.#changed(ask, threadId, { ...changed, effort, summary });
+  }
+
+  /** What the turn after those that wait will run with. Throws `ThreadNotFound`. */
+  async #nextSettings(threadId: ThreadId): Promise<ThreadSettings> {
+    const { threads } = this.#parts;
+    const waiting = threads.runningTurns(threadId).findLast(({ input }) => input.settings);
+    return waiting?.input.settings ?? threads.settingsOf(threadId);
   }
 
   /** Where git cannot be run safely, the reviewer finds out by itself. */

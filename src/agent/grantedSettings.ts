@@ -6,7 +6,7 @@ import { isOwnProgram, OWN_NAMES, scriptIn } from "../exec/nesting/ownProgram.js
 import { writableRoots } from "../exec/sandbox/policy.js";
 import type { McpServerSettings, McpServerTransport, ThreadSettings } from "../threads/settings.js";
 import type { StoredSettings } from "../threads/store.js";
-import type { AskedSettings, SettingsChange } from "./agent.js";
+import type { AskedSettings, SettingsChange } from "./askedSettings.js";
 
 /** What this server is known by to whoever writes it into `mcp_servers`. */
 export interface OwnPlaces {

@@ -2,7 +2,7 @@ import type { ApprovalDecision, ApprovalId, ApprovalRequest, ApprovalSubject, De
 import type { FileChange } from "../exec/actions.js";
 import type { ChangedFile } from "../exec/changes/countedFiles.js";
 import type { ChangedFiles } from "../exec/changes/workspaceChanges.js";
-import type { ThreadEvent } from "../threads/events.js";
+import type { CodexErrorInfo, ThreadEvent } from "../threads/events.js";
 import type { RawItem } from "../threads/items.js";
 import { findingsIn, type ReviewFinding } from "../threads/reviewFindings.js";
 import type { ThreadSettings } from "../threads/settings.js";
@@ -42,6 +42,8 @@ export interface TurnReceipt {
   readonly notices: readonly string[];
   /** Something was to be written, and was kept from it by a sandbox that only reads. */
   readonly isWriteRefused: boolean;
+  /** How Codex classifies the failure that ended it. */
+  readonly failedAs?: CodexErrorInfo;
   /** What a review found, in its order; absent unless the turn was a review that came to its end. */
   readonly findings?: readonly ReviewFinding[];
 }
@@ -77,6 +79,7 @@ export class ReceiptBook {
   #rateLimits: RateLimits | undefined;
   readonly #notices: string[] = [];
   #isWriteRefused = false;
+  #failedAs: CodexErrorInfo | undefined;
   #findings: readonly ReviewFinding[] | undefined;
   #began: number | undefined;
   #ended: number | undefined;
@@ -121,6 +124,7 @@ export class ReceiptBook {
       case "turnCompleted":
       case "turnFailed":
       case "turnAborted":
+        if (event.type === "turnFailed") this.#failedAs = event.info;
         this.#ended = this.#now();
         return;
       default:
@@ -153,6 +157,7 @@ export class ReceiptBook {
       ms: this.#began === undefined ? 0 : Math.round((this.#ended ?? this.#now()) - this.#began),
       notices: [...this.#notices],
       isWriteRefused: this.#isWriteRefused,
+      ...(this.#failedAs && { failedAs: this.#failedAs }),
       ...(this.#findings && { findings: this.#findings }),
     };
   }

@@ -162,3 +162,22 @@ function editDistance(one: string, other: string): number {
   }
   return row.at(-1) ?? 0;
 }
+
+/** The target with what a reviewer should mind besides. Only a target in words has room for it. */
+export function focusedTarget(target: ReviewTarget, focus: string | undefined): ReviewTarget {
+  if (focus === undefined || focus.trim() === "") return target;
+  return { type: "custom", instructions: `${inWords(target)}\n\n${focus}` };
+}
+
+function inWords(target: ReviewTarget): string {
+  switch (target.type) {
+    case "uncommittedChanges":
+      return "Review the uncommitted changes of this repository: staged, unstaged and untracked files.";
+    case "baseBranch":
+      return `Review what this branch changes against \`${target.branch}\`: compare with \`git merge-base HEAD ${target.branch}\`, as a pull request does.`;
+    case "commit":
+      return `Review what the commit \`${target.sha}\` changes${target.title === undefined ? "" : ` (${oneLine(target.title, LONGEST)})`}.`;
+    case "custom":
+      return target.instructions;
+  }
+}

@@ -179,7 +179,7 @@ describe("usage errors say what is wrong", () => {
     [["--events", "some"], "invalid value 'some' for --events: expected auto, all, no-deltas, none"],
     [["--approval-fallback", "guess"], "invalid value 'guess' for --approval-fallback: expected auto-within-policy, deny, hold, ask"],
     [["--engine", "magic"], "invalid value 'magic' for --engine: expected auto, codex, native, scripted"],
-    [["--tools", "everything"], "invalid value 'everything' for --tools: expected codex, extras, codex-original"],
+    [["--tools", "everything"], "invalid value 'everything' for --tools: expected codex, extras, codex-original, codex-cli, openoxide"],
     ...["x", "", " ", "-1", "86401", "NaN", "Infinity"].map(
       (value) => [[`--eof-grace=${value}`], `invalid value '${value}' for --eof-grace: expected seconds from 0 to 86400`] as const,
     ),

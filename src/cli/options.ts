@@ -26,7 +26,7 @@ export const FLAGS = {
     help: "codex: the Codex CLI of this machine; native: our own; auto (default): codex if it can be used; scripted: plays `!` lines offline.",
   },
   "codex-bin": { value: "PATH", help: "The Codex CLI to use (default: CODEX_BIN, or the one on PATH)." },
-  tools: { value: "SET[,SET]", help: "Tool sets: codex (default), extras, codex-original; also CODEX_MCP_TOOLS." },
+  tools: { value: "SET[,SET]", help: "Tool sets: codex (default), extras, codex-original, codex-cli, openoxide; also CODEX_MCP_TOOLS." },
   "approval-fallback": {
     value: "STRATEGY",
     help: "For clients that cannot be asked: auto-within-policy (default), deny, hold, or ask (all the same).",

@@ -210,6 +210,7 @@ describe("settings of the server", () => {
       containFullAccess: true,
       shareUnownedThreads: false,
       maxDepth: 1,
+      namedSessions: { limit: 100, ttlMs: 86_400_000 },
       commandLimits: expect.objectContaining({ sharedMemoryBytes: 1024 ** 3, fileBytes: undefined, addressSpaceBytes: undefined }),
       loginIsInKeyring: false,
     });

@@ -19,6 +19,7 @@ import {
   DEFAULT_COMMAND_LIMITS,
   DEFAULT_IDLE_THREAD_MINUTES,
   DEFAULT_MAX_DEPTH,
+  DEFAULT_NAMED_SESSIONS,
   DEFAULT_RESULT_TOKENS,
   DEFAULT_TASK_AFTER_SECONDS,
   DEFAULT_UNATTENDED_MINUTES,
@@ -76,6 +77,8 @@ interface ServerSettings {
   readonly maxDepth: number;
   /** What one command may use. */
   readonly commandLimits: CommandLimits;
+  /** Of conversations by names that callers choose. */
+  readonly namedSessions: { readonly limit: number; readonly ttlMs: number };
   /** Codex may keep its login where only it can look. */
   readonly loginIsInKeyring: boolean;
 }
@@ -195,9 +198,19 @@ export function createSettingsResolver(options: ResolverOptions): SettingsResolv
         taskAfterMs: secondsAt(server, "task_after_seconds") ?? DEFAULT_TASK_AFTER_SECONDS * 1_000,
         maxDepth: numberAt(server, "max_depth") ?? DEFAULT_MAX_DEPTH,
         commandLimits: commandLimits(tableAt(server, "commands")),
+        namedSessions: namedSessions(tableAt(server, "codex_cli")),
         loginIsInKeyring: ["keyring", "auto"].includes(String(all["cli_auth_credentials_store"])),
       };
     },
+  };
+}
+
+const HOUR_MS = 3_600_000;
+
+function namedSessions(table: ConfigTree): ServerSettings["namedSessions"] {
+  return {
+    limit: numberAt(table, "max_sessions") ?? DEFAULT_NAMED_SESSIONS.max,
+    ttlMs: (numberAt(table, "session_hours") ?? DEFAULT_NAMED_SESSIONS.hours) * HOUR_MS,
   };
 }
 

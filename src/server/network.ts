@@ -63,7 +63,9 @@ export class Network {
       report: (line) => reporting.report(line),
     }).objection;
     this.tools = new Tools({
-      tools: toolsOf(context.options.tools),
+      tools: toolsOf(context.options.tools, context.env),
+      env: context.env,
+      codexHelp: lazily(async () => (await import("./codexHelp.js")).readCodexHelp(context)).get,
       objection: this.#objection,
       emptyForms: parts.settings.serverSettings().emptyApprovalForms,
       events: parts.settings.serverSettings().events,

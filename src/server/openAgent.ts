@@ -5,6 +5,7 @@ import { callersInside, type Objection, type SessionId } from "../agent/caller.j
 import { type CeilingFlags, openCeilings } from "../agent/ceilings.js";
 import { Feed } from "../agent/feed.js";
 import { GrantedSettings, type OwnAddress } from "../agent/grantedSettings.js";
+import { NamedSessions } from "../agent/namedSessions.js";
 import { Patience } from "../agent/patience.js";
 import type { TurnLimiter } from "../agent/turnLimiter.js";
 import type { DiskLook, LookedAtPlace } from "../agent/turnReceipts.js";
@@ -18,6 +19,7 @@ import type { HostEnvironment } from "../engines/native/tools/hostEnvironment.js
 import { VERSION } from "../lib/version.js";
 import { NO_TELEMETRY, type Telemetry } from "../observability/telemetry.js";
 import { tuneForLongAnswers } from "../platform/v8.js";
+import { NamedSessionFiles } from "../stores/files/namedSessions.js";
 import { OwnerFiles } from "../stores/files/owners.js";
 import { RolloutStore } from "../stores/files/threads/rolloutStore.js";
 import type { StoredSettings } from "../threads/store.js";
@@ -50,6 +52,8 @@ export interface AgentOptions extends Omit<EngineOptions, "writable"> {
 /** The agent with engine, store and threads put together. Loaded when first needed. */
 export interface OpenAgent {
   readonly agent: Agent;
+  /** Conversations by names that callers choose. */
+  readonly sessions: NamedSessions;
   readonly access: ThreadAccess;
   readonly telemetry: Telemetry;
   /** Threads in memory. */
@@ -66,7 +70,8 @@ export function openAgent(options: AgentOptions): OpenAgent {
   const { codexHome, env, settings, report, telemetry = NO_TELEMETRY, objection = callersInside } = options;
   const { allowRoots = [], givenRoots } = options.ceilings ?? {};
   const writable = writablePlaces({ ...options, allowRoots: [...allowRoots, ...(givenRoots?.() ?? [])] });
-  const { idleThreadMs, approvalTimeoutMs, containFullAccess, commandLimits, prices, unattendedTurnMs, waitMs } = settings.serverSettings();
+  const { idleThreadMs, approvalTimeoutMs, containFullAccess, commandLimits, prices, unattendedTurnMs, waitMs, namedSessions } =
+    settings.serverSettings();
   const engineOptions = { ...options, writable, containFullAccess, commandLimits };
   const host = openHost(engineOptions);
   const engine = openEngine({ ...engineOptions, host });
@@ -111,8 +116,10 @@ export function openAgent(options: AgentOptions): OpenAgent {
     settings: granted,
     userConfig: new UserConfig({ codexHome, profile: options.profile }),
   });
+  const sessions = new NamedSessions({ agent, store: new NamedSessionFiles(codexHome), ...namedSessions, report });
   return {
     agent,
+    sessions,
     access,
     telemetry,
     get threadsLoaded() {
@@ -121,6 +128,7 @@ export function openAgent(options: AgentOptions): OpenAgent {
     interruptAll: () => threads.interruptAll(),
     async settle() {
       await threads.settle();
+      await sessions.settle();
       await store.settle();
     },
     async close() {

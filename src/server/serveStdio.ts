@@ -32,8 +32,11 @@ export async function serveStdio(start: ServerContext): Promise<void> {
     const telemetry = await reporting.telemetry();
     return openAgent({ ...options, codexHome, env, serverCwd: context.serverCwd, settings, report, telemetry, ...nesting });
   });
+  const help = lazily(async () => (await import("./codexHelp.js")).readCodexHelp(context));
   const tools = new Tools({
-    tools: toolsOf(options.tools),
+    tools: toolsOf(options.tools, env),
+    env,
+    codexHelp: help.get,
     objection: nesting.objection,
     emptyForms: settings.serverSettings().emptyApprovalForms,
     events: settings.serverSettings().events,

@@ -111,6 +111,8 @@ export interface ThreadSettings {
   readonly modelIsDefault?: boolean;
   /** Nobody named the model anywhere, or it was left to us as `latest`: where it is not offered, another one takes its place. */
   readonly modelIsOurs?: "default" | "latest";
+  /** Somebody named the model, and takes another where it is not offered. */
+  readonly modelIsReplaceable?: boolean;
   /** The thread is to be one of Codex 0.92.0, also where that did not know a model, or had no advice. */
   readonly asRecorded?: boolean;
   /** What Codex 0.92.0 remarked about settings like these. */

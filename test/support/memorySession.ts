@@ -24,6 +24,9 @@ export interface MemorySessionOptions {
   readonly events?: ToolsParts["events"];
   /** As `mcp_server.result_tokens`. */
   readonly resultTokens?: number;
+  /** The environment of the server, as tools see it. */
+  readonly env?: ToolsParts["env"];
+  readonly codexHelp?: ToolsParts["codexHelp"];
 }
 
 /** A client and a real session joined in memory: the scripted engine, rollouts in a folder of their own, no process and no socket. */
@@ -38,7 +41,7 @@ export class MemorySession implements AsyncDisposable {
   readonly #watchers = new Set<() => void>();
   #lastId = 100;
 
-  constructor({ codexHome, agent, parts, sets = ["codex"], open, events, resultTokens }: MemorySessionOptions = {}) {
+  constructor({ codexHome, agent, parts, sets = ["codex"], open, events, resultTokens, env, codexHelp }: MemorySessionOptions = {}) {
     this.agent = agent ?? new MemoryAgent(codexHome === undefined ? {} : { codexHome });
     this.#ownsAgent = agent === undefined;
     const [near, far] = memoryWires();
@@ -47,7 +50,9 @@ export class MemorySession implements AsyncDisposable {
       engine: "scripted",
       env: { TERM: "xterm" },
       tools: new Tools({
-        tools: toolsOf(sets),
+        tools: toolsOf(sets, env),
+        env,
+        codexHelp,
         objection: callersInside,
         events,
         resultTokens,

@@ -4,6 +4,7 @@ import { type Deferred, deferred } from "../../src/lib/promises.js";
 import type { Engine, EngineThread, ThreadOpening, TurnContext } from "../../src/threads/engine.js";
 import { InvalidCursor, StorageFailed, ThreadBusyElsewhere, ThreadInUse, ThreadNotFound } from "../../src/threads/errors.js";
 import type { ThreadEvent, TurnInput } from "../../src/threads/events.js";
+import type { NamedSession, NamedSessionStore } from "../../src/threads/namedSession.js";
 import type {
   NewThread,
   ShownEvent,
@@ -145,6 +146,31 @@ export class MemoryOwners implements ThreadOwners {
     if (this.broken.has(id)) throw new StorageFailed("the file is torn");
     return this.kept.get(id);
   }
+}
+
+/** Named sessions in memory. */
+export class MemorySessionStore implements NamedSessionStore {
+  readonly kept = new Map<string, NamedSession>();
+
+  async find(owner: string | undefined, id: string): Promise<NamedSession | undefined> {
+    return this.kept.get(keyOf(owner, id));
+  }
+
+  async keep(owner: string | undefined, session: NamedSession): Promise<void> {
+    this.kept.set(keyOf(owner, session.id), session);
+  }
+
+  async drop(owner: string | undefined, id: string): Promise<void> {
+    this.kept.delete(keyOf(owner, id));
+  }
+
+  async list(owner: string | undefined): Promise<readonly NamedSession[]> {
+    return [...this.kept].flatMap(([key, session]) => (key === keyOf(owner, session.id) ? [session] : []));
+  }
+}
+
+function keyOf(owner: string | undefined, id: string): string {
+  return JSON.stringify([owner ?? null, id]);
 }
 
 /** What was kept of one thread, with the faults a disk can have. */

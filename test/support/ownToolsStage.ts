@@ -4,10 +4,11 @@ import { Attendance } from "../../src/agent/attendance.js";
 import type { Caller, Principal, Scope } from "../../src/agent/caller.js";
 import { callersInside } from "../../src/agent/caller.js";
 import { Feed } from "../../src/agent/feed.js";
+import { NamedSessions } from "../../src/agent/namedSessions.js";
 import { Patience } from "../../src/agent/patience.js";
 import { type ApprovalDesk, MemoryApprovalDesk } from "../../src/approvals/desk.js";
 import { toolsOf } from "../../src/mcp/tools/sets.js";
-import { Tools } from "../../src/mcp/tools/tools.js";
+import { type OpenedAgent, Tools } from "../../src/mcp/tools/tools.js";
 import type { CallToolResult } from "../../src/mcp/wording/callResult.js";
 import type { Call } from "../../src/mcp/wording/turnView.js";
 import { NO_TELEMETRY } from "../../src/observability/telemetry.js";
@@ -16,7 +17,7 @@ import type { TurnLimits } from "../../src/threads/limits.js";
 import type { ThreadSettings } from "../../src/threads/settings.js";
 import { ThreadRegistry } from "../../src/threads/threadRegistry.js";
 import { MemoryCatalog, MemoryServices } from "./memoryServices.js";
-import { MemoryOwners, MemoryStore, ObedientEngine } from "./memoryThreads.js";
+import { MemoryOwners, MemorySessionStore, MemoryStore, ObedientEngine } from "./memoryThreads.js";
 import { settingsIn } from "./rollouts.js";
 
 export interface StageOptions extends Partial<Pick<AgentParts, "checkCommand" | "objection" | "limiter" | "approvalFallback">> {
@@ -39,6 +40,7 @@ export class OwnToolsStage implements AsyncDisposable {
   readonly desk: ApprovalDesk;
   readonly threads: ThreadRegistry;
   readonly agent: Agent;
+  readonly sessions: NamedSessions;
   readonly #tools: Tools;
 
   constructor({
@@ -76,12 +78,23 @@ export class OwnToolsStage implements AsyncDisposable {
       objection: callersInside,
       ...parts,
     });
+    this.sessions = new NamedSessions({
+      agent: this.agent,
+      store: new MemorySessionStore(),
+      limit: 100,
+      ttlMs: 86_400_000,
+      report: () => {},
+    });
     const { objection = callersInside } = parts;
     this.#tools = new Tools({
       tools: toolsOf(["codex", "extras"]),
       objection,
-      open: async () => ({ agent: this.agent, telemetry: NO_TELEMETRY }),
+      open: async () => this.opened,
     });
+  }
+
+  get opened(): OpenedAgent {
+    return { agent: this.agent, sessions: this.sessions, telemetry: NO_TELEMETRY };
   }
 
   /** The answer of a tool that is no turn. */

@@ -9,6 +9,9 @@ export const DEFAULT_TASK_AFTER_SECONDS = 10;
 /** Far more than builds need, and far less than a machine can hold. */
 export const DEFAULT_COMMAND_LIMITS = { maxProcesses: 1_024, perProcessor: 16, threadsPerProcess: 8, sharedMemoryMib: 1_024 };
 
+/** As the npm package codex-mcp-server had it. */
+export const DEFAULT_NAMED_SESSIONS = { max: 100, hours: 24 };
+
 export const EVENT_MODES = ["auto", "all", "no-deltas", "none"] as const;
 /** What a result may cost the context of whoever reads it. */
 export const DEFAULT_RESULT_TOKENS = 20_000;
@@ -203,6 +206,21 @@ export const SERVER_GROUP: SettingGroup = {
             ),
           }),
           "What one command of the agent may use. The agent's MCP servers are not commands. With the engine `codex`, Codex runs commands and has no such limits.",
+        ),
+        codex_cli: active(
+          table({
+            max_sessions: active(
+              integer("u64", { atLeast: 1 }),
+              "Sessions that one caller may have; a further one takes the place of the one that was used longest ago.",
+              `\`${DEFAULT_NAMED_SESSIONS.max}\``,
+            ),
+            session_hours: active(
+              float({ atLeast: 0 }),
+              "Hours after which a session is forgotten that nobody used. Its thread stays.",
+              `\`${DEFAULT_NAMED_SESSIONS.hours}\``,
+            ),
+          }),
+          "Of the tool set `codex-cli`.",
         ),
         http: active(table(HTTP_SETTINGS), "How a server that listens on a port treats its clients."),
       }),

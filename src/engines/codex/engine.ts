@@ -19,6 +19,7 @@ import { resumeThread, startThread } from "./loadThread.js";
 import { Novelties } from "./novelties.js";
 import { needsNobody } from "./safeCommands.js";
 import { CodexServices } from "./services/codexServices.js";
+import { settledModel } from "./services/models.js";
 import { CodexCatalog } from "./services/threadCatalog.js";
 import { SubAgents } from "./subAgents.js";
 import { settingsInForce, settingsNotices } from "./translate/settings.js";
@@ -95,6 +96,8 @@ class CodexThread implements EngineThread, ThreadListener {
   #guard: ThreadGuard;
   /** Turns were given other settings than it was loaded with. */
   #isReconfigured = false;
+  /** Those settings that Codex takes when it loads a thread, and not with a turn. */
+  #loadedWith: object;
   /** Codex has begun a turn on it, in this process or an earlier one. */
   #hasRun: boolean;
   /** The newest turn, also when it has ended: Codex may have more to say about it. */
@@ -108,6 +111,7 @@ class CodexThread implements EngineThread, ThreadListener {
     // Whoever is told how the thread is configured is told what Codex runs it with.
     this.#kept = { ...kept, settings: settingsInForce(kept.settings) };
     this.#guard = guard;
+    this.#loadedWith = saidAtLoading(kept.settings);
     this.#hasRun = !isNew;
     this.opening = settingsNotices(kept.settings).map((message) => ({ type: "warning", message }));
     this.sandboxBackend = kept.settings.sandboxPolicy.type === "danger-full-access" ? "none" : "codex";
@@ -131,17 +135,20 @@ class CodexThread implements EngineThread, ThreadListener {
   }
 
   async *run(input: TurnInput, ctx: TurnContext): AsyncGenerator<readonly ThreadEvent[]> {
-    const { settings } = this.#kept;
     const reviewTarget = input.work?.kind === "review" ? input.work.target : undefined;
-    const translator = new TurnTranslator({ memory: this.#memory, settings, reviewTarget, sandboxBackend: this.sandboxBackend });
+    const { sandboxBackend } = this;
+    // Its settings are not known before it is loaded: a model that Codex does not have is replaced then.
+    const translated = () => new TurnTranslator({ memory: this.#memory, settings: this.#kept.settings, reviewTarget, sandboxBackend });
     let codex: RunningCodex;
     try {
       const waited = await waitFor(this.#ready(ctx.reach), { signal: ctx.signal });
-      if (waited.at !== "ended") return yield translator.end({ kind: "interrupted" });
+      if (waited.at !== "ended") return yield translated().end({ kind: "interrupted" });
       codex = waited.value;
     } catch (error) {
-      return yield translator.end({ kind: "failed", message: describe(error) });
+      return yield translated().end({ kind: "failed", message: describe(error) });
     }
+    const { settings } = this.#kept;
+    const translator = translated();
     const { server } = codex;
     this.#turn = new CodexTurn(input, ctx, {
       thread: {
@@ -213,24 +220,28 @@ class CodexThread implements EngineThread, ThreadListener {
   async #load(reach: Reach | undefined): Promise<RunningCodex> {
     await this.#aftermath;
     const codex = await this.#parts.supervisor.get();
+    if (this.#isReconfigured && this.#kept.settings.modelIsReplaceable)
+      this.#kept = { ...this.#kept, settings: await settledModel(codex, this.#kept.settings) };
     const { settings } = this.#kept;
     const { cwd, sandboxPolicy } = settings;
     const { madeFor } = this.#guard;
-    const isCurrent = madeFor === undefined || isDeepStrictEqual(madeFor, { cwd, sandboxPolicy });
+    const isConfigured = isDeepStrictEqual(this.#loadedWith, saidAtLoading(settings));
+    const isCurrent = isConfigured && (madeFor === undefined || isDeepStrictEqual(madeFor, { cwd, sandboxPolicy }));
     if (this.#loadedIn === codex && isSameReach(reach, this.#guard.reach) && isCurrent) return codex;
     // Codex would forget it: it writes nothing down before the first turn.
     if (this.#loadedIn === codex && !isCurrent && !this.#hasRun) throw new CodexRefused(NOT_BEFORE_THE_FIRST_TURN);
     this.#leave();
     this.#guard.release();
     this.#guard = await this.#parts.guards.forThread(codex, settings, reach);
-    this.#enter(codex, await this.#loadInto(codex));
+    this.#enter(codex, await this.#loadInto(codex, { isConfigured }));
+    this.#loadedWith = saidAtLoading(settings);
     return codex;
   }
 
-  async #loadInto(codex: RunningCodex): Promise<ThreadId> {
+  async #loadInto(codex: RunningCodex, { isConfigured }: { readonly isConfigured: boolean }): Promise<ThreadId> {
     const { settings } = this.#kept;
     try {
-      return (await resumeThread(codex, this.#codexId, { settings, guard: this.#guard })).id;
+      return (await resumeThread(codex, this.#codexId, { settings, guard: this.#guard, isAnew: !isConfigured })).id;
     } catch (error) {
       // Codex writes nothing down before the first turn: a process that died until then took nothing with it.
       if (error instanceof ThreadNotFound && !this.#hasRun) return (await startThread(codex, settings, this.#guard)).id;
@@ -260,6 +271,10 @@ class CodexThread implements EngineThread, ThreadListener {
 
 const NOT_BEFORE_THE_FIRST_TURN =
   "Codex cannot change the folder or the sandbox of a thread before its first turn. Begin another thread with those, or send the first message without them.";
+
+function saidAtLoading({ stated, looksOnly, leftOutServers }: ThreadSettings): object {
+  return { stated, looksOnly, leftOutServers };
+}
 
 /** Callers come with a new object each time. */
 function isSameReach(one: Reach | undefined, other: Reach | undefined): boolean {

@@ -31,14 +31,22 @@ export async function startThread(codex: RunningCodex, asked: ThreadSettings, gu
 interface ThreadToResume {
   readonly settings: ThreadSettings;
   readonly guard: ThreadGuard;
+  /** Nothing of what it was loaded with may stay. */
+  readonly isAnew?: boolean;
 }
 
 /** A thread that exists. Throws `ThreadNotFound`, `ThreadBusyElsewhere`, `CodexNotLoggedIn` or `CodexRefused`. */
-export async function resumeThread({ server }: RunningCodex, id: ThreadId, { settings, guard }: ThreadToResume): Promise<KeptThread> {
-  await requireLogin(server, settings);
+export async function resumeThread(
+  codex: RunningCodex,
+  id: ThreadId,
+  { settings: asked, guard, isAnew = false }: ThreadToResume,
+): Promise<KeptThread> {
+  const { server } = codex;
+  await requireLogin(server, asked);
+  const settings = asked.modelIsReplaceable ? await settledModel(codex, asked) : asked;
   const params = threadResumeParams(id, settings, guard);
   try {
-    if (guard.profiles) await unloadIfLoaded(server, id);
+    if (guard.profiles || isAnew) await unloadIfLoaded(server, id);
     return keptThread(await server.request("thread/resume", params, { timeoutMs: LOAD_MS }), settings);
   } catch (error) {
     throw threadRefusal(error, id, "resume");

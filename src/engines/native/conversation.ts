@@ -76,7 +76,7 @@ export class Conversation {
     if (!failure.missesModel || !models || this.#refused.has(settings.model)) return undefined;
     this.#refused.add(settings.model);
     // Who replies to a thread names no model, and could not.
-    const mayReplace = settings.modelIsOurs !== undefined || this.#usage !== null;
+    const mayReplace = settings.modelIsOurs !== undefined || settings.modelIsReplaceable === true || this.#usage !== null;
     const chosen = await (await models()).afterRefusal({ failure, settings, mayReplace }, signal);
     if (chosen.settings === settings) return [];
     this.#settings = chosen.settings;

@@ -20,11 +20,11 @@ import { TurnView } from "../wording/turnView.js";
  * others may read the same log, and one that waited long enough is answered while the turn goes on.
  */
 export async function followTurn(turnCall: TurnCall, call: Call): Promise<CallToolResult> {
-  const { turn, agent, presentation, ifSilent, remarks, stay: rules } = turnCall;
+  const { turn, agent, presentation, ifSilent, remarks, startText, present, stay: rules } = turnCall;
   using stay = new Stay(turn, rules, call.signal);
   // What another call was shown is not shown again.
   const shown = rules?.joined ? turn.log.size : 0;
-  const client = new TurnView(turn, call, presentation);
+  const client = new TurnView(turn, call, { ...presentation, startText });
   const questions: ElicitationChannel = new ElicitationChannel(call, turnCall, () => stay.held(questions.held));
   let doing: string | undefined;
   try {
@@ -59,6 +59,7 @@ export async function followTurn(turnCall: TurnCall, call: Call): Promise<CallTo
       results,
       resultTokens: turnCall.resultTokens,
       remarks,
+      present,
     });
     stay.told();
     return answered(turnCall, result);

@@ -12,7 +12,7 @@ import { type ClientHabits, readClaim } from "../stateless/request.js";
 import type { StatelessServer } from "../stateless/server.js";
 import type { ToolDeclaration } from "../tools/tool.js";
 import type { Tools } from "../tools/tools.js";
-import { type CallToolResult, refusal } from "../wording/callResult.js";
+import type { CallToolResult } from "../wording/callResult.js";
 import { isLogLevel, LOG_LEVELS, type LogLevel } from "../wording/logMessage.js";
 import { type Call, readProgressToken } from "../wording/turnView.js";
 import { type Handshake, initializeResult, readHandshake } from "./initialize.js";
@@ -221,7 +221,7 @@ async function callTool(session: Session, { id, params, signal }: IncomingReques
   const { name, arguments: args } = params;
   const { tools, caller } = session.parts;
   const tool = tools.find(name);
-  if (!tool) return refusal(undefined, `Unknown tool '${name}'`);
+  if (!tool) return tools.unknown(name);
   const call: Call = {
     requestId: id,
     signal,

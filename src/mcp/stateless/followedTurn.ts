@@ -101,6 +101,11 @@ export class FollowedTurn implements Work {
     return this.#call.presentation;
   }
 
+  /** What the first progress says that any request is shown. */
+  get startText(): string | undefined {
+    return this.shown === 0 ? this.#call.startText : undefined;
+  }
+
   get state(): WorkState {
     if (this.#end) return { at: "ended", end: this.#end };
     if (this.#questions.size > 0) return { at: "asking", message: this.#message, requests: this.#requests() };
@@ -189,7 +194,7 @@ export class FollowedTurn implements Work {
       if (this.#message !== message || this.#questions.size !== asked || this.#held.size !== held) this.#tell();
     }
     const outcome = await this.turn.outcome;
-    const { agent, presentation, ifSilent, remarks } = this.#call;
+    const { agent, presentation, ifSilent, remarks, present } = this.#call;
     const { results } = presentation;
     const context = {
       threadId: this.turn.threadId,
@@ -199,6 +204,7 @@ export class FollowedTurn implements Work {
       reader: { client: clientProfile(this.#client), takesStructured: true },
       results,
       remarks,
+      present,
       resultTokens: this.#call.resultTokens,
     };
     const result = this.#withLost(turnResult(outcome, context));

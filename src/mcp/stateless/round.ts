@@ -83,11 +83,13 @@ async function endOf(followed: FollowedTurn, { signal }: StatelessRequest): Prom
   return followed.state.at === "asking" ? "questions" : undefined;
 }
 
-function viewFor({ turn, presentation }: FollowedTurn, { id, signal, claim, peer }: StatelessRequest): TurnView {
+function viewFor({ turn, presentation, startText }: FollowedTurn, { id, signal, claim, peer }: StatelessRequest): TurnView {
   const { progressToken, logLevel, extensions } = claim;
+  // A client of this era is sent no log messages unless its request asks for them.
+  const logMessages = presentation.logMessages === "from-start" ? "on-request" : presentation.logMessages;
   return new TurnView(
     turn,
     { requestId: id, signal, progressToken, logLevel: () => logLevel, peer },
-    { ...presentation, events: EVENTS_EXTENSION in extensions ? presentation.events : "none" },
+    { ...presentation, logMessages, startText, events: EVENTS_EXTENSION in extensions ? presentation.events : "none" },
   );
 }

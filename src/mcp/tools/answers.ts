@@ -20,7 +20,7 @@ export function takeAnswer(
   { request, answer, afterMs }: GivenAnswer,
   { agent, style }: { readonly agent: Pick<Agent, "decide" | "answeredByNobody">; readonly style: ResultStyle },
 ): "taken" | "asked nobody" | "left open" {
-  if (style === "extended" && isAnsweredByItself(answer, afterMs)) return agent.answeredByNobody(request) ? "left open" : "asked nobody";
+  if (style !== "recorded" && isAnsweredByItself(answer, afterMs)) return agent.answeredByNobody(request) ? "left open" : "asked nobody";
   agent.decide(request.id, { ...readDecision(answer, request.subject.kind, style), by: "elicitation" });
   return "taken";
 }
@@ -30,5 +30,5 @@ export function formFor(
   client: ClientInfo | undefined,
   { emptyForms, style }: { readonly emptyForms: boolean; readonly style: ResultStyle },
 ): FormOptions {
-  return { emptyForm: emptyForms || clientProfile(client).form === "empty", explains: style === "extended" };
+  return { emptyForm: emptyForms || clientProfile(client).form === "empty", explains: style !== "recorded" };
 }

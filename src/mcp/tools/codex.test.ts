@@ -8,7 +8,6 @@ import { MemorySession, threadOf } from "../../../test/support/memorySession.js"
 import { OwnToolsStage } from "../../../test/support/ownToolsStage.js";
 import { valueAt } from "../../../test/support/scenario.js";
 import { AppError } from "../../lib/errors.js";
-import { NO_TELEMETRY } from "../../observability/telemetry.js";
 import type { Engine } from "../../threads/engine.js";
 
 const OPENING = ["session_configured", "raw_response_item", "raw_response_item", "mcp_startup_complete"];
@@ -136,7 +135,7 @@ it("a call whose engine cannot work is refused with the remedy", async () => {
     openThread: () => Promise.reject(new NotLoggedIn("Not logged in: run `codex login`.")),
   };
   await using stage = new OwnToolsStage({ engine });
-  await using client = new MemorySession({ open: async () => ({ agent: stage.agent, telemetry: NO_TELEMETRY }) });
+  await using client = new MemorySession({ open: async () => stage.opened });
   expect(await client.call("codex", { prompt: "go" })).toEqual(refused("Not logged in: run `codex login`."));
 });
 

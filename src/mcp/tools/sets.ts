@@ -1,6 +1,7 @@
 import { AppError } from "../../lib/errors.js";
 import type { ResultStyle } from "../wording/callResult.js";
 import type { EventsShown } from "../wording/turnView.js";
+import { givesStructured } from "./structuredSwitch.js";
 import type { ToolDeclaration, ToolSetName } from "./tool.js";
 import { type CatalogTool, LISTED_TOOLS } from "./tools.generated.js";
 
@@ -10,11 +11,13 @@ export interface Presentation {
   readonly events: EventsShown;
   /** MCP's progress notifications, for calls with a progress token. */
   readonly progress: boolean;
-  /** MCP's log messages: once the client has asked for a level, or never. */
-  readonly logMessages: "on-request" | "never";
+  /** MCP's log messages: once the client has asked for a level, from the start, or never. */
+  readonly logMessages: "on-request" | "from-start" | "never";
   readonly results: ResultStyle;
   /** A call may end before its turn does, which then goes on. */
   readonly turnsOutliveCalls: boolean;
+  /** How a call of a tool that there is not is answered. */
+  readonly unknownTool?: (name: string) => string;
 }
 
 /** A choice of tools, and how they present themselves. */
@@ -33,6 +36,20 @@ export const TOOL_SETS: Readonly<Record<ToolSetName, ToolSet>> = {
     presentation: { ...OURS, results: "recorded", turnsOutliveCalls: false },
     summary: "the two tools of Codex 0.92.0, as it showed them",
   },
+  "codex-cli": {
+    presentation: {
+      ...OURS,
+      events: "none",
+      results: "plain",
+      turnsOutliveCalls: false,
+      unknownTool: (name) => `Error in tool "${name}": Unknown tool: ${name}`,
+    },
+    summary: "the six tools of the npm package codex-mcp-server, with named sessions",
+  },
+  openoxide: {
+    presentation: { ...OURS, events: "none", logMessages: "from-start", results: "plain", turnsOutliveCalls: false },
+    summary: "the three tools of the OpenOxide design",
+  },
 };
 
 export class ToolSetsClash extends AppError {
@@ -44,8 +61,11 @@ export interface ServedTool extends CatalogTool {
   readonly presentation: Presentation;
 }
 
-/** The tools of the sets, in the order in which clients see them. Throws `ToolSetsClash` when two of them have a tool of one name. */
-export function toolsOf(names: readonly ToolSetName[]): readonly ServedTool[] {
+/**
+ * The tools of the sets, in the order in which clients see them. Throws `ToolSetsClash` when two of them have a tool of one name. What the environment
+ * says to a set counts for its list too.
+ */
+export function toolsOf(names: readonly ToolSetName[], env: Readonly<NodeJS.ProcessEnv> = {}): readonly ServedTool[] {
   const served = new Map<string, ToolSetName>();
   return names.flatMap((set) =>
     LISTED_TOOLS.filter(({ sets }) => sets.includes(set)).map((tool) => {
@@ -53,9 +73,14 @@ export function toolsOf(names: readonly ToolSetName[]): readonly ServedTool[] {
       const other = served.get(name);
       if (other !== undefined) throw new ToolSetsClash(`The tool sets ${other} and ${set} both have a tool ${name}: choose one of them.`);
       served.set(name, set);
-      return { ...tool, presentation: TOOL_SETS[set].presentation };
+      const declaration = set === "codex-cli" && !givesStructured(env) ? withoutOutput(tool.declaration) : tool.declaration;
+      return { ...tool, declaration, presentation: TOOL_SETS[set].presentation };
     }),
   );
+}
+
+function withoutOutput({ outputSchema: _, ...declaration }: ToolDeclaration): ToolDeclaration {
+  return declaration;
 }
 
 export function isToolSet(name: string): name is ToolSetName {

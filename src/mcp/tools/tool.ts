@@ -1,12 +1,13 @@
 // Long because what a tool is, how its arguments are checked and what both eras take from it belong together.
 import type { Agent, Ask } from "../../agent/agent.js";
 import { InvalidArguments } from "../../agent/errors.js";
+import type { NamedSessions } from "../../agent/namedSessions.js";
 import { alternatives, unexpected } from "../../lib/complaints.js";
 import { AppError } from "../../lib/errors.js";
 import { isFields } from "../../lib/fields.js";
 import type { ThreadId, TurnId } from "../../lib/ids.js";
 import type { Turn } from "../../threads/turn.js";
-import { type DraftResult, failureOn } from "../wording/callResult.js";
+import { type DraftResult, failureOn, type PresentTurn } from "../wording/callResult.js";
 import { isInjected } from "./injectedArguments.js";
 import { TURN_FIELDS } from "./turnFields.js";
 
@@ -90,12 +91,17 @@ export interface InputSchema {
   readonly type: "object";
 }
 
-export function schemaOf(args: ToolArguments, { ignoresUnknown = false }: { readonly ignoresUnknown?: boolean } = {}): InputSchema {
+interface SchemaOptions {
+  readonly ignoresUnknown?: boolean;
+  readonly listsNothingRequired?: boolean;
+}
+
+export function schemaOf(args: ToolArguments, { ignoresUnknown = false, listsNothingRequired = false }: SchemaOptions = {}): InputSchema {
   const entries = Object.entries(args);
   const required = entries.filter(([, { isOptional }]) => !isOptional).map(([name]) => name);
   return {
     properties: Object.fromEntries(entries.map(([name, { schema }]) => [name, schema])),
-    ...(required.length > 0 && { required }),
+    ...((required.length > 0 || listsNothingRequired) && { required }),
     ...(!ignoresUnknown && { additionalProperties: false }),
     type: "object",
   };
@@ -178,7 +184,7 @@ function unparsable(why: string, { name, wording }: ExpectedArguments, argument?
 }
 
 /** The sets that `--tools` can name; what they are is in sets.ts. */
-export type ToolSetName = "codex" | "codex-original" | "extras";
+export type ToolSetName = "codex" | "codex-cli" | "codex-original" | "extras" | "openoxide";
 
 /** A tool as `tools/list` shows it. */
 export interface ToolDeclaration {
@@ -188,13 +194,16 @@ export interface ToolDeclaration {
   readonly inputSchema: unknown;
   readonly name: string;
   readonly outputSchema?: unknown;
-  readonly title: string;
+  /** Absent where it stands among the annotations, as in the set `codex-cli`. */
+  readonly title?: string;
 }
 
 /** What a client may want to know before it lets a model call a tool. */
 export interface ToolAnnotations {
+  readonly title?: string;
   readonly readOnlyHint?: boolean;
   readonly destructiveHint?: boolean;
+  readonly idempotentHint?: boolean;
   readonly openWorldHint?: boolean;
 }
 
@@ -230,6 +239,10 @@ export interface TurnAnswer {
   readonly wait?: number | undefined;
   /** The most tokens of the result, where the call says. */
   readonly resultTokens?: number;
+  /** What the first progress says. Absent: what the turn does first. */
+  readonly startText?: string;
+  /** What the tool makes of the turn's end. Absent: what most tools make of it. */
+  readonly present?: PresentTurn;
 }
 
 /** What a call said of it, if it did. */
@@ -247,6 +260,12 @@ export interface McpToolContext {
   readonly clientRoots: () => Promise<readonly string[]>;
   /** The most tokens of a result, for calls that do not say. */
   readonly resultTokens: number;
+  /** Conversations by names that callers choose. */
+  readonly sessions: NamedSessions;
+  /** The environment of the server. */
+  readonly env: Readonly<NodeJS.ProcessEnv>;
+  /** What the Codex of this machine says of itself; undefined where there is none. */
+  readonly codexHelp: () => Promise<string | undefined>;
 }
 
 /** A tool in one value. Its file is all there is to it: the list, the schemas, the pins and docs/tools.md are generated from it. */
@@ -270,6 +289,12 @@ interface ToolDefinition<A extends ToolArguments> {
   readonly wording?: CodexWording;
   /** Arguments that it does not know are passed over, as the server did that it stands for. Otherwise they are refused. */
   readonly ignoresUnknown?: true;
+  /** Its schema says that nothing is required where nothing is, as that server's did. */
+  readonly listsNothingRequired?: true;
+  /** In place of `parseArguments`. Throws `InvalidArguments`. */
+  readonly parse?: typeof parseArguments;
+  /** How it words what was foreseen to go wrong. Absent: the error's own words. */
+  readonly refusal?: (error: AppError) => DraftResult;
   /** What comes back, in a line of docs/tools.md. */
   readonly answers: string;
   /** Arguments that a call could have, for the documentation and the fuzzer. */
@@ -297,7 +322,7 @@ export function declarationOf({ annotations, description, inputSchema, meta, nam
     inputSchema,
     name,
     ...(output && { outputSchema: output }),
-    title,
+    ...(annotations?.title === undefined && { title }),
   };
 }
 

@@ -4,6 +4,7 @@ import type { AttendedTurn } from "../../agent/attendance.js";
 import type { Objection } from "../../agent/caller.js";
 import { type Caller, hasScope } from "../../agent/caller.js";
 import { CallCancelled, InsideTurn, ScopeMissing, ServerBusy } from "../../agent/errors.js";
+import type { NamedSessions } from "../../agent/namedSessions.js";
 import { beginCallTrail, type CallTrail } from "../../agent/watch/turnWatch.js";
 import { RPC, RpcError } from "../../jsonrpc/errors.js";
 import { AppError } from "../../lib/errors.js";
@@ -13,7 +14,7 @@ import { monotonicMs } from "../../lib/promises.js";
 import type { Telemetry } from "../../observability/telemetry.js";
 import type { TurnWatch } from "../../threads/turn.js";
 import { clientProfile } from "../clientProfiles.js";
-import { type CallToolResult, presented, refusal } from "../wording/callResult.js";
+import { type CallToolResult, type DraftResult, presented, refusal } from "../wording/callResult.js";
 import { INSTRUCTIONS } from "../wording/instructions.js";
 import { joinedRemark } from "../wording/runningResult.js";
 import type { Call, EventsShown } from "../wording/turnView.js";
@@ -25,6 +26,7 @@ import { type McpTool, parseArguments, type ToolDeclaration, type TurnAnswer } f
 /** What calls of tools work with. */
 export interface OpenedAgent {
   readonly agent: Agent;
+  readonly sessions: NamedSessions;
   readonly telemetry: Telemetry;
 }
 
@@ -40,6 +42,10 @@ export interface ToolsParts {
   readonly events?: "auto" | EventsShown | undefined;
   /** The most tokens of a result, for calls that do not say. Absent: any number. */
   readonly resultTokens?: number | undefined;
+  /** The environment of the server. */
+  readonly env?: Readonly<NodeJS.ProcessEnv> | undefined;
+  /** What the Codex of this machine says of itself; undefined where there is none. */
+  readonly codexHelp?: (() => Promise<string | undefined>) | undefined;
 }
 
 /** A call whose answer is what becomes of a turn. Each era of MCP follows the turn in its own way. */
@@ -104,13 +110,23 @@ export class Tools {
     return this.#parts.tools.find(({ declaration }) => declaration.name === name);
   }
 
+  /** The answer to a call of a tool that there is not. */
+  unknown(name: string): CallToolResult {
+    const worded = this.#parts.tools.find(({ presentation }) => presentation.unknownTool)?.presentation.unknownTool;
+    return refusal(undefined, worded?.(name) ?? `Unknown tool '${name}'`);
+  }
+
   /** Whatever was foreseen to go wrong is an `isError` result. Throws `RPC.busy` when too much is going on already. */
   async call(served: ServedTool, args: unknown, call: Call): Promise<CallToolResult | TurnCall> {
     const { declaration, servedInside, presentation } = served;
     const since = monotonicMs();
-    if (!hasScope(call.caller, "call")) return presented(refusal(new ScopeMissing("call")), presentation);
-    const { agent, telemetry } = await (this.#opened ?? this.#open());
-    const tool = await (this.#loaded.get(served) ?? this.#load(served));
+    if (!hasScope(call.caller, "call")) {
+      const { refusal: word = refusal } = await this.#toolOf(served);
+      return presented(word(new ScopeMissing("call")), presentation);
+    }
+    const { agent, sessions, telemetry } = await (this.#opened ?? this.#open());
+    const tool = await this.#toolOf(served);
+    const { refusal: word = refusal } = tool;
     const trail = beginCallTrail(declaration.name, call, telemetry);
     try {
       let joined = true;
@@ -120,12 +136,13 @@ export class Tools {
       };
       const ask = { caller: call.caller, signal: call.signal, watchTurn, wantsReceipt: presentation.results === "extended" };
       const why = servedInside ? undefined : this.objectionTo(call.caller);
-      if (why !== undefined) return trail.ended(presented(refusal(new InsideTurn(why)), presentation));
-      const { resultTokens = Infinity } = this.#parts;
-      const context = { agent, ask, turnId: turnIdOf(String(call.requestId)), clientRoots: () => rootsOf(call), resultTokens };
-      const values = parseArguments(args, tool);
+      if (why !== undefined) return trail.ended(presented(word(new InsideTurn(why)), presentation));
+      const { resultTokens = Infinity, env = {}, codexHelp = async () => undefined } = this.#parts;
+      const turnId = turnIdOf(String(call.requestId));
+      const context = { agent, sessions, ask, turnId, clientRoots: () => rootsOf(call), resultTokens, env, codexHelp };
+      const values = (tool.parse ?? parseArguments)(args, tool);
       const outcome = await tool.call(values, context);
-      const hasMore = isFields(args) && Object.keys(args).length > Object.keys(values).length;
+      const hasMore = !tool.ignoresUnknown && isFields(args) && Object.keys(args).length > Object.keys(values).length;
       const remarks = hasMore ? remarkOnInjected(args, tool.inputSchema.properties) : [];
       if ("turn" in outcome) {
         const { wait: _, ...answered } = outcome;
@@ -137,8 +154,12 @@ export class Tools {
     } catch (error) {
       trail.failed(error);
       if (error instanceof ServerBusy) telemetry.metrics.callRefused({ reason: "busy" });
-      return presented(asResult(error, call.signal), presentation);
+      return presented(asResult(error, call.signal, word), presentation);
     }
+  }
+
+  #toolOf(served: ServedTool): Promise<McpTool> {
+    return this.#loaded.get(served) ?? this.#load(served);
   }
 
   #turnCall(answer: TurnAnswer, call: Call, { agent, presentation }: Pick<TurnCall, "agent" | "presentation">): TurnCall {
@@ -196,7 +217,8 @@ function folderOf(uri: unknown): string[] {
 
 /** Whoever asks for events by an extension gets them, whatever its name. */
 function eventsFor(mode: "auto" | EventsShown, { events, results }: Presentation, { client, asksForEvents }: Call): EventsShown {
-  if (mode !== "auto" || events === "none") return mode === "auto" ? "none" : mode;
+  if (events === "none") return "none";
+  if (mode !== "auto") return mode;
   return results === "recorded" || asksForEvents || clientProfile(client).readsEvents ? events : "none";
 }
 
@@ -242,9 +264,9 @@ async function stayFor({ turn, wait }: TurnAnswer, parts: StayParts): Promise<Ca
   };
 }
 
-function asResult(error: unknown, { aborted }: AbortSignal): CallToolResult {
+function asResult(error: unknown, { aborted }: AbortSignal, word: (error: AppError) => DraftResult): DraftResult {
   if (error instanceof ServerBusy) throw new RpcError(RPC.busy, error.message, { code: error.code });
-  if (error instanceof AppError && (!aborted || error instanceof CallCancelled)) return refusal(error);
-  if (aborted) return refusal(new CallCancelled("The call was cancelled."));
+  if (error instanceof AppError && (!aborted || error instanceof CallCancelled)) return word(error);
+  if (aborted) return word(new CallCancelled("The call was cancelled."));
   throw error;
 }

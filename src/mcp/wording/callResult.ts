@@ -6,8 +6,14 @@ import type { ClientProfile } from "../clientProfiles.js";
 import { CHARACTERS_PER_TOKEN, withinBudget } from "./answerBudget.js";
 import { type ReportedTurn, reportFields, reportText } from "./turnReport.js";
 
+export interface TextBlock {
+  readonly text: string;
+  readonly type: "text";
+  readonly _meta?: Readonly<Record<string, unknown>>;
+}
+
 export interface CallToolResult {
-  readonly content: readonly { readonly text: string; readonly type: "text" }[];
+  readonly content: readonly TextBlock[];
   readonly isError?: true;
   readonly structuredContent?: Readonly<Record<string, unknown>>;
   readonly _meta?: Readonly<Record<string, unknown>>;
@@ -19,8 +25,19 @@ export interface DraftResult extends CallToolResult {
   readonly advice?: string | undefined;
 }
 
-/** `recorded`: nothing in a result that Codex 0.92.0 would not have put there. */
-export type ResultStyle = "extended" | "recorded";
+/** `recorded`: nothing in a result that Codex 0.92.0 would not have put there. `plain`: tools word their results themselves, for callers that know no others. */
+export type ResultStyle = "extended" | "recorded" | "plain";
+
+/** What a tool that words its results itself gets to know of a turn. */
+export interface EndedTurn {
+  readonly threadId: ThreadId;
+  readonly outcome: TurnOutcome;
+  readonly receipt: TurnReceipt;
+  /** Sentences about the call itself. */
+  readonly remarks: readonly string[];
+}
+
+export type PresentTurn = (ended: EndedTurn) => CallToolResult;
 
 /** An answer for people and models, and the same for programs. */
 export function answer(text: string, structuredContent?: Readonly<Record<string, unknown>>): CallToolResult {
@@ -72,11 +89,13 @@ export interface ResultContext {
   readonly resultTokens: number;
   /** Sentences about the call itself. */
   readonly remarks?: readonly string[] | undefined;
+  readonly present?: PresentTurn | undefined;
 }
 
 /** What became of a turn, as the answer of the call that waited for it. */
 export function turnResult(outcome: TurnOutcome, context: ResultContext): CallToolResult {
-  const { engine, results, reader } = context;
+  const { engine, results, reader, present, threadId, receipt, remarks = [] } = context;
+  if (present) return presented(present({ threadId, outcome, receipt, remarks }), { results, engine });
   return results === "recorded"
     ? presented(recordedResult(outcome, context), { results, engine })
     : withMeta(extendedResult(outcome, context), context, reader);
@@ -92,8 +111,8 @@ interface Presented {
 export function presented({ advice, ...result }: DraftResult, { results, engine, remarks = [] }: Presented): CallToolResult {
   if (results === "extended") return withRemarks(advice === undefined ? result : withAdvice(result, advice), remarks);
   const { _meta, ...rest } = result;
-  const recorded = asRecorded(rest);
-  return engine === "scripted" ? { ...recorded, _meta: { [TURN_META]: { engine } } } : recorded;
+  const shown = results === "recorded" ? asRecorded(rest) : plainRemarks(result, remarks);
+  return engine === "scripted" ? { ...shown, _meta: { ...shown._meta, [TURN_META]: { engine } } } : shown;
 }
 
 /** Clients show their model the text alone, or `structuredContent` alone. */
@@ -113,6 +132,11 @@ function withRemarks(result: CallToolResult, remarks: readonly string[]): CallTo
   if (remarks.length === 0) return result;
   const text = `\n${remarks.join("\n")}`;
   return { ...result, content: [...result.content, { text, type: "text" }], _meta: { ...result._meta, "codex-mcpd/remarks": remarks } };
+}
+
+function plainRemarks(result: CallToolResult, remarks: readonly string[]): CallToolResult {
+  if (remarks.length === 0) return result;
+  return { ...result, content: [...result.content, { text: remarks.join("\n"), type: "text" }] };
 }
 
 const TURN_META = "codex-mcpd/turn";

@@ -88,6 +88,8 @@ export interface FirstProgress {
   readonly waiting: string;
   /** Whose turn it is: said once, with the first message, so that a client that gives up knows where to go on. */
   readonly subject?: string | undefined;
+  /** Said at once, as the zeroth step; as the npm wrapper counted, the next one is the second. */
+  readonly startText?: string | undefined;
 }
 
 /** Sends numbered progress for one call: each change once, and the last text again when nothing changes. */
@@ -102,10 +104,14 @@ export class ProgressReporter {
 
   constructor(
     private readonly send: (progress: number, message: string) => void,
-    { waiting, subject }: FirstProgress,
+    { waiting, subject, startText }: FirstProgress,
   ) {
-    this.#text = waiting;
+    this.#text = startText ?? waiting;
     this.#subject = subject;
+    if (startText !== undefined) {
+      this.send(0, startText);
+      this.#count = 1;
+    }
     this.#heartbeat = setInterval(() => this.#beat(), HEARTBEAT_MS);
     this.#heartbeat.unref();
   }

@@ -7,9 +7,10 @@ import type { ThreadEvent } from "../../threads/events.js";
 import type { Turn } from "../../threads/turn.js";
 import type { ClientInfo } from "../clientProfiles.js";
 import type { HandshakeRevision } from "../revisions.js";
+import type { ResultStyle } from "./callResult.js";
 import { aboutEvent, CodexEventWriter } from "./codexEvent.js";
 import { type LogLevel, logMessage, reaches } from "./logMessage.js";
-import { ProgressReporter } from "./progress.js";
+import { ProgressReporter, progressText } from "./progress.js";
 
 /** One `tools/call` while it is worked on: who asked, how to reach them, and whether they still want it. */
 export interface Call {
@@ -53,9 +54,11 @@ export type EventsShown = "all" | "no-deltas" | "none";
 export interface TurnViewOptions {
   readonly events: EventsShown;
   readonly progress: boolean;
-  readonly logMessages: "on-request" | "never";
+  readonly logMessages: "on-request" | "from-start" | "never";
   /** Events have Codex 0.92.0's fields, or those of later versions beside them. */
-  readonly results: "recorded" | "extended";
+  readonly results: ResultStyle;
+  /** What the first progress says, before anything has happened. */
+  readonly startText?: string | undefined;
 }
 
 /** What one client gets to see of a turn: every event, and progress and log messages if it asked for them. */
@@ -65,22 +68,22 @@ export class TurnView {
   readonly #events: CodexEventWriter | undefined;
   readonly #progress: ProgressReporter | undefined;
   readonly #deltas: boolean;
-  readonly #logs: boolean;
+  readonly #logs: TurnViewOptions["logMessages"];
   /** Named in the first line of the log. */
   #unnamed: { readonly threadId: ThreadId } | undefined;
 
-  constructor(turn: Turn, call: Shown, { events, progress, logMessages, results }: TurnViewOptions) {
+  constructor(turn: Turn, call: Shown, { events, progress, logMessages, results, startText }: TurnViewOptions) {
     this.#call = call;
-    this.#logs = logMessages === "on-request";
+    this.#logs = logMessages;
     if (results === "extended") this.#unnamed = { threadId: turn.threadId };
     this.#meta = { requestId: call.requestId, threadId: turn.threadId };
     this.#deltas = events === "all";
-    if (events !== "none") this.#events = new CodexEventWriter(call.requestId, turn, results);
+    if (events !== "none") this.#events = new CodexEventWriter(call.requestId, turn, results === "recorded" ? "recorded" : "extended");
     const { progressToken } = call;
     if (progress && progressToken !== undefined)
       this.#progress = new ProgressReporter(
         (steps, message) => this.#notify("notifications/progress", { progressToken, progress: steps, message }),
-        { waiting: "Waiting to start", subject: results === "extended" ? `Thread ${turn.threadId}` : undefined },
+        { waiting: "Waiting to start", subject: results === "extended" ? `Thread ${turn.threadId}` : undefined, startText },
       );
   }
 
@@ -99,10 +102,14 @@ export class TurnView {
   }
 
   #log(event: ThreadEvent): void {
-    const threshold = this.#logs ? this.#call.logLevel() : undefined;
+    const fromStart = this.#logs === "from-start";
+    const threshold = this.#logs === "never" ? undefined : (this.#call.logLevel() ?? (fromStart ? "info" : undefined));
     const line = threshold === undefined ? undefined : logMessage(event);
     if (!line || !threshold || !reaches(line.level, threshold)) return;
-    this.#notify("notifications/message", { level: line.level, logger: "codex", data: { ...line.data, ...this.#unnamed } });
+    // Where log messages are all that is shown of a turn, they say what a person should read.
+    const text = fromStart ? progressText(event) : undefined;
+    const data = { ...line.data, ...(text !== undefined && { text }), ...this.#unnamed };
+    this.#notify("notifications/message", { level: line.level, logger: "codex", data });
     this.#unnamed = undefined;
   }
 

@@ -45,13 +45,17 @@ const LIST_MS = 5_000;
  * it has no such effort: Codex itself takes every word, and the API refuses it in the middle of the turn.
  */
 export async function settledModel(codex: Pick<RunningCodex, "server">, settings: ThreadSettings): Promise<ThreadSettings> {
-  const { modelIsOurs, reasoningEffort: effort } = settings;
-  if (modelIsOurs !== "latest" && effort === undefined) return settings;
+  const { modelIsOurs, modelIsReplaceable, reasoningEffort: effort, provider } = settings;
+  // Codex lists OpenAI's models: of those of other providers it knows nothing.
+  const mayReplace = modelIsReplaceable === true && provider.requiresOpenaiAuth && !settings.modelIsDefault;
+  if (modelIsOurs !== "latest" && effort === undefined && !mayReplace) return settings;
   // A Codex that does not tell its models is left to decide.
   const models = await listModels(codex, AbortSignal.timeout(LIST_MS)).catch(() => []);
   const usual = models.find(({ isDefault }) => isDefault);
-  const used = modelIsOurs ? usual : models.find(({ model }) => model === settings.model);
+  const named = models.find(({ model }) => model === settings.model);
+  const isReplaced = mayReplace && usual !== undefined && named === undefined;
+  const used = modelIsOurs || isReplaced ? usual : named;
   if (effort !== undefined && used && used.reasoningEfforts.length > 0 && !used.reasoningEfforts.includes(effort))
     throw new EffortNotOffered(effort, { model: used.model, offered: used.reasoningEfforts });
-  return modelIsOurs === "latest" && usual ? { ...settings, model: usual.model } : settings;
+  return (modelIsOurs === "latest" || isReplaced) && usual ? { ...settings, model: usual.model } : settings;
 }

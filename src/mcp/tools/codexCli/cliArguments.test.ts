@@ -1,0 +1,73 @@
+import { expect, it } from "vitest";
+import { z } from "zod";
+import { CliArgumentsInvalid, parseCliArguments } from "./cliArguments.js";
+import { codexCliTool } from "./codex.js";
+import { helpCliTool } from "./help.js";
+import { websearchCliTool } from "./websearch.js";
+
+// The wrapper checked with zod 4, whose issues its callers saw: ours must be the same to the letter.
+const CODEX = z.object({
+  prompt: z.string(),
+  sessionId: z
+    .string()
+    .max(256, "Session ID must be 256 characters or fewer")
+    .regex(/^[a-zA-Z0-9_-]+$/, "Session ID can only contain letters, numbers, hyphens, and underscores")
+    .optional(),
+  resetSession: z.boolean().optional(),
+  model: z.string().optional(),
+  reasoningEffort: z.enum(["none", "minimal", "low", "medium", "high", "xhigh"]).optional(),
+  sandbox: z.enum(["read-only", "workspace-write", "danger-full-access"]).optional(),
+  fullAuto: z.boolean().optional(),
+  workingDirectory: z.string().optional(),
+  callbackUri: z.string().optional(),
+});
+const WEBSEARCH = z.object({
+  query: z.string().min(1, "Search query cannot be empty"),
+  numResults: z.number().int().min(1).max(50).optional(),
+  searchDepth: z.enum(["basic", "full"]).optional(),
+});
+
+const VALUES: readonly unknown[] = ["", "a", "é", "../x", "a".repeat(256), "/".repeat(257), 0, 1, 51, 1.5, 1_000, true, {}, ["a"]];
+
+function complaintOf(tool: typeof codexCliTool, args: unknown): string | undefined {
+  try {
+    parseCliArguments(args, tool);
+    return undefined;
+  } catch (error) {
+    if (error instanceof CliArgumentsInvalid) return error.message;
+    throw error;
+  }
+}
+
+function expectedFor(name: string, schema: z.ZodType, args: unknown): string | undefined {
+  const { error } = schema.safeParse(args);
+  return error && `Validation failed for tool "${name}": ${JSON.stringify(error.issues, null, 2)}`;
+}
+
+it.for(Object.keys(CODEX.shape))("codex: whatever `%s` is, the complaint is zod's", (name) => {
+  for (const value of VALUES) {
+    const args = { prompt: "x", [name]: value };
+    expect(complaintOf(codexCliTool, args), JSON.stringify(args)).toBe(expectedFor("codex", CODEX, args));
+  }
+});
+
+it.for(Object.keys(WEBSEARCH.shape))("websearch: whatever `%s` is, the complaint is zod's", (name) => {
+  for (const value of VALUES) {
+    const args = { query: "x", [name]: value };
+    expect(complaintOf(websearchCliTool, args), JSON.stringify(args)).toBe(expectedFor("websearch", WEBSEARCH, args));
+  }
+});
+
+it("everything that is wrong is told at once, in the order of the schema", () => {
+  const args = { callbackUri: 1, sessionId: "/".repeat(257), fullAuto: "yes" };
+  expect(complaintOf(codexCliTool, args)).toBe(expectedFor("codex", CODEX, args));
+});
+
+it.for([undefined, null, "x", 5, [1]])("arguments that are %j are no arguments, for tools without any too", (args) => {
+  expect(complaintOf(helpCliTool, args)).toBe(expectedFor("help", z.object({}), args));
+});
+
+it("what nobody knows is passed over, and null is absent where an argument may be absent", () => {
+  expect(parseCliArguments({ prompt: "x", model: null, nonsense: 1, __proto__: { a: 1 } }, codexCliTool)).toEqual({ prompt: "x" });
+  expect(complaintOf(codexCliTool, { prompt: null })).toContain("expected string, received null");
+});

@@ -1,0 +1,40 @@
+import type { ThreadId } from "../../../lib/ids.js";
+import type { Turn } from "../../../threads/turn.js";
+import { arg, defineTool, type McpToolContext } from "../tool.js";
+import { OPENOXIDE_OUTPUT, openoxideAnswer, parseOpenoxideThread } from "./openoxideResults.js";
+
+/** A question to an agent that can look at everything and change nothing. */
+export const openoxideQueryTool = defineTool({
+  name: "openoxide-query",
+  title: "OpenOxide Query",
+  description:
+    "Asks a question about code; nothing is changed and nobody is asked. With a thread_id the answer knows what was said there, " +
+    "and that thread stays as it is: go on asking with the thread_id of the result.",
+  input: {
+    query: arg.text("The question, self-contained."),
+    thread_id: arg.optional(arg.text("A thread whose history matters.")),
+    cwd: arg.optional(arg.text("Absolute path of the folder to look at.")),
+  },
+  output: OPENOXIDE_OUTPUT,
+  annotations: { readOnlyHint: true, destructiveHint: false, openWorldHint: true },
+  sets: ["openoxide"],
+  order: 3,
+  answers: "the answer, and the `thread_id` to ask more on",
+  example: { query: "Where are dates parsed?", cwd: "." },
+  async call({ query, thread_id: id, cwd }, context) {
+    const { agent, ask, turnId } = context;
+    if (id === undefined) return openoxideAnswer(await agent.begin(ask, { text: query }, { cwd, looksOnly: true, turnId }));
+    return openoxideAnswer(await askOn(parseOpenoxideThread(id), { query, cwd }, context));
+  },
+});
+
+/** A thread that may write is asked on a copy, which cannot: a question must neither change anything nor take rights away from who goes on there. */
+async function askOn(
+  id: ThreadId,
+  { query, cwd }: { readonly query: string; readonly cwd: string | undefined },
+  { agent, ask }: McpToolContext,
+): Promise<Turn> {
+  const { looksOnly = false } = await agent.settingsOf(ask, id);
+  const asked = looksOnly ? id : await agent.fork(ask, id);
+  return agent.replyWith(ask, asked, { text: query }, { looksOnly: true, ...(cwd !== undefined && { cwd }) });
+}
