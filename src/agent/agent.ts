@@ -16,6 +16,7 @@ import type { LogReader, TurnAddress } from "../threads/eventLog.js";
 import type { ReviewTarget, ThreadEvent, TurnInput, TurnOutcome } from "../threads/events.js";
 import type { RawItem } from "../threads/items.js";
 import type { Reach, TurnLimits } from "../threads/limits.js";
+import { findingsIn, isReviewRequest, type ReviewFinding } from "../threads/reviewFindings.js";
 import type { ThreadSettings } from "../threads/settings.js";
 import type { ShownEvent, StoredStory, ThreadHistory, ThreadPage, ThreadQuery } from "../threads/store.js";
 import type { OpenThread, ThreadRegistry } from "../threads/threadRegistry.js";
@@ -53,6 +54,14 @@ export interface Ask extends Asker {
 export interface SaidInput {
   readonly text: string;
   readonly pictures?: readonly ({ readonly address: string } | { readonly file: string })[];
+}
+
+/** What was said last on a thread on which nothing runs. */
+export interface LastAnswer {
+  readonly text: string;
+  readonly cwd: string;
+  /** Of a review. */
+  readonly findings?: readonly ReviewFinding[];
 }
 
 export interface AskedCommand {
@@ -321,7 +330,7 @@ export class Agent {
   }
 
   /** What the agent answered last on a thread on which nothing runs; undefined when its last turn was cut short before it did. */
-  lastAnswer(ask: Ask, threadId: ThreadId): Promise<string | undefined> {
+  lastAnswer(ask: Ask, threadId: ThreadId): Promise<LastAnswer | undefined> {
     this.#check(ask, "call");
     const { threads, access } = this.#parts;
     return this.#promptly(ask, () => access.using(threadId, ask, async () => lastWords(await threads.history(threadId))));
@@ -881,10 +890,17 @@ async function endedWithin<T>(
 }
 
 /** Of the last turn only: what was said before is no answer to it, and neither is what was said before a tool was called. */
-function lastWords({ items }: ThreadHistory): string | undefined {
+function lastWords({ items, settings: { cwd } }: ThreadHistory): LastAnswer | undefined {
   const isStep = ({ type, role }: RawItem) =>
     type === "message" ? role === "assistant" || role === "user" : /_(?:call|output)$/.test(type);
   const last = items.findLast(isStep);
   if (last?.["role"] !== "assistant" || !Array.isArray(last["content"])) return undefined;
-  return last["content"].map((part: unknown) => (isFields(part) && typeof part["text"] === "string" ? part["text"] : "")).join("");
+  const text = textOf(last);
+  const request = items.findLast(({ type, role }) => type === "message" && role === "user");
+  return { text, cwd, ...(request && isReviewRequest(textOf(request)) && { findings: findingsIn(text) }) };
+}
+
+function textOf({ content }: RawItem): string {
+  if (!Array.isArray(content)) return "";
+  return content.map((part: unknown) => (isFields(part) && typeof part["text"] === "string" ? part["text"] : "")).join("");
 }

@@ -11,6 +11,16 @@ export interface ReviewFinding {
   readonly confidence: number | null;
 }
 
+/** How a thread of ours remembers that a review was asked for. */
+export const REVIEW_REQUEST = "Review: ";
+/** The same in Codex's words. */
+const CODEX_REVIEW_REQUEST = "<action>review</action>";
+
+/** The message before an answer that says that it was to be a review. */
+export function isReviewRequest(message: string): boolean {
+  return message.startsWith(REVIEW_REQUEST) || message.includes(CODEX_REVIEW_REQUEST);
+}
+
 /** More than anybody reads; a text that repeats itself ends here. */
 const MOST_FINDINGS = 200;
 

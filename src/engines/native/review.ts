@@ -1,6 +1,7 @@
 import { oneLine } from "../../lib/oneLine.js";
 import type { ReviewTarget, ThreadEvent } from "../../threads/events.js";
 import type { RawItem } from "../../threads/items.js";
+import { REVIEW_REQUEST } from "../../threads/reviewFindings.js";
 import type { Conversation } from "./conversation.js";
 
 /** How a reviewer gets to its verdict: like any turn. */
@@ -21,7 +22,7 @@ export async function* review(
   deliberation: Deliberation,
 ): AsyncGenerator<readonly ThreadEvent[], string> {
   const hint = reviewHint(target);
-  const request = conversation.hear(`Review: ${hint}`);
+  const request = conversation.hear(`${REVIEW_REQUEST}${hint}`);
   yield [conversation.turnStarted(), ...request, { type: "reviewStarted", target, hint }];
   try {
     const text = yield* deliberate(conversation, reviewPrompt(target), deliberation);

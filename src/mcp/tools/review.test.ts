@@ -41,6 +41,15 @@ it("codex-wait gives them too, when the call ended before the review", async () 
   expect(findingsOf(await client.call("codex-wait", { threadId: threadOf(running) }))).toEqual(FINDINGS);
 });
 
+it("codex-wait gives them again when nothing runs any more, and none for what was said afterwards", async () => {
+  await using client = new MemorySession();
+  const threadId = threadOf(await review(client, SAID));
+  const again = await client.call("codex-wait", { threadId });
+  expect([findingsOf(again), valueAt(again, "structuredContent.content")]).toEqual([FINDINGS, VERDICT.join("\n")]);
+  await client.call("codex-reply", { threadId, prompt: SAID });
+  expect(findingsOf(await client.call("codex-wait", { threadId }))).toBeUndefined();
+});
+
 it("a review that finds nothing has an empty list; what is no review has none, whatever it says", async () => {
   await using client = new MemorySession();
   expect(findingsOf(await review(client, "!say Fine as it is."))).toEqual([]);

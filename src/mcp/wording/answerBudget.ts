@@ -3,6 +3,14 @@ import type { ThreadId } from "../../lib/ids.js";
 /** As clients count before they have a tokenizer at hand. */
 export const CHARACTERS_PER_TOKEN = 4;
 
+/** The text of a review has the same and should keep some room. */
+const FINDINGS_SHARE = 0.5;
+
+/** How many characters of a result the findings of a review may take. */
+export function roomForFindings(tokens: number): number {
+  return tokens * CHARACTERS_PER_TOKEN * FINDINGS_SHARE;
+}
+
 export interface AnswerBudget {
   readonly tokens: number;
   /** What the rest of the result takes. */

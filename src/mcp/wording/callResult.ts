@@ -3,7 +3,7 @@ import type { AppError } from "../../lib/errors.js";
 import type { ThreadId } from "../../lib/ids.js";
 import type { TurnOutcome } from "../../threads/events.js";
 import type { ClientProfile } from "../clientProfiles.js";
-import { CHARACTERS_PER_TOKEN, withinBudget } from "./answerBudget.js";
+import { roomForFindings, withinBudget } from "./answerBudget.js";
 import { type ReportedTurn, reportFields, reportText } from "./turnReport.js";
 
 export interface TextBlock {
@@ -160,9 +160,6 @@ function recordedResult(outcome: TurnOutcome, { threadId, ifSilent, reader }: Re
 
 const INTERRUPTED_AS_EVER = "The turn was interrupted before it ended. The thread can be continued with codex-reply.";
 
-/** The text of a review has the same and should keep some room. */
-const FINDINGS_SHARE = 0.5;
-
 function extendedResult(outcome: TurnOutcome, context: ResultContext): CallToolResult {
   const { threadId, receipt, ifSilent, resultTokens, remarks = [] } = context;
   const turn: ReportedTurn = {
@@ -171,7 +168,7 @@ function extendedResult(outcome: TurnOutcome, context: ResultContext): CallToolR
     receipt,
     remarks,
     next: nextStep(outcome, context),
-    roomForFindings: resultTokens * CHARACTERS_PER_TOKEN * FINDINGS_SHARE,
+    roomForFindings: roomForFindings(resultTokens),
   };
   const fields = reportFields(turn);
   const report = reportText(turn);

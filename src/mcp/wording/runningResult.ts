@@ -1,11 +1,13 @@
+import type { LastAnswer } from "../../agent/agent.js";
 import type { AttendedTurn } from "../../agent/attendance.js";
 import type { ApprovalRequest } from "../../approvals/model.js";
 import type { ThreadId } from "../../lib/ids.js";
 import { oneLine } from "../../lib/oneLine.js";
 import { doingText, span } from "./activity.js";
-import { type AnswerBudget, withinBudget } from "./answerBudget.js";
+import { type AnswerBudget, roomForFindings, withinBudget } from "./answerBudget.js";
 import { answer, type CallToolResult } from "./callResult.js";
 import { questionText } from "./elicitation.js";
+import { findingsField } from "./turnReport.js";
 
 export interface RunningTurn {
   readonly threadId: ThreadId;
@@ -42,10 +44,11 @@ function furtherQuestions({ length }: readonly ApprovalRequest[]): string[] {
 }
 
 /** A thread on which nothing runs: its last answer, once more, as long as the budget lets it be. */
-export function idleResult(threadId: ThreadId, lastAnswer: string | undefined, { tokens }: Pick<AnswerBudget, "tokens">): CallToolResult {
-  if (lastAnswer !== undefined) {
-    const fields = { threadId, content: "", status: "completed" };
-    const content = withinBudget(lastAnswer, { tokens, spentCharacters: JSON.stringify(fields).length, threadId });
+export function idleResult(threadId: ThreadId, last: LastAnswer | undefined, { tokens }: Pick<AnswerBudget, "tokens">): CallToolResult {
+  if (last !== undefined) {
+    const findings = last.findings && findingsField(last.findings, { cwd: last.cwd, room: roomForFindings(tokens) });
+    const fields = { threadId, content: "", status: "completed", ...findings };
+    const content = withinBudget(last.text, { tokens, spentCharacters: JSON.stringify(fields).length, threadId });
     return answer(content, { ...fields, content });
   }
   const why = `No turn runs on thread ${threadId}, and its last one left no answer: it was cut short, or ended without a word. Go on with codex-reply and a prompt.`;

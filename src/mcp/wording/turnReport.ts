@@ -126,7 +126,7 @@ function approvalLine({ approvals: { asked, allowed, denied, decisions } }: Turn
 }
 
 /** Reviewers name the worst first, so what does not fit is left out at the end. */
-function findingsField(
+export function findingsField(
   found: readonly ReviewFinding[],
   { cwd, room }: { readonly cwd: string | undefined; readonly room: number },
 ): Readonly<Record<string, unknown>> {
