@@ -15,6 +15,8 @@ export interface CaseRun {
   readonly target: Target;
   /** In a home that was used before, as a user's is, unless told otherwise. */
   start(home?: "used" | "unused"): Promise<StartedServer>;
+  /** In a home of this name, which `prepare` fills before the first server runs in it. */
+  startPrepared(home: PreparedHome): Promise<StartedServer>;
   /** The program that the target drives, spoken to directly, in a home of its own. */
   startDriven(): Promise<StartedServer>;
   /** On a port, for cases over HTTP. */
@@ -23,6 +25,11 @@ export interface CaseRun {
   put(metric: string, value: number): void;
   /** A remark shown under the table. */
   note(text: string): void;
+}
+
+export interface PreparedHome {
+  readonly name: string;
+  readonly prepare: (codexHome: string) => void;
 }
 
 export interface BenchCase {

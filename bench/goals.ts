@@ -6,6 +6,7 @@ import { ERAS, erasCase } from "./cases/eras.js";
 import { GROWTH, growthCase, LONG, longCase } from "./cases/growth.js";
 import { HTTP, httpCase, PING, TOOLS_LIST } from "./cases/http.js";
 import { LAYER, layerCase } from "./cases/layer.js";
+import { LISTING, listingCase } from "./cases/listing.js";
 import { MEMORY, memoryCase } from "./cases/memory.js";
 import { SESSIONS, sessionsCase } from "./cases/sessions.js";
 import { START, startCase } from "./cases/start.js";
@@ -61,6 +62,8 @@ const allowedOverhead = { by: layerCase, metric: LAYER.allowedOverhead };
 const layerPerThread = { by: layerCase, metric: LAYER.perThread, of: "ours-codex" } as const;
 const allowedPerThread = { by: layerCase, metric: LAYER.allowedPerThread };
 
+const listing = (metric: string) => ({ by: listingCase, metric });
+
 const perSecond = (method: string) => ({ by: httpCase, metric: HTTP.perSecond(method) });
 const callWithSession = { by: erasCase, metric: ERAS.withSessions };
 const callWithout = { by: erasCase, metric: ERAS.without };
@@ -90,6 +93,11 @@ const GOALS: readonly Goal[] = [
   goal(secondThousand, { atMost: 3 }, "ours", firstThousand),
   goal(layerOverhead, { atMost: 1 }, "ours-codex", allowedOverhead),
   goal(layerPerThread, { atMost: 1 }, "ours-codex", allowedPerThread),
+  goal(listing(LISTING.first), { atMost: 1 }, "ours", listing(LISTING.allowedFirst)),
+  goal(listing(LISTING.worst), { atMost: 1 }, "ours", listing(LISTING.allowedLater)),
+  goal(listing(LISTING.search), { atMost: 1 }, "ours", listing(LISTING.allowedLater)),
+  goal(listing(LISTING.search), { atMost: 0.05 }, "ours", listing(LISTING.walk)),
+  goal(listing(LISTING.rssLate), { atMost: 1.1 }, "ours", listing(LISTING.rssEarly)),
   ...[PING, TOOLS_LIST].flatMap((method) => [
     goal(perSecond(method), { atLeast: 0.7 }, "bare-http"),
     goal(perSecond(method), { atLeast: 4 }, "sdk-1"),

@@ -1,5 +1,5 @@
 import { openAppServerSession } from "./appServerSession.js";
-import { SHORT_TURN, type StartedServer } from "./benchCase.js";
+import { type PreparedHome, SHORT_TURN, type StartedServer } from "./benchCase.js";
 import { type ListeningServer, startListening } from "./listening.js";
 import { openMcpSession } from "./mcpSession.js";
 import type { Processes } from "./processes.js";
@@ -27,6 +27,15 @@ export class Launcher {
       this.#usedHomes.add(target.name);
     }
     return this.#start(target, target.name);
+  }
+
+  async startInPreparedHome(target: Target, { name, prepare }: PreparedHome): Promise<StartedServer> {
+    const homeName = `${target.name}-${name}`;
+    if (!this.#usedHomes.has(homeName)) {
+      prepare(this.parts.stage.home(homeName, this.parts.modelUrl).codexHome);
+      this.#usedHomes.add(homeName);
+    }
+    return this.#start(target, homeName);
   }
 
   async startDriven({ name, drives }: Target): Promise<StartedServer> {

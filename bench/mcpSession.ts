@@ -17,6 +17,12 @@ export const openMcpSession: OpenSession = async (server, workspace) => {
       const result = await rpc.request("tools/call", toolCall(request, workspace), { deadlineMs: TURN_DEADLINE_MS });
       return checkedThreadId(result, request.expect);
     },
+    async tool(name, args) {
+      const result = await rpc.request("tools/call", { name, arguments: args }, { deadlineMs: TURN_DEADLINE_MS });
+      const { structuredContent, isError } = isRecord(result) ? result : {};
+      if (isError === true || !isRecord(structuredContent)) throw new Error(`unexpected answer: ${JSON.stringify(result).slice(0, 300)}`);
+      return structuredContent;
+    },
   };
 };
 

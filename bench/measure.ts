@@ -33,6 +33,7 @@ async function measureOnce(benchCase: BenchCase, target: Target, launcher: Launc
     benchCase.run({
       target,
       start: (home) => (home === "unused" ? launcher.startInUnusedHome(target) : launcher.startInUsedHome(target)),
+      startPrepared: (home) => launcher.startInPreparedHome(target, home),
       startDriven: () => launcher.startDriven(target),
       listen: () => launcher.startListening(target),
       put: (metric, value) => {

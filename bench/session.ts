@@ -1,4 +1,5 @@
 import type { DeltaMeter } from "./deltaMeter.js";
+import type { JsonRecord } from "./lineRpc.js";
 import type { ServerProcess } from "./processes.js";
 
 export const START_DEADLINE_MS = 30_000;
@@ -19,6 +20,8 @@ export interface Session {
   readonly deltas: DeltaMeter;
   /** Resolves with the thread's id. */
   turn(request: TurnRequest): Promise<string>;
+  /** Calls a tool of ours; absent where there are none. Resolves with its structured answer. */
+  tool?(name: string, args: JsonRecord): Promise<JsonRecord>;
 }
 
 export type OpenSession = (server: ServerProcess, workspace: string) => Promise<Session>;

@@ -7,6 +7,12 @@ const HIDDEN_PROGRAMS = ["lsb_release", "codex"];
 const NOBODY_LISTENS = "http://127.0.0.1:9";
 const LOOPBACK = "127.0.0.1,localhost";
 
+interface BenchHome {
+  readonly codexHome: string;
+  readonly workspace: string;
+  readonly env: NodeJS.ProcessEnv;
+}
+
 /** The folders and the environment servers run in, alike for all of them. */
 export class Stage {
   readonly #folder = path.join(cacheFolder(), `bench-${process.pid}`);
@@ -17,14 +23,14 @@ export class Stage {
   }
 
   /** A home by this name: made when new, found as the last server left it otherwise. */
-  home(name: string, modelUrl: string): { readonly workspace: string; readonly env: NodeJS.ProcessEnv } {
+  home(name: string, modelUrl: string): BenchHome {
     const home = path.join(this.#folder, name);
     const codexHome = path.join(home, ".codex");
     const workspace = path.join(home, "workspace");
     mkdirSync(codexHome, { recursive: true });
     mkdirSync(workspace, { recursive: true });
     writeFileSync(path.join(codexHome, "config.toml"), configFor(modelUrl));
-    return { workspace, env: { ...this.#environment(home, codexHome), ...modelEnvironment(modelUrl) } };
+    return { codexHome, workspace, env: { ...this.#environment(home, codexHome), ...modelEnvironment(modelUrl) } };
   }
 
   remove(): void {

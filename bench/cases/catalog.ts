@@ -6,6 +6,7 @@ import { erasCase } from "./eras.js";
 import { growthCase, longCase } from "./growth.js";
 import { httpCase } from "./http.js";
 import { layerCase } from "./layer.js";
+import { listingCase } from "./listing.js";
 import { memoryCase } from "./memory.js";
 import { promptCase } from "./prompt.js";
 import { sessionsCase } from "./sessions.js";
@@ -25,6 +26,7 @@ export const CASES: readonly BenchCase[] = [
   longCase,
   promptCase,
   layerCase,
+  listingCase,
   httpCase,
   erasCase,
   streamsCase,

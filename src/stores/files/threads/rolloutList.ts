@@ -15,7 +15,7 @@ import type { ThreadTitles } from "./threadTitles.js";
 export const MOST_LOOKED_AT = 1_000;
 /** Entries of changed folders that are gone through for one page. */
 const MOST_GONE_THROUGH = 2_000;
-const MOST_CHECKED = 500;
+const MOST_CHECKED = 250;
 /** So much work at a time, then others have their turn. */
 const WORK_AT_ONCE = 100;
 

@@ -95,7 +95,8 @@ export class ShelfIndexer {
   async #goOver(shelf: Shelf): Promise<void> {
     const { packs } = this.#options;
     using pack = packs.open(shelf.name);
-    const folders = shelf.folders();
+    const folders = shelf.folders().filter((folder) => statsOf(folder.path));
+    if (!pack && folders.length === 0) return;
     if (pack && (await this.#isUpToDate(pack, folders))) return;
     using writer = packs.write(shelf.name);
     for (const folder of folders) {
