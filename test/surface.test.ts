@@ -34,6 +34,13 @@ describe("the wire", () => {
     expect(withoutDescriptions(result)).toEqual({ tools: pinned.map(({ sets: _sets, ...tool }) => tool) });
   });
 
+  it.each(["codex-cli", "openoxide", "extras"] as const)("tools of the set %s are those of the generated pins", async (set) => {
+    await using client = new MemorySession({ sets: [set] });
+    const { result } = await client.request("tools/list");
+    const pinned = pins.tools.filter(({ sets }) => sets.includes(set));
+    expect(withoutDescriptions(result)).toEqual({ tools: pinned.map(({ sets: _sets, ...tool }) => tool) });
+  });
+
   it("the answer to initialize", async () => {
     await using client = new MemorySession();
     expect(await client.initialize("2025-06-18")).toEqual({

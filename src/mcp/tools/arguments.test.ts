@@ -6,6 +6,7 @@ import { codexReplyOriginalTool } from "./codexReplyOriginal.js";
 import { execTool } from "./exec.js";
 import { INJECTED_ARGUMENTS, remarkOnInjected } from "./injectedArguments.js";
 import { modelsTool } from "./models.js";
+import { toolsOf } from "./sets.js";
 import { threadsTool } from "./threads.js";
 import { parseArguments } from "./tool.js";
 
@@ -195,5 +196,44 @@ describe("null", () => {
 
   it("for an argument that is needed makes it a missing one", () => {
     expect(complaintOf(() => parseArguments({ prompt: null }, codexTool))).toBe(`${PREFIX}missing field \`prompt\``);
+  });
+});
+
+describe("an argument of another set", () => {
+  it.for([
+    ["codex", { workingDirectory: "/x" }, "Its name here is `cwd`."],
+    ["codex", { fullAuto: true }, "Use `sandbox: workspace-write` in its place."],
+    ["codex", { reasoningEffort: "high" }, "Use `config: { model_reasoning_effort: … }` in its place."],
+    ["codex", { resetSession: true }, "Every call of this tool begins a new thread; leave it out."],
+    ["codex", { callbackUri: "cb:1" }, "Tools with `callbackUri` are in the set codex-cli (--tools codex-cli)."],
+    ["codex", { approval_policy: "never" }, "Its name here is `approval-policy`."],
+    ["codex", { instructions: "x" }, "Its name here is `developer-instructions`."],
+    ["codex-reply", { thread_id: "x" }, "Its name here is `threadId`."],
+    ["codex-query", { query: "x" }, "Its name here is `prompt`."],
+    ["codex-review", { uncommitted: true }, "Use `target: uncommitted` in its place."],
+    ["codex-review", { base: "main" }, "Its name here is `branch`."],
+    ["openoxide", { workingDirectory: "/x" }, "Its name here is `cwd`."],
+    ["openoxide-reply", { threadId: "x" }, "Its name here is `thread_id`."],
+  ] as const)("%s with %j is told what to use", async ([name, args, advice]) => {
+    const [tool] = await Promise.all(
+      toolsOf(["codex", "openoxide"])
+        .filter(({ declaration }) => declaration.name === name)
+        .map(({ load }) => load()),
+    );
+    if (!tool) throw new Error(`no tool ${name}`);
+    const complaint = complaintOf(() => parseArguments(args, tool));
+    expect(complaint).toContain(`unknown field \`${Object.keys(args)[0]}\`, expected `);
+    expect(complaint.endsWith(advice), complaint).toBe(true);
+  });
+
+  it("`sessionId`, which clients add by themselves, is passed over and named", () => {
+    expect(parseArguments({ prompt: "x", sessionId: "y" }, codexTool)).toEqual({ prompt: "x" });
+    expect(remarkOnInjected({ prompt: "x", sessionId: "y" }, codexTool.inputSchema.properties)).toEqual([
+      "Ignored, since clients add it to every call: `sessionId`.",
+    ]);
+  });
+
+  it("nobody has is refused as ever", () => {
+    expect(complaintOf(() => parseArguments({ prompt: "x", nonsense: 1 }, codexTool))).toMatch(/`wait`$/);
   });
 });

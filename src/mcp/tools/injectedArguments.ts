@@ -12,6 +12,7 @@ interface InjectedArgument {
  */
 export const INJECTED_ARGUMENTS: readonly InjectedArgument[] = [
   { name: "_meta", client: "programs on langchain-mcp-adapters", source: "langchain-ai/langchain-mcp-adapters#410" },
+  { name: "sessionId", client: "n8n", source: "n8n-io/n8n#22787" },
   { name: "task_progress", client: "Cline", source: "cline/cline#9684" },
   { name: "tool", client: "n8n", source: "n8n-io/n8n#21500" },
   { name: "toolCallId", client: "n8n", source: "n8n-io/n8n#21500" },

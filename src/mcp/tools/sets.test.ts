@@ -33,3 +33,24 @@ it("every example has the arguments that its tool needs, and no others", async (
     expect(Object.keys(example)).toEqual(expect.arrayContaining([...(inputSchema.required ?? [])]));
   }
 });
+
+it.each([
+  ["codex", "codex-cli", "codex"],
+  ["codex-cli", "codex-original", "codex"],
+] as const)("%s and %s are refused with a sentence that names both", (one, other, tool) => {
+  for (const [first, second] of [
+    [one, other],
+    [other, one],
+  ] as const)
+    expect(() => toolsOf([first, second])).toThrow(`The tool sets ${first} and ${second} both have a tool ${tool}: choose one of them.`);
+});
+
+it.each([
+  ["codex", "extras", "openoxide"],
+  ["codex-cli", "openoxide", "extras"],
+  ["codex-original", "openoxide"],
+] as const)("%s, %s are served together, each tool as in its own set", (...sets) => {
+  const together = toolsOf(sets);
+  expect(together).toEqual(sets.flatMap((set) => toolsOf([set])));
+  expect(new Set(declarationsOf(together).map(({ name }) => name)).size).toBe(together.length);
+});

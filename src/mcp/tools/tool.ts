@@ -8,6 +8,7 @@ import { isFields } from "../../lib/fields.js";
 import type { ThreadId, TurnId } from "../../lib/ids.js";
 import type { Turn } from "../../threads/turn.js";
 import { type DraftResult, failureOn, type PresentTurn } from "../wording/callResult.js";
+import { adviceOnArgument } from "./argumentsElsewhere.js";
 import { isInjected } from "./injectedArguments.js";
 import { TURN_FIELDS } from "./turnFields.js";
 
@@ -144,7 +145,9 @@ export function parseArguments(args: unknown, expected: ExpectedArguments): Read
 /** In serde's words, which later Codex versions had for it. */
 function unknownField(name: string, { inputSchema }: ExpectedArguments): string {
   const known = Object.keys(inputSchema.properties);
-  return `unknown field \`${name}\`, ${known.length === 0 ? "there are no fields" : `expected ${alternatives(known)}`}`;
+  const complaint = `unknown field \`${name}\`, ${known.length === 0 ? "there are no fields" : `expected ${alternatives(known)}`}`;
+  const advice = adviceOnArgument(name, inputSchema.properties);
+  return advice === undefined ? complaint : `${complaint}. ${advice}`;
 }
 
 function noMap(value: unknown, { inputSchema, wording }: ExpectedArguments): string {

@@ -1,0 +1,51 @@
+/** Names that different sets and servers have for one argument. */
+const SAME: readonly (readonly string[])[] = [
+  ["cwd", "workingDirectory"],
+  ["approval-policy", "approval_policy", "approvalPolicy"],
+  ["developer-instructions", "instructions", "developerInstructions"],
+  ["base-instructions", "baseInstructions"],
+  ["threadId", "thread_id", "conversationId"],
+  ["prompt", "query", "message"],
+  ["branch", "base"],
+];
+
+/** What there is in the place of arguments that only another set has. The first sentence is for tools that have the argument it names. */
+const INSTEAD: Readonly<Record<string, readonly (readonly [needs: string, sentence: string])[]>> = {
+  fullAuto: [["sandbox", "Use `sandbox: workspace-write` in its place."]],
+  reasoningEffort: [["config", "Use `config: { model_reasoning_effort: … }` in its place."]],
+  resetSession: [["cwd", "Every call of this tool begins a new thread; leave it out."]],
+  uncommitted: [["target", "Use `target: uncommitted` in its place."]],
+};
+
+/** The sets that have arguments by these names, for whoever means them. */
+const OF_SET: Readonly<Record<string, string>> = {
+  workingDirectory: "codex-cli",
+  fullAuto: "codex-cli",
+  reasoningEffort: "codex-cli",
+  resetSession: "codex-cli",
+  callbackUri: "codex-cli",
+  uncommitted: "codex-cli",
+  base: "codex-cli",
+  title: "codex-cli",
+  numResults: "codex-cli",
+  searchDepth: "codex-cli",
+  approval_policy: "openoxide",
+  instructions: "openoxide",
+  thread_id: "openoxide",
+  query: "openoxide",
+};
+
+/** What helps whoever names an argument that a tool does not have and another set's does; undefined for names that nobody has. */
+export function adviceOnArgument(name: string, known: Readonly<Record<string, unknown>>): string | undefined {
+  const has = (other: string) => Object.hasOwn(known, other);
+  const same = SAME.find((names) => names.includes(name))?.find((other) => other !== name && has(other));
+  const sentence = same === undefined ? instead(name, has) : `Its name here is \`${same}\`.`;
+  const set = Object.hasOwn(OF_SET, name) ? OF_SET[name] : undefined;
+  const elsewhere = set && `Tools with \`${name}\` are in the set ${set} (--tools ${set}).`;
+  return sentence ?? elsewhere;
+}
+
+function instead(name: string, has: (argument: string) => boolean): string | undefined {
+  const found = Object.hasOwn(INSTEAD, name) ? INSTEAD[name] : undefined;
+  return found?.find(([needs]) => has(needs))?.[1];
+}
