@@ -290,7 +290,7 @@ function precedesSideEffects({ type }: ThreadEvent): boolean {
 }
 
 function mayChangeFiles(event: ThreadEvent): boolean {
-  return (event.type === "commandStarted" && !event.onlyLooks) || event.type === "patchStarted";
+  return event.type === "commandStarted" ? !event.onlyLooks : event.type === "patchStarted" || event.type === "mcpToolStarted";
 }
 
 function failed(error: unknown): ThreadEvent {

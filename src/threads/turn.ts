@@ -20,7 +20,7 @@ export interface TurnRequest extends TurnInput {
   readonly watch?: TurnWatch | undefined;
   /** What the thread runs with from this turn on. Absent: what it ran with before. */
   readonly settings?: ThreadSettings | undefined;
-  /** Called before each command and patch; those wait for it where the engine can. Never rejects, and takes bounded time. */
+  /** Called before each command, patch and call of an MCP server; those wait for it where the engine can. Never rejects, and takes bounded time. */
   readonly beforeChanges?: (() => Promise<void>) | undefined;
 }
 

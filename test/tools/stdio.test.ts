@@ -142,6 +142,16 @@ describe.concurrent("a turn", () => {
     expect(storyOf(server.stage, threadId)).toContain("exited_review_mode");
   });
 
+  it("tells what an MCP server changed", async () => {
+    await using stage = await setStage();
+    const program = fileURLToPath(new URL("../programs/mcpServerFiles.mjs", import.meta.url));
+    const config = `[mcp_servers.files]\ncommand = "${process.execPath}"\nargs = ["${program}", "${stage.workspace}"]\n`;
+    await using pair = await startNative({ stage, config, args: ["-s", "danger-full-access", "-a", "never"] });
+    const result = await call(pair.server, "codex", { prompt: '!call mcp__files__write {"name":"by-server"}\n!say done' });
+    expect(readdirSync(stage.workspace)).toEqual(["by-server"]);
+    expect(valueAt(result, "structuredContent.files")).toEqual([{ path: "by-server", kind: "add" }]);
+  });
+
   it.skipIf(sandbox.backend === "none").for([
     ["codex-query", (prompt: string) => ({ prompt })],
     ["codex-review", (instructions: string) => ({ target: "custom", instructions })],
