@@ -53,6 +53,13 @@ describe("what a turn changed on the disk", () => {
     expect(told).toEqual(["turnContext", "turnCompleted"]);
   });
 
+  it("is not looked for any more when the turn has ended: nobody would end that look", async () => {
+    const { turn, receipts, request, seen } = observed();
+    turn.publish([STARTED, COMPLETED]);
+    await request.beforeChanges?.();
+    expect([(await receipts.of(turn)).files, seen]).toEqual([{ from: "patches", list: [] }, []]);
+  });
+
   it("costs nothing where nothing was about to change, or nobody wants to know", async () => {
     const idle = observed();
     idle.turn.publish([STARTED, COMPLETED]);

@@ -99,7 +99,8 @@ class ObservedReceipt {
   async beforeChanges(): Promise<void> {
     const { lookAt } = this.#parts;
     const cwd = this.#cwd;
-    if (!lookAt || !this.#how.looks || cwd === undefined) return;
+    // An engine that was given up may come to it after the end, when nobody looks again.
+    if (!lookAt || !this.#how.looks || cwd === undefined || this.#files) return;
     this.#look ??= lookAt({ cwd, sinceMs: this.#sinceMs ?? Date.now(), reach: this.#how.reach }).catch(() => undefined);
     await (await this.#look)?.before();
   }
