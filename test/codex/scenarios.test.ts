@@ -9,7 +9,7 @@ import { AS_NATIVE, OF_CODEX } from "./scenarioDifferences.js";
 import { HABITS } from "./scenarioHabits.js";
 
 const program = (await publishedCodex("0.166.0")) ?? "";
-const SCENARIOS = allScenarios();
+const SCENARIOS = allScenarios().filter(({ engine }) => engine !== "native");
 const played = new Map<string, Transcript>();
 
 describe.skipIf(program === "").concurrent("what was recorded of Codex 0.92.0, played with Codex 0.166.0", { timeout: 90_000 }, () => {

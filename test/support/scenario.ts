@@ -47,6 +47,8 @@ const scenarioSchema = z.strictObject({
   files: z.optional(z.record(z.string(), z.string())),
   env: z.optional(z.record(z.string(), z.string())),
   args: z.optional(z.array(z.string())),
+  /** Shows what Codex 0.92.0 did by itself, which a newer Codex behind us does in its own way. */
+  engine: z.optional(z.literal("native")),
   /** Write down what the model was asked. */
   recordModel: z.optional(z.boolean()),
   steps: z.array(stepSchema),

@@ -19,11 +19,11 @@ const WITHDRAWN = { "": ["notifications/cancelled"] };
 
 /** Calls that end early, and threads that go on after them. The reference stayed for ever, or mixed them up. */
 export const ENDINGS: DeclaredDifferences = {
-  ...forEach(["cancel-hang", "cancel-mid-stream", "cancel-mid-shell"], {
+  ...forEach(["cancel-hang", "cancel-mid-stream", "cancel-mid-shell", "cancelled-id-is-free"], {
     reason: "A cancelled call holds nothing open and leaves no process: the server ends with its stdin.",
     ours: { ending: { "": CLEAN_EXIT } },
   }),
-  ...forEach(["cancel-during-approval", "escalate-cancel"], {
+  ...forEach(["cancel-during-approval", "escalate-cancel", "cancel-patch-approval"], {
     reason: "A cancelled call holds nothing open, no question either: the server ends with its stdin.",
     ours: { notifications: WITHDRAWN, ending: { "": [files({}), ...CLEAN_EXIT] } },
   }),

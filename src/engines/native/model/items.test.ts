@@ -15,7 +15,7 @@ describe("what a reader sees of an item", () => {
           { type: "output_text", text: "b" },
         ],
       },
-      { kind: "agentMessage", id: "m", texts: ["a", "b"] },
+      { kind: "agentMessage", id: "m", texts: ["a", "no", "b"] },
     ],
     [
       { type: "message", role: "assistant" },

@@ -15,7 +15,7 @@ export function shownItem(raw: RawItem, { showRawReasoning }: { readonly showRaw
   const id = typeof raw["id"] === "string" ? raw["id"] : "";
   switch (raw.type) {
     case "message":
-      return raw["role"] === "assistant" ? { kind: "agentMessage", id, texts: partTexts(raw["content"], "output_text") } : undefined;
+      return raw["role"] === "assistant" ? { kind: "agentMessage", id, texts: saidIn(raw["content"]) } : undefined;
     case "reasoning":
       return {
         kind: "reasoning",
@@ -71,6 +71,14 @@ export function unansweredCalls(items: readonly RawItem[]): ToolCall[] {
 
 export function toolOutput(call: ToolCall, output: string | readonly Fields[]): RawItem {
   return { type: call.outputType, call_id: call.callId, output };
+}
+
+/** What a message says. A refusal is an answer, too. */
+function saidIn(content: unknown): string[] {
+  if (!Array.isArray(content)) return [];
+  return content.flatMap((part: unknown) =>
+    isFields(part) && part["type"] === "refusal" ? stringOf(part["refusal"]) : partTexts([part], "output_text"),
+  );
 }
 
 export function partTexts(parts: unknown, ...types: string[]): string[] {
