@@ -126,7 +126,7 @@ describe.concurrent("a single command that is cancelled", { timeout: 60_000 }, (
   it("or takes longer than it may is ended by us when Codex does not", async () => {
     await using codex = await codexWith({});
     const command = { argv: ["sleep", "300"], cwd: codex.stage.workspace, sandboxPolicy, timeoutMs: 10 };
-    expect(await codex.services.runOnce(command, unending)).toEqual({ exitCode: 124, stdout: "", stderr: "" });
+    expect(await codex.services.runOnce(command, unending)).toEqual({ exitCode: 124, stdout: "", stderr: "", timedOut: true });
   });
 });
 

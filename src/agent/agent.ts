@@ -10,7 +10,16 @@ import { isFields } from "../lib/fields.js";
 import type { ThreadId, TurnId } from "../lib/ids.js";
 import { Deadline, Tasks, valueWithin, waitFor, withDeadline } from "../lib/promises.js";
 import type { Engine } from "../threads/engine.js";
-import type { Account, AccountState, DeviceCode, EngineServices, ModelSummary, OneOffResult } from "../threads/engineServices.js";
+import type {
+  Account,
+  AccountState,
+  BrowserLogin,
+  Credentials,
+  DeviceCode,
+  EngineServices,
+  ModelSummary,
+  OneOffResult,
+} from "../threads/engineServices.js";
 import { NothingToSteer, NothingToStop, ThreadNotFound } from "../threads/errors.js";
 import type { LogReader, TurnAddress } from "../threads/eventLog.js";
 import type { ReviewTarget, ThreadEvent, TurnInput, TurnOutcome } from "../threads/events.js";
@@ -643,6 +652,23 @@ export class Agent {
 
   loginWithDeviceCode(ask: Ask): Promise<DeviceCode> {
     return this.#onAccount(ask, (account) => account.loginWithDeviceCode());
+  }
+
+  /** The login goes on when its caller has gone. */
+  loginWithBrowser(ask: Ask): Promise<BrowserLogin> {
+    return this.#onAccount(ask, (account) => account.loginWithBrowser());
+  }
+
+  /** False when no such login waits. */
+  cancelLogin(ask: Ask, id: string): Promise<boolean> {
+    return this.#onAccount(ask, (account) => account.cancelLogin(id));
+  }
+
+  /** How the server is logged in. Its secret is for those who run the server, and only where it is asked for. */
+  async credentials(ask: Ask, { refresh, withToken }: { readonly refresh: boolean; readonly withToken: boolean }): Promise<Credentials> {
+    if (withToken) checkScope(ask.caller, "operator");
+    const { token, ...known } = await this.#onAccount(ask, (account) => account.credentials({ refresh }));
+    return withToken && token !== undefined ? { ...known, token } : known;
   }
 
   logout(ask: Ask): Promise<void> {

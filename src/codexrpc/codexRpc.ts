@@ -3,6 +3,7 @@ import { hasScope } from "../agent/caller.js";
 import type { Telemetry } from "../observability/telemetry.js";
 import { AskedClients } from "./client/approvalRequests.js";
 import { FrontEnd, type FrontEndParts } from "./client/frontEnd.js";
+import { cancelLoginChatGpt, getAuthStatus, loginApiKey, loginChatGpt, logoutChatGpt, userInfo } from "./methods/account.js";
 import { execOneOffCommand, getUserAgent, getUserSavedConfig, gitDiffToRemote, setDefaultModel } from "./methods/machine.js";
 import { archiveConversation, listConversations, resumeConversation } from "./methods/saved.js";
 import {
@@ -31,6 +32,12 @@ const LISTED: readonly CodexMethod[] = [
   getUserSavedConfig,
   setDefaultModel,
   getUserAgent,
+  userInfo,
+  loginApiKey,
+  loginChatGpt,
+  cancelLoginChatGpt,
+  logoutChatGpt,
+  getAuthStatus,
 ];
 
 export const METHODS: ReadonlyMap<string, CodexMethod> = new Map(LISTED.map((method) => [method.name, method]));

@@ -173,3 +173,18 @@ it("wants the scope manage for files and settings of the server", async () => {
     });
   expect(existsSync(path.join(agent.codexHome, "config.toml"))).toBe(false);
 });
+
+it("hands out the secret of the login to operators only, and whose login it is to those who manage it", async () => {
+  await using agent = new MemoryAgent();
+  await using manager = frontEnd(agent, principal("ann"));
+  await using caller = frontEnd(agent, principal("ben", ["call", "read"]));
+  await using operator = frontEnd(agent, principal("ops", ["call", "read", "manage", "operator"]));
+  expect(await errorOf(manager, "getAuthStatus", { includeToken: true })).toMatchObject({
+    code: -32600,
+    message: expect.stringContaining("`operator`"),
+  });
+  expect(await resultOf(manager, "getAuthStatus", {})).toEqual({ requiresOpenaiAuth: false });
+  expect(await resultOf(operator, "getAuthStatus", { includeToken: true })).toEqual({ requiresOpenaiAuth: false });
+  for (const method of ["getAuthStatus", "userInfo", "loginApiKey", "loginChatGpt", "cancelLoginChatGpt", "logoutChatGpt"])
+    expect(await errorOf(caller, method, { apiKey: "sk", loginId: "x" })).toMatchObject({ code: -32600, data: { code: "scope_missing" } });
+});

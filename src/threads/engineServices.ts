@@ -25,13 +25,38 @@ export interface ModelSummary {
   readonly shutdownDate?: string;
 }
 
-/** Who pays for the model. Keys and tokens are taken, never given out. */
+/** Who pays for the model. Keys and tokens are taken; `credentials` alone gives one out, and whoever asks for it decides who may see it. */
 export interface Account {
   state(): Promise<AccountState>;
   loginWithKey(apiKey: string): Promise<void>;
   /** The user opens the address, types the code there, and `state` tells when it is done. A second one ends the first. */
   loginWithDeviceCode(): Promise<DeviceCode>;
+  /** The user opens the address on the machine of the server and logs in there. A second login ends the first. */
+  loginWithBrowser(): Promise<BrowserLogin>;
+  /** False when no such login waits. */
+  cancelLogin(id: string): Promise<boolean>;
   logout(): Promise<void>;
+  /** The login itself, with its secret. */
+  credentials(how: { readonly refresh: boolean }): Promise<Credentials>;
+}
+
+export interface BrowserLogin {
+  readonly id: string;
+  readonly url: string;
+  /** How it ended: done, refused, cancelled, replaced or given up. Never rejects. */
+  readonly ended: Promise<LoginEnd>;
+}
+
+export type LoginEnd = { readonly success: true } | { readonly success: false; readonly error: string };
+
+export interface Credentials {
+  /** The provider in use wants a login of OpenAI's. */
+  readonly needsOpenai: boolean;
+  /** Absent when nobody is logged in. */
+  readonly method?: "apikey" | "chatgpt";
+  readonly token?: string;
+  /** As the login itself says; nobody has checked it. */
+  readonly email?: string;
 }
 
 export type AccountState = AccountLogin & {

@@ -46,6 +46,7 @@ export function servicesOfDouble(faults: Faults, notify: Notify): (method: strin
         endLogin("replaced");
         if (params["type"] === "apiKey") return { type: "apiKey" };
         pending = `login ${++logins}`;
+        if (params["type"] === "chatgpt") return { type: "chatgpt", loginId: pending, authUrl: "https://example.org/oauth/authorize" };
         return { type: "chatgptDeviceCode", loginId: pending, verificationUrl: "https://example.org/device", userCode: `CODE-${logins}` };
       case "account/login/cancel":
         endLogin("cancelled");

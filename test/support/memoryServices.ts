@@ -84,6 +84,18 @@ class MemoryAccount implements Account {
   /** Thrown by a login. */
   failure: Error | undefined;
 
+  async loginWithBrowser(): Promise<never> {
+    throw this.failure ?? new Error("not here");
+  }
+
+  async cancelLogin(): Promise<boolean> {
+    return false;
+  }
+
+  async credentials(): Promise<{ needsOpenai: boolean }> {
+    return { needsOpenai: true };
+  }
+
   async state(): Promise<AccountState> {
     return this.current;
   }

@@ -1,5 +1,6 @@
+import { RpcError } from "../../../jsonrpc/errors.js";
 import { deferred } from "../../../lib/promises.js";
-import type { Account, AccountState, DeviceCode } from "../../../threads/engineServices.js";
+import type { Account, AccountState, BrowserLogin, Credentials, DeviceCode, LoginEnd } from "../../../threads/engineServices.js";
 import type { AppServer } from "../appServer/appServer.js";
 import { CodexRefused, codexRefusal } from "../appServer/errors.js";
 import { asFields, nonEmptyText } from "../appServer/read.js";
@@ -42,6 +43,38 @@ export class CodexAccount implements Account {
     return this.#inTurn(() => this.#beginDeviceLogin(this.#supervisor()));
   }
 
+  loginWithBrowser(): Promise<BrowserLogin> {
+    return this.#inTurn(() => this.#beginBrowserLogin(this.#supervisor()));
+  }
+
+  async cancelLogin(id: string): Promise<boolean> {
+    if (this.#pending?.id !== id || this.#pending.isOver) return false;
+    await this.#pending.cancel();
+    return true;
+  }
+
+  /** Codex still has the one method of its older protocol that tells the secret; where it has not, the secret is not told. */
+  async credentials({ refresh }: { readonly refresh: boolean }): Promise<Credentials> {
+    try {
+      return await this.#supervisor().lend(async ({ server }) => {
+        const read = asFields(await server.request("account/read", { refreshToken: refresh }));
+        const { type, email } = asFields(read["account"]);
+        const told = await server.request("getAuthStatus", { includeToken: true, refreshToken: refresh }).catch(tellingNothing);
+        const { authMethod, authToken } = asFields(told);
+        const method = methodNamed(nonEmptyText(authMethod) ?? nonEmptyText(type));
+        const [token, address] = [nonEmptyText(authToken), nonEmptyText(email)];
+        return {
+          needsOpenai: read["requiresOpenaiAuth"] === true,
+          ...(method !== undefined && { method }),
+          ...(token !== undefined && { token }),
+          ...(address !== undefined && { email: address }),
+        };
+      });
+    } catch (error) {
+      throw codexRefusal(error, "tell who is logged in");
+    }
+  }
+
   logout(): Promise<void> {
     return this.#inTurn(async () => {
       try {
@@ -72,6 +105,28 @@ export class CodexAccount implements Account {
     return done;
   }
 
+  async #beginBrowserLogin(supervisor: Supervisor): Promise<BrowserLogin> {
+    return supervisor.lend(async ({ server }) => {
+      const answer = await server.request("account/login/start", { type: "chatgpt" }).catch((error: unknown) => {
+        throw codexRefusal(
+          error,
+          "begin a login",
+          "Check that port 1455 of its machine is free, or log in with a device code or an API key.",
+        );
+      });
+      const { loginId, authUrl } = asFields(answer);
+      const [id, url] = [nonEmptyText(loginId), nonEmptyText(authUrl)];
+      if (id === undefined || url === undefined)
+        throw new CodexRefused(
+          "Codex began a login without an address: it is newer than this server knows. Run `codex login` on its machine.",
+        );
+      const pending = new PendingLogin(server, { id, patienceMs: BROWSER_PATIENCE_MS });
+      this.#pending = pending;
+      supervisor.keepFor("login", async () => void (await pending.settled()));
+      return { id, url, ended: pending.settled() };
+    });
+  }
+
   async #beginDeviceLogin(supervisor: Supervisor): Promise<DeviceCode> {
     return supervisor.lend(async ({ server }) => {
       const answer = await server.request("account/login/start", { type: "chatgptDeviceCode" }).catch(noCode);
@@ -79,9 +134,9 @@ export class CodexAccount implements Account {
       const [id, url, code] = [nonEmptyText(loginId), nonEmptyText(verificationUrl), nonEmptyText(userCode)];
       if (id === undefined || url === undefined || code === undefined)
         throw new CodexRefused("Codex began a login without a code: it is newer than this server knows. Run `codex login` on its machine.");
-      const pending = new PendingLogin(server, id);
+      const pending = new PendingLogin(server, { id, patienceMs: DEVICE_PATIENCE_MS });
       this.#pending = pending;
-      supervisor.keepFor("login", () => pending.settled());
+      supervisor.keepFor("login", async () => void (await pending.settled()));
       return { url, code };
     });
   }
@@ -122,39 +177,69 @@ const NOT_LOGGED_IN: AccountState = {
   remedy: "Log in with a device code or an API key, or run `codex login` on the machine of this server.",
 };
 
+function tellingNothing(error: unknown): undefined {
+  if (!(error instanceof RpcError)) throw error;
+  return undefined;
+}
+
+function methodNamed(word: string | undefined): Credentials["method"] {
+  if (word === undefined) return undefined;
+  return /^chatgpt/i.test(word) ? "chatgpt" : "apikey";
+}
+
 /** The codes are valid for a quarter of an hour. */
-const PATIENCE_MS = 20 * 60_000;
+const DEVICE_PATIENCE_MS = 20 * 60_000;
+/** As long as Codex itself waits for a browser. */
+const BROWSER_PATIENCE_MS = 10 * 60_000;
 const CANCEL_MS = 2_000;
+const NOT_COMPLETED = "Login server error: Login was not completed";
 
-/** A login that waits until its user has typed the code. The process that asked for the code must live as long. */
+/** A login that waits for its user. The process that began it must live as long. */
 class PendingLogin {
+  readonly id: string;
   readonly #server: AppServer;
-  readonly #loginId: string;
-  readonly #over = deferred<void>();
+  readonly #patienceMs: number;
+  readonly #over = deferred<LoginEnd>();
+  #settled: Promise<LoginEnd> | undefined;
+  #isOver = false;
 
-  constructor(server: AppServer, loginId: string) {
+  constructor(server: AppServer, { id, patienceMs }: { readonly id: string; readonly patienceMs: number }) {
     this.#server = server;
-    this.#loginId = loginId;
+    this.id = id;
+    this.#patienceMs = patienceMs;
   }
 
-  /** Resolves when nobody waits for it any more: it is done, cancelled or too late, or Codex is gone. Never rejects. */
-  async settled(): Promise<void> {
-    const tooLate = setTimeout(() => this.#over.resolve(), PATIENCE_MS);
-    const stopListening = this.#server.listenThreadless((method, params) => {
-      if (method === "account/login/completed" && asFields(params)["loginId"] === this.#loginId) this.#over.resolve();
-    });
-    try {
-      await Promise.race([this.#over.promise, this.#server.gone]);
-    } finally {
-      clearTimeout(tooLate);
-      stopListening();
-    }
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** How it ended, once nobody waits for it any more: it is done, cancelled or too late, or Codex is gone. Never rejects. */
+  settled(): Promise<LoginEnd> {
+    this.#settled ??= this.#wait();
+    return this.#settled;
   }
 
   /** Harmless when it is over. */
   async cancel(): Promise<void> {
     // Whatever Codex answers, nobody waits for this login any more.
-    await this.#server.request("account/login/cancel", { loginId: this.#loginId }, { timeoutMs: CANCEL_MS }).catch(() => undefined);
-    this.#over.resolve();
+    await this.#server.request("account/login/cancel", { loginId: this.id }, { timeoutMs: CANCEL_MS }).catch(() => undefined);
+    this.#over.resolve({ success: false, error: NOT_COMPLETED });
+  }
+
+  async #wait(): Promise<LoginEnd> {
+    const tooLate = setTimeout(() => this.#over.resolve({ success: false, error: "Login timed out" }), this.#patienceMs);
+    const stopListening = this.#server.listenThreadless((method, params) => {
+      const { loginId, success, error } = asFields(params);
+      if (method !== "account/login/completed" || loginId !== this.id) return;
+      this.#over.resolve(success === true ? { success } : { success: false, error: nonEmptyText(error) ?? NOT_COMPLETED });
+    });
+    const gone = this.#server.gone.then((): LoginEnd => ({ success: false, error: "Codex ended before the login was completed" }));
+    try {
+      return await Promise.race([this.#over.promise, gone]);
+    } finally {
+      this.#isOver = true;
+      clearTimeout(tooLate);
+      stopListening();
+    }
   }
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { promises } from "node:fs";
 import path from "node:path";
 import { AppError, describe, errorCode } from "../../../lib/errors.js";
@@ -49,6 +50,28 @@ export function keyAccount(provider: () => ModelProvider, sources: CredentialSou
       );
     },
 
+    async loginWithBrowser() {
+      throw new LoginNotPossible(
+        "A login with ChatGPT is one of the Codex CLI: start this server with --engine codex, or run `codex login`. This engine needs an API key.",
+      );
+    },
+
+    cancelLogin: async () => false,
+
+    async credentials() {
+      const { tokens } = await readMembers(authFileIn(codexHome));
+      const { access_token: access, id_token: identity } = isFields(tokens) ? tokens : {};
+      const email = emailIn(identity);
+      const known = { needsOpenai: provider().requiresOpenaiAuth, ...(email !== undefined && { email }) };
+      try {
+        const used = findCredential(provider(), sources);
+        return used ? { ...known, method: "apikey", token: used.token } : known;
+      } catch (error) {
+        if (!(error instanceof ModelFailure)) throw error;
+        return typeof access === "string" && access !== "" ? { ...known, method: "chatgpt", token: access } : known;
+      }
+    },
+
     async logout() {
       const { apiKey, hasChatGptTokens } = loginIn(codexHome);
       if (apiKey !== undefined) return dropApiKey(codexHome);
@@ -73,6 +96,17 @@ function stateOf(provider: ModelProvider, sources: CredentialSources): AccountSt
   } catch (error) {
     if (!(error instanceof ModelFailure)) throw error;
     return { kind: "none", isNeeded: true, remedy: error.message };
+  }
+}
+
+/** The address in the middle part of a token, which is not checked. */
+function emailIn(token: unknown): string | undefined {
+  if (typeof token !== "string") return undefined;
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString("utf8"));
+    return isFields(claims) && typeof claims["email"] === "string" ? claims["email"] : undefined;
+  } catch {
+    return undefined;
   }
 }
 
@@ -128,14 +162,18 @@ async function readIfThere(file: string): Promise<string> {
   }
 }
 
-/**
- * In place, as Codex does: a sandbox hides the file that was there when its command began, and a new one under the same name
- * would show through.
- */
-async function writeMembers(file: string, members: Fields): Promise<void> {
-  await attempt(`write ${file}`, async () => {
-    await promises.mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
-    await promises.writeFile(file, `${JSON.stringify(members, null, 2)}\n`, { mode: 0o600, flush: true });
+/** Whole or not at all, whenever the process ends. The folder is hidden from commands, so that none sees the new file; a link stays one. */
+async function writeMembers(named: string, members: Fields): Promise<void> {
+  await attempt(`write ${named}`, async () => {
+    await promises.mkdir(path.dirname(named), { recursive: true, mode: 0o700 });
+    const file = await promises.realpath(named).catch(() => named);
+    const draft = `${file}.${randomUUID()}.new`;
+    try {
+      await promises.writeFile(draft, `${JSON.stringify(members, null, 2)}\n`, { mode: 0o600, flush: true, flag: "wx" });
+      await promises.rename(draft, file);
+    } finally {
+      await promises.rm(draft, { force: true });
+    }
   });
 }
 
