@@ -85,7 +85,7 @@ const OPTIONS = {
 const HASHBANG = "#!/usr/bin/env node";
 /** Making an address takes a moment, so that only the files have it that ask for `import.meta.url`. */
 const URL_OF_BUNDLE = 'const bundleUrl = require("node:url").pathToFileURL(__filename).href;';
-const WITH_URL = ["rules.js", "web-tree-sitter.js"];
+const WITH_URL = ["rules.js", "http.js", "web-tree-sitter.js"];
 
 const results = await bundle({
   files: FILES,

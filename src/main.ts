@@ -43,7 +43,9 @@ async function run(command: CliCommand): Promise<number> {
     }
     case "http": {
       const { serveHttp } = await import("./server/serveHttp.js");
-      await serveHttp({ ...here, options: command.options, listen: command.listen, exitAtOnce });
+      const { options, listen } = command;
+      const examine = async () => (await import("./cli/doctor.js")).examineAll({ ...here, options });
+      await serveHttp({ ...here, options, listen, exitAtOnce, examine });
       return 0;
     }
     case "stdio":

@@ -76,6 +76,7 @@ export const READERS: Readonly<Record<string, string>> = {
   "stores/files/threads/rolloutCatalog.ts": "rollouts, found below CODEX_HOME",
   "stores/files/namedSessions.ts": "our own notes below CODEX_HOME",
   "stores/files/owners.ts": "our own notes below CODEX_HOME",
+  "server/consoleFiles.ts": "the console, part of the package",
   "stores/files/threads/rolloutMoments.ts": "rollouts, found below CODEX_HOME",
   "stores/files/threads/rolloutPaths.ts": "rollouts, found below CODEX_HOME",
   "stores/files/threads/shelfPack.ts": "our own index below CODEX_HOME",

@@ -24,6 +24,8 @@ export interface Caller {
   readonly inside?: true;
   /** The folders it may work in, where they are its own: real paths, found when its token was read. */
   readonly roots?: readonly string[] | undefined;
+  /** It is somebody in a browser, who has logged in there. */
+  readonly inBrowser?: true;
   /** It watches and steers for its principal as a whole: what one of that principal's sessions holds is open to it as well. */
   readonly seesSessions?: true;
 }

@@ -12,18 +12,13 @@ import { TurnBook } from "./timeline/turnBook.js";
 
 const PROBLEM = { "content-type": "application/problem+json" };
 
-export interface ApiMountParts extends ApiParts {
-  /** Whether a request comes from the console in a browser. */
-  readonly isViaConsole: (request: IncomingMessage) => boolean;
-}
-
 /** The API behind the server's own access control and router. */
 export class ApiMount {
-  readonly #parts: ApiMountParts;
+  readonly #parts: ApiParts;
   readonly #book = new TurnBook();
   readonly #api: Lazy<Api>;
 
-  constructor(parts: ApiMountParts) {
+  constructor(parts: ApiParts) {
     this.#parts = parts;
     this.#api = lazily(async () => this.#open());
   }
@@ -49,7 +44,7 @@ export class ApiMount {
         caller,
         headers,
         signal: gone.signal,
-        viaConsole: this.#parts.isViaConsole(incoming),
+        viaConsole: caller.inBrowser === true,
         taken: false,
       };
       const answer = await api.fetch(web, asked);

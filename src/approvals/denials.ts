@@ -3,7 +3,13 @@ import type { ApprovalDecision, DecidedBy } from "./model.js";
 type Denial = Extract<ApprovalDecision, { kind: "denied" }>;
 
 /** Doors at which a person, or whoever speaks for one, says no. */
-const PERSONS_DOORS: ReadonlySet<DecidedBy | undefined> = new Set<DecidedBy | undefined>(["elicitation", "tool", "http", "console", undefined]);
+const PERSONS_DOORS: ReadonlySet<DecidedBy | undefined> = new Set<DecidedBy | undefined>([
+  "elicitation",
+  "tool",
+  "http",
+  "console",
+  undefined,
+]);
 
 /** Somebody said no; not a rule, a deadline, an answer that could not be read, or a client that asked nobody. */
 export function isPersonsNo({ by, failed, dismissed }: Denial): boolean {

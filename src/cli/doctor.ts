@@ -27,12 +27,17 @@ type DoctorContext = Pick<ServerContext, "options" | "env" | "serverCwd">;
 
 /** Looks at everything a call needs and says what is wrong and how to mend it. */
 export async function runDoctor(given: DoctorContext): Promise<{ report: string; healthy: boolean }> {
-  const findings = await examine(await nativeUnlessUsable(given));
+  const findings = await examineAll(given);
   const problems = findings.filter(({ verdict }) => verdict === "fails").length;
   const lines = findings.map(({ verdict, subject, text }) => `${verdict.padEnd(6)} ${subject.padEnd(12)} ${text}`);
   const result =
     problems === 0 ? "Ready: a call can work." : `${problems === 1 ? "One problem" : `${problems} problems`}: calls fail until mended.`;
   return { report: `codex-mcp-server ${VERSION}, Node ${process.version}\n\n${lines.join("\n")}\n\n${result}\n`, healthy: problems === 0 };
+}
+
+/** The same for programs. */
+export async function examineAll(given: DoctorContext): Promise<readonly DoctorFinding[]> {
+  return examine(await nativeUnlessUsable(given));
 }
 
 async function examine(context: DoctorContext): Promise<DoctorFinding[]> {

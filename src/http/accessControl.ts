@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { jsonAnswer, jsonTextAnswer, refuseLogin } from "./access/answers.js";
+import { BrowserRule, type BrowserRuleOptions } from "./access/browser/browserRule.js";
 import { HostRule } from "./access/host/hostRule.js";
 import { Cors, type CorsHeaders, OriginRule } from "./access/host/origins.js";
 import type { Admission, AnswerHeaders, HttpAnswer, Identity, LoginOutcome } from "./access/identity.js";
@@ -13,15 +14,30 @@ export interface AccessControlOptions extends Omit<IdentificationOptions, "upgra
   readonly corsOrigins?: readonly string[];
   /** Paths that need no token; Host and Origin are checked there too. */
   readonly openPaths?: readonly string[];
+  /** Folders of which the same is true. */
+  readonly openFolders?: readonly string[];
+  /** How browsers come in, where there is something for them. */
+  readonly browsers?: Omit<BrowserRuleOptions, "origins">;
   /** Headers that browsers must be told of, beside those of HTTP itself. */
   readonly corsHeaders?: CorsHeaders;
   /** How refusals are worded that are not about tokens. */
   readonly problemText: ProblemText;
+  /** Gives a refusal the form that those expect who ask at this path. */
+  readonly refusalAt?: (path: string, refusal: HttpAnswer) => HttpAnswer;
 }
 
 /** Throws when a setting cannot be used, or would let other machines in unasked. */
 export async function openAccessControl(options: AccessControlOptions): Promise<AccessControl> {
-  const { host, allowedHosts = [], corsOrigins = [], openPaths = [], corsHeaders = NO_HEADERS, problemText } = options;
+  const {
+    host,
+    allowedHosts = [],
+    corsOrigins = [],
+    openPaths = [],
+    openFolders = [],
+    corsHeaders = NO_HEADERS,
+    problemText,
+    browsers,
+  } = options;
   // Before anything is opened: these settings may be refused too.
   const origins = new OriginRule({ host, corsOrigins });
   const rules = {
@@ -29,7 +45,10 @@ export async function openAccessControl(options: AccessControlOptions): Promise<
     origins,
     cors: new Cors(origins, corsHeaders),
     openPaths: new Set(openPaths),
+    openFolders,
+    browsers: browsers && new BrowserRule({ ...browsers, origins }),
     problemText,
+    refusalAt: options.refusalAt ?? ((_, refusal: HttpAnswer) => refusal),
   };
   const identification = await openIdentification({ ...options, upgradeObjection: (request) => origins.upgradeObjection(request) });
   return new AccessControl(identification, rules);
@@ -40,7 +59,10 @@ interface Rules {
   readonly origins: OriginRule;
   readonly cors: Cors;
   readonly openPaths: ReadonlySet<string>;
+  readonly openFolders: readonly string[];
+  readonly browsers: BrowserRule | undefined;
   readonly problemText: ProblemText;
+  readonly refusalAt: (path: string, refusal: HttpAnswer) => HttpAnswer;
 }
 
 /** Whoever asks for what needs no token. */
@@ -85,14 +107,40 @@ export class AccessControl {
   }
 
   #judge(request: IncomingMessage, occasion: Occasion): Admission | Promise<Admission> {
-    const foreign = this.#rules.hosts.objection(request) ?? this.#rules.origins.objection(request);
+    const formed = (admission: Admission): Admission => {
+      if (!("answer" in admission) || admission.answer.status < 400) return admission;
+      return { answer: this.#rules.refusalAt(requestPath(request), admission.answer) };
+    };
+    const judged = this.#decide(request, occasion);
+    return judged instanceof Promise ? judged.then(formed) : formed(judged);
+  }
+
+  #decide(request: IncomingMessage, occasion: Occasion): Admission | Promise<Admission> {
+    const { hosts, origins, browsers } = this.#rules;
+    const foreign = hosts.objection(request) ?? origins.objection(request) ?? browsers?.objection(request);
     if (foreign !== undefined) return { answer: this.#refuse(403, foreign) };
     const headers = this.#rules.cors.headersFor(request);
     const own = this.#ownAnswer(request);
     if (own) return { answer: withDefaults(own, headers) };
-    if (this.#rules.openPaths.has(requestPath(request))) return { identity: NOBODY, headers };
-    const outcome = this.#identification.identify(request, occasion);
+    if (this.#isOpen(request)) return { identity: NOBODY, headers };
+    const outcome = this.#identify(request, occasion);
     return outcome instanceof Promise ? outcome.then((settled) => this.#admission(settled, headers)) : this.#admission(outcome, headers);
+  }
+
+  #isOpen(request: IncomingMessage): boolean {
+    const { openPaths, openFolders, browsers } = this.#rules;
+    const path = requestPath(request);
+    return openPaths.has(path) || openFolders.some((folder) => path.startsWith(folder)) || browsers?.isLogin(request) === true;
+  }
+
+  #identify(request: IncomingMessage, occasion: Occasion): LoginOutcome | Promise<LoginOutcome> {
+    const browser = this.#rules.browsers?.recall(request);
+    if (!browser) return this.#identification.identify(request, occasion);
+    if ("identity" in browser) return this.#identification.vouchedFor(request, { ...browser.identity, byCookie: true });
+    // It stands for a token, which is looked at as if the request had it: it may have been withdrawn.
+    const shown = Object.create(request, { headers: { value: { ...request.headers, authorization: browser.authorization } } });
+    const outcome = this.#identification.identify(shown, occasion);
+    return outcome instanceof Promise ? outcome.then(markedByCookie) : markedByCookie(outcome);
   }
 
   #ownAnswer(request: IncomingMessage): HttpAnswer | undefined {
@@ -122,6 +170,10 @@ const TOKEN_IN_QUERY = refuseLogin({
   description: `A token in the URL ends up in logs and histories. ${WHERE_TOKENS_BELONG}`,
 });
 const NOT_FOUND = jsonAnswer(404, { error: "not_found", error_description: "There is no such document." });
+
+function markedByCookie(outcome: LoginOutcome): LoginOutcome {
+  return "identity" in outcome ? { identity: { ...outcome.identity, byCookie: true } } : outcome;
+}
 
 /** The answer's own headers count before those that every answer carries. */
 function withDefaults(answer: HttpAnswer, headers: AnswerHeaders): HttpAnswer {

@@ -3,7 +3,7 @@ import { forbidden } from "./access/answers.js";
 import { AccessMisconfigured, UnguardedExposure } from "./access/errors.js";
 import { ClientAddresses } from "./access/host/clientAddresses.js";
 import { reachOf } from "./access/host/hostName.js";
-import type { LoginOutcome, ScopeWords } from "./access/identity.js";
+import type { Identity, LoginOutcome, ScopeWords } from "./access/identity.js";
 import { LocalLogin } from "./access/local/localLogin.js";
 import { type OwnSide, type Peer, Peers } from "./access/local/peers.js";
 import { openAccessTokens } from "./access/oauth/accessTokens.js";
@@ -43,6 +43,8 @@ export interface IdentificationOptions {
 /** How callers are told apart. */
 export interface Identification {
   identify(request: IncomingMessage, occasion: Occasion): LoginOutcome | Promise<LoginOutcome>;
+  /** The same for somebody who is known already, unless the connection is of this server's own making. */
+  vouchedFor(request: IncomingMessage, identity: Identity): LoginOutcome | Promise<LoginOutcome>;
   /** Where tokens come from, if an issuer gives them out. */
   readonly metadata?: ResourceMetadata;
   /** The folders that single callers were given, all of them. */
@@ -82,6 +84,7 @@ function byUser(options: IdentificationOptions, addresses: ClientAddresses): Ide
   const peers = new Peers({ ownSide, tellsUsers });
   return {
     identify: (request, occasion) => byPeer(request, { peers, scopes }, (peer) => local.identify(request, peer, occasion)),
+    vouchedFor: (request, identity) => byPeer(request, { peers, scopes }, () => ({ identity })),
     roots: () => tokens.roots,
     close: async () => tokens.close(),
   };
@@ -100,6 +103,7 @@ async function byTokens(
   const peers = new Peers({ ownSide, tellsUsers: false });
   return {
     identify: (request, occasion) => byPeer(request, { peers, scopes }, () => login.identify(request, occasion)),
+    vouchedFor: (request, identity) => byPeer(request, { peers, scopes }, () => ({ identity })),
     ...(oauth && { metadata: oauth.metadata }),
     roots: () => tokens.roots,
     async close() {

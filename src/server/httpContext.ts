@@ -1,3 +1,4 @@
+import type { ExaminedPart } from "../api/base/apiParts.js";
 import type { SandboxMode } from "../exec/policies.js";
 import type { OAuthSettings } from "../http/access/oauth/oauthSettings.js";
 import type { ServerContext } from "./context.js";
@@ -30,4 +31,6 @@ export function severalMayCall({ tokens, tokenFile, oauth }: Pick<ListenOptions,
 
 export interface HttpContext extends ServerContext {
   readonly listen: ListenOptions;
+  /** What `doctor` says of this server. */
+  readonly examine?: () => Promise<readonly ExaminedPart[]>;
 }

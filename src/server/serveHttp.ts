@@ -67,9 +67,19 @@ export async function serveHttp(given: HttpContext): Promise<void> {
     report("every user of this machine can read --token in the list of processes; CODEX_MCP_TOKEN or --token-file keeps it to you");
   const entry = prepareEntry(listen, { codexHome, report });
   const ownConnections = new OwnConnections();
+  let leaving = false;
+  // Opened by the first request, when all of this is there.
+  const api: ApiEntry = new ApiEntry({
+    agent: () => network.agent(),
+    ready: () => !leaving,
+    http,
+    examine: context.examine,
+    failed: (what, error) => reporting.failed(what, error),
+  });
   const access = await openAccessControl({
     ...listen,
     ...entry,
+    ...api.access,
     ownSide: {
       connectsFrom: (address, port) => ownConnections.has(address, port),
       hasProcesses: hasOwnProcesses,
@@ -87,13 +97,6 @@ export async function serveHttp(given: HttpContext): Promise<void> {
   const rules = endpointRules(network, { http, loopback, metrics, failed: (what, error) => reporting.failed(what, error) });
   const webSockets = new WebSocketEndpoint({ ...rules, maxMessageBytes: http.maxBodyBytes, lingerMs: http.webSocketLingerMs });
   const open = new OpenRequests({ limit: http.openRequests });
-  let leaving = false;
-  const api = new ApiEntry({
-    agent: () => network.agent(),
-    ready: () => !leaving,
-    http,
-    failed: (what, error) => reporting.failed(what, error),
-  });
   const server = await openHttpServer({
     host: listen.host,
     ports: listen.ports,
@@ -106,7 +109,7 @@ export async function serveHttp(given: HttpContext): Promise<void> {
         { ...mcpEndpoint(rules), upgrade: (upgrade) => webSockets.upgrade(upgrade) },
         ...statusRoutes({ sessions: network.sessions, ready: () => !leaving, metrics: () => metrics.render() }),
         ...(http.legacySse ? legacySse(rules) : []),
-        api.mount,
+        ...api.mounts,
       ],
       `MCP is at ${MCP_PATH}`,
     ),
@@ -135,8 +138,12 @@ export async function serveHttp(given: HttpContext): Promise<void> {
   maintenance.every(http.streams.keepAliveMs);
   sampleFor(metrics, { network, webSockets, reporting });
   network.listensOn({ host: listen.host, port: server.port, names: listen.allowedHosts });
-  const url = `${listen.tls ? "https" : "http"}://${urlHost(listen.host)}:${server.port}${MCP_PATH}`;
+  const origin = `${listen.tls ? "https" : "http"}://${urlHost(listen.host)}:${server.port}`;
+  const url = `${origin}${MCP_PATH}`;
+  api.listensOn(origin, server.port);
   reporting.announce(`listening on ${url}`);
+  const login = api.newLogin();
+  if (login) reporting.show(`console at ${login.address}`);
   reporting.show(clientSnippet(url, { ...entry, seenByUser: process.stderr.isTTY }));
 
   await untilSignalled(context.exitAtOnce);

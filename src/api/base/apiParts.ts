@@ -20,7 +20,8 @@ export interface ApiParts {
   readonly ready: () => boolean;
   /** Where the console is served, if it is. */
   readonly consoleAddress: () => string | undefined;
-  readonly examine: () => Promise<readonly ExaminedPart[]>;
+  /** Absent where the server was started by something that cannot. */
+  readonly examine: (() => Promise<readonly ExaminedPart[]>) | undefined;
   readonly logins: Logins;
   readonly streams: EventLimits;
   readonly maxBodyBytes: number;

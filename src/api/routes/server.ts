@@ -5,6 +5,7 @@ import type { AccountState, KeyLimit } from "../../threads/engineServices.js";
 import type { ThreadSummary } from "../../threads/store.js";
 import type { RateLimitWindow } from "../../threads/usage.js";
 import { type ApiParts, askOf } from "../base/apiParts.js";
+import { ApiProblem } from "../base/problems.js";
 import { AccountResource, ConfigResource, DoctorReport, Health, Me, ModelList, ProjectList } from "../schemas/server.js";
 import { json, problems, routes, scoped } from "./route.js";
 
@@ -108,6 +109,7 @@ export function serverRoutes(parts: ApiParts) {
     })
     .openapi(DOCTOR, async (c) => {
       checkScope(c.env.caller, "manage");
+      if (!parts.examine) throw new ApiProblem("not_offered", "Run `codex-mcp-server doctor` on the server's machine.");
       const findings = (await parts.examine()).map(({ subject, verdict, text }) => ({ subject, verdict, text }));
       return c.json({ ok: findings.every(({ verdict }) => verdict !== "fails"), findings }, 200);
     });

@@ -6,6 +6,8 @@ export interface Identity {
   readonly inside?: true;
   /** The folders it may work in, where they are its own: real paths, found when its token was read. */
   readonly roots?: readonly string[];
+  /** A browser that has logged in shows a cookie for it. */
+  readonly byCookie?: true;
 }
 
 /** The words for scopes, and who has which of them. */

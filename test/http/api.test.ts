@@ -1,0 +1,278 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { ApiEvent } from "../../src/api/schemas/events.js";
+import { type HttpServer, startHttpServer } from "../support/httpServer.js";
+
+let server: HttpServer;
+let folder: string;
+
+beforeAll(async () => {
+  server = await startHttpServer();
+  folder = server.running.stage.workspace;
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+interface Told {
+  readonly status: number;
+  readonly type: string;
+  readonly headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of many shapes
+  readonly body: any;
+}
+
+async function api(path: string, { method = "GET", body, headers = {}, at = server }: ApiCall = {}): Promise<Told> {
+  const answer = await fetch(`${at.origin}/api/v1${path}`, {
+    method,
+    headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
+    ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+  });
+  const text = await answer.text();
+  const type = answer.headers.get("content-type") ?? "";
+  return { status: answer.status, type, headers: answer.headers, body: text === "" ? undefined : JSON.parse(text) };
+}
+
+interface ApiCall {
+  readonly method?: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly at?: HttpServer;
+}
+
+function start(prompt: string, more: object = {}): Promise<Told> {
+  return api("/threads", { method: "POST", body: { prompt, cwd: folder, ...more } });
+}
+
+/** Reads events until one is what is looked for; gives all of them with their ids. */
+async function eventsUntil(
+  path: string,
+  isLast: (event: ApiEvent) => boolean,
+  lastEventId?: string,
+): Promise<{ id: string; event: ApiEvent }[]> {
+  const gone = new AbortController();
+  const answer = await fetch(`${server.origin}/api/v1${path}`, {
+    signal: gone.signal,
+    headers: lastEventId === undefined ? {} : { "last-event-id": lastEventId },
+  });
+  const seen: { id: string; event: ApiEvent }[] = [];
+  let text = "";
+  for await (const chunk of (answer.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {
+    text += chunk;
+    const blocks = text.split("\n\n");
+    text = blocks.pop() ?? "";
+    for (const block of blocks) {
+      const [, id = ""] = /^id: (.*)$/m.exec(block) ?? [];
+      const [, data = "null"] = /^data: (.*)$/m.exec(block) ?? [];
+      // Every event is what its schema says.
+      const event = ApiEvent.parse(JSON.parse(data));
+      seen.push({ id, event });
+      if (!isLast(event)) continue;
+      gone.abort();
+      return seen;
+    }
+  }
+  return seen;
+}
+
+const isEnd = ({ type }: ApiEvent) => type === "turn.ended";
+
+describe("a thread over HTTP", () => {
+  it("runs to its end, and is told by pages, diff, plan and lists", async () => {
+    const { status, body } = await start("!shell echo hi\n!patch made.txt some text\n!plan look|mend\n!say **done**", {
+      sandbox: "workspace-write",
+      wait: 30,
+    });
+    expect(status).toBe(201);
+    expect(body.turn).toMatchObject({ status: "completed", answer: "**done**", commands: { run: 1, failed: 0 } });
+    const { id } = body.thread;
+    const items = (await api(`/threads/${id}/items`)).body;
+    expect(items.items.map(({ type }: { type: string }) => type)).toEqual([
+      "userMessage",
+      "command",
+      "patch",
+      "plan",
+      "agentMessage",
+      "turnSummary",
+    ]);
+    expect(items.items[1]).toMatchObject({ commandText: "echo hi", exitCode: 0, output: "hi\n", status: "completed" });
+    expect((await api(`/threads/${id}/diff`)).body.files).toMatchObject([{ path: "made.txt", kind: "add", added: 1 }]);
+    expect((await api(`/threads/${id}/plan`)).body.plan.steps).toHaveLength(2);
+    expect((await api(`/threads/${id}`)).body).toMatchObject({ id, state: "idle", sandbox: "workspace-write", turns: [] });
+    expect((await api(`/threads/${id}/turns/${body.turn.id}`)).body).toMatchObject({ status: "completed", usage: { total: 60 } });
+    expect((await api("/threads?search=made.txt")).body.threads.map((thread: { id: string }) => thread.id)).toEqual([id]);
+    expect((await api("/projects")).body.projects).toContainEqual(expect.objectContaining({ cwd: folder, running: 0 }));
+  });
+
+  it("gives its items by pages, from either end, none twice and none missing", async () => {
+    const { body } = await start("!shell true\n!shell true\n!shell true\n!say end", { wait: 30 });
+    const { id } = body.thread;
+    const all = (await api(`/threads/${id}/items`)).body.items.map((item: { id: string }) => item.id);
+    for (const order of ["newest", "oldest"]) {
+      const seen: string[][] = [];
+      let cursor: string | null = "";
+      while (cursor !== null) {
+        const page: Told = await api(`/threads/${id}/items?limit=2&order=${order}${cursor && `&cursor=${cursor}`}`);
+        seen.push(page.body.items.map((item: { id: string }) => item.id));
+        cursor = page.body.nextCursor;
+      }
+      expect((order === "newest" ? seen.reverse() : seen).flat()).toEqual(all);
+    }
+  });
+
+  it("is renamed, forked, archived and removed", async () => {
+    const { body } = await start("!say one", { wait: 30 });
+    const path = `/threads/${body.thread.id}`;
+    expect((await api(path, { method: "PATCH", body: { name: "A <b>title</b>" } })).body.name).toBe("A <b>title</b>");
+    const fork = await api(`${path}/fork`, { method: "POST" });
+    expect(fork).toMatchObject({ status: 201, body: { preview: "!say one" } });
+    expect((await api(path, { method: "PATCH", body: { archived: true } })).body.archived).toBe(true);
+    expect((await api(`/threads/${fork.body.id}`, { method: "DELETE" })).status).toBe(204);
+    expect(await api(`/threads/${fork.body.id}`)).toMatchObject({ status: 404, body: { code: "thread_not_found" } });
+  });
+
+  it("is steered and stopped", async () => {
+    const { body } = await start("!slow 400 50");
+    const path = `/threads/${body.thread.id}`;
+    expect((await api(`${path}/interrupt`, { method: "POST" })).status).toBe(204);
+    expect((await api(`${path}/turns/${body.turn.id}`)).body.status).toBe("interrupted");
+    expect(await api(`${path}/interrupt`, { method: "POST" })).toMatchObject({ status: 409, body: { code: "nothing_to_stop" } });
+    expect(await api(`${path}/steer`, { method: "POST", body: { text: "x" } })).toMatchObject({
+      status: 409,
+      body: { code: "nothing_to_steer" },
+    });
+  });
+});
+
+describe("events", () => {
+  it("go on behind the last that was seen, without a gap and without one twice", async () => {
+    const { body } = await start("!shell touch asked\n!say three more words", {
+      sandbox: "workspace-write",
+      approvalPolicy: "untrusted",
+      wait: 2,
+    });
+    const { id } = body.thread;
+    expect(body.turn.status).toBe("waiting");
+    const { eventsAfter, items } = (await api(`/threads/${id}/items`)).body;
+    expect(items.map(({ type, status }: { type: string; status: string }) => `${type} ${status}`)).toEqual([
+      "userMessage completed",
+      "command running",
+    ]);
+    const [open] = (await api(`/approvals?threadId=${id}`)).body.approvals;
+    expect(open).toMatchObject({ kind: "command", turnId: body.turn.id, command: { commandText: "touch asked" }, cwd: folder });
+    const whole = eventsUntil(`/threads/${id}/events?after=${eventsAfter}`, isEnd);
+    const answered = await api(`/approvals/${open.id}/answer`, { method: "POST", body: { decision: "deny", reason: "use mktemp" } });
+    expect(answered.body.settlement).toMatchObject({ decision: "denied", by: "http", who: "local" });
+    const late = await api(`/approvals/${open.id}/answer`, { method: "POST", body: { decision: "approve" } });
+    expect(late).toMatchObject({ status: 409, body: { code: "question_settled", settlement: { by: "http", who: "local" } } });
+    const seen = await whole;
+    const told = seen.filter(({ event }) => event.type !== "hello" && event.type !== "heartbeat");
+    expect(told.map(({ event }) => event.type)).toContain("approval.settled");
+    expect(told.find(({ event }) => event.type === "item.completed")?.event).toMatchObject({
+      item: { status: "declined", output: expect.stringContaining("use mktemp") },
+    });
+    // Whichever the last one was, the rest is the same.
+    for (const at of [0, 2, told.length - 2]) {
+      const again = await eventsUntil(`/threads/${id}/events`, isEnd, told[at]?.id);
+      const rest = again.filter(({ event }) => event.type !== "hello");
+      expect(rest.map((each) => each.id)).toEqual(told.slice(at + 1).map((each) => each.id));
+    }
+  });
+
+  it("of another process are reset, and what is no id is refused", async () => {
+    const { body } = await start("!say x", { wait: 30 });
+    const path = `/threads/${body.thread.id}/events`;
+    for (const id of ["00000000-5", "00000000-5.3.2"])
+      expect((await eventsUntil(path, ({ type }) => type === "reset", id)).at(-1)?.event.type).toBe("reset");
+    expect(await api(`${path}?after=nonsense`)).toMatchObject({ status: 400, body: { code: "invalid_request" } });
+    expect(await api("/events?types=no.such")).toMatchObject({ status: 400 });
+  });
+
+  it("of the server tell of every thread, and only of the types that are wanted", async () => {
+    const watching = eventsUntil("/events?types=turn.ended", isEnd);
+    await start("!say x", { wait: 30 });
+    expect((await watching).map(({ event }) => event.type)).toEqual(["hello", "turn.ended"]);
+  });
+});
+
+describe("bad and foreign input", () => {
+  const UNKNOWN = "01a1dd1a-6d22-73e1-88aa-ccf523ae5caa";
+  it.each([
+    ["GET", "/threads/nonsense", undefined, 400],
+    ["GET", `/threads/${UNKNOWN}`, undefined, 404],
+    ["GET", `/threads/${UNKNOWN}/items`, undefined, 404],
+    ["GET", `/threads/${UNKNOWN}/events`, undefined, 404],
+    ["PATCH", `/threads/${UNKNOWN}`, { name: "x" }, 404],
+    ["PATCH", `/threads/${UNKNOWN}`, {}, 400],
+    ["DELETE", `/threads/${UNKNOWN}`, undefined, 404],
+    ["POST", `/threads/${UNKNOWN}/fork`, undefined, 404],
+    ["POST", `/threads/${UNKNOWN}/turns`, { prompt: "x" }, 404],
+    ["POST", `/threads/${UNKNOWN}/steer`, { text: "x" }, 409],
+    ["POST", `/threads/${UNKNOWN}/interrupt`, undefined, 404],
+    ["GET", `/threads/${UNKNOWN}/turns/x`, undefined, 404],
+    ["POST", "/threads", { prompt: "" }, 400],
+    ["POST", "/threads", { prompt: "x", unknown: 1 }, 400],
+    ["POST", "/threads", "{not json", 400],
+    ["POST", "/threads", "[1]", 400],
+    ["POST", "/threads", { prompt: "x", cwd: "/etc" }, 403],
+    ["POST", "/threads", { prompt: "x", sandbox: "danger-full-access" }, 403],
+    ["POST", "/threads", { prompt: "x", config: { notify: ["sh"] } }, 403],
+    ["GET", "/threads?cursor=nonsense", undefined, 400],
+    ["GET", "/threads?limit=0", undefined, 400],
+    ["GET", "/threads?limit=1e9", undefined, 400],
+    ["GET", "/approvals/none", undefined, 404],
+    ["POST", "/approvals/none/answer", { decision: "approve" }, 404],
+    ["POST", "/approvals/none/answer", { decision: "maybe" }, 400],
+    ["GET", "/nothing", undefined, 404],
+    ["PUT", "/threads", { prompt: "x" }, 404],
+    ["GET", "/threads/%00", undefined, 400],
+    ["GET", "/threads/%ff%fe", undefined, 400],
+    ["POST", "/login", { code: "wrong" }, 403],
+  ] as const)("%s %s is a problem, never a failure", async (method, path, body, status) => {
+    const told = await api(path, { method, ...(body === undefined ? {} : { body }) });
+    expect({ status: told.status, type: told.type, named: typeof told.body.code }).toEqual({
+      status,
+      type: "application/problem+json",
+      named: "string",
+    });
+  });
+
+  it("pages of other origins change nothing", async () => {
+    const foreign = await api("/threads", { method: "POST", body: { prompt: "x" }, headers: { origin: "http://localhost:1" } });
+    expect(foreign).toMatchObject({ status: 403, body: { code: "foreign_origin" } });
+  });
+
+  it("forms are not taken for JSON", async () => {
+    const answer = await fetch(`${server.origin}/api/v1/threads`, {
+      method: "POST",
+      body: "prompt=x",
+      headers: { "content-type": "text/plain" },
+    });
+    expect(answer.status).toBe(415);
+  });
+});
+
+describe("the document", () => {
+  it("describes what the server answers", async () => {
+    const { body: document } = await api("/openapi.json");
+    expect(document.openapi).toBe("3.1.0");
+    const operations = Object.entries<
+      Record<string, { operationId: string; responses: Record<string, { content?: Record<string, { schema: object }> }> }>
+    >(document.paths);
+    const names = operations.flatMap(([, methods]) => Object.values(methods).map(({ operationId }) => operationId));
+    expect(new Set(names).size).toBe(names.length);
+    const { body } = await start("!shell echo hi\n!say x", { wait: 30 });
+    let checked = 0;
+    for (const [path, methods] of operations) {
+      const get = methods["get"];
+      const schema = get?.responses["200"]?.content?.["application/json"]?.schema;
+      if (!schema || path.includes("{approvalId}") || path.includes("{itemId}")) continue;
+      const real = path.replace("{threadId}", body.thread.id).replace("{turnId}", body.turn.id).replace("/api/v1", "");
+      const told = await api(real);
+      expect({ path, status: told.status }).toEqual({ path, status: 200 });
+      // The schema of the document, with its components, read back by another implementation than the one that wrote it.
+      const moved = JSON.stringify({ ...schema, $defs: document.components.schemas }).replaceAll("#/components/schemas/", "#/$defs/");
+      expect(z.fromJSONSchema(JSON.parse(moved)).safeParse(told.body).error, path).toBeUndefined();
+      checked++;
+    }
+    expect(checked).toBeGreaterThan(8);
+  });
+});
