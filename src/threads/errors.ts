@@ -8,15 +8,18 @@ export class ThreadNotFound extends AppError {
   }
 }
 
-/** Another process is running a turn on this thread. */
+/** Somebody else is running a turn on this thread: another process, or another call in this one. */
 export class ThreadBusyElsewhere extends AppError {
   readonly code = "thread_busy_elsewhere";
   constructor(
     readonly threadId: ThreadId,
     readonly holder: string,
   ) {
+    // Nobody should be told to end the server that they talk to.
     super(
-      `Thread ${threadId} is in use by another process (${holder}). Wait until its turn has ended, or end that process, then send the reply again.`,
+      holder === `process ${process.pid}`
+        ? `Thread ${threadId} is in use by another call of this server. Wait until that has ended, then send this one again.`
+        : `Thread ${threadId} is in use by another process (${holder}). Wait until its turn has ended, or end that process, then send the reply again.`,
     );
   }
 }

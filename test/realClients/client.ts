@@ -43,6 +43,8 @@ export interface RealClient {
   /** What ends its calls, and the setting that moves it. */
   readonly limit: string;
   readonly snippet: Snippet;
+  /** What a reader of the tables has to know of this run. */
+  readonly remark?: string;
   /** What it cannot do, by check: it is shown, and is no failure of ours. */
   readonly cannot?: Readonly<Record<string, string>>;
   start(stage: ClientStage): ClientStart;

@@ -37,6 +37,7 @@ export function clientsPage(clients: readonly RealClient[], seen: Seen): string 
           .concat("."),
       ].join("\n\n"),
     ),
+    `${DRIVER_REMARK}${clients.flatMap(({ title, remark }) => (remark === undefined ? [] : [` ${title}: ${remark}`])).join("")}`,
     "## Configuration",
     "As it was run, but for the command. `env` passes settings such as `OPENAI_API_KEY` where the client has a place for them.",
     ...clients.map(snippetText),
@@ -54,6 +55,8 @@ too) on stdio, and writes down what the client passed back to its model. It take
 
 **What to set.** Nothing, for most: a call ends before its client's limit, with \`status: "running"\`, and \`codex-wait\` goes on. Whoever raises a client's limit starts the server with
 \`--wait unlimited\`, and gets one long call. Where nobody can be asked, \`--approval-fallback hold\` lets the calling model put the question to its user and answer with \`codex-answer\`.`;
+
+const DRIVER_REMARK = "The programs around the TypeScript SDKs and mcp-use say yes to questions, and show their model whole results.";
 
 const PROFILES_HEAD = `The server looks at the name that a client gives itself (\`clientInfo\`), as a hint only: nothing that has to be safe depends on it. Whoever is not in the table is shown text and structured
 content, waits 60 s and gets all events (\`--events\`, \`--wait\` and \`wait\` in a call say otherwise).`;

@@ -21,7 +21,7 @@ export const CHECKS = {
   held: "an approval with `--approval-fallback hold`",
   later: "a reply from a new run of the client",
   stop: "Ctrl-C, or an abort signal, ends the turn's command",
-  long: "a turn that outlasts the client's limit",
+  long: "a turn of 75 s, longer than the limit of those with 60 s",
   left: "nothing of ours is left running",
 } as const;
 

@@ -71,6 +71,15 @@ it("a thread has one writer, also among stores of one process, until it is relea
   (await other.acquire(id)).release();
 });
 
+it("a writer in this process is no other process that somebody should end", async () => {
+  using home = tempHome();
+  const id = newThreadId();
+  const lock = await new WriterLocks(home.path).acquire(id);
+  const why = `Thread ${id} is in use by another call of this server. Wait until that has ended, then send this one again.`;
+  await expect(new WriterLocks(home.path).acquire(id)).rejects.toThrow(why);
+  lock.release();
+});
+
 it("of several that come at the same moment exactly one gets the thread", async () => {
   using home = tempHome();
   const id = newThreadId();
