@@ -84,6 +84,7 @@ export const READERS: Readonly<Record<string, string>> = {
   "stores/files/threads/rolloutReader.ts": "rollouts, found below CODEX_HOME",
   "stores/files/threads/shownEvents.ts": "rollouts, found below CODEX_HOME",
   "stores/files/threads/rolloutFile.ts": "rollouts, to append to",
+  "stores/files/sharedSecret.ts": "our own secret below CODEX_HOME",
   "stores/files/tasks.ts": "our own notes below CODEX_HOME",
   "stores/files/wholeFile.ts": "our own notes below CODEX_HOME, to write them",
   "stores/files/threads/threadHead.ts": "rollouts, found below CODEX_HOME",

@@ -87,6 +87,8 @@ export interface AgentParts extends ReceiptParts {
   readonly threads: ThreadRegistry;
   readonly desk: ApprovalDesk;
   readonly access: ThreadAccess;
+  /** What seals the cursors of lists: 32 bytes, the same for all processes that share the threads. */
+  readonly cursorKey: () => Promise<Buffer>;
   readonly feed: Feed;
   readonly attendance: Attendance;
   readonly patience: Patience;
@@ -150,7 +152,7 @@ export class Agent {
     this.#parts = parts;
     this.feed = parts.feed;
     this.patience = parts.patience;
-    this.#list = new ThreadList(parts.access);
+    this.#list = new ThreadList(parts.access, parts.cursorKey);
     this.#receipts = new TurnReceipts(parts);
   }
 

@@ -19,25 +19,29 @@ export interface PageReader {
 /** The stored threads, as far as a caller may use them. */
 export class ThreadList {
   readonly #access: ThreadAccess;
-  readonly #cursors = new SealedCursors();
+  readonly #cursors: () => Promise<SealedCursors>;
 
-  constructor(access: ThreadAccess) {
+  /** With a key that others have too, theirs are the same cursors. */
+  constructor(access: ThreadAccess, cursorKey: () => Promise<Buffer>) {
     this.#access = access;
+    this.#cursors = async () => new SealedCursors(await cursorKey());
   }
 
   /** A caller's page may be short, or empty, and still have a next one. */
   async page(catalog: Pick<ThreadCatalog, "list">, query: ThreadQuery, { caller, signal, watches }: PageReader): Promise<ThreadPage> {
     if (!caller) return catalog.list(query);
     const threads: ThreadSummary[] = [];
-    let cursor = query.cursor === undefined ? undefined : this.#cursors.open(query.cursor, caller);
+    const cursors = await this.#cursors();
+    let cursor = query.cursor === undefined ? undefined : cursors.open(query.cursor, caller);
     for (let page = 0; page < MOST_PAGES && !signal.aborted; page++) {
       const found = await catalog.list({ ...query, cursor, limit: query.limit - threads.length });
-      for (const thread of found.threads) if (await this.#shows(thread, caller, watches)) threads.push(thread);
+      const shown = await Promise.all(found.threads.map((thread) => this.#shows(thread, caller, watches)));
+      threads.push(...found.threads.filter((_, at) => shown[at]));
       cursor = found.nextCursor;
       if (cursor === undefined) return { threads };
       if (threads.length >= query.limit) break;
     }
-    return cursor === undefined ? { threads } : { threads, nextCursor: this.#cursors.seal(cursor, caller) };
+    return cursor === undefined ? { threads } : { threads, nextCursor: cursors.seal(cursor, caller) };
   }
 
   #shows({ id }: ThreadSummary, caller: Caller, watches: boolean | undefined): Promise<boolean> {
@@ -51,10 +55,14 @@ const TAG_BYTES = 16;
 
 /**
  * Cursors that only their caller can use and nobody can read: the place where a page ends may be a thread of somebody else. They are good
- * as long as this process runs.
+ * wherever the key is known.
  */
 class SealedCursors {
-  readonly #key = randomBytes(32);
+  readonly #key: Buffer;
+
+  constructor(key: Buffer) {
+    this.#key = key;
+  }
 
   seal(cursor: string, { principal }: Caller): string {
     const nonce = randomBytes(NONCE_BYTES);

@@ -16,11 +16,13 @@ import { userHome } from "../config/codexHome.js";
 import type { SettingsResolver } from "../config/resolve.js";
 import { UserConfig } from "../config/userConfig.js";
 import type { HostEnvironment } from "../engines/native/tools/hostEnvironment.js";
+import { lazily } from "../lib/promises.js";
 import { VERSION } from "../lib/version.js";
 import { NO_TELEMETRY, type Telemetry } from "../observability/telemetry.js";
 import { tuneForLongAnswers } from "../platform/v8.js";
 import { NamedSessionFiles } from "../stores/files/namedSessions.js";
 import { OwnerFiles } from "../stores/files/owners.js";
+import { sharedSecret } from "../stores/files/sharedSecret.js";
 import { RolloutStore } from "../stores/files/threads/rolloutStore.js";
 import type { StoredSettings } from "../threads/store.js";
 import { ThreadRegistry } from "../threads/threadRegistry.js";
@@ -88,12 +90,14 @@ export function openAgent(options: AgentOptions): OpenAgent {
     sharesUnowned: () => settings.serverSettings().shareUnownedThreads,
     report,
   });
+  const cursorKey = lazily(() => sharedSecret(codexHome, "cursor-key"));
   const attendance = new Attendance({ unattendedMs: unattendedTurnMs, report });
   const agent = new Agent({
     engine,
     threads,
     desk,
     access,
+    cursorKey: () => cursorKey.get(),
     feed,
     attendance,
     patience: new Patience({ setMs: options.waitMs ?? waitMs }),

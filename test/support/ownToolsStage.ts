@@ -64,6 +64,7 @@ export class OwnToolsStage implements AsyncDisposable {
       desk: this.desk,
       feed,
       access: new ThreadAccess({ owners: this.owners, isAttended: () => true, sharesUnowned: () => false, report: () => {} }),
+      cursorKey: async () => Buffer.alloc(32),
       attendance: new Attendance({ unattendedMs: 900_000, report: () => {} }),
       patience: new Patience(),
       ceilings: () => ({ limitsOf, checkConfig: () => {} }),

@@ -1,0 +1,61 @@
+import { randomBytes } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { MemoryCatalog } from "../../test/support/memoryServices.js";
+import { MemoryOwners } from "../../test/support/memoryThreads.js";
+import { callerNamed } from "../../test/support/ownToolsStage.js";
+import { newThreadId, type ThreadId } from "../lib/ids.js";
+import { InvalidCursor } from "../threads/errors.js";
+import { ThreadAccess } from "./access.js";
+import type { Caller } from "./caller.js";
+import { ThreadList } from "./threadList.js";
+
+const [ALICE, BOB] = [callerNamed("alice"), callerNamed("bob")];
+const signal = new AbortController().signal;
+
+/** Every third thread is Alice's, the others are Bob's. */
+class Scene {
+  readonly owners = new MemoryOwners();
+  readonly catalog = new MemoryCatalog();
+  readonly key = randomBytes(32);
+
+  constructor() {
+    for (let at = 0; at < 30; at++) {
+      const id = newThreadId();
+      this.catalog.kept.push(id);
+      this.owners.kept.set(id, (at % 3 === 0 ? ALICE : BOB).principal);
+    }
+  }
+
+  /** As another process has it. */
+  list(key: Buffer = this.key): ThreadList {
+    const access = new ThreadAccess({ owners: this.owners, isAttended: () => true, sharesUnowned: () => false, report: () => {} });
+    return new ThreadList(access, async () => key);
+  }
+
+  page(list: ThreadList, caller: Caller, cursor?: string) {
+    return list.page(this.catalog, { limit: 4, cursor }, { caller, signal });
+  }
+}
+
+describe("a caller's list", () => {
+  it("has its own threads in order, in pages that every process of the home goes on with", async () => {
+    const scene = new Scene();
+    const seen: ThreadId[] = [];
+    let cursor: string | undefined;
+    for (let page = 0; page === 0 || cursor !== undefined; page++) {
+      const { threads, nextCursor } = await scene.page(scene.list(), ALICE, cursor);
+      seen.push(...threads.map(({ id }) => id));
+      cursor = nextCursor;
+    }
+    expect(seen).toEqual(scene.catalog.kept.filter((_, at) => at % 3 === 0));
+  });
+
+  it("gives cursors that tell nothing, and are nobody else's", async () => {
+    const scene = new Scene();
+    const { nextCursor = "" } = await scene.page(scene.list(), ALICE);
+    await expect(scene.page(scene.list(), BOB, nextCursor)).rejects.toEqual(new InvalidCursor());
+    await expect(scene.page(scene.list(randomBytes(32)), ALICE, nextCursor)).rejects.toEqual(new InvalidCursor());
+    for (const cursor of ["", "12", nextCursor.slice(1), `${nextCursor}AA`])
+      await expect(scene.page(scene.list(), ALICE, cursor)).rejects.toEqual(new InvalidCursor());
+  });
+});

@@ -1,0 +1,48 @@
+import { randomBytes } from "node:crypto";
+import { promises } from "node:fs";
+import path from "node:path";
+import { errorCode } from "../../lib/errors.js";
+
+const BYTES = 32;
+
+/**
+ * A secret that all processes of a home share, now and after a restart: the first that needs it makes it. A home that cannot be written gives each
+ * process its own.
+ */
+export async function sharedSecret(codexHome: string, name: string): Promise<Buffer> {
+  const file = path.join(codexHome, "mcp-server", name);
+  try {
+    return (await secretIn(file)) ?? (await makeSecret(file));
+  } catch {
+    return randomBytes(BYTES);
+  }
+}
+
+/** Undefined for a file that is missing, or is none of ours. */
+async function secretIn(file: string): Promise<Buffer | undefined> {
+  try {
+    await using handle = await promises.open(file, "r");
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(BYTES + 1), 0, BYTES + 1, 0);
+    return bytesRead === BYTES ? buffer.subarray(0, BYTES) : undefined;
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** A file gets its name when it is whole, and only one gets it: whoever comes second takes the first one's. */
+async function makeSecret(file: string): Promise<Buffer> {
+  const draft = `${file}.${randomBytes(6).toString("hex")}.new`;
+  await promises.mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+  try {
+    await promises.writeFile(draft, randomBytes(BYTES), { mode: 0o600, flag: "wx" });
+    await promises.link(draft, file).catch(async (error: unknown) => {
+      if (errorCode(error) !== "EEXIST") throw error;
+      // Torn, or something else: nobody can have used it.
+      if (!(await secretIn(file))) await promises.rename(draft, file);
+    });
+  } finally {
+    await promises.rm(draft, { force: true });
+  }
+  return (await secretIn(file)) ?? randomBytes(BYTES);
+}
