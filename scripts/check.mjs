@@ -6,6 +6,7 @@ const CHECKS = [
   ["format and lint", "biome", ["check", "."]],
   ["lint with types", "oxlint", ["--type-aware", "--deny-warnings"]],
   ["types", "tsc", ["--noEmit"]],
+  ["types of the console", "tsc", ["-p", "console"]],
   ["unused code", "knip", []],
   ["architecture", "node", ["scripts/run-ts.mjs", "scripts/check-architecture.ts"]],
   ["lists of tools", "node", ["scripts/run-ts.mjs", "scripts/generate-tools.ts", "--check"]],

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ago, bytes, count, duration, folderName, money, plural } from "./formats.js";
+import { ago, bytes, count, duration, folderName, money, pathFrom, plural } from "./formats.js";
 
 it("words durations", () => {
   expect([400, 12_900, 185_000, 7_800_000, -5].map(duration)).toEqual(["0.4 s", "12 s", "3 min 05 s", "2 h 10 min", "0.0 s"]);
@@ -15,6 +15,16 @@ it("words numbers", () => {
   expect([840, 1_234, 45_678, 4_100_000, 0.25].map(count)).toEqual(["840", "1.2k", "46k", "4.1M", "0.3"]);
   expect([bytes(2_048), bytes(200 * 1024 * 1024), money(0.0012), money(3.456)]).toEqual(["2 KiB", "200 MiB", "$0.0012", "$3.46"]);
   expect([plural(1, "file"), plural(2, "file")]).toEqual(["1 file", "2 files"]);
+});
+
+it("shortens paths inside of a folder, and no others", () => {
+  expect([
+    pathFrom("/a/b", "/a/b/c.txt"),
+    pathFrom("/a/b/", "/a/b/c/d"),
+    pathFrom("/a/b", "/a/bc"),
+    pathFrom(null, "/x"),
+    pathFrom("/a", "/a/"),
+  ]).toEqual(["c.txt", "c/d", "/a/bc", "/x", "/a/"]);
 });
 
 it("names folders by their end", () => {

@@ -26,7 +26,7 @@ export function ago(time: string, now = Date.now()): string {
 }
 
 export function clock(time: string): string {
-  return new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+  return new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
 }
 
 /** `840`, `12.3k`, `4.1M`. */
@@ -42,6 +42,12 @@ export function bytes(number: number): string {
 
 export function money(usd: number): string {
   return `$${usd < 0.01 ? usd.toFixed(4) : usd.toFixed(2)}`;
+}
+
+/** A path as it is seen from a folder, if it is inside. */
+export function pathFrom(folder: string | null, path: string): string {
+  const inside = folder === null || folder === "" ? undefined : `${folder.replace(/\/+$/, "")}/`;
+  return inside !== undefined && path.startsWith(inside) && path.length > inside.length ? path.slice(inside.length) : path;
 }
 
 /** The end of a path, which tells more than its beginning. */

@@ -18,6 +18,9 @@ export interface ThreadFilter {
   readonly archived: boolean;
 }
 
+/** As the list is first shown. */
+export const ALL_THREADS: ThreadFilter = { search: "", cwd: "", archived: false };
+
 /** Everything that waits for somebody. */
 export function useApprovals() {
   return useQuery({

@@ -6,7 +6,7 @@ import type { AnswerBody, Approval } from "../../../src/api/schemas/threads.js";
 import { ApiFailure, request } from "../api/requests.js";
 import { duration, folderName, plural } from "../lib/formats.js";
 import { visibleLine, visibleText } from "../lib/visibleText.js";
-import { APPROVALS } from "../state/queries.js";
+import { ALL_THREADS, APPROVALS, useThreads } from "../state/queries.js";
 import { threadHref } from "../state/route.js";
 import { settled } from "../state/serverWatch.js";
 import { FileChange } from "./diff.js";
@@ -139,9 +139,13 @@ function Deadline({ at }: { readonly at: string }) {
 }
 
 function Where({ approval: { threadId, threadName, cwd } }: { readonly approval: Approval }) {
+  // A thread without a name is known by how it began.
+  const { data: known } = useThreads(ALL_THREADS);
+  const preview = known?.pages.flatMap(({ threads }) => threads).find(({ id }) => id === threadId)?.preview ?? "";
+  const title = visibleLine(threadName ?? preview).slice(0, LONGEST_TITLE) || `Thread ${threadId.slice(0, 8)}`;
   return (
     <p className="where">
-      <a href={threadHref(threadId)}>{threadName ? visibleLine(threadName) : `Thread ${threadId.slice(0, 8)}`}</a>
+      <a href={threadHref(threadId)}>{title}</a>
       {cwd !== null && (
         <span className="quiet" title={cwd}>
           {" "}
@@ -157,9 +161,10 @@ function Subject({ approval: { command, patch, cwd } }: { readonly approval: App
     return (
       <div className="subject">
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys */}
-        <section className="command" tabIndex={0} aria-label="The command">
+        {/* biome-ignore lint/a11y/useSemanticElements: a name for what is reached, and no landmark of the page */}
+        <div className="command" tabIndex={0} role="group" aria-label="The command">
           <pre>{visibleText(command.commandText)}</pre>
-        </section>
+        </div>
         <p className="quiet">
           in <span className="path">{visibleLine(command.cwd)}</span>
         </p>
@@ -177,7 +182,7 @@ function Subject({ approval: { command, patch, cwd } }: { readonly approval: App
         <p className="warning">A yes also lets the agent write anywhere below {visibleLine(patch.grantRoot)}.</p>
       )}
       {patch.changes.map((change, index) => (
-        <FileChange key={change.path} change={change} isOpen={index < FILES_SHOWN} />
+        <FileChange key={change.path} change={change} isOpen={index < FILES_SHOWN} folder={cwd} />
       ))}
       {cwd !== null && (
         <p className="quiet">
@@ -189,6 +194,7 @@ function Subject({ approval: { command, patch, cwd } }: { readonly approval: App
 }
 
 const FILES_SHOWN = 10;
+const LONGEST_TITLE = 100;
 
 interface DenialProps {
   readonly onDeny: (reason: string) => void;

@@ -1,15 +1,22 @@
 import { memo, useMemo, useState } from "react";
 import type { FileDiff } from "../../../src/api/schemas/common.js";
 import { type DiffLine, diffLines } from "../lib/diffLines.js";
-import { plural } from "../lib/formats.js";
+import { pathFrom, plural } from "../lib/formats.js";
 import { visibleLine, visibleText } from "../lib/visibleText.js";
 
 /** More lines are shown when somebody wants to see them. */
 const FIRST_LINES = 300;
 const KINDS = { add: "new", delete: "deleted", update: "changed" } as const;
 
+interface FileChangeProps {
+  readonly change: FileDiff;
+  readonly isOpen: boolean;
+  /** Paths inside are shown from here on. */
+  readonly folder: string | null;
+}
+
 /** The changes to one file. */
-export const FileChange = memo(function FileChange({ change, isOpen }: { readonly change: FileDiff; readonly isOpen: boolean }) {
+export const FileChange = memo(function FileChange({ change, isOpen, folder }: FileChangeProps) {
   const { path, kind, movedTo, diff, hasLineNumbers, added, removed, truncated } = change;
   const lines = useMemo(() => diffLines(diff), [diff]);
   const [isWhole, setWhole] = useState(false);
@@ -17,15 +24,18 @@ export const FileChange = memo(function FileChange({ change, isOpen }: { readonl
   return (
     <details className="file" open={isOpen}>
       <summary>
-        <span className="path">{visibleLine(path)}</span>
-        {movedTo !== null && <span className="path"> → {visibleLine(movedTo)}</span>}
+        <span className="path" title={path}>
+          {visibleLine(pathFrom(folder, path))}
+        </span>
+        {movedTo !== null && <span className="path"> → {visibleLine(pathFrom(folder, movedTo))}</span>}
         <span className="quiet">{KINDS[kind]}</span>
         <span className="counts">
           <span className="plus">+{added}</span> <span className="minus">−{removed}</span>
         </span>
       </summary>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys */}
-      <section className="diff" tabIndex={0} aria-label={`Changes to ${visibleLine(path)}`}>
+      {/* biome-ignore lint/a11y/useSemanticElements: a name for what is reached, and no landmark of the page */}
+      <div className="diff" tabIndex={0} role="group" aria-label={`Changes to ${visibleLine(path)}`}>
         <table>
           <tbody>
             {shown.map((line, index) => (
@@ -34,7 +44,7 @@ export const FileChange = memo(function FileChange({ change, isOpen }: { readonl
             ))}
           </tbody>
         </table>
-      </section>
+      </div>
       {shown.length < lines.length && (
         <button type="button" onClick={() => setWhole(true)}>
           Show {plural(lines.length - shown.length, "more line")}
@@ -56,8 +66,8 @@ interface LineProps {
 function Line({ line: { kind, text, before, after }, hasNumbers, path }: LineProps) {
   return (
     <tr className={`line-${kind}`} {...(after !== undefined && hasNumbers && { "data-place": `${path}:${after}` })}>
-      <td className="number">{hasNumbers ? before : ""}</td>
-      <td className="number">{hasNumbers ? after : ""}</td>
+      {hasNumbers && <td className="number">{before}</td>}
+      {hasNumbers && <td className="number">{after}</td>}
       <td className="sign">{SIGNS[kind]}</td>
       <td className="code">{visibleText(text)}</td>
     </tr>

@@ -15,7 +15,7 @@ export function Doctor() {
   return (
     <section className="page" aria-labelledby="doctor-heading">
       <h2 id="doctor-heading" tabIndex={-1}>
-        {data ? (data.ok ? "Everything needed is there" : "Something is missing") : "Doctor"}
+        {data && findings.length > 0 ? (data.ok ? "Everything needed is there" : "Something is missing") : "Doctor"}
       </h2>
       <Trouble error={error} onRetry={() => void refetch()} />
       <div className="actions">

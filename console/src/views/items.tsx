@@ -16,6 +16,8 @@ type Of<Type extends Item["type"]> = Extract<Item, { type: Type }>;
 interface ItemViewProps {
   readonly item: Item;
   readonly threadId: string;
+  /** The thread's folder; null while it is not known. */
+  readonly folder: string | null;
 }
 
 const NAMES: Readonly<Record<Item["type"], string>> = {
@@ -35,7 +37,7 @@ const NAMES: Readonly<Record<Item["type"], string>> = {
 };
 
 /** One thing that was said or done. */
-export const ItemView = memo(function ItemView({ item: given, threadId }: ItemViewProps) {
+export const ItemView = memo(function ItemView({ item: given, threadId, folder }: ItemViewProps) {
   const [isWhole, setWhole] = useState(false);
   const whole = useQuery({
     queryKey: ["item", threadId, given.id],
@@ -51,7 +53,7 @@ export const ItemView = memo(function ItemView({ item: given, threadId }: ItemVi
           {clock(item.at)}
         </time>
       )}
-      {bodyOf(item)}
+      {bodyOf(item, folder)}
       {given.truncated && !whole.data && (
         <button type="button" onClick={() => setWhole(true)} disabled={whole.isFetching}>
           Cut here: show all of it
@@ -62,7 +64,7 @@ export const ItemView = memo(function ItemView({ item: given, threadId }: ItemVi
   );
 });
 
-function bodyOf(item: Item): ReactNode {
+function bodyOf(item: Item, folder: string | null): ReactNode {
   switch (item.type) {
     case "userMessage":
       return <div className="said">{visibleText(item.text)}</div>;
@@ -73,7 +75,7 @@ function bodyOf(item: Item): ReactNode {
     case "command":
       return <Command item={item} />;
     case "patch":
-      return <Patch item={item} />;
+      return <Patch item={item} folder={folder} />;
     case "toolCall":
       return <ToolCall item={item} />;
     case "webSearch":
@@ -130,7 +132,7 @@ function Command({ item }: { readonly item: Of<"command"> }) {
 
 const FEW_LINES = 12;
 
-function Patch({ item: { changes, status } }: { readonly item: Of<"patch"> }) {
+function Patch({ item: { changes, status }, folder }: { readonly item: Of<"patch">; readonly folder: string | null }) {
   const words = { running: "Changing", completed: "Changed", failed: "Could not change", declined: "Was not allowed to change" } as const;
   return (
     <>
@@ -138,7 +140,7 @@ function Patch({ item: { changes, status } }: { readonly item: Of<"patch"> }) {
         {words[status]} {plural(changes.length, "file")}
       </p>
       {changes.map((change) => (
-        <FileChange key={change.path} change={change} isOpen={changes.length <= 3} />
+        <FileChange key={change.path} change={change} isOpen={changes.length <= 3} folder={folder} />
       ))}
     </>
   );

@@ -48,7 +48,7 @@ export function ThreadList({ shownId }: { readonly shownId: string | undefined }
       {data && threads.length === 0 && <p className="quiet">{search || cwd || archived ? "None of that kind." : "No threads yet."}</p>}
       {byFolder(threads).map(([folder, there]) => (
         <section key={folder} aria-label={folder}>
-          <h3 title={folder}>{visibleLine(folderName(folder))}</h3>
+          <h2 title={folder}>{visibleLine(folderName(folder))}</h2>
           <ul>
             {there.map((thread) => (
               <ThreadRow key={thread.id} thread={thread} isShown={thread.id === shownId} />

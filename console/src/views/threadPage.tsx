@@ -36,7 +36,7 @@ export function ThreadPage({ threadId }: { readonly threadId: string }) {
       </header>
       <Trouble error={error} onRetry={() => void refetch()} />
       {thread && <CurrentPlan thread={thread} story={story} />}
-      <Timeline story={story} threadId={threadId} />
+      <Timeline story={story} threadId={threadId} folder={thread?.cwd ?? null} />
       {asked.length > 0 && (
         <div className="asked">
           {asked.map((approval) => (

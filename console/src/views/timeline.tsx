@@ -10,13 +10,14 @@ const NEAR_END = 60;
 interface TimelineProps {
   readonly story: ThreadStory;
   readonly threadId: string;
+  readonly folder: string | null;
 }
 
 /**
  * The items of a thread in a box of its own. It stays at the end as long as the reader is there. Items out of sight are not laid out by the browser
  * (`content-visibility`), so that all of them are on the page: to be searched, and for screen readers.
  */
-export function Timeline({ story, threadId }: TimelineProps) {
+export function Timeline({ story, threadId, folder }: TimelineProps) {
   const { state, segments, older, failure } = useSignal(story.shape);
   const box = useRef<HTMLDivElement>(null);
   const { isAtEnd, goToEnd } = useEndKept(box, state);
@@ -33,7 +34,9 @@ export function Timeline({ story, threadId }: TimelineProps) {
           )}
           {state === "loading" && <p className="quiet">Reading…</p>}
           <Trouble error={failure} onRetry={() => story.start()} />
-          {segments.map((ids) => ids[0] !== undefined && <Segment key={ids[0]} ids={ids} story={story} threadId={threadId} />)}
+          {segments.map(
+            (ids) => ids[0] !== undefined && <Segment key={ids[0]} ids={ids} story={story} threadId={threadId} folder={folder} />,
+          )}
         </div>
       </div>
       {!isAtEnd && (
@@ -45,17 +48,21 @@ export function Timeline({ story, threadId }: TimelineProps) {
   );
 }
 
-const Segment = memo(function Segment({ ids, story, threadId }: TimelineProps & { readonly ids: readonly string[] }) {
-  return ids.map((id) => <LiveItem key={id} id={id} story={story} threadId={threadId} />);
+const Segment = memo(function Segment({ ids, ...rest }: TimelineProps & { readonly ids: readonly string[] }) {
+  return ids.map((id) => <LiveItem key={id} id={id} {...rest} />);
 });
 
-function LiveItem({ id, story, threadId }: TimelineProps & { readonly id: string }) {
+function LiveItem({ id, story, ...rest }: TimelineProps & { readonly id: string }) {
   const signal = story.item(id);
-  return signal ? <Followed signal={signal} threadId={threadId} /> : null;
+  return signal ? <Followed signal={signal} {...rest} /> : null;
 }
 
-function Followed({ signal, threadId }: { readonly signal: NonNullable<ReturnType<ThreadStory["item"]>>; readonly threadId: string }) {
-  return <ItemView item={useSignal(signal)} threadId={threadId} />;
+interface FollowedProps extends Omit<TimelineProps, "story"> {
+  readonly signal: NonNullable<ReturnType<ThreadStory["item"]>>;
+}
+
+function Followed({ signal, ...rest }: FollowedProps) {
+  return <ItemView item={useSignal(signal)} {...rest} />;
 }
 
 function useEndKept(box: React.RefObject<HTMLDivElement | null>, state: string) {

@@ -1,0 +1,156 @@
+import { existsSync } from "node:fs";
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ConsoleStage, isWithoutBrowser } from "../support/consoleStage.js";
+
+/** An update of two lines, as a model writes it. */
+const PATCH = "!rawpatch *** Begin Patch\\n*** Update File: greeting.txt\\n@@\\n hello\\n-old world\\n+new world\\n end\\n*** End Patch";
+
+describe.skipIf(isWithoutBrowser())("the console", () => {
+  let stage: ConsoleStage;
+  let cwd: string;
+
+  beforeAll(async () => {
+    stage = await ConsoleStage.open();
+    ({ cwd } = stage);
+    await writeFile(path.join(cwd, "greeting.txt"), "hello\nold world\nend\n");
+  });
+
+  afterAll(() => stage?.[Symbol.asyncDispose]());
+
+  it("starts a thread and shows the answer while it is written", async () => {
+    await using visitor = await stage.come();
+    const { page } = visitor;
+    await visitor.start("!think Counting is easy\n!slow 60 40", { cwd });
+    const answer = page.getByRole("article", { name: "Agent" });
+    await expect.poll(() => answer.textContent()).toContain("w0");
+    // It is shown before it is whole.
+    expect(await answer.textContent()).not.toContain("w59");
+    expect(await page.locator(".facts .state").textContent()).toBe("running");
+    await visitor.picture("streaming");
+    await expect.poll(() => answer.textContent(), { timeout: 10_000 }).toContain("w59");
+    await page.getByText("completed", { exact: true }).waitFor();
+    await expect.poll(() => page.locator(".facts .state").textContent()).toBe("idle");
+  });
+
+  it("shows a change by its diff, and makes it when it is approved", async () => {
+    await using visitor = await stage.come();
+    const { page } = visitor;
+    await visitor.start(`${PATCH}\n!say # Done\\n\\nThe greeting is **new**.`, { cwd, policy: "untrusted" });
+    await visitor.goTo("inbox");
+    const card = page.getByRole("article", { name: "Change 1 file" });
+    await card.locator(".line-removed", { hasText: "old world" }).waitFor();
+    expect(await card.locator(".line-added").textContent()).toContain("new world");
+    expect(await page.title()).toBe("(1) codex-mcpd");
+    await visitor.picture("inbox-diff");
+    await card.getByRole("button", { name: "Approve" }).click();
+    await page.locator(".settled", { hasText: "greeting.txt" }).getByText("approved").waitFor();
+    await expect.poll(() => readFile(path.join(cwd, "greeting.txt"), "utf8")).toBe("hello\nnew world\nend\n");
+    await expect.poll(() => page.title()).toBe("codex-mcpd");
+    await page.locator(".settled a").click();
+    await page.getByRole("heading", { name: "Done", exact: true }).waitFor();
+    await visitor.picture("thread-patch");
+  });
+
+  it("denies with a sentence that the agent reads", async () => {
+    await using visitor = await stage.come();
+    const { page } = visitor;
+    await visitor.start("!shell touch denied.txt\n!say understood", { cwd, policy: "untrusted" });
+    const card = page.getByRole("article", { name: "Run a command" });
+    expect(await card.locator(".command").textContent()).toBe("touch denied.txt");
+    await visitor.picture("thread-asked");
+    await card.getByRole("button", { name: "Deny…" }).click();
+    await page.getByLabel("What should the agent do instead?").fill("Use the build folder.");
+    await card.getByRole("button", { name: "Deny", exact: true }).click();
+    await page.getByText("understood", { exact: true }).waitFor();
+    await page.getByText("not run").waitFor();
+    expect(existsSync(path.join(cwd, "denied.txt"))).toBe(false);
+    const threadId = /thread\/([\w-]+)/.exec(page.url())?.[1] ?? "";
+    expect(await recordOf(stage, threadId)).toContain("Use the build folder.");
+  });
+
+  it("steers a running turn, stops another, and forks", async () => {
+    await using visitor = await stage.come();
+    const { page } = visitor;
+    await visitor.start("!shell sleep 1\n!slow 20 100", { cwd, policy: "never" });
+    await page.getByPlaceholder("Tell the running turn something more").fill("Also say this");
+    await page.getByRole("button", { name: "Steer" }).click();
+    await page.locator(".item-userMessage", { hasText: "Also say this" }).waitFor();
+    await page.getByText("completed", { exact: true }).waitFor();
+
+    await page.getByPlaceholder("Reply").fill("!hang");
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByRole("button", { name: "Stop" }).click();
+    await page.getByText("interrupted", { exact: true }).waitFor();
+
+    const before = page.url();
+    await page.getByRole("button", { name: "Fork" }).click();
+    await page.waitForURL((url) => url.href !== before);
+    await page.locator(".item-userMessage", { hasText: "Also say this" }).waitFor();
+  });
+
+  it("renames a thread, finds it by its name, archives it and takes it back", async () => {
+    await using visitor = await stage.come();
+    const { page } = visitor;
+    await visitor.start("!say kept", { cwd });
+    await page.getByText("completed", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Rename" }).click();
+    await page.getByLabel("Name of the thread").fill("Zebra crossing");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Zebra crossing" }).waitFor();
+    await page.getByLabel("Search threads").fill("zebra");
+    const rows = page.getByRole("navigation", { name: "Threads" }).getByRole("link");
+    await expect.poll(() => rows.allTextContents()).toEqual([expect.stringContaining("Zebra crossing")]);
+    await page.getByRole("button", { name: "Archive" }).click();
+    await page.getByText("This thread is in the archive").waitFor();
+    await page.getByRole("button", { name: "Take back" }).click();
+    await page.getByPlaceholder("Reply").waitFor();
+  });
+
+  it("tells the second of two people that a question is settled, and by whom", async () => {
+    await using one = await stage.come();
+    await using other = await stage.come();
+    await one.start("!shell touch both.txt\n!say done", { cwd, policy: "untrusted" });
+    await one.goTo("inbox");
+    await other.page.getByRole("article", { name: "Run a command" }).waitFor();
+    await one.page.getByRole("button", { name: "Approve" }).click();
+    const settled = other.page.locator(".settled li", { hasText: "touch both.txt" });
+    await expect.poll(() => settled.textContent()).toMatch(/approved by local \((?:http|console)\)/);
+    expect(await other.page.getByRole("article").count()).toBe(0);
+  });
+
+  it("goes on by itself after the server was killed and started again", async () => {
+    await using visitor = await stage.come();
+    const { page } = visitor;
+    await visitor.start("!say before the end", { cwd });
+    await page.getByText("completed", { exact: true }).waitFor();
+    await stage.kill();
+    await page.getByText("The server does not answer.").waitFor();
+    await stage.startAgain();
+    await page.getByText("The server does not answer.").waitFor({ state: "detached" });
+    await page.getByPlaceholder("Reply").fill("!say after it");
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByText("after it", { exact: true }).waitFor();
+    expect(await page.getByText("before the end", { exact: true }).count()).toBe(1);
+  });
+
+  it("shows what happened while the connection was away, once", async () => {
+    await using visitor = await stage.come();
+    const { page } = visitor;
+    await visitor.start("!slow 80 50", { cwd });
+    const answer = page.getByRole("article", { name: "Agent" });
+    await expect.poll(() => answer.textContent()).toContain("w3 ");
+    stage.front.cut();
+    await expect.poll(() => answer.textContent(), { timeout: 15_000 }).toContain("w79");
+    const words = (await answer.locator(".markdown").textContent())?.trim().split(" ");
+    expect(words).toEqual(Array.from({ length: 80 }, (_, index) => `w${index}`));
+  });
+});
+
+/** The thread as it is kept, with everything that the model got to read. */
+async function recordOf({ stage }: ConsoleStage, threadId: string): Promise<string> {
+  const folder = path.join(stage.codexHome, "sessions");
+  const files = await readdir(folder, { recursive: true });
+  return readFile(path.join(folder, files.find((name) => name.includes(threadId)) ?? ""), "utf8");
+}
