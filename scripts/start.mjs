@@ -19,10 +19,14 @@ server.on("exit", (code) => {
   process.exit(code ?? 1);
 });
 
+let url;
 for await (const line of createInterface({ input: server.stderr })) {
-  const [, url] = /listening on (\S+)/.exec(line) ?? [];
-  console.error(line);
-  if (!url) continue;
+  url = /listening on (\S+)/.exec(line)?.[1] ?? url;
+  const [, address] = /console at (\S+)/.exec(line) ?? [];
+  // What a person wants first.
+  if (address) console.log(`\nOpen the console in a browser: ${address}\n`);
+  else console.error(line);
+  if (!line.includes("clients connect with")) continue;
   console.log(`\nMCP is served at ${url} with a SCRIPTED model, which plays the \`!\` lines of a prompt; try "!say hello".`);
   console.log(
     "A real model:  codex-mcp-server serve  (with OPENAI_API_KEY or a provider in ~/.codex/config.toml).  Ctrl-C ends this one.\n",

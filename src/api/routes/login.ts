@@ -38,7 +38,7 @@ export function loginRoutes({ logins }: Pick<ApiParts, "logins">) {
           "login_refused",
           code === undefined
             ? "There is no code, and no token in the Authorization header."
-            : "This code is wrong, was used before or is too old. `codex-mcp-server open` gives a new one.",
+            : "This code is wrong, was used before or is too old. The server prints a new one at its start; POST /api/v1/login/codes gives one to whoever is let in.",
         );
       return c.body(null, 204, { "set-cookie": cookie });
     })
