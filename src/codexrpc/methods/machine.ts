@@ -4,7 +4,7 @@ import { RPC, RpcError } from "../../jsonrpc/errors.js";
 import { type Fields, isFields } from "../../lib/fields.js";
 import { defineMethod } from "../surface/method.js";
 import { asRefusal, failing } from "../surface/refusals.js";
-import { EffortWord, optional, SandboxPolicyShape, Words } from "../surface/shapes.js";
+import { optional, SandboxPolicyShape, Words } from "../surface/shapes.js";
 
 export const gitDiffToRemote = defineMethod({
   name: "gitDiffToRemote",
@@ -199,7 +199,7 @@ function onlySet(entries: readonly (readonly [string, unknown])[]): Fields {
 export const setDefaultModel = defineMethod({
   name: "setDefaultModel",
   scope: "manage",
-  params: z.object({ model: optional(Words), reasoningEffort: optional(EffortWord) }),
+  params: z.object({ model: optional(Words), reasoningEffort: optional(Words) }),
   about:
     "Writes the default model and its effort into `config.toml`; what is absent or null is taken out. Where a profile is active, by the command line or by `profile` in the file, it is written for that " +
     "profile. Comments, order and what somebody else saves at the same time stay. Running conversations are not changed.",

@@ -9,7 +9,6 @@ import {
   ApprovalPolicyWord,
   askedSettings,
   ConversationId,
-  EffortWord,
   InputItems,
   type InputPiece,
   modelFields,
@@ -86,7 +85,7 @@ export const sendUserTurn = defineMethod({
     approvalPolicy: ApprovalPolicyWord,
     sandboxPolicy: SandboxPolicyShape,
     model: Words,
-    effort: optional(EffortWord),
+    effort: optional(Words),
     summary: SummaryWord,
   }),
   about:

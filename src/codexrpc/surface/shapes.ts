@@ -28,8 +28,6 @@ export const Words = z.string().check(z.minLength(1, "must not be empty"));
 export const ApprovalPolicyWord = z.enum(APPROVAL_POLICIES);
 const SandboxModeWord = z.enum(SANDBOX_MODES);
 export const SummaryWord = z.enum(REASONING_SUMMARIES);
-/** Which words a model takes is for its engine to say. */
-export const EffortWord = Words;
 const AbsolutePath = z.string().check(z.startsWith("/", "must be an absolute path"));
 
 /** The tag was `mode` in September 2025 and is `type` since. */
