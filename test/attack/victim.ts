@@ -14,7 +14,7 @@ type Json = Readonly<Record<string, unknown>>;
 /** What an honest server never needs for what attacks make it do. */
 const MOST_MEMORY_BYTES = 700 * 1024 * 1024;
 const LOOK_EVERY_MS = 10;
-const PATIENCE_MS = 15_000;
+const PATIENCE_MS = 45_000;
 
 /** Who may call a server that listens. */
 export const PRINCIPALS = ["alice", "bob", "root"] as const;

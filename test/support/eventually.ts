@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 const LOOK_EVERY_MS = 20;
-const PATIENCE_MS = 15_000;
+const PATIENCE_MS = 45_000;
 
 /** For what tells nobody when it happens, such as a line in a file of another process. A look that throws found nothing. */
 export async function eventually<T>(what: string, look: () => T | undefined): Promise<T> {

@@ -26,7 +26,7 @@ export interface Reply {
 }
 
 /** For every wait: long enough for a busy machine, short enough to name what never came. */
-const PATIENCE_MS = 15_000;
+const PATIENCE_MS = 45_000;
 
 /** What a client of the specification sends with every POST. */
 export const SPEC = { accept: "application/json, text/event-stream" } as const;

@@ -7,7 +7,7 @@ import { isRecord, valueAt } from "./scenario.js";
 
 type Json = Readonly<Record<string, unknown>>;
 
-const PATIENCE_MS = 15_000;
+const PATIENCE_MS = 45_000;
 
 export interface SocketQuestion {
   readonly path?: string;

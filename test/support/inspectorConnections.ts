@@ -10,7 +10,7 @@ type Json = Readonly<Record<string, unknown>>;
 /** Gives a program a terminal. The inspector passes on that a call was broken off only where it sees one. */
 const TERMINAL = "/usr/bin/script";
 const CTRL_C = "\x03";
-const PATIENCE_MS = 15_000;
+const PATIENCE_MS = 45_000;
 const GRACE_MS = 3_000;
 
 export const HAS_TERMINAL = process.platform === "linux" && existsSync(TERMINAL);

@@ -10,7 +10,7 @@ import { type Stage, setStage, stageEnvironment } from "./stage.js";
 export const MAIN = fileURLToPath(new URL("../../dist/main.js", import.meta.url));
 
 /** For every wait: long enough for a busy machine, short enough to name what never came. */
-const PATIENCE_MS = 15_000;
+const PATIENCE_MS = 45_000;
 const STRAGGLERS_GRACE_MS = 2_000;
 
 type Json = Readonly<Record<string, unknown>>;
