@@ -100,7 +100,7 @@ export class OpenRequests {
 
   /** Ends those that would not be let in any more: a token may be withdrawn or expire while its bearer still listens. */
   async recheck(admit: (request: IncomingMessage) => Admission | Promise<Admission>): Promise<void> {
-    for (const { request, served } of [...this.#open]) {
+    for (const { request, served } of Array.from(this.#open)) {
       const admission = await admit(request);
       if ("answer" in admission) served.destroy();
     }

@@ -79,8 +79,8 @@ export function toolsOf(names: readonly ToolSetName[], env: Readonly<NodeJS.Proc
   );
 }
 
-function withoutOutput({ outputSchema: _, ...declaration }: ToolDeclaration): ToolDeclaration {
-  return declaration;
+function withoutOutput(declaration: ToolDeclaration): ToolDeclaration {
+  return Object.fromEntries(Object.entries(declaration).filter(([field]) => field !== "outputSchema")) as ToolDeclaration;
 }
 
 export function isToolSet(name: string): name is ToolSetName {
