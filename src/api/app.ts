@@ -1,4 +1,5 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
+import { HTTPException } from "hono/http-exception";
 import { AppError } from "../lib/errors.js";
 import type { ApiEnv, ApiParts } from "./base/apiParts.js";
 import { API_PATH } from "./base/apiPath.js";
@@ -42,7 +43,12 @@ export function createApi(parts: ApiParts & { readonly book: TurnBook }) {
   });
   app.notFound((c) => c.json(problem(404, "not_found", `Nothing is served at ${c.req.path}.`), 404, { "content-type": PROBLEM_TYPE }));
   app.onError((error, c) => {
-    const told = error instanceof AppError ? problemOf(error) : problem(500, "internal_error", parts.failed("a request to the API", error));
+    const told =
+      error instanceof AppError
+        ? problemOf(error)
+        : error instanceof HTTPException
+          ? problem(error.status, "invalid_request", error.message)
+          : problem(500, "internal_error", parts.failed("a request to the API", error));
     const status = told.status as 400;
     return c.json(told, status, { "content-type": PROBLEM_TYPE, ...(status === RETRY_LATER && { "retry-after": RETRY_SECONDS }) });
   });

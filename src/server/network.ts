@@ -34,6 +34,8 @@ export interface NetworkParts {
   readonly metrics: Metrics;
   /** The folders that single callers were given, all of them. */
   readonly givenRoots: () => readonly string[];
+  /** Where a person can watch and answer, if that is served. */
+  readonly consoleAddress: () => string | undefined;
 }
 
 /** What is behind the port: the sessions of clients, the era without sessions, and the one agent that serves them all. */
@@ -68,6 +70,7 @@ export class Network {
       codexHelp: lazily(async () => (await import("./codexHelp.js")).readCodexHelp(context)).get,
       objection: this.#objection,
       emptyForms: parts.settings.serverSettings().emptyApprovalForms,
+      consoleAddress: parts.consoleAddress,
       events: parts.settings.serverSettings().events,
       resultTokens: parts.settings.serverSettings().resultTokens,
       open: () => this.#agent.get(),

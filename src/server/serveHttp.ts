@@ -93,7 +93,16 @@ export async function serveHttp(given: HttpContext): Promise<void> {
     report,
     keepSecret,
   });
-  const network = new Network({ context, codexHome, settings, http, reporting, metrics, givenRoots: () => access.givenRoots() });
+  const network = new Network({
+    context,
+    codexHome,
+    settings,
+    http,
+    reporting,
+    metrics,
+    givenRoots: () => access.givenRoots(),
+    consoleAddress: () => api.consoleAddress,
+  });
   const rules = endpointRules(network, { http, loopback, metrics, failed: (what, error) => reporting.failed(what, error) });
   const webSockets = new WebSocketEndpoint({ ...rules, maxMessageBytes: http.maxBodyBytes, lingerMs: http.webSocketLingerMs });
   const open = new OpenRequests({ limit: http.openRequests });

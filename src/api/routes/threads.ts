@@ -7,7 +7,7 @@ import { oneLine } from "../../lib/oneLine.js";
 import { parseThreadId } from "../../lib/uuid.js";
 import type { ThreadSummary } from "../../threads/store.js";
 import { type ApiParts, askOf } from "../base/apiParts.js";
-import { PlanSteps, ThreadIdParam } from "../schemas/common.js";
+import { orNull, PlanSteps, ThreadIdParam } from "../schemas/common.js";
 import { ItemPage, TimelineItem } from "../schemas/items.js";
 import { ThreadDiff, ThreadPageResource, ThreadPatchBody, ThreadResource, ThreadSummaryResource } from "../schemas/threads.js";
 import { tokensOf } from "../timeline/shownTexts.js";
@@ -109,7 +109,7 @@ const PLAN = scoped("read", {
   operationId: "getPlan",
   summary: "The plan that the agent follows, or followed last",
   request: { params: ID },
-  responses: { 200: json(z.object({ plan: PlanSteps.nullable() }), "The plan."), ...problems(404) },
+  responses: { 200: json(z.object({ plan: orNull(PlanSteps) }), "The plan."), ...problems(404) },
 });
 
 export function threadRoutes({ agent: open }: Pick<ApiParts, "agent">) {

@@ -1,5 +1,10 @@
 import { z } from "@hono/zod-openapi";
 
+/** A thing of a name, or nothing: a reference beside `null`, which the document could not say of the reference itself. */
+export function orNull<Schema extends z.ZodType>(schema: Schema) {
+  return z.union([schema, z.null()]);
+}
+
 /** Every answer that is an error, as RFC 9457 has it. `code` is for programs; `detail` says what was attempted and what to do. */
 export const Problem = z
   .object({

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { FileDiff, FindingForm, PlanSteps, Time, Tokens } from "./common.js";
+import { FileDiff, FindingForm, orNull, PlanSteps, Time, Tokens } from "./common.js";
 
 const ItemStatus = z.enum(["running", "completed", "failed", "declined"]);
 
@@ -55,7 +55,7 @@ const TurnSummary = item(
   {
     outcome: z.enum(["completed", "failed", "interrupted"]),
     message: z.string().nullable().openapi({ description: "Why it failed." }),
-    usage: Tokens.nullable(),
+    usage: orNull(Tokens),
     costUsd: z.number().nullable().openapi({ description: "Null where the model's price is not configured." }),
     ms: z.number().nullable(),
   },

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { Time } from "./common.js";
+import { orNull, Time } from "./common.js";
 
 export const Health = z
   .object({
@@ -51,10 +51,10 @@ export const AccountResource = z
     limits: z
       .object({
         at: Time,
-        primary: WINDOW.nullable(),
-        secondary: WINDOW.nullable(),
-        requests: KEY_LIMIT.nullable(),
-        tokens: KEY_LIMIT.nullable(),
+        primary: orNull(WINDOW),
+        secondary: orNull(WINDOW),
+        requests: orNull(KEY_LIMIT),
+        tokens: orNull(KEY_LIMIT),
       })
       .nullable(),
   })

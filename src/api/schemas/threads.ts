@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { ApprovalPolicyName, FileDiff, FindingForm, PlanSteps, SandboxModeName, Settlement, Time, Tokens } from "./common.js";
+import { ApprovalPolicyName, FileDiff, FindingForm, orNull, PlanSteps, SandboxModeName, Settlement, Time, Tokens } from "./common.js";
 
 export const TurnStep = z
   .object({
@@ -43,7 +43,7 @@ const SUMMARY = {
   updatedAt: Time,
   archived: z.boolean(),
   state: ThreadState,
-  activity: Activity.nullable(),
+  activity: orNull(Activity),
 };
 
 export const ThreadSummaryResource = z.object(SUMMARY).openapi("ThreadSummary");
@@ -65,14 +65,14 @@ export const TurnResource = z
     prompt: z.string(),
     startedAt: Time.nullable(),
     ms: z.number(),
-    step: TurnStep.nullable(),
+    step: orNull(TurnStep),
     answer: z.string().nullable().openapi({ description: "The agent's last message." }),
     error: z.string().nullable(),
     files: z.array(TurnFile).nullable().openapi({ description: "What changed on disk; null where it could not be learned." }),
     commands: z.object({ run: z.number(), failed: z.number() }),
     approvals: z.object({ asked: z.number(), allowed: z.number(), denied: z.number() }),
-    usage: Tokens.nullable(),
-    threadUsage: Tokens.nullable(),
+    usage: orNull(Tokens),
+    threadUsage: orNull(Tokens),
     costUsd: z.number().nullable(),
     model: z.string().nullable(),
     sandbox: z.object({ policy: z.string(), enforcedBy: z.string() }).nullable(),
@@ -87,13 +87,13 @@ export const ThreadResource = z
     ...SUMMARY,
     model: z.string().nullable(),
     effort: z.string().nullable(),
-    sandbox: SandboxModeName.nullable(),
-    approvalPolicy: ApprovalPolicyName.nullable(),
-    usage: Tokens.nullable().openapi({ description: "Of the whole thread." }),
+    sandbox: orNull(SandboxModeName),
+    approvalPolicy: orNull(ApprovalPolicyName),
+    usage: orNull(Tokens).openapi({ description: "Of the whole thread." }),
     contextWindow: z.number().nullable(),
     contextTokens: z.number().nullable().openapi({ description: "How much of it the last request took." }),
     turns: z.array(TurnResource).openapi({ description: "Those that run or wait, oldest first." }),
-    plan: PlanSteps.nullable(),
+    plan: orNull(PlanSteps),
   })
   .openapi("Thread");
 export type ThreadResource = z.infer<typeof ThreadResource>;
@@ -174,10 +174,10 @@ export const Approval = z
     staysInSandbox: z.boolean().openapi({ description: "If allowed, it still runs inside an enforced sandbox." }),
     needsPerson: z.boolean().openapi({ description: "Judged dangerous, or a rule says to ask." }),
     decisions: z.array(Decision).openapi({ description: "What may be answered." }),
-    command: COMMAND_SUBJECT.nullable(),
-    patch: PATCH_SUBJECT.nullable(),
-    form: FORM_SUBJECT.nullable(),
-    settlement: Settlement.nullable().openapi({ description: "Null while it is open." }),
+    command: orNull(COMMAND_SUBJECT),
+    patch: orNull(PATCH_SUBJECT),
+    form: orNull(FORM_SUBJECT),
+    settlement: orNull(Settlement).openapi({ description: "Null while it is open." }),
   })
   .openapi("Approval");
 export type Approval = z.infer<typeof Approval>;

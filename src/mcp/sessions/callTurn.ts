@@ -43,7 +43,13 @@ export async function followTurn(turnCall: TurnCall, call: Call): Promise<CallTo
     }
     const { threadId } = turn;
     if (!turn.ended) {
-      const running = { threadId, doing: doing ?? "Waiting to start", ms: turn.ms, questions: questions.open };
+      const running = {
+        threadId,
+        doing: doing ?? "Waiting to start",
+        ms: turn.ms,
+        questions: questions.open,
+        console: turnCall.consoleAddress,
+      };
       return answered(turnCall, presented(runningResult(running), { ...presentation, remarks }));
     }
     const { results } = presentation;

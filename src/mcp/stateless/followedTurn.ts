@@ -165,7 +165,9 @@ export class FollowedTurn implements Work {
   /** The answer of a request that leaves. */
   whileRunning(): Fields {
     const { threadId, ms } = this.turn;
-    const result = this.#withLost(runningResult({ threadId, doing: this.#message, ms, questions: this.held }));
+    const result = this.#withLost(
+      runningResult({ threadId, doing: this.#message, ms, questions: this.held, console: this.#call.consoleAddress }),
+    );
     this.stay?.visit.toldOf(this.held.map(({ id }) => id));
     this.stay?.answered(result);
     return { ...result };

@@ -38,6 +38,8 @@ export interface ToolsParts {
   readonly objection: Objection;
   /** Questions carry no form, as Codex sent them; for clients that cannot show ours. */
   readonly emptyForms?: boolean | undefined;
+  /** Where a person can watch and answer, if that is served. */
+  readonly consoleAddress?: (() => string | undefined) | undefined;
   /** Which of Codex's events clients are sent. */
   readonly events?: "auto" | EventsShown | undefined;
   /** The most tokens of a result, for calls that do not say. Absent: any number. */
@@ -55,6 +57,7 @@ export interface TurnCall extends Omit<TurnAnswer, "wait"> {
   readonly agent: Pick<Agent, "engineName" | "mustAsk" | "decide" | "answeredByNobody" | "receiptOf">;
   readonly presentation: Presentation;
   readonly emptyForms: boolean;
+  readonly consoleAddress?: string | undefined;
   /** Sentences about the call itself, for its answer. */
   readonly remarks?: readonly string[];
   readonly resultTokens: number;
@@ -165,7 +168,14 @@ export class Tools {
   #turnCall(answer: TurnAnswer, call: Call, { agent, presentation }: Pick<TurnCall, "agent" | "presentation">): TurnCall {
     const { emptyForms = false, events: mode = "auto", resultTokens = Infinity } = this.#parts;
     const events = eventsFor(mode, presentation, call);
-    return { resultTokens, ...answer, agent, presentation: { ...presentation, events }, emptyForms };
+    return {
+      resultTokens,
+      ...answer,
+      agent,
+      presentation: { ...presentation, events },
+      emptyForms,
+      consoleAddress: this.#parts.consoleAddress?.(),
+    };
   }
 
   /** What failed is tried again with the next call. */

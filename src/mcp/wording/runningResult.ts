@@ -17,6 +17,8 @@ export interface RunningTurn {
   readonly ms: number;
   /** What it waits for, and nobody is being asked. */
   readonly questions: readonly ApprovalRequest[];
+  /** Where a person can watch and answer, if that is served. */
+  readonly console?: string | undefined;
 }
 
 /** Without a question the whole is meant to cost a model no more than 120 tokens. */
@@ -26,16 +28,18 @@ const WAIT = "Call codex-wait (or codex-reply without a prompt) with this thread
 const ANSWER = "Ask the user, then call codex-answer with the id, then codex-wait.";
 
 /** A call has ended, and its turn goes on: which thread it is, what it is doing and what to do next. */
-export function runningResult({ threadId, doing, ms, questions }: RunningTurn): CallToolResult {
+export function runningResult({ threadId, doing, ms, questions, console: address }: RunningTurn): CallToolResult {
   const told = questions.slice(0, MOST_QUESTIONS).map(({ id, subject }) => ({ id, what: questionText(subject) }));
   const content =
     told.length > 0
       ? ["Waiting for an answer:", ...told.map(({ id, what }) => `${what} (id ${id})`), ...furtherQuestions(questions)].join("\n")
       : `Still running after ${span(ms)}: ${oneLine(doing, DOING_LENGTH)}`;
   const next = told.length > 0 ? ANSWER : WAIT;
+  const place = address === undefined ? "" : `\nThe user can watch and answer at ${address}`;
+  const fields = { threadId, content, status: "running", ...(told.length > 0 && { questions: told }), next };
   return {
-    content: [{ text: `${content}\nthreadId: ${threadId}\n${next}`, type: "text" }],
-    structuredContent: { threadId, content, status: "running", ...(told.length > 0 && { questions: told }), next },
+    content: [{ text: `${content}\nthreadId: ${threadId}\n${next}${place}`, type: "text" }],
+    structuredContent: { ...fields, ...(address !== undefined && { console: address }) },
   };
 }
 
