@@ -31,7 +31,7 @@ export default defineConfig({
     globalSetup: ["test/support/globalSetup.ts"],
     reporters: ["default", "./test/support/closingLineReporter.ts"],
     // For a busy machine: a test that waits for nothing takes no longer.
-    testTimeout: onlyAttacks ? 90_000 : 60_000,
+    testTimeout: onlyAttacks || onlyBrowser ? 90_000 : 60_000,
     hookTimeout: 60_000,
     pool: "forks",
     // Files share the modules that a worker has loaded: loading them for each of 350 files took as long as a third of the tests.

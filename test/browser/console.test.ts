@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Visitor } from "../support/consoleBrowser.js";
 import { ConsoleStage, isWithoutBrowser } from "../support/consoleStage.js";
 
 /** An update of two lines, as a model writes it. */
@@ -88,6 +89,19 @@ describe.skipIf(isWithoutBrowser())("the console", () => {
     await page.getByRole("button", { name: "Fork" }).click();
     await page.waitForURL((url) => url.href !== before);
     await page.locator(".item-userMessage", { hasText: "Also say this" }).waitFor();
+  });
+
+  it("is served by the server itself, and opened by the address that it printed", async () => {
+    const address =
+      stage.server.running.errorLines.map((line) => /console at (\S+)/.exec(line)?.[1]).find((found) => found !== undefined) ?? "";
+    await using visitor = await Visitor.come(stage.browser, address.replace(/#.*/, ""));
+    const page = await visitor.page.context().newPage();
+    await page.goto(address);
+    await page.getByRole("heading", { name: /waits?$/ }).waitFor();
+    // The code stays neither in the address nor in the history.
+    expect(page.url()).not.toContain("code");
+    await page.getByRole("link", { name: "Doctor" }).click();
+    await page.getByText("known by cookie").waitFor();
   });
 
   it("renames a thread, finds it by its name, archives it and takes it back", async () => {

@@ -106,7 +106,7 @@ function Reasoning({ item: { summary, content, status } }: { readonly item: Of<"
   return (
     <details>
       <summary>
-        {status === "running" ? "Thinking" : "Thought"}: <span className="quiet">{visibleLine(first).slice(0, 120)}</span>
+        {status === "running" ? "Thinking" : "Thought"}: <span className="quiet gist">{visibleLine(first).slice(0, 120)}</span>
       </summary>
       <Markdown text={texts.join("\n\n")} />
     </details>

@@ -53,7 +53,7 @@ const PLOTS: readonly Shown[] = [
   { title: "Threads in memory", name: "threads_loaded" },
   { title: "Processor", name: "process_cpu_seconds_total", isRate: true, format: (value) => `${(value * 100).toFixed(0)} %` },
   { title: "Memory", name: "process_resident_memory_bytes", format: bytes },
-  { title: "Delay of the event loop", name: "nodejs_eventloop_lag_p99_seconds", format: (value) => `${(value * 1_000).toFixed(1)} ms` },
+  { title: "Event loop delay", name: "nodejs_eventloop_lag_p99_seconds", format: (value) => `${(value * 1_000).toFixed(1)} ms` },
 ];
 
 const TABLES: readonly { readonly title: string; readonly name: string; readonly labels: readonly string[] }[] = [
