@@ -5,7 +5,7 @@ import type { ExaminedPart } from "../api/base/apiParts.js";
 import { API_PATH } from "../api/base/apiPath.js";
 import type { ApiMount } from "../api/mount.js";
 import type { HttpSettings } from "../config/httpSettings.js";
-import { BrowserLogin } from "../http/access/browser/browserLogin.js";
+import { BrowserLogins } from "../http/access/browser/browserLogins.js";
 import type { HttpAnswer } from "../http/access/identity.js";
 import type { HttpMount } from "../http/router.js";
 import { isFields } from "../lib/fields.js";
@@ -29,7 +29,7 @@ export class ApiEntry {
   readonly #instance = randomUUID();
   readonly #api = lazily(() => this.#open());
   readonly #files = new ConsoleFiles();
-  readonly #logins = new BrowserLogin({
+  readonly #logins = new BrowserLogins({
     ownUser: { principal: "local", scopes: SCOPE_WORDS.ownUser },
     port: () => this.#port,
   });

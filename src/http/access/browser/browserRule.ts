@@ -1,10 +1,10 @@
 import type { IncomingMessage } from "node:http";
 import type { OriginRule } from "../host/origins.js";
 import { requestPath } from "../requestHeaders.js";
-import type { BrowserIdentity, BrowserLogin } from "./browserLogin.js";
+import type { BrowserIdentity, BrowserLogins } from "./browserLogins.js";
 
 export interface BrowserRuleOptions {
-  readonly logins: BrowserLogin;
+  readonly logins: BrowserLogins;
   /** What browsers use: everything below this path. */
   readonly path: string;
   /** Where they log in, which needs nobody to be known. */

@@ -11,7 +11,7 @@ const IDLE_MS = 12 * 60 * 60_000;
 const MOST_CODES = 64;
 const MOST_LOGINS = 1_024;
 
-export interface BrowserLoginOptions {
+export interface BrowserLoginsOptions {
   /** Who has the codes that the server gives out. */
   readonly ownUser: Identity;
   /** Cookies do not know ports: each server of a machine needs a name of its own. */
@@ -28,13 +28,13 @@ interface Entry {
 }
 
 /** Browsers that have logged in, by a one-time code or by a token. Only hashes are kept of what they show. */
-export class BrowserLogin {
-  readonly #options: BrowserLoginOptions;
+export class BrowserLogins {
+  readonly #options: BrowserLoginsOptions;
   readonly #now: () => number;
   readonly #codes = new Map<string, number>();
   readonly #logins = new Map<string, Entry>();
 
-  constructor(options: BrowserLoginOptions) {
+  constructor(options: BrowserLoginsOptions) {
     this.#options = options;
     this.#now = options.now ?? Date.now;
   }
