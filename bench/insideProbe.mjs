@@ -11,15 +11,17 @@ const collect = runInNewContext("gc");
 const COLLECTIONS = 4;
 const PAUSE_MS = 300;
 
-process.on("message", async () => {
+process.on("message", () => void tellAll());
+process.channel.unref();
+
+async function tellAll() {
   for (let n = 0; n < COLLECTIONS; n++) {
     collect();
     await sleep(PAUSE_MS);
   }
   const { rss, heapUsed } = process.memoryUsage();
   process.send({ rss, heapUsed, resources: countBy(process.getActiveResourcesInfo()), descriptors: descriptors() });
-});
-process.channel.unref();
+}
 
 function countBy(names) {
   const counts = {};

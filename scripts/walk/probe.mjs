@@ -60,7 +60,11 @@ const COMMANDS = {
 };
 
 const connection = createConnection(socketPath);
-createInterface({ input: connection }).on("line", async (line) => {
+createInterface({ input: connection }).on("line", (line) => void carryOut(line));
+connection.unref();
+connection.on("error", () => {});
+
+async function carryOut(line) {
   const { command, ...options } = JSON.parse(line);
   let answer;
   try {
@@ -69,6 +73,4 @@ createInterface({ input: connection }).on("line", async (line) => {
     answer = { error: String(error?.stack ?? error) };
   }
   connection.write(`${JSON.stringify(answer)}\n`);
-});
-connection.unref();
-connection.on("error", () => {});
+}

@@ -72,7 +72,7 @@ export class ConsoleFiles {
     // Names are compared as they are: a path with dots or escapes is the name of no file.
     if (!this.#names.has(name)) throw new HttpProblem(404, "The console has no such file");
     const file = this.#file(name);
-    const compressed = /\bbr\b/.test(String(incoming.headers["accept-encoding"] ?? "")) ? file.compressed : undefined;
+    const compressed = /\bbr\b/.test(incoming.headers["accept-encoding"] ?? "") ? file.compressed : undefined;
     const bytes = compressed ?? file.bytes;
     response.writeHead(200, {
       ...headers,
