@@ -98,9 +98,9 @@ describe("the working directory", () => {
     expect(await alice.call("codex", { prompt: "!say one", cwd })).toEqual(refused(expect.stringMatching(ELSEWHERE)));
   });
 
-  it.for([".", "sub", "sub/../other", "~"])("%s is below the server's own", async (cwd) => {
+  it.for([".", "sub", "sub/../other"])("%s is below the server's own", async (cwd) => {
     await using agent = new MemoryAgent();
-    for (const name of ["sub", "other", "~"]) mkdirSync(path.join(agent.folder, name));
+    for (const name of ["sub", "other"]) mkdirSync(path.join(agent.folder, name));
     await using alice = sessionOf("alice", agent);
     const result = await alice.call("codex", { prompt: "!say one", cwd });
     expect(result).toEqual(completed(threadOf(result), "one"));

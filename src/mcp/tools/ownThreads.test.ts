@@ -115,7 +115,7 @@ describe("codex-answer", () => {
     const { request, decision } = await questionOn(stage, COMMAND);
     const { threadId, id } = request;
     expect(await stage.call("codex-answer", { id, ...given }, ALICE)).toMatchObject({ structuredContent: { threadId, id } });
-    expect(await decision).toEqual(decided);
+    expect(await decision).toEqual({ ...decided, who: "alice" });
   });
 
   it.for([
@@ -127,7 +127,7 @@ describe("codex-answer", () => {
     await using stage = new OwnToolsStage();
     const { request, decision } = await questionOn(stage, subject);
     await stage.call("codex-answer", { id: request.id, text }, ALICE);
-    expect(await decision).toEqual({ kind: "answered", content, by: "tool" });
+    expect(await decision).toEqual({ kind: "answered", content, by: "tool", who: "alice" });
   });
 
   it.for([
