@@ -59,6 +59,7 @@ describe.skipIf(program === "")("threads that Codex keeps", { timeout: 120_000 }
       threads: [
         {
           id,
+          path: expect.stringContaining(id),
           preview: "look around here",
           cwd: stage.workspace,
           startedAt: expect.stringMatching(/^2026-01-02T/),

@@ -90,9 +90,14 @@ async function listAnswer(agent: Agent, ask: Ask, query: ThreadQuery): Promise<C
   const lines = threads.map((thread) => lineOf(thread, activities.get(thread.id)));
   const more = nextCursor === undefined ? [] : [`There are more: cursor ${nextCursor}`];
   return answer([...lines, ...more].join("\n") || "No threads.", {
-    threads: threads.map((thread) => ({ ...thread, ...shownActivity(activities.get(thread.id)) })),
+    threads: threads.map((thread) => ({ ...shownThread(thread), ...shownActivity(activities.get(thread.id)) })),
     ...(nextCursor !== undefined && { nextCursor }),
   });
+}
+
+/** Not where its record is: that is a place of the server's. */
+function shownThread({ id, preview, cwd, startedAt, lastUsedAt, name }: ThreadSummary): Omit<ThreadSummary, "path"> {
+  return { id, preview, cwd, startedAt, lastUsedAt, ...(name !== undefined && { name }) };
 }
 
 function lineOf({ id, lastUsedAt, cwd, name, preview }: ThreadSummary, activity: ThreadActivity | undefined): string {
