@@ -132,7 +132,7 @@ describe.skipIf(isWithoutBrowser())("the console for everybody", () => {
     expect(await visitor.accessibilityFaults()).toEqual([]);
     await page.goto(`${stage.front.address}#/inbox`);
     await page.getByRole("article", { name: "Change 1 file" }).getByRole("button", { name: "Approve" }).click();
-    await page.locator(".settled a").click();
+    await page.locator(".settled a").first().click();
     await page.getByRole("heading", { name: "Title", exact: true }).waitFor();
     expect(await visitor.accessibilityFaults()).toEqual([]);
     await visitor.picture(`thread-${colorScheme}`);

@@ -18,12 +18,12 @@ import type { ThreadEvent } from "../../threads/events.js";
 import type { RawItem } from "../../threads/items.js";
 import { isTurnEnd } from "../../threads/turn.js";
 import { NO_RATE_LIMITS } from "../../threads/usage.js";
-import { sample } from "./answer.js";
+
 import type { Conversation } from "./conversation.js";
 import { type ModelEvent, ModelFailure } from "./model/client.js";
 import { message } from "./model/items.js";
 import type { DeclaredTool } from "./tools/tool.js";
-import { runTurn } from "./turn.js";
+import { runTurn, sample } from "./turn.js";
 
 const ABORTED = message("user", expect.stringMatching(/^<turn_aborted>\n.*\n<\/turn_aborted>$/s));
 const ABORTED_CALL: string = expect.stringMatching(/^aborted by user after \d+\.\ds$/);

@@ -1,12 +1,14 @@
+import { assertNever } from "../../lib/assertNever.js";
+import { waitFor } from "../../lib/promises.js";
 import type { TurnContext } from "../../threads/engine.js";
 import type { ReviewTarget, ThreadEvent, TurnInput } from "../../threads/events.js";
-import { sample } from "./answer.js";
-import { TurnStopped } from "./answerCalls.js";
+import type { RawItem } from "../../threads/items.js";
+import { AnswerCalls, TurnStopped } from "./answerCalls.js";
 import { compact, hasPast } from "./compact.js";
 import type { Conversation } from "./conversation.js";
 import { TURN_ABORTED } from "./instructions.js";
-import { ModelFailure } from "./model/client.js";
-import { toolOutput, unansweredCalls } from "./model/items.js";
+import { type ModelEvent, ModelFailure, RetryBudget, waitForRetry } from "./model/client.js";
+import { filledIn, shownItem, toolCallOf, toolOutput, unansweredCalls } from "./model/items.js";
 
 /** One turn, whatever is asked of it. The last event is the turn's end. */
 export async function* runTurn(conversation: Conversation, input: TurnInput, ctx: TurnContext): AsyncGenerator<readonly ThreadEvent[]> {
@@ -106,4 +108,156 @@ function failed(conversation: Conversation, { message, advice, info, status }: M
   // A quota that is used up says nothing of limits; one of a plan does, by refusing the request.
   const tellsUsage = (info === "usage_limit_exceeded" && status !== undefined) || info === "context_window_exceeded";
   return tellsUsage ? [conversation.tokenCount(), end] : [end];
+}
+
+/** When the model says nothing for so long after a whole call, the call is not kept waiting for the end of the answer. */
+const CALL_PATIENCE_MS = 30;
+
+/** What one model answer came to. */
+interface Answer {
+  readonly calls: AnswerCalls;
+  readonly lastMessage: string | undefined;
+}
+
+/**
+ * Asks the model with the conversation as it is, again where that may help; each retry is announced. An answer that broke off is asked for
+ * again in the same words: what it said and called stays in the conversation, but the model sees it with the next request only.
+ * Throws `ModelFailure`.
+ */
+export async function* sample(conversation: Conversation, ctx: TurnContext): AsyncGenerator<readonly ThreadEvent[], Answer> {
+  const { signal } = ctx;
+  const template = await conversation.template(signal);
+  const news = conversation.parts.threadTools.news();
+  if (news.length > 0) yield news;
+  let body = template.body(conversation.history);
+  let budget: RetryBudget | undefined;
+  for (;;) {
+    const calls = new AnswerCalls(conversation, ctx);
+    try {
+      signal.throwIfAborted();
+      return { calls, lastMessage: yield* readAnswer(conversation, { body, calls, signal }) };
+    } catch (error) {
+      if (!(error instanceof ModelFailure)) throw error;
+      conversation.noteRateLimits(error.rateLimits);
+      if (error.info === "context_window_exceeded") conversation.noteFull();
+      const given = calls.giveUp();
+      if (given.length > 0) yield given;
+      const withOther = await conversation.afterRefusedModel(error, signal);
+      if (withOther) {
+        yield withOther;
+        body = (await conversation.template(signal)).body(conversation.history);
+        continue;
+      }
+      budget ??= new RetryBudget(conversation.settings.provider);
+      yield* waitForRetry(budget, error, signal);
+    }
+  }
+}
+
+/** One request, and its answer up to the end. */
+async function* readAnswer(
+  conversation: Conversation,
+  { body, calls, signal }: { readonly body: string; readonly calls: AnswerCalls; readonly signal: AbortSignal },
+): AsyncGenerator<readonly ThreadEvent[], string | undefined> {
+  const reader = new AnswerReader(conversation, calls);
+  // A call that is being carried out may end the turn while the answer is still awaited.
+  const left = new AbortController();
+  const stream = conversation.parts.client.stream({ body }, AbortSignal.any([signal, left.signal]))[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const next = stream.next();
+      if (calls.waiting.length > 0) {
+        // Awaited below; a failure meanwhile must not count as unhandled.
+        next.catch(() => undefined);
+        if ((await waitFor(next, { ms: CALL_PATIENCE_MS, signal })).at === "late") yield* calls.carryOutEarly();
+      }
+      const { done, value } = await next;
+      if (done) return reader.lastMessage;
+      yield reader.take(value);
+    }
+  } finally {
+    left.abort(new Error("nobody waits for the answer any more"));
+  }
+}
+
+/** Turns the events of one answer into thread events, and remembers its items. */
+class AnswerReader {
+  readonly #conversation: Conversation;
+  readonly #started = new Set<string>();
+  readonly #calls: AnswerCalls;
+  #lastMessage: string | undefined;
+  #itemId = "";
+
+  constructor(conversation: Conversation, calls: AnswerCalls) {
+    this.#conversation = conversation;
+    this.#calls = calls;
+  }
+
+  get lastMessage(): string | undefined {
+    return this.#lastMessage;
+  }
+
+  take(batch: readonly ModelEvent[]): ThreadEvent[] {
+    const events: ThreadEvent[] = [];
+    for (const event of batch) this.#takeOne(event, events);
+    return events;
+  }
+
+  #takeOne(event: ModelEvent, out: ThreadEvent[]): void {
+    switch (event.type) {
+      case "textDelta":
+        // The log keeps every delta: they share the text of their item's id.
+        if (event.itemId !== this.#itemId) this.#itemId = event.itemId;
+        out.push({ type: "messageDelta", itemId: this.#itemId, delta: event.delta });
+        return;
+      case "summaryDelta":
+        out.push({ type: "reasoningDelta", itemId: event.itemId, summaryIndex: event.summaryIndex, delta: event.delta });
+        return;
+      case "reasoningTextDelta":
+        out.push({ type: "rawReasoningDelta", itemId: event.itemId, contentIndex: event.contentIndex, delta: event.delta });
+        return;
+      case "summaryPartAdded":
+        out.push({ type: "reasoningSectionBreak", itemId: event.itemId, summaryIndex: event.summaryIndex });
+        return;
+      case "accepted":
+        this.#conversation.noteAccepted(event.rateLimits);
+        out.push(this.#conversation.tokenCount());
+        return;
+      case "itemAdded":
+        return this.#start(event.item, out);
+      case "itemDone":
+        return this.#finish(event.item, out);
+      case "completed":
+        if (event.usage) this.#conversation.noteUsage(event.usage);
+        out.push(this.#conversation.tokenCount());
+        return;
+      default:
+        return assertNever(event);
+    }
+  }
+
+  #start(raw: RawItem, out: ThreadEvent[]): void {
+    const item = this.#shown(raw);
+    if (!item || this.#started.has(item.id)) return;
+    this.#started.add(item.id);
+    out.push({ type: "itemStarted", item });
+  }
+
+  #finish(raw: RawItem, out: ThreadEvent[]): void {
+    // Some providers only send whole items; a reader still sees each one begin.
+    this.#start(raw, out);
+    const item = this.#shown(raw);
+    if (item) out.push({ type: "itemCompleted", item });
+    // Some providers give no ids: the next item may have the same, none.
+    if (item) this.#started.delete(item.id);
+    const said = item?.kind === "agentMessage" ? item.texts.join("") : "";
+    if (said !== "") this.#lastMessage = said;
+    const call = toolCallOf(raw);
+    if (call) this.#calls.add(call);
+    out.push(this.#conversation.remember(filledIn(raw)));
+  }
+
+  #shown(raw: RawItem) {
+    return shownItem(raw, { showRawReasoning: this.#conversation.settings.showRawAgentReasoning });
+  }
 }
