@@ -44,6 +44,7 @@ export class ApiMount {
         caller,
         headers,
         signal: gone.signal,
+        watchTurn: this.#parts.watchTurn,
         viaConsole: caller.inBrowser === true,
         taken: false,
       };

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Agent } from "../agent/agent.js";
 import type { Caller } from "../agent/caller.js";
+import { turnWatch } from "../agent/watch/turnWatch.js";
 import type { ExaminedPart } from "../api/base/apiParts.js";
 import { API_PATH } from "../api/base/apiPath.js";
 import type { ApiMount } from "../api/mount.js";
@@ -11,11 +12,13 @@ import type { HttpMount } from "../http/router.js";
 import { isFields } from "../lib/fields.js";
 import { lazily } from "../lib/promises.js";
 import { VERSION } from "../lib/version.js";
+import type { Telemetry } from "../observability/telemetry.js";
 import { SCOPE_WORDS } from "./callers.js";
 import { CONSOLE_PATH, ConsoleFiles } from "./consoleFiles.js";
 
 export interface ApiEntryParts {
   readonly agent: () => Promise<Agent>;
+  readonly telemetry: () => Promise<Telemetry>;
   readonly ready: () => boolean;
   readonly http: HttpSettings;
   readonly examine: (() => Promise<readonly ExaminedPart[]>) | undefined;
@@ -88,10 +91,12 @@ export class ApiEntry {
   async #open(): Promise<ApiMount> {
     const { ApiMount: Mount } = await import("../api/mount.js");
     const { agent, ready, http, failed, examine } = this.#parts;
+    const telemetry = await this.#parts.telemetry();
     const { keepAliveMs, slowReaderMs } = http.streams;
     const logins = this.#logins;
     return new Mount({
       agent,
+      watchTurn: turnWatch(telemetry, { log: telemetry.log.target("api"), trace: undefined }),
       ready,
       failed,
       version: VERSION,

@@ -19,7 +19,7 @@ export class Reporting {
   readonly #env: NodeJS.ProcessEnv;
   readonly #closeLog: () => Promise<void>;
   readonly #showsInfo: boolean;
-  #tracing: Tracing | undefined;
+  #tracing: Promise<Tracing> | undefined;
 
   constructor({ env, codexHome, listening }: ReportingOptions) {
     const opened = openLog({ env, codexHome, listening, stderr: (text) => process.stderr.write(text) });
@@ -59,12 +59,12 @@ export class Reporting {
 
   /** Loads tracing if it is wanted, so it is asked for when calls are about to come. */
   async telemetry(metrics: Metrics = NO_METRICS): Promise<Telemetry> {
-    this.#tracing ??= await openTracing({ env: this.#env, log: this.log.target("traces") });
-    return { log: this.log, metrics, tracing: this.#tracing, logsContent: logsContent(this.#env) };
+    this.#tracing ??= openTracing({ env: this.#env, log: this.log.target("traces") });
+    return { log: this.log, metrics, tracing: await this.#tracing, logsContent: logsContent(this.#env) };
   }
 
   async close(): Promise<void> {
-    await this.#tracing?.close();
+    await (await this.#tracing)?.close();
     await this.#closeLog();
   }
 }

@@ -71,6 +71,7 @@ export async function serveHttp(given: HttpContext): Promise<void> {
   // Opened by the first request, when all of this is there.
   const api: ApiEntry = new ApiEntry({
     agent: () => network.agent(),
+    telemetry: () => reporting.telemetry(metrics),
     ready: () => !leaving,
     http,
     examine: context.examine,

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Agent, Ask } from "../../agent/agent.js";
 import type { Caller } from "../../agent/caller.js";
 import type { AnswerHeaders } from "../../http/access/identity.js";
+import type { TurnWatch } from "../../threads/turn.js";
 
 /** What was looked at on the machine, and how it is. */
 export interface ExaminedPart {
@@ -13,6 +14,8 @@ export interface ExaminedPart {
 /** What the API is made of: the agent, and what only the server that serves it knows. */
 export interface ApiParts {
   readonly agent: () => Promise<Agent>;
+  /** Tells logs, metrics and traces of the turns that are begun here. */
+  readonly watchTurn: TurnWatch;
   readonly version: string;
   /** Tells this process from the one before it. */
   readonly instance: string;
@@ -54,6 +57,7 @@ export interface ApiRequest {
   readonly caller: Caller;
   readonly headers: AnswerHeaders;
   readonly signal: AbortSignal;
+  readonly watchTurn: TurnWatch;
   /** It came from the console in a browser. */
   readonly viaConsole: boolean;
   /** The handler answers by itself, as a stream. */
@@ -66,6 +70,6 @@ export interface ApiEnv {
 }
 
 /** Asks the agent in the name of whoever sent the request. */
-export function askOf({ caller, signal }: Pick<ApiRequest, "caller" | "signal">): Ask {
-  return { caller: { ...caller, seesSessions: true }, signal, wantsReceipt: true };
+export function askOf({ caller, signal, watchTurn }: Pick<ApiRequest, "caller" | "signal" | "watchTurn">): Ask {
+  return { caller: { ...caller, seesSessions: true }, signal, watchTurn, wantsReceipt: true };
 }

@@ -51,7 +51,7 @@ export function eventRoutes(parts: EventParts) {
       const agent = await parts.agent();
       const { types, after } = wantedOf(c.req.valid("query"), c.req.valid("header"));
       const stream = streaming(c.env);
-      const ask = askOf({ caller: c.env.caller, signal: stream.signal });
+      const ask = askOf({ ...c.env, signal: stream.signal });
       // Checks that the caller may watch at all.
       await agent.activities(ask, []);
       await stream.send(new ServerStream({ agent, ask, after: after?.feed ?? agent.feed.now }), parts, types);
@@ -62,7 +62,7 @@ export function eventRoutes(parts: EventParts) {
       const { types, after } = wantedOf(c.req.valid("query"), c.req.valid("header"));
       const threadId = idOf(c.req.valid("param"));
       const stream = streaming(c.env);
-      const ask = askOf({ caller: c.env.caller, signal: stream.signal });
+      const ask = askOf({ ...c.env, signal: stream.signal });
       // Throws when there is no such thread for the caller.
       await agent.story(ask, threadId);
       const place = after ?? (await placeNow(agent, ask, threadId));
