@@ -1,3 +1,5 @@
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { handshake, toolCall } from "../support/httpClient.js";
 import { type HttpServer, startHttpServer } from "../support/httpServer.js";
@@ -123,6 +125,24 @@ it("a question of an MCP call is answered over the API, and the client's form is
   await server.ask({ headers, message: { jsonrpc: "2.0", id: question["id"], result: { decision: "approved" } } });
   const late = await api(ALICE, "POST", `/approvals/${approvalId}/answer`, { decision: "approve" });
   expect(late).toMatchObject({ status: 409 });
+});
+
+describe("a code for the console", () => {
+  it("is for the server's own user, and not for whoever may manage", async () => {
+    await using place = await setStage();
+    const file = path.join(place.root, "tokens");
+    const tokens = { carol: "carol-token-0123456789", root: "root-token-0123456789a" };
+    await writeFile(file, `carol ${tokens.carol} manage\nroot ${tokens.root} operator\n`, { mode: 0o600 });
+    await using other = await startHttpServer({ stage: place, args: ["--token-file", file] });
+    const ask = async (token: string) => {
+      const headers = { authorization: `Bearer ${token}` };
+      const answer = await fetch(`${other.origin}/api/v1/login/codes`, { method: "POST", headers });
+      return [answer.status, valueAt(await answer.json(), "code")];
+    };
+    expect(await ask(tokens.carol)).toEqual([403, "login_refused"]);
+    // Where no console was built there is none to open.
+    expect(await ask(tokens.root)).not.toContain(403);
+  });
 });
 
 it("turns that are begun over the API are counted like all others", async () => {

@@ -1,5 +1,5 @@
-import { checkScope } from "../../agent/caller.js";
-import { type ApiParts, askOf } from "../base/apiParts.js";
+import { type Caller, checkScope, hasScope } from "../../agent/caller.js";
+import type { ApiParts } from "../base/apiParts.js";
 import { ApiProblem } from "../base/problems.js";
 import { LoginBody, LoginCode } from "../schemas/server.js";
 import { body, json, problems, routes, scoped } from "./route.js";
@@ -44,9 +44,18 @@ export function loginRoutes({ logins }: Pick<ApiParts, "logins">) {
     })
     .openapi(LOGOUT, (c) => c.body(null, 204, { "set-cookie": logins.end(c.env.incoming) }))
     .openapi(NEW_CODE, (c) => {
-      checkScope(askOf(c.env).caller, "manage");
+      checkMayStandAsOwnUser(c.env.caller);
       const code = logins.newCode();
       if (!code) throw new ApiProblem("not_offered", "This server serves no console.");
       return c.json({ address: code.address, expiresAt: new Date(code.expiresAt).toISOString() }, 201);
     });
+}
+
+const OWN_USER = "local";
+
+/** Whoever has the code is the server's own user: nobody else may have it, and nothing that runs inside a turn, whoever that turn is for. */
+function checkMayStandAsOwnUser(caller: Caller): void {
+  checkScope(caller, "manage");
+  if (caller.inside || !(caller.principal === OWN_USER || hasScope(caller, "operator")))
+    throw new ApiProblem("login_refused", "A code is for the user who started this server. Log in to the console with your own token.");
 }
