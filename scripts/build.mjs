@@ -62,6 +62,7 @@ const FILES = [
     apartFrom: ["review.js", "scripted.js", "sandbox.js", "tools.js", "native-services.js", "agent-servers.js"],
   },
   { file: "token.js", sources: ["src/cli/showToken.ts"], after: "server.js", apartFrom: "all" },
+  { file: "open-console.js", sources: ["src/cli/openConsole.ts"], after: "server.js", apartFrom: "all" },
   { file: "doctor.js", sources: ["src/cli/doctor.ts"], after: "server.js", apartFrom: "all" },
 ];
 const LIBRARIES = [{ file: "web-tree-sitter.js", source: "node_modules/web-tree-sitter/web-tree-sitter.js" }];

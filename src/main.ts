@@ -43,9 +43,16 @@ async function run(command: CliCommand): Promise<number> {
     }
     case "http": {
       const { serveHttp } = await import("./server/serveHttp.js");
-      const { options, listen } = command;
+      const { options, listen, opensConsole } = command;
+      const opener = opensConsole && (await import("./cli/openConsole.js"));
+      const found = await opener?.findConsole(listen);
+      if (found !== undefined) {
+        await print(`${found}\n`);
+        opener?.openBrowser(found);
+        return 0;
+      }
       const examine = async () => (await import("./cli/doctor.js")).examineAll({ ...here, options });
-      await serveHttp({ ...here, options, listen, exitAtOnce, examine });
+      await serveHttp({ ...here, options, listen, exitAtOnce, examine, consoleServed: opener?.openBrowser });
       return 0;
     }
     case "stdio":

@@ -213,6 +213,11 @@ describe("a server that listens", () => {
     expect(parseCommand(argv, {})).toEqual({ kind: "http", options: DEFAULTS, listen: { ...LISTEN, ...changes } });
   });
 
+  it("and opens its console by `open`", () => {
+    const listen = { ...LISTEN, ports: [80] };
+    expect(parseCommand(["open", "--port", "80"], {})).toEqual({ kind: "http", options: DEFAULTS, listen, opensConsole: true });
+  });
+
   it("takes all that is said about who may come in and how far they may go", () => {
     const access =
       "--token a --token b --token-file tokens --allow-unauthenticated --allow-host h --cors-origin o --tls-cert c --tls-key k " +

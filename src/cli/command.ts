@@ -18,9 +18,9 @@ export type CliCommand =
   | { readonly kind: "token" }
   | { readonly kind: "doctor"; readonly options: ServerOptions }
   | { readonly kind: "stdio"; readonly options: ServerOptions }
-  | { readonly kind: "http"; readonly options: ServerOptions; readonly listen: ListenOptions };
+  | { readonly kind: "http"; readonly options: ServerOptions; readonly listen: ListenOptions; readonly opensConsole?: true };
 
-const SUBCOMMANDS: readonly string[] = ["mcp-server", "serve", "doctor", "token"];
+const SUBCOMMANDS: readonly string[] = ["mcp-server", "serve", "open", "doctor", "token"];
 
 export function parseCommand(argv: readonly string[], env: NodeJS.ProcessEnv): CliCommand {
   const { values, positionals } = parse(argv);
@@ -31,9 +31,10 @@ export function parseCommand(argv: readonly string[], env: NodeJS.ProcessEnv): C
   if (!SUBCOMMANDS.includes(subcommand)) throw new UsageError(`unrecognized subcommand '${subcommand}'`);
   if (subcommand === "token") return tokenCommand(values);
   const options = serverOptions(values, env);
-  const listen = listenOptions(values, { serve: subcommand === "serve", env });
+  const listen = listenOptions(values, { serve: subcommand === "serve" || subcommand === "open", env });
   if (subcommand === "doctor") return { kind: "doctor", options };
-  return listen ? { kind: "http", options, listen } : { kind: "stdio", options };
+  if (!listen) return { kind: "stdio", options };
+  return { kind: "http", options, listen, ...(subcommand === "open" && { opensConsole: true }) };
 }
 
 /** Older Codex versions spelled `codex mcp-server` in other ways, which client configurations still hold. */

@@ -6,6 +6,7 @@ export function helpText(): string {
 Usage:
   codex-mcp-server [mcp-server] [OPTIONS]       serve MCP on stdin and stdout (\`mcp\` and \`mcp serve\` mean the same)
   codex-mcp-server [serve] --port P [OPTIONS]   serve MCP over HTTP and WebSocket
+  codex-mcp-server open [--port P] [OPTIONS]    open the console in a browser, with the server that listens there or a new one
   codex-mcp-server doctor [OPTIONS]             check configuration and credentials; exit code 1 if a call could not work
   codex-mcp-server token                        show the token for clients that the server cannot tell to be of its user
 
@@ -32,7 +33,7 @@ Try it without a key:  codex-mcp-server --engine scripted
 }
 
 export function usageText(complaint: string): string {
-  return `error: ${complaint}\n\nUsage: codex-mcp-server [mcp-server|serve|doctor|token] [OPTIONS]\n\nFor more information, try '--help'.\n`;
+  return `error: ${complaint}\n\nUsage: codex-mcp-server [mcp-server|serve|open|doctor|token] [OPTIONS]\n\nFor more information, try '--help'.\n`;
 }
 
 function optionLines(isWanted: (spec: FlagSpec) => boolean): string[] {

@@ -31,6 +31,8 @@ export function severalMayCall({ tokens, tokenFile, oauth }: Pick<ListenOptions,
 
 export interface HttpContext extends ServerContext {
   readonly listen: ListenOptions;
+  /** Told once the server listens: the console's address, with a one-time code. */
+  readonly consoleServed?: ((address: string) => void) | undefined;
   /** What `doctor` says of this server. */
   readonly examine?: () => Promise<readonly ExaminedPart[]>;
 }

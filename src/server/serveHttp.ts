@@ -153,7 +153,10 @@ export async function serveHttp(given: HttpContext): Promise<void> {
   api.listensOn(origin, server.port);
   reporting.announce(`listening on ${url}`);
   const login = api.newLogin();
-  if (login) reporting.show(`console at ${login.address}`);
+  if (login) {
+    reporting.show(`console at ${login.address}`);
+    context.consoleServed?.(login.address);
+  }
   reporting.show(clientSnippet(url, { ...entry, seenByUser: process.stderr.isTTY }));
 
   await untilSignalled(context.exitAtOnce);
