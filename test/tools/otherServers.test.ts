@@ -133,26 +133,38 @@ it.for(["codex,codex-cli", "codex-original,codex-cli"])("a server with --tools %
 });
 
 describe.each(Object.entries(OFFICIAL_CLIENTS))("a strict client (%s) accepts every result", (_, connect) => {
-  it.each(["codex-cli", "openoxide"])("of the set %s", async (set) => {
+  it.each(["codex", "codex,extras", "codex-original", "codex-cli", "openoxide"])("of the set %s", async (set) => {
     await using stage = await setStage();
     repository(stage);
     const env = { ...stageEnvironment(stage, { name: "", about: "", steps: [] }, {}), CODEX_MCP_TOOLS: set };
     await using connection = await connect({ command: process.execPath, args: [MAIN, "--engine", "scripted"], cwd: stage.workspace, env });
     const { tools } = await connection.client.listTools();
-    const calls: Readonly<Record<string, Json>> = {
-      codex: { prompt: "!say ok", sessionId: "s" },
-      review: { uncommitted: true },
-      websearch: { query: "x" },
-      openoxide: { prompt: "!say ok" },
-      "openoxide-reply": { thread_id: "01a1deff-64d2-720b-95d7-1a4692eca0f5", prompt: "x" },
-      "openoxide-query": { query: "!say ok" },
+    let threadId = "01a1deff-64d2-720b-95d7-1a4692eca0f5";
+    const calls: Readonly<Record<string, () => Json>> = {
+      codex: () => (set === "codex-cli" ? { prompt: "!say ok", sessionId: "s" } : { prompt: "!shell true\n!say ok" }),
+      "codex-reply": () => ({ threadId, prompt: "!say again" }),
+      "codex-query": () => ({ prompt: "!say looked" }),
+      "codex-review": () => ({ target: "uncommitted" }),
+      "codex-wait": () => ({ threadId }),
+      "codex-threads": () => ({ action: "read", threadId }),
+      "codex-answer": () => ({ id: "nothing", decision: "approve" }),
+      "codex-steer": () => ({ threadId, prompt: "faster" }),
+      "codex-account": () => ({ action: "state" }),
+      "codex-manage": () => ({ action: "fork", threadId }),
+      "codex-exec": () => ({ command: ["true"] }),
+      review: () => ({ uncommitted: true }),
+      websearch: () => ({ query: "x" }),
+      openoxide: () => ({ prompt: "!say ok" }),
+      "openoxide-reply": () => ({ thread_id: threadId, prompt: "!say again" }),
+      "openoxide-query": () => ({ query: "!say ok" }),
     };
     const validator = new AjvJsonSchemaValidator();
     for (const { name, inputSchema, outputSchema } of tools) {
-      const args = calls[name] ?? {};
+      const args = calls[name]?.() ?? {};
       expect(validator.getValidator(inputSchema as never)(args).valid).toBe(true);
       const result = await connection.call(name, args);
       if (!isRecord(result)) throw new Error("no result");
+      threadId = String(valueAt(result, "structuredContent.threadId") ?? valueAt(result, "structuredContent.thread_id") ?? threadId);
       if (outputSchema && !result["isError"])
         expect(validator.getValidator(outputSchema as never)(result["structuredContent"]).valid).toBe(true);
     }
