@@ -99,7 +99,7 @@ describe("the command line", () => {
   }
 
   function usage(complaint: string): unknown {
-    const stderr = `error: ${complaint}\n\nUsage: codex-mcp-server [mcp-server|serve|doctor|token] [OPTIONS]\n\nFor more information, try '--help'.\n`;
+    const stderr = `error: ${complaint}\n\nUsage: codex-mcp-server [mcp-server|serve|open|doctor|token] [OPTIONS]\n\nFor more information, try '--help'.\n`;
     return { code: 2, stdout: "", stderr };
   }
 

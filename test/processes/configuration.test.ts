@@ -78,7 +78,7 @@ describe.concurrent("a server that cannot start says why in one sentence and end
       stderr: [
         "error: unexpected argument '--bogus' found",
         "",
-        "Usage: codex-mcp-server [mcp-server|serve|doctor|token] [OPTIONS]",
+        "Usage: codex-mcp-server [mcp-server|serve|open|doctor|token] [OPTIONS]",
         "",
         "For more information, try '--help'.",
       ],
