@@ -39,7 +39,7 @@ export default defineConfig({
     maxConcurrency: 4,
     maxWorkers: 2,
     // The timing of somebody else's program is not ours to hold.
-    retry: onlyRealCodex ? 2 : onlyBrowser ? 1 : 0,
+    retry: onlyRealCodex ? 2 : onlyBrowser ? 2 : 0,
     sequence: { sequencer: LongestFirst },
   },
 });

@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ConsoleStage, isWithoutBrowser } from "../support/consoleStage.js";
 
@@ -13,6 +14,15 @@ const PAYLOADS = [
 const MARKDOWN =
   "[click](javascript:alert(6)) [data](data:text/html,<script>alert(7)</script>) ![pixel](http://192.0.2.1/p.png) [ok](https://example.com/a)";
 const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
+
+/** Goes on with the Tab key until the field of this label has the focus: how many fields lie between depends on what the server offers. */
+async function tabTo(page: Page, label: string): Promise<void> {
+  for (let steps = 0; steps < 40; steps++) {
+    await page.keyboard.press("Tab");
+    if ((await page.evaluate("document.activeElement.labels?.[0]?.textContent")) === label) return;
+  }
+  throw new Error(`The Tab key never came to "${label}".`);
+}
 
 describe.skipIf(isWithoutBrowser())("the console for everybody", () => {
   let stage: ConsoleStage;
@@ -93,13 +103,17 @@ describe.skipIf(isWithoutBrowser())("the console for everybody", () => {
     const { page } = visitor;
     await page.keyboard.press("n");
     await page.getByRole("heading", { name: "New thread" }).waitFor();
-    await page.keyboard.press("Tab");
+    await tabTo(page, "What should the agent do?");
     await page.keyboard.insertText("!shell touch one.txt\n!shell touch two.txt\n!say typed");
-    await page.keyboard.press("Tab");
+    await tabTo(page, "Folder");
     await page.keyboard.press("Control+A");
     await page.keyboard.insertText(cwd);
-    for (let field = 0; field < 4; field++) await page.keyboard.press("Tab");
+    await tabTo(page, "When to ask");
     await page.keyboard.press("u");
+    expect([
+      await page.locator("main").getByLabel("Folder", { exact: true }).inputValue(),
+      await page.getByLabel("When to ask").inputValue(),
+    ]).toEqual([cwd, "untrusted"]);
     await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
     await page.waitForURL(/#\/thread\//);
