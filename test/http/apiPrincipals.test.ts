@@ -1,5 +1,5 @@
 import { writeFile } from "node:fs/promises";
-import path from "node:path";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { handshake, toolCall } from "../support/httpClient.js";
 import { type HttpServer, startHttpServer } from "../support/httpServer.js";
@@ -130,7 +130,7 @@ it("a question of an MCP call is answered over the API, and the client's form is
 describe("a code for the console", () => {
   it("is for the server's own user, and not for whoever may manage", async () => {
     await using place = await setStage();
-    const file = path.join(place.root, "tokens");
+    const file = join(place.root, "tokens");
     const tokens = { carol: "carol-token-0123456789", root: "root-token-0123456789a" };
     await writeFile(file, `carol ${tokens.carol} manage\nroot ${tokens.root} operator\n`, { mode: 0o600 });
     await using other = await startHttpServer({ stage: place, args: ["--token-file", file] });
