@@ -164,7 +164,8 @@ describe.each(Object.entries(OFFICIAL_CLIENTS))("a strict client (%s) accepts ev
       expect(validator.getValidator(inputSchema as never)(args).valid).toBe(true);
       const result = await connection.call(name, args);
       if (!isRecord(result)) throw new Error("no result");
-      threadId = String(valueAt(result, "structuredContent.threadId") ?? valueAt(result, "structuredContent.thread_id") ?? threadId);
+      const named = valueAt(result, "structuredContent.threadId") ?? valueAt(result, "structuredContent.thread_id");
+      if (typeof named === "string") threadId = named;
       if (outputSchema && !result["isError"])
         expect(validator.getValidator(outputSchema as never)(result["structuredContent"]).valid).toBe(true);
     }
