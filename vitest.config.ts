@@ -1,5 +1,5 @@
 import { defineConfig } from "vitest/config";
-import { LongestFirst } from "./test/support/longestFirst.js";
+import { LongestFirst } from "./test/support/runner/longestFirst.js";
 
 /** Tests that drive published versions of the Codex CLI, which are installed for them. They take minutes: `npm run test:codex`. */
 const WITH_REAL_CODEX = "test/codex/**";
@@ -28,8 +28,8 @@ export default defineConfig({
   test: {
     include: included(),
     exclude: onlyRealCodex || onlyAttacks || onlyLong || onlyBrowser ? [] : [WITH_REAL_CODEX, IN_BROWSER, LONG_ATTACKS, ...LONG],
-    globalSetup: ["test/support/globalSetup.ts"],
-    reporters: ["default", "./test/support/closingLineReporter.ts"],
+    globalSetup: ["test/support/runner/globalSetup.ts"],
+    reporters: ["default", "./test/support/runner/closingLineReporter.ts"],
     // For a busy machine: a test that waits for nothing takes no longer.
     testTimeout: onlyAttacks || onlyBrowser ? 90_000 : 60_000,
     hookTimeout: 60_000,
@@ -37,7 +37,8 @@ export default defineConfig({
     // Files share the modules that a worker has loaded: loading them for each of 350 files took as long as a third of the tests.
     isolate: false,
     maxConcurrency: 4,
-    maxWorkers: 2,
+    // One more than the cores of a small machine: most tests wait for processes and sockets, not for the CPU.
+    maxWorkers: onlyRealCodex || onlyBrowser || onlyLong || onlyAttacks ? 2 : 3,
     // The timing of somebody else's program is not ours to hold.
     retry: onlyRealCodex ? 2 : onlyBrowser ? 2 : 0,
     sequence: { sequencer: LongestFirst },

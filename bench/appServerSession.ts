@@ -3,7 +3,7 @@ import { DeltaMeter } from "./deltaMeter.js";
 import { isRecord, type JsonRecord, LineRpc } from "./lineRpc.js";
 import { type OpenSession, START_DEADLINE_MS, TURN_DEADLINE_MS } from "./session.js";
 
-/** Talks to `codex app-server`, where a turn is one request to start it and a notification when it is over. */
+/** A client of `codex app-server`, in which a request starts a turn and a notification reports its end. */
 export const openAppServerSession: OpenSession = async (server, workspace) => {
   const deltas = new DeltaMeter();
   const turns = new Map<string, RunningTurn>();

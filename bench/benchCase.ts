@@ -2,7 +2,7 @@ import type { ListeningServer } from "./listening.js";
 import type { Session } from "./session.js";
 import type { Target } from "./targets.js";
 
-/** A server that runs and has answered `initialize`; it ends when disposed. */
+/** A running server that has answered `initialize`; it ends when disposed. */
 export interface StartedServer extends AsyncDisposable {
   readonly pid: number;
   readonly session: Session;
@@ -10,18 +10,18 @@ export interface StartedServer extends AsyncDisposable {
   msSinceSpawn(): number;
 }
 
-/** What a case has to work with: one server program, and a place for its figures. */
+/** The context of a case: one server program, and where its figures go. */
 export interface CaseRun {
   readonly target: Target;
-  /** In a home that was used before, as a user's is, unless told otherwise. */
+  /** Starts it in a home that was used before, as a user's is, unless an option says otherwise. */
   start(home?: "used" | "unused"): Promise<StartedServer>;
-  /** In a home of this name, which `prepare` fills before the first server runs in it. */
+  /** Starts it in the home of this name, which `prepare` fills before the first server runs in it. */
   startPrepared(home: PreparedHome): Promise<StartedServer>;
-  /** The program that the target drives, spoken to directly, in a home of its own. */
+  /** Starts the program that the target drives, without the target, in a home of its own. */
   startDriven(): Promise<StartedServer>;
-  /** On a port, for cases over HTTP. */
+  /** Starts it on a port, for cases over HTTP. */
   listen(): Promise<ListeningServer>;
-  /** A NaN is what this system cannot tell, and is left out. */
+  /** NaN means that this system cannot measure the figure; it is left out. */
   put(metric: string, value: number): void;
   /** A remark shown under the table. */
   note(text: string): void;
@@ -29,18 +29,20 @@ export interface CaseRun {
 
 export interface PreparedHome {
   readonly name: string;
-  readonly prepare: (codexHome: string) => void;
+  readonly prepare: (codexHome: string) => Promise<void>;
 }
 
 export interface BenchCase {
   readonly name: string;
   readonly title: string;
-  /** What the servers are spoken to over: stdio unless it says otherwise. */
-  readonly over?: "http";
+  /** The transport, stdio by default; `api` is a server's own HTTP API, `http` is MCP over HTTP. */
+  readonly over?: "stdio" | "http" | "api";
+  /** Runs in the first round only: it takes long, and one run has enough samples. */
+  readonly once?: true;
   run(run: CaseRun): Promise<void>;
 }
 
-/** The shortest exchange there is: what it costs is the server's own. */
+/** The shortest possible exchange, so that its cost is the server's own. */
 export const SHORT_TURN = { prompt: "!say hi", expect: "hi" };
 
 export async function timedMs(work: () => Promise<unknown>): Promise<number> {

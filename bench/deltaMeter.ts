@@ -1,4 +1,4 @@
-/** Counts the pieces of an answer as they reach the client. Servers that send each piece in several kinds of event are counted once. */
+/** Counts the deltas of an answer when they reach the client. A delta that a server sends in several kinds of event counts once. */
 export class DeltaMeter {
   readonly #countByKind = new Map<string, number>();
   #firstAt = 0;

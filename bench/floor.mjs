@@ -1,6 +1,6 @@
 // The practical floor for a Node server of this kind: `codex` and `codex-reply` over stdio with nothing around the work.
 // No validation, approvals, limits, retries or safety; only the messages, the model, the history and a log per thread.
-// What our server costs beyond this is what its promises cost. The model's address is $BENCH_MODEL_URL.
+// The difference to our server is the cost of these features. The model's address is $BENCH_MODEL_URL.
 import { randomUUID } from "node:crypto";
 import { appendFile, mkdirSync } from "node:fs";
 import { Agent, request } from "node:http";

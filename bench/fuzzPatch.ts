@@ -1,5 +1,4 @@
-// Throws random and mutated patches at parser, plan and disk: nothing but the foreseen errors may come back, and a patch that fails
-// must leave the tree as it was.
+// Runs random and mutated patches through parser, plan and disk. Only expected errors may occur, and a failed patch must leave the tree unchanged.
 //   node scripts/run-ts.mjs bench/fuzzPatch.ts [--seconds N] [--seed N]
 import { mkdir, symlink } from "node:fs/promises";
 import { parseArgs } from "node:util";
@@ -113,7 +112,7 @@ async function openStage(): Promise<Stage> {
   return { inside, outside, [Symbol.asyncDispose]: close };
 }
 
-/** Names the outcome; throws a Violation for one that must not be. */
+/** Names the outcome; throws a Violation for a forbidden one. */
 async function play(patch: string, { inside, outside }: Stage): Promise<string> {
   const before = await inside.snapshot();
   const outcome = await applied(patch, inside);
@@ -160,7 +159,7 @@ function randomSection(random: SeededRandom, files: Readonly<Record<string, stri
   return updateSection(name, old, target, random.chance(0.3) ? { movePath: random.pick(PATHS) } : {}) ?? `*** Delete File: ${name}`;
 }
 
-/** With a few lines dropped, doubled, swapped or replaced. */
+/** A copy with a few lines dropped, doubled, swapped or replaced. */
 function mutated(patch: string, random: SeededRandom): string {
   let lines = patch.split("\n");
   for (let changes = 1 + random.below(3); changes > 0 && lines.length > 0; changes--) {

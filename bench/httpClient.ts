@@ -3,7 +3,7 @@ import { HttpConnection } from "./httpConnection.js";
 export const REVISION = "2025-11-25";
 const ACCEPT = "application/json, text/event-stream";
 
-/** A client of an HTTP server that follows the specification, as far as a load needs one. */
+/** A minimal client of MCP over HTTP, for load tests. */
 export class HttpClient {
   readonly #headers: string;
   #lastId = 0;
@@ -22,7 +22,7 @@ export class HttpClient {
     ].join("\r\n");
   }
 
-  /** Shakes hands, once. */
+  /** Does the handshake once. */
   static async open(address: string): Promise<HttpClient> {
     const url = new URL(address);
     const connection = await HttpConnection.open(url);
@@ -37,7 +37,7 @@ export class HttpClient {
     }
   }
 
-  /** What goes over the wire for one request. */
+  /** The bytes of one request. */
   request(method: string, params?: unknown): string {
     return this.#text({ jsonrpc: "2.0", id: ++this.#lastId, method, params });
   }

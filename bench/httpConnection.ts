@@ -10,7 +10,7 @@ export interface HttpReply {
   readonly body: string;
 }
 
-/** One keep-alive connection that does as little as possible per request: what it costs is missing from what the server can do. */
+/** One keep-alive connection that does as little as possible per request, because the client's CPU time is taken from the server. */
 export class HttpConnection {
   #received: Buffer = Buffer.alloc(0);
   #waiting: { resolve(reply: HttpReply): void; reject(error: Error): void } | undefined;
@@ -29,7 +29,7 @@ export class HttpConnection {
     return new HttpConnection(socket);
   }
 
-  /** One request at a time; the body of the reply has a length. */
+  /** Sends one request at a time; the response must have a content length. */
   send(request: string): Promise<HttpReply> {
     return new Promise((resolve, reject) => {
       this.#waiting = { resolve, reject };

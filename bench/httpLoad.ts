@@ -5,28 +5,36 @@ export interface Load {
   readonly forMs: number;
 }
 
-/** What is asked, and where. */
+/** The request to repeat, and its server. */
 export interface Asker {
   readonly url: URL;
+  /** A text that every response must contain; by default that of a JSON-RPC result. */
+  readonly expect?: string;
   request(method: string): string;
 }
 
-/** Asks the same again and again on every connection, each waiting for its answer. Resolves with how long each answer took, in ms. */
+/** Repeats the request on every connection, one at a time on each. Resolves with the time of each response, in ms. */
 export async function ask(client: Asker, method: string, { connections, forMs }: Load): Promise<number[]> {
   const until = performance.now() + forMs;
   const times: number[] = [];
-  await Promise.all(Array.from({ length: connections }, () => askOnOne(client, method, { until, times })));
+  const isOver = () => performance.now() >= until;
+  await Promise.all(Array.from({ length: connections }, async () => times.push(...(await askOnOne(client, method, isOver)))));
   return times;
 }
 
-async function askOnOne(client: Asker, method: string, { until, times }: { until: number; times: number[] }): Promise<void> {
+/** The same on one keep-alive connection, until it is stopped. */
+export async function askOnOne(client: Asker, method: string, isOver: () => boolean): Promise<number[]> {
+  const times: number[] = [];
   const connection = await HttpConnection.open(client.url);
   try {
-    for (let began = performance.now(); began < until; began = performance.now()) {
+    while (!isOver()) {
+      const began = performance.now();
       const { status, body } = await connection.send(client.request(method));
-      if (status !== 200 || !body.includes('"result"')) throw new Error(`${method} was answered with ${status}: ${body.slice(0, 200)}`);
+      if (status !== 200 || !body.includes(client.expect ?? '"result"'))
+        throw new Error(`${method} returned ${status}: ${body.slice(0, 200)}`);
       times.push(performance.now() - began);
     }
+    return times;
   } finally {
     connection.close();
   }

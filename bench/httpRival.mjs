@@ -13,7 +13,7 @@ const tools = ["codex", "codex-reply"].map((name) => {
 const identity = { name: "rival", version: "0.0.0" };
 const sessions = { sessionIdGenerator: () => randomUUID(), enableJsonResponse: true };
 
-/** Each gives what answers a request. */
+/** Each returns a request handler. */
 const RIVALS = {
   bare: async () => (request, response) => {
     const chunks = [];

@@ -2,24 +2,24 @@ import { once } from "node:events";
 import { Agent, type ClientRequest, type IncomingMessage, request } from "node:http";
 import type { HttpClient } from "./httpClient.js";
 
-/** Long calls each keep their connection; none is used again. */
+/** Each long call has a connection of its own; none is reused. */
 const ownConnections = new Agent({ keepAlive: false, maxSockets: Number.POSITIVE_INFINITY });
 const CALL_DEADLINE_MS = 5 * 60_000;
 
-/** The session's own stream, as clients keep one open for whatever the server has to say. Ends with `destroy`. */
+/** The session's GET stream, as clients keep it open for messages of the server. Ends with `destroy`. */
 export async function openStream(client: HttpClient): Promise<ClientRequest> {
   const stream = request(client.url, { method: "GET", agent: ownConnections, headers: client.streamHeaders });
   stream.end();
   const [response]: IncomingMessage[] = await once(stream, "response");
-  if (response?.statusCode !== 200) throw new Error(`GET was answered with ${response?.statusCode}`);
-  // Its end is the end of the request, which its owner watches.
+  if (response?.statusCode !== 200) throw new Error(`GET returned ${response?.statusCode}`);
+  // It ends with its request, which its owner watches.
   response.on("error", () => {});
   stream.on("error", () => {});
   response.resume();
   return stream;
 }
 
-/** A turn of a new thread, answered as a stream. Resolves with how often `marker` came in it, when the answer has come too. */
+/** A turn of a new thread, answered as a stream. Resolves after the answer with the number of occurrences of `marker`. */
 export async function countInTurn(client: HttpClient, { prompt, marker }: { readonly prompt: string; readonly marker: string }) {
   const call = request(client.url, {
     method: "POST",
@@ -36,7 +36,7 @@ export async function countInTurn(client: HttpClient, { prompt, marker }: { read
     }),
   );
   const [response]: IncomingMessage[] = await once(call, "response");
-  if (response?.statusCode !== 200) throw new Error(`the call was answered with ${response?.statusCode}`);
+  if (response?.statusCode !== 200) throw new Error(`the call returned ${response?.statusCode}`);
   const counter = new MarkerCounter([marker, '"id":"turn","jsonrpc"']);
   for await (const chunk of response) counter.take(chunk);
   const [count = 0, answers = 0] = counter.counts;
@@ -44,7 +44,7 @@ export async function countInTurn(client: HttpClient, { prompt, marker }: { read
   return count;
 }
 
-/** Counts texts in a stream, whatever pieces it comes in, without parsing it. */
+/** Counts occurrences of a text in a stream of chunks, without parsing it. */
 class MarkerCounter {
   readonly counts: number[];
   readonly #markers: readonly Buffer[];
@@ -60,7 +60,7 @@ class MarkerCounter {
   take(chunk: Buffer): void {
     const text = Buffer.concat([this.#tail, chunk]);
     for (const [at, marker] of this.#markers.entries()) {
-      // What lies wholly in the tail was counted with the chunk before.
+      // An occurrence wholly in the tail was counted with the previous chunk.
       const from = Math.max(0, this.#tail.length - marker.length + 1);
       for (let found = text.indexOf(marker, from); found >= 0; found = text.indexOf(marker, found + marker.length))
         this.counts[at] = (this.counts[at] ?? 0) + 1;

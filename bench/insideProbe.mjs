@@ -1,5 +1,5 @@
-// Loaded into a server under test with `node --import`: answers every message on Node's own channel with what the process holds, after
-// a forced collection. What the channel itself holds is left out.
+// Loaded into a server under test with `node --import`. Answers every message on Node's IPC channel with the resources of the process, after a forced
+// garbage collection and without those of the channel itself.
 import { readdirSync, readlinkSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
@@ -7,7 +7,7 @@ import { runInNewContext } from "node:vm";
 
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc");
-/** A collection gives memory back to the system some time later, and finalisers let go of more. */
+/** Memory returns to the system some time after a collection, and finalisers release more. */
 const COLLECTIONS = 4;
 const PAUSE_MS = 300;
 
@@ -29,7 +29,7 @@ function countBy(names) {
   return counts;
 }
 
-/** What the open file descriptors lead to. The one that this look itself opens is gone by the time it is asked about. */
+/** The targets of the open file descriptors. The descriptor that this call opens is closed again before it is resolved. */
 function descriptors() {
   if (process.platform !== "linux") return [];
   return readdirSync("/proc/self/fd").flatMap((fd) => {

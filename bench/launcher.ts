@@ -1,10 +1,12 @@
+import { once } from "node:events";
+import { createServer } from "node:net";
 import { openAppServerSession } from "./appServerSession.js";
-import { type PreparedHome, SHORT_TURN, type StartedServer } from "./benchCase.js";
+import { type BenchCase, type PreparedHome, SHORT_TURN, type StartedServer } from "./benchCase.js";
 import { type ListeningServer, startListening } from "./listening.js";
 import { openMcpSession } from "./mcpSession.js";
 import type { Processes } from "./processes.js";
 import type { Stage } from "./stage.js";
-import type { Target } from "./targets.js";
+import { FREE_PORT, type Target } from "./targets.js";
 
 const SESSION_OPENERS = { mcp: openMcpSession, "app-server": openAppServerSession };
 
@@ -19,7 +21,7 @@ export class Launcher {
     return this.#start(target, `${target.name}-unused-${++this.#unusedHomes}`);
   }
 
-  /** A home is made used by a server that ran a turn in it, outside any measurement. */
+  /** Before the measurement, a server runs a turn in the home, so that it counts as used. */
   async startInUsedHome(target: Target): Promise<StartedServer> {
     if (!this.#usedHomes.has(target.name)) {
       await using first = await this.#start(target, target.name);
@@ -32,7 +34,7 @@ export class Launcher {
   async startInPreparedHome(target: Target, { name, prepare }: PreparedHome): Promise<StartedServer> {
     const homeName = `${target.name}-${name}`;
     if (!this.#usedHomes.has(homeName)) {
-      prepare(this.parts.stage.home(homeName, this.parts.modelUrl).codexHome);
+      await prepare(this.parts.stage.home(homeName, this.parts.modelUrl).codexHome);
       this.#usedHomes.add(homeName);
     }
     return this.#start(target, homeName);
@@ -43,11 +45,14 @@ export class Launcher {
     return this.startInUsedHome(drives);
   }
 
-  /** In a home of its own, since what the cases over HTTP leave behind is of no use to others. */
-  async startListening({ name, listenCommand }: Target): Promise<ListeningServer> {
-    if (!listenCommand) throw new Error(`${name} cannot listen`);
+  /** In a home of its own, so that cases over HTTP do not affect others. */
+  async startListening({ name, listenCommand, apiCommand }: Target, over: BenchCase["over"]): Promise<ListeningServer> {
+    const command = over === "api" ? apiCommand : listenCommand;
+    if (!command) throw new Error(`${name} cannot listen`);
     const { workspace, env } = this.parts.stage.home(`${name}-listening-${++this.#unusedHomes}`, this.parts.modelUrl);
-    return startListening(listenCommand, { cwd: workspace, env });
+    const [file, ...args] = command;
+    const port = args.includes(FREE_PORT) ? String(await freePort()) : FREE_PORT;
+    return startListening([file, ...args.map((arg) => (arg === FREE_PORT ? port : arg))], { cwd: workspace, env });
   }
 
   async #start(target: Target, homeName: string): Promise<StartedServer> {
@@ -65,4 +70,14 @@ export class Launcher {
       throw error;
     }
   }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  if (typeof address !== "object" || address === null) throw new Error("there is no free port");
+  return address.port;
 }

@@ -3,10 +3,10 @@ import type { ServerProcess } from "./processes.js";
 
 export type JsonRecord = Readonly<Record<string, unknown>>;
 
-/** A JSON-RPC client on a server's pipes, as cheap as it can be: the client's share of the time is nobody's merit. */
+/** A JSON-RPC client on a server's pipes, as cheap as possible, because its time is part of every measurement. */
 export class LineRpc {
   readonly #pending = new Map<number, Deferred<unknown>>();
-  /** Settles when the server is gone and nothing waits for it any more. */
+  /** Settles when the server has ended and all pending requests are rejected. */
   readonly closed: Promise<void>;
   #lastId = 0;
 

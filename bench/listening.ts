@@ -14,9 +14,11 @@ export interface Surroundings {
 /** A server program that listens on a port of this machine; it ends when disposed. */
 export interface ListeningServer extends AsyncDisposable {
   readonly url: string;
+  /** Its working folder. */
+  readonly cwd: string;
   readonly child: ChildProcess;
   readonly pid: number;
-  /** The last of what it wrote to stderr. */
+  /** The end of its output. */
   readonly errors: string;
 }
 
@@ -29,10 +31,10 @@ export function startOurs(
   return startListening([process.execPath, ...nodeArgs, main, "--engine", "scripted", "--port", "0", ...args], where);
 }
 
-/** Any program that says `listening on URL` on stderr once it does. It can be talked to over Node's own channel. */
+/** Starts any program that prints `listening on URL`, with Node's IPC channel. */
 export async function startListening(command: readonly [string, ...string[]], { cwd, env }: Surroundings): Promise<ListeningServer> {
   const [file, ...args] = command;
-  const child = spawn(file, args, { cwd, env, stdio: ["ignore", "ignore", "pipe", "ipc"] });
+  const child = spawn(file, args, { cwd, env, stdio: ["ignore", "pipe", "pipe", "ipc"] });
   const said = { errors: "" };
   child.once("error", (error) => {
     said.errors += error.message;
@@ -41,6 +43,7 @@ export async function startListening(command: readonly [string, ...string[]], { 
     const url = await listeningUrl(child, said);
     return {
       url,
+      cwd,
       child,
       pid: child.pid ?? 0,
       get errors() {
@@ -61,13 +64,14 @@ function listeningUrl(child: ChildProcess, said: { errors: string }): Promise<st
       clearTimeout(late);
       reject(new Error(`the server ended before it listened: ${said.errors}`));
     });
-    child.stderr?.setEncoding("utf8").on("data", (chunk: string) => {
+    const take = (chunk: string) => {
       said.errors = (said.errors + chunk).slice(-ERRORS_KEPT);
       const [, url] = /listening on (http:\S+)\s/.exec(said.errors) ?? [];
       if (url === undefined) return;
       clearTimeout(late);
       resolve(url);
-    });
+    };
+    for (const stream of [child.stdout, child.stderr]) stream?.setEncoding("utf8").on("data", take);
   });
 }
 

@@ -9,13 +9,13 @@ export interface Measurement {
   readonly notes: readonly string[];
   readonly failure: string | undefined;
   readonly seconds: number;
-  /** CPU that others used meanwhile, in cores: noise. */
+  /** CPU that other processes used meanwhile, in cores: noise. */
   readonly foreignCores: number;
 }
 
 const NOISY_CORES = 0.4;
 
-/** One case on one server; when others kept the machine busy, once more, and the quieter of the two counts. */
+/** Measures one case on one server. If other processes kept the machine busy, measures again and uses the quieter run. */
 export async function measure(benchCase: BenchCase, target: Target, launcher: Launcher): Promise<Measurement> {
   const first = await measureOnce(benchCase, target, launcher);
   if (first.failure !== undefined || !(first.foreignCores > NOISY_CORES)) return first;
@@ -35,7 +35,7 @@ async function measureOnce(benchCase: BenchCase, target: Target, launcher: Launc
       start: (home) => (home === "unused" ? launcher.startInUnusedHome(target) : launcher.startInUsedHome(target)),
       startPrepared: (home) => launcher.startInPreparedHome(target, home),
       startDriven: () => launcher.startDriven(target),
-      listen: () => launcher.startListening(target),
+      listen: () => launcher.startListening(target, benchCase.over),
       put: (metric, value) => {
         if (!Number.isNaN(value)) values.set(metric, [...(values.get(metric) ?? []), value]);
       },

@@ -6,14 +6,14 @@ import { build } from "esbuild";
 import { isRecord } from "./lineRpc.js";
 import type { Processes, ServerProcess } from "./processes.js";
 
-const PROGRAM = "test/support/responsesServerMain.ts";
+const PROGRAM = "test/support/model/responsesServerMain.ts";
 const START_DEADLINE_MS = 10_000;
 
 export interface RunningModel extends AsyncDisposable {
   readonly url: string;
 }
 
-/** The scripted model in a process of its own, so that its work is not the client's. */
+/** The scripted model in a separate process, so that its work does not slow down the client. */
 export async function startModel(processes: Processes): Promise<RunningModel> {
   const bundle = path.resolve(`node_modules/.cache/codex-mcpd/bench-model.${process.pid}.mjs`);
   await build({

@@ -16,7 +16,17 @@ describe("parseOptions", () => {
     });
   });
 
+  it("measures ours on each Node that is named, as it is and as it was, in the cases that differ by Node", () => {
+    const all = { cases: ["start", "long"], targets: ["ours", "node-22", "before-22", "node-24", "before-24"] };
+    expect(parseOptions(["--nodes", "22,24"], all)).toMatchObject({
+      cases: ["start"],
+      targets: ["node-22", "before-22", "node-24", "before-24"],
+    });
+    expect(parseOptions([], all)).toMatchObject({ cases: all.cases, targets: ["ours"] });
+  });
+
   it.each([
+    [["--nodes", "18"], '"18" is none of 20, 22, 24'],
     [["--cases", "turn"], '"turn" is none of start, turns'],
     [["--targets", "ours,other"], '"other" is none of ours, floor, peer'],
     [["--rounds", "0"], '--rounds takes a whole number from 1, not "0"'],

@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { NODE_CASES, NODE_LINES, NODE_TARGETS } from "./nodeTargets.js";
 
 export interface BenchOptions {
   readonly rounds: number;
@@ -17,11 +18,12 @@ export const USAGE = `npm run bench -- [options]
   --rounds N       rounds over all cases and servers (default 3)
   --cases a,b      only these cases
   --targets a,b    only these servers
+  --nodes 20,22,24 ours on each of these Nodes, as it is and as it was before decision 65
   --quick          ours and the floor, one round
   --json FILE      every sample and verdict as JSON, too
   --help           this text, and the names of cases and servers`;
 
-/** Throws an error whose message is fit for the person at the terminal. */
+/** Throws an error whose message is for the user. */
 export function parseOptions(argv: readonly string[], known: KnownNames): BenchOptions {
   const { values } = parseArgs({
     args: [...argv],
@@ -29,6 +31,7 @@ export function parseOptions(argv: readonly string[], known: KnownNames): BenchO
       rounds: { type: "string" },
       cases: { type: "string" },
       targets: { type: "string" },
+      nodes: { type: "string" },
       quick: { type: "boolean", default: false },
       json: { type: "string" },
       help: { type: "boolean", default: false },
@@ -36,13 +39,21 @@ export function parseOptions(argv: readonly string[], known: KnownNames): BenchO
   });
   const rounds = Number(values.rounds ?? (values.quick ? 1 : 3));
   if (!Number.isInteger(rounds) || rounds < 1) throw new TypeError(`--rounds takes a whole number from 1, not "${values.rounds}"`);
+  const nodes = namesIn(values.nodes, NODE_LINES);
   return {
     rounds,
-    cases: namesIn(values.cases, known.cases) ?? known.cases,
-    targets: namesIn(values.targets, known.targets) ?? (values.quick ? ["ours", "floor"] : known.targets),
+    cases: namesIn(values.cases, known.cases) ?? (nodes ? known.cases.filter((name) => NODE_CASES.includes(name)) : known.cases),
+    targets: namesIn(values.targets, known.targets) ?? targetsFor(nodes, { ...known, quick: values.quick }),
     jsonFile: values.json,
     help: values.help,
   };
+}
+
+function targetsFor(nodes: readonly string[] | undefined, { targets, quick }: KnownNames & { readonly quick: boolean }): readonly string[] {
+  if (nodes) return nodes.flatMap((line) => [`node-${line}`, `before-${line}`]);
+  if (quick) return ["ours", "floor"];
+  const onNodes = new Set<string>(NODE_TARGETS.map(({ name }) => name));
+  return targets.filter((name) => !onNodes.has(name));
 }
 
 function namesIn(list: string | undefined, known: readonly string[]): string[] | undefined {

@@ -6,12 +6,12 @@ import { promisify } from "node:util";
 
 const INSTALL_DEADLINE_MS = 5 * 60_000;
 
-/** Peers and the folders servers run in live here, outside any repository: Codex would look for git facts there. */
+/** The folder of peers and of the servers' workspaces, outside any repository, because Codex would read git information there. */
 export function cacheFolder(): string {
-  return path.resolve(process.env.CODEX_MCPD_CACHE ?? path.join(homedir(), ".cache", "codex-mcpd"));
+  return path.resolve(process.env.CODEX_MCPD_CACHE || path.join(homedir(), ".cache", "codex-mcpd"));
 }
 
-/** The program file of a published Codex, installed from npm the first time it is asked for. */
+/** The program file of a published Codex, installed from npm on first use. */
 export async function codexProgram({
   version,
   start,
@@ -25,14 +25,40 @@ export async function codexProgram({
   const modules = path.join(folder, "node_modules");
   const program = start === "launcher" ? path.join(modules, ".bin", "codex") : nativeProgram(modules, version);
   if (!existsSync(program)) await install(folder, `@openai/codex@${version}`, signal);
-  if (!existsSync(program)) throw new Error(`@openai/codex@${version} holds no program for ${process.platform} ${process.arch}`);
+  if (!existsSync(program)) throw new Error(`@openai/codex@${version} has no program for ${process.platform} ${process.arch}`);
   return program;
+}
+
+/** The program file of a published OpenCode, from its package for this platform, installed in the same way. */
+export async function opencodeProgram(signal: AbortSignal): Promise<string> {
+  return platformProgram({ name: `opencode-${process.platform}-${process.arch}`, version: "1.18.33", program: "bin/opencode", signal });
+}
+
+/** The Node of a version, installed in the same way. */
+export async function nodeProgram(version: string, signal: AbortSignal): Promise<string> {
+  return platformProgram({ name: `node-${process.platform}-${process.arch}`, version, program: "bin/node", signal });
+}
+
+/** The program of a package that contains nothing else. */
+async function platformProgram({ name, version, program, signal }: PlatformProgram): Promise<string> {
+  const folder = path.join(cacheFolder(), "peers", `${name}-${version}`);
+  const file = path.join(folder, "node_modules", name, program);
+  if (!existsSync(file)) await install(folder, `${name}@${version}`, signal);
+  if (!existsSync(file)) throw new Error(`${name}@${version} does not contain ${program}`);
+  return file;
+}
+
+interface PlatformProgram {
+  readonly name: string;
+  readonly version: string;
+  readonly program: string;
+  readonly signal: AbortSignal;
 }
 
 function nativeProgram(modules: string, version: string): string {
   const triple = TRIPLES[`${process.platform}-${process.arch}`];
   if (triple === undefined) throw new Error(`no native Codex for ${process.platform} ${process.arch}`);
-  // One package held every platform's program until they were split into a package each.
+  // Older versions have one package for all platforms, newer ones a package for each.
   if (version === "0.92.0") return path.join(modules, "@openai/codex/vendor", triple, "codex/codex");
   return path.join(modules, `@openai/codex-${process.platform}-${process.arch}/vendor`, triple, "bin/codex");
 }

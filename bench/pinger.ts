@@ -3,32 +3,37 @@ import { once } from "node:events";
 
 const PROGRAM = ["bench/httpPinger.ts"];
 
-/** Pings the server from another process for as long as the work takes. Resolves with the answers' times, in ms, and the work's result. */
+/** The repeated request: MCP's ping, or a GET of a document. */
+export type Pinged = string | { readonly url: string; readonly expect: string };
+
+/** Pings the server from another process for as long as the work takes. Resolves with the response times, in ms, and the work's result. */
 export async function pingDuring<T>(
-  url: string,
+  pinged: Pinged,
   work: () => Promise<T>,
 ): Promise<{ readonly times: readonly number[]; readonly result: T }> {
-  const pinger = fork("scripts/run-ts.mjs", [...PROGRAM, url], { stdio: "inherit" });
+  const args = typeof pinged === "string" ? [pinged] : [pinged.url, pinged.expect];
+  const pinger = fork("scripts/run-ts.mjs", [...PROGRAM, ...args], { stdio: "inherit" });
   try {
-    await message(pinger);
+    await messageOf(pinger);
     const result = await work();
     pinger.send("stop");
-    const times = await message(pinger);
-    if (!Array.isArray(times)) throw new Error("the pinger told no times");
+    const times = await messageOf(pinger);
+    if (!Array.isArray(times)) throw new Error("the pinger reported no times");
     return { times, result };
   } finally {
     pinger.kill();
   }
 }
 
-async function message(pinger: ReturnType<typeof fork>): Promise<unknown> {
+/** The next message of a program that we started. */
+export async function messageOf(program: ReturnType<typeof fork>): Promise<unknown> {
   const gone = new AbortController();
-  const leave = () => gone.abort(new Error("the pinger ended by itself"));
-  pinger.once("exit", leave);
+  const leave = () => gone.abort(new Error(`${program.spawnargs.at(2)} ended by itself`));
+  program.once("exit", leave);
   try {
-    const [said]: unknown[] = await once(pinger, "message", { signal: gone.signal });
+    const [said]: unknown[] = await once(program, "message", { signal: gone.signal });
     return said;
   } finally {
-    pinger.off("exit", leave);
+    program.off("exit", leave);
   }
 }

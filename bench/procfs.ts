@@ -20,6 +20,13 @@ export function ownCpuMs(pid: number): number {
   return process.platform === "linux" ? cpuMs(pid) : Number.NaN;
 }
 
+/** How long the main thread of a process was ready to run while others had the cores. */
+export function waitedForCoreMs(pid: number): number {
+  if (process.platform !== "linux") return Number.NaN;
+  const [, waitedNs] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "utf8").split(" ");
+  return Number(waitedNs) / NS_PER_MS;
+}
+
 export function treeRssMiB(pid: number): number {
   return sumOverTree(pid, residentMiB);
 }

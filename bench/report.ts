@@ -25,6 +25,14 @@ export function verdictTable(verdicts: readonly Verdict[]): string {
   return `What ours must reach, as ratios of this run\n\n${table(["ours", "against", "limit", "ratio", "verdict"], rows)}`;
 }
 
+/** What a person looks for first, at the end where it is seen. */
+export function lastLine(verdicts: readonly Verdict[]): string {
+  const of = (verdict: Verdict["verdict"]) => verdicts.filter((each) => each.verdict === verdict);
+  const missed = of("missed").map(({ what, against, beyondNoise }) => `${what} against ${against}${beyondNoise ? "" : " (within noise)"}`);
+  const names = missed.length === 0 ? "" : `: ${missed.join("; ")}`;
+  return `Goals: ${of("met").length} met, ${of("not measured").length} not measured, ${missed.length} missed${names}`;
+}
+
 /** Remarks as a list, each once however many rounds gave it. */
 export function remarkLines(remarks: readonly Remark[]): string {
   return [...new Set(remarks.map(({ caseName, target, text }) => `- ${caseName}, ${target}: ${text}`))].join("\n");

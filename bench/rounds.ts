@@ -51,7 +51,7 @@ export async function measureAll(plan: Plan): Promise<Outcome> {
 
 function* schedule({ rounds, cases, targets }: Plan): Generator<{ round: number; benchCase: BenchCase; target: Target }> {
   for (let round = 1; round <= rounds; round++) {
-    for (const benchCase of cases) {
+    for (const benchCase of cases.filter(({ once }) => round === 1 || !once)) {
       const taking = targets.filter((target) => canTake(target, benchCase));
       const shift = round % Math.max(1, taking.length);
       for (const target of [...taking.slice(shift), ...taking.slice(0, shift)]) yield { round, benchCase, target };
@@ -59,6 +59,6 @@ function* schedule({ rounds, cases, targets }: Plan): Generator<{ round: number;
   }
 }
 
-function canTake({ skips, command, listenCommand }: Target, { name, over }: BenchCase): boolean {
-  return !skips.includes(name) && (over === "http" ? listenCommand : command) !== undefined;
+function canTake({ skips, command, listenCommand, apiCommand }: Target, { name, over = "stdio" }: BenchCase): boolean {
+  return !skips.includes(name) && { stdio: command, http: listenCommand, api: apiCommand }[over] !== undefined;
 }

@@ -1,5 +1,5 @@
-// Clients that come, go, die and misbehave, on a real server: `npm run soak -- [--seconds N] [--warm-up N] [--clients N]`.
-// Fails when anything of them is left, when memory has grown, or when a client that did nothing wrong did not get its answer.
+// Runs clients that connect, leave, die and misbehave on a real server: `npm run soak -- [--seconds N] [--warm-up N] [--clients N]`.
+// Fails if they leave anything behind, if memory has grown, or if a well-behaved client did not get its answer.
 import { parseArgs } from "node:util";
 import { complaints } from "./soak/complaints.js";
 import { soak } from "./soak/soak.js";

@@ -2,9 +2,11 @@ import { existsSync, mkdirSync, readdirSync, realpathSync, rmSync, symlinkSync, 
 import path from "node:path";
 import { cacheFolder } from "./peers.js";
 
-/** Programs no server may find: Codex runs `lsb_release` on every turn where it exists, and ours could drive a `codex`. */
+/** Programs that servers must not find: Codex runs `lsb_release` on every turn if it exists, and our server could use a `codex`. */
 const HIDDEN_PROGRAMS = ["lsb_release", "codex"];
 const NOBODY_LISTENS = "http://127.0.0.1:9";
+/** The provider that every server is configured with, and its model. */
+export const SCRIPTED_MODEL = "scripted";
 const LOOPBACK = "127.0.0.1,localhost";
 
 interface BenchHome {
@@ -13,7 +15,7 @@ interface BenchHome {
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** The folders and the environment servers run in, alike for all of them. */
+/** The folders and the environment of servers, the same for all of them. */
 export class Stage {
   readonly #folder = path.join(cacheFolder(), `bench-${process.pid}`);
   readonly #searchPath: string;
@@ -22,7 +24,7 @@ export class Stage {
     this.#searchPath = searchPathWithoutHidden(path.join(this.#folder, "bin"));
   }
 
-  /** A home by this name: made when new, found as the last server left it otherwise. */
+  /** The home of this name: created on first use, then as the last server left it. */
   home(name: string, modelUrl: string): BenchHome {
     const home = path.join(this.#folder, name);
     const codexHome = path.join(home, ".codex");
@@ -30,6 +32,8 @@ export class Stage {
     mkdirSync(codexHome, { recursive: true });
     mkdirSync(workspace, { recursive: true });
     writeFileSync(path.join(codexHome, "config.toml"), configFor(modelUrl));
+    mkdirSync(path.join(home, ".config/opencode"), { recursive: true });
+    writeFileSync(path.join(home, ".config/opencode/opencode.json"), opencodeConfigFor(modelUrl));
     return { codexHome, workspace, env: { ...this.#environment(home, codexHome), ...modelEnvironment(modelUrl) } };
   }
 
@@ -37,7 +41,7 @@ export class Stage {
     rmSync(this.#folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   }
 
-  // Outside look-ups are refused at once rather than timing out, so that nobody waits for them.
+  // Network look-ups are refused at once instead of timing out, so that no server waits for them.
   #environment(home: string, codexHome: string): NodeJS.ProcessEnv {
     return {
       PATH: this.#searchPath,
@@ -51,6 +55,9 @@ export class Stage {
       HTTP_PROXY: NOBODY_LISTENS,
       NO_PROXY: LOOPBACK,
       no_proxy: LOOPBACK,
+      OPENCODE_DISABLE_MODELS_FETCH: "1",
+      OPENCODE_DISABLE_AUTOUPDATE: "1",
+      OPENCODE_DISABLE_DEFAULT_PLUGINS: "1",
     };
   }
 }
@@ -76,7 +83,22 @@ stream_max_retries = 0
 `;
 }
 
-/** Our own PATH, with each folder that has a hidden program replaced by a folder of links to all else in it. */
+function opencodeConfigFor(baseURL: string): string {
+  const model = `${SCRIPTED_MODEL}/${SCRIPTED_MODEL}`;
+  const models = { [SCRIPTED_MODEL]: { name: SCRIPTED_MODEL, tool_call: true, limit: { context: 10_000_000, output: 32_000 } } };
+  const provider = { npm: "@ai-sdk/openai", name: SCRIPTED_MODEL, options: { baseURL, apiKey: "none" }, models };
+  return JSON.stringify({
+    autoupdate: false,
+    share: "disabled",
+    snapshot: false,
+    permission: "allow",
+    model,
+    small_model: model,
+    provider: { [SCRIPTED_MODEL]: provider },
+  });
+}
+
+/** Our own PATH; each folder with a hidden program is replaced by a folder of links to its other programs. */
 function searchPathWithoutHidden(linksFolder: string): string {
   const inherited = (process.env.PATH ?? "").split(path.delimiter).filter((folder) => folder !== "" && existsSync(folder));
   const folders = [...new Set(inherited.map((folder) => realpathSync(folder)))];

@@ -1,20 +1,23 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { describe } from "../src/lib/errors.js";
-import { codexProgram } from "./peers.js";
+import { NODE_TARGETS, type NodeTargetName } from "./nodeTargets.js";
+import { codexProgram, opencodeProgram } from "./peers.js";
 import { PROBED } from "./probe.js";
 
 /** One server program under measurement. */
 export interface Target {
   readonly name: TargetName;
   readonly speaks: "mcp" | "app-server";
-  /** How it is started on stdio; absent where it only listens. */
+  /** How it is started on stdio; absent if it can only listen. */
   readonly command?: Command;
-  /** How it is started on a port; absent where it cannot be. */
+  /** How it is started on a port; absent if it cannot listen. */
   readonly listenCommand?: Command;
-  /** The server that it drives in its turn. */
+  /** How it is started on a port to serve its HTTP API, with the scripted model as its provider; absent if it has no API. */
+  readonly apiCommand?: Command;
+  /** The server that it drives. */
   readonly drives?: Target;
-  /** Left out of cases that say nothing new about it (a launcher adds nothing to a turn) or take minutes. */
+  /** Cases to skip, because they show nothing new about it (a launcher adds nothing to a turn) or take minutes. */
   readonly skips: readonly string[];
 }
 
@@ -30,11 +33,18 @@ export type TargetName =
   | "codex-0.92"
   | "codex-0.92-npm"
   | "codex-0.152"
-  | "app-server-0.166";
+  | "app-server-0.166"
+  | "opencode"
+  | NodeTargetName;
 
-interface Candidate extends Omit<Target, "command" | "drives"> {
-  /** May take its time to install the program, until the signal. Absent where there is none for stdio. */
+/** A placeholder for a free port, for servers that do not choose one themselves. */
+export const FREE_PORT = "{free port}";
+
+interface Candidate extends Omit<Target, "command" | "drives" | "apiCommand"> {
+  readonly locateListen?: (signal: AbortSignal) => Promise<Command>;
+  /** May install the program, which takes time, until the signal aborts. Absent if there is none for stdio. */
   readonly locate?: (signal: AbortSignal) => Promise<Command>;
+  readonly locateApi?: (signal: AbortSignal) => Promise<Command>;
   readonly drives?: Candidate;
 }
 
@@ -44,7 +54,7 @@ const APP_SERVER: Candidate = {
   name: "app-server-0.166",
   speaks: "app-server",
   skips: ["long"],
-  // Plugins come from outside, which is refused here: without them it is at its best.
+  // Plugins would be downloaded, which is refused here; it is fastest without them.
   locate: async (signal) => [await newestCodex(signal), "app-server", "-c", "features.plugins=false"],
 };
 
@@ -55,6 +65,7 @@ const CANDIDATES: readonly Candidate[] = [
     skips: [],
     locate: async () => [process.execPath, built(OURS), "mcp-server", "--engine", "native"],
     listenCommand: [process.execPath, ...PROBED, path.resolve(OURS), "--engine", "scripted", "--port", "0"],
+    locateApi: async () => [process.execPath, built(OURS), "--engine", "native", "--port", "0"],
   },
   {
     name: "ours-codex",
@@ -91,6 +102,21 @@ const CANDIDATES: readonly Candidate[] = [
     locate: async (signal) => [await codexProgram({ version: "0.152.1", start: "native", signal }), "mcp-server"],
   },
   APP_SERVER,
+  {
+    name: "opencode",
+    speaks: "mcp",
+    skips: [],
+    locateApi: async (signal) => [await opencodeProgram(signal), "serve", "--hostname", "127.0.0.1", "--port", FREE_PORT],
+  },
+  ...NODE_TARGETS.map(
+    ({ name, program }): Candidate => ({
+      name,
+      speaks: "mcp",
+      skips: [],
+      locate: async (signal) => [...(await program(signal)), "mcp-server", "--engine", "native"],
+      locateListen: async (signal) => [...(await program(signal)), "--engine", "scripted", "--port", "0"],
+    }),
+  ),
 ];
 
 function newestCodex(signal: AbortSignal): Promise<string> {
@@ -106,7 +132,7 @@ function rival(name: "bare-http" | "sdk-1" | "sdk-2", kind: string): Candidate {
 
 export const TARGET_NAMES: readonly TargetName[] = CANDIDATES.map((candidate) => candidate.name);
 
-/** The servers that can be had on this machine; for each of the others `onMissing` learns why. */
+/** The servers that can run on this machine; `onMissing` gets the reason for each of the others. */
 export async function findTargets(options: {
   readonly names: readonly string[];
   readonly signal: AbortSignal;
@@ -123,15 +149,17 @@ export async function findTargets(options: {
   return found;
 }
 
-async function located({ locate, drives, ...candidate }: Candidate, signal: AbortSignal): Promise<Target> {
+async function located({ locate, locateApi, locateListen, drives, ...candidate }: Candidate, signal: AbortSignal): Promise<Target> {
   return {
     ...candidate,
     ...(locate ? { command: await locate(signal) } : {}),
+    ...(locateListen ? { listenCommand: await locateListen(signal) } : {}),
+    ...(locateApi ? { apiCommand: await locateApi(signal) } : {}),
     ...(drives ? { drives: await located(drives, signal) } : {}),
   };
 }
 
 function built(file: string): string {
-  if (!existsSync(file)) throw new Error(`${file} is not there: run "npm run build" first`);
+  if (!existsSync(file)) throw new Error(`${file} is missing: run "npm run build" first`);
   return path.resolve(file);
 }

@@ -1,4 +1,4 @@
-// The whole way once, without a key or a network: a real MCP client starts the server, runs a turn and a reply, and shows what arrives.
+// A complete example without a key or a network: a real MCP client starts the server, runs a turn and a reply, and prints what it receives.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -21,7 +21,9 @@ const client = new Client({ name: "demo", version: "1.0.0" });
 client.fallbackNotificationHandler = async ({ method, params }) => console.log(cut(`[mcp ${method}] ${gist(params)}`));
 
 try {
-  console.log("Starting the server with the SCRIPTED engine: no real model is asked, the answers are the `!` lines of the prompts.\n");
+  console.log(
+    "Starting the server with the SCRIPTED engine: there is no real model; the `!` lines of the prompts are the script of the answers.\n",
+  );
   await client.connect(transport);
   const { tools } = await client.listTools();
   console.log(
@@ -57,7 +59,7 @@ function threadOf(result: Awaited<ReturnType<typeof call>>): string {
   return (result.structuredContent as { threadId: string }).threadId;
 }
 
-/** What a person wants to know of a notification: the event's type and the part of it that says something. */
+/** A notification for people: the event's type and its most informative field. */
 function gist(params: unknown): string {
   const msg = (params as { msg?: Record<string, unknown> } | undefined)?.msg;
   if (!msg) return JSON.stringify(params);

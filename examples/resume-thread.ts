@@ -1,4 +1,4 @@
-// A thread outlives the server: a second process, started later, goes on where the first one stopped.
+// A thread outlives the server: a second process, started later, continues it.
 import assert from "node:assert/strict";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,7 +18,7 @@ try {
 
   const resumed = await callOnce("codex-reply", { threadId, prompt: "!say It was swordfish." });
   assert.deepEqual(resumed, { threadId, content: "It was swordfish." });
-  console.log(`thread ${threadId} went on in a second process`);
+  console.log(`thread ${threadId} was continued in a second process`);
 } finally {
   rmSync(home, { recursive: true, force: true });
 }

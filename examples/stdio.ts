@@ -47,11 +47,11 @@ try {
   assert.equal(steps.at(0), "session_configured");
   assert.equal(steps.at(-1), "task_complete");
 
-  // A turn that fails is an answer too: it says so, and why.
+  // A failed turn is a result too, with `isError` and the reason.
   const failure = await client.callTool({ name: "codex", arguments: { prompt: "!fail insufficient_quota" } });
   assert.equal(failure.isError, true);
   assert.deepEqual(failure.content, [{ type: "text", text: "Quota exceeded. Check your plan and billing details." }]);
-  console.log(`${steps.length} events, answered, and one failure told as such`);
+  console.log(`${steps.length} events, one answer, and one reported failure`);
 } finally {
   await client.close();
   rmSync(home, { recursive: true, force: true });

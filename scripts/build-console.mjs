@@ -1,5 +1,4 @@
-// Builds the console into dist/console/. A build takes seconds, and most of those who ask for one changed something else: it is left out
-// when nothing of what goes into it has changed.
+// Builds the console into dist/console/. The build takes seconds, so it is skipped if none of its inputs has changed.
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -10,13 +9,15 @@ const NOTE = ".cache/console-inputs";
 const inputs = readdirSync("console", { recursive: true, withFileTypes: true })
   .filter((entry) => entry.isFile() && !/\.test\.tsx?$/.test(entry.name))
   .map((entry) => path.posix.join(entry.parentPath, entry.name));
-// Beside the sources: the versions of the libraries, and how they are put together.
+// Inputs beside the sources: the versions of the libraries, and the build configuration.
 const digest = createHash("sha256");
 for (const file of [...inputs.sort(), "package-lock.json", "scripts/build-console.mjs"]) digest.update(file).update(readFileSync(file));
 const built = digest.digest("hex");
 
 if (!existsSync(OUTPUT) || !existsSync(NOTE) || readFileSync(NOTE, "utf8") !== built) {
-  // Loaded only now: it takes longer than everything above.
+  // Whoever starts the build (a test runner, say) must not turn it into a development build, which names our folders.
+  process.env["NODE_ENV"] = "production";
+  // Loaded only when needed: it takes longer than everything above.
   const { build } = await import("vite");
   await build({ configFile: "console/vite.config.ts", logLevel: process.argv.includes("--sizes") ? "info" : "warn" });
   mkdirSync(path.dirname(NOTE), { recursive: true });

@@ -1,11 +1,11 @@
-// Bundles the server into dist/. main.js starts the program, server.js holds what a handshake needs; what comes later is in files of its own, because a
-// start should not even have to skim them. Everything it needs is inside, so that the package has no dependencies of its own.
+// Bundles the server into dist/. main.js starts the program, server.js has the code for the handshake. Code that is needed later is in separate files, which
+// Node does not even parse at start-up. All libraries are bundled, so that the package has no dependencies.
 import { chmodSync, copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { bundle } from "./bundle.mjs";
 
 const TOOLS = "src/mcp/tools";
-/** With the agent: nearly every client calls one of them. */
+/** Bundled with the agent: nearly every client calls one of them. */
 const FIRST_TOOLS = [`${TOOLS}/codex.ts`, `${TOOLS}/codexReply.ts`];
 const FURTHER_TOOLS = toolsIn(TOOLS).filter((file) => !FIRST_TOOLS.includes(file));
 
@@ -17,7 +17,7 @@ function toolsIn(folder) {
     .filter((file) => /^export const \w+ = defineTool\(/m.test(readFileSync(file, "utf8")));
 }
 
-/** Our own code, in the order in which it is needed. What is imported with `import()` is a source of a later file. */
+/** Our own code, in the order in which it is needed. A module that is imported with `import()` is a source of a later file. */
 const FILES = [
   { file: "main.js", sources: ["src/start.ts"] },
   { file: "server.js", sources: ["src/main.ts"], after: "main.js" },
@@ -31,16 +31,16 @@ const FILES = [
   },
   { file: "further-tools.js", sources: [...FURTHER_TOOLS, "src/stores/files/threads/rolloutCatalog.ts"], after: "agent.js" },
   { file: "codex-methods.js", sources: ["src/codexrpc/codexRpc.ts", "src/stores/files/threads/shownEvents.ts"], after: "agent.js" },
-  // Sets for clients of other servers, which know no other tools.
+  // Sets for clients of other servers; such clients use no other tools.
   { file: "codex-cli-tools.js", sources: toolsIn(`${TOOLS}/codexCli`), after: "agent.js" },
   { file: "openoxide-tools.js", sources: toolsIn(`${TOOLS}/openoxide`), after: "agent.js" },
   { file: "stateless.js", sources: ["src/server/statelessServer.ts"], after: "agent.js" },
   { file: "http.js", sources: ["src/server/serveHttp.ts"], after: "stateless.js" },
   {
     file: "api.js",
-    sources: ["src/api/mount.ts", "src/stores/files/threads/rolloutMoments.ts"],
+    sources: ["src/api/mount.ts", "src/stores/files/threads/rolloutMoments.ts", "src/engines/native/tools/excerpts.ts"],
     after: "http.js",
-    // Both read patches; the agent's tools are needed by far fewer servers at the moment they are asked for a thread.
+    // Both read patches; most servers do not need the agent's tools when they open a thread.
     apartFrom: ["tools.js"],
   },
   { file: "jwt.js", sources: ["src/http/access/oauth/jwt.ts"], after: "http.js" },
@@ -54,7 +54,7 @@ const FILES = [
   { file: "agent-servers.js", sources: ["src/engines/native/agentServers/agentServers.ts"], after: "tools.js" },
   { file: "mcp-client.js", sources: ["src/engines/native/agentServers/sdk.ts"], after: "server.js" },
   { file: "codex-program.js", sources: ["src/server/codexForCallers.ts", "src/server/codexHelp.ts"], after: "rules.js" },
-  // A process has one engine: this one runs no tools of ours.
+  // A process has one engine, and this one does not use our own tools.
   {
     file: "codex.js",
     sources: ["src/engines/codex/engine.ts"],
@@ -66,7 +66,7 @@ const FILES = [
   { file: "doctor.js", sources: ["src/cli/doctor.ts"], after: "server.js", apartFrom: "all" },
 ];
 const LIBRARIES = [{ file: "web-tree-sitter.js", source: "node_modules/web-tree-sitter/web-tree-sitter.js" }];
-/** The bash grammar that judges commands, read when the first one comes. */
+/** The bash grammar for judging commands, loaded with the first command. */
 const GRAMMAR_FILES = ["web-tree-sitter/web-tree-sitter.wasm", "tree-sitter-bash/tree-sitter-bash.wasm"];
 
 const OPTIONS = {
@@ -78,13 +78,13 @@ const OPTIONS = {
   minifyWhitespace: true,
   legalComments: "none",
   define: { "import.meta.url": "bundleUrl" },
-  // Later files are found with `require`, beside the file that asks.
+  // Later files are loaded with `require`, from the folder of the loading file.
   supported: { "dynamic-import": false },
   metafile: true,
   logLevel: "warning",
 };
 const HASHBANG = "#!/usr/bin/env node";
-/** Making an address takes a moment, so that only the files have it that ask for `import.meta.url`. */
+/** Computing the URL takes time, so only the files that use `import.meta.url` do it. */
 const URL_OF_BUNDLE = 'const bundleUrl = require("node:url").pathToFileURL(__filename).href;';
 const WITH_URL = ["rules.js", "http.js", "web-tree-sitter.js"];
 
@@ -97,7 +97,7 @@ const results = await bundle({
 
 for (const file of readdirSync("dist").filter((name) => name.endsWith(".js") && !WITH_URL.includes(name)))
   if (readFileSync(path.join("dist", file), "utf8").includes("bundleUrl"))
-    throw new Error(`${file} asks for import.meta.url: name it in WITH_URL`);
+    throw new Error(`${file} uses import.meta.url: add it to WITH_URL`);
 
 chmodSync("dist/main.js", 0o755);
 // The project's own files are ES modules; CommonJS starts some milliseconds faster.
@@ -110,13 +110,13 @@ const others = ["package.json", "THIRD-PARTY-LICENSES.txt", ...GRAMMAR_FILES.map
 removeStale(new Set([...outputs.map(([file]) => file), ...others.map((name) => `dist/${name}`)]));
 if (process.argv.includes("--sizes")) for (const [file, { bytes }] of outputs) console.log(`${bytes} ${file}`);
 
-/** Files of earlier builds go last: a server that runs from this folder keeps what it still has to load, as long as it is the same. */
+/** Files of earlier builds are removed last, so that a server that runs from this folder can still load files that have not changed. */
 function removeStale(current) {
   for (const entry of readdirSync("dist", { recursive: true, withFileTypes: true })) {
     const file = path.posix.join(entry.parentPath, entry.name);
-    // The console is built by itself.
+    // The console has a build of its own.
     if (file.startsWith("dist/console/")) continue;
-    // A server that runs may be moving one.
+    // A running server may be moving a file.
     if (entry.isFile() && !current.has(file)) rmSync(file, { force: true });
   }
 }

@@ -1,12 +1,12 @@
-// Bundles a program into several CommonJS files, of which the later ones are loaded with `import()`. What a file before it holds, a file asks of
-// that one, so that each module, and each class in it, exists once in a process.
+// Bundles a program into several CommonJS files; the later ones are loaded with `import()`. A file imports the modules of earlier files from those files,
+// so that each module, and each class in it, exists once in a process.
 import path from "node:path";
 import { build } from "esbuild";
 
 /**
- * `files`: `{ file, sources, after, apartFrom }`, earlier ones first; the first is the program. A file holds its sources and what they import, except
- * what is held by the file it comes `after`, and the ones before that. It never meets the files it is `apartFrom` in one process.
- * `libraries`: `{ file, source }`, packages that are a file of their own. Resolves with esbuild's result for each file.
+ * `files`: `{ file, sources, after, apartFrom }`, earlier ones first; the first is the program. A file contains its sources and their imports, except
+ * those in the file that it comes `after` and in the ones before that. The files that it is `apartFrom` are never loaded in the same process.
+ * `libraries`: `{ file, source }`, packages with a file of their own. Resolves with esbuild's result for each file.
  */
 export async function bundle({ files, libraries, options, bannerOf }) {
   const plan = await planFiles(files, libraries, options);
@@ -21,13 +21,13 @@ export async function bundle({ files, libraries, options, bannerOf }) {
     }),
   );
   const theirs = libraries.map(({ file, source }) =>
-    // A library may have plans of its own with `import()`.
+    // A library may use `import()` for its own purposes.
     build({ ...options, supported: {}, entryPoints: [source], outfile: `dist/${file}`, banner: { js: bannerOf(file) } }),
   );
   return Promise.all([...ours, ...theirs]);
 }
 
-/** For each file the modules it `holds`, and those of them that are `asked` for by others. */
+/** For each file the modules that it `holds`, and those of them that other files need (`asked`). */
 async function planFiles(files, libraries, options) {
   const plan = new Map();
   for (const { file, sources, after } of files) {
@@ -42,7 +42,7 @@ async function planFiles(files, libraries, options) {
     for (const module of Object.keys(metafile.inputs)) if (/^src\/.*\.ts$/.test(module)) plan.get(file).holds.add(module);
   }
   const twice = heldTwice(files, plan);
-  if (twice.length > 0) throw new Error(`Let one of these files come after the other, which holds the same:\n${twice.join("\n")}`);
+  if (twice.length > 0) throw new Error(`These files contain the same modules. Let one of them come after the other:\n${twice.join("\n")}`);
   return plan;
 }
 
@@ -57,20 +57,20 @@ function heldTwice(files, plan) {
   );
 }
 
-/** The text of a file's first module: runs its sources, and shows them and what else is asked for under their paths. */
+/** The text of a file's entry module: runs its sources, and exports them and the modules that other files need, by path. */
 function exposing(sources, asked) {
   const shown = [...new Set([...asked, ...sources])];
   const imports = shown.map((module, at) => `import * as m${at} from "./${module}";`);
   return `${imports.join("\n")}\nexport const modules = { ${shown.map((module, at) => `"${module}": m${at}`).join(", ")} };`;
 }
 
-/** What each module exports. */
+/** The export names of each module. */
 async function exportedNames(modules) {
   const { metafile } = await build({ entryPoints: [...new Set(modules)], format: "esm", outdir: "dist", write: false, metafile: true });
   return new Map(Object.values(metafile.outputs).map(({ entryPoint, exports }) => [entryPoint, exports]));
 }
 
-/** Leaves to other files what they hold. Without `names` the result cannot be run: good for planning only. */
+/** Resolves modules of other files to those files. Without `names` the result cannot run; it is for planning only. */
 function elsewhere({ files, libraries, after, plan, names }) {
   const holderOf = (module) => {
     for (let file = after; file; file = files.find((one) => one.file === file).after) if (plan.get(file).holds.has(module)) return file;
@@ -93,7 +93,7 @@ function elsewhere({ files, libraries, after, plan, names }) {
         plan.get(holder)?.asked.add(module);
         return { path: module, namespace: "elsewhere", pluginData: holder };
       });
-      // As an ES module, or esbuild would copy the exports once more for every module that imports them.
+      // As an ES module; otherwise esbuild copies the exports for every module that imports them.
       onLoad({ filter: /./, namespace: "elsewhere" }, ({ path: module, pluginData: holder }) => ({
         contents: names
           ? `export const { ${names.get(module).join(", ")} } = require("./${holder}").modules["${module}"];`
@@ -104,8 +104,8 @@ function elsewhere({ files, libraries, after, plan, names }) {
 }
 
 /**
- * Modules of Node as ES modules, of which only what is used stays: otherwise esbuild copies all that they have for each file that imports them whole.
- * Not `node:fs`, which loads its promises when they are looked at; nobody imports it whole.
+ * Node's modules as ES modules, so that only the used exports remain; otherwise esbuild copies all exports for each file that imports the whole module.
+ * Not `node:fs`, which loads its promises when they are accessed; no file imports it whole.
  */
 const builtins = {
   name: "builtins",

@@ -1,5 +1,5 @@
-// The rules of docs/architecture.md that a machine can hold. Exits non-zero if one is broken.
-//   node scripts/run-ts.mjs scripts/check-architecture.ts [--list]     --list: everything found, what is known and still open included
+// Checks the rules of docs/architecture.md. Exits non-zero if one is broken.
+//   node scripts/run-ts.mjs scripts/check-architecture.ts [--list]     --list: all findings, including known open ones
 import { findings } from "./architecture/findings.js";
 import { readSources } from "./architecture/sources.js";
 

@@ -1,4 +1,4 @@
-// Everything that can be said about the code without running it. Runs all checks, then fails if one did.
+// The static checks. Runs all of them, then fails if one failed.
 import { spawnSync } from "node:child_process";
 
 /** @type {readonly [string, string, readonly string[]][]} */

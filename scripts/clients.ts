@@ -1,23 +1,28 @@
-// Real clients against the built server: each is installed, its model and the agent's are scripted, and what was seen goes into docs/clients.md.
-//   npm run clients [-- NAME…] [--long SECONDS] [--verbose]   without names: all of them; --long 0 leaves the long turn out
-//   npm run clients -- --list                        which there are
-//   npm run clients -- --page [--check]              writes the page from what was seen before; --check: says whether it is up to date
-// The exit code is 1 when a check failed or a client could not be run.
+// Runs real clients against the built server. Each is installed, its model and the agent's are scripted, and the results go into docs/clients.md.
+//   npm run clients [-- NAME…] [--http] [--long SECONDS] [--verbose]   without names: all of them; --long 0 leaves the long turn out
+//                                                    --http: with a listening server instead of stdio
+//   npm run clients -- --list                        lists the clients
+//   npm run clients -- --page [--check]              writes the page from earlier results; --check: only checks whether it is up to date
+// The exit code is 1 if a check failed or a client could not be run.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { describe } from "../src/lib/errors.js";
+import { oneLine } from "../src/lib/oneLine.js";
 import { AGENT_PROGRAMS } from "../test/realClients/agentPrograms.js";
 import { type RealClient, versionOf } from "../test/realClients/client.js";
 import { LIBRARIES } from "../test/realClients/libraries.js";
-import { clientsPage, type Seen, type SeenClient } from "../test/realClients/page.js";
+import { clientsPage, type Seen, type SeenClient, type SeenRun } from "../test/realClients/page.js";
 import { tryClient } from "../test/realClients/trial.js";
-import { verdictsOf } from "../test/realClients/verdicts.js";
+import { LONG_SECONDS, verdictsOf } from "../test/realClients/verdicts.js";
 import { identityOf } from "../test/realClients/wire.js";
 
 const PAGE = "docs/clients.md";
 const SEEN = "test/realClients/seen.generated.json";
-const LONG_SECONDS = 75;
-/** The machine may have two cores, and a client takes one. */
+/** The length of the reason why a client could not be run, on the screen and on the page. */
+const LONGEST_CAUSE = 2_000;
+const LONGEST_REASON = 200;
+/** A machine may have only two cores, and a client uses one. */
 const AT_ONCE = 2;
+const WAY = process.argv.includes("--http") ? "http" : "stdio";
 const CLIENTS: readonly RealClient[] = [...LIBRARIES, ...AGENT_PROGRAMS];
 
 const args = process.argv.slice(2);
@@ -52,19 +57,20 @@ async function tryAll(clients: readonly RealClient[]): Promise<number> {
     }),
   );
   page(false);
-  console.log(failures === 0 ? "every check of every client holds" : `${failures} checks failed or were not made`);
+  console.log(failures === 0 ? "all checks of all clients passed" : `${failures} checks failed or were not made`);
   return failures === 0 ? 0 : 1;
 }
 
-async function seenOf(client: RealClient): Promise<SeenClient> {
+async function seenOf(client: RealClient): Promise<SeenRun> {
   const facts = { version: versionOf(client), day: new Date().toISOString().slice(0, 10) };
   try {
-    const trial = await tryClient(client, { longSeconds: longSeconds() });
+    const trial = await tryClient(client, { way: WAY, longSeconds: longSeconds() });
     if (args.includes("--verbose")) for (const [name, evidence] of Object.entries(trial)) show(client, name, evidence);
     const identity = identityOf(trial.work.wire);
     return { ...facts, ...(identity && { identity }), verdicts: verdictsOf(trial) };
   } catch (error) {
-    return { ...facts, notRun: describe(error) };
+    console.error(oneLine(describe(error instanceof Error ? (error.cause ?? error) : error), LONGEST_CAUSE));
+    return { ...facts, notRun: oneLine(describe(error), LONGEST_REASON) };
   }
 }
 
@@ -77,13 +83,13 @@ function show(
   for (const [at, result] of (evidence?.results ?? []).entries()) console.log(`  ${at}: ${result.slice(0, 1500)}`);
 }
 
-/** The number of checks that do not hold. */
-function report(client: RealClient, { verdicts, notRun }: SeenClient): number {
+/** The number of failed checks. */
+function report(client: RealClient, { verdicts, notRun }: SeenRun): number {
   if (!verdicts) {
     console.log(`\n*** ${client.title} ${versionOf(client)} WAS NOT RUN: ${notRun}\n`);
     return 1;
   }
-  console.log(`${client.title} ${versionOf(client)}`);
+  console.log(`${client.title} ${versionOf(client)} (${WAY})`);
   const failed = Object.entries(verdicts).filter(([name, { ok }]) => !ok && client.cannot?.[name] === undefined);
   for (const [name, { ok, note }] of Object.entries(verdicts))
     console.log(`  ${ok ? "ok    " : client.cannot?.[name] ? "cannot" : "FAILED"} ${name.padEnd(9)} ${note}`);
@@ -94,15 +100,19 @@ function seenBefore(): Seen {
   return existsSync(SEEN) ? (JSON.parse(readFileSync(SEEN, "utf8")) as Seen) : {};
 }
 
-function keep(id: string, row: SeenClient): void {
+function keep(id: string, row: SeenRun): void {
   const before = seenBefore();
-  const seen = { ...before, [id]: { ...row, ...(row.verdicts && { verdicts: withEarlierLong(row, before[id]) }) } };
+  const earlier = WAY === "http" ? before[id]?.http : before[id];
+  const told = { ...row, ...(row.verdicts && { verdicts: withEarlierLong(row, earlier) }) };
+  const { http, ...stdio } = before[id] ?? {};
+  const both = WAY === "http" ? { ...stdio, http: told } : { ...told, ...(http && { http }) };
+  const seen = { ...before, [id]: both };
   const ordered = Object.fromEntries(CLIENTS.flatMap((client) => (seen[client.id] ? [[client.id, seen[client.id]]] : [])));
   writeFileSync(SEEN, `${JSON.stringify(ordered, undefined, 1)}\n`);
 }
 
-/** A run without the long turn says nothing new of it. */
-function withEarlierLong({ verdicts, version }: SeenClient, before: SeenClient | undefined): SeenClient["verdicts"] {
+/** A run without the long turn keeps its earlier result. */
+function withEarlierLong({ verdicts, version }: SeenRun, before: SeenRun | undefined): SeenClient["verdicts"] {
   const earlier = before?.version === version ? before.verdicts?.long : undefined;
   return verdicts && longSeconds() === 0 && earlier ? { ...verdicts, long: earlier } : verdicts;
 }
@@ -110,7 +120,7 @@ function withEarlierLong({ verdicts, version }: SeenClient, before: SeenClient |
 function page(isCheck: boolean): number {
   const text = clientsPage(CLIENTS, seenBefore());
   if (isCheck && readFileSync(PAGE, "utf8") !== text) {
-    console.error(`${PAGE} is not what was seen: npm run clients -- --page`);
+    console.error(`${PAGE} does not match the results: run npm run clients -- --page`);
     return 1;
   }
   if (!isCheck) writeFileSync(PAGE, text);

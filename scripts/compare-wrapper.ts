@@ -1,13 +1,13 @@
 // Plays the same calls on the released npm package codex-mcp-server and on our set codex-cli, under one client and one scripted model, and prints a table of
-// what differs. Installs the package and a Codex into the cache folder the first time; ends with 1, and says why, where they cannot be had.
+// the differences. The first run installs the package and a Codex into the cache folder; if that fails, the exit code is 1.
 import { execFile, execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
 import { cacheFolder, codexProgram } from "../bench/peers.js";
-import { type ServerStart, startServer } from "../test/support/mcpServer.js";
-import { mockProvider } from "../test/support/mockProvider.js";
-import { startResponsesServer } from "../test/support/responsesServer.js";
+import { mockProvider } from "../test/support/model/mockProvider.js";
+import { startResponsesServer } from "../test/support/model/responsesServer.js";
+import { type ServerStart, startServer } from "../test/support/processes/mcpServer.js";
 import { setStage } from "../test/support/stage.js";
 
 const PACKAGE = "codex-mcp-server@1.4.10";
@@ -45,7 +45,7 @@ async function installed(signal: AbortSignal): Promise<string> {
   return entry;
 }
 
-/** What each call is answered with, ids and times left out. */
+/** The answer to each call, without ids and times. */
 async function answersOf(start: ServerStart): Promise<readonly string[]> {
   await using server = await startServer(start);
   await server.initialize();
@@ -56,7 +56,7 @@ async function answersOf(start: ServerStart): Promise<readonly string[]> {
 
 const LONGEST = 150;
 
-/** The order of members means nothing. */
+/** Sorts members, whose order has no meaning. */
 function shown(result: unknown): string {
   const sorted = (_key: string, value: unknown) =>
     typeof value === "object" && value !== null && !Array.isArray(value)

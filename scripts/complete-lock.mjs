@@ -1,5 +1,5 @@
-// Adds what `npm install` left out of the lock file: optional packages for other platforms, which some registries do not offer and npm
-// then forgets, although `npm ci` insists on them. To be run after the dependencies were changed.
+// Adds optional packages for other platforms to the lock file. `npm install` leaves them out if the registry does not offer them, but `npm ci` needs
+// them. Run it after each change of the dependencies.
 import { readFileSync, writeFileSync } from "node:fs";
 
 const SYSTEMS = ["aix", "android", "darwin", "freebsd", "linux", "netbsd", "openbsd", "openharmony", "sunos", "win32"];
@@ -19,7 +19,7 @@ lock.packages = Object.fromEntries(Object.entries(lock.packages).sort(([a], [b])
 writeFileSync("package-lock.json", `${JSON.stringify(lock, null, 2)}\n`);
 console.log(`${added} optional packages added to package-lock.json`);
 
-/** Such packages are named after what they run on. */
+/** The names of such packages contain their platform. */
 function platformOf(name) {
   const words = name.split(/[/-]/);
   const os = SYSTEMS.find((system) => words.includes(system));

@@ -1,4 +1,4 @@
-// Builds dist/ again whenever a source changes, so that a client that starts `node dist/main.js` always gets the newest. Ctrl-C ends it.
+// Builds dist/ again whenever a source changes, so that a client that starts `node dist/main.js` always gets the newest build. Ctrl-C ends it.
 import { spawnSync } from "node:child_process";
 import { watch } from "node:fs";
 

@@ -1,12 +1,12 @@
-// What changed between two versions of Codex's app-server, by name. Without versions: from the newest that was recorded to the newest on npm.
-//   npm run drift [-- OLD NEW]       prints it; the exit code is 1 when the newer one has names that no recorded version has
-//   npm run drift -- --record VERSION…   writes down what these versions have, for the tests
+// Prints the names that changed between two versions of Codex's app-server. Default: from the newest recorded version to the newest on npm.
+//   npm run drift [-- OLD NEW]       the exit code is 1 if the newer one has names that no recorded version has
+//   npm run drift -- --record VERSION…   records the names of these versions, for the tests
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
-import { newestOnNpm, publishedCodex } from "../test/support/codexPeers.js";
-import { type CodexSurface, codexSurface, namesBeyond, recordedSurfaces, surfaceFile } from "../test/support/codexSurface.js";
+import { newestOnNpm, publishedCodex } from "../test/support/codex/codexPeers.js";
+import { type CodexSurface, codexSurface, namesBeyond, recordedSurfaces, surfaceFile } from "../test/support/codex/codexSurface.js";
 
 const args = process.argv.slice(2);
 if (args[0] === "--record") for (const version of args.slice(1)) record(version, await surfaceOf(version));
@@ -22,10 +22,10 @@ async function compare([oldest, newest]: readonly string[]): Promise<number> {
   const recorded = recordedSurfaces();
   const from = oldest ?? [...recorded.keys()].at(-1) ?? "0.166.0";
   const to = newest ?? (await newestOnNpm());
-  if (to === undefined) throw new Error("npm does not tell which version is the newest");
+  if (to === undefined) throw new Error("npm does not report the newest version");
   const [before, after] = [recorded.get(from) ?? (await surfaceOf(from)), recorded.get(to) ?? (await surfaceOf(to))];
   const [gone, added] = [namesBeyond(before, after), namesBeyond(after, before)];
-  console.log(`Codex ${from} → ${to}: ${added.length} names more, ${gone.length} fewer`);
+  console.log(`Codex ${from} → ${to}: ${added.length} names added, ${gone.length} removed`);
   for (const name of gone) console.log(`- ${name}`);
   for (const name of added) console.log(`+ ${name}`);
   for (const line of changedFields(await fieldsOf(from), await fieldsOf(to))) console.log(line);
@@ -35,13 +35,13 @@ async function compare([oldest, newest]: readonly string[]): Promise<number> {
 
 async function surfaceOf(version: string): Promise<CodexSurface> {
   const program = await publishedCodex(version);
-  if (program === undefined) throw new Error(`Codex ${version} cannot be had`);
+  if (program === undefined) throw new Error(`Codex ${version} cannot be installed`);
   return codexSurface({ program });
 }
 
 type Fields = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** The names of fields in each type that a version generates. */
+/** The field names of each type that a version generates. */
 async function fieldsOf(version: string): Promise<Fields> {
   const folder = mkdtempSync("/var/tmp/codex-types-");
   try {
@@ -63,7 +63,7 @@ function fieldsIn(text: string): ReadonlySet<string> {
   return new Set([...code.matchAll(/"?\b([A-Za-z_]\w*)"?\??: /g)].map(([, name = ""]) => name));
 }
 
-/** Types that both have and that differ; those that only one has go with what was named above. */
+/** Types that both versions have and that differ; those of only one version are reported by name above. */
 function changedFields(before: Fields, after: Fields): string[] {
   return [...after].flatMap(([type, fields]) => {
     const old = before.get(type);

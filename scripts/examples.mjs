@@ -1,4 +1,4 @@
-// Builds, then runs every example one after the other; fails if one does.
+// Builds, then runs all examples one after the other; fails if one fails.
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 

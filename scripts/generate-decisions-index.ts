@@ -1,4 +1,4 @@
-// Writes docs/decisions/README.md, the list of all records. With --check it only says whether it is up to date.
+// Writes docs/decisions/README.md, the list of all records. With --check it only checks whether it is up to date.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
@@ -6,7 +6,7 @@ const FOLDER = "docs/decisions";
 const PAGE = path.join(FOLDER, "README.md");
 const HEAD = `# Decisions
 
-Each record is half a page: what the situation was, what was decided, what follows from it. A record stays when a later one takes its place, and names it.
+Each record is half a page: context, decision, consequences. A record stays when a later one supersedes it, and names that one.
 
 | | decision | |
 |---|---|---|`;

@@ -1,4 +1,4 @@
-// Writes the part of docs/jsonrpc.md that is made from the table of Codex's own methods. With --check it only says whether it is up to date.
+// Writes the part of docs/jsonrpc.md that is generated from the table of Codex's own methods. With --check it only checks whether it is up to date.
 import { readFileSync, writeFileSync } from "node:fs";
 import * as z from "zod/mini";
 import { METHODS } from "../src/codexrpc/codexRpc.js";
@@ -53,11 +53,15 @@ function paramsTable(params: z.ZodMiniObject): string {
 
 function typeText(schema: Schema): string {
   if (schema.enum) return schema.enum.map((value) => `\`${String(value)}\``).join(", ");
-  if (schema.anyOf) return [...new Set(schema.anyOf.map(typeText))].filter((text) => text !== "null").join(" or ");
-  if (schema.type === "array")
-    return `array of ${schema.items && !Array.isArray(schema.items) && typeof schema.items === "object" ? typeText(schema.items) : "any"}s`;
+  if (schema.anyOf) return [...new Set(schema.anyOf.filter(({ type }) => type !== "null").map(typeText))].join(" or ");
+  if (schema.type === "array") return `array of ${plural(schema.items)}`;
   const types = [schema.type ?? "any"].flat().filter((type) => type !== "null");
   return types.join(" or ");
+}
+
+function plural(items: Schema["items"]): string {
+  const each = typeof items === "object" && !Array.isArray(items) ? typeText(items) : "any";
+  return each === "any" ? "anything" : `${each}s`;
 }
 
 function asFields(message: unknown): object {

@@ -1,5 +1,5 @@
-// Writes what is made from the tools' own files (below src/mcp/tools): the list that servers show without loading any of them, the pins of the
-// tests, and the table in docs/tools.md. With --check it only says whether they are up to date.
+// Writes what is generated from the tools' files below src/mcp/tools: the list that servers show without loading any tool, the tests' pins, and the
+// table in docs/tools.md. With --check it only checks whether they are up to date.
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
@@ -21,7 +21,7 @@ function holdsTool(file: string): boolean {
   return file.endsWith(".ts") && /^export const \w+ = defineTool\(/m.test(readFileSync(`${FOLDER}/${file}`, "utf8"));
 }
 
-/** A new tool is in no list yet, so its file has to be found. */
+/** A new tool is in no list yet, so its file has to be found on disk. */
 async function loadTools(): Promise<FoundTool[]> {
   const outfile = path.resolve("node_modules/.cache/codex-mcpd", `tools.${process.pid}.mjs`);
   const contents = files.map((file, at) => `export * as m${at} from "./${FOLDER}/${file}";`).join("\n");
@@ -50,7 +50,7 @@ function isTool(value: unknown): value is McpTool {
   return typeof value === "object" && value !== null && "inputSchema" in value && "call" in value;
 }
 
-/** Two sets may declare a tool of one name in files of their own. */
+/** Two sets may declare tools of the same name in different files. */
 function inListOrder(one: FoundTool, other: FoundTool): number {
   return one.tool.order - other.tool.order || byText(one.tool.name, other.tool.name) || byText(one.file, other.file);
 }
@@ -73,7 +73,7 @@ function listModule(): string {
   return `// Generated from the tools of this folder by scripts/generate-tools.ts. Do not edit.
 import type { McpTool, ToolDeclaration } from "./tool.js";
 
-/** A tool as lists show it; what it does is loaded with its first call. */
+/** A tool as lists show it; its code is loaded with the first call. */
 export interface CatalogTool {
   readonly declaration: ToolDeclaration;
   readonly sets: readonly string[];
@@ -87,14 +87,14 @@ ${entries.join("\n")}
 `;
 }
 
-/** Names, schemas and annotations as clients rely on them: whoever changes a line of this file changes it for them. */
+/** Names, schemas and annotations that clients rely on: a change of this file is a change for them. */
 function pins(): string {
   const withoutDescriptions = JSON.stringify(
     tools.map(({ tool }) => ({ sets: tool.sets, ...declarationOf(tool) })),
     (key, value: unknown) => (key === "description" && typeof value === "string" ? undefined : value),
     2,
   );
-  // Of tools of one name the first is that of the default set.
+  // Of several tools with one name, the first belongs to the default set.
   const examples = Object.fromEntries(tools.toReversed().map(({ tool }) => [tool.name, tool.example]));
   return `{ "tools": ${withoutDescriptions}, "examples": ${JSON.stringify(examples, null, 2)} }\n`;
 }

@@ -1,5 +1,5 @@
-// Makes sure that the programs tests need beside Node are there. Instant when they are; installs the missing Debian packages
-// when it may; otherwise says what to run.
+// Makes sure that the programs that tests need are installed. Installs missing Debian packages if it has the permission; otherwise prints the command
+// to run.
 import { spawnSync } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import path from "node:path";
@@ -7,7 +7,7 @@ import path from "node:path";
 /** @type {Readonly<Record<string, string>>} program → Debian package */
 const NEEDED = { bwrap: "bubblewrap", curl: "curl", git: "git", perl: "perl-base", script: "bsdutils", setpriv: "util-linux" };
 
-/** For the tests of the console, which say that they are left out where there is none. */
+/** For the console's tests, which are skipped with a message if there is no browser. */
 const isForBrowser = process.argv.includes("--browser");
 const FOR_BROWSER = { chromium: "chromium" };
 const FAILED = isForBrowser ? 0 : 1;
@@ -33,7 +33,7 @@ function install(packages) {
       env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" },
     });
     if (status === 0) continue;
-    console.error(`That failed. Try:\n  ${byHand}`);
+    console.error(`The installation failed. Try:\n  ${byHand}`);
     process.exit(FAILED);
   }
 }

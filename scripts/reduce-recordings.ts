@@ -1,20 +1,20 @@
-// Takes over recordings of the reference, as facts of the wire only: no descriptions, instruction texts, log lines or times.
+// Imports recordings of the reference, reduced to facts of the wire: no descriptions, instruction texts, log lines or times.
 //   node scripts/run-ts.mjs scripts/reduce-recordings.ts FOLDER [VERSION]
-// and format the scenarios afterwards. FOLDER holds scenarios/NAME.json and VERSION/NAME.ndjson.
+// Format the scenarios afterwards. FOLDER contains scenarios/NAME.json and VERSION/NAME.ndjson.
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { isRecord, parseScenario, type Scenario, valueAt } from "../test/support/scenario.js";
-import { stabilise, WORDING } from "../test/support/stabilise.js";
-import { type Entry, parseTranscript, type Remark } from "../test/support/transcript.js";
+import { isRecord, parseScenario, type Scenario, valueAt } from "../test/support/scenarios/scenario.js";
+import { stabilise, WORDING } from "../test/support/scenarios/stabilise.js";
+import { type Entry, parseTranscript, type Remark } from "../test/support/scenarios/transcript.js";
 
-// Without an AGENTS.md this item holds nothing but the reference's catalogue of skills: neither of the wire nor ours.
+// Without an AGENTS.md this item has only the reference's catalogue of skills, which is not a fact of the wire.
 const PROJECT_INSTRUCTIONS = /^(<project instructions|# AGENTS\.md instructions)/;
 const REFERENCE_TEXT = /^(<permissions instructions|# AGENTS\.md instructions|<project instructions|You are )/;
-/** Where an event says when the time is up that the recording's client only guessed. */
+/** Scenarios in which an event marks a time that the recording's client only guessed. */
 const EVENT_INSTEAD_OF_SLEEP: Readonly<Record<string, string>> = { "cancel-mid-shell": "exec_command_output_delta" };
 
 const [folder, version = "0.92.0"] = process.argv.slice(2);
-if (folder === undefined) throw new Error("Say which folder holds the recordings.");
+if (folder === undefined) throw new Error("Name the folder that contains the recordings.");
 
 mkdirSync("test/scenarios", { recursive: true });
 mkdirSync("test/recordings", { recursive: true });
@@ -53,7 +53,7 @@ function holdsProjectInstructions(item: unknown): boolean {
 function reduced(entry: Entry): Entry[] {
   if (entry.dir === "err") return [];
   if ("raw" in entry) return [{ dir: entry.dir, raw: entry.raw }];
-  // A wait that another message ended says nothing about the server.
+  // A wait that another message ended is no fact about the server.
   if (entry.dir === "meta" && "cameInstead" in entry.meta) return [];
   if (entry.dir === "meta") return [{ dir: "meta", meta: reducedRemark(entry.meta) }];
   if (entry.dir === "out") return [{ dir: "out", msg: withoutProse(entry.msg) }];
@@ -73,7 +73,7 @@ function withoutInstallation(commandLine: string): string {
   return commandLine.endsWith("mcp-server") ? "<BIN> mcp-server" : commandLine;
 }
 
-/** Tools are recorded by name in the reference's set, which is not ours. */
+/** Tools are recorded by name in the reference's set, which differs from ours. */
 function reducedRequest(request: unknown): unknown {
   if (!isRecord(request)) return request;
   const { tools: _, ...asked } = request;

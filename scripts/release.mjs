@@ -1,4 +1,4 @@
-// Makes a release out of what is on main: node scripts/release.mjs 1.2.3
+// Makes a release from main: node scripts/release.mjs 1.2.3
 // Moves the changelog's section, sets the version, commits and tags. Pushing the tag publishes it (.github/workflows/release.yml).
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -13,14 +13,14 @@ const fail = (reason) => {
 };
 
 if (!/^\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(version)) fail("name a version, for example: npm run release 1.2.3");
-if (git("status", "--porcelain") !== "") fail("there are changes that are not committed");
+if (git("status", "--porcelain") !== "") fail("there are uncommitted changes");
 if (git("branch", "--show-current") !== "main") fail("releases are made on main");
 if (git("tag", "--list", `v${version}`) !== "") fail(`v${version} exists already`);
 
 const changelog = readFileSync("CHANGELOG.md", "utf8");
 const [before, after] = changelog.split(UNRELEASED);
 if (after === undefined) fail("CHANGELOG.md has no section `Unreleased`");
-if (/^\s*(?:## |$)/.test(after)) fail("CHANGELOG.md says nothing under `Unreleased`");
+if (/^\s*(?:## |$)/.test(after)) fail("CHANGELOG.md has no entries under `Unreleased`");
 
 for (const command of ["check", "test"]) execFileSync("npm", ["run", command], { stdio: "inherit" });
 const today = new Date().toISOString().slice(0, 10);

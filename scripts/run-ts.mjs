@@ -1,4 +1,4 @@
-// Runs a TypeScript program on Node 20: bundles it (packages stay outside) into the cache folder, then imports it.
+// Runs a TypeScript program on Node 20: bundles it (without its packages) into the cache folder, then imports it.
 //   node scripts/run-ts.mjs PROGRAM.ts [ARG...]
 import path from "node:path";
 import { pathToFileURL } from "node:url";

@@ -1,4 +1,4 @@
-// Serves MCP over HTTP on this machine with the scripted model: no key, no network. Says what a newcomer needs; Ctrl-C ends it.
+// Serves MCP over HTTP on this machine with the scripted model: no key, no network. Prints how to use it; Ctrl-C ends it.
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
 const home = mkdtempSync(path.join(tmpdir(), "codex-mcpd-start-"));
 const server = spawn(process.execPath, ["dist/main.js", "serve", "--engine", "scripted", ...process.argv.slice(2)], {
   env: { ...process.env, CODEX_HOME: home },
-  // Ctrl-C goes to a whole group of processes: the server would get it twice, and end running turns at once.
+  // Ctrl-C signals the whole process group: the server would get it twice and end running turns at once.
   detached: true,
   stdio: ["ignore", "inherit", "pipe"],
 });
@@ -23,7 +23,7 @@ let url;
 for await (const line of createInterface({ input: server.stderr })) {
   url = /listening on (\S+)/.exec(line)?.[1] ?? url;
   const [, address] = /console at (\S+)/.exec(line) ?? [];
-  // What a person wants first.
+  // The console's address comes first.
   if (address) console.log(`\nOpen the console in a browser: ${address}\n`);
   else console.error(line);
   if (!line.includes("clients connect with")) continue;

@@ -1,9 +1,10 @@
-// Starts the server file by file, makes one warm call and prints what the call executed and its spine. Exits non-zero when a goal is missed.
+// Starts the server file by file, makes one warm call and prints what it executed and its spine: the chain of files from the message to the model request.
+// Exits non-zero if a goal is missed.
 //   npm run walk [-- stdio|http] [-- --list]     --list: every file that was executed, with its functions
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { mockProvider } from "../test/support/mockProvider.js";
-import { startResponsesServer } from "../test/support/responsesServer.js";
+import { mockProvider } from "../test/support/model/mockProvider.js";
+import { startResponsesServer } from "../test/support/model/responsesServer.js";
 import { type Caller, httpCaller, stdioCaller } from "./walk/callers.js";
 import { type Executed, executedIn, medianOf } from "./walk/coverage.js";
 import { climbs, documentedSpine, spineFiles } from "./walk/path.js";
@@ -16,7 +17,7 @@ interface Walk {
   readonly about: string;
   readonly open: typeof stdioCaller;
   readonly mostFiles: number;
-  /** The file in which a message begins; without it the outermost function that the call enters. */
+  /** The file that receives messages; without it, the outermost function that the call enters. */
   readonly entry?: string;
   readonly mostSpineFiles?: number;
 }
@@ -33,9 +34,9 @@ const WALKS: readonly Walk[] = [
   { name: "http", about: "HTTP 2025-11-25, `codex`, native engine, a command with an approval", open: httpCaller, mostFiles: 103 },
 ];
 const WARM_UP_CALLS = 3;
-/** Odd, for a median: what an earlier call left to be done may fall into the next. */
+/** Odd, for a median: deferred work of an earlier call may fall into the next. */
 const MEASURED_CALLS = 5;
-/** What follows an answer belongs to its call. */
+/** Work after an answer belongs to its call, so it is awaited. */
 const SETTLE_MS = 250;
 const isListing = process.argv.includes("--list");
 const chosen = process.argv.slice(2).filter((arg) => !arg.startsWith("--"));

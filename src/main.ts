@@ -4,9 +4,9 @@ import { AppError, UsageError } from "./lib/errors.js";
 import { VERSION } from "./lib/version.js";
 import { serveStdio } from "./server/serveStdio.js";
 
-/** argv → command → exit code. Never rejects. */
+/** Runs the command in argv and returns its exit code. Never rejects. */
 export async function main(): Promise<number> {
-  // A client that closed our stderr must not bring the server down.
+  // A client that closed our stderr must not crash the server.
   process.stderr.on("error", () => {});
   try {
     return await run(parseCommand(process.argv.slice(2), process.env));
@@ -61,7 +61,7 @@ async function run(command: CliCommand): Promise<number> {
   }
 }
 
-/** Resolves when the text has left: ending the process earlier would cut it off in a pipe. */
+/** Resolves when the text was written: if the process exits earlier, a pipe loses the rest. */
 function print(text: string): Promise<void> {
   return new Promise((resolve) => process.stdout.write(text, () => resolve()));
 }

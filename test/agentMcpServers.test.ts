@@ -6,8 +6,8 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { expect, it } from "vitest";
-import { newMark, programServer } from "./support/agentMcpServers.js";
-import { processesMarked, stragglers } from "./support/markedProcesses.js";
+import { newMark, programServer } from "./support/processes/agentMcpServers.js";
+import { processesMarked, stragglers } from "./support/processes/markedProcesses.js";
 
 const OWNER = fileURLToPath(new URL("programs/mcpServerOwner.ts", import.meta.url));
 

@@ -7,6 +7,7 @@ import {
   hiddenFileImports,
   importCycles,
   longFiles,
+  lostTimeouts,
   mutualFolders,
   namesExportedTwice,
   scraps,
@@ -134,5 +135,10 @@ describe("a rule finds", () => {
       no: "fs(1)",
     };
     expect(hiddenFileImports(sourcesOf(hidden))).toEqual(["dynamic", "required", "builtin"]);
+  });
+
+  it("a time limit that nobody holds", () => {
+    const limits = { lost: "AbortSignal.any([signal, AbortSignal.timeout(10)])", held: "AbortSignal.any([signal, timeoutSignal(10)])" };
+    expect(lostTimeouts(sourcesOf(limits))).toEqual(["lost"]);
   });
 });

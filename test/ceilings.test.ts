@@ -3,11 +3,11 @@ import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { isMissing } from "./sandbox/available.js";
-import { endSession, type NetworkSession, sessionOf } from "./support/callers.js";
 import { completed, refused, refusedOn } from "./support/callResults.js";
-import { MemoryAgent } from "./support/memoryAgent.js";
-import { MemorySession, threadOf } from "./support/memorySession.js";
-import { valueAt } from "./support/scenario.js";
+import { endSession, type NetworkSession, sessionOf } from "./support/http/callers.js";
+import { MemoryAgent } from "./support/memory/memoryAgent.js";
+import { MemorySession, threadOf } from "./support/memory/memorySession.js";
+import { valueAt } from "./support/scenarios/scenario.js";
 
 const ABOVE =
   /^The sandbox danger-full-access is above the ceiling of this server, workspace-write\. .*--max-sandbox danger-full-access\.$/;

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { completed } from "./support/callResults.js";
+import { installInspector } from "./support/clients/inspector.js";
+import { OFFICIAL_CLIENTS, type ServerProgram } from "./support/clients/officialClients.js";
 import { eventually } from "./support/eventually.js";
-import { installInspector } from "./support/inspector.js";
-import { OFFICIAL_CLIENTS, type ServerProgram } from "./support/officialClients.js";
-import { installPacked, type PackedPackage } from "./support/packedPackage.js";
-import { runToEnd } from "./support/runToEnd.js";
-import { valueAt } from "./support/scenario.js";
+import { installPacked, type PackedPackage } from "./support/processes/packedPackage.js";
+import { runToEnd } from "./support/processes/runToEnd.js";
+import { valueAt } from "./support/scenarios/scenario.js";
 import { type Stage, setStage, stageEnvironment } from "./support/stage.js";
 import { TOOL_NAMES } from "./support/toolPins.js";
 

@@ -7,10 +7,10 @@ import type { EngineThread } from "../src/threads/engine.js";
 import type { TurnInput } from "../src/threads/events.js";
 import type { Reach, TurnLimits } from "../src/threads/limits.js";
 import type { ThreadSettings } from "../src/threads/settings.js";
-import { buildAppServerDouble, type Faults, withFaults } from "./support/appServerDouble.js";
-import { REQUESTS_FILE } from "./support/appServerDoubleServices.js";
-import { type CodexStage, openCodexThreads, setCodexStage } from "./support/codexStage.js";
-import { turnContext } from "./support/turns.js";
+import { buildAppServerDouble, type Faults, withFaults } from "./support/codex/appServerDouble.js";
+import { REQUESTS_FILE } from "./support/codex/appServerDoubleServices.js";
+import { type CodexStage, openCodexThreads, setCodexStage } from "./support/codex/codexStage.js";
+import { turnContext } from "./support/threads/turns.js";
 
 const double = await buildAppServerDouble();
 afterAll(() => double[Symbol.dispose]());

@@ -11,9 +11,9 @@ import { ThreadRegistry } from "../src/threads/threadRegistry.js";
 import { type ServicesUnderTest, servicesContract } from "./contracts/engineServices.js";
 import { type WorkUnderTest, workContract } from "./contracts/work.js";
 import { isMissing } from "./sandbox/available.js";
-import { type ResponsesServer, startResponsesServer } from "./support/responsesServer.js";
-import { settingsIn, storeIn, tempHome } from "./support/rollouts.js";
+import { type ResponsesServer, startResponsesServer } from "./support/model/responsesServer.js";
 import { setStage, stageEnvironment } from "./support/stage.js";
+import { settingsIn, storeIn, tempHome } from "./support/threads/rollouts.js";
 
 workContract("native", { makeEngine: nativeWork });
 servicesContract("native", { openEngine: nativeServices, withoutSandbox: isMissing });

@@ -4,11 +4,11 @@ import { afterAll, describe, expect, it } from "vitest";
 import { createCodexEngine } from "../src/engines/codex/engine.js";
 import { newThreadId } from "../src/lib/ids.js";
 import { isTurnEnd } from "../src/threads/turn.js";
-import { buildAppServerDouble, type Faults, withFaults } from "./support/appServerDouble.js";
-import { COMMAND_FILE, LOGIN_DONE_FILE, LOGINS_FILE } from "./support/appServerDoubleServices.js";
-import { type CodexStage, setCodexStage } from "./support/codexStage.js";
+import { buildAppServerDouble, type Faults, withFaults } from "./support/codex/appServerDouble.js";
+import { COMMAND_FILE, LOGIN_DONE_FILE, LOGINS_FILE } from "./support/codex/appServerDoubleServices.js";
+import { type CodexStage, setCodexStage } from "./support/codex/codexStage.js";
 import { eventually } from "./support/eventually.js";
-import { lastMessageOf, playTurn } from "./support/turns.js";
+import { lastMessageOf, playTurn } from "./support/threads/turns.js";
 
 const double = await buildAppServerDouble();
 afterAll(() => double[Symbol.dispose]());

@@ -2,8 +2,8 @@ import { createNativeEngine } from "../src/engines/native/engine.js";
 import { createScriptedEngine } from "../src/engines/native/scripted/scriptedEngine.js";
 import { WritablePlaces } from "../src/exec/outside/outsidePrograms.js";
 import { type EngineUnderTest, engineContract } from "./contracts/engine.js";
-import { startResponsesServer } from "./support/responsesServer.js";
-import { settingsIn, tempHome } from "./support/rollouts.js";
+import { startResponsesServer } from "./support/model/responsesServer.js";
+import { settingsIn, tempHome } from "./support/threads/rollouts.js";
 
 const PATIENT = { streamIdleTimeoutMs: 60_000 };
 

@@ -3,10 +3,10 @@ import { createCodexEngine } from "../src/engines/codex/engine.js";
 import { newThreadId } from "../src/lib/ids.js";
 import type { EngineThread } from "../src/threads/engine.js";
 import { type EngineUnderTest, engineContract } from "./contracts/engine.js";
-import { buildAppServerDouble, type Faults, withFaults } from "./support/appServerDouble.js";
-import { type CodexStage, setCodexStage } from "./support/codexStage.js";
+import { buildAppServerDouble, type Faults, withFaults } from "./support/codex/appServerDouble.js";
+import { type CodexStage, setCodexStage } from "./support/codex/codexStage.js";
 import { eventually } from "./support/eventually.js";
-import { lastMessageOf, playTurn } from "./support/turns.js";
+import { lastMessageOf, playTurn } from "./support/threads/turns.js";
 
 const double = await buildAppServerDouble();
 afterAll(() => double[Symbol.dispose]());
@@ -48,7 +48,7 @@ describe.concurrent("a Codex that does not start properly is refused with a sent
   it.each<[string, Faults, RegExp]>([
     ["too old", { version: "0.149.3" }, /is version 0\.149\.3; at least 0\.150\.0 is needed\. Update it/],
     ["too old to know app-server", { version: "0.40.0", atStart: "exit" }, /is version 0\.40\.0; at least 0\.150\.0 is needed/],
-    ["of no version", { userAgent: "who knows" }, /did not tell its version/],
+    ["of no version", { userAgent: "who knows" }, /did not report its version/],
     ["newer than we know", { version: "9.0.0", lacks: "turn/start" }, /no longer has turn\/start: .* Update codex-mcpd/],
     [
       "ending at once",
@@ -144,7 +144,7 @@ describe.concurrent("a Codex that does not listen", () => {
     const events = await playTurn(thread, "!hang", { signal: abort.signal, onBatch: () => abort.abort() });
     expect(events.at(-1)).toEqual({ type: "turnAborted", reason: "interrupted" });
     expect(lastMessageOf(await playTurn(thread, "!say next"))).toBe("next");
-    expect(under.reported).toContainEqual(expect.stringContaining("did not stop a turn when it was told to"));
+    expect(under.reported).toContainEqual(expect.stringContaining("did not stop a turn when asked to"));
   });
 
   it("at its start does not keep the server from ending", async () => {

@@ -1,14 +1,14 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type AppServerDouble, buildAppServerDouble } from "./support/appServerDouble.js";
-import { LOGIN_DONE_FILE } from "./support/appServerDoubleServices.js";
-import { eventTypes, type FrontEndClient, overHttp, overStdio, overWebSocket, told } from "./support/frontEnds.js";
-import { type HttpServer, startHttpServer } from "./support/httpServer.js";
-import { type McpServer, startServer } from "./support/mcpServer.js";
-import { valueAt } from "./support/scenario.js";
-import { claimMeta } from "./support/statelessClient.js";
-import { stateless } from "./support/statelessHttp.js";
+import { eventTypes, type FrontEndClient, overHttp, overStdio, overWebSocket, told } from "./support/clients/frontEnds.js";
+import { claimMeta } from "./support/clients/statelessClient.js";
+import { type AppServerDouble, buildAppServerDouble } from "./support/codex/appServerDouble.js";
+import { LOGIN_DONE_FILE } from "./support/codex/appServerDoubleServices.js";
+import { type HttpServer, startHttpServer } from "./support/http/httpServer.js";
+import { stateless } from "./support/http/statelessHttp.js";
+import { type McpServer, startServer } from "./support/processes/mcpServer.js";
+import { valueAt } from "./support/scenarios/scenario.js";
 
 const text = (...lines: readonly string[]) => [{ type: "text", data: { text: lines.join("\n") } }];
 const UUID = /^[0-9a-f-]{36}$/;

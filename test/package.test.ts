@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { completed } from "./support/callResults.js";
-import { startServer } from "./support/mcpServer.js";
-import { installPacked, type PackedPackage, ROOT } from "./support/packedPackage.js";
-import { runToEnd } from "./support/runToEnd.js";
+import { startServer } from "./support/processes/mcpServer.js";
+import { installPacked, type PackedPackage, ROOT } from "./support/processes/packedPackage.js";
+import { runToEnd } from "./support/processes/runToEnd.js";
 
 const MEGABYTE = 1_000_000;
 const MANIFEST = JSON.parse(readFileSync(path.join(ROOT, "package.json"), "utf8"));

@@ -11,8 +11,8 @@ import { approvalDeskContract } from "./contracts/approvalDesk.js";
 import { eventLogContract } from "./contracts/eventLog.js";
 import { threadStoreContract } from "./contracts/threadStore.js";
 import { turnLimiterContract } from "./contracts/turnLimiter.js";
-import { MemoryStore } from "./support/memoryThreads.js";
-import { storeIn, tempHome } from "./support/rollouts.js";
+import { MemoryStore } from "./support/memory/memoryThreads.js";
+import { storeIn, tempHome } from "./support/threads/rollouts.js";
 
 eventLogContract("memory", async () => {
   const logs = new MemoryEventLogs(TURN_LOG);

@@ -1,12 +1,12 @@
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { sandbox } from "./sandbox/available.js";
-import { compareTranscripts, describeDifference } from "./support/compareTranscripts.js";
-import { ownSide } from "./support/declaredDifferences/ownSide.js";
-import { DECLARED_DIFFERENCES } from "./support/declaredDifferences.js";
-import { allScenarios, type Condition } from "./support/scenario.js";
-import { playScenario } from "./support/scenarioPlayer.js";
-import { recordingOf, type Transcript } from "./support/transcript.js";
+import { compareTranscripts, describeDifference } from "./support/scenarios/compareTranscripts.js";
+import { ownSide } from "./support/scenarios/declaredDifferences/ownSide.js";
+import { DECLARED_DIFFERENCES } from "./support/scenarios/declaredDifferences.js";
+import { allScenarios, type Condition } from "./support/scenarios/scenario.js";
+import { playScenario } from "./support/scenarios/scenarioPlayer.js";
+import { recordingOf, type Transcript } from "./support/scenarios/transcript.js";
 
 const SERVER = [
   process.execPath,

@@ -11,9 +11,9 @@ import { LISTED_TOOLS } from "../src/mcp/tools/tools.generated.js";
 import { Tools } from "../src/mcp/tools/tools.js";
 import type { Engine, EngineThread, TurnContext } from "../src/threads/engine.js";
 import type { ThreadEvent } from "../src/threads/events.js";
-import { answer, beginning } from "./support/memoryThreads.js";
-import { OwnToolsStage } from "./support/ownToolsStage.js";
-import { valueAt } from "./support/scenario.js";
+import { answer, beginning } from "./support/memory/memoryThreads.js";
+import { OwnToolsStage } from "./support/memory/ownToolsStage.js";
+import { valueAt } from "./support/scenarios/scenario.js";
 
 // The official client as it comes, which gives up a call after 60 s, and a turn of ten minutes with a question in its middle. Only the clock is
 // scripted, and the turn.

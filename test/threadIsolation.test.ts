@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { endSession, type NetworkSession, sessionOf } from "./support/callers.js";
 import { completed, noSuchThread, refused, refusedOn } from "./support/callResults.js";
-import { MemoryAgent } from "./support/memoryAgent.js";
-import { MemorySession, threadOf } from "./support/memorySession.js";
+import { endSession, type NetworkSession, sessionOf } from "./support/http/callers.js";
+import { MemoryAgent } from "./support/memory/memoryAgent.js";
+import { MemorySession, threadOf } from "./support/memory/memorySession.js";
 
 const NOBODYS = "01a1dd1a-6d22-73e1-88aa-ccf523ae5caa";
 

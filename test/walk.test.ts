@@ -14,7 +14,7 @@ const program: TranspiledProgram = {
 describe("the spine of a call", () => {
   it("names each file once, leaves the library out, and ends at the model's client", () => {
     const files = ["src/jsonrpc/peer.ts", "src/jsonrpc/peer.ts", "src/lib/promises.ts", "src/engines/native/model/responses.ts"];
-    expect(spineFiles([...files, "src/engines/native/model/http.ts"])).toEqual([
+    expect(spineFiles([...files, "src/engines/native/model/decode.ts"])).toEqual([
       "src/jsonrpc/peer.ts",
       "src/engines/native/model/responses.ts",
     ]);

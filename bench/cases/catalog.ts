@@ -1,4 +1,5 @@
 import type { BenchCase } from "../benchCase.js";
+import { apiCase } from "./api.js";
 import { burstCase } from "./burst.js";
 import { commandCase } from "./command.js";
 import { deltasCase } from "./deltas.js";
@@ -14,7 +15,7 @@ import { startCase } from "./start.js";
 import { streamsCase } from "./streams.js";
 import { turnsCase } from "./turns.js";
 
-/** In the order they run and are reported. */
+/** In the order of runs and of the report. */
 export const CASES: readonly BenchCase[] = [
   startCase,
   turnsCase,
@@ -31,4 +32,5 @@ export const CASES: readonly BenchCase[] = [
   erasCase,
   streamsCase,
   sessionsCase,
+  apiCase,
 ];

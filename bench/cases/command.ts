@@ -12,7 +12,7 @@ export const COMMAND = {
 
 const REPLIES = 10;
 const COMMAND_TURN = { prompt: "!shell true\n!say ok", expect: "ok" };
-/** About what a sandbox cannot do without; the complete set adds binds and a system call filter. */
+/** Roughly the minimum of a sandbox; the real one adds binds and a system call filter. */
 const BARE_SANDBOX = [
   ..."--die-with-parent --ro-bind / / --dev /dev --proc /proc --unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-net".split(
     " ",

@@ -9,7 +9,7 @@ export const ERAS = {
 } as const;
 
 const TOOLS_CALL = "tools/call";
-/** A tool could not do less: the call is answered with what is missing in it. */
+/** The cheapest possible call: it is refused because of a missing argument. */
 const TRIVIAL = { name: "codex", arguments: {} };
 const STATELESS = "2026-07-28";
 
@@ -29,7 +29,7 @@ export const erasCase: BenchCase = {
     const without = statelessAsker(client.url);
     await ask(withSession, TOOLS_CALL, ROUND);
     await ask(without, TOOLS_CALL, ROUND);
-    // In turn, so that what else the machine does falls on both alike.
+    // Alternating, so that other load on the machine affects both equally.
     const cpu = { [ERAS.withSessions]: [] as number[], [ERAS.without]: [] as number[] };
     for (let round = 0; round < ROUNDS; round++) {
       cpu[ERAS.withSessions].push(await cpuPerCall(withSession, server.pid));

@@ -20,10 +20,10 @@ const REPLIES = 40;
 const FEW = 10;
 const MANY = 100;
 const SETTLE_MS = 1_000;
-/** Codex writes things down after it has answered. */
+/** Codex writes to disk after it has answered. */
 const AFTERMATH_MS = 60;
 
-/** A server that drives a Codex, beside that Codex driven by the benchmark itself. */
+/** A server that drives a Codex, compared with that Codex driven by the benchmark itself. */
 export const layerCase: BenchCase = {
   name: "layer",
   title: "Our layer around the real Codex",
@@ -34,7 +34,7 @@ export const layerCase: BenchCase = {
   },
 };
 
-/** The two take turns, so that what else the machine does falls on both alike. */
+/** The two alternate, so that other load on the machine affects both equally. */
 async function measureOverhead(run: CaseRun): Promise<void> {
   await using ours = await run.start();
   await using driven = await run.startDriven();

@@ -49,7 +49,7 @@ async function streamAll(run: CaseRun, clients: readonly HttpClient[]): Promise<
   if (short.length > 0) throw new Error(`${short.length} of ${COUNT} sessions did not get all of ${DELTAS} deltas: ${short.join(", ")}`);
 }
 
-/** Without what only waits for a collection: how much that is depends on when the last one was. */
+/** Memory after a garbage collection: the amount of garbage depends on when the last one was. */
 async function rssMiB(server: ListeningServer): Promise<number> {
   return (await askProbe(server)).rss / 1_024 ** 2;
 }

@@ -12,10 +12,10 @@ export const STREAMS = {
 const ALLOWED_KIB = 30;
 const FEW = 50;
 const MANY = FEW + 1_000;
-/** Enough for the server to grow to its working size, which is nobody's stream. */
+/** Enough for the server's heap to reach its working size, which is not part of a stream's memory. */
 const WARM_UP = { connections: 16, forMs: 2_000 };
 
-/** A stream belongs to a session; both are counted as the stream's. What their coming left behind is collected first. */
+/** A stream belongs to a session; the memory of both counts as the stream's. The garbage of opening them is collected first. */
 export const streamsCase: BenchCase = {
   name: "streams",
   title: "A thousand open SSE streams",

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { WebSocket } from "ws";
 import { textOf, type Visit } from "./visit.js";
 
-/** Clients that die, get in the way or talk nonsense. Nothing is owed to them but that they leave no trace. */
+/** Clients that die, block or send invalid data. They need no answer, but must leave nothing behind. */
 export const BAD_CLIENTS = {
   dieMidTurn,
   endSessionMidTurn,
@@ -69,7 +69,7 @@ async function sendHalfARequest(visit: Visit): Promise<void> {
   await visit.linger(500);
 }
 
-/** The server has to lose patience by itself. */
+/** The server has to time out by itself. */
 async function sendHalfAHead(visit: Visit): Promise<void> {
   const socket = await visit.connect();
   const closed = once(socket, "close", { signal: AbortSignal.timeout(30_000) });
@@ -82,7 +82,7 @@ async function sendNonsense(visit: Visit): Promise<void> {
   for (const body of bodies) {
     const response = await visit.answerOf(visit.begin("POST", { body }));
     response.resume();
-    if ((response.statusCode ?? 0) >= 500) throw new Error(`${body.slice(0, 50)} was answered with ${response.statusCode}`);
+    if ((response.statusCode ?? 0) >= 500) throw new Error(`${body.slice(0, 50)} returned ${response.statusCode}`);
   }
   const socket = await visit.connect();
   socket.write("\0\u0001 this is not HTTP\r\n\r\n");

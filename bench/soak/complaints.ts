@@ -1,6 +1,6 @@
 import type { SoakReport } from "./soak.js";
 
-/** What a soak must not leave behind, in sentences; none when all is well. Memory may have grown by `memoryMargin`, a factor. */
+/** What a soak left behind, as sentences; empty if it passed. Memory may grow by the factor `memoryMargin`. */
 export function complaints(
   { failures, sessionsLeft, before, after }: SoakReport,
   { memoryMargin }: { readonly memoryMargin: number },
@@ -25,7 +25,7 @@ function differences(what: string, before: Counts, after: Counts): string[] {
 }
 
 const PIPE_FOR_COMMANDS = "pipes kept for commands to come";
-/** However many commands ran at once, the server keeps so many of their pipes. */
+/** The number of pipes that the server keeps for later commands. */
 const ALLOWED: Counts = { [PIPE_FOR_COMMANDS]: 32 };
 
 function byKind(descriptors: readonly string[]): Counts {
@@ -34,7 +34,7 @@ function byKind(descriptors: readonly string[]): Counts {
   return counts;
 }
 
-/** `socket:[123]` and the like are a kind each; files are themselves. */
+/** Descriptors such as `socket:[123]` are grouped by kind; files are counted by path. */
 function kindOf(descriptor: string): string {
   return /\/codex-mcpd-\w+\/\d+ \(deleted\)$/.test(descriptor) ? PIPE_FOR_COMMANDS : descriptor.replace(/:\[.*$/, "");
 }

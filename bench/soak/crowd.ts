@@ -9,7 +9,7 @@ export interface CrowdOptions {
   readonly seconds: number;
   /** Clients at once. */
   readonly size: number;
-  /** What each rests between two visits, so that a crowd need not take the whole host. */
+  /** The pause of each client between two visits, so that the crowd does not use the whole machine. */
   readonly restMs: number;
   readonly seed: number;
 }
@@ -23,7 +23,7 @@ export interface CrowdReport {
 const KINDS = Object.entries({ ...GOOD_CLIENTS, ...BAD_CLIENTS });
 const FAILURES_KEPT = 20;
 
-/** Lets clients of all kinds come and go for a while. The same seed gives the same order of kinds. */
+/** Runs visits of clients of all kinds for a while. The same seed gives the same order of kinds. */
 export async function crowd({ url, seconds, size, restMs, seed }: CrowdOptions): Promise<CrowdReport> {
   const until = performance.now() + seconds * 1_000;
   const random = randomFrom(seed);
@@ -46,7 +46,7 @@ export async function crowd({ url, seconds, size, restMs, seed }: CrowdOptions):
   return { visits, failures };
 }
 
-/** Mulberry32: numbers from 0 to 1 that only look random. */
+/** Mulberry32: pseudo-random numbers from 0 to 1. */
 function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {

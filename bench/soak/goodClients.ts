@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { WebSocket } from "ws";
 import { textOf, type Visit } from "./visit.js";
 
-/** Clients that do nothing wrong. They must get what they ask for, whatever the others do. */
+/** Well-behaved clients. They must get their answers, whatever the others do. */
 export const GOOD_CLIENTS = { talk, readEverything, runCommand, talkOverWebSocket, resumeWebSocket };
 
 async function talk(visit: Visit): Promise<void> {
@@ -36,7 +36,7 @@ async function talkOverWebSocket(visit: Visit): Promise<void> {
   expectText("a ping over WebSocket", await socket.next(), '"id":1');
 }
 
-/** Comes back for what it missed. */
+/** Reconnects for the events that it missed. */
 async function resumeWebSocket(visit: Visit): Promise<void> {
   let sessionId: string;
   {
@@ -73,7 +73,7 @@ async function openWebSocket(visit: Visit, headers: Readonly<Record<string, stri
       while (said.length === 0) await once(socket, "message", { signal: AbortSignal.timeout(30_000) });
       return said.shift() ?? "";
     },
-    // Not a goodbye: connections break.
+    // Without a close frame, as when a connection breaks.
     [Symbol.asyncDispose]: async () => socket.terminate(),
   };
 }

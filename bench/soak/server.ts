@@ -4,7 +4,7 @@ import path from "node:path";
 import { startOurs } from "../listening.js";
 import { askProbe, PROBED, type ProbeAnswer } from "../probe.js";
 
-/** Everything that waits does so for seconds here rather than minutes; what matters is that it ends. */
+/** Timeouts are seconds here instead of minutes, so that they end within the test. */
 const IMPATIENT = `
 [mcp_server]
 idle_thread_minutes = 0.1
@@ -19,7 +19,7 @@ request_timeout_seconds = 3
 `;
 const ANSWER_DEADLINE_MS = 30_000;
 
-/** What a server holds when nobody uses it. */
+/** The resources of an idle server. */
 export interface Holdings extends ProbeAnswer {
   readonly children: number;
 }
@@ -31,7 +31,7 @@ export interface SoakServer extends AsyncDisposable {
   sessions(): Promise<number>;
 }
 
-/** The built server with a probe inside, in folders of its own. */
+/** The built server with a probe inside, in its own folders. */
 export async function startSoakServer(): Promise<SoakServer> {
   const folder = mkdtempSync(path.join(tmpdir(), "soak-"));
   const [codexHome, workspace] = [path.join(folder, "home"), path.join(folder, "workspace")];

@@ -12,19 +12,19 @@ export interface SoakReport {
   readonly visits: Readonly<Record<string, number>>;
   readonly failures: readonly string[];
   readonly sessionsLeft: number;
-  /** What the server held before and after the soak, with nobody there. */
+  /** The resources of the idle server before and after the soak. */
   readonly before: Holdings;
   readonly after: Holdings;
   readonly errors: string;
 }
 
-/** Whatever was left open ends by itself within this. */
+/** Everything that was left open ends by itself within this time. */
 const QUIET_DEADLINE_MS = 45_000;
 const LOOK_EVERY_MS = 500;
-/** Timers and connections that are on their way out when the last session has gone. */
+/** Time for the last timers and connections to end after the last session. */
 const SETTLE_MS = 3_000;
 
-/** A server, a crowd to warm it up, a look at what it holds; the crowd again, for longer; and another look. */
+/** Starts a server, warms it up with a crowd, measures its resources, runs the crowd for longer, and measures again. */
 export async function soak({ warmUpSeconds, seconds, size, restMs, told = () => {} }: SoakOptions): Promise<SoakReport> {
   await using server = await startSoakServer();
   const { url } = server;

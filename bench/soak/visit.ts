@@ -7,7 +7,7 @@ const PATIENCE_MS = 30_000;
 const REVISION = "2025-11-25";
 const HELLO = { protocolVersion: REVISION, capabilities: {}, clientInfo: { name: "soak", version: "1.0.0" } };
 
-/** What one client of the soak has to work with. Whatever it leaves open is closed when it leaves, as a died process's sockets are. */
+/** The tools of one client of the soak. Everything that it leaves open is closed when it leaves, like the sockets of a dead process. */
 export class Visit implements Disposable {
   readonly url: URL;
   readonly #sockets = new Set<{ destroy(): void }>();
@@ -23,7 +23,7 @@ export class Visit implements Disposable {
   async openSession(): Promise<string> {
     const { headers } = await this.post({ jsonrpc: "2.0", id: "hello", method: "initialize", params: HELLO });
     const id = headers["mcp-session-id"];
-    if (typeof id !== "string") throw new Error("initialize brought no session id");
+    if (typeof id !== "string") throw new Error("initialize returned no session id");
     return id;
   }
 
@@ -39,7 +39,7 @@ export class Visit implements Disposable {
       },
     });
     this.#own(sent);
-    // Clients of this kind break their own connections; who wants the answer notices that it does not come.
+    // Clients of this kind break their own connections; a client that needs the response notices that it is missing.
     sent.on("error", () => {});
     sent.end(body);
     return sent;
@@ -52,7 +52,7 @@ export class Visit implements Disposable {
     return response;
   }
 
-  /** One message and the whole of its answer. */
+  /** Sends one message and reads its whole response. */
   async post(message: unknown, session?: string): Promise<{ status: number; headers: IncomingMessage["headers"]; text: string }> {
     const response = await this.answerOf(this.begin("POST", { session, body: JSON.stringify(message) }));
     return { status: response.statusCode ?? 0, headers: response.headers, text: await textOf(response) };
@@ -67,7 +67,7 @@ export class Visit implements Disposable {
     (await this.answerOf(this.begin("DELETE", { session }))).resume();
   }
 
-  /** A bare connection, for what no HTTP library would send. */
+  /** A bare connection, for bytes that no HTTP library would send. */
   async connect(): Promise<Socket> {
     const socket = connect(Number(this.url.port), this.url.hostname);
     this.#own(socket);
@@ -76,7 +76,7 @@ export class Visit implements Disposable {
     return socket;
   }
 
-  /** Up to this long. */
+  /** A pause of at most this length. */
   async linger(ms: number): Promise<void> {
     await sleep(this.random() * ms);
   }

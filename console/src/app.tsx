@@ -18,7 +18,7 @@ import { Trouble } from "./views/trouble.js";
 const Numbers = lazy(async () => ({ default: (await import("./views/numbers.js")).Numbers }));
 const Doctor = lazy(async () => ({ default: (await import("./views/doctor.js")).Doctor }));
 
-/** The console, or what stands before it. */
+/** The console, or the login page. */
 export function App({ loginError }: { readonly loginError: unknown }) {
   const { data: me, error, refetch } = useMe();
   const refused = useSignal(refusal);
@@ -50,7 +50,7 @@ function Frame() {
   return (
     <div className={`frame frame-${shown.page}`}>
       <button type="button" className="skip" onClick={() => main.current?.focus()}>
-        To the page
+        Skip to the page
       </button>
       <header className="top">
         <h1>codex-mcpd</h1>
@@ -65,7 +65,7 @@ function Frame() {
             New
           </PageLink>
           <PageLink to="numbers" shown={shown}>
-            Numbers
+            Metrics
           </PageLink>
           <PageLink to="doctor" shown={shown}>
             Doctor
@@ -93,7 +93,7 @@ const NOTHING: readonly never[] = [];
 
 function Page({ shown }: { readonly shown: Route }): ReactNode {
   switch (shown.page) {
-    // Where there is room the threads are beside every page.
+    // On wide screens the list of threads is beside every page.
     case "threads":
     case "inbox":
       return <Inbox />;
@@ -131,7 +131,7 @@ function ConnectionNote() {
   );
 }
 
-/** Whoever goes to another page is at its beginning, also without seeing it. */
+/** Moves the focus to the start of a new page, for keyboards and screen readers. */
 function useFocusOnPage(main: React.RefObject<HTMLElement | null>, shown: Route): void {
   const before = useRef(shown);
   useEffect(() => {

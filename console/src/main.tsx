@@ -16,7 +16,7 @@ const queries = new QueryClient({
     queries: {
       staleTime: 10_000,
       refetchOnWindowFocus: true,
-      // A refusal stays one; a server that is started again does not.
+      // A refusal is final; a server that is restarting is worth a retry.
       retry: (failures, error) => failures < MOST_RETRIES && error instanceof ApiFailure && (error.status === 0 || error.status >= 500),
     },
   },

@@ -5,6 +5,7 @@ import {
   hiddenFileImports,
   importCycles,
   longFiles,
+  lostTimeouts,
   mutualFolders,
   namesExportedTwice,
   scraps,
@@ -13,12 +14,12 @@ import {
 } from "./rules.js";
 import type { Sources } from "./sources.js";
 
-/** One rule on the whole of the sources. */
+/** The result of one rule for all sources. */
 export interface Finding {
   readonly rule: string;
-  /** Everything the rule has found, what is known and still open included. */
+  /** All findings of the rule, including known open ones. */
   readonly found: readonly string[];
-  /** What breaks the rule now. */
+  /** Findings that break the rule. */
   readonly broken: readonly string[];
 }
 
@@ -34,6 +35,7 @@ export function findings(sources: Sources): Finding[] {
     fewScraps(sources),
     strict("files that others name are read by the reader and by nobody else", readersOutOfList(sources)),
     strict("nobody gets at the file system by a detour", hiddenFileImports(sources)),
+    strict("every time limit is held by its timer (`timeoutSignal`)", lostTimeouts(sources)),
   ];
 }
 
@@ -65,7 +67,7 @@ function fewScraps(sources: Sources): Finding {
   };
 }
 
-/** Whoever reads and is not listed, and whoever is listed and does not read. */
+/** Files that read without being listed, and listed files that do not read. */
 function readersOutOfList(sources: Sources): string[] {
   const reading = fileReaders(sources);
   const unlisted = reading.filter((file) => READERS[file] === undefined).map((file) => `${file} reads files and is not listed`);

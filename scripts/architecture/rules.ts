@@ -1,10 +1,10 @@
 import path from "node:path";
 import type { SourceFile, Sources } from "./sources.js";
 
-/** Less than a screen: what has one importer belongs there. */
+/** A shorter file with a single importer belongs in that importer. */
 export const SCREEN_LINES = 45;
 export const LONGEST_FILE_LINES = 300;
-/** A file past the limit says why it is one idea nevertheless. */
+/** A longer file gives its reason in its first line. */
 const REASON_TO_BE_LONG = /\bLong because\b/;
 const HEAD_LINES = 60;
 
@@ -14,7 +14,7 @@ export function unknownImports(sources: Sources): string[] {
     .map(words);
 }
 
-/** Imports of a folder that it may not import; a folder nobody listed may import nothing. */
+/** Imports that are not allowed for their folder; an unlisted folder may import nothing. */
 export function upwardImports(sources: Sources, allowed: Readonly<Record<string, readonly string[]>>): string[] {
   const isAllowed = (from: string, to: string) => from === to || allowed[from]?.includes(to) === true;
   return edges(sources)
@@ -23,7 +23,7 @@ export function upwardImports(sources: Sources, allowed: Readonly<Record<string,
     .sort();
 }
 
-/** Files that import themselves by a detour, by way of types or of `import()` too. */
+/** Import cycles, including those through types or `import()`. */
 export function importCycles(sources: Sources): string[] {
   const finished = new Set<string>();
   const cycleFrom = (file: string, trail: readonly string[]): string | undefined => {
@@ -39,7 +39,7 @@ export function importCycles(sources: Sources): string[] {
   return [...sources.keys()].flatMap((file) => cycleFrom(file, []) ?? []);
 }
 
-/** Folders that import each other, a folder and one inside it too: `a ⇄ b`. */
+/** Folders that import each other, including a folder and one inside it: `a ⇄ b`. */
 export function mutualFolders(sources: Sources): string[] {
   const imports = new Map<string, string>();
   for (const [file, target] of writtenEdges(sources)) imports.set(`${path.dirname(file)} ⇄ ${path.dirname(target)}`, `${file} → ${target}`);
@@ -57,7 +57,7 @@ export function namesExportedTwice(sources: Sources): ReadonlyMap<string, readon
   return new Map([...exporters].filter(([, files]) => files.length > 1).sort(([a], [b]) => a.localeCompare(b)));
 }
 
-/** Files of less than a screen that only one file imports, with that file; what a generated list names is a thing of its own. */
+/** Short files with a single importer, and that importer; files in generated lists are exempt. */
 export function scraps(sources: Sources): ReadonlyMap<string, string> {
   const importers = new Map<string, string[]>();
   for (const [file, target] of edges(sources)) importers.set(target, [...(importers.get(target) ?? []), file]);
@@ -72,21 +72,26 @@ export function longFiles(sources: Sources): string[] {
   return [...sources.values()].filter((file) => file.lineCount > LONGEST_FILE_LINES && !saysWhyLong(file)).map(({ path: file }) => file);
 }
 
-/** Doors to many files, and names without a name. */
+/** Barrel files (`index.ts`, `export *`) and default exports. */
 export function barrels(sources: Sources): string[] {
   return [...sources.values()]
     .filter(({ path: file, text }) => path.basename(file) === "index.ts" || /^export (?:\*|default\b)/m.test(text))
     .map(({ path: file }) => file);
 }
 
-/** Files that read the content of files by themselves, or get hold of what can. */
+/** Files that read file contents directly, or obtain a function that can. */
 export function fileReaders(sources: Sources): string[] {
   return [...sources.values()].filter(({ text }) => readsFiles(text)).map(({ path: file }) => file);
 }
 
-/** Files that come by the file system without importing it. */
+/** Files that get access to the file system without importing it. */
 export function hiddenFileImports(sources: Sources): string[] {
   return [...sources.values()].filter(({ text }) => HIDDEN_IMPORT.test(text)).map(({ path: file }) => file);
+}
+
+/** Files with a time limit that may be collected before it is over; `timeoutSignal` may not. */
+export function lostTimeouts(sources: Sources): string[] {
+  return [...sources.values()].filter(({ text }) => text.includes("AbortSignal.timeout(")).map(({ path: file }) => file);
 }
 
 /** Functions that read a file's content, or hand out what can. */
@@ -116,7 +121,7 @@ function edges(sources: Sources): Edge[] {
   return [...sources.values()].flatMap(({ path: file, imports }) => imports.map((target): Edge => [file, target]));
 }
 
-/** Without those of generated lists, which name whatever there is: every tool is a file of its own, in whichever folder. */
+/** Importers except generated lists, which name every tool. */
 function writtenEdges(sources: Sources): Edge[] {
   return edges(sources).filter(([file]) => !isGenerated(file));
 }

@@ -14,13 +14,13 @@ export interface SourceFile {
 
 export type Sources = ReadonlyMap<string, SourceFile>;
 
-// The compiler has no API for programs any more; all files are formatted alike, so a statement begins its line.
+// The TypeScript compiler no longer has an API. All files are formatted alike, so a statement starts at the beginning of a line.
 const IMPORT = /(?:^(?:import|export)\s[^"';]*?from\s*|^import\s+|\bimport\(\s*)"(\.[^"]+)\.js"/gm;
 const DECLARATION =
   /^export (?:declare )?(?:abstract )?(?:async )?(?:const enum|function\*?|class|const|let|var|interface|type|enum|namespace) (\w+)/gm;
 const LIST = /^export (?:type )?\{([^}]*)\}/gm;
 
-/** Every TypeScript file below the folder but tests. */
+/** All TypeScript files below the folder, except tests. */
 export function readSources(folder: string): Sources {
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" })
     .filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts"))

@@ -1,8 +1,8 @@
-import { joinWithV1 } from "../../test/support/httpParticipants.js";
-import { addressOf } from "../../test/support/httpServer.js";
-import { type ServerStart, startServer } from "../../test/support/mcpServer.js";
+import { joinWithV1 } from "../../test/support/http/httpParticipants.js";
+import { addressOf } from "../../test/support/http/httpServer.js";
+import { type ServerStart, startServer } from "../../test/support/processes/mcpServer.js";
 
-/** A client of a server that was started for it; makes the same call again and again. */
+/** A client with its own server; it repeats the same call. */
 export interface Caller extends AsyncDisposable {
   call(): Promise<void>;
 }
@@ -18,7 +18,7 @@ export async function stdioCaller(start: ServerStart): Promise<Caller> {
   };
 }
 
-/** Says yes to the command. */
+/** Approves the command. */
 export async function httpCaller(start: ServerStart): Promise<Caller> {
   const server = await startServer({ ...start, args: ["--port", "0"] });
   const client = await joinWithV1(Number(new URL(await addressOf(server)).port));

@@ -7,7 +7,7 @@ export type Executed = ReadonlyMap<string, readonly string[]>;
 export function executedIn(coverage: readonly ScriptCoverage[], program: TranspiledProgram): Executed {
   const files = coverage.flatMap(({ url, functions }): [string, string[]][] => {
     const file = program.sourceOf(url);
-    // What esbuild adds for newer syntax begins with two underscores.
+    // Helpers that esbuild adds for newer syntax begin with two underscores.
     const entered = functions.filter(({ functionName, ranges }) => /^(?!__)./.test(functionName) && (ranges[0]?.count ?? 0) > 0);
     return file && entered.length > 0 ? [[file, entered.map(({ functionName }) => functionName)]] : [];
   });

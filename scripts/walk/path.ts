@@ -1,21 +1,21 @@
 import { ALLOWED } from "../architecture/layout.js";
 
-/** Where the story ends: what sends the bytes is a tool of this room. */
+/** The folder of the model client, where the spine ends. */
 const MODEL_ROOM = "src/engines/native/model/";
-/** Plumbing without a story of its own. */
+/** Library files are left out of the spine. */
 const LIBRARY = "src/lib/";
-/** Calls against the imports: whoever reads messages hands them to the protocol it was opened with, and the domain calls those who implement its contracts. */
+/** Calls against the direction of imports: a reader passes messages to its protocol, and the domain calls the implementations of its ports. */
 const CONTRACTS: Readonly<Record<string, readonly string[]>> = { jsonrpc: ["mcp"], http: ["mcp"], threads: ["engines", "stores"] };
 
-/** The files of a chain of calls in order: neighbours once, no library, up to the client of the model. */
+/** The files of a call chain in order, up to the model client, without repetitions and library files. */
 export function spineFiles(files: readonly string[]): string[] {
-  const told = files.filter((file) => !file.startsWith(LIBRARY));
-  const neighbours = told.filter((file, index) => file !== told[index - 1]);
+  const ours = files.filter((file) => !file.startsWith(LIBRARY));
+  const neighbours = ours.filter((file, index) => file !== ours[index - 1]);
   const model = neighbours.findIndex((file) => file.startsWith(MODEL_ROOM));
   return model < 0 ? neighbours : neighbours.slice(0, model + 1);
 }
 
-/** Places at which a spine comes back to a file, or goes to a folder above the one it comes from. */
+/** Positions at which a spine returns to an earlier file, or goes up to a folder above. */
 export function climbs(spine: readonly string[]): number[] {
   return spine.flatMap((file, index) => {
     const from = spine[index - 1];

@@ -1,4 +1,4 @@
-// Loaded into the server before its own code. Counts calls of functions and takes stack traces, when the walk asks for it.
+// Loaded into the server before its own code. Counts function calls and takes stack traces, on request of the walk.
 import http from "node:http";
 import { Session } from "node:inspector/promises";
 import { syncBuiltinESMExports } from "node:module";
@@ -34,7 +34,7 @@ http.request = function (...args) {
 syncBuiltinESMExports();
 
 const COMMANDS = {
-  /** Counting begins anew. */
+  /** Resets the counts. */
   async reset() {
     await session.post("Profiler.takePreciseCoverage");
     traces = [];
@@ -44,7 +44,7 @@ const COMMANDS = {
     return result;
   },
   traces: async () => traces,
-  /** Takes a trace whenever the function that lies there is entered. A condition that is never true does not stop the program. */
+  /** Takes a trace whenever the function at this position is entered, with a breakpoint whose condition is never true, so that the program goes on. */
   async watch({ url, start, end, what }) {
     const scriptId = scripts.get(url);
     const { locations } = await session.post("Debugger.getPossibleBreakpoints", {

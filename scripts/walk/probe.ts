@@ -26,7 +26,7 @@ export interface Trace {
   readonly stack: string;
 }
 
-/** What `probe.mjs` inside the server does for us. */
+/** The client side of `probe.mjs`, which runs inside the server. */
 export class Probe {
   #lines: AsyncIterator<string>;
 
@@ -56,7 +56,7 @@ export class Probe {
   async #ask(command: object): Promise<unknown> {
     this.socket.write(`${JSON.stringify(command)}\n`);
     const { value, done } = await this.#lines.next();
-    if (done) throw new Error("the server is gone");
+    if (done) throw new Error("the server has ended");
     const answer = JSON.parse(value) as { readonly result?: unknown; readonly error?: string };
     if (answer.error !== undefined) throw new Error(answer.error);
     return answer.result;

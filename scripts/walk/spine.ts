@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import type { FunctionCoverage, Position, Probe, Trace } from "./probe.js";
 import type { TranspiledProgram } from "./transpile.js";
 
-/** Functions that wait for each other, from the first one that took the message to the one that asks the model. */
+/** One function of the call chain from the receiver of the message to the model request. */
 export interface Frame {
   readonly file: string;
   readonly functionName: string;
@@ -14,21 +14,21 @@ export interface Frame {
 export interface SpineOptions {
   readonly program: TranspiledProgram;
   readonly probe: Pick<Probe, "reset" | "traces" | "coverage" | "watch">;
-  /** Makes one call; the same each time. */
+  /** Makes the same call each time. */
   readonly call: () => Promise<void>;
-  /** The file that takes messages: what is around it began with the server. */
+  /** The file that receives messages; its callers belong to the server's start. */
   readonly entry?: string | undefined;
 }
 
-/** A chain that is not complete by then has no end. */
+/** After so many calls, the chain counts as endless. */
 const MOST_CALLS = 60;
 const FRAME = /^\s+at (?!async )(?:([^()]*?) \()?(file:\/\/[^()]*?):(\d+):(\d+)\)?$/;
 
 /**
- * The functions from the one that took the message to the one that asks the model, outermost first: who called whom, not who happens to wait. The stack at the
- * model request reaches back to the last `await`; the outermost function on it is watched in the next call, whose stack on entry says who called it; and so on.
- * A callback that nobody of ours calls (a microtask, a timer) is continued with the function that it is written in, if the same call entered that; otherwise
- * it was there before, and is where the call came in.
+ * The functions from the receiver of the message to the model request, outermost first, by caller rather than by `await`. The stack at the model request
+ * reaches back to the last `await`. The outermost function on it is watched in the next call, whose stack on entry shows its caller; and so on. A callback
+ * without a caller of ours (a microtask, a timer) is continued with the function that contains it, if the same call entered that one; otherwise the callback
+ * existed before the call, and the chain starts there.
  */
 export async function findSpine({ program, probe, call, entry }: SpineOptions): Promise<readonly Frame[]> {
   let chain: readonly Frame[] = [];
@@ -40,7 +40,7 @@ export async function findSpine({ program, probe, call, entry }: SpineOptions): 
     await call();
     const trace = lastBefore(await probe.traces(), { watched, inner });
     if (!trace && chain.length > 0) return chain;
-    if (!trace) throw new Error("the model was not asked");
+    if (!trace) throw new Error("the model got no request");
     const frames = framesOf(trace.stack, program);
     const taken = frames.findIndex(({ file }) => file === entry);
     const isScheduled: boolean = chain.length > 0 && frames.length === 1 && !joins;
@@ -55,13 +55,13 @@ export async function findSpine({ program, probe, call, entry }: SpineOptions): 
   throw new Error(`no end after ${MOST_CALLS} calls`);
 }
 
-/** The trace that led to the first one of the function inside. */
+/** The trace that precedes the first trace of the inner function. */
 function lastBefore(traces: readonly Trace[], { watched, inner }: { readonly watched: string; readonly inner: string }): Trace | undefined {
   const end = traces.findIndex(({ what }) => what === inner);
   return traces.slice(0, end < 0 ? undefined : end).findLast(({ what }) => what === watched);
 }
 
-/** Without those that only wait (`at async`). */
+/** Frames of the stack, without those that only wait (`at async`). */
 function framesOf(stack: string, program: TranspiledProgram): Frame[] {
   return stack
     .split("\n")
@@ -77,11 +77,11 @@ interface Watched {
   readonly probe: Pick<Probe, "reset" | "traces" | "coverage" | "watch">;
   readonly frame: Frame;
   readonly what: string;
-  /** The function around that one. */
+  /** The enclosing function. */
   readonly enclosing: boolean;
 }
 
-/** False when there is no such function. */
+/** False if there is no such function. */
 async function watchFunction({ probe, frame, what, enclosing }: Watched): Promise<boolean> {
   const text = readFileSync(fileURLToPath(frame.url), "utf8");
   const offset = offsetOf(text, frame.at);

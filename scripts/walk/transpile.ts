@@ -2,10 +2,10 @@ import { copyFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "nod
 import path from "node:path";
 import { build } from "esbuild";
 
-/** The program file by file, as V8 sees it best: a bundle would hide where a function is written. */
+/** The program, transpiled file by file: a bundle would hide the file of a function. */
 export interface TranspiledProgram extends Disposable {
   readonly main: string;
-  /** `src/mcp/session.ts` for the address of what was made of it; undefined for anything else. */
+  /** The source path, such as `src/mcp/session.ts`, of a transpiled file's URL; undefined for anything else. */
   sourceOf(url: string): string | undefined;
 }
 
@@ -14,7 +14,7 @@ main().then((code) => process.exit(code));
 `;
 
 export async function transpile(): Promise<TranspiledProgram> {
-  // Packages are found from there.
+  // Packages are resolved from this folder.
   const folder = path.resolve("node_modules/.cache/codex-mcpd", `walk.${process.pid}`);
   const files = readdirSync("src", { recursive: true, encoding: "utf8" }).map((file) => path.join("src", file));
   await build({

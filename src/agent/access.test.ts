@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { MemoryOwners } from "../../test/support/memoryThreads.js";
+import { MemoryOwners } from "../../test/support/memory/memoryThreads.js";
 import { newThreadId } from "../lib/ids.js";
 import { StorageFailed, ThreadNotFound } from "../threads/errors.js";
 import { type Asker, ThreadAccess } from "./access.js";
@@ -116,7 +116,7 @@ describe("a thread that a session started", () => {
     owners.broken.add(id);
     shares = true;
     expect(await tryOut(id, ALICE)).toBe("not found");
-    expect(reported).toEqual([`nobody may use thread ${id}: the file is torn`]);
+    expect(reported).toEqual([`no network caller may use thread ${id}: the file is torn`]);
   });
 });
 
@@ -191,7 +191,7 @@ describe("nothing is held", () => {
 
   it("beyond what one session may have", async () => {
     for (let count = 0; count < 10_000; count++) await claimed(ALICE);
-    await expect(claimed(ALICE)).rejects.toThrow("This session has used 10000 threads. Close it and go on in a new one.");
+    await expect(claimed(ALICE)).rejects.toThrow("This session has used 10000 threads. Close it and open a new one.");
     expect(access.heldCount).toBe(10_000);
     await claimed(BOB);
   });

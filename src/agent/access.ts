@@ -4,35 +4,35 @@ import { ThreadNotFound } from "../threads/errors.js";
 import type { ThreadOwners } from "../threads/store.js";
 import { type Caller, hasScope, type Principal, type SessionId } from "./caller.js";
 
-/** Threads one session may have; each costs a line of memory until the session is over. */
+/** The number of threads that one session may hold. Each takes a map entry until the session ends. */
 const MAX_THREADS_PER_SESSION = 10_000;
 
 export class TooManyThreads extends AppError {
   readonly code = "too_many_threads";
   constructor() {
-    super(`This session has used ${MAX_THREADS_PER_SESSION} threads. Close it and go on in a new one.`);
+    super(`This session has used ${MAX_THREADS_PER_SESSION} threads. Close it and open a new one.`);
   }
 }
 
 export interface AccessOptions {
   readonly owners: ThreadOwners;
-  /** Somebody is at the other end of a session now, or was a moment ago. */
+  /** Whether the session has a connected client now, or had one a moment ago. */
   readonly isAttended: (session: SessionId) => boolean;
-  /** Network callers may also use threads that nobody of them started. */
+  /** Whether network callers may also use threads without an owner. */
   readonly sharesUnowned: () => boolean;
   readonly report: (line: string) => void;
 }
 
-/** Who asks, and whether they still do. */
+/** The caller of an operation, and the signal that aborts when it gives up. */
 export interface Asker {
   readonly caller: Caller | undefined;
   readonly signal: AbortSignal;
 }
 
 /**
- * Whose threads are whose: the session's that used a thread last while that session is attended, else the principal's that started it.
- * Whoever else names it is told what one is told who names nothing. A caller without a session has what no session has of its
- * principal's, or all of that when it speaks for the principal as a whole; a caller on stdio has the whole disk.
+ * Decides who may use a thread. The session that used the thread last holds it while that session is attended; otherwise the principal that
+ * started the thread owns it. Anyone else gets `ThreadNotFound`, as for an id that does not exist. A caller without a session may use its
+ * principal's threads that no session holds, or all of them if it has `seesSessions`. A stdio caller may use every thread.
  */
 export class ThreadAccess {
   readonly #holders = new Map<ThreadId, SessionId>();
@@ -40,7 +40,7 @@ export class ThreadAccess {
 
   constructor(private readonly options: AccessOptions) {}
 
-  /** Makes a new thread its caller's. Throws `StorageFailed` when that cannot be kept. */
+  /** Makes the caller the owner of a new thread. Throws `StorageFailed` if the owner cannot be stored. */
   async claim(id: ThreadId, { caller, signal }: Asker): Promise<void> {
     if (!caller) return;
     const { sessionId, principal } = caller;
@@ -50,8 +50,8 @@ export class ThreadAccess {
   }
 
   /**
-   * Runs `use` on a thread that the caller may use, and which is the session's from then on. Throws `ThreadNotFound` when
-   * nothing of the thread was looked at but its owner: how long that takes does not tell whether the thread exists.
+   * Runs `use` on a thread that the caller may use; its session holds the thread from then on. Throws `ThreadNotFound` after checking the
+   * owner only, so that the response time does not reveal whether the thread exists.
    */
   async using<T>(id: ThreadId, { caller, signal }: Asker, use: () => Promise<T>): Promise<T> {
     if (!caller) return use();
@@ -59,7 +59,7 @@ export class ThreadAccess {
     const mine = this.#isHeldBy(id, sessionId);
     if (!mine) {
       const mayUse = await this.#belongsTo(id, caller.principal);
-      // In one step with taking hold of it: another session may be about to do the same.
+      // Checked in the same synchronous step as `#hold`: another session may be about to take the thread.
       if (!mayUse || this.#isHeldByOther(id, caller)) throw new ThreadNotFound(id);
       this.#checkRoom(sessionId);
       this.#hold(id, sessionId, signal);
@@ -67,43 +67,43 @@ export class ThreadAccess {
     try {
       return await use();
     } catch (error) {
-      // Nothing is held that is not there.
+      // A thread that does not exist must not stay held.
       if (!mine && error instanceof ThreadNotFound) this.#release(id, sessionId);
       throw error;
     }
   }
 
-  /** Whether the caller could use a thread now. It stays whose it is. */
+  /** Whether the caller could use a thread now. Does not change who holds it. */
   async isOpenTo(id: ThreadId, caller: Caller | undefined): Promise<boolean> {
     if (!caller || this.#isHeldBy(id, caller.sessionId)) return true;
     const mayUse = await this.#belongsTo(id, caller.principal);
     return mayUse && !this.#isHeldByOther(id, caller);
   }
 
-  /** Whether the caller may watch a thread, whichever session uses it: it is its principal's, or the caller sees everybody's. */
+  /** Whether the caller may watch a thread: its principal owns it, or the caller is an operator. */
   async isVisibleTo(id: ThreadId, caller: Caller | undefined): Promise<boolean> {
     if (!caller || hasScope(caller, "operator")) return true;
     if (caller.inside || !hasScope(caller, "read") || !(await this.#belongsTo(id, caller.principal))) return false;
     return caller.sessionId === undefined || !this.#isHeldByOther(id, caller);
   }
 
-  /** Undefined for a thread without one, and for one of which it cannot be told. */
+  /** Undefined if the thread has no owner or the owner cannot be read. */
   async ownerOf(id: ThreadId): Promise<Principal | undefined> {
     try {
-      // Kept by `claim`, and by nobody else.
+      // Only `claim` writes owners, so the string is a Principal.
       return (await this.options.owners.ownerOf(id)) as Principal | undefined;
     } catch {
       return undefined;
     }
   }
 
-  /** Its threads are their owners' again. To be called when the session's calls are aborted. */
+  /** Releases the session's threads to their owners. Call it when the session's calls are aborted. */
   sessionEnded(sessionId: SessionId): void {
     for (const id of this.#held.get(sessionId) ?? []) this.#holders.delete(id);
     this.#held.delete(sessionId);
   }
 
-  /** Threads that belong to a session now. */
+  /** The number of threads that a session holds now. */
   get heldCount(): number {
     return this.#holders.size;
   }
@@ -122,7 +122,7 @@ export class ThreadAccess {
       const owner = await this.options.owners.ownerOf(id);
       return owner === undefined ? this.options.sharesUnowned() : owner === principal;
     } catch (error) {
-      this.options.report(`nobody may use thread ${id}: ${describe(error)}`);
+      this.options.report(`no network caller may use thread ${id}: ${describe(error)}`);
       return false;
     }
   }
@@ -131,7 +131,7 @@ export class ThreadAccess {
     if (sessionId !== undefined && (this.#held.get(sessionId)?.size ?? 0) >= MAX_THREADS_PER_SESSION) throw new TooManyThreads();
   }
 
-  /** A call that was aborted may have lost its session, and nobody would give the thread back. */
+  /** An aborted call may have lost its session; the thread would then never be released. */
   #hold(id: ThreadId, sessionId: SessionId | undefined, signal: AbortSignal): void {
     if (sessionId === undefined || signal.aborted) return;
     this.#release(id, this.#holders.get(id));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { eventually } from "../../test/support/eventually.js";
-import { callerNamed, OwnToolsStage } from "../../test/support/ownToolsStage.js";
+import { callerNamed, OwnToolsStage } from "../../test/support/memory/ownToolsStage.js";
 import type { ApprovalSubject } from "../approvals/model.js";
 import { newThreadId, type ThreadId, turnIdOf } from "../lib/ids.js";
 import { ThreadInUse, ThreadNotFound } from "../threads/errors.js";

@@ -1,4 +1,4 @@
-// Long because it is the whole of what a caller may do with the agent.
+// Long because it holds every operation that a caller may request from the agent.
 import { isDeepStrictEqual } from "node:util";
 import type { ApprovalDesk } from "../approvals/desk.js";
 import { type ApprovalFallback, decideWithoutClient } from "../approvals/fallback.js";
@@ -6,7 +6,7 @@ import type { ApprovalDecision, ApprovalId, ApprovalRequest } from "../approvals
 import type { ConfigTree } from "../config/schema/settingTypes.js";
 import type { DefaultModel, UserConfig } from "../config/userConfig.js";
 import { AppError } from "../lib/errors.js";
-import { isFields } from "../lib/fields.js";
+import { isFields, withoutUndefined } from "../lib/fields.js";
 import type { ThreadId, TurnId } from "../lib/ids.js";
 import { Deadline, Tasks, valueWithin, waitFor, withDeadline } from "../lib/promises.js";
 import type { Engine } from "../threads/engine.js";
@@ -23,6 +23,7 @@ import type {
 import { NothingToSteer, NothingToStop, ThreadNotFound } from "../threads/errors.js";
 import type { LogReader, TurnAddress } from "../threads/eventLog.js";
 import type { ReviewTarget, ThreadEvent, TurnInput, TurnOutcome } from "../threads/events.js";
+import type { AskedLines, FileExcerpt } from "../threads/excerpt.js";
 import type { RawItem } from "../threads/items.js";
 import type { Reach, TurnLimits } from "../threads/limits.js";
 import { findingsIn, isReviewRequest, type ReviewFinding } from "../threads/reviewFindings.js";
@@ -51,25 +52,25 @@ import { type ReceiptParts, TurnReceipts } from "./turnReceipts.js";
 import { costOf } from "./turnUsage.js";
 import { FolderNotNamed, type WorkingFolders } from "./workingFolder.js";
 
-/** Who asks the agent for something, and whether they still want it. */
+/** The caller of an operation, its abort signal and how its turns are observed. */
 export interface Ask extends Asker {
-  /** Follows the turns that are begun for it. */
+  /** Observes the turns that this call starts. */
   readonly watchTurn?: TurnWatch | undefined;
-  /** What its turns change on the disk is to be told. */
+  /** Whether receipts include the files that a turn changed on disk. */
   readonly wantsReceipt?: boolean;
 }
 
-/** What somebody says, before the pictures are looked at that it names. */
+/** A user message before the images it names are read. */
 export interface SaidInput {
   readonly text: string;
   readonly pictures?: readonly ({ readonly address: string } | { readonly file: string })[];
 }
 
-/** What was said last on a thread on which nothing runs. */
+/** The agent's final answer on a thread without a running turn. */
 export interface LastAnswer {
   readonly text: string;
   readonly cwd: string;
-  /** Of a review. */
+  /** Only for a review. */
   readonly findings?: readonly ReviewFinding[];
 }
 
@@ -77,7 +78,7 @@ export interface AskedCommand {
   readonly argv: readonly string[];
   readonly cwd?: string | undefined;
   readonly sandbox?: AskedSettings["sandbox"];
-  /** In the place of what is configured for the sandbox. */
+  /** Replaces the configured sandbox policy. */
   readonly sandboxPolicy?: ThreadSettings["sandboxPolicy"] | undefined;
   readonly timeoutMs: number;
 }
@@ -87,56 +88,65 @@ export interface AgentParts extends ReceiptParts {
   readonly threads: ThreadRegistry;
   readonly desk: ApprovalDesk;
   readonly access: ThreadAccess;
-  /** What seals the cursors of lists: 32 bytes, the same for all processes that share the threads. */
+  /** The key that encrypts list cursors: 32 bytes, the same for all processes that share the threads. */
   readonly cursorKey: () => Promise<Buffer>;
   readonly feed: Feed;
   readonly attendance: Attendance;
   readonly patience: Patience;
-  /** Absent on stdio, where nobody is limited. */
+  /** Absent on stdio, where turns are not limited. */
   readonly limiter?: TurnLimiter | undefined;
-  /** What network callers may not go beyond. Opened when the first of them asks. */
+  /** The limits of network callers. Created when the first network caller arrives. */
   readonly ceilings: () => CallerCeilings;
-  /** What happens to questions of clients that cannot be asked. */
+  /** What happens to questions when the client cannot answer them. */
   readonly approvalFallback: ApprovalFallback;
   readonly settings: {
-    /** Throws `AppError` with the reason when settings cannot be had. */
+    /** Throws `AppError` with the reason if the settings are invalid. */
     forNewThread(asked: AskedSettings): ThreadSettings;
     withChanges(settings: ThreadSettings, change: SettingsChange): ThreadSettings;
     withSandbox(settings: ThreadSettings, policy: ThreadSettings["sandboxPolicy"]): ThreadSettings;
   };
   /** The user's own configuration file. */
   readonly userConfig: Pick<UserConfig, "read" | "setDefaultModel">;
+  /** Gets the models whenever somebody has asked for them. */
+  readonly modelsTold?: (models: readonly ModelSummary[]) => void;
   /** Absent: every folder is taken. */
   readonly folders?: WorkingFolders | undefined;
-  /** A picture that a caller names, as a `data:` address. Throws `AppError` when the thread's commands could not read it, or it is none. */
+  /**
+   * Returns an image file named by a caller as a `data:` URL. Throws `AppError` if the thread's commands could not read the file, or if it
+   * is not an image.
+   */
   readonly readPicture?:
     | ((file: string, forThread: { readonly settings: ThreadSettings; readonly reach: Reach | undefined }) => Promise<string>)
     | undefined;
+  /** Lines of a file in a thread's folder. Throws `AppError` when they cannot be shown. */
+  readonly readExcerpt?:
+    | ((lines: AskedLines, forThread: { readonly settings: ThreadSettings; readonly reach: Reach | undefined }) => Promise<FileExcerpt>)
+    | undefined;
   /** Throws `AppError` with the reason when the user's rules forbid a command, whoever wants to run it. */
   readonly checkCommand: (argv: readonly string[], settings: ThreadSettings) => Promise<void>;
-  /** Why nothing is started for a caller. */
+  /** Returns why nothing may be started for a caller. */
   readonly objection: Objection;
 }
 
-/** What the engine answers by itself, it answers within this time. */
+/** Timeout for requests that the engine answers without running a command or turn. */
 const ENGINE_ANSWER_MS = 60_000;
-/** Beyond its own time a command has this long to begin and to end. */
+/** Time to start and to stop a command, in addition to the command's own timeout. */
 const COMMAND_START_MS = 30_000;
 const COMMAND_STOP_MS = 5_000;
-/** One look at a repository. */
+/** Timeout for one git command. */
 const GIT_MS = 10_000;
-/** The same, as Codex has it for what a remote lacks. */
+/** Codex's own git timeout for a diff against the remote. */
 const REMOTE_GIT_MS = 5_000;
-/** One line of a list. */
+/** A title takes one line in a list. */
 const LONGEST_TITLE = 200;
-/** For advice that may come without them. */
+/** Recent folders are only a hint in an error message, so the error does not wait long for them. */
 const RECENT_FOLDERS_MS = 2_000;
 const RECENT_FOLDERS = { threads: 25, shown: 5 };
-const NO_SEARCH = "Searching the web is turned off on this server: have `web_search` in its config.toml changed.";
+const NO_SEARCH = "Web search is turned off on this server. To allow it, change `web_search` in the server's config.toml.";
 
 /**
- * What a caller may do with the agent, whichever protocol it speaks. Every method takes who asks, checks what they may, and returns values of the
- * domain. Whatever was foreseen to go wrong is an `AppError`, whose `code` is for programs and whose message says what to do.
+ * Every operation that a caller may request, for all protocols. Each method takes the caller, checks its permissions and returns domain
+ * values. Every expected failure is an `AppError`: its `code` is for programs, and its message says what to do.
  */
 export class Agent {
   readonly feed: Feed;
@@ -145,7 +155,7 @@ export class Agent {
   readonly #parts: AgentParts;
   readonly #list: ThreadList;
   readonly #receipts: TurnReceipts;
-  /** A desk that cannot be reached leaves a question open until its deadline, which denies it. */
+  /** If the desk cannot be reached, the question stays open until its deadline, which denies it. */
   readonly #deciding = new Tasks(() => undefined);
 
   constructor(parts: AgentParts) {
@@ -161,8 +171,8 @@ export class Agent {
   }
 
   /**
-   * Opens a thread of the caller's with its first turn, or gives the turn that was begun for the same wish when its caller was lost. Whoever gets a
-   * turn visits it.
+   * Opens a thread of the caller's and starts its first turn. If an earlier caller with the same request was lost, returns the turn that
+   * was started for it. The caller must `visit` the returned turn.
    */
   async begin(ask: Ask, input: TurnInput, { turnId, ...asked }: AskedSettings & { readonly turnId: TurnId }): Promise<Turn> {
     this.#check(ask, "call");
@@ -174,17 +184,20 @@ export class Agent {
     return this.#withPlace(ask, () => threads.start(settings, { ...this.#request(ask, wish), opened: this.#claiming(ask) }, turnId));
   }
 
-  /** Opens a thread of the caller's on which nothing is asked yet. */
+  /** Opens a thread of the caller's without a turn. */
   async open(ask: Ask, asked: AskedSettings): Promise<OpenThread> {
     this.#check(ask, "call");
     const settings = await this.#settingsForWork(ask, asked);
     const limits = this.#limitsOf(ask.caller);
-    // An engine may start servers for it, so that it needs a place as long as that takes.
+    // An engine may start MCP servers for the thread, so opening it counts against the turn limit meanwhile.
     using _place = await this.#parts.limiter?.enter(ask);
     return await this.#promptly(ask, () => this.#parts.threads.open(settings, { limits, opened: this.#claiming(ask) }));
   }
 
-  /** Brings a thread that the caller may use back into memory, with the settings that are named in the place of its own. Throws `ThreadInUse` while a turn runs on it. */
+  /**
+   * Loads a thread that the caller may use into memory, with the named settings replacing its own. Throws `ThreadInUse` while a turn runs
+   * on it.
+   */
   async reopen(ask: Ask, threadId: ThreadId, asked: AskedSettings = {}): Promise<OpenThread> {
     this.#check(ask, "call");
     const { threads, access } = this.#parts;
@@ -195,14 +208,14 @@ export class Agent {
     return await this.#promptly(ask, () => access.using(threadId, ask, () => threads.load(threadId, { limits, settingsFor })));
   }
 
-  /** What was shown of a thread that the caller may watch, in Codex's own words for events. */
+  /** The events that were shown on a thread, in Codex's own event format. The caller must be allowed to watch the thread. */
   async shownOn(ask: Ask, threadId: ThreadId): Promise<readonly ShownEvent[]> {
     this.#check(ask, "read");
     await this.#checkVisible(ask, threadId);
     return this.#promptly(ask, () => this.#parts.threads.shownOn(threadId));
   }
 
-  /** Where the records of threads are that the caller may watch. */
+  /** The rollout paths of those threads that the caller may watch. */
   async recordPaths(ask: Ask, ids: readonly ThreadId[]): Promise<ReadonlyMap<ThreadId, string>> {
     this.#check(ask, "call");
     const { threads, access } = this.#parts;
@@ -210,7 +223,10 @@ export class Agent {
     return this.#promptly(ask, () => threads.pathsOf(ids.filter((_, at) => seen[at])));
   }
 
-  /** The thread whose record is at a path that somebody names. Nothing is read there. Throws `RecordRefused`, or `ThreadNotFound` for one that the caller may not watch. */
+  /**
+   * The thread whose rollout file is at the named path. The file is not read. Throws `RecordRefused`, or `ThreadNotFound` if the caller may
+   * not watch the thread.
+   */
   async threadAt(ask: Ask, named: string): Promise<{ readonly id: ThreadId; readonly path: string }> {
     const id = threadInName(named);
     if (id === undefined) throw new RecordRefused(named);
@@ -221,8 +237,8 @@ export class Agent {
   }
 
   /**
-   * What somebody says to a thread: given to the turn that runs, where that takes it, otherwise a turn of its own. With other settings, or
-   * with pictures, it is always one of its own. Undefined when a running turn took it.
+   * Sends a user message to a thread. The running turn takes it if it can; otherwise the message starts a new turn. A message with images
+   * or changed settings always starts a new turn. Returns undefined if the running turn took the message.
    */
   async say(ask: Ask, threadId: ThreadId, said: SaidInput, change?: SettingsChange): Promise<Turn | undefined> {
     this.#check(ask, "call");
@@ -235,14 +251,14 @@ export class Agent {
         await this.steer(ask, threadId, input.text);
         return undefined;
       } catch (error) {
-        // It has ended meanwhile, or takes nothing more.
+        // The turn has ended meanwhile, or it accepts no more input.
         if (!(error instanceof NothingToSteer)) throw error;
       }
     }
     return this.reply(ask, threadId, input, settings);
   }
 
-  /** What happens on a thread that the caller may watch, turn by turn, from what runs on; or from what happened after a cursor of the feed on. */
+  /** Streams the events of a thread that the caller may watch: from the running turns on, or from a cursor of the feed on. */
   async follow(
     ask: Ask,
     threadId: ThreadId,
@@ -250,13 +266,16 @@ export class Agent {
   ): Promise<AsyncGenerator<FollowedBatch>> {
     this.#check(ask, "read");
     const { threads, attendance, access } = this.#parts;
-    // Whoever watches sees by principal, whichever session uses the thread.
+    // Watching is allowed per principal, whichever session holds the thread.
     if (!(await access.isVisibleTo(threadId, withoutSession(ask.caller)))) throw new ThreadNotFound(threadId);
     if (!threads.find(threadId)) await threads.history(threadId);
     return followThread({ threads, attendance, feed: this.feed }, { ...ask, threadId, since });
   }
 
-  /** One more turn on a thread that the caller may use, whichever process started it; as with `begin`, the same wish has one turn. */
+  /**
+   * Starts another turn on a thread that the caller may use, whichever process started the thread. As with `begin`, a repeated request
+   * returns the turn of the lost caller.
+   */
   async reply(ask: Ask, threadId: ThreadId, input: TurnInput, settings?: ThreadSettings): Promise<Turn> {
     this.#check(ask, "call");
     const { threads, access } = this.#parts;
@@ -275,7 +294,7 @@ export class Agent {
     return this.#withPlace(ask, () => access.using(threadId, ask, reply));
   }
 
-  /** A further turn with what the caller names in the place of what the thread ran with; it holds from this turn on. */
+  /** Starts another turn with changed settings. They stay in force for later turns. */
   async replyWith(ask: Ask, threadId: ThreadId, input: TurnInput, changes: AskedSettings): Promise<Turn> {
     this.#check(ask, "call");
     const changed = namesAnything(changes)
@@ -285,8 +304,8 @@ export class Agent {
   }
 
   /**
-   * A turn that looks at changes, on a thread of its own that only looks; or why there is nothing to look at. Throws `ReviewTargetMissing` before a model is
-   * asked. `focus` is what the reviewer should mind beside the changes themselves.
+   * Starts a review turn on a new read-only thread, or returns why there is nothing to review. Throws `ReviewTargetMissing` before the
+   * model is called. `focus` tells the reviewer what else to pay attention to.
    */
   async review(
     ask: Ask,
@@ -300,31 +319,31 @@ export class Agent {
     return this.begin(ask, { text: "", work: { kind: "review", target: focusedTarget(target, focus) } }, asked);
   }
 
-  /** What the next turn on a thread that the caller may use runs with. Throws `ThreadNotFound`. */
+  /** The settings of the next turn on a thread that the caller may use. Throws `ThreadNotFound`. */
   async settingsOf(ask: Ask, threadId: ThreadId): Promise<ThreadSettings> {
     this.#check(ask, "call");
     if (!(await this.#parts.access.isOpenTo(threadId, ask.caller))) throw new ThreadNotFound(threadId);
     return this.#nextSettings(threadId);
   }
 
-  /** A turn that puts a summary in the place of a thread's past. */
+  /** Starts a turn that replaces a thread's history with a summary. */
   compact(ask: Ask, threadId: ThreadId): Promise<Turn> {
     return this.reply(ask, threadId, { text: "", work: { kind: "compact" } });
   }
 
-  /** The caller is there for the turn until the visit ends. */
+  /** Marks the caller as attending the turn until the visit ends. */
   visit(turn: Turn): Visit {
     return this.#parts.attendance.visit(turn);
   }
 
-  /** Somebody looks on, until the returned value is disposed of: the turn does not end for want of callers. */
+  /** Marks the turn as observed until the returned value is disposed, so that it is not interrupted as unattended. */
   lookOn(turn: Turn): Disposable {
     return this.#parts.attendance.lookOn(turn);
   }
 
   /**
-   * The turn that somebody waits for who comes back to a thread: the oldest that runs or waits, or has ended without anybody being told. Undefined
-   * when there is none. Throws `ThreadNotFound`.
+   * The turn that a returning caller should wait for: the oldest turn that runs, is queued, or has ended with an undelivered result.
+   * Undefined if there is none. Throws `ThreadNotFound`.
    */
   async resume(ask: Ask, threadId: ThreadId): Promise<Turn | undefined> {
     this.#check(ask, "call");
@@ -340,14 +359,14 @@ export class Agent {
     );
   }
 
-  /** What the agent answered last on a thread on which nothing runs; undefined when its last turn was cut short before it did. */
+  /** What the agent answered last on a thread on which nothing runs; undefined when its last turn was cut short before it did. Throws `ThreadBusyElsewhere`. */
   lastAnswer(ask: Ask, threadId: ThreadId): Promise<LastAnswer | undefined> {
     this.#check(ask, "call");
     const { threads, access } = this.#parts;
-    return this.#promptly(ask, () => access.using(threadId, ask, async () => lastWords(await threads.history(threadId))));
+    return this.#promptly(ask, () => access.using(threadId, ask, async () => lastWords(await threads.historyAtRest(threadId))));
   }
 
-  /** The turns in the folder of this one whose caller was lost before it knew the thread; the caller may go on with them. */
+  /** The turns in the same folder whose caller was lost before it learned the thread id, and that this caller may use. */
   async lostTurns(ask: Ask, besides: Turn): Promise<readonly AttendedTurn[]> {
     const { threads, attendance } = this.#parts;
     const folderOf = (turn: Turn) => threads.find(turn.threadId)?.settings.cwd;
@@ -356,48 +375,51 @@ export class Agent {
     return this.#open(ask, there);
   }
 
-  /** How the turns of a thread stand that the caller may watch: those that run or wait, and those whose end nobody was told. Oldest first. */
+  /** The turns of a thread that the caller may watch: running, queued, or ended with an undelivered result. Oldest first. */
   async attended(ask: Ask, threadId: ThreadId): Promise<readonly AttendedTurn[]> {
     this.#check(ask, "read");
     await this.#checkVisible(ask, threadId);
     return this.#parts.attendance.on(threadId);
   }
 
-  /** Gives the running turn of a thread more to consider. Throws `NothingToSteer`. */
+  /** Gives the running turn of a thread more to consider. Throws `NothingToSteer`, `ThreadNotFound`, `ThreadBusyElsewhere`. */
   async steer(ask: Ask, threadId: ThreadId, text: string): Promise<void> {
     this.#check(ask, "call");
     const { threads, access } = this.#parts;
     await this.#promptly(ask, () => access.using(threadId, ask, () => threads.steer(threadId, text)));
   }
 
-  /** Stops the running turn of a thread and those that wait behind it. False when there was none. */
+  /** Interrupts the running turn of a thread and the queued ones. Returns false if there was none. */
   async interrupt(ask: Ask, threadId: ThreadId): Promise<boolean> {
     this.#check(ask, "call");
     await this.#checkVisible(ask, threadId);
     return this.#parts.threads.interrupt(threadId);
   }
 
-  /** Stops what runs on a thread and waits behind it, and comes back when it has stopped. Throws `NothingToStop`, `ThreadNotFound`. */
+  /** Stops what runs on a thread and waits behind it, and comes back when it has stopped. Throws `NothingToStop`, `ThreadNotFound`, `ThreadBusyElsewhere`. */
   async stop(ask: Ask, threadId: ThreadId): Promise<void> {
     const { threads } = this.#parts;
     const turns = threads.runningTurns(threadId);
     if (await this.interrupt(ask, threadId)) {
-      // A turn ends within the time that its engine has for it, whatever the engine does.
+      // The registry bounds how long an interrupted turn may take to end, whatever the engine does.
       await Promise.all(turns.map(({ outcome }) => outcome));
       return;
     }
-    await threads.history(threadId);
+    await threads.historyAtRest(threadId);
     throw new NothingToStop(threadId);
   }
 
-  /** The turns of a thread that run or wait, oldest first. */
+  /** The running and queued turns of a thread, oldest first. */
   async runningTurns(ask: Ask, threadId: ThreadId): Promise<readonly Turn[]> {
     this.#check(ask, "read");
     await this.#checkVisible(ask, threadId);
     return this.#parts.threads.runningTurns(threadId);
   }
 
-  /** How the last turn of a thread ends, if that is within the time; `running` if not, undefined when none runs. The turn goes on. */
+  /**
+   * The outcome of a thread's last turn if it ends within the given time, `running` if not, undefined if no turn runs. Waiting does not
+   * stop the turn.
+   */
   async wait(
     ask: Ask,
     threadId: ThreadId,
@@ -409,29 +431,41 @@ export class Agent {
     return waited.at === "ended" ? waited.value : { status: "running" };
   }
 
-  /** What a turn did, whoever followed it. Of one that runs, what it did so far as its own events tell. */
+  /** The receipt of a turn. For a running turn, what its events have reported so far. */
   receiptOf(turn: Turn): Promise<TurnReceipt> {
     return this.#receipts.of(turn);
   }
 
-  /** What so many tokens of a model cost in US dollars; undefined where its price is not configured. */
+  /** The price of the given tokens in US dollars; undefined if the model's price is not configured. */
   costOf(model: string, usage: TokenUsage): number | undefined {
     const price = this.#parts.prices?.[model];
     return price && costOf(usage, price);
   }
 
-  /** What is kept of a thread: what was said on it, and the settings it ran with. */
+  /** The stored history and settings of a thread. */
   async read(ask: Ask, threadId: ThreadId): Promise<ThreadHistory> {
     this.#check(ask, "read");
     await this.#checkVisible(ask, threadId);
     return this.#parts.threads.history(threadId);
   }
 
-  /** What happened on a thread as it is kept, oldest first, for somebody who reads it. */
+  /** The stored events of a thread in a readable form, oldest first. */
   async story(ask: Ask, threadId: ThreadId): Promise<StoredStory> {
     this.#check(ask, "read");
     await this.#checkVisible(ask, threadId);
     return this.#parts.threads.story(threadId);
+  }
+
+  /** Lines of a file in the folder of a thread that the caller may see. */
+  async excerpt(ask: Ask, threadId: ThreadId, lines: AskedLines): Promise<FileExcerpt> {
+    this.#check(ask, "read");
+    await this.#checkVisible(ask, threadId);
+    const { readExcerpt, threads, engine } = this.#parts;
+    if (!readExcerpt) throw new NotOffered(engine.name);
+    return this.#promptly(ask, async () => {
+      const settings = await threads.settingsOf(threadId);
+      return readExcerpt(lines, { settings, reach: this.#limitsOf(ask.caller)?.reach });
+    });
   }
 
   /** The events of a turn that runs, or has ended not long ago; undefined when only what is kept of its thread tells of it. */
@@ -441,7 +475,7 @@ export class Agent {
     return this.#parts.threads.events(turn);
   }
 
-  /** The questions that wait for somebody, of the threads that the caller may see. */
+  /** The open questions of the threads that the caller may see. */
   async questions(ask: Ask): Promise<readonly ApprovalRequest[]> {
     this.#check(ask, "read");
     const { desk, access } = this.#parts;
@@ -451,7 +485,7 @@ export class Agent {
     return open.flat();
   }
 
-  /** Decides a question of a thread that the caller may see. False when it is decided already, or nobody asked it. */
+  /** Answers a question of a thread that the caller may see. Returns false if it is already decided or does not exist. */
   async answer(ask: Ask, id: ApprovalId, decision: ApprovalDecision): Promise<boolean> {
     this.#check(ask, "call");
     const { desk, access } = this.#parts;
@@ -460,13 +494,13 @@ export class Agent {
     return desk.answer(id, ask.caller ? { ...decision, who: ask.caller.principal } : decision);
   }
 
-  /** How a question of a thread that the caller may see was settled; undefined for one that is open, long past or unknown. */
+  /** How a question of a thread that the caller may see was settled; undefined if it is open, no longer kept or unknown. */
   settlementOf(ask: Ask, id: ApprovalId): Extract<FeedEntry, { type: "questionAnswered" }> | undefined {
     this.#check(ask, "read");
     return this.feed.lastOf(ask.caller, "questionAnswered", ({ questionId }) => questionId === id);
   }
 
-  /** For whoever was given the question with its turn. */
+  /** For a caller that received the question together with its turn, so no access check is needed. */
   decide(id: ApprovalId, decision: ApprovalDecision): void {
     this.#deciding.start(`answer to ${id}`, async () => {
       await this.#parts.desk.answer(id, decision);
@@ -474,8 +508,8 @@ export class Agent {
   }
 
   /**
-   * Whether the client of a call is to be asked. For one that cannot answer, the question is decided or left open as `--approval-fallback` says;
-   * where clients must not be asked unless they can answer, `ask` is `deny`.
+   * Whether to ask the client of a call. If the client cannot answer, the question is decided or left open as `--approval-fallback` says.
+   * If `askAnyway` is false, the fallback `ask` counts as `deny`.
    */
   mustAsk(
     { id, subject }: ApprovalRequest,
@@ -489,8 +523,8 @@ export class Agent {
   }
 
   /**
-   * A client that was asked answered without a person. The question is left to others where the fallback holds such, and otherwise denied; never allowed.
-   * True when it is left open.
+   * Handles an answer that the client gave without asking a person. The question stays open for others if the fallback is `hold`; otherwise
+   * it is denied, never allowed. Returns true if it stays open.
    */
   answeredByNobody({ id }: ApprovalRequest): boolean {
     if (this.#parts.approvalFallback === "hold") return true;
@@ -513,18 +547,18 @@ export class Agent {
     return this.#promptly(ask, (signal) => this.#list.page(threads, query, { caller: ask.caller, signal, watches: true }));
   }
 
-  /** What goes on on threads that the caller was told of by `list`, or may see. */
+  /** The current activity of the given threads. The caller got the ids from `list`, or may see the threads. */
   async activities(ask: Ask, ids: readonly ThreadId[]): Promise<ReadonlyMap<ThreadId, ThreadActivity>> {
     this.#check(ask, hasScope(ask.caller, "read") ? "read" : "call");
     const { threads, desk, access } = this.#parts;
     const seen = await Promise.all(ids.map((id) => access.isVisibleTo(id, ask.caller)));
     return activityOf(
       ids.filter((_, at) => seen[at]),
-      { threads, desk, now: Date.now() },
+      { threads, desk },
     );
   }
 
-  /** A thread of the caller's own with the same past. */
+  /** Copies a thread with its history into a new thread of the caller's. */
   fork(ask: Ask, id: ThreadId): Promise<ThreadId> {
     this.#check(ask, "call");
     const { access, threads } = this.#parts;
@@ -537,7 +571,7 @@ export class Agent {
     });
   }
 
-  /** Takes a thread out of the list. Throws `ThreadInUse` while a turn runs on it. */
+  /** Removes a thread from the list. Throws `ThreadInUse` while a turn runs on it. */
   archive(ask: Ask, id: ThreadId): Promise<void> {
     this.#check(ask, "call");
     const { access, threads } = this.#parts;
@@ -556,7 +590,7 @@ export class Agent {
     });
   }
 
-  /** Gives a thread the title that lists show, Codex's included. A turn may run on it meanwhile. */
+  /** Sets the title that lists show, Codex's own lists included. A turn may run meanwhile. */
   rename(ask: Ask, id: ThreadId, title: string): Promise<void> {
     this.#check(ask, "call");
     const line = title.replace(/[\p{Cc}\s]+/gu, " ").trim();
@@ -571,8 +605,8 @@ export class Agent {
   }
 
   /**
-   * Removes a thread and everything that was said on it. Whose it was stays known: what memory still has of it, or a backup brings back, is nobody
-   * else's. Throws `ThreadInUse` while a turn runs on it.
+   * Deletes a thread and its history. The owner stays recorded, so that entries still in memory, or a restored backup, never become visible
+   * to others. Throws `ThreadInUse` while a turn runs on it.
    */
   remove(ask: Ask, id: ThreadId): Promise<void> {
     this.#check(ask, "call");
@@ -583,7 +617,7 @@ export class Agent {
     });
   }
 
-  /** Runs one command in the sandbox it names, outside any thread. Nobody is asked. */
+  /** Runs one command in the requested sandbox, outside any thread. No approval is requested. */
   async run(ask: Ask, { argv, timeoutMs, sandboxPolicy: policy, ...asked }: AskedCommand): Promise<OneOffResult> {
     this.#check(ask, "call");
     if (!argv[0]) throw new InvalidArguments("`command` must begin with a program.");
@@ -604,19 +638,19 @@ export class Agent {
     });
   }
 
-  /** What the user's own config.toml says, as it is written. It may hold secrets: whoever shows it chooses what. */
+  /** The user's own config.toml as written. It may hold secrets: the caller of this method chooses what to show. */
   savedConfig(ask: Ask): Promise<ConfigTree> {
     this.#check(ask, "manage");
     return this.#promptly(ask, () => this.#parts.userConfig.read());
   }
 
-  /** Changes the user's own config.toml, for whoever starts threads from now on. */
+  /** Changes the user's own config.toml; applies to threads started from now on. */
   setDefaultModel(ask: Ask, wanted: DefaultModel): Promise<void> {
     this.#check(ask, "manage");
     return this.#promptly(ask, () => this.#parts.userConfig.setDefaultModel(wanted));
   }
 
-  /** What a folder's repository has that its remote has not. Throws `NoRemoteDiff` with the reason when there is no such thing. */
+  /** The diff between a folder's repository and its remote. Throws `NoRemoteDiff` with the reason if there is none. */
   async diffToRemote(ask: Ask, cwd: string): Promise<RemoteDiff> {
     this.#check(ask, "manage");
     const settings = await this.#settingsForWork(ask, { cwd });
@@ -624,21 +658,28 @@ export class Agent {
     return await diffToRemote((argv) => this.#runReading(ask, settings, { argv, timeoutMs: REMOTE_GIT_MS }));
   }
 
-  /** The models that may be named. Also for turns: it starts nothing and tells nothing of anybody. */
+  /** The available models. Allowed inside a turn too: the list starts nothing and reveals nothing about other callers. */
   async models(ask: Ask): Promise<readonly ModelSummary[]> {
     checkScope(ask.caller, "call");
-    return this.#promptly(ask, async (signal) => (await this.#services()).models(signal));
+    const models = await this.#promptly(ask, async (signal) => (await this.#services()).models(signal));
+    this.#parts.modelsTold?.(models);
+    return models;
   }
 
-  /** The settings in force in a folder, secrets masked. */
+  /** The settings in force in a folder, with secrets masked. */
   config(ask: Ask, cwd: string | undefined): Promise<Readonly<Record<string, unknown>>> {
     this.#check(ask, "manage");
-    const { cwd: folder } = this.#settingsFor({ cwd }, ask.caller);
-    if (cwd !== undefined) this.#parts.folders?.checkUsable(folder);
+    const settings = this.#settingsFor({ cwd }, ask.caller);
+    const { cwd: folder } = settings;
+    if (cwd !== undefined) {
+      // What there is outside of the caller's folders is not the caller's to know.
+      this.#limitsOf(ask.caller)?.check({ ...settings, sandboxPolicy: { type: "read-only" } });
+      this.#parts.folders?.checkUsable(folder);
+    }
     return this.#promptly(ask, async () => (await this.#services()).config(folder));
   }
 
-  /** Who pays for the model. Whose account it is concerns only those who may change it. */
+  /** How the model is paid for. Only callers with `manage` see whose account it is. */
   async accountState(ask: Ask): Promise<AccountState> {
     this.#check(ask, "call");
     const state = await this.#promptly(ask, async () => (await this.#services()).account.state());
@@ -647,7 +688,7 @@ export class Agent {
     return rest;
   }
 
-  /** Changes it for everybody on this server. */
+  /** Changes the account for everyone on this server. */
   login(ask: Ask, apiKey: string): Promise<void> {
     return this.#onAccount(ask, (account) => account.loginWithKey(apiKey));
   }
@@ -656,17 +697,17 @@ export class Agent {
     return this.#onAccount(ask, (account) => account.loginWithDeviceCode());
   }
 
-  /** The login goes on when its caller has gone. */
+  /** The login continues after its caller has disconnected. */
   loginWithBrowser(ask: Ask): Promise<BrowserLogin> {
     return this.#onAccount(ask, (account) => account.loginWithBrowser());
   }
 
-  /** False when no such login waits. */
+  /** Returns false if no such login is pending. */
   cancelLogin(ask: Ask, id: string): Promise<boolean> {
     return this.#onAccount(ask, (account) => account.cancelLogin(id));
   }
 
-  /** How the server is logged in. Its secret is for those who run the server, and only where it is asked for. */
+  /** How the server is logged in. The token itself needs the scope `operator` and is returned only on request. */
   async credentials(ask: Ask, { refresh, withToken }: { readonly refresh: boolean; readonly withToken: boolean }): Promise<Credentials> {
     if (withToken) checkScope(ask.caller, "operator");
     const { token, ...known } = await this.#onAccount(ask, (account) => account.credentials({ refresh }));
@@ -682,14 +723,14 @@ export class Agent {
     return this.#promptly(ask, async () => change((await this.#services()).account));
   }
 
-  /** Whoever is inside a turn gets nothing started, and nothing told that is somebody's. */
+  /** Throws `InsideTurn` for a caller inside a turn: nothing is started for it, and it sees no caller's data. */
   #check({ caller }: Ask, scope: Scope): void {
     const why = this.#parts.objection(caller);
     if (why !== undefined) throw new InsideTurn(why);
     checkScope(caller, scope);
   }
 
-  /** Makes a thread its caller's before anybody sees it. What the server's own user opens belongs to nobody. */
+  /** Records the caller as the owner before the thread becomes visible. Threads of the server's own user have no owner. */
   #claiming(ask: Ask): ((id: ThreadId) => Promise<void>) | undefined {
     if (!ask.caller) return undefined;
     return async (id) => {
@@ -698,9 +739,9 @@ export class Agent {
     };
   }
 
-  /** What nobody names stays as the thread has it. */
+  /** Settings that the caller does not name keep the thread's values. */
   #overridden(ask: Ask, asked: AskedSettings, current: ThreadSettings): ThreadSettings {
-    const fresh = this.#settingsFor({ cwd: current.cwd, ...withoutAbsent(asked) }, ask.caller);
+    const fresh = this.#settingsFor({ cwd: current.cwd, ...withoutUndefined(asked) }, ask.caller);
     const isNamed = (value: unknown, key: string) =>
       value !== undefined || asked.profile !== undefined || Object.hasOwn(asked.config ?? {}, key);
     const { approvalPolicy, sandboxPolicy, model, reasoningEffort } = current;
@@ -732,13 +773,13 @@ export class Agent {
   async #changed(ask: Ask, threadId: ThreadId, change: SettingsChange): Promise<ThreadSettings> {
     const { threads, settings: granted, folders } = this.#parts;
     const settings = granted.withChanges(await threads.settingsOf(threadId), change);
-    // Nobody learns whether a folder exists that is beyond their ceilings.
+    // The limits are checked first, so that a caller never learns whether a folder outside them exists.
     this.#limitsOf(ask.caller)?.check(settings);
     folders?.checkUsable(settings.cwd);
     return settings;
   }
 
-  /** An operator may change what is somebody else's, who is told of it. */
+  /** An operator may change another principal's thread; the feed reports the change to its owner. */
   async #tellChange({ caller }: Ask, id: ThreadId, change: ThreadChange, name?: string): Promise<void> {
     const owner = (await this.#parts.access.ownerOf(id)) ?? caller?.principal;
     this.feed.threadChanged(id, { change, name, owner });
@@ -748,7 +789,7 @@ export class Agent {
     if (caller) this.feed.belongsTo(id, caller.principal);
   }
 
-  /** For whoever could use the thread now, and for those who see it whichever session uses it. */
+  /** For callers that could use the thread now, and for those that may watch it whichever session holds it. */
   async #changing(ask: Ask, id: ThreadId, change: () => Promise<void>): Promise<void> {
     const { access } = this.#parts;
     if (await access.isOpenTo(id, ask.caller)) return access.using(id, ask, change);
@@ -774,7 +815,10 @@ export class Agent {
     }
   }
 
-  /** Settings for what runs in their folder, which must be there. Nobody learns whether a folder exists that is beyond their ceilings. */
+  /**
+   * The settings for work in their folder, which must exist. The limits are checked first, so that a caller never learns whether a folder
+   * outside them exists.
+   */
   async #settingsForWork(ask: Ask, asked: AskedSettings): Promise<ThreadSettings> {
     const settings = this.#settingsFor(asked, ask.caller);
     const { folders } = this.#parts;
@@ -785,7 +829,7 @@ export class Agent {
     return settings;
   }
 
-  /** The settings of a thread with those that the caller names; undefined where they are the same. */
+  /** The thread's settings with the caller's changes; undefined if nothing changes. */
   async #changedBy(ask: Ask, threadId: ThreadId, changes: AskedSettings): Promise<ThreadSettings | undefined> {
     const current = await this.#nextSettings(threadId);
     const asked = await this.#settingsForWork(ask, { ...changes, cwd: changes.cwd ?? current.cwd });
@@ -795,18 +839,18 @@ export class Agent {
     return this.#changed(ask, threadId, { ...changed, effort, summary });
   }
 
-  /** What the turn after those that wait will run with. Throws `ThreadNotFound`. */
+  /** The settings of the turn after the queued ones. Throws `ThreadNotFound`. */
   async #nextSettings(threadId: ThreadId): Promise<ThreadSettings> {
     const { threads } = this.#parts;
     const waiting = threads.runningTurns(threadId).findLast(({ input }) => input.settings);
     return waiting?.input.settings ?? threads.settingsOf(threadId);
   }
 
-  /** Where git cannot be run safely, the reviewer finds out by itself. */
+  /** Returns undefined if git cannot be run safely: the reviewer then looks for itself. */
   async #nothingToReview(ask: Ask, target: ReviewTarget, settings: ThreadSettings): Promise<string | undefined> {
     if (target.type === "custom") return undefined;
     const git = (args: readonly string[]) => this.#runReading(ask, settings, { argv: [...QUIET_GIT, ...args], timeoutMs: GIT_MS });
-    // Given back before the review takes its own.
+    // Released before the review turn takes its own slot.
     using _place = await this.#parts.limiter?.enter(ask);
     try {
       return await nothingToReview(target, git);
@@ -816,7 +860,7 @@ export class Agent {
     }
   }
 
-  /** A command of ours in the folder of a caller, in a sandbox that only reads. */
+  /** Runs a command of the server's own in the caller's folder, in a read-only sandbox. */
   #runReading(ask: Ask, settings: ThreadSettings, { argv, timeoutMs }: Pick<AskedCommand, "argv" | "timeoutMs">): Promise<OneOffResult> {
     const limits = this.#limitsOf(ask.caller);
     const command = {
@@ -849,7 +893,8 @@ export class Agent {
     const limits = this.#limitsOf(caller);
     const attend = this.#parts.attendance.watch(wish);
     const watch: TurnWatch = (turn) => {
-      // A reply that was cancelled while it was prepared must not begin when its place in the queue comes. A first turn also tells of its thread.
+      // A reply cancelled while it was prepared must not start when it reaches the head of the queue. A first turn may: it also reports its
+      // thread id.
       const isReply = typeof wish.on === "string";
       if (isReply && ask.signal.aborted && !(ask.signal.reason instanceof CallerTimedOut)) queueMicrotask(() => turn.interrupt());
       const [attended, watched] = [attend(turn), watchTurn?.(turn)];
@@ -861,7 +906,7 @@ export class Agent {
     return { ...wish.input, limits, ...this.#receipts.requestWith({ watch, reach: limits?.reach, looks: ask.wantsReceipt === true }) };
   }
 
-  /** A caller that was lost does not know the thread and asks again: a second turn for the same would do everything twice. */
+  /** A lost caller does not know the thread id and repeats its request. A second turn would do the work twice. */
   async #begunFor(ask: Ask, wish: Wish): Promise<Turn | undefined> {
     const lost = this.#parts.attendance.lost().filter((attended) => attended.fulfils(wish));
     const [first] = await this.#open(ask, lost);
@@ -877,7 +922,7 @@ export class Agent {
     return open.flat();
   }
 
-  /** A place among the turns that may run at once, from before the turn begins until it has ended. */
+  /** Holds a slot of the turn limiter from before the turn starts until it has ended. */
   async #withPlace(ask: Ask, begin: () => Promise<Turn>): Promise<Turn> {
     const place = await this.#parts.limiter?.enter(ask);
     try {
@@ -902,12 +947,7 @@ export class Agent {
   }
 }
 
-/** A key without a value would hide a default. */
-function withoutAbsent(asked: AskedSettings): AskedSettings {
-  return Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined));
-}
-
-/** Ends with the work, with its call, or with its time, whichever comes first. */
+/** Ends when the work ends, its call is aborted or the time is up, whichever comes first. */
 async function endedWithin<T>(
   { ms, stopMs }: { readonly ms: number; readonly stopMs: number },
   { signal }: Ask,
@@ -917,7 +957,7 @@ async function endedWithin<T>(
   return await withDeadline({ deadline, signal, stopMs }, work);
 }
 
-/** Of the last turn only: what was said before is no answer to it, and neither is what was said before a tool was called. */
+/** Only from the last turn: earlier messages, and messages before a tool call, do not answer it. */
 function lastWords({ items, settings: { cwd } }: ThreadHistory): LastAnswer | undefined {
   const isStep = ({ type, role }: RawItem) =>
     type === "message" ? role === "assistant" || role === "user" : /_(?:call|output)$/.test(type);

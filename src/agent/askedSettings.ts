@@ -1,6 +1,7 @@
+import { withoutUndefined } from "../lib/fields.js";
 import type { ThreadSettings } from "../threads/settings.js";
 
-/** The settings that a caller may name for a new thread. */
+/** The settings that a caller may request for a new thread. */
 export interface AskedSettings {
   readonly model?: string | undefined;
   readonly profile?: string | undefined;
@@ -11,32 +12,32 @@ export interface AskedSettings {
   readonly baseInstructions?: string | undefined;
   readonly developerInstructions?: string | undefined;
   readonly compactPrompt?: string | undefined;
-  /** The folder may be missing, or one that nobody named: for callers that expect what Codex 0.92.0 did. */
+  /** Accepts a missing folder and the unnamed default folder, for callers that expect the behaviour of Codex 0.92.0. */
   readonly takesAnyFolder?: boolean | undefined;
-  /** The thread only looks, whatever else is asked for or configured. */
+  /** The thread is read-only, whatever else is requested or configured. */
   readonly looksOnly?: true | undefined;
-  /** Another model may take the place of one that is not offered, though the caller named it; the turn says so. */
+  /** If the requested model is not available, another one may replace it; the turn reports this. */
   readonly takesAnyModel?: boolean | undefined;
-  /** The model may look things up on the web. */
+  /** The model may search the web. */
   readonly searchesWeb?: true | undefined;
 }
 
-/** What a thread is to run with from one of its turns on. */
+/** Settings that replace a thread's own from one of its turns on. */
 export interface SettingsChange extends Pick<ThreadSettings, "approvalPolicy" | "sandboxPolicy" | "model"> {
   readonly cwd: string;
-  /** Absent: what the model does by itself. */
+  /** Absent: the model's default. */
   readonly effort?: ThreadSettings["reasoningEffort"];
   readonly summary: ThreadSettings["reasoningSummary"];
 }
 
-/** Whether a caller names settings that a thread could go on with. */
+/** Whether the caller requests settings that can change on an existing thread. */
 export function namesAnything({ model, cwd, sandbox, approvalPolicy, config, looksOnly }: AskedSettings): boolean {
   return [model, cwd, sandbox, approvalPolicy, config, looksOnly].some((value) => value !== undefined);
 }
 
 /**
- * What a thread runs with that goes on with other settings: its own, but for those that the caller names. `asked` are the settings that a new thread would
- * have for the same words, checked like those of any thread.
+ * The settings of an existing thread with the caller's changes. `asked` holds the settings that a new thread would get for the same
+ * request, with all checks applied.
  */
 export function changedSettings(
   current: ThreadSettings,
@@ -55,22 +56,18 @@ export function changedSettings(
 }
 
 function modelOf({ model, modelIsOurs, modelIsDefault, modelIsReplaceable }: ThreadSettings): Partial<ThreadSettings> {
-  return withoutAbsent({ model, modelIsOurs, modelIsDefault, modelIsReplaceable });
+  return withoutUndefined({ model, modelIsOurs, modelIsDefault, modelIsReplaceable });
 }
 
-/** Of a call's configuration a thread that goes on takes how hard the model thinks and what commands find in their environment. */
+/** From a call's `config`, an existing thread takes only the reasoning settings and the environment of its commands. */
 function configuredIn(
   current: ThreadSettings,
   { asked, config }: { readonly asked: ThreadSettings; readonly config: Readonly<Record<string, unknown>> },
 ): Partial<ThreadSettings> {
   const names = (key: string) => Object.keys(config).some((name) => name === key || name.startsWith(`${key}.`));
-  return withoutAbsent({
+  return withoutUndefined({
     ...(names("model_reasoning_effort") && { reasoningEffort: asked.reasoningEffort }),
     ...(names("shell_environment_policy") && { shellEnvironment: asked.shellEnvironment }),
     ...(asked.stated && { stated: { ...current.stated, ...asked.stated } }),
   });
-}
-
-function withoutAbsent(settings: Partial<ThreadSettings>): Partial<ThreadSettings> {
-  return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined));
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { settingsIn } from "../../test/support/rollouts.js";
+import { settingsIn } from "../../test/support/threads/rollouts.js";
 import type { ApprovalId, ApprovalRequest } from "../approvals/model.js";
 import { newThreadId, turnIdOf } from "../lib/ids.js";
 import type { ThreadEvent } from "../threads/events.js";

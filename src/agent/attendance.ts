@@ -6,55 +6,58 @@ import type { ThreadEvent, TurnEnd, TurnInput } from "../threads/events.js";
 import type { ThreadSettings } from "../threads/settings.js";
 import { isTurnEnd, type Turn, type TurnWatch } from "../threads/turn.js";
 
-/** What somebody asked for: the same again is the same wish. */
+/** A request for a turn. Two equal wishes are the same request. */
 export interface Wish {
   readonly input: TurnInput;
-  /** The thread it goes on with, or the settings of a new one. */
+  /** The existing thread, or the settings of a new one. */
   readonly on: ThreadId | ThreadSettings;
 }
 
-/** Somebody's part in a turn, from when they come until they go. The first way to go counts. */
+/** One caller's attendance of a turn, from its arrival until it leaves. Only the first way of leaving counts. */
 export interface Visit extends Disposable {
-  /** They asked for what a caller had asked for who was lost: the turn was begun before they came. */
+  /** The turn was started for an earlier caller with the same request, which was lost. */
   readonly findsLost: boolean;
-  /** They were told how the turn ended: nobody has to come for that any more. */
+  /** The caller received the turn's result, so the result need not be kept. */
   told(): void;
-  /** They go, and know which thread it is. The turn goes on. */
+  /** The caller leaves and knows the thread id. The turn goes on. */
   leave(): void;
-  /** They are gone without having been told which thread it is. The turn goes on, and can be found by what they asked for. */
+  /** The caller left without learning the thread id. The turn goes on and can be found by an equal request. */
   lose(): void;
-  /** They will not come back: unless somebody else is there, the turn ends. */
+  /** The caller will not come back. The turn is interrupted unless another caller attends it. */
   vanish(): void;
-  /** Those of the questions that no call which left has told anybody of. */
+  /** Those questions that no earlier call has reported to its caller. */
   untold(questions: readonly ApprovalId[]): readonly ApprovalId[];
   toldOf(questions: readonly ApprovalId[]): void;
 }
 
 export interface AttendanceOptions {
-  /** How long a turn goes on that nobody attends. */
+  /** How long an unattended turn may run. */
   readonly unattendedMs: number;
   readonly report: (line: string) => void;
 }
 
-/** Turns that ended while nobody was there, for whoever comes for the answer: it is on the thread for good, and here with all that belongs to it. */
+/**
+ * The number of ended turns kept for callers that come for the result. The thread keeps the answer for good; here it is kept with all its
+ * details.
+ */
 const MOST_ENDED = 64;
-/** Whoever was lost asks again soon. The same words later are a wish of their own: the answer from before tells nothing of what is now. */
+/** A lost caller retries soon. The same request after this time starts a new turn, because the earlier answer may be outdated. */
 const ASKS_AGAIN_WITHIN_MS = 15 * 60_000;
 
 /**
- * Who is there for the turns of this process. A turn outlives the calls that wait for it; one that nobody attends and that waits for no answer ends
- * after a while. An end that nobody was told is kept for whoever comes for it.
+ * Tracks which callers attend the turns of this process. A turn outlives the calls that wait for it. A turn that nobody attends, and that
+ * has no open question, is interrupted after a while. An undelivered result is kept for the caller that comes for it.
  */
 export class Attendance {
   readonly #options: AttendanceOptions;
-  /** The oldest first. */
+  /** Oldest first. */
   readonly #turns = new Map<Turn, AttendedTurn>();
 
   constructor(options: AttendanceOptions) {
     this.#options = options;
   }
 
-  /** Follows the turn that is begun for a wish. Whoever begins it is expected to visit it. */
+  /** Observes the turn that is started for a wish. The caller that starts it is expected to visit it. */
   watch(wish: Wish): TurnWatch {
     return (turn) => {
       const attended = new AttendedTurn(turn, wish, this.#options);
@@ -68,27 +71,29 @@ export class Attendance {
 
   visit(turn: Turn): Visit {
     const attended = this.#turns.get(turn);
-    // It was told to somebody else already; it has ended.
+    // The turn has ended and another caller received its result.
     if (!attended) return NO_VISIT;
     return attended.visit(() => this.#turns.delete(turn));
   }
 
-  /** Somebody looks on until the end of the returned value: the turn is not unattended meanwhile, and whoever waits for its answer still does. */
+  /** Prevents the turn from counting as unattended until the returned value is disposed. Its result stays undelivered. */
   lookOn(turn: Turn): Disposable {
     return this.#turns.get(turn)?.lookOn() ?? NOBODY;
   }
 
-  /** The turns of a thread that run, wait, or have ended without anybody being told; oldest first. */
+  /** The running and queued turns of a thread, and those that ended with an undelivered result; oldest first. */
   on(threadId: ThreadId): readonly AttendedTurn[] {
     return [...this.#turns.values()].filter(({ turn }) => turn.threadId === threadId);
   }
 
-  /** The turns whose callers were lost before they knew the thread, and for which nobody came since: those that run, or ended a while ago. */
+  /**
+   * The turns whose callers were lost before they learned the thread id, and that nobody has visited since. They run, or ended recently.
+   */
   lost(): readonly AttendedTurn[] {
     return [...this.#turns.values()].filter(({ isLost, endedAt }) => isLost && Date.now() - (endedAt ?? Infinity) < ASKS_AGAIN_WITHIN_MS);
   }
 
-  /** Nobody waits for the end of a timer. */
+  /** Stops the timers. */
   close(): void {
     for (const attended of this.#turns.values()) attended.close();
     this.#turns.clear();
@@ -101,7 +106,7 @@ export class Attendance {
   }
 }
 
-/** A turn as those know it who come and go. */
+/** A turn with its callers. */
 export class AttendedTurn {
   readonly turn: Turn;
   /** Milliseconds since 1970. */
@@ -114,7 +119,7 @@ export class AttendedTurn {
   #onlookers = 0;
   #wasVisited = false;
   #isLost = false;
-  /** Whoever was there last will not come back. */
+  /** The last caller will not come back. */
   #vanished = false;
   #unattended: NodeJS.Timeout | undefined;
   #end: { readonly how: TurnEnd["type"]; readonly at: number } | undefined;
@@ -126,12 +131,12 @@ export class AttendedTurn {
     this.#look();
   }
 
-  /** What it waits for. */
+  /** The open questions of the turn. */
   get questions(): readonly ApprovalRequest[] {
     return [...this.#questions.values()];
   }
 
-  /** Somebody follows it. */
+  /** Whether a caller attends the turn. */
   get isAttended(): boolean {
     return this.#visitors > 0;
   }
@@ -140,7 +145,7 @@ export class AttendedTurn {
     return this.#wasVisited;
   }
 
-  /** Its caller is gone, and nobody who came since could be told which thread it is. */
+  /** The caller is gone, and no caller since has learned the thread id. */
   get isLost(): boolean {
     return this.#isLost;
   }
@@ -154,7 +159,7 @@ export class AttendedTurn {
     return this.#end?.how === "turnAborted";
   }
 
-  /** The wish is the one it was begun for, and it is or will be answered: of one that was interrupted nothing comes any more. */
+  /** Whether the turn was started for an equal wish and has or will have an answer. An interrupted turn has none. */
   fulfils({ input, on }: Wish): boolean {
     return !this.wasInterrupted && !this.turn.signal.aborted && isDeepStrictEqual({ input, on }, this.#wish);
   }
@@ -216,7 +221,7 @@ export class AttendedTurn {
     };
   }
 
-  /** Somebody has the thread's id. */
+  /** A caller has learned the thread id. */
   known(): void {
     this.#isLost = false;
   }
@@ -226,7 +231,7 @@ export class AttendedTurn {
     this.#unattended = undefined;
   }
 
-  /** Whether anybody is there, or asked. */
+  /** Interrupts the turn if its last caller vanished. Otherwise starts or stops the timer for unattended turns. */
   #look(): void {
     if (this.turn.ended || this.#visitors + this.#onlookers > 0 || this.#questions.size > 0) return this.close();
     if (this.#vanished) return this.#endUnattended("its client vanished in the middle of a call");

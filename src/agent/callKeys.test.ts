@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { CONFIG_SCHEMA } from "../config/schema/schema.js";
-import { isForbidden, refusedKeys } from "./callKeys.js";
+import { isForbidden, refusedKeys } from "./ceilings.js";
 
 function refused(config: Readonly<Record<string, unknown>>, added: readonly string[][] = []): string[] {
   return refusedKeys(config, added).map((path) => path.join("."));

@@ -1,32 +1,35 @@
 import { MARK_HEADER, type TurnMark } from "../exec/nesting/turnMark.js";
 import { ScopeMissing } from "./errors.js";
 
-/** Who a token stands for; on a loopback server without tokens its own user is `local`. */
+/** The identity that a token stands for. On a loopback server without tokens, the server's own user is `local`. */
 export type Principal = string & { readonly brand: "Principal" };
 
-/** One client's conversation with this server, as `mcp-session-id` names it. */
+/** One client's session with this server, as in `mcp-session-id`. */
 export type SessionId = string & { readonly brand: "SessionId" };
 
-/** `call` the tools, `read` what belongs to oneself, `manage` what counts for everybody (login, settings), see and do as `operator` what is others'. */
+/**
+ * `call`: call the tools. `read`: read one's own threads. `manage`: change what applies to everyone (login, settings). `operator`: see and
+ * change what belongs to others.
+ */
 export const SCOPES = ["call", "read", "manage", "operator"] as const;
 export type Scope = (typeof SCOPES)[number];
 
 /**
- * Who makes a call over the network, or from inside a turn. On stdio there is none otherwise: the client is the user's own, and may do what the
- * user may.
+ * The caller of a request over the network, or from inside a turn. A stdio client has no Caller otherwise: it belongs to the server's user
+ * and has all of that user's permissions.
  */
 export interface Caller {
-  /** Absent in the era of MCP that has no sessions. */
+  /** Absent in the stateless era of MCP. */
   readonly sessionId?: SessionId | undefined;
   readonly principal: Principal;
   readonly scopes: readonly Scope[];
-  /** It is a process that this server has started, or the server itself: what it asks for happens inside of a turn. */
+  /** The caller is a process that this server started, or the server itself, so its requests come from inside a turn. */
   readonly inside?: true;
-  /** The folders it may work in, where they are its own: real paths, found when its token was read. */
+  /** The folders that this caller's token allows, where the token names any: real paths, resolved when the token was read. */
   readonly roots?: readonly string[] | undefined;
-  /** It is somebody in a browser, who has logged in there. */
+  /** The caller is a person who has logged in with a browser. */
   readonly inBrowser?: true;
-  /** It watches and steers for its principal as a whole: what one of that principal's sessions holds is open to it as well. */
+  /** The caller acts for its principal as a whole, so it may also use threads that the principal's sessions hold. */
   readonly seesSessions?: true;
 }
 
@@ -34,14 +37,14 @@ export interface SessionCaller extends Caller {
   readonly sessionId: SessionId;
 }
 
-/** For what a principal may do whichever of its sessions asks. */
+/** For permissions that do not depend on the session. */
 export function withoutSession(caller: Caller | undefined): Caller | undefined {
   if (!caller) return undefined;
   const { sessionId: _, ...who } = caller;
   return who;
 }
 
-/** A client on stdio is the user's own, and needs no scope for anything. */
+/** A stdio client belongs to the server's user and needs no scopes. */
 export function hasScope(caller: Pick<Caller, "scopes"> | undefined, scope: Scope): boolean {
   return !caller || caller.scopes.includes(scope);
 }
@@ -52,8 +55,8 @@ export function checkScope(caller: Caller | undefined, scope: Scope): void {
 }
 
 /**
- * Whether one of them may go on with what the other began: several tokens may have one name and give different leave, and what happens
- * inside of a turn never becomes what its caller does.
+ * Whether `visitor` may continue what `beginner` started. Several tokens may share a name and have different permissions. A caller inside a
+ * turn never acts as the caller of that turn.
  */
 export function standsAs(visitor: Omit<Caller, "sessionId">, beginner: Omit<Caller, "sessionId">): boolean {
   if (visitor.principal !== beginner.principal || visitor.inside !== beginner.inside) return false;
@@ -70,31 +73,31 @@ function sameRoots(roots: readonly string[] | undefined, others: readonly string
 }
 
 /**
- * Whoever calls from inside a turn. It has nothing of the one whose turn it is: not the threads, not the tasks, not the questions, which it
- * could otherwise answer itself. No token can have this name.
+ * The caller of every request from inside a turn. It shares nothing with the turn's own caller: no threads, no tasks, and no questions,
+ * which it could otherwise answer itself. No token can have this name.
  */
 export const INSIDE_CALLER: Caller = { principal: "(inside a turn)" as Principal, scopes: ["call", "read"], inside: true };
 
-/** Whether a turn sends this request, by the headers it has. */
+/** Whether the request headers show that a turn sent the request. */
 export function isMarked(headers: Readonly<Record<string, unknown>>): boolean {
   return Object.hasOwn(headers, MARK_HEADER);
 }
 
-/** Why nothing is started for a caller, in words for a model; undefined when it may be. */
+/** Why nothing may be started for a caller, worded for a model; undefined if it may. */
 export type Objection = (caller: Caller | undefined) => string | undefined;
 
 export interface Nesting {
-  /** The turn that this server was started in. */
+  /** The turn in which this server was started. */
   readonly surrounding: TurnMark | undefined;
-  /** How many servers may start turns inside each other. The outermost is the first. */
+  /** How many servers may be nested. The outermost one is the first. */
   readonly maxDepth: number;
-  /** Whoever finds a port is not held by the sandbox of the turn that opened it. */
+  /** The server listens on a port, so its clients need not be in the sandbox of the turn that started it. */
   readonly listening: boolean;
 }
 
 /**
- * A turn must not get by a detour what its sandbox keeps from it. So what a turn has started gets nothing started in turn: neither by a server
- * of its own, nor by the one that runs it.
+ * A turn must not get around its sandbox. Therefore nothing is started for a process inside a turn, neither by a nested server nor by the
+ * server that runs the turn.
  */
 export function objectionOf({ surrounding, maxDepth, listening }: Nesting): Objection {
   if (surrounding === undefined) return callersInside;
@@ -103,12 +106,12 @@ export function objectionOf({ surrounding, maxDepth, listening }: Nesting): Obje
   const setting =
     depth === undefined
       ? "use a server that runs outside of it"
-      : `have mcp_server.max_depth = ${depth} set in config.toml, which holds them to the sandbox of that turn`;
+      : `set mcp_server.max_depth = ${depth} in config.toml, which keeps them in the sandbox of that turn`;
   const why = `This server runs inside a turn of another one and ${STARTS_NOTHING} Do the work in that turn itself, or ${setting}.`;
   return () => why;
 }
 
-/** On a server that no turn started. */
+/** For a server that was not started inside a turn. */
 export const callersInside: Objection = (caller) => (caller?.inside ? FROM_INSIDE : undefined);
 
 const STARTS_NOTHING = "starts no turn and no command for it: these could do what that turn may not.";

@@ -1,7 +1,7 @@
 import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { settingsIn, tempHome } from "../../test/support/rollouts.js";
+import { settingsIn, tempHome } from "../../test/support/threads/rollouts.js";
 import { createSettingsResolver } from "../config/resolve.js";
 import { UsageError } from "../lib/errors.js";
 import type { Caller, Principal } from "./caller.js";
@@ -169,10 +169,10 @@ describe("a call's config", () => {
   it("that is refused says which setting would let it pass, where there is one", () => {
     expect(complaint({ web_search: "live", "features.undo": true })).toBe(
       "This server does not take `web_search`, `features.undo` from the `config` of a call. " +
-        "Leave it out, or have the server started with --allow-config web_search --allow-config features.undo.",
+        "Leave it out, or restart the server with --allow-config web_search --allow-config features.undo.",
     );
     expect(complaint({ web_search: "live", notify: ["x"] })).toBe(
-      "This server does not take `web_search`, `notify` from the `config` of a call. Leave it out, or have it set in the server's config.toml.",
+      "This server does not take `web_search`, `notify` from the `config` of a call. Leave it out, or set it in the server's config.toml.",
     );
   });
 

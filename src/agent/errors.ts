@@ -1,11 +1,11 @@
 import { AppError } from "../lib/errors.js";
 
-/** A caller asked for more than whoever runs the server lets callers have. The message names the setting that raises the ceiling. */
+/** The caller asked for more than the operator allows. The message names the setting that raises the limit. */
 export class AboveCeiling extends AppError {
   readonly code = "above_ceiling";
 }
 
-/** The caller is known, but was not given leave to do this. */
+/** The caller is authenticated but lacks the scope. */
 export class ScopeMissing extends AppError {
   readonly code = "scope_missing";
 
@@ -16,12 +16,12 @@ export class ScopeMissing extends AppError {
   }
 }
 
-/** A turn has asked for a turn, a command or something that is somebody's. */
+/** A caller inside a turn asked for a turn, a command or another caller's data. */
 export class InsideTurn extends AppError {
   readonly code = "inside_turn";
 }
 
-/** The engine runs turns and nothing else. */
+/** The engine has no services besides turns. */
 export class NotOffered extends AppError {
   readonly code = "not_offered";
 
@@ -34,16 +34,16 @@ export class TookTooLong extends AppError {
   readonly code = "took_too_long";
 
   constructor(ms: number) {
-    super(`There was no answer within ${ms / 1_000} seconds. Try again, or look into the server's log.`);
+    super(`There was no answer within ${ms / 1_000} seconds. Try again, or check the server's log.`);
   }
 }
 
-/** Too many callers want the same at once. */
+/** Too many requests are running or queued. */
 export class ServerBusy extends AppError {
   readonly code = "server_busy";
 }
 
-/** The call that wanted something has gone. */
+/** The caller cancelled the request or disconnected. */
 export class CallCancelled extends AppError {
   readonly code = "call_cancelled";
 
@@ -52,12 +52,12 @@ export class CallCancelled extends AppError {
   }
 }
 
-/** What a call says cannot be understood. */
+/** The arguments of a call are invalid. */
 export class InvalidArguments extends AppError {
   readonly code = "invalid_arguments";
 }
 
-/** The settings that a call asks for cannot be had; the message is the configuration's own. */
+/** The requested settings are invalid. The message comes from the configuration. */
 export class SettingsInvalid extends AppError {
   readonly code = "settings_invalid";
   readonly #advice: string | undefined;
@@ -72,19 +72,19 @@ export class SettingsInvalid extends AppError {
   }
 }
 
-/** Why a call ends whose client stopped waiting by itself. It did not say that it wants the turn no longer. */
+/** The abort reason of a call whose client stopped waiting on its own timeout. The client did not cancel the turn. */
 export class CallerTimedOut extends Error {}
 
-/** Why a call ends whose client went away in the middle of it and did not come back. */
+/** The abort reason of a call whose client disconnected and did not come back. */
 export class CallerVanished extends Error {}
 
-/** Nobody waits for this answer: the question is decided, or its turn is over, or nobody asked it. */
+/** The question is not open: it was answered, its turn has ended, or it does not exist. */
 export class QuestionSettled extends AppError {
   readonly code = "question_settled";
 
-  /** @param open What waits for an answer of the same caller, a line each. */
+  /** @param open The open questions of the same caller, one line each. */
   constructor(id: string, open: readonly string[]) {
-    const waiting = open.length === 0 ? "Nothing waits for an answer now." : `Open are: ${open.join("; ")}.`;
+    const waiting = open.length === 0 ? "Nothing waits for an answer now." : `Open questions: ${open.join("; ")}.`;
     super(`No question ${id.slice(0, 64)} is open: it was answered, or its turn has ended. ${waiting}`);
   }
 }

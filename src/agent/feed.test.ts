@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { callerNamed, OwnToolsStage } from "../../test/support/ownToolsStage.js";
+import { callerNamed, OwnToolsStage } from "../../test/support/memory/ownToolsStage.js";
 import { turnIdOf } from "../lib/ids.js";
 import type { Caller } from "./caller.js";
 import type { FeedEntry, FeedGap } from "./feed.js";

@@ -6,12 +6,12 @@ import type { TurnOutcome } from "../threads/events.js";
 import type { LoadedThread, ObservedTurn, ThreadObserver } from "../threads/observer.js";
 import { type Caller, hasScope, type Principal } from "./caller.js";
 
-/** Entries that are kept for readers who come later or are behind. */
+/** The number of entries kept for readers that connect later or fall behind. */
 const MOST_KEPT = 10_000;
 
 /**
- * What happens on any thread. What happens inside a turn is in the turn's own log, and what a question is about at the desk: entries are kept by the
- * thousand, so that each says only which thing it is about.
+ * A fact about any thread. Events inside a turn are in the turn's own log, and the details of a question are at the approval desk.
+ * Thousands of entries are kept, so each holds only ids.
  */
 export type FeedFact =
   | { readonly type: "threadOpened"; readonly origin: LoadedThread["origin"]; readonly cwd: string; readonly model: string }
@@ -25,30 +25,30 @@ export type FeedFact =
       readonly by: ApprovalDecision["by"];
       readonly who: ApprovalDecision["who"];
     } & TurnRef)
-  | ({ readonly type: "turnEnded"; readonly status: TurnOutcome["status"] } & TurnRef)
+  | ({ readonly type: "turnEnded"; readonly status: TurnOutcome["status"]; readonly ms: number } & TurnRef)
   | { readonly type: "threadChanged"; readonly change: ThreadChange; readonly name?: string | undefined }
   | { readonly type: "threadClosed" };
 
-/** What somebody did to a thread as it is kept. */
+/** A change to a stored thread. */
 export type ThreadChange = "renamed" | "archived" | "unarchived" | "removed" | "forked";
 
 interface TurnRef {
   readonly turnId: TurnId;
-  /** No other turn has it, in no process. */
+  /** Unique across all turns and processes. */
   readonly turnKey: TurnKey;
 }
 
 export type FeedEntry = {
-  /** Where a reader that comes back goes on. Of this feed only: another server's cursor begins with another word. */
+  /** Where a reader resumes. Valid for this feed only: another server's cursors have another prefix. */
   readonly cursor: string;
-  /** Grows by one with each entry of the feed, seen by the reader or not. */
+  /** Grows by one with each entry of the feed, whether or not the reader may see it. */
   readonly number: number;
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly threadId: ThreadId;
 } & FeedFact;
 
-/** What a reader gets besides entries: some that it may have wanted are no longer kept. It has to look at the threads themselves. */
+/** Tells a reader that entries it may have wanted are no longer kept. It has to read the threads themselves. */
 export interface FeedGap {
   readonly type: "gap";
 }
@@ -58,15 +58,15 @@ interface ChangedThread {
 }
 
 export interface FeedReading {
-  /** The last entry that the reader has seen; without it only what is new from now on. */
+  /** The last entry that the reader has seen. Absent: only new entries. */
   readonly after?: string | undefined;
   readonly signal: AbortSignal;
 }
 
 /**
- * What happens on the threads of this process, numbered, for whoever watches more than one call: listeners, the HTTP API, the console. A reader
- * sees the threads of its principal, an operator and the server's own user see all. A slow reader delays nobody and misses at most what is older
- * than the entries that are kept, which it is told.
+ * The numbered events of all threads of this process, for readers that watch more than one call: listeners, the HTTP API, the console. A
+ * reader sees the threads of its principal; operators and the server's own user see all. A slow reader delays nobody. If entries it needs
+ * are no longer kept, it gets a `FeedGap`.
  */
 export class Feed implements ThreadObserver {
   readonly #name = randomUUID().slice(0, 8);
@@ -76,29 +76,29 @@ export class Feed implements ThreadObserver {
   #more: Deferred<void> = deferred();
   #ended = false;
 
-  /** The cursor before everything: a reader that begins there gets all that is kept. */
+  /** The cursor before the first entry: a reader that starts there gets everything that is kept. */
   get start(): string {
     return `${this.#name}-0`;
   }
 
-  /** The cursor of the last entry: a reader that begins there gets what is new from now on. */
+  /** The cursor of the last entry: a reader that starts there gets only new entries. */
   get now(): string {
     return `${this.#name}-${this.#last}`;
   }
 
-  /** The entry that a cursor names; undefined when it is no longer kept, or not the caller's to see. */
+  /** The entry at a cursor; undefined if it is no longer kept or the caller may not see it. */
   entryAt(caller: Caller | undefined, cursor: string): FeedEntry | undefined {
     const number = this.#numberOf(cursor);
     const found = number === undefined ? undefined : this.#entries[number - 1 - (this.#last - this.#entries.length)];
     return found && sees(caller, found.owner) ? found.entry : undefined;
   }
 
-  /** The threads in memory that the caller may see: those that something was told of since they were opened. */
+  /** The threads in memory that the caller may see. */
   threadsOf(caller: Caller | undefined): readonly ThreadId[] {
     return [...this.#owners].flatMap(([id, owner]) => (sees(caller, owner) ? [id] : []));
   }
 
-  /** The last entry of a kind that the caller may see and that is what is looked for; undefined when it is no longer kept. */
+  /** The last entry of a type that matches and that the caller may see; undefined if it is no longer kept. */
   lastOf<Type extends FeedEntry["type"]>(
     caller: Caller | undefined,
     type: Type,
@@ -109,12 +109,15 @@ export class Feed implements ThreadObserver {
     return undefined;
   }
 
-  /** Whose a thread is. To be told before anything happens on it; a thread that nobody was told of is the server's own user's. */
+  /**
+   * Sets the owner of a thread. Must be called before the first event of the thread. A thread without an owner belongs to the server's own
+   * user.
+   */
   belongsTo(id: ThreadId, owner: Principal): void {
     this.#owners.set(id, owner);
   }
 
-  /** It did not come to anything on that thread. */
+  /** Opening the thread failed. */
   forget(id: ThreadId): void {
     this.#owners.delete(id);
   }
@@ -141,10 +144,10 @@ export class Feed implements ThreadObserver {
   }
 
   turnEnded(turn: ObservedTurn, { status }: TurnOutcome): void {
-    this.#add(turn.threadId, { type: "turnEnded", status, ...refTo(turn) });
+    this.#add(turn.threadId, { type: "turnEnded", status, ms: turn.ranMs, ...refTo(turn) });
   }
 
-  /** A thread that nobody uses may be changed as well, so that it is said whose it is. */
+  /** The owner is passed in, because the changed thread need not be loaded. */
   threadChanged(id: ThreadId, { owner, ...fact }: Omit<Extract<FeedFact, { type: "threadChanged" }>, "type"> & ChangedThread): void {
     this.#add(id, { type: "threadChanged", ...fact }, owner);
   }
@@ -154,7 +157,7 @@ export class Feed implements ThreadObserver {
     this.#owners.delete(id);
   }
 
-  /** Entries as they come, until the signal aborts or the feed ends. */
+  /** Yields entries as they arrive, until the signal aborts or the feed closes. */
   async *read(caller: Caller | undefined, { after, signal }: FeedReading): AsyncGenerator<FeedEntry | FeedGap> {
     const abort = () => this.#wake();
     signal.addEventListener("abort", abort, { once: true });
@@ -178,7 +181,7 @@ export class Feed implements ThreadObserver {
     }
   }
 
-  /** Readers get what is still to come to them, and end. */
+  /** Readers still get the entries so far, and then end. */
   close(): void {
     this.#ended = true;
     this.#wake();
@@ -197,7 +200,7 @@ export class Feed implements ThreadObserver {
     this.#more = deferred();
   }
 
-  /** Undefined for a cursor of another feed: this server was restarted since. */
+  /** Undefined for a cursor of another feed, such as one from before a restart. */
   #numberOf(cursor: string): number | undefined {
     const number = cursor.startsWith(`${this.#name}-`) ? Number(cursor.slice(this.#name.length + 1)) : Number.NaN;
     return Number.isSafeInteger(number) && number >= 0 && number <= this.#last ? number : undefined;

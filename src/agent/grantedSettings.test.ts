@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, w
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { httpServer } from "../../test/support/agentMcpServers.js";
+import { httpServer } from "../../test/support/processes/agentMcpServers.js";
 import { isOwnEntry } from "./grantedSettings.js";
 
 let place: string;

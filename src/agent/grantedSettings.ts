@@ -8,19 +8,19 @@ import type { McpServerSettings, McpServerTransport, ThreadSettings } from "../t
 import type { StoredSettings } from "../threads/store.js";
 import type { AskedSettings, SettingsChange } from "./askedSettings.js";
 
-/** What this server is known by to whoever writes it into `mcp_servers`. */
+/** How an entry of `mcp_servers` can name this server. */
 export interface OwnPlaces {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Where programs are looked for that are named by a relative path. */
+  /** The base folder of programs with a relative path. */
   readonly cwd: string;
-  /** Where it listens, if it does. */
+  /** The address on which the server listens, if any. */
   readonly address?: OwnAddress | undefined;
 }
 
 export interface OwnAddress {
   readonly host: string;
   readonly port: number;
-  /** Other names it may be reached by. */
+  /** Other host names of the server. */
   readonly names: readonly string[];
 }
 
@@ -29,14 +29,14 @@ export interface GrantedSettingsParts {
   readonly engineName: string;
   readonly env: NodeJS.ProcessEnv;
   readonly serverCwd: string;
-  /** Where the server listens, if it does. */
+  /** The address on which the server listens, if any. */
   readonly ownAddress?: (() => OwnAddress | undefined) | undefined;
-  /** Told of every folder that commands of a thread may write: nothing in there decides what runs outside the sandbox. */
+  /** Is told of every folder that a thread's commands may write. Nothing in such a folder may decide what runs outside the sandbox. */
   readonly writable: { open(root: string): void };
   readonly report: (line: string) => void;
 }
 
-/** The settings of threads as this server grants them: those that were resolved, without the MCP servers that lead back to this one. */
+/** The settings of threads as this server grants them: the resolved settings without MCP servers that lead back to this server. */
 export class GrantedSettings {
   readonly #parts: GrantedSettingsParts;
   readonly #reported = new Set<string>();
@@ -45,7 +45,7 @@ export class GrantedSettings {
     this.#parts = parts;
   }
 
-  /** Throws `AppError` with the reason when settings cannot be had. */
+  /** Throws `AppError` with the reason if the settings are invalid. */
   forNewThread(asked: AskedSettings): ThreadSettings {
     const { resolver, report } = this.#parts;
     const granted = this.#granted({ ...resolver.forNewThread(asked), ...this.#stated(asked) });
@@ -53,7 +53,7 @@ export class GrantedSettings {
     return granted;
   }
 
-  /** The settings of a thread with others in the place of some. */
+  /** The settings of a thread with some of them replaced. */
   withChanges(settings: ThreadSettings, { cwd, effort, summary, ...named }: SettingsChange): ThreadSettings {
     const { modelIsOurs: _, reasoningEffort: __, ...kept } = settings;
     const changed = {
@@ -84,7 +84,7 @@ export class GrantedSettings {
     return granted;
   }
 
-  /** For an engine that reads config.toml itself and has a model of its own where nobody names one. */
+  /** For an engine that reads config.toml itself and chooses its own default model. */
   #stated(asked: AskedSettings): Partial<Pick<ThreadSettings, "stated" | "modelIsDefault">> {
     if (this.#parts.engineName !== "codex") return {};
     const stated = this.#parts.resolver.stated(asked);
@@ -100,7 +100,7 @@ export class GrantedSettings {
 
 type Program = Extract<McpServerTransport, { kind: "program" }>;
 
-/** The settings without such entries; their names are kept, for an engine that reads config.toml itself. */
+/** The settings without such entries. Their names are kept for an engine that reads config.toml itself. */
 export function withoutOwnEntries(settings: ThreadSettings, places: OwnPlaces): ThreadSettings {
   const own = settings.mcpServers.filter((server) => isOwnEntry(server, places));
   if (own.length === 0) return settings;
@@ -115,8 +115,8 @@ export function withoutOwnEntries(settings: ThreadSettings, places: OwnPlaces): 
 }
 
 /**
- * Whether an entry of `mcp_servers` leads back to this server, or to the one that Codex had itself: its tools would start turns in which
- * nothing of the thread's sandbox holds. What hides behind a script is not seen here; the mark in its environment is for that.
+ * Whether an entry of `mcp_servers` leads back to this server or to Codex's own MCP server: its tools would start turns outside the
+ * thread's sandbox. A script that starts the server is not recognised here; the mark in its environment covers that case.
  */
 export function isOwnEntry({ transport }: Pick<McpServerSettings, "transport">, places: OwnPlaces): boolean {
   if (transport.kind === "http") return places.address !== undefined && isOwnUrl(transport.url, places.address);
@@ -128,7 +128,7 @@ interface Written {
   readonly places: OwnPlaces;
 }
 
-/** Deeper wrappings are somebody's puzzle. */
+/** Commands with more nested wrappers are not analysed. */
 const MOST_WRAPPINGS = 8;
 const WRAPPERS = new Set([
   "env",
@@ -199,7 +199,7 @@ function isExecutable(file: string): boolean {
   }
 }
 
-/** The first command of `sh -c '…'`. Only what is written plainly is understood. */
+/** The first command of `sh -c '…'`. The script is split at spaces, quotes and operators, not parsed. */
 function scriptWords(args: readonly string[]): string[] | undefined {
   const at = args.findIndex((word) => /^-[a-z]*c$/.test(word));
   const script = at < 0 ? args.find((word) => !word.startsWith("-")) : args[at + 1];
@@ -208,7 +208,7 @@ function scriptWords(args: readonly string[]): string[] | undefined {
   return withoutAssignments(script.split(/[\s;&|"']+/).filter((word) => word !== ""));
 }
 
-/** Options of wrappers may have values; the first word that can be a program is taken for it. */
+/** A wrapper's options may have values, so the first word that can be a program is taken as the program. */
 function afterWrapper(args: readonly string[]): string[] {
   return withoutAssignments(args.flatMap((word) => word.replace(/^(?:-S|--split-string=)/, "").split(/\s+/)));
 }

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync, truncateSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { callerNamed, OwnToolsStage } from "../../test/support/ownToolsStage.js";
+import { callerNamed, OwnToolsStage } from "../../test/support/memory/ownToolsStage.js";
 import { turnIdOf } from "../lib/ids.js";
 import { NamedSessionFiles } from "../stores/files/namedSessions.js";
 import type { Ask } from "./agent.js";

@@ -1,4 +1,5 @@
 import { AppError } from "../lib/errors.js";
+import { withoutUndefined } from "../lib/fields.js";
 import { deferred, Tasks, waitFor } from "../lib/promises.js";
 import { ThreadNotFound } from "../threads/errors.js";
 import type { TurnOutcome } from "../threads/events.js";
@@ -12,27 +13,27 @@ import { CallCancelled, InvalidArguments } from "./errors.js";
 export interface NamedSessionsParts {
   readonly agent: Pick<Agent, "begin" | "replyWith" | "settingsOf">;
   readonly store: NamedSessionStore;
-  /** How many one owner may have; the one that was used longest ago makes room. */
+  /** The maximum number of sessions per owner. The least recently used one is dropped. */
   readonly limit: number;
   /** How long a session is kept after its last use. */
   readonly ttlMs: number;
   readonly now?: () => number;
-  /** For people who look at the server's own output. */
+  /** Writes to the server's own output. */
   readonly report: (line: string) => void;
 }
 
-/** A turn on a named session. */
+/** A request for a turn on a named session. */
 export interface SessionTurnRequest {
   readonly id: string;
   readonly prompt: string;
-  /** What was said on it before counts no more. */
+  /** Discards the earlier conversation. */
   readonly reset: boolean;
-  /** Of its thread when it begins; what is named here also changes a thread that goes on. */
+  /** The settings of a new thread. Named settings also change an existing thread. */
   readonly asked: AskedSettings;
-  /** What holds for a thread that begins, where `asked` says nothing. */
+  /** The defaults for a new thread, where `asked` has no value. */
   readonly forNewThread: AskedSettings;
   readonly turnId: Parameters<Agent["begin"]>[2]["turnId"];
-  /** The prompt for a thread that takes the place of one that is gone. */
+  /** The prompt for a thread that replaces one that no longer exists. */
   readonly withoutThread: (recent: readonly SpokenTurn[]) => string;
 }
 
@@ -40,7 +41,7 @@ const NAME = /^[A-Za-z0-9_-]{1,256}$/;
 const MOST_RECENT = 2;
 const LONGEST_PROMPT = 1_000;
 const LONGEST_RESPONSE = 4_000;
-/** Calls that may wait for the one before them on the same session to have begun its turn. */
+/** The number of calls that may wait on one session until the call before them has started its turn. */
 const MOST_WAITING = 32;
 
 export class TooManyWaiting extends AppError {
@@ -52,8 +53,8 @@ export class TooManyWaiting extends AppError {
 }
 
 /**
- * Conversations by names that callers choose. A name belongs to whoever uses it: two principals with the same name have two sessions. Turns of one session
- * run one after the other, and whichever of a principal's connections asks goes on with the same thread.
+ * Conversations under names that callers choose. A name belongs to its principal: two principals with the same name have two sessions.
+ * Turns of one session run one after the other. All connections of a principal continue the same thread.
  */
 export class NamedSessions {
   readonly #parts: NamedSessionsParts;
@@ -67,15 +68,15 @@ export class NamedSessions {
     this.#noting = new Tasks((name, error) => parts.report(`${name}: ${error instanceof Error ? error.message : String(error)}`));
   }
 
-  /** Those of the caller that have not expired, the one that was used last first. */
+  /** The caller's sessions that have not expired, most recently used first. */
   async list({ caller }: Ask): Promise<readonly NamedSession[]> {
     checkScope(caller, "call");
-    // Whoever asks after an answer finds it counted.
+    // Turns that have just ended must be counted already.
     await this.#noting.settle();
     return this.#kept(caller?.principal);
   }
 
-  /** The next turn of a session, which begins with its first. */
+  /** Starts the next turn of a session. The first turn creates the session. */
   async turn(ask: Ask, request: SessionTurnRequest): Promise<Turn> {
     if (!NAME.test(request.id)) throw new InvalidArguments("A session's id has 1 to 256 letters, digits, hyphens and underscores.");
     const owner = ask.caller?.principal;
@@ -86,7 +87,7 @@ export class NamedSessions {
       const { cwd, sandboxPolicy } = await this.#parts.agent.settingsOf(asPrincipal(ask), turn.threadId);
       await this.#parts.store.keep(owner, { ...session, threadId: turn.threadId, cwd, sandbox: sandboxPolicy.type });
     } catch (error) {
-      // Nobody would find it again.
+      // The session could not be stored, so nobody could find the turn again.
       turn.interrupt();
       throw error;
     }
@@ -97,12 +98,12 @@ export class NamedSessions {
     return turn;
   }
 
-  /** Resolves when what the turns came to is written down. */
+  /** Resolves when the results of ended turns are stored. */
   settle(): Promise<void> {
     return this.#noting.settle();
   }
 
-  /** It exists from now on, also when its turn does not come to begin. */
+  /** The session exists from now on, even if its turn fails to start. */
   async #opened(owner: string | undefined, { id, reset }: SessionTurnRequest): Promise<NamedSession> {
     const { store, limit, ttlMs } = this.#parts;
     const now = this.#now();
@@ -131,7 +132,7 @@ export class NamedSessions {
     }
     const text = recent.length > 0 ? request.withoutThread(recent) : prompt;
     const own = { ...(cwd !== undefined && { cwd }), ...(sandbox !== undefined && { sandbox }) };
-    return agent.begin(ask, { text }, { ...forNewThread, ...own, ...withoutAbsent(asked), turnId });
+    return agent.begin(ask, { text }, { ...forNewThread, ...own, ...withoutUndefined(asked), turnId });
   }
 
   async #noteEnd(
@@ -142,7 +143,7 @@ export class NamedSessions {
     if (outcome.status !== "completed") return;
     using _place = await this.#enter(owner, id);
     const session = await this.#parts.store.find(owner, id);
-    // It was reset, dropped, or has another thread since.
+    // The session was reset, dropped, or has another thread since.
     if (session?.threadId !== turn.threadId) return;
     const spoken = { prompt: prompt.slice(0, LONGEST_PROMPT), response: (outcome.lastMessage ?? "").slice(0, LONGEST_RESPONSE) };
     await this.#parts.store.keep(owner, {
@@ -162,7 +163,10 @@ export class NamedSessions {
     return all.filter((session) => !expired.includes(session)).sort((one, other) => other.lastUsedAt - one.lastUsedAt);
   }
 
-  /** A place behind whoever came before on the same session. Only those who may give up are too many: throws `TooManyWaiting`, `CallCancelled`. */
+  /**
+   * Waits for the earlier calls on the same session. The queue limit applies only to calls with a signal. Throws `TooManyWaiting`,
+   * `CallCancelled`.
+   */
   async #enter(owner: string | undefined, id: string, signal?: AbortSignal): Promise<Disposable> {
     const key = JSON.stringify([owner ?? null, id]);
     const queue = this.#queues.get(key) ?? { tail: Promise.resolve(), waiting: 0 };
@@ -183,11 +187,7 @@ export class NamedSessions {
   }
 }
 
-/** The name is the principal's, whichever of its connections asks: none of them keeps the thread to itself. */
+/** The name belongs to the principal, so no single session may hold the thread. */
 function asPrincipal(ask: Ask): Ask {
   return { ...ask, caller: withoutSession(ask.caller) };
-}
-
-function withoutAbsent(asked: AskedSettings): AskedSettings {
-  return Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined));
 }

@@ -1,35 +1,41 @@
 import type { Principal } from "./caller.js";
 
-/** Whoever waits for a turn: clients of one name that one principal uses are taken to be alike. */
+/** A caller that waits for a turn. Clients with the same name and principal are assumed to have the same timeout. */
 export interface Waiter {
   readonly principal: Principal | undefined;
-  /** What its program calls itself. */
+  /** The client's name from its `clientInfo`. */
   readonly client: string | undefined;
 }
 
 export interface WaitingWishes {
-  /** What the call itself asks for, in milliseconds. */
+  /** The wait that the call itself requests, in milliseconds. */
   readonly askedMs?: number | undefined;
-  /** How long the client is known to wait: as long as it takes, or so many milliseconds. */
+  /** The client's known timeout in milliseconds, or `true` if it waits without limit. */
   readonly wall: true | number;
 }
 
 export interface PatienceOptions {
-  /** What whoever runs the server has set, in milliseconds; `Infinity` is unlimited. */
+  /** The operator's setting in milliseconds; `Infinity` is unlimited. */
   readonly setMs?: number | undefined;
   readonly now?: () => number;
 }
 
-/** A client that gives up after a minute gets its answer ten seconds before. */
+/** A client with a timeout of one minute gets its response ten seconds earlier. */
 const SHARE_OF_WALL = 5 / 6;
-/** What was learnt of a client comes from one call, whose clock began before ours. */
+/** A learned timeout comes from one call, whose clock started before ours. */
 const SHARE_OF_TIME_OUT = 0.8;
 const LEAST_LEARNT_MS = 1_000;
-/** Clients get other settings. One call an hour that is given up, and found again by the next, costs less than asking twice as often for ever. */
+/**
+ * Client settings change, so a learned timeout expires. One call an hour that times out, and is recovered by the next, costs less than
+ * polling twice as often for ever.
+ */
 const LEARNT_FOR_MS = 3_600_000;
 const MOST_LEARNT = 1_000;
 
-/** How long calls wait for their turns before they end without them: by what they ask for, what is set, and what is known of their clients. */
+/**
+ * How long calls wait for their turns before they return without a result. Depends on what the call requests, what is configured, and the
+ * client's known timeout.
+ */
 export class Patience {
   readonly #options: PatienceOptions;
   readonly #learnt = new Map<string, { readonly ms: number; readonly until: number }>();
@@ -42,12 +48,12 @@ export class Patience {
   of(waiter: Waiter, { askedMs, wall }: WaitingWishes): number {
     const { setMs } = this.#options;
     const unasked = setMs ?? (wall === true ? Number.POSITIVE_INFINITY : wall * SHARE_OF_WALL);
-    // Whoever set it to unlimited knows their clients. A model that asks for ten minutes does not know when its client gives up.
+    // An operator who sets unlimited knows the clients. A model that asks for ten minutes does not know its client's timeout.
     if (askedMs === undefined && setMs === Number.POSITIVE_INFINITY) return unasked;
     return Math.min(askedMs ?? unasked, this.#learntOf(waiter));
   }
 
-  /** A call was given up by its client after this time: the next ones end earlier. */
+  /** Learns that the client gave up a call after this time, so that the next calls return earlier. */
   timedOut(waiter: Waiter, afterMs: number): void {
     const key = keyOf(waiter);
     const ms = Math.max(LEAST_LEARNT_MS, Math.min(afterMs * SHARE_OF_TIME_OUT, this.#learntOf(waiter)));
@@ -67,7 +73,7 @@ export class Patience {
   }
 }
 
-/** A name may be long; what tells clients apart comes early in it. */
+/** Bounds the map's keys. Names that differ only beyond this length count as one client. */
 const MAX_NAME_LENGTH = 100;
 
 function keyOf({ principal = "" as Principal, client = "" }: Waiter): string {

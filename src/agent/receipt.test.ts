@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { settingsIn } from "../../test/support/rollouts.js";
+import { settingsIn } from "../../test/support/threads/rollouts.js";
 import type { ApprovalDecision, ApprovalId, ApprovalRequest, ApprovalSubject } from "../approvals/model.js";
 import type { FileChanges } from "../exec/actions.js";
 import { threadIdOf, turnIdOf } from "../lib/ids.js";
@@ -97,6 +97,7 @@ describe("tokens", () => {
     rateLimits: NO_RATE_LIMITS,
   });
   const totals = ({ usage }: TurnReceipt) => usage && [usage.turn.total_tokens, usage.thread.total_tokens];
+  const REVIEWING: ThreadEvent = { type: "reviewStarted", target: { type: "uncommittedChanges" }, hint: "" };
   const user: ThreadEvent = { type: "rawItem", item: { type: "message", role: "user", content: [] } };
 
   it.for([
@@ -104,6 +105,8 @@ describe("tokens", () => {
     ["of several requests are added", [SAID, counted(30, 30), SAID, counted(80, 50), counted(80, 50)], [80, 80]],
     ["that are told before the model said anything are of an earlier turn", [user, counted(100, 40), SAID, counted(130, 30)], [30, 130]],
     ["are none where the model never answered", [user, counted(100, 40)], [0, 100]],
+    ["of a review are its turn's, though its words are not told", [user, REVIEWING, counted(30, 30), counted(80, 50)], [80, 80]],
+    ["of a review on an old thread are its own alone", [user, REVIEWING, counted(100, 0), counted(130, 30)], [30, 130]],
     ["are left out where nobody told any", [SAID], undefined],
   ] as const)("%s", ([, events, expected]) => {
     expect(totals(told(...events))).toEqual(expected);
@@ -156,6 +159,29 @@ describe("questions", () => {
   it("that were denied are why nothing is written where the sandbox only reads", () => {
     expect(told(READ_ONLY, asked("a"), decided("a", { kind: "denied" })).isWriteRefused).toBe(true);
     expect(told(asked("a"), decided("a", { kind: "denied" })).isWriteRefused).toBe(false);
+  });
+
+  it.for([
+    ["elicitation", {}, false],
+    ["tool", {}, false],
+    ["elicitation", { dismissed: true }, true],
+    ["fallback", {}, true],
+  ] as const)("that a person denied are no reason to ask for a sandbox that writes: %s %j", ([by, more, isWriteRefused]) => {
+    const events = [
+      READ_ONLY,
+      asked("a"),
+      decided("a", { kind: "denied", by, ...more }),
+      { ...patch({}, false), callId: "c" } as ThreadEvent,
+    ];
+    expect(told(...events).isWriteRefused).toBe(isWriteRefused);
+  });
+
+  it("that were denied are of commands that did not run; one that ran in the sandbox first did", () => {
+    const denied = [asked("a"), decided("a", { kind: "denied", by: "tool" })];
+    const ended = (exitCode: number) => ({ ...command(exitCode, ""), callId: "c" }) as ThreadEvent;
+    expect([told(...denied, ended(-1)).commands.run, told(...denied, ended(1)).commands.run, told(ended(-1)).commands.run]).toEqual([
+      0, 1, 1,
+    ]);
   });
 });
 

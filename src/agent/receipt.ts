@@ -9,14 +9,14 @@ import type { ThreadSettings } from "../threads/settings.js";
 import type { RateLimits, TokenUsage } from "../threads/usage.js";
 import { UsageOfTurn } from "./turnUsage.js";
 
-/** What a turn did: files, commands, questions, cost, and what was really in force. Known to no protocol. */
+/** What a turn did: files, commands, questions, cost, and the settings in force. Independent of any protocol. */
 export interface TurnReceipt {
-  /** Undefined when it could not be learned in time. */
+  /** Undefined if the changes could not be determined in time. */
   readonly files: ChangedFiles | undefined;
   readonly commands: {
     readonly run: number;
     readonly failed: number;
-    /** The last of those that failed. */
+    /** The last of the failed commands. */
     readonly failures: readonly FailedCommand[];
   };
   readonly approvals: {
@@ -25,12 +25,12 @@ export interface TurnReceipt {
     readonly denied: number;
     readonly decisions: readonly DecidedQuestion[];
   };
-  /** Absent when the model told nothing. */
+  /** Absent if the model reported no usage. */
   readonly usage?: { readonly turn: TokenUsage; readonly thread: TokenUsage };
-  /** What the turn cost in US dollars, where the model's price is known. */
+  /** The cost of the turn in US dollars, if the model's price is configured. */
   readonly costUsd?: number;
   readonly rateLimits?: RateLimits;
-  /** Absent for a turn that never began. */
+  /** Absent for a turn that never started. */
   readonly inForce?: {
     readonly cwd: string;
     readonly model: string;
@@ -38,13 +38,15 @@ export interface TurnReceipt {
     readonly sandbox: { readonly policy: string; readonly enforcedBy: string };
   };
   readonly ms: number;
-  /** What the engine warned of, in its own words. */
+  /** The engine's warnings, verbatim. */
   readonly notices: readonly string[];
-  /** Something was to be written, and was kept from it by a sandbox that only reads. */
+  /** A write was refused by a read-only sandbox. */
   readonly isWriteRefused: boolean;
+  /** A command did not run because no sandbox works on this machine. */
+  readonly lacksSandbox?: true;
   /** How Codex classifies the failure that ended it. */
   readonly failedAs?: CodexErrorInfo;
-  /** What a review found, in its order; absent unless the turn was a review that came to its end. */
+  /** The findings of a review, in its order. Present only for a review that was completed. */
   readonly findings?: readonly ReviewFinding[];
 }
 
@@ -60,12 +62,12 @@ export interface DecidedQuestion {
   readonly reason?: string;
 }
 
-/** What the caller should know is said in few sentences; a turn that warns for ever is not followed. */
+/** A result has room for few warnings, and a turn may warn without end. */
 const MOST_NOTICES = 20;
 const MAX_FAILURES = 5;
 const MAX_DECISIONS = 20;
 
-/** Takes note of a turn, event by event, from its first to its last. */
+/** Collects the receipt of a turn from its events, first to last. */
 export class ReceiptBook {
   readonly #patched = new Map<string, ChangedFile>();
   readonly #commands = { run: 0, failed: 0 };
@@ -78,7 +80,10 @@ export class ReceiptBook {
   #sandbox: string | undefined;
   #rateLimits: RateLimits | undefined;
   readonly #notices: string[] = [];
+  /** Commands and patches that were denied, and whether a person denied them. */
+  readonly #deniedCalls = new Map<string, { readonly byPerson: boolean }>();
   #isWriteRefused = false;
+  #lacksSandbox = false;
   #failedAs: CodexErrorInfo | undefined;
   #findings: readonly ReviewFinding[] | undefined;
   #began: number | undefined;
@@ -131,12 +136,12 @@ export class ReceiptBook {
     }
   }
 
-  /** What the agent's own patches say of files, and nothing else. */
+  /** The file changes of the agent's own patches only. */
   get patches(): readonly ChangedFile[] {
     return [...this.#patched.values()];
   }
 
-  /** `files`: what changed on the disk, where somebody looked. */
+  /** `files`: the changes found on disk, if they were looked for. */
   receipt(files: ChangedFiles | undefined): TurnReceipt {
     const settings = this.#settings;
     const usage = this.#usage.total();
@@ -157,6 +162,7 @@ export class ReceiptBook {
       ms: this.#began === undefined ? 0 : Math.round((this.#ended ?? this.#now()) - this.#began),
       notices: [...this.#notices],
       isWriteRefused: this.#isWriteRefused,
+      ...(this.#lacksSandbox && { lacksSandbox: true }),
       ...(this.#failedAs && { failedAs: this.#failedAs }),
       ...(this.#findings && { findings: this.#findings }),
     };
@@ -166,7 +172,13 @@ export class ReceiptBook {
     return this.#settings?.sandboxPolicy.type === "read-only";
   }
 
-  #noteCommand({ command, exitCode, aggregatedOutput }: Extract<ThreadEvent, { type: "commandEnded" }>): void {
+  #noteCommand({ callId, command, exitCode, aggregatedOutput, lacksSandbox }: Extract<ThreadEvent, { type: "commandEnded" }>): void {
+    if (lacksSandbox) {
+      this.#lacksSandbox = true;
+      return;
+    }
+    // What was denied is shown with a begin and an end, and did not run; what was to run again outside the sandbox did run once.
+    if (exitCode === NEVER_RAN && this.#deniedCalls.has(callId)) return;
     this.#commands.run++;
     if (exitCode === 0) return;
     this.#commands.failed++;
@@ -175,9 +187,9 @@ export class ReceiptBook {
     if (this.#isReadOnly && READ_ONLY_DISK.test(aggregatedOutput)) this.#isWriteRefused = true;
   }
 
-  #notePatch({ success, changes }: Extract<ThreadEvent, { type: "patchEnded" }>): void {
+  #notePatch({ callId, success, changes }: Extract<ThreadEvent, { type: "patchEnded" }>): void {
     if (success) for (const [path, change] of Object.entries(changes)) this.#noteFile(path, change);
-    else if (this.#isReadOnly) this.#isWriteRefused = true;
+    else if (this.#isReadOnly && !this.#deniedCalls.get(callId)?.byPerson) this.#isWriteRefused = true;
   }
 
   #noteFile(named: string, change: FileChange): void {
@@ -191,6 +203,13 @@ export class ReceiptBook {
     this.#patched.set(path, { path, kind, added: (known?.added ?? 0) + added, removed: (known?.removed ?? 0) + removed });
   }
 
+  /** A person's refusal is not the sandbox's, so it must not lead to advice to ask for more access. */
+  #noteDenial(subject: Exclude<ApprovalSubject, { kind: "form" }>, decision: ApprovalDecision): void {
+    const byPerson = isByPerson(decision);
+    this.#deniedCalls.set(subject.callId, { byPerson });
+    if (this.#isReadOnly && !byPerson) this.#isWriteRefused ||= !subject.staysInSandbox;
+  }
+
   #noteDecision(id: ApprovalId, decision: ApprovalDecision): void {
     const question = this.#open.get(id);
     this.#open.delete(id);
@@ -198,7 +217,7 @@ export class ReceiptBook {
     if (isAllowed) this.#approvals.allowed++;
     else this.#approvals.denied++;
     if (!question) return;
-    if (!isAllowed && this.#isReadOnly && question.subject.kind !== "form") this.#isWriteRefused ||= !question.subject.staysInSandbox;
+    if (!isAllowed && question.subject.kind !== "form") this.#noteDenial(question.subject, decision);
     const reason = decision.kind === "denied" ? decision.reason : undefined;
     this.#decisions.push({
       subject: question.subject,
@@ -210,14 +229,25 @@ export class ReceiptBook {
   }
 }
 
+/** The exit code shown for a command that was not started. */
+const NEVER_RAN = -1;
+
+/** Channels on which a person decides. */
+const OF_PERSONS: readonly (DecidedBy | undefined)[] = ["elicitation", "tool", "http", "console"];
+
+function isByPerson(decision: ApprovalDecision): boolean {
+  const isAnswer = decision.kind !== "denied" || !(decision.failed || decision.dismissed);
+  return isAnswer && OF_PERSONS.includes(decision.by);
+}
+
 function tellsAnything({ primary, secondary, credits }: RateLimits): boolean {
   return primary !== null || secondary !== null || credits !== null;
 }
 
-/** The kernel's words for it, as programs pass them on. */
+/** The kernel's error, as programs print it. */
 const READ_ONLY_DISK = /read-only file ?system|EROFS/i;
 
-/** A patch that is out of the question is refused before it is one. */
+/** Codex rejects such a patch before it becomes a patch event. */
 function isRefusedPatch(item: RawItem): boolean {
   if (!item.type.endsWith("_output")) return false;
   const { output } = item;

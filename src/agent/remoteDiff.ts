@@ -3,41 +3,60 @@ import { oneLine } from "../lib/oneLine.js";
 import type { OneOffResult } from "../threads/engineServices.js";
 import { QUIET_GIT } from "./reviewTarget.js";
 
-/** What a working tree has that its remote has not. */
+/** The diff between a working tree and its remote. */
 export interface RemoteDiff {
-  /** The commit of the remote that it is compared with. */
+  /** The remote commit that the tree is compared with. */
   readonly sha: string;
   readonly diff: string;
 }
 
-/** There is nothing to compare with: no repository, no remote, a branch that nobody has pushed. */
+/** There is nothing to compare with: no repository, no remote, or a branch that was never pushed. */
 export class NoRemoteDiff extends AppError {
   readonly code = "no_remote_diff";
 }
 
-/** Runs a command in the folder, in a sandbox that only reads. */
+/** Runs a command in the folder, in a read-only sandbox. */
 type Run = (argv: readonly string[]) => Promise<OneOffResult>;
 
-/** Files that git does not know yet; more of them are no change that somebody wants to read. */
+/** Maximum number of untracked files: a diff with more is not useful to read. */
 const MOST_UNTRACKED = 500;
-/** So many are shown by one command. */
+/** Files per command. */
 const BATCH = 100;
-const DIFF = ["diff", "--no-textconv", "--no-ext-diff"];
+/** In a submodule git would begin another git, which finds a configuration of its own. */
+const DIFF = ["diff", "--no-textconv", "--no-ext-diff", "--ignore-submodules=dirty"];
+const MOST_FILTER_KEYS = 200;
+const NO_SUCH_KEY = 1;
+/** Who wrote a configuration. What the user has set for all repositories, such as the filter of large files, is the user's own. */
+const OF_REPOSITORY: ReadonlySet<string> = new Set(["local", "worktree"]);
 
 /**
- * The working tree, committed or not, against the nearest commit that a remote is known to have: of the current branch, the default one, or any that holds HEAD. Nothing is
- * fetched. Throws `NoRemoteDiff`.
+ * Compares the working tree, including uncommitted changes, with the nearest commit that a remote is known to have: of the current branch,
+ * the default branch, or any branch that contains HEAD. Fetches nothing. Throws `NoRemoteDiff`.
  */
 export async function diffToRemote(run: Run): Promise<RemoteDiff> {
-  const git = new Git(run);
+  let git = new Git(run);
   if ((await git.line("rev-parse", "--is-inside-work-tree")) !== "true")
     throw new NoRemoteDiff("this is not the working tree of a git repository");
   const remotes = (await git.lines("remote")).sort((one, other) => Number(other === "origin") - Number(one === "origin"));
   if (remotes.length === 0) throw new NoRemoteDiff("the repository has no remote");
   const nearest = await nearestCommit(git, remotes);
   if (!nearest) throw new NoRemoteDiff("no branch of a remote is known that this one began from: push it, or fetch");
+  git = await withoutRepositoryFilters(git, run);
   const tracked = await git.output(DIFF.concat(nearest), { codes: [0, 1] });
   return { sha: nearest, diff: tracked + (await untrackedFiles(git)) };
+}
+
+/** The same git, told to put no file through the programs that the repository names for that. By the environment: a key may have an equals sign. */
+async function withoutRepositoryFilters(git: Git, run: Run): Promise<Git> {
+  const asked = ["config", "--null", "--show-scope", "--name-only", "--get-regexp", "^filter\\..*\\.(clean|process|required)$"];
+  const fields = (await git.output(asked, { codes: [0, NO_SUCH_KEY] })).split("\0");
+  const keys = new Set(fields.filter((_, at) => at % 2 === 1 && OF_REPOSITORY.has(fields[at - 1] ?? "")));
+  if (keys.size > MOST_FILTER_KEYS) throw new NoRemoteDiff(`the repository configures more than ${MOST_FILTER_KEYS} filters`);
+  const settings = [...keys].flatMap((key, at) => [
+    `GIT_CONFIG_KEY_${at}=${key}`,
+    `GIT_CONFIG_VALUE_${at}=${key.endsWith(".required") ? "false" : ""}`,
+  ]);
+  return new Git((argv) => run(["env", `GIT_CONFIG_COUNT=${keys.size}`, ...settings, ...argv]));
 }
 
 async function nearestCommit(git: Git, remotes: readonly string[]): Promise<string | undefined> {
@@ -50,7 +69,7 @@ async function nearestCommit(git: Git, remotes: readonly string[]): Promise<stri
   return best?.sha;
 }
 
-/** References of remotes, the likeliest first: the first remote that has a branch counts. */
+/** Remote references, most likely first. The first remote that has a branch is used. */
 async function candidates(git: Git, remotes: readonly string[]): Promise<string[]> {
   const current = await git.line("symbolic-ref", "--short", "--quiet", "HEAD");
   const known = new Set(await git.lines("for-each-ref", "--format=%(refname)", "refs/remotes"));
@@ -61,7 +80,7 @@ async function candidates(git: Git, remotes: readonly string[]): Promise<string[
   return [...named.slice(0, 1), ...defaults, ...named.slice(1), ...holding].filter((ref) => ref !== undefined);
 }
 
-/** One command shows many of them: each for itself would take a sandbox each. */
+/** One command shows many files: a command per file would need a sandbox per file. */
 const SHOW_EACH = `for file; do ${[...QUIET_GIT, ...DIFF].join(" ")} --binary --no-index -- /dev/null "$file"; done; exit 0`;
 
 async function untrackedFiles(git: Git): Promise<string> {
@@ -81,7 +100,7 @@ class Git {
     this.#run = run;
   }
 
-  /** The first line of what it says; undefined when it fails or says nothing. */
+  /** The first line of the output; undefined if git fails or prints nothing. */
   async line(...args: readonly string[]): Promise<string | undefined> {
     return (await this.lines(...args))[0];
   }
@@ -92,7 +111,7 @@ class Git {
     return stdout.split("\n").filter((line) => line !== "");
   }
 
-  /** Whole, or not at all. */
+  /** The complete output. Throws if it was truncated. */
   async output(args: readonly string[], { codes }: { readonly codes: readonly number[] }): Promise<string> {
     return wholeOutput(await this.#run([...QUIET_GIT, ...args]), codes);
   }
@@ -104,7 +123,7 @@ class Git {
 
 function wholeOutput({ exitCode, stdout, stderr, timedOut, isCut }: OneOffResult, codes: readonly number[]): string {
   if (timedOut) throw new NoRemoteDiff("git took too long");
-  if (isCut) throw new NoRemoteDiff("the changes are larger than what is kept of a command's output");
+  if (isCut) throw new NoRemoteDiff("the diff is larger than the limit of a command's output");
   if (!codes.includes(exitCode)) throw new NoRemoteDiff(oneLine(stderr.trim() || `git ended with code ${exitCode}`, 300));
   return stdout;
 }

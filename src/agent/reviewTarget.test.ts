@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync }
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { MemorySession } from "../../test/support/memorySession.js";
+import { MemorySession } from "../../test/support/memory/memorySession.js";
 import type { ReviewTarget } from "../threads/events.js";
 import { nearNames, nothingToReview, QUIET_GIT, ReviewTargetMissing, type RunGit } from "./reviewTarget.js";
 

@@ -3,23 +3,23 @@ import { oneLine } from "../lib/oneLine.js";
 import type { OneOffResult } from "../threads/engineServices.js";
 import type { ReviewTarget } from "../threads/events.js";
 
-/** What is to be reviewed is not there: no repository, no such branch or commit. */
+/** The review target does not exist: no repository, or no such branch or commit. */
 export class ReviewTargetMissing extends AppError {
   readonly code = "review_target_missing";
 }
 
-/** Runs git in the folder of the review, in a sandbox that only reads. */
+/** Runs git in the folder of the review, in a read-only sandbox. */
 export type RunGit = (args: readonly string[]) => Promise<OneOffResult>;
 
-/** Whoever has an object that is missing here is not asked for it: how they are reached is in the repository's configuration. */
+/** Prevents lazy fetches of missing objects: the repository's configuration decides how a remote is reached. */
 const FETCHES_NOTHING = ["env", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none"];
 /** A repository's configuration can name programs for nearly everything that git does. */
 const RUNS_NOTHING = ["git", "--no-optional-locks", "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"];
 export const QUIET_GIT = [...FETCHES_NOTHING, ...RUNS_NOTHING];
-/** In a submodule git would begin another git, which finds a configuration of its own. */
+/** In a submodule, git would start another git, which reads the submodule's own configuration. */
 const OUTSIDE_SUBMODULES = "--ignore-submodules=dirty";
 
-/** git itself is missing, or took too long: then nothing can be said before the model looks for itself. */
+/** git is missing or timed out, so the model has to look for itself. */
 const UNANSWERED: ReadonlySet<number> = new Set([124, 126, 127]);
 const NOT_A_REPOSITORY = 128;
 const MOST_NAMES = 2_000;
@@ -28,8 +28,8 @@ const SHOWN = 5;
 const LONGEST = 120;
 
 /**
- * Looks at a target before a model is asked to review it. Gives why there is nothing to review, undefined when there is something or nobody can say.
- * Throws `ReviewTargetMissing`.
+ * Checks a target before the model reviews it. Returns why there is nothing to review; undefined if there is something, or if it cannot be
+ * determined. Throws `ReviewTargetMissing`.
  */
 export async function nothingToReview(target: ReviewTarget, run: RunGit): Promise<string | undefined> {
   if (target.type === "custom") return undefined;
@@ -69,12 +69,12 @@ async function nothingIn(sha: string, git: RunGit): Promise<string | undefined> 
   return same.exitCode === 0 ? `Nothing to review: commit \`${sha}\` changes no files.` : undefined;
 }
 
-/** The same git, told to put no file through the filters that are configured here. Undefined where it cannot be told. */
+/** git with all configured filters turned off; undefined if they cannot be turned off. */
 async function withoutFilters(git: RunGit): Promise<RunGit | undefined> {
   const listed = await git(["config", "--null", "--name-only", "--get-regexp", "^filter\\..*\\.(clean|process|required)$"]);
   if (listed.exitCode === NO_SUCH_KEY) return git;
   const keys = [...new Set(listed.stdout.split("\0").filter((key) => key !== ""))];
-  // What follows the first equals sign would be the value.
+  // git would take everything after the first equals sign as the value.
   if (listed.exitCode !== 0 || keys.length > MOST_FILTER_KEYS || keys.some((key) => key.includes("="))) return undefined;
   const off = keys.flatMap((key) => ["-c", key.endsWith(".required") ? `${key}=false` : `${key}=`]);
   return (args) => git([...off, ...args]);
@@ -82,13 +82,13 @@ async function withoutFilters(git: RunGit): Promise<RunGit | undefined> {
 
 const NO_SUCH_KEY = 1;
 
-/** Whether there is something that was not looked into. */
+/** Whether there are submodules, which were not checked. */
 async function hasSubmodules(git: RunGit): Promise<boolean> {
   const { exitCode } = await git(["config", "--file", ".gitmodules", "--name-only", "--get-regexp", "^submodule\\."]);
   return exitCode === 0;
 }
 
-/** What begins with a dash would be an option. */
+/** A name that starts with a dash would be an option. */
 async function isCommit(name: string, git: RunGit): Promise<boolean> {
   if (name.startsWith("-") || name.includes("\0")) return false;
   return (await git(["rev-parse", "--verify", "--quiet", `${name}^{commit}`])).exitCode !== 1;
@@ -127,10 +127,10 @@ function linesOf({ exitCode, stdout }: OneOffResult): string[] {
 
 function complaintOf({ stderr }: OneOffResult): string {
   const [first = ""] = stderr.trim().split("\n");
-  return oneLine(first.replace(/^fatal: /, ""), LONGEST) || "git says no more";
+  return oneLine(first.replace(/^fatal: /, ""), LONGEST) || "git gave no reason";
 }
 
-/** Names that somebody may have meant: one holds the other, or few letters differ. */
+/** Similar names: one contains the other, or few letters differ. */
 export function nearNames(wanted: string, names: readonly string[]): string[] {
   const asked = wanted.toLowerCase();
   const distances = names.map((name) => ({ name, distance: distanceTo(asked, name.toLowerCase()) }));
@@ -141,14 +141,14 @@ export function nearNames(wanted: string, names: readonly string[]): string[] {
     .map(({ name }) => name);
 }
 
-/** Without the remote's name too: `main` is near to `origin/main`. */
+/** Also compares without the remote's name: `main` is near `origin/main`. */
 function distanceTo(asked: string, name: string): number {
   const last = name.slice(name.indexOf("/") + 1);
   if (asked.length > 2 && (name.includes(asked) || asked.includes(name))) return 1;
   return Math.min(editDistance(asked, name), editDistance(asked, last) + 1);
 }
 
-/** Letters to change, add or take away. Long names are told apart well enough by their beginnings. */
+/** The Levenshtein distance. Long names are compared by their beginnings only. */
 function editDistance(one: string, other: string): number {
   const [from, to] = [one.slice(0, LONGEST), other.slice(0, LONGEST)];
   let row = Array.from({ length: to.length + 1 }, (_, at) => at);
@@ -163,7 +163,7 @@ function editDistance(one: string, other: string): number {
   return row.at(-1) ?? 0;
 }
 
-/** The target with what a reviewer should mind besides. Only a target in words has room for it. */
+/** The target with additional instructions for the reviewer. Only a custom target has room for them. */
 export function focusedTarget(target: ReviewTarget, focus: string | undefined): ReviewTarget {
   if (focus === undefined || focus.trim() === "") return target;
   return { type: "custom", instructions: `${inWords(target)}\n\n${focus}` };

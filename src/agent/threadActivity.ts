@@ -4,31 +4,30 @@ import type { ThreadId } from "../lib/ids.js";
 import type { ThreadEvent } from "../threads/events.js";
 import type { ThreadRegistry } from "../threads/threadRegistry.js";
 
-/** What goes on on a thread at this moment. */
+/** The current activity of a thread. */
 export type ThreadActivity =
   | { readonly state: "idle" }
   | {
-      /** `waiting`: nothing moves before somebody answers `questions`. */
+      /** `waiting`: the turn waits until `questions` are answered. */
       readonly state: "running" | "waiting";
-      /** Since the turn began; 0 while it waits for another to end. */
+      /** Time since the turn started; 0 while it is queued. */
       readonly ms: number;
-      /** What the turn is at. */
+      /** The turn's current step. */
       readonly step: ThreadEvent | undefined;
       readonly questions: readonly ApprovalRequest[];
-      /** Turns that wait behind the one that runs. */
+      /** Turns queued behind the running one. */
       readonly queued: number;
     };
 
 export interface ActivityParts {
   readonly threads: Pick<ThreadRegistry, "runningTurns">;
   readonly desk: Pick<ApprovalDesk, "pending">;
-  readonly now: number;
 }
 
-/** What goes on on each of the threads in this process. Whoever asks may see them. */
+/** The activity of each of the given threads in this process. The caller must be allowed to see them. */
 export async function activityOf(
   ids: readonly ThreadId[],
-  { threads, desk, now }: ActivityParts,
+  { threads, desk }: ActivityParts,
 ): Promise<ReadonlyMap<ThreadId, ThreadActivity>> {
   const busy = ids.filter((id) => threads.runningTurns(id).length > 0);
   const open = busy.length === 0 ? [] : await desk.pending();
@@ -38,8 +37,7 @@ export async function activityOf(
       if (!turn) return [id, { state: "idle" }];
       const questions = open.filter(({ threadId }) => threadId === id);
       const state = questions.length > 0 ? "waiting" : "running";
-      const ms = turn.begunAt === undefined ? 0 : Math.max(0, now - turn.begunAt);
-      return [id, { state, ms, step: turn.step, questions, queued: behind.length }];
+      return [id, { state, ms: turn.ranMs, step: turn.step, questions, queued: behind.length }];
     }),
   );
 }

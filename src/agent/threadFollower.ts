@@ -24,21 +24,23 @@ interface FollowerParts {
 
 interface Following extends Asker {
   readonly threadId: ThreadId;
-  /** A cursor of the feed: turns that were asked for after it are told, also when they have ended. Absent: those that run or wait, and later ones. */
+  /**
+   * A cursor of the feed: turns requested after it are included, even if they have ended. Absent: running and queued turns, and later ones.
+   */
   readonly since?: string | undefined;
 }
 
-/** Turns that are remembered as told. There are never so many of one thread that are still to come. */
+/** The number of turns remembered as already followed. A thread never has that many pending turns. */
 const MOST_REMEMBERED = 1_024;
 
 /**
- * Every event of a thread's turns, each once and in order, until the signal aborts. Each follower reads for itself: however many there are, none takes
- * anything from another, and a slow one delays nobody. Whoever follows a turn attends it.
+ * Every event of a thread's turns, each once and in order, until the signal aborts. Followers are independent: none takes events from
+ * another, and a slow one delays nobody. A follower counts as attending the turn.
  */
 export function followThread(parts: FollowerParts, following: Following): AsyncGenerator<FollowedBatch> {
   const { feed, threads } = parts;
   const { since } = following;
-  // From the moment it was asked for, whenever its first event is waited for.
+  // The start is fixed now, not when the first event is read.
   return tellFrom(
     { after: since ?? feed.now, running: since === undefined ? threads.runningTurns(following.threadId) : [] },
     parts,

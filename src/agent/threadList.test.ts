@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { MemoryCatalog } from "../../test/support/memoryServices.js";
-import { MemoryOwners } from "../../test/support/memoryThreads.js";
-import { callerNamed } from "../../test/support/ownToolsStage.js";
+import { MemoryCatalog } from "../../test/support/memory/memoryServices.js";
+import { MemoryOwners } from "../../test/support/memory/memoryThreads.js";
+import { callerNamed } from "../../test/support/memory/ownToolsStage.js";
 import { newThreadId, type ThreadId } from "../lib/ids.js";
 import { InvalidCursor } from "../threads/errors.js";
 import { ThreadAccess } from "./access.js";

@@ -4,30 +4,30 @@ import type { ThreadCatalog, ThreadPage, ThreadQuery, ThreadSummary } from "../t
 import type { ThreadAccess } from "./access.js";
 import type { Caller } from "./caller.js";
 
-/** Pages of all threads that are read for one page of a caller's own. */
+/** The number of pages of all threads that are read to fill one page of a caller's own threads. */
 const MOST_PAGES = 20;
 
-/** Who asks for a page, and until when. */
+/** The caller that requests a page, and its abort signal. */
 export interface PageReader {
-  /** Undefined: the server's own user, who sees them all. */
+  /** Undefined: the server's own user, who sees all threads. */
   readonly caller: Caller | undefined;
   readonly signal: AbortSignal;
-  /** It wants what it may watch, and not only what it could use now. */
+  /** Lists the threads that the caller may watch, not only those that it could use now. */
   readonly watches?: boolean;
 }
 
-/** The stored threads, as far as a caller may use them. */
+/** The stored threads that a caller may use. */
 export class ThreadList {
   readonly #access: ThreadAccess;
   readonly #cursors: () => Promise<SealedCursors>;
 
-  /** With a key that others have too, theirs are the same cursors. */
+  /** Processes with the same key accept each other's cursors. */
   constructor(access: ThreadAccess, cursorKey: () => Promise<Buffer>) {
     this.#access = access;
     this.#cursors = async () => new SealedCursors(await cursorKey());
   }
 
-  /** A caller's page may be short, or empty, and still have a next one. */
+  /** A caller's page may be short or empty and still have a next page. */
   async page(catalog: Pick<ThreadCatalog, "list">, query: ThreadQuery, { caller, signal, watches }: PageReader): Promise<ThreadPage> {
     if (!caller) return catalog.list(query);
     const threads: ThreadSummary[] = [];
@@ -54,8 +54,8 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * Cursors that only their caller can use and nobody can read: the place where a page ends may be a thread of somebody else. They are good
- * wherever the key is known.
+ * Encrypted cursors, valid only for their caller: the position where a page ends may be another caller's thread. They are valid wherever
+ * the key is known.
  */
 class SealedCursors {
   readonly #key: Buffer;

@@ -5,11 +5,11 @@ import type { Caller, Principal, SessionId } from "./caller.js";
 import { CallCancelled, ServerBusy } from "./errors.js";
 
 export interface TurnLimiterLimits {
-  /** Sessions that may have turns running at once. */
+  /** Sessions that may have running turns at the same time. */
   readonly sessions: number;
   readonly perPrincipal: number;
   readonly perSession: number;
-  /** Calls that may wait for a place. */
+  /** Calls that may wait for a slot. */
   readonly queue: number;
 }
 
@@ -19,30 +19,30 @@ interface Waiting {
 }
 
 /**
- * Lets so many turns run at once: for the whole server, for a principal, for a session. Further calls wait, in a queue per principal; the
- * queues are served in turn. A lone principal may use the whole of each limit, and a second one is served at once all the same. Several
- * nodes may share one.
+ * Limits the number of concurrent turns: per server, per principal and per session. Further calls wait in a queue per principal; the queues
+ * are served round robin. A single principal may use the whole of each limit, and a second principal is still served at once. Several nodes
+ * may share one limiter.
  */
 export interface TurnLimiter {
-  /** Calls that wait, as far as this node knows. */
+  /** The number of waiting calls, as far as this node knows. */
   readonly waiting: number;
   /**
-   * A place, to be disposed of when the turn has ended; twice is once. Throws `ServerBusy` when too many wait, `CallCancelled` when the caller
-   * gives up. Callers on stdio need no place.
+   * Takes a slot, to be disposed when the turn has ended; disposing twice is harmless. Throws `ServerBusy` if too many calls wait,
+   * `CallCancelled` if the caller gives up. Stdio callers need no slot.
    */
   enter(asker: Asker): Promise<Disposable | undefined>;
 }
 
-/** The limiter of a single process. The shares are those of `Shares`. */
+/** The limiter of a single process. `Shares` divides each limit among the principals. */
 export class MemoryTurnLimiter implements TurnLimiter {
   readonly #limits: TurnLimiterLimits;
-  /** Places among the sessions that have turns running. */
+  /** Slots for sessions with running turns. */
   readonly #sessions: Shares<Principal>;
   readonly #queued: Shares<Principal>;
-  /** Callers without a session count as one session of their principal's. */
+  /** All callers of a principal without a session count as one session. */
   readonly #bySession = new Map<SessionId | Principal, { running: number; readonly leave: Release }>();
   readonly #byPrincipal = new Map<Principal, number>();
-  /** The principal that was served last is the last. */
+  /** In the order of service: the principal served most recently is last. */
   readonly #queues = new Map<Principal, Waiting[]>();
 
   constructor(limits: TurnLimiterLimits) {
@@ -69,7 +69,7 @@ export class MemoryTurnLimiter implements TurnLimiter {
     };
   }
 
-  /** Whoever gives up leaves the queue at once: a place that comes back in the same moment is for the next. */
+  /** A caller that gives up leaves the queue at once, so that a slot released at the same moment goes to the next caller. */
   async #wait(caller: Caller, signal: AbortSignal): Promise<void> {
     const leaveQueue = this.#queued.take(caller.principal);
     if (!leaveQueue) throw new ServerBusy(`Too many turns are running and ${this.waiting} calls wait already; try again in a few seconds`);
@@ -100,7 +100,7 @@ export class MemoryTurnLimiter implements TurnLimiter {
     else this.#queues.delete(principal);
   }
 
-  /** False when there is no place now. */
+  /** Returns false if no slot is free. */
   #occupy({ sessionId, principal }: Caller): boolean {
     const key = sessionId ?? principal;
     const session = this.#bySession.get(key);
@@ -126,13 +126,13 @@ export class MemoryTurnLimiter implements TurnLimiter {
     while (this.#admitNext());
   }
 
-  /** The longest waiting of the principal whose turn it is, among those that have a place now. */
+  /** Admits the longest waiting call of the next principal that can get a slot. */
   #admitNext(): boolean {
     for (const [principal, queue] of this.#queues) {
       const next = queue.find(({ caller }) => this.#occupy(caller));
       if (!next) continue;
       this.#dequeue(next);
-      // Served last, so it is the others' turn first.
+      // Moved to the end, so that the other principals are served first.
       const left = this.#queues.get(principal);
       this.#queues.delete(principal);
       if (left) this.#queues.set(principal, left);

@@ -1,7 +1,7 @@
 import { mkdirSync, realpathSync, rmSync, symlinkSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { settingsIn, tempHome } from "../../test/support/rollouts.js";
+import { settingsIn, tempHome } from "../../test/support/threads/rollouts.js";
 import { SANDBOX_MODES, type SandboxPolicy } from "../exec/policies.js";
 import type { ThreadSettings } from "../threads/settings.js";
 import { AboveCeiling } from "./errors.js";
@@ -46,6 +46,15 @@ it.for(["allowed/.git", "allowed/.git/hooks", "allowed/sub/.codex", "allowed/sub
   },
 );
 
+it("where a link leads is told of the caller's own folders only", () => {
+  const link = path.join(place, "elsewhere");
+  symlinkSync(path.join(place, "other"), link);
+  for (const cwd of [link, `${path.join(place, "allowed")}/../elsewhere`, `/proc/${process.pid}/cwd`]) {
+    expect(complaintAbout({ cwd })).toContain("cannot be the working directory");
+    expect(complaintAbout({ cwd })).not.toContain("leads to");
+  }
+});
+
 describe("the sandbox", () => {
   const policyOf = (type: (typeof SANDBOX_MODES)[number]): SandboxPolicy => (type === "workspace-write" ? WORKSPACE : { type });
 
@@ -61,7 +70,7 @@ describe("the sandbox", () => {
   it("above the ceiling is refused with the ceiling and the setting that raises it", () => {
     expect(complaintAbout({ sandboxPolicy: { type: "danger-full-access" } })).toBe(
       "The sandbox danger-full-access is above the ceiling of this server, workspace-write. " +
-        "Ask for workspace-write, or have the server started with --max-sandbox danger-full-access.",
+        "Ask for workspace-write, or restart the server with --max-sandbox danger-full-access.",
     );
   });
 });
@@ -79,7 +88,7 @@ describe("the working directory", () => {
     const link = path.join(place, "allowed/out");
     expect(complaintAbout({ cwd: link })).toBe(
       `${link} (it leads to ${place}/other) cannot be the working directory: this server allows only ${place}/allowed and below. ` +
-        "Choose a folder in there, or have the server started with --allow-root for another one.",
+        "Choose one of these, or restart the server with --allow-root for another one.",
     );
   });
 

@@ -7,15 +7,18 @@ import { AboveCeiling } from "./errors.js";
 
 type WorkspaceWrite = Extract<SandboxPolicy, { type: "workspace-write" }>;
 
-/** How far turns of network callers may go. */
+/** The limits of network callers' turns. */
 export interface Ceilings {
   readonly maxSandbox: SandboxMode;
-  /** Where threads may work: real paths. */
+  /** The folders in which threads may work: real paths. */
   readonly roots: readonly string[];
-  /** CODEX_HOME, by its real path. Whoever could write there would make the rules of the next thread. */
+  /** The real path of CODEX_HOME. A caller that could write there would set the rules of the next thread. */
   readonly ownFiles: string;
   readonly reach: Reach;
-  /** What the configuration itself gives threads in `workspace-write`: folders and network beyond it were somebody else's wish. */
+  /**
+   * The policy that the configuration gives `workspace-write` threads. Further folders and network access need a check, because a caller
+   * requested them.
+   */
   readonly configured: () => SandboxPolicy;
 }
 
@@ -25,7 +28,7 @@ export function turnLimits(ceilings: Ceilings): TurnLimits {
     check({ cwd, sandboxPolicy }) {
       checkMode(sandboxPolicy, maxSandbox);
       checkFolder("the working directory", cwd, ceilings);
-      // Full access includes the network and every folder, our own too.
+      // Full access includes the network and every folder, CODEX_HOME too.
       if (maxSandbox === "danger-full-access") return;
       checkKeepsOff(cwd, ceilings);
       checkOrdinary(cwd, ceilings);
@@ -40,32 +43,34 @@ function checkMode({ type }: ThreadSettings["sandboxPolicy"], maxSandbox: Sandbo
   if (SANDBOX_MODES.indexOf(type) <= SANDBOX_MODES.indexOf(maxSandbox)) return;
   throw new AboveCeiling(
     `The sandbox ${type} is above the ceiling of this server, ${maxSandbox}. ` +
-      `Ask for ${maxSandbox}, or have the server started with --max-sandbox ${type}.`,
+      `Ask for ${maxSandbox}, or restart the server with --max-sandbox ${type}.`,
   );
 }
 
 function checkFolder(what: string, folder: string, { roots }: Pick<Ceilings, "roots">): void {
   const real = resolveLinks(folder);
   if (real !== undefined && roots.some((root) => isInside(real, root))) return;
-  const elsewhere = real === undefined || real === folder ? "" : ` (it leads to ${real})`;
+  // Where links lead that are not in the caller's own folders (of `/proc`, say) is not the caller's to know.
+  const isOwn = roots.some((root) => isInside(path.resolve(folder), root));
+  const elsewhere = real === undefined || real === folder || !isOwn ? "" : ` (it leads to ${real})`;
   throw new AboveCeiling(
     `${folder}${elsewhere} cannot be ${what}: this server allows only ${roots.join(", ")} and below. ` +
-      "Choose a folder in there, or have the server started with --allow-root for another one.",
+      "Choose one of these, or restart the server with --allow-root for another one.",
   );
 }
 
-/** The sandbox itself guards a `.codex` right in the folder it opens, and none elsewhere. */
+/** The sandbox protects only a `.codex` directly in the folder it opens. */
 function checkKeepsOff(folder: string, { ownFiles }: Pick<Ceilings, "ownFiles">): void {
   const real = resolveLinks(folder) ?? folder;
   const exposed = isInside(ownFiles, real) && ownFiles !== path.join(real, ".codex");
   if (!exposed && !isInside(real, ownFiles)) return;
   throw new AboveCeiling(
     `${folder} cannot be opened to commands: this server keeps its own files in ${ownFiles}. ` +
-      "Choose another folder, or have the server started with a CODEX_HOME elsewhere.",
+      "Choose another folder, or restart the server with another CODEX_HOME.",
   );
 }
 
-/** Their contents decide what other programs run, so that no caller opens them as a folder of its own. */
+/** The contents of these folders decide what other programs run, so no caller may use one as its working folder. */
 const SPECIAL_NAMES = [".git", ".codex", ".agents"];
 
 function checkOrdinary(folder: string, { roots }: Pick<Ceilings, "roots">): void {
@@ -81,7 +86,7 @@ function checkOrdinary(folder: string, { roots }: Pick<Ceilings, "roots">): void
   );
 }
 
-/** A thread goes on as it was left, so its record may hold what the configuration does not give today. */
+/** A thread continues with its stored settings, which may exceed today's configuration. */
 function checkExtras(policy: WorkspaceWrite, ceilings: Ceilings): void {
   const roots = policy.writable_roots ?? [];
   if (roots.length === 0 && !policy.network_access) return;
@@ -95,7 +100,7 @@ function checkExtras(policy: WorkspaceWrite, ceilings: Ceilings): void {
   if (policy.network_access && given?.network_access !== true)
     throw new AboveCeiling(
       "Network access for commands is above the ceiling of this server. " +
-        "Have it allowed by sandbox_workspace_write.network_access in config.toml, or the server started with --max-sandbox danger-full-access.",
+        "Set sandbox_workspace_write.network_access in config.toml, or restart the server with --max-sandbox danger-full-access.",
     );
 }
 

@@ -5,34 +5,34 @@ import { isTurnEnd, type Turn, type TurnRequest, type TurnWatch } from "../threa
 import { ReceiptBook, type TurnReceipt } from "./receipt.js";
 import { costOf } from "./turnUsage.js";
 
-/** Looks at what a turn changes on the disk. */
+/** Detects what a turn changes on disk. */
 export interface DiskLook {
-  /** Before the first thing that may change it. Never rejects. */
+  /** Call before the first possible change. Never rejects. */
   before(): Promise<void>;
   after(look: { readonly withinMs: number; readonly patches: ReceiptBook["patches"] }): Promise<ChangedFiles | undefined>;
 }
 
 export interface LookedAtPlace {
   readonly cwd: string;
-  /** What changed since then counts; milliseconds since 1970. */
+  /** Only later changes count; milliseconds since 1970. */
   readonly sinceMs: number;
-  /** What may be read for whoever asked; absent for the server's own user. */
+  /** What may be read for the caller; absent for the server's own user. */
   readonly reach: Reach | undefined;
 }
 
 export interface ReceiptParts {
-  /** Absent: receipts tell of files what the agent's patches say. */
+  /** Absent: the receipt's files come from the agent's patches only. */
   readonly lookAt?: ((place: LookedAtPlace) => Promise<DiskLook>) | undefined;
-  /** What models cost, by name. */
+  /** Model prices, by model name. */
   readonly prices?: Readonly<Record<string, ModelPrice>> | undefined;
 }
 
-/** A caller waits for its answer meanwhile. */
+/** The caller waits for its response meanwhile. */
 const LOOK_MS = 2_000;
-/** Whoever stopped a turn wants it to be over. */
+/** A caller that interrupts a turn expects it to end soon. */
 const LOOK_WHEN_STOPPED_MS = 500;
 
-/** The receipts of turns, made while they run and whoever follows them. Each is kept as long as somebody has its turn. */
+/** Builds the receipts of turns while they run. A receipt lives as long as its turn is referenced. */
 export class TurnReceipts {
   readonly #parts: ReceiptParts;
   readonly #turns = new WeakMap<Turn, ObservedReceipt>();
@@ -41,7 +41,7 @@ export class TurnReceipts {
     this.#parts = parts;
   }
 
-  /** What to add to the request of a turn for it to have a receipt. `looks`: with what changed on the disk. */
+  /** The additions to a turn's request that produce a receipt. `looks`: include the changes on disk. */
   requestWith({
     watch,
     reach,
@@ -72,7 +72,7 @@ export class TurnReceipts {
   }
 }
 
-/** The receipt of one turn in the making. */
+/** The receipt of one turn, under construction. */
 class ObservedReceipt {
   readonly #book = new ReceiptBook();
   readonly #parts: ReceiptParts;
@@ -80,7 +80,7 @@ class ObservedReceipt {
   #cwd: string | undefined;
   #sinceMs: number | undefined;
   #look: Promise<DiskLook | undefined> | undefined;
-  /** Settled once, when the turn has ended. */
+  /** Set once, when the turn has ended. */
   #files: Promise<ChangedFiles | undefined> | undefined;
 
   constructor(parts: ReceiptParts, how: { readonly reach: Reach | undefined; readonly looks: boolean }) {
@@ -95,11 +95,11 @@ class ObservedReceipt {
     if (isTurnEnd(event)) this.#files = this.#lookAgain(event.type === "turnAborted" ? LOOK_WHEN_STOPPED_MS : LOOK_MS);
   }
 
-  /** Where a turn begins to change things, it is kept waiting for the first look alone. */
+  /** Delays the first change of a turn until the first look at the disk is complete. */
   async beforeChanges(): Promise<void> {
     const { lookAt } = this.#parts;
     const cwd = this.#cwd;
-    // An engine that was given up may come to it after the end, when nobody looks again.
+    // An abandoned engine may get here after the turn's end, when no second look follows.
     if (!lookAt || !this.#how.looks || cwd === undefined || this.#files) return;
     this.#look ??= lookAt({ cwd, sinceMs: this.#sinceMs ?? Date.now(), reach: this.#how.reach }).catch(() => undefined);
     await (await this.#look)?.before();

@@ -3,8 +3,8 @@ import type { ThreadEvent } from "../threads/events.js";
 import type { TokenUsage, TokenUsageInfo } from "../threads/usage.js";
 
 /**
- * Engines tell what the thread has used and what the last request did. The turn's own is the sum of its requests; what is told before the model
- * has said anything is of an earlier turn.
+ * Sums the usage of a turn's requests. Engines report the thread's total and the last request. A report that comes before the model has
+ * answered belongs to an earlier turn.
  */
 export class UsageOfTurn {
   #hasAnswered = false;
@@ -17,13 +17,15 @@ export class UsageOfTurn {
       case "reasoningDelta":
       case "rawReasoningDelta":
       case "historyCompacted":
+      // A reviewer's answer is reported once, at its end; its requests are counted before.
+      case "reviewStarted":
       case "reviewEnded":
       case "commandStarted":
       case "patchStarted":
       case "mcpToolStarted":
         this.#hasAnswered = true;
         return;
-      // What the user said is told as items too.
+      // User messages are reported as items too.
       case "rawItem":
         this.#hasAnswered ||= event.item.type !== "message" || event.item["role"] === "assistant";
         return;
@@ -53,7 +55,7 @@ export class UsageOfTurn {
 
 const MILLION = 1_000_000;
 
-/** What tokens cost in US dollars. Those that were cached are among the input. */
+/** The cost of tokens in US dollars. Cached tokens are part of the input tokens. */
 export function costOf({ input_tokens, cached_input_tokens, output_tokens }: TokenUsage, price: ModelPrice): number {
   const fresh = Math.max(input_tokens - cached_input_tokens, 0);
   return (fresh * price.input + cached_input_tokens * price.cachedInput + output_tokens * price.output) / MILLION;

@@ -4,18 +4,18 @@ import { AppError, describe, errorCode } from "../lib/errors.js";
 import { resolveLinks } from "../platform/paths.js";
 import type { ThreadSettings } from "../threads/settings.js";
 
-/** The folder that a call names is none that anything could run in. */
+/** Nothing can run in the folder that the call names. */
 class FolderUnusable extends AppError {
   readonly code = "cwd_unusable";
 }
 
-/** Nobody named a folder, and the one that is left is no place for a turn that may write. */
+/** The call names no folder, and the default folder is unsuitable for a turn that may write. */
 export class FolderNotNamed extends AppError {
   readonly code = "cwd_not_named";
 
   constructor(
     folder: string,
-    /** Folders of the caller's last threads, newest first. */
+    /** The folders of the caller's most recent threads, newest first. */
     readonly recent: readonly string[],
   ) {
     super(
@@ -25,14 +25,14 @@ export class FolderNotNamed extends AppError {
   }
 }
 
-/** What stands for the working folder where nobody names one. */
+/** The working folder of calls that name none. */
 interface DefaultFolder {
   readonly home: string;
-  /** Whoever started the server chose it (`--cd`). */
+  /** Set by the operator with `--cd`. */
   readonly isChosen: boolean;
 }
 
-/** Where threads may work, as far as it is the same for everybody. */
+/** Checks of working folders that apply to all callers. */
 export class WorkingFolders {
   readonly #default: DefaultFolder;
 
@@ -40,7 +40,7 @@ export class WorkingFolders {
     this.#default = defaultFolder;
   }
 
-  /** Throws `FolderUnusable` unless it is a folder that can be entered. */
+  /** Throws `FolderUnusable` unless it is an accessible folder. */
   checkUsable(folder: string): void {
     const stats = statsOf(folder);
     if (stats === undefined)
@@ -49,7 +49,7 @@ export class WorkingFolders {
       throw new FolderUnusable(`The working directory ${folder} is not a directory but a file. Name its directory as \`cwd\`.`);
   }
 
-  /** Clients start servers in `/` or in the home folder without meaning anything by it. Such a place must be named to be written. */
+  /** Clients often start servers in `/` or in the home folder by default. A call must name such a folder before a turn may write there. */
   mustBeNamed({ cwd, sandboxPolicy }: ThreadSettings): boolean {
     const { home, isChosen } = this.#default;
     if (isChosen || sandboxPolicy.type === "read-only") return false;
@@ -62,7 +62,7 @@ function statsOf(folder: string): Stats | undefined {
   try {
     return statSync(folder, { throwIfNoEntry: false });
   } catch (error) {
-    // Something above it is a file.
+    // A parent of the path is a file.
     if (errorCode(error) === "ENOTDIR") return undefined;
     throw new FolderUnusable(
       `The working directory ${folder} cannot be used (${errorCode(error) ?? describe(error)}). Name another one as \`cwd\`.`,

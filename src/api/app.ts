@@ -15,7 +15,7 @@ import type { TurnBook } from "./timeline/turnBook.js";
 const PROBLEM_TYPE = "application/problem+json";
 const RETRY_SECONDS = "5";
 
-/** The API: resources over the agent, and the document that describes them. */
+/** The API's routes, and the OpenAPI document that describes them. */
 export function createApi(parts: ApiParts & { readonly book: TurnBook }) {
   const app = new OpenAPIHono<ApiEnv>()
     .basePath(API_PATH)
@@ -30,7 +30,7 @@ export function createApi(parts: ApiParts & { readonly book: TurnBook }) {
     type: "apiKey",
     in: "cookie",
     name: "codex-mcpd-PORT",
-    description: "What a login in the browser leaves. Requests that change something need the server's own Origin with it.",
+    description: "The cookie of a browser login. Requests that change something also need the server's own Origin.",
   });
   app.doc31("/openapi.json", {
     openapi: "3.1.0",
@@ -57,5 +57,5 @@ export function createApi(parts: ApiParts & { readonly book: TurnBook }) {
 
 const RETRY_LATER: number = 429;
 
-/** For a client that knows the routes and their types. */
+/** For a typed client of the routes. */
 export type Api = ReturnType<typeof createApi>;

@@ -12,7 +12,7 @@ import { TurnBook } from "./timeline/turnBook.js";
 
 const PROBLEM = { "content-type": "application/problem+json" };
 
-/** The API behind the server's own access control and router. */
+/** Mounts the API behind the server's own access control and router. */
 export class ApiMount {
   readonly #parts: ApiParts;
   readonly #book = new TurnBook();
@@ -29,7 +29,7 @@ export class ApiMount {
 
   async #open(): Promise<Api> {
     const agent = await this.#parts.agent();
-    this.#book.follow(agent).catch((error: unknown) => this.#parts.failed("the API's book of turns", error));
+    this.#book.follow(agent).catch((error: unknown) => this.#parts.failed("the API's record of turns", error));
     return createApi({ ...this.#parts, book: this.#book });
   }
 
@@ -61,7 +61,7 @@ export class ApiMount {
 const CODES: Readonly<Record<number, string>> = { 413: "body_too_long", 415: "not_json" };
 const WITHOUT_BODY: ReadonlySet<string> = new Set(["GET", "HEAD"]);
 
-/** The request as the API's own router takes it, its body read within bounds. */
+/** Converts the request for the API's router; the body is read within limits. */
 async function webRequest(incoming: IncomingMessage, { maxBodyBytes }: Pick<ApiParts, "maxBodyBytes">): Promise<Request> {
   const { method = "GET", url = "/" } = incoming;
   const headers = new Headers();
@@ -72,7 +72,7 @@ async function webRequest(incoming: IncomingMessage, { maxBodyBytes }: Pick<ApiP
   const hasBody = !WITHOUT_BODY.has(method) && (incoming.headers["content-length"] ?? "0") !== "0";
   const isChunked = incoming.headers["transfer-encoding"] !== undefined && !WITHOUT_BODY.has(method);
   const body = hasBody || isChunked ? await readBody(incoming, { maxBytes: maxBodyBytes }) : undefined;
-  // Host and Origin were checked; here the name says nothing.
+  // Host and Origin were already checked; this host name has no meaning.
   return new Request(new URL(url, "http://localhost"), { method, headers, ...(body !== undefined && { body }) });
 }
 
@@ -80,7 +80,7 @@ async function send(answer: Response, response: ServerResponse, also: Readonly<R
   const body = Buffer.from(await answer.arrayBuffer());
   const headers: Record<string, string> = { ...also };
   for (const [name, value] of answer.headers) headers[name] = value;
-  // What is somebody's own is in no cache.
+  // Personal data must not be cached.
   headers["cache-control"] ??= "no-store";
   if (answer.status !== 204) headers["content-length"] = String(body.length);
   response.writeHead(answer.status, headers).end(body);

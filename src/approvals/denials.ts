@@ -2,7 +2,7 @@ import type { ApprovalDecision, DecidedBy } from "./model.js";
 
 type Denial = Extract<ApprovalDecision, { kind: "denied" }>;
 
-/** Doors at which a person, or whoever speaks for one, says no. */
+/** The channels through which a person, or a program acting for one, can refuse. */
 const PERSONS_DOORS: ReadonlySet<DecidedBy | undefined> = new Set<DecidedBy | undefined>([
   "elicitation",
   "tool",
@@ -11,24 +11,25 @@ const PERSONS_DOORS: ReadonlySet<DecidedBy | undefined> = new Set<DecidedBy | un
   undefined,
 ]);
 
-/** Somebody said no; not a rule, a deadline, an answer that could not be read, or a client that asked nobody. */
+/** True only for a real refusal: not for a rule, a timeout, an unreadable response, or a client that answered without asking anyone. */
 export function isPersonsNo({ by, failed, dismissed }: Denial): boolean {
   return !failed && !dismissed && PERSONS_DOORS.has(by);
 }
 
-/** The question was closed without an answer, which is no refusal either. */
+/** The question was closed without an answer. That is not a refusal either. */
 export function isDismissed(decision: ApprovalDecision): boolean {
   return decision.kind === "denied" && decision.dismissed === true;
 }
 
-/** What a model is told of something that it may not do. It must not take for its user's will what nobody said. */
+/** What the model gets as the result of an action it may not perform. It must not mistake a missing answer for the user's decision. */
 export function denialText(what: "exec command" | "patch", denial: Denial): string {
   const why = denial.reason === undefined ? "" : `: ${denial.reason}`;
   return `${what} ${isPersonsNo(denial) ? "rejected by user" : "not approved"}${why}`;
 }
 
 /**
- * The same for a model that is told by its own engine that the user rejected it, and learns why from here. Undefined when there is nothing to add.
+ * The same for a model whose own engine reports every denial as a rejection by the user: this adds the real reason. Undefined when there is
+ * nothing to add.
  */
 export function denialRemark(what: string, denial: Denial): string | undefined {
   const { reason } = denial;

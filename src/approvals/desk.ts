@@ -6,7 +6,7 @@ import type { ApprovalDecision, ApprovalId, ApprovalRequest, ApprovalSubject } f
 
 /** How long a question waits for an answer unless configured otherwise: a person may be at lunch. */
 export const DEFAULT_DEADLINE_MS = 30 * 60_000;
-/** Questions one thread may have open; a model that asks more is told to wait. */
+/** The limit of open questions per thread; further ones are refused. */
 const MAX_OPEN_PER_THREAD = 64;
 
 export class TooManyQuestions extends AppError {
@@ -33,19 +33,21 @@ interface Pending {
 }
 
 /**
- * Questions that wait for somebody. Whoever answers first decides, on whichever node; the question is gone then, for everybody else.
+ * Questions that wait for an answer. The first answer decides, whichever node it comes from, and closes the question for everyone else.
  * Contract suite: test/contracts/approvalDesk.ts.
  */
 export interface ApprovalDesk {
-  /** On the node of the turn that asks, which waits for the decision. Does not wait for other nodes to learn of it. */
+  /**
+   * Called on the node that runs the asking turn, which waits for the decision. Returns without waiting until other nodes see the question.
+   */
   ask(question: Question): OpenQuestion;
-  /** False when the question is unknown or already decided. Rejects when it cannot be known. */
+  /** False when the question is unknown or already decided. Rejects when that cannot be determined. */
   answer(id: ApprovalId, decision: ApprovalDecision): Promise<boolean>;
-  /** What waits, oldest first. */
+  /** The open questions, oldest first. */
   pending(filter?: { readonly threadId?: ThreadId }): Promise<readonly ApprovalRequest[]>;
 }
 
-/** Questions in the memory of one process. */
+/** Keeps the questions in the memory of one process. */
 export class MemoryApprovalDesk implements ApprovalDesk {
   readonly #pending = new Map<ApprovalId, Pending>();
   readonly #deadlineMs: number;
@@ -57,14 +59,14 @@ export class MemoryApprovalDesk implements ApprovalDesk {
   ask({ threadId, turnId, subject, signal }: Question): OpenQuestion {
     signal.throwIfAborted();
     if (this.#of(threadId).length >= MAX_OPEN_PER_THREAD)
-      throw new TooManyQuestions(`${MAX_OPEN_PER_THREAD} questions of this thread wait for an answer already`);
-    // Made here and nowhere else.
+      throw new TooManyQuestions(`${MAX_OPEN_PER_THREAD} questions of this thread are already open`);
+    // The only place that creates an ApprovalId.
     const id = randomUUID() as string as ApprovalId;
     const request: ApprovalRequest = { id, threadId, turnId, subject, deadline: Date.now() + this.#deadlineMs };
     const decision = deferred<ApprovalDecision>();
     this.#pending.set(id, { request, decision });
     const watched = this.#watch(id, decision, signal);
-    // Whoever asked may not have come to await it when the turn is interrupted.
+    // The turn may be interrupted before the asker awaits the promise.
     watched.catch(() => undefined);
     return { request, decision: watched };
   }

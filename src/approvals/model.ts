@@ -3,39 +3,41 @@ import type { ThreadId, TurnId } from "../lib/ids.js";
 
 export type ApprovalId = string & { readonly brand: "ApprovalId" };
 
-/** What somebody is asked to allow. */
+/** What approval is asked for. */
 export type ApprovalSubject = {
   readonly callId: string;
-  /** Why it is asked, in the model's or the policy's words. */
+  /** Why approval is needed, as the model or the policy states it. */
   readonly reason?: string;
   /** If allowed, it still runs inside a sandbox that is really enforced. */
   readonly staysInSandbox: boolean;
+  /** No sandbox works on this machine, so there is no way inside one. */
+  readonly lacksSandbox?: true;
   /** Never to be allowed without a person: judged dangerous, or a rule says to ask. */
   readonly needsPerson: boolean;
-  /** A yes takes commands further than their sandbox does, whatever the question looks like. */
+  /** Approval lets commands do more than their sandbox allows, whatever the question looks like. */
   readonly widensSandbox?: true;
 } & (
   | {
       readonly kind: "command";
       readonly command: readonly string[];
-      /** The same, as one would type it into a shell. */
+      /** The same command as shell text. */
       readonly commandText: string;
       readonly cwd: string;
       readonly parsed: readonly ParsedCommand[];
-      /** Commands that begin like this could be allowed for the rest of the thread. */
+      /** The user may allow all commands with this prefix for the rest of the thread. */
       readonly proposedPrefix?: readonly string[];
     }
   | {
       readonly kind: "patch";
       readonly changes: FileChanges;
-      /** A yes also lets the agent write anywhere below this folder for the rest of the session. */
+      /** Approval also lets the agent write anywhere below this folder for the rest of the session. */
       readonly grantRoot?: string;
-      /** Nothing is changed but files that `workspace-write` opens, whatever the thread's own sandbox is. */
+      /** It only changes files that `workspace-write` may write, whatever the thread's own sandbox is. */
       readonly staysInWorkspace?: boolean;
-      /** Those of `changes` that lie outside the thread's folder, and where they really lead. */
+      /** The paths in `changes` that lie outside the thread's folder, each with its real path. */
       readonly outside?: Readonly<Record<string, string>>;
     }
-  /** One of the agent's MCP servers wants something filled in. */
+  /** One of the agent's MCP servers asks for a form to be filled in. */
   | {
       readonly kind: "form";
       readonly server: string;
@@ -49,29 +51,33 @@ export interface ApprovalRequest {
   readonly threadId: ThreadId;
   readonly turnId: TurnId;
   readonly subject: ApprovalSubject;
-  /** When nobody has answered by then, it is denied; milliseconds since 1970. */
+  /** Denied if unanswered by then; milliseconds since 1970. */
   readonly deadline: number;
 }
 
 /**
- * By which way a decision came: the client was asked, the client answered by itself and asked nobody, the rule for clients that cannot be asked,
- * what the caller may allow at all, nobody in time, the asker took it back, or another door: a tool, the HTTP API, the console in a browser.
+ * Where a decision came from: the client's user (`elicitation`), the client itself without asking anyone (`client`), the rule for clients
+ * that cannot answer (`fallback`), the caller's access limits (`ceiling`), the timeout (`deadline`), the asker (`withdrawal`), or another
+ * channel: a tool, the HTTP API or the browser console.
  */
 export type DecidedBy = "elicitation" | "client" | "fallback" | "ceiling" | "deadline" | "withdrawal" | "tool" | "http" | "console";
 
 export type ApprovalDecision = {
   readonly by?: DecidedBy;
-  /** Whoever answered, by the name that access control knows; absent where nobody did, and for the server's own user. */
+  /** The principal who answered; absent where no one did, and for the server's own user. */
   readonly who?: string;
 } & (
   | { readonly kind: "approved" }
   | { readonly kind: "approvedForSession" }
   /** Commands that begin with these words are allowed for the rest of the thread. */
   | { readonly kind: "approvedPrefix"; readonly prefix: readonly string[] }
-  /** Nobody said no when it is `failed`, since the answer was an error or could not be read, or `dismissed`, since the question was closed without one. */
+  /**
+   * Not a refusal by a person if `failed` (the response was an error or unreadable) or `dismissed` (the question was closed without an
+   * answer).
+   */
   | { readonly kind: "denied"; readonly reason?: string; readonly failed?: true; readonly dismissed?: true }
   /** A form was filled in. */
   | { readonly kind: "answered"; readonly content: Readonly<Record<string, unknown>> }
-  /** Denied, and the turn is to end. */
+  /** Denied, and the turn must end. */
   | { readonly kind: "abort" }
 );

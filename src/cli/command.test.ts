@@ -37,7 +37,7 @@ describe("what is asked for", () => {
 
   it("`token` is to be shown, and has no options", () => {
     expect(parseCommand(["token"], {})).toEqual({ kind: "token" });
-    expect(() => parseCommand(["token", "--port", "80"], {})).toThrow("--port means nothing to 'token'");
+    expect(() => parseCommand(["token", "--port", "80"], {})).toThrow("--port cannot be used with 'token'");
   });
 
   it.for([

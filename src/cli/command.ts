@@ -37,21 +37,21 @@ export function parseCommand(argv: readonly string[], env: NodeJS.ProcessEnv): C
   return { kind: "http", options, listen, ...(subcommand === "open" && { opensConsole: true }) };
 }
 
-/** Older Codex versions spelled `codex mcp-server` in other ways, which client configurations still hold. */
+/** Older Codex versions had other spellings of `codex mcp-server`, which client configurations still contain. */
 function inTodaysSpelling(words: readonly string[]): readonly string[] {
   const [first, second, ...rest] = words;
   if (first !== "mcp") return words;
   if (second === undefined || second === "serve") return ["mcp-server", ...rest];
-  // In a newer Codex, `mcp` manages the servers that Codex itself uses.
+  // In newer Codex versions, `mcp` manages the servers that Codex itself uses.
   throw new UsageError(
     `unexpected argument '${second}' found: 'mcp' and 'mcp serve' start this server; for 'mcp ${second}' use the Codex CLI`,
   );
 }
 
-/** It has nothing to be told. */
+/** The command takes no flags. */
 function tokenCommand(values: Values): CliCommand {
   const [flag] = Object.keys(values);
-  if (flag !== undefined) throw new UsageError(`--${flag} means nothing to 'token'`);
+  if (flag !== undefined) throw new UsageError(`--${flag} cannot be used with 'token'`);
   return { kind: "token" };
 }
 
@@ -133,7 +133,7 @@ function toolSets(list: string): ToolSetName[] {
   return sets;
 }
 
-/** Finding a Codex is enough: whether it works shows when it is needed, and costs nothing until then. */
+/** Finding a Codex is enough here. Whether it works is checked when it is needed. */
 function engineOf(name: string | undefined, search: CodexSearch): Pick<ServerOptions, "engine" | "engineIsAuto" | "engineNotice"> {
   const chosen = flagChoice("--engine", name, ["auto", ...ENGINES]) ?? "auto";
   if (chosen !== "auto") return { engine: chosen, engineIsAuto: false };

@@ -25,13 +25,15 @@ import { type DoctorFinding, nativeFindings } from "./doctorModels.js";
 
 type DoctorContext = Pick<ServerContext, "options" | "env" | "serverCwd">;
 
-/** Looks at everything a call needs and says what is wrong and how to mend it. */
+/** Checks everything that a call needs, and reports what is wrong and how to fix it. */
 export async function runDoctor(given: DoctorContext): Promise<{ report: string; healthy: boolean }> {
   const findings = await examineAll(given);
   const problems = findings.filter(({ verdict }) => verdict === "fails").length;
   const lines = findings.map(({ verdict, subject, text }) => `${verdict.padEnd(6)} ${subject.padEnd(12)} ${text}`);
   const result =
-    problems === 0 ? "Ready: a call can work." : `${problems === 1 ? "One problem" : `${problems} problems`}: calls fail until mended.`;
+    problems === 0
+      ? "Ready: a call can work."
+      : `${problems === 1 ? "One problem" : `${problems} problems`}: calls will fail until this is fixed.`;
   return { report: `codex-mcp-server ${VERSION}, Node ${process.version}\n\n${lines.join("\n")}\n\n${result}\n`, healthy: problems === 0 };
 }
 
@@ -66,7 +68,7 @@ async function examine(context: DoctorContext): Promise<DoctorFinding[]> {
   ];
 }
 
-/** Both engines side by side; what is wrong with the one that is not in use is worth knowing, and no more. */
+/** Checks both engines. A problem of the engine that is not in use is only a note. */
 async function engineFindings(
   { options, env, serverCwd }: DoctorContext,
   thread: ThreadSettings,
@@ -88,7 +90,7 @@ async function engineFindings(
   return [engine, codex, ...native.map(underNative).map(notInUse)];
 }
 
-/** Why it is not the engine that somebody may expect. */
+/** Why the engine is not the one that the user may expect. */
 function noticeOf({ engineNotice }: DoctorContext["options"]): DoctorFinding[] {
   return engineNotice === undefined ? [] : [{ verdict: "note", subject: "engine", text: engineNotice }];
 }
@@ -108,7 +110,7 @@ async function sandboxFinding({ options, env, serverCwd }: DoctorContext): Promi
     ...(options.sandboxBin === undefined ? {} : { bin: options.sandboxBin }),
   });
   if (sandbox.backend !== "none")
-    return { verdict: "ok", subject: "sandbox", text: `${sandbox.backend} was tried and holds (${sandbox.detail})` };
+    return { verdict: "ok", subject: "sandbox", text: `${sandbox.backend} was tested and works (${sandbox.detail})` };
   return { verdict: "note", subject: "sandbox", text: `none works here, so every command needs an approval: ${sandbox.detail}` };
 }
 
@@ -119,18 +121,18 @@ function defaultsFinding({ options, env }: DoctorContext, thread: ThreadSettings
   return { verdict: "note", subject: "defaults", text: `${text}: calls that name no \`cwd\` are refused; start the server with --cd DIR` };
 }
 
-/** Calls may name any of them, whichever is in use. */
+/** Checks every profile, because a call may name any of them. */
 function profileFindings(settings: SettingsResolver): DoctorFinding[] {
   return settings.profiles().flatMap(({ name, problem }): DoctorFinding[] => {
     if (problem === undefined) return [];
-    const text = `calls with the profile ${name} fail: ${problem.replace("error loading config: ", "")}. Mend the file, or take it away.`;
+    const text = `calls with the profile ${name} fail: ${problem.replace("error loading config: ", "")}. Fix or remove the file.`;
     return [{ verdict: "fails", subject: "profile", text }];
   });
 }
 
 const QUICK_MS = 1_000;
 
-/** What the profile of the user's shell does to the first command. Those of the engine codex are Codex's own affair. */
+/** How long the profile of the user's shell delays the first command. With the engine codex, Codex handles this itself. */
 async function loginFinding({ env, serverCwd }: DoctorContext): Promise<DoctorFinding> {
   const shell = userShell(env);
   const wrap = (argv: readonly string[], given: Readonly<Record<string, string>>) => launchPlainly({ argv, cwd: serverCwd, env: given });
@@ -144,21 +146,21 @@ async function loginFinding({ env, serverCwd }: DoctorContext): Promise<DoctorFi
     case "known":
       return login.ms < QUICK_MS
         ? found("ok", "logs in within a second")
-        : found("note", `takes ${(login.ms / 1_000).toFixed(1)} s to log in, once for each server: look at what its profile does`);
+        : found("note", `takes ${(login.ms / 1_000).toFixed(1)} s to log in, once for each server: check its profile`);
     case "failed":
       return found(
         "note",
-        `cannot be logged in to, so commands run without its profile: ${login.why}. Mend the profile, or make it quicker.`,
+        `cannot be logged in to, so commands run without its profile: ${login.why}. Fix the profile, or make it faster.`,
       );
     case "unknown":
-      return found("note", "is no shell whose profile can be read beforehand: it is read again for each command");
+      return found("note", "is not a shell whose profile can be read in advance: it is read again for each command");
   }
 }
 
 const SCRIPTED: DoctorFinding = {
   verdict: "note",
   subject: "engine",
-  text: "scripted: offline, plays the `!` lines of prompts; needs no key and is no real model",
+  text: "scripted: offline, plays the `!` lines of prompts; needs no key and is not a real model",
 };
 
 function sessionsFinding(codexHome: string): DoctorFinding {
@@ -177,7 +179,7 @@ function sessionsFinding(codexHome: string): DoctorFinding {
   }
 }
 
-/** What is not there yet is made when the first thread is, not by looking. */
+/** A missing folder is created with the first thread, not by the check. */
 function nearestExisting(folder: string): string {
   return existsSync(folder) ? folder : nearestExisting(path.dirname(folder));
 }
@@ -188,13 +190,13 @@ interface CodexPatient {
   readonly cwd: string;
   readonly writable: WritablePlaces;
   readonly codexHome: string;
-  /** What a new thread would run with. */
+  /** The settings of a new thread. */
   readonly thread: ThreadSettings;
 }
 
 const NONE = "none is on PATH (npm install -g @openai/codex, or --codex-bin PATH)";
 
-/** Starts the Codex of this machine, if there is one, and asks how it is. */
+/** Starts the installed Codex, if there is one, and checks its state. */
 async function codexFinding(patient: CodexPatient): Promise<DoctorFinding> {
   const found = findCodex(patient);
   if (!found) return { verdict: "fails", subject: "codex", text: passedOver(patient) ?? NONE };

@@ -1,8 +1,7 @@
-import { checkEffort } from "../engines/native/model/efforts.js";
 import { listedAs } from "../engines/native/model/generalModels.js";
 import { useAnother } from "../engines/native/model/modelChoice.js";
 import { type ListedModel, type ModelListing, ModelLists } from "../engines/native/model/modelLists.js";
-import { retirementOf } from "../engines/native/model/modelTraits.js";
+import { checkEffort, retirementOf } from "../engines/native/model/modelTraits.js";
 import { endpoint, providerHeaders, shownUrl } from "../engines/native/model/provider.js";
 import { describe } from "../lib/errors.js";
 import { VERSION } from "../lib/version.js";
@@ -20,12 +19,12 @@ interface Sources {
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** How the native engine would fare: its provider, its key, its model and the effort asked of it. */
+/** Checks the native engine: its provider, key, model and reasoning effort. */
 export async function nativeFindings(thread: ThreadSettings, sources: Sources): Promise<DoctorFinding[]> {
   const { provider, model } = thread;
   const engine: DoctorFinding = { verdict: "ok", subject: "engine", text: `native, model ${model}, provider ${provider.id}` };
   if (provider.wireApi !== "responses")
-    return [engine, fails("provider", `wire_api = "${provider.wireApi}" is not spoken here; set it to "responses"`)];
+    return [engine, fails("provider", `wire_api = "${provider.wireApi}" is not supported; set it to "responses"`)];
   let headers: Record<string, string>;
   try {
     headers = providerHeaders(provider, sources);
@@ -62,7 +61,7 @@ function providerFinding(url: string, listing: ModelListing): DoctorFinding {
 }
 
 const DAY_MS = 24 * 60 * 60_000;
-/** So long before a model ends it is worth a word. */
+/** How long before its shutdown date a model is reported. */
 const WARNING_DAYS = 30;
 
 function modelFindings(thread: ThreadSettings, listing: ModelListing): DoctorFinding[] {
@@ -84,17 +83,17 @@ function modelFinding(thread: ThreadSettings, listing: ModelListing, listed: Lis
     return { verdict: "note", subject: "model", text: `${model} will be shut down on ${day}: name another one by then` };
   if (listed) return { verdict: "ok", subject: "model", text: `${model} is offered` };
   const why = useAnother(thread, listing.models);
-  // Where somebody can say better, or takes another one, calls work.
+  // Calls still work where the list is incomplete, or where another model may be used.
   if (modelIsOurs || !listing.isWhole || namesDeployments(provider)) return { verdict: "note", subject: "model", text: why };
   return fails("model", why);
 }
 
-/** Azure lists models, and is asked by the names of deployments. */
+/** Azure lists models, but requests name deployments. */
 function namesDeployments({ baseUrl, queryParams }: ModelProvider): boolean {
   return "api-version" in queryParams || /\.azure(-api)?\.(com|net)\b/i.test(baseUrl);
 }
 
-/** Other providers may well have what OpenAI has no more. */
+/** Only for OpenAI: other providers may still have models that OpenAI has retired. */
 function retirement({ model, provider }: ThreadSettings): DoctorFinding | undefined {
   const words = provider.id === "openai" ? retirementOf(model) : undefined;
   return words === undefined ? undefined : fails("model", `${model} ${words}: use ${DEFAULT_MODEL}, or name none`);

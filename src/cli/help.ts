@@ -1,14 +1,14 @@
 import { FLAGS, type FlagSpec } from "./options.js";
 
 export function helpText(): string {
-  return `A coding agent behind MCP: what \`codex mcp-server\` was, as a server of its own.
+  return `A coding agent behind MCP: the standalone replacement for \`codex mcp-server\`.
 
 Usage:
   codex-mcp-server [mcp-server] [OPTIONS]       serve MCP on stdin and stdout (\`mcp\` and \`mcp serve\` mean the same)
   codex-mcp-server [serve] --port P [OPTIONS]   serve MCP over HTTP and WebSocket
-  codex-mcp-server open [--port P] [OPTIONS]    open the console in a browser, with the server that listens there or a new one
-  codex-mcp-server doctor [OPTIONS]             check configuration and credentials; exit code 1 if a call could not work
-  codex-mcp-server token                        show the token for clients that the server cannot tell to be of its user
+  codex-mcp-server open [--port P] [OPTIONS]    open the console of the running server, or of a new one, in a browser
+  codex-mcp-server doctor [OPTIONS]             check configuration and credentials; exit code 1 if calls would fail
+  codex-mcp-server token                        show the token for clients whose user the server cannot determine
 
 Options:
 ${optionLines(({ listening }) => !listening).join("\n")}
@@ -18,14 +18,14 @@ ${optionLines(({ listening }) => listening === true).join("\n")}
 
 Environment:
   CODEX_HOME           folder of config.toml, auth.json and sessions/ (default: ~/.codex; shared with the Codex CLI)
-  OPENAI_API_KEY       key for the OpenAI provider (CODEX_API_KEY and auth.json are looked at first)
+  OPENAI_API_KEY       key for the OpenAI provider (CODEX_API_KEY and auth.json take precedence)
   HTTPS_PROXY, HTTP_PROXY, NO_PROXY   honoured for requests to the model
   CODEX_BIN            the Codex CLI to use, as --codex-bin
   CODEX_MCP_TOOLS      tool set, as --tools
   CODEX_MCP_TOKEN      a token that network clients must send, as --token
   LOG_LEVEL            trace, debug, info, warn, error or off; RUST_LOG is read too
 
-A client's configuration names the command and nothing else:
+A client's configuration needs only the command:
   {"mcpServers": {"codex": {"command": "npx", "args": ["-y", "codex-mcpd"]}}}
 
 Try it without a key:  codex-mcp-server --engine scripted

@@ -5,11 +5,11 @@ import type { ListenOptions } from "../server/httpContext.js";
 import { FLAGS, type FlagName, type FlagSpec, flagChoice, flagText, flagTexts, type Values } from "./options.js";
 
 const DEFAULT_HOST = "127.0.0.1";
-/** The usual port; when it is taken, any other. */
+/** The default port; if it is in use, any free one. */
 const DEFAULT_PORTS = [4096, 0];
 const MAX_PORT = 65_535;
 
-/** Undefined when the server is not asked to listen. Throws `UsageError` for flags that make no sense without it. */
+/** Undefined if the server does not listen. Throws `UsageError` for flags that apply only to a listening server. */
 export function listenOptions(values: Values, { serve, env }: { serve: boolean; env: NodeJS.ProcessEnv }): ListenOptions | undefined {
   const port = flagText(values.port);
   const host = flagText(values.host);

@@ -1,14 +1,15 @@
 import { spawn } from "node:child_process";
-import { systemProgram } from "../exec/outside/systemPrograms.js";
+import { systemProgram } from "../exec/outside/outsidePrograms.js";
 import { isFields } from "../lib/fields.js";
+import { timeoutSignal } from "../lib/promises.js";
 import type { ListenOptions } from "../server/httpContext.js";
 
-/** A server on this machine answers at once, or not at all. */
+/** Timeout for a server on this machine. */
 const PATIENCE_MS = 2_000;
 
 /**
- * The console of a server that listens already, with a one-time code for this user. No token is shown to whoever listens there: it may be somebody
- * else's program. Undefined where no server of ours answers.
+ * The console of a running server, with a one-time code for this user. Sends no token, because another program may listen on the port.
+ * Undefined if no server of ours responds.
  */
 export async function findConsole({ host, ports, tls }: Pick<ListenOptions, "host" | "ports" | "tls">): Promise<string | undefined> {
   const [port = 0] = ports;
@@ -18,28 +19,28 @@ export async function findConsole({ host, ports, tls }: Pick<ListenOptions, "hos
   const page = isFields(health?.body) ? webAddress(health.body["console"]) : undefined;
   if (page === undefined) return undefined;
   const code = await answerOf(`${origin}/api/v1/login/codes`, "POST");
-  // Where a token is asked for, the console asks for it.
+  // If a token is required, the console asks for it.
   return (code?.status === 201 && isFields(code.body) ? webAddress(code.body["address"]) : undefined) ?? page;
 }
 
-/** Whoever answered has said it: a browser is sent to pages only, not to files or programs. */
+/** The other side chose this value, so only web pages are opened, not files or programs. */
 function webAddress(value: unknown): string | undefined {
   return typeof value === "string" && URL.canParse(value) && /^https?:$/.test(new URL(value).protocol) ? value : undefined;
 }
 
 async function answerOf(url: string, method: "GET" | "POST"): Promise<{ readonly status: number; readonly body: unknown } | undefined> {
   try {
-    const answer = await fetch(url, { method, signal: AbortSignal.timeout(PATIENCE_MS), redirect: "error" });
+    const answer = await fetch(url, { method, signal: timeoutSignal(PATIENCE_MS), redirect: "error" });
     return { status: answer.status, body: await answer.json() };
   } catch {
     return undefined;
   }
 }
 
-/** The programs that open an address in the user's browser, by platform. */
+/** The programs that open a URL in the user's browser, by platform. */
 const OPENERS: Readonly<Partial<Record<NodeJS.Platform, string>>> = { darwin: "open", linux: "xdg-open" };
 
-/** Opens an address in the user's browser where there is a program for it. The address was printed: a browser that does not come is no failure. */
+/** Opens a URL in the user's browser, if the platform has a program for it. The URL was printed before, so a failure is ignored. */
 export function openBrowser(address: string, { platform = process.platform }: { readonly platform?: NodeJS.Platform } = {}): boolean {
   const name = OPENERS[platform];
   const program = name === undefined ? undefined : systemProgram(name);

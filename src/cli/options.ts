@@ -1,9 +1,9 @@
 import { UsageError } from "../lib/errors.js";
 
-/** Every flag as data: what it takes and what it does. */
+/** One command-line flag: its value and its help text. */
 export interface FlagSpec {
   readonly short?: string;
-  /** Name of the value in the help; absent for a switch. */
+  /** The name of the value in the help; absent for a switch. */
   readonly value?: string;
   readonly repeatable?: true;
   readonly help: string;
@@ -29,7 +29,7 @@ export const FLAGS = {
   tools: { value: "SET[,SET]", help: "Tool sets: codex (default), extras, codex-original, codex-cli, openoxide; also CODEX_MCP_TOOLS." },
   "approval-fallback": {
     value: "STRATEGY",
-    help: "For clients that cannot be asked: auto-within-policy (default), deny, hold, or ask (all the same).",
+    help: "For clients that cannot be asked: auto-within-policy (default), deny, hold, or ask (ask anyway).",
   },
   events: { value: "MODE", help: "codex/event notifications: auto (default: not to clients that ignore them), all, no-deltas or none." },
   "sandbox-bin": { value: "PATH", help: "The bubblewrap to use (default: the one on PATH)." },
@@ -46,50 +46,54 @@ export const FLAGS = {
     value: "TOKEN",
     repeatable: true,
     listening: true,
-    help: "A bearer token clients must send. Others see it among the processes: CODEX_MCP_TOKEN is better.",
+    help: "A bearer token clients must send. Other users can see it in the process list; CODEX_MCP_TOKEN is safer.",
   },
   "token-file": {
     value: "FILE",
     listening: true,
     help: "Lines `NAME TOKEN [call|read|manage|operator] [root=DIR]`; read again when it changes.",
   },
-  "allow-unauthenticated": { listening: true, help: "On loopback: let every user of this machine in without a token." },
+  "allow-unauthenticated": { listening: true, help: "On loopback: admit every user of this machine without a token." },
   "trusted-proxy": {
     value: "ADDRESS",
     repeatable: true,
     listening: true,
-    help: "A proxy (or network of them) whose X-Forwarded-For is believed.",
+    help: "A proxy (or network of them) whose X-Forwarded-For is trusted.",
   },
-  "allow-host": { value: "NAME", repeatable: true, listening: true, help: "Another name the server may be reached by." },
-  "cors-origin": { value: "ORIGIN", repeatable: true, listening: true, help: "Let pages of this origin in." },
+  "allow-host": { value: "NAME", repeatable: true, listening: true, help: "Another host name of the server." },
+  "cors-origin": { value: "ORIGIN", repeatable: true, listening: true, help: "Allow browser pages of this origin." },
   "tls-cert": { value: "FILE", listening: true, help: "Serve HTTPS with this certificate." },
   "tls-key": { value: "FILE", listening: true, help: "The certificate's key." },
-  "oauth-issuer": { value: "URL", listening: true, help: "Take access tokens of this OAuth issuer." },
-  "oauth-audience": { value: "AUD", repeatable: true, listening: true, help: "Whom its tokens must be meant for." },
+  "oauth-issuer": { value: "URL", listening: true, help: "Accept access tokens of this OAuth issuer." },
+  "oauth-audience": { value: "AUD", repeatable: true, listening: true, help: "The audience that its tokens must have." },
   "oauth-jwks": { value: "URL|FILE", listening: true, help: "Its keys (default: found by its metadata)." },
   "oauth-scope": { value: "SCOPE", repeatable: true, listening: true, help: "A scope its tokens must have." },
-  "oauth-manage-scope": { value: "SCOPE", listening: true, help: "The scope that lets a client log in and see the settings." },
-  "oauth-operator-scope": { value: "SCOPE", listening: true, help: "The scope that lets a client do everything, and see what is others'." },
-  "oauth-resource": { value: "URL", listening: true, help: "The URL clients know this server by." },
+  "oauth-manage-scope": { value: "SCOPE", listening: true, help: "The scope that allows a client to log in and see the settings." },
+  "oauth-operator-scope": {
+    value: "SCOPE",
+    listening: true,
+    help: "The scope that allows everything, including access to what belongs to others.",
+  },
+  "oauth-resource": { value: "URL", listening: true, help: "The public URL of this server." },
   "allow-root": {
     value: "DIR",
     repeatable: true,
     listening: true,
-    help: "Where network callers may work (default: the working directory).",
+    help: "A folder in which network callers may work (default: the working directory).",
   },
   "read-root": {
     value: "DIR",
     repeatable: true,
     listening: true,
-    help: "What callers with a token may read of your home folder, beside where they work.",
+    help: "A folder in your home that callers with a token may read, besides those they work in.",
   },
-  "max-sandbox": { value: "MODE", listening: true, help: "The most network callers may ask for (default workspace-write)." },
+  "max-sandbox": { value: "MODE", listening: true, help: "The highest sandbox mode for network callers (default workspace-write)." },
   "allow-config": { value: "KEY", repeatable: true, listening: true, help: "A further key that a call's `config` may set." },
 } as const satisfies Readonly<Record<string, FlagSpec>>;
 
 export type FlagName = keyof typeof FLAGS;
 
-/** What was given on the command line, by flag. */
+/** The values from the command line, by flag. */
 export type Values = Readonly<Partial<Record<FlagName, string | boolean | readonly (string | boolean)[]>>>;
 
 export function flagChoice<const T extends string>(flag: string, value: string | undefined, allowed: readonly T[]): T | undefined {
@@ -99,7 +103,7 @@ export function flagChoice<const T extends string>(flag: string, value: string |
   return found;
 }
 
-/** Longer than a day is a mistake, and longer than about 24 days no timer can wait. */
+/** More than a day is a mistake, and timers are limited to about 24 days. */
 const MAX_SECONDS = 86_400;
 
 export function flagSeconds(flag: string, value: string): number {

@@ -1,8 +1,8 @@
 import { findCodexHome } from "../config/codexHome.js";
 import { keepOwnToken } from "../http/access/tokens/ownToken.js";
-import { SCOPE_WORDS } from "../server/callers.js";
+import { SCOPE_WORDS } from "../server/network.js";
 
-/** `codex-mcp-server token`: made by it when no server has been started yet, so that clients can be set up before. */
+/** `codex-mcp-server token`. Creates the token if it does not exist, so that clients can be configured before the first start. */
 export function showToken(env: NodeJS.ProcessEnv): string {
   return `${keepOwnToken(findCodexHome(env), SCOPE_WORDS).token}\n`;
 }

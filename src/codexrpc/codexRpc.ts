@@ -16,7 +16,7 @@ import {
 } from "./methods/turns.js";
 import type { CodexMethod } from "./surface/method.js";
 
-/** Every method, in the order in which they are documented. */
+/** Every method, in the order of the documentation. */
 const LISTED: readonly CodexMethod[] = [
   newConversation,
   listConversations,
@@ -47,7 +47,7 @@ interface CodexRpcParts {
   readonly telemetry: Telemetry;
 }
 
-/** Codex's own methods for all clients of a server. What one of them changes for everybody the others are told. */
+/** Codex's own methods for all clients of a server. A change that affects all clients is reported to the others. */
 export class CodexRpc {
   readonly #parts: CodexRpcParts;
   readonly #frontEnds = new Set<FrontEnd>();
@@ -70,7 +70,7 @@ export class CodexRpc {
     return frontEnd;
   }
 
-  /** Whose login it is concerns only those who may change it. */
+  /** Only clients with `manage` are notified of the login. */
   #tellAll(method: string, params: unknown): void {
     for (const frontEnd of this.#frontEnds) if (hasScope(frontEnd.caller, "manage")) frontEnd.notify(method, params);
   }

@@ -1,7 +1,16 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { errorOf, eventsOf, frontEnd, MemoryAgent, principal, resultOf, text, untilEvent } from "../../test/support/frontEndSession.js";
-import { valueAt } from "../../test/support/scenario.js";
+import {
+  errorOf,
+  eventsOf,
+  frontEnd,
+  MemoryAgent,
+  principal,
+  resultOf,
+  text,
+  untilEvent,
+} from "../../test/support/clients/frontEndSession.js";
+import { valueAt } from "../../test/support/scenarios/scenario.js";
 
 const UUID = /^[0-9a-f-]{36}$/;
 

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { errorOf, frontEnd, MemoryAgent, principal, resultOf } from "../../test/support/frontEndSession.js";
+import { errorOf, frontEnd, MemoryAgent, principal, resultOf } from "../../test/support/clients/frontEndSession.js";
 
 it("runs one command in the sandbox it names, also one that fails, and ends one that takes too long", async () => {
   await using agent = new MemoryAgent();
@@ -90,6 +90,36 @@ it("compares a working tree with what its remote has, new files included", async
   expect(diff).toContain("+new\n");
   for (const cwd of [remote, agent.folder])
     expect(await errorOf(client, "gitDiffToRemote", { cwd })).toMatchObject({ code: -32600, data: { code: "no_remote_diff" } });
+});
+
+it("runs none of the programs that a repository names for reading its files", async () => {
+  await using agent = new MemoryAgent();
+  await using client = frontEnd(agent);
+  const [repo, remote, inner] = ["repo", "remote.git", "inner"].map((name) => path.join(agent.folder, name)) as [string, string, string];
+  git(agent.folder, "init", "--bare", remote);
+  for (const folder of [repo, inner]) {
+    git(agent.folder, "init", folder);
+    writeFileSync(path.join(folder, "x"), "one\n");
+    git(folder, "add", "x");
+    git(folder, "commit", "-m", "first");
+  }
+  git(repo, "-c", "protocol.file.allow=always", "submodule", "add", inner, "inner");
+  git(repo, "commit", "-m", "second");
+  git(repo, "remote", "add", "origin", remote);
+  git(repo, "push", "origin", "HEAD");
+  for (const folder of [repo, path.join(repo, "inner")]) {
+    git(folder, "config", "filter.a=b.clean", "echo FILTERED; cat");
+    git(folder, "config", "filter.a=b.required", "true");
+    git(folder, "config", "core.fsmonitor", "echo FILTERED >&2; false");
+    git(folder, "config", "diff.external", "echo FILTERED");
+    writeFileSync(path.join(folder, ".gitattributes"), "* filter=a=b diff=a=b\n");
+    for (const name of ["x", "untracked"]) writeFileSync(path.join(folder, name), "two\n");
+  }
+  const { diff } = await resultOf(client, "gitDiffToRemote", { cwd: repo });
+  expect(diff).toContain("-one\n+two\n");
+  expect(diff).toContain("b/untracked");
+  expect(diff).not.toContain("FILTERED");
+  expect(diff).not.toContain("-dirty");
 });
 
 it("shows the user's own configuration, and nothing that is secret", async () => {

@@ -11,8 +11,8 @@ import {
   resultOf,
   text,
   untilEvent,
-} from "../../test/support/frontEndSession.js";
-import { valueAt } from "../../test/support/scenario.js";
+} from "../../test/support/clients/frontEndSession.js";
+import { valueAt } from "../../test/support/scenarios/scenario.js";
 
 interface Saved {
   readonly conversationId: string;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { settingsIn } from "../../test/support/rollouts.js";
+import { settingsIn } from "../../test/support/threads/rollouts.js";
 import type { ApprovalId } from "../approvals/model.js";
 import type { FileChanges } from "../exec/actions.js";
 import { threadIdOf, turnIdOf } from "../lib/ids.js";
@@ -347,6 +347,12 @@ const PINS: { readonly [Type in ThreadEvent["type"]]: readonly Pin<Type>[] } = {
     { event: { type: "reviewEnded", text: null }, msgs: ['{"type":"exited_review_mode","review_output":null}'] },
   ],
   warning: [{ event: { type: "warning", message: "careful" }, msgs: ['{"type":"warning","message":"careful"}'] }],
+  agentChanged: [
+    {
+      event: { type: "agentChanged", agentId: "a1", name: "helper", task: "count", status: "completed", result: "12", tokens: 5 },
+      msgs: [],
+    },
+  ],
   backgroundNote: [
     { event: { type: "backgroundNote", message: "by the way" }, msgs: ['{"type":"background_event","message":"by the way"}'] },
   ],

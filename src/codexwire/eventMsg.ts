@@ -125,6 +125,9 @@ export function eventMsgs(event: ThreadEvent, where: Where): EventMsg[] {
       return [{ type: "exited_review_mode", review_output: event.text === null ? null : reviewOutput(event.text) }];
     case "warning":
       return [{ type: "warning", message: event.message }];
+    case "agentChanged":
+      // Notes tell clients of it, in words.
+      return [];
     case "backgroundNote":
       return [{ type: "background_event", message: event.message }];
     case "modelRetry":
@@ -148,12 +151,12 @@ export function eventMsgs(event: ThreadEvent, where: Where): EventMsg[] {
   }
 }
 
-/** Codex has an error of its own for 500, which carries no number. */
+/** Codex has a separate error kind for status 500, which carries no number. */
 function shownStatus(status: number | undefined): number | null {
   return status === undefined || status === 500 ? null : status;
 }
 
-/** Reviewers answer in prose, which the event carries whole; the findings in it are data in the result of the call. */
+/** Reviewers answer in prose, and the event carries all of it; the result of the call has the findings as structured data. */
 function reviewOutput(text: string): Record<string, unknown> {
   return { findings: [], overall_correctness: "", overall_explanation: text, overall_confidence_score: 0 };
 }
@@ -206,7 +209,7 @@ function approvalRequest({ id, subject }: ApprovalRequest, where: Where): EventM
   return { type: "exec_approval_request", ...asked, command, cwd, ...reason, ...amendment, parsed_cmd: parsed };
 }
 
-/** A span of time as Rust writes it. */
+/** A duration as Rust serialises it. */
 function duration(ms: number): { secs: number; nanos: number } {
   const secs = Math.floor(ms / 1000);
   return { secs, nanos: Math.round((ms - secs * 1000) * 1_000_000) };
@@ -261,7 +264,7 @@ function legacyCompleted(item: Item): EventMsg[] {
   }
 }
 
-/** Codex shows known items with the fields it knows, in its order; what it does not know is shown as it came. */
+/** Known items are shown with the fields that Codex knows, in its order; unknown items are shown unchanged. */
 function shownItem(item: RawItem): RawItem {
   switch (item.type) {
     case "message":

@@ -1,3 +1,4 @@
+import path from "node:path";
 import { assertNever } from "../lib/assertNever.js";
 import { alternatives, unexpected } from "../lib/complaints.js";
 import { ConfigInvalid } from "./errors.js";
@@ -7,25 +8,31 @@ import { isTree } from "./tree.js";
 
 /**
  * Checks settings against the schema and names the keys nobody knows. Throws `ConfigInvalid` in the words Codex uses.
- * A partial tree is one layer of several: what it lacks may come from another.
+ * A partial tree is one layer of several: what it lacks may come from another. `asRecorded` is for the `config` of a call to Codex 0.92.0, whose
+ * complaints there name its own types, and which takes no relative paths.
  */
-export function checkConfig(tree: ConfigTree, { partial = false }: { partial?: boolean } = {}): { unknownKeys: string[] } {
+export function checkConfig(
+  tree: ConfigTree,
+  { partial = false, asRecorded = false }: { partial?: boolean; asRecorded?: boolean } = {},
+): { unknownKeys: string[] } {
   const unknownKeys: string[] = [];
-  checkTable(tree, CONFIG_SCHEMA, { path: [], partial, unknownKeys });
+  checkTable(tree, CONFIG_SCHEMA, { path: [], partial, asRecorded, unknownKeys });
   return { unknownKeys };
 }
 
-/** Where in the tree we are, and what we found on the way. */
+/** The position in the tree, and the findings so far. */
 interface Spot {
   readonly path: readonly string[];
   readonly partial: boolean;
+  readonly asRecorded: boolean;
   readonly unknownKeys: string[];
 }
 
 function checkTable(tree: ConfigTree, type: TableType, spot: Spot): void {
   for (const [key, value] of Object.entries(tree)) {
     const setting = Object.hasOwn(type.fields, key) ? type.fields[key] : undefined;
-    if (setting) checkValue(value, setting.type, below(spot, key));
+    // Codex reads features in one piece, and so complains about all of them.
+    if (setting) checkValue(value, setting.type, isFeatures(spot) ? spot : below(spot, key));
     else spot.unknownKeys.push(nameOf(below(spot, key)));
   }
   if (!spot.partial) checkWhole(tree, type, spot);
@@ -43,8 +50,11 @@ function checkValue(value: unknown, type: ConfigType, spot: Spot): void {
     case "anything":
       break;
     case "text":
-    case "path":
       if (typeof value !== "string") throw wrongType(value, "a string", spot);
+      break;
+    case "path":
+      if (typeof value !== "string") throw wrongType(value, spot.asRecorded ? "path string" : "a string", spot);
+      if (takesNoRelativePath(spot) && !path.isAbsolute(value)) throw invalidAt(spot, "AbsolutePathBuf deserialized without a base path");
       break;
     case "flag":
       if (typeof value !== "boolean") throw wrongType(value, "a boolean", spot);
@@ -64,11 +74,11 @@ function checkValue(value: unknown, type: ConfigType, spot: Spot): void {
       for (const entry of value) checkValue(entry, type.of, spot);
       break;
     case "map":
-      if (!isTree(value)) throw wrongType(value, "a map", spot);
+      if (!isTree(value)) throw wrongType(value, mapName(spot), spot);
       for (const [key, entry] of Object.entries(value)) checkValue(entry, type.of, below(spot, key));
       break;
     case "table":
-      if (!isTree(value)) throw wrongType(value, "a map", spot);
+      if (!isTree(value)) throw wrongType(value, mapName(spot), spot);
       checkTable(value, type, spot);
       break;
     default:
@@ -76,9 +86,46 @@ function checkValue(value: unknown, type: ConfigType, spot: Spot): void {
   }
 }
 
+/** The names that Codex's types have in its complaints, by where they stand. */
+const RECORDED_STRUCTS: Readonly<Record<string, string>> = {
+  features: "FeaturesToml",
+  history: "History",
+  "mcp_servers.*": "RawMcpServerConfig",
+  "model_providers.*": "ModelProviderInfo",
+  "profiles.*": "ConfigProfile",
+  "projects.*": "ProjectConfig",
+  sandbox_workspace_write: "SandboxWorkspaceWrite",
+  shell_environment_policy: "ShellEnvironmentPolicyToml",
+  tools: "ToolsToml",
+};
+
+function mapName({ path: [table = "", ...deeper], asRecorded }: Spot): string {
+  const struct = asRecorded ? RECORDED_STRUCTS[[table, ...deeper.map(() => "*")].join(".")] : undefined;
+  return struct === undefined ? "a map" : `struct ${struct}`;
+}
+
+/** The folder of an MCP server is the one path that Codex does not read as an absolute one. */
+function takesNoRelativePath({ path: [table], asRecorded }: Spot): boolean {
+  return asRecorded && table !== "mcp_servers";
+}
+
+function isFeatures({ path: place, asRecorded }: Spot): boolean {
+  return asRecorded && place.length === 1 && place[0] === "features";
+}
+
 function checkChoice(value: unknown, values: readonly string[], spot: Spot): void {
-  if (typeof value !== "string") throw wrongType(value, "a string", spot);
+  if (typeof value !== "string") throw spot.asRecorded ? notAVariant(value, values, spot) : wrongType(value, "a string", spot);
   if (!values.includes(value)) throw invalidAt(spot, `unknown variant \`${value}\`, expected ${alternatives(values)}`);
+}
+
+/** What the reader of TOML says of a choice that is no text. A table of one key counts as the variant of that name with content. */
+function notAVariant(value: unknown, values: readonly string[], spot: Spot): ConfigInvalid {
+  if (!isTree(value)) return invalidAt(spot, "invalid type: unit variant, expected string only");
+  const [variant, ...more] = Object.keys(value);
+  if (variant === undefined || more.length > 0)
+    return invalidAt(spot, `wanted exactly 1 element, found ${Object.keys(value).length} elements`);
+  if (!values.includes(variant)) return invalidAt(spot, `unknown variant \`${variant}\`, expected ${alternatives(values)}`);
+  return invalidAt(spot, `expected table, found ${unexpected(value[variant]).split(" ")[0]}`);
 }
 
 const RANGES: Readonly<Record<IntegerWidth, { readonly smallest: bigint; readonly largest: bigint }>> = {
@@ -95,7 +142,7 @@ function checkInteger(value: unknown, type: { width: IntegerWidth; atLeast?: num
   checkAtLeast(value, type.atLeast, spot);
 }
 
-// JSON does not tell 5 from 5.0, and the TOML parser gives both as the number 5: a whole number counts as an integer.
+// JSON does not distinguish 5 from 5.0, and the TOML parser returns both as the number 5: a whole number counts as an integer.
 function isInteger(value: unknown): value is number | bigint {
   return typeof value === "bigint" || (typeof value === "number" && Number.isInteger(value));
 }
@@ -105,7 +152,7 @@ function checkAtLeast(value: number | bigint, smallest: number | undefined, spot
     throw new ConfigInvalid(`${nameOf(spot)} must be at least ${smallest}`, { place: spot.path });
 }
 
-// Values under these keys may be secrets, and an error text travels far.
+// Values under these keys may be secrets, and error texts reach many readers.
 const SECRET_KEYS = new Set(["http_headers", "query_params", "env", "set", "experimental_bearer_token"]);
 
 function wrongType(value: unknown, expected: string, spot: Spot): ConfigInvalid {

@@ -12,11 +12,14 @@ const NO_SETTINGS: ConfigTree = {};
 
 interface ConfigFileOptions {
   readonly home: string;
-  /** Leaves out what it cannot read: somebody else reads the file too, and may be newer than we are. */
+  /** Skips values it cannot read: another program reads the file too, and may be newer than we are. */
   readonly tolerant?: boolean | undefined;
 }
 
-/** A config.toml, or a profile's, that may change while we run: each `read` costs one stat, and the file is read anew only when that differs. */
+/**
+ * A config.toml or profile file that may change while we run: each `read` costs one stat, and the file is read again only when that
+ * differs.
+ */
 export class ConfigFile {
   readonly #path: string;
   readonly #home: string;
@@ -30,12 +33,12 @@ export class ConfigFile {
     this.#tolerant = tolerant;
   }
 
-  /** The settings that a tolerant reader could not read and left out the last time. */
+  /** The settings that the last tolerant read skipped. */
   get passedOver(): readonly string[] {
     return this.#passedOver;
   }
 
-  /** The settings in it, each of the right type, paths absolute. A missing file has none. */
+  /** Its settings, each of the right type, paths absolute. A missing file has none. */
   read(): ConfigTree {
     const version = this.#version();
     if (version === undefined) return NO_SETTINGS;
@@ -87,13 +90,13 @@ export function parseConfig(filePath: string, content: string): ConfigTree {
   }
 }
 
-// The parser's message goes on with an excerpt of the file, which may hold secrets.
+// The parser's message includes an excerpt of the file, which may contain secrets.
 function reasonOf(error: TomlError): string {
   const [firstLine = ""] = error.message.split("\n");
   return firstLine.replace("Invalid TOML document: ", "");
 }
 
-/** The settings without those whose values we cannot read, and the names of these. */
+/** The settings without those whose values we cannot read, and the names of the skipped ones. */
 export function understoodPart(tree: ConfigTree): { readonly tree: ConfigTree; readonly passedOver: readonly string[] } {
   const passedOver: string[] = [];
   for (let rest = tree; ; ) {

@@ -2,28 +2,28 @@ import { isDeepStrictEqual } from "node:util";
 import { parse } from "smol-toml";
 import { AppError } from "../lib/errors.js";
 
-/** A file is written in a way that is not changed by a machine without risk. */
+/** The file's layout cannot be edited automatically without risk. */
 export class ConfigNotEditable extends AppError {
   readonly code = "config_not_editable";
 }
 
-/** One line, or several, of a TOML document: a header of a table, or a key with its value. */
+/** One statement of a TOML document, on one or more lines: a table header, or a key with its value. */
 interface Statement {
-  /** From the root on. */
+  /** The full path from the root. */
   readonly path: readonly string[];
-  /** Where its line begins, and where the line after it does. */
+  /** The start of its line, and the start of the line after it. */
   readonly start: number;
   readonly end: number;
   /** Absent for a header. */
   readonly value?: { readonly start: number; readonly end: number };
-  /** The table that its key is written in. */
+  /** The table that contains its key. */
   readonly table: readonly string[];
 }
 
 /**
- * The text with texts set in one of its tables, or taken out where they are undefined. Everything else stays as it is written: comments, order, blank lines. The
- * result is read again and has to say what was meant; a document that is written in a way that makes it say something else is left alone. Throws
- * `ConfigNotEditable`, and what the parser throws for a text that is no TOML.
+ * Sets string values in one table of a TOML text, or removes those that are undefined. Everything else is kept as written: comments, order,
+ * blank lines. The result is parsed again and must have the intended meaning; otherwise the document is not changed. Throws
+ * `ConfigNotEditable`, and the parser's error for invalid TOML.
  */
 export function withTexts(text: string, table: readonly string[], values: Readonly<Record<string, string | undefined>>): string {
   const before: unknown = parse(text);
@@ -31,7 +31,7 @@ export function withTexts(text: string, table: readonly string[], values: Readon
   const edited = Object.entries(values).reduce((edit, [key, value]) => withOne(edit, table, { key, value }), text);
   if (!isDeepStrictEqual(plain(safely(edited)), plain(wanted)))
     throw new ConfigNotEditable(
-      `${[...table, Object.keys(values)[0]].join(".")} is written in a way that cannot be changed without risk. Change it by hand.`,
+      `${[...table, Object.keys(values)[0]].join(".")} is written in a way that cannot be edited automatically. Edit it by hand.`,
     );
   return edited;
 }
@@ -55,7 +55,10 @@ interface Insertion {
   readonly line: (inTable: readonly string[]) => string;
 }
 
-/** After the last key of its table; after a key that begins alike where the table is written by dotted keys; else in a table of its own, or first of all. */
+/**
+ * After the last key of its table; where the table is written with dotted keys, after a key with the same prefix; otherwise in a new table,
+ * or at the beginning.
+ */
 function inserted(text: string, { statements, table, line }: Insertion): string {
   const newline = text.includes("\r\n") ? "\r\n" : "\n";
   const home =
@@ -71,7 +74,7 @@ function inserted(text: string, { statements, table, line }: Insertion): string 
   return `${text}${gap}[${table.map(bare).join(".")}]${newline}${line(table)}${newline}`;
 }
 
-/** What `parse` says of a text that may have become none. */
+/** Parses a text that may have become invalid. */
 function safely(text: string): unknown {
   try {
     return parse(text);
@@ -80,7 +83,7 @@ function safely(text: string): unknown {
   }
 }
 
-/** Without the prototypes that a parser chooses. */
+/** Without the parser's prototypes. */
 function plain(tree: unknown): unknown {
   return JSON.parse(JSON.stringify(tree ?? null, (_, value: unknown) => (typeof value === "bigint" ? `${value}n` : value)));
 }
@@ -96,7 +99,7 @@ function withText(tree: unknown, [key = "", ...rest]: readonly string[], value: 
 }
 
 function quoted(text: string): string {
-  // TOML wants the one control character escaped that JSON leaves.
+  // TOML requires DEL to be escaped; JSON does not.
   return JSON.stringify(text).replaceAll("\x7f", "\\u007f");
 }
 
@@ -117,7 +120,7 @@ function statementsOf(text: string): Statement[] {
       const isArray = text[first + 1] === "[";
       const { path } = keyAt(text, first + (isArray ? 2 : 1));
       at = nextLine(text, first);
-      // What is in a list of tables is none of ours.
+      // Entries of an array of tables are not matched.
       table = isArray ? [...path, "\0"] : path;
       found.push({ path: table, table, start, end: at });
     } else {
@@ -142,7 +145,7 @@ function nextLine(text: string, at: number): number {
   return end < 0 ? text.length : end + 1;
 }
 
-/** A dotted key: bare words and quoted texts. */
+/** A dotted key: bare words and quoted strings. */
 function keyAt(text: string, from: number): { readonly path: string[]; readonly end: number } {
   const path: string[] = [];
   let at = skipBlanks(text, from);
@@ -164,7 +167,7 @@ function keyAt(text: string, from: number): { readonly path: string[]; readonly 
   }
 }
 
-/** What JSON does not know makes another key of it, which is noticed when the result is read. */
+/** An escape that JSON does not know yields a different key, which the final check detects. */
 function unescaped(inside: string): string {
   try {
     return String(JSON.parse(`"${inside}"`));
@@ -173,7 +176,7 @@ function unescaped(inside: string): string {
   }
 }
 
-/** Behind a text that begins here, whichever of the four kinds it is. */
+/** The end of the string that begins here, of any of the four kinds. */
 function endOfText(text: string, from: number): number {
   const quote = text[from] ?? "";
   const long = quote.repeat(3);
@@ -182,7 +185,7 @@ function endOfText(text: string, from: number): number {
     if (text[at] === "\\" && quote === '"') at++;
     else if (text.startsWith(mark, at)) {
       let end = at + mark.length;
-      // A long text may end in quotes of its own.
+      // A multi-line string may end with quotes of its own.
       while (mark.length === 3 && text[end] === quote) end++;
       return end;
     }
@@ -190,7 +193,7 @@ function endOfText(text: string, from: number): number {
   return text.length;
 }
 
-/** Behind a value: lists and tables in it may reach over several lines. */
+/** The end of a value: its lists and tables may span several lines. */
 function endOfValue(text: string, from: number): number {
   let depth = 0;
   let last = from;

@@ -13,14 +13,14 @@ const BUILT_IN: Readonly<Record<string, (settings: ConfigTree, env: Readonly<Nod
   lmstudio: () => localProvider({ id: "lmstudio", name: "LM Studio", baseUrl: "http://localhost:1234/v1" }),
 };
 
-/** A provider by its id, defaults filled in; undefined when nobody configured it. A built-in one cannot be redefined. */
+/** A provider by its id, defaults filled in; undefined when it is not configured. A built-in one cannot be redefined. */
 export function findProvider(id: string, settings: ConfigTree, env: Readonly<NodeJS.ProcessEnv>): ModelProvider | undefined {
   if (Object.hasOwn(BUILT_IN, id)) return BUILT_IN[id]?.(settings, env);
   const configured = tableAt(settings, "model_providers");
   return Object.hasOwn(configured, id) ? configuredProvider(id, tableAt(configured, id)) : undefined;
 }
 
-/** Remarks on entries of `model_providers` that have no effect. */
+/** Notices about entries of `model_providers` that have no effect. */
 export function providerNotices(settings: ConfigTree): string[] {
   return Object.keys(tableAt(settings, "model_providers"))
     .filter((id) => Object.hasOwn(BUILT_IN, id))
@@ -75,7 +75,7 @@ function localProvider(known: Pick<ModelProvider, "id" | "name" | "baseUrl"> & P
 const DEFAULT_STARTUP_MS = 10_000;
 const DEFAULT_TOOL_MS = 60_000;
 
-/** The enabled entries of `mcp_servers`, in the order in which they were written. Values are taken as they stand: nothing is expanded. */
+/** The enabled entries of `mcp_servers`, in file order. Values are used unchanged: nothing is expanded. */
 export function mcpServers(settings: ConfigTree): McpServerSettings[] {
   const configured = tableAt(settings, "mcp_servers");
   return Object.keys(configured)

@@ -1,9 +1,9 @@
 import { AppError } from "../lib/errors.js";
 
-/** A setting that cannot be used, wherever it was written: config.toml, a profile, the command line or a call. */
+/** An invalid setting, wherever it was written: config.toml, a profile, the command line or a call. */
 export class ConfigInvalid extends AppError {
   readonly code = "config_invalid";
-  /** The path of the setting, where one is to blame. */
+  /** The path of the invalid setting, if it is a single one. */
   readonly place: readonly string[] | undefined;
 
   constructor(message: string, { place, ...options }: ErrorOptions & { readonly place?: readonly string[] } = {}) {
@@ -12,7 +12,7 @@ export class ConfigInvalid extends AppError {
   }
 }
 
-/** A profile that nobody wrote. The message is Codex's own. */
+/** An unknown profile. The message is Codex's own. */
 export class ProfileNotFound extends ConfigInvalid {
   readonly #advice: string;
 
@@ -36,7 +36,7 @@ export class CodexHomeMissing extends AppError {
   readonly code = "codex_home_missing";
 }
 
-/** Runs `work`; a complaint about a setting comes out on one line, behind the words that say where the setting was written. */
+/** Runs `work`; an error about a setting becomes one line, prefixed with the setting's source. */
 export function complainingAbout<T>(source: string, work: () => T): T {
   try {
     return work();
@@ -44,7 +44,7 @@ export function complainingAbout<T>(source: string, work: () => T): T {
     if (!(error instanceof ConfigInvalid)) throw error;
     const advice = error.advice === undefined ? "" : `. ${error.advice}`;
     const complaint = `${error.message.trimEnd().replaceAll("\n", " ")}${advice}`;
-    // A file names itself.
+    // The error of a file already names the file.
     throw new ConfigInvalid(complaint.startsWith(source) ? complaint : `${source}: ${complaint}`, { cause: error });
   }
 }

@@ -3,11 +3,11 @@ import { HTTP_DEFAULTS, LAG_POLICIES } from "./schema/server.js";
 import type { ConfigTree } from "./schema/settingTypes.js";
 import { flagAt, numberAt } from "./tree.js";
 
-/** How a listening server treats its clients. */
+/** Limits and timeouts of a listening server. */
 export interface HttpSettings {
   readonly sessions: { readonly idleMs: number; readonly attendedMs: number; readonly vanishedMs: number; readonly sessions: number };
   readonly openRequests: number;
-  /** Of one session. */
+  /** Per session. */
   readonly requestsInFlight: number;
   readonly turns: { readonly sessions: number; readonly perPrincipal: number; readonly perSession: number; readonly queue: number };
   readonly streams: {
@@ -22,7 +22,7 @@ export interface HttpSettings {
   readonly arrival: { readonly headersMs: number; readonly requestMs: number };
   readonly webSocketLingerMs: number;
   readonly shutdownGraceMs: number;
-  /** Undefined: depends on who can reach the server. */
+  /** Undefined: depends on the network interface the server listens on. */
   readonly clientsChooseIds: boolean | undefined;
   readonly legacySse: boolean;
   readonly metrics: boolean;
@@ -35,7 +35,7 @@ type NumberKey = { [K in keyof typeof HTTP_DEFAULTS]: (typeof HTTP_DEFAULTS)[K] 
 export function readHttpSettings(http: ConfigTree): HttpSettings {
   const number = (key: NumberKey) => numberAt(http, key) ?? HTTP_DEFAULTS[key];
   const ms = (key: NumberKey, unit: number) => Math.min(number(key) * unit, LONGEST_TIMER_MS);
-  // To Node 0 would mean for ever.
+  // Node treats 0 as no timeout.
   const arrivalMs = (key: NumberKey) => Math.max(ms(key, 1_000), 1);
   return {
     sessions: {

@@ -140,7 +140,7 @@ describe("a profile with a file of its own", () => {
     profileFile("deep", 'model = "m"\nmodel_verbosity = "ultra"\n');
     expect(resolver({ tolerant: true }).forNewThread({ profile: "deep" })).toMatchObject({
       model: "m",
-      notices: ["the value of `model_verbosity` in deep.config.toml is not known here and left out"],
+      notices: ["the value of `model_verbosity` in deep.config.toml is unknown here and ignored"],
     });
   });
 
@@ -299,7 +299,7 @@ describe("what a project says", () => {
     fs.mkdirSync(path.dirname(file));
     fs.symlinkSync(elsewhere, file);
     trust("app");
-    expect(inFolder("app")).toMatchObject({ model: "mine", notices: [`${file} is not read: it leads out of its folder`] });
+    expect(inFolder("app")).toMatchObject({ model: "mine", notices: [`${file} is not read: it is a link out of its folder`] });
     fs.rmSync(file);
     fs.mkdirSync(file);
     expect(inFolder("app")).toMatchObject({ model: "mine", notices: [`${file} is not read: EISDIR`] });

@@ -7,34 +7,34 @@ import { ProjectLayers } from "./projectLayers.js";
 import type { ConfigTree } from "./schema/settingTypes.js";
 import { mergeTrees, tableAt, textAt } from "./tree.js";
 
-/** Everything that was stated, laid over each other and checked. */
+/** All layers, merged and checked. */
 export interface LayeredSettings {
   readonly settings: ConfigTree;
-  /** The same without config.toml: for an engine that reads that file itself. */
+  /** The same without config.toml, for an engine that reads that file itself. */
   readonly besideFile: ConfigTree;
   readonly notices: readonly string[];
 }
 
 interface LayeringOptions {
   readonly codexHome: string;
-  /** What `~` stands for. */
+  /** The value of `~`. */
   readonly home: string;
   readonly commandLine: ConfigTree;
   /** Unknown keys are errors. */
   readonly strict: boolean;
-  /** Values that cannot be read are left to the engine, which reads the files too. */
+  /** Unreadable values are left to the engine, which reads the files too. */
   readonly tolerant: boolean | undefined;
-  /** Folders that the user trusts may say something too. */
+  /** Folders that the user trusts may contribute settings. */
   readonly withProjects: boolean;
 }
 
-/** Lays what is said in different places over each other: config.toml, the profile, the project, the command line, the call, the later winning. */
+/** Merges the layers of settings; later ones win: config.toml, the profile, the project, the command line, the call. */
 export class Layering {
   readonly #options: LayeringOptions;
   readonly #file: ConfigFile;
   readonly #profiles: Profiles;
   readonly #projects: ProjectLayers;
-  /** What was laid over each other last: most calls say the same over the same files. */
+  /** The latest result: most calls have the same settings over the same files. */
   #latest: { readonly from: readonly unknown[]; readonly layered: LayeredSettings } | undefined;
 
   constructor(options: LayeringOptions) {
@@ -44,7 +44,7 @@ export class Layering {
     this.#projects = new ProjectLayers(options);
   }
 
-  /** Settings of a call that works in a folder, or of the server itself. Throws `ConfigInvalid`. */
+  /** The settings of a call in a folder, or of the server itself. Throws `ConfigInvalid`. */
   under(call: ConfigTree, cwd?: string): LayeredSettings {
     const { commandLine, withProjects } = this.#options;
     const file = this.#file.read();
@@ -61,7 +61,7 @@ export class Layering {
     return made;
   }
 
-  /** What config.toml says by itself. Throws `ConfigInvalid`. */
+  /** The settings of config.toml alone. Throws `ConfigInvalid`. */
   readFile(): ConfigTree {
     return this.#file.read();
   }
@@ -79,9 +79,9 @@ export class Layering {
     const above = [profile?.settings ?? {}, ...projects.map(({ settings }) => settings), commandLine, call];
     const besideFile = mergeTrees(...above);
     const settings = mergeTrees(file, besideFile);
-    // What the table of a profile says has been seen where it stands; a file may complete what config.toml left open.
+    // A profile's table was already checked in its file; a profile's file may complete what config.toml left open.
     const { unknownKeys } = checkConfig(fromFile || projects.length > 0 ? settings : stated);
-    const left = this.#file.passedOver.map((key) => `the value of \`${key}\` in config.toml is not known here and left to Codex`);
+    const left = this.#file.passedOver.map((key) => `the value of \`${key}\` in config.toml is unknown here and left to Codex`);
     return {
       settings,
       besideFile,
@@ -98,13 +98,13 @@ export class Layering {
 interface Said {
   readonly file: ConfigTree;
   readonly call: ConfigTree;
-  /** The name of the profile, and what its file says. */
+  /** The profile's name and the content of its file. */
   readonly chosen: string | undefined;
   readonly profile: ConfigTree | undefined;
   readonly projects: ReturnType<ProjectLayers["around"]>;
 }
 
-/** Most people trust none, and then no folder is looked at. */
+/** Most users trust none; then no folder is examined. */
 function trustsFolders(tree: ConfigTree): boolean {
   const projects = tableAt(tree, "projects");
   return Object.keys(projects).some((folder) => textAt(tableAt(projects, folder), "trust_level") === "trusted");

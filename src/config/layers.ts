@@ -12,40 +12,49 @@ export interface Override {
   readonly value: unknown;
 }
 
-// Up to the first `=` that is not inside quotes.
+// Up to the first `=` outside quotes.
 const KEY_AND_VALUE = /^((?:"(?:[^"\\]|\\.)*"|'[^']*'|[^"'=])*)=(.*)$/s;
 
-/** Parses the argument of `-c`: a dotted path, where segments may be quoted, and a TOML value or else plain text. */
+/** Parses the argument of `-c`: a dotted path with optionally quoted segments, and a TOML value or else plain text. */
 export function parseOverride(argument: string): Override {
   const [, key = "", value = ""] = KEY_AND_VALUE.exec(argument) ?? [];
   if (key.trim() === "") throw new OverrideMalformed(`-c needs key=value, for example -c model="gpt-6.1-sol"; got: ${argument}`);
   return { path: parseKeyPath(key.trim()), value: parseValue(value.trim()) };
 }
 
-/** The overrides as one tree, in the order given: a later one replaces what an earlier one set. */
+/** The overrides as one tree, in order: a later one replaces an earlier one. */
 export function treeOfOverrides(overrides: readonly Override[]): ConfigTree {
   return overrides.reduce<ConfigTree>((tree, override) => withValueAt(tree, override.path, override.value), {});
 }
 
 /**
- * The `config` argument of a call as a tree: its top-level keys may be dotted paths; null counts as absent.
+ * The `config` argument of a call as a tree: its top-level keys may be dotted paths; null counts as absent, or is an empty text as recorded.
  * A table and a dotted key into it are joined, since the order of a JSON object's keys means nothing.
  */
-export function treeOfCallConfig(config: Readonly<Record<string, unknown>>): ConfigTree {
-  return mergeTrees(...Object.entries(withoutAbsent(config)).map(([key, value]) => withValueAt({}, parseKeyPath(key), value)));
+export function treeOfCallConfig(
+  config: Readonly<Record<string, unknown>>,
+  { asRecorded = false }: { readonly asRecorded?: boolean } = {},
+): ConfigTree {
+  const given = asRecorded ? withEmptyTexts(config) : withoutAbsent(config);
+  return mergeTrees(...Object.entries(given).map(([key, value]) => withValueAt({}, parseKeyPath(key), value)));
 }
 
-/** A dotted path whose parts may be quoted, as TOML writes keys. */
+/** TOML has no null, and Codex 0.92.0 makes an empty text of it. */
+function withEmptyTexts(tree: ConfigTree): ConfigTree {
+  return JSON.parse(JSON.stringify(tree, (_key, value: unknown) => value ?? "")) as ConfigTree;
+}
+
+/** A dotted path whose parts may be quoted, as in TOML keys. */
 export function parseKeyPath(key: string): string[] {
   return (/["']/.test(key) ? quotedKeyPath(key) : undefined) ?? key.split(".");
 }
 
-// TOML itself knows best how a dotted key with quotes is read.
+// Uses the TOML parser to read a dotted key with quotes.
 function quotedKeyPath(key: string): string[] | undefined {
   const parts: string[] = [];
   for (let level: unknown = parseToml(`${key} = 0`); isTree(level); level = Object.values(level)[0]) {
     const [part, ...more] = Object.keys(level);
-    // Not one key, but a piece of TOML.
+    // Not a single key, but a piece of TOML.
     if (part === undefined || more.length > 0) return undefined;
     parts.push(part);
   }
@@ -67,13 +76,13 @@ function parseToml(content: string): ConfigTree | undefined {
 }
 
 export interface PathAnchor {
-  /** The folder relative paths count from. */
+  /** The base folder of relative paths. */
   readonly folder: string;
-  /** What `~` stands for. */
+  /** The value of `~`. */
   readonly home: string;
 }
 
-/** A copy of the settings in which every path is absolute. Values of the wrong type stay as they are, for the check to name. */
+/** A copy of the settings with absolute paths. Values of the wrong type are kept, so that the check reports them. */
 export function anchorPaths(tree: ConfigTree, anchor: PathAnchor): ConfigTree {
   const anchored = anchorValue(tree, CONFIG_SCHEMA, anchor);
   return isTree(anchored) ? anchored : tree;
@@ -99,7 +108,7 @@ export function absolutePath(written: string, { folder, home }: PathAnchor): str
   return written.startsWith("~/") ? path.join(home, written.slice(2)) : path.resolve(folder, written);
 }
 
-/** The settings of `[profiles.NAME]`, as if they stood at the top level; undefined where there is no such table. `stated` was checked. */
+/** The settings of `[profiles.NAME]` as top-level settings; undefined where there is no such table. `stated` was checked. */
 export function profileTable(name: string, stated: ConfigTree): ConfigTree | undefined {
   const profiles = tableAt(stated, "profiles");
   if (!Object.hasOwn(profiles, name)) return undefined;

@@ -7,13 +7,13 @@ import { profileTable } from "./layers.js";
 import type { ConfigTree } from "./schema/settingTypes.js";
 import { tableAt } from "./tree.js";
 
-/** Codex takes no other names, and none of these leads out of CODEX_HOME. */
+/** Codex accepts no other names, and none of these leads out of CODEX_HOME. */
 const PLAIN_NAME = /^[\w-]+$/;
 const ENDING = ".config.toml";
-/** Each is a small object; callers can only name files that exist. */
+/** Each is a small object; callers can only name existing files. */
 const MOST_OPEN = 64;
 
-/** The settings of a profile, as if they stood at the top level. */
+/** A profile's settings, as top-level settings. */
 interface Profile {
   readonly settings: ConfigTree;
   readonly notices: readonly string[];
@@ -32,8 +32,8 @@ interface ProfilesOptions {
 }
 
 /**
- * Named sets of settings: files `NAME.config.toml` beside config.toml, as Codex has them since 0.134, and tables `[profiles.NAME]` in it, as
- * it had them before. Of two with one name the file counts.
+ * Named sets of settings: files `NAME.config.toml` beside config.toml, as in Codex since 0.134, and tables `[profiles.NAME]` in it, as in
+ * earlier versions. If both exist, the file wins.
  */
 export class Profiles {
   readonly #options: ProfilesOptions;
@@ -43,7 +43,7 @@ export class Profiles {
     this.#options = options;
   }
 
-  /** What its file says; undefined where there is none. The same object while the file stays as it is. Throws `ConfigInvalid`. */
+  /** The settings in its file; undefined where there is none. The same object while the file is unchanged. Throws `ConfigInvalid`. */
   read(name: string): ConfigTree | undefined {
     const file = this.#pathOf(name);
     if (file === undefined || !existsSync(file)) return undefined;
@@ -53,12 +53,12 @@ export class Profiles {
     return tree;
   }
 
-  /** Throws `ProfileNotFound`. `fromFile` is what `read` has given; `stated` everything that was said. */
+  /** Throws `ProfileNotFound`. `fromFile` is the result of `read`; `stated` has all settings. */
   layer(name: string, fromFile: ConfigTree | undefined, stated: ConfigTree): Profile {
     const table = profileTable(name, stated);
     if (fromFile !== undefined) {
       const passedOver = this.#files.get(this.#pathOf(name) ?? "")?.passedOver ?? [];
-      const left = passedOver.map((key) => `the value of \`${key}\` in ${name}${ENDING} is not known here and left out`);
+      const left = passedOver.map((key) => `the value of \`${key}\` in ${name}${ENDING} is unknown here and ignored`);
       const unused = table ? [`\`[profiles.${name}]\` of config.toml is not used, since there is a file ${name}${ENDING}`] : [];
       return { settings: fromFile, notices: [...left, ...unused] };
     }
@@ -66,12 +66,12 @@ export class Profiles {
     throw new ProfileNotFound(name, this.names(stated));
   }
 
-  /** All that can be named. */
+  /** All profiles that can be named. */
   names(stated: ConfigTree): readonly string[] {
     return [...new Set([...this.#fileNames(), ...Object.keys(tableAt(stated, "profiles"))])].sort();
   }
 
-  /** All that have a file, each looked at. */
+  /** All profiles with a file, each checked. */
   examine(): readonly FoundProfile[] {
     return this.#fileNames().map((name) => {
       try {

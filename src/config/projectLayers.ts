@@ -11,13 +11,13 @@ import type { ConfigTree } from "./schema/settingTypes.js";
 import { trustOf } from "./threadSettings.js";
 import { isTree, textsAt, withValueAt } from "./tree.js";
 
-/** Far more than a project has to say. */
+/** Far more than a project needs. */
 const LARGEST = 256 * 1024;
 const MOST_REMEMBERED = 64;
 
 /**
- * What a repository may say of how the agent works in it. It names no program, no address, no key and no file outside of it, and it widens nothing:
- * whoever trusts a folder has not read what everybody who commits there will write.
+ * The settings that a repository may contribute. They name no program, URL, key or file outside it, and they widen no rights: a user who
+ * trusts a folder has not read what future committers will write.
  */
 const TAKEN: ReadonlySet<string> = new Set([
   "approval_policy",
@@ -41,7 +41,7 @@ const TAKEN: ReadonlySet<string> = new Set([
   "web_search",
 ]);
 
-/** Of the features only those that say which tools the model is offered: others switch on what runs programs, or off what binds the agent. */
+/** Only features that select the model's tools: others enable running programs, or disable restrictions of the agent. */
 const TAKEN_FEATURES: ReadonlySet<string> = new Set([
   "apply_patch_freeform",
   "shell_tool",
@@ -50,7 +50,7 @@ const TAKEN_FEATURES: ReadonlySet<string> = new Set([
   "web_search_request",
 ]);
 
-/** One `.codex/config.toml`, as far as it counts. */
+/** The accepted part of one `.codex/config.toml`. */
 interface ProjectLayer {
   readonly settings: ConfigTree;
   readonly notices: readonly string[];
@@ -60,11 +60,11 @@ const NOTHING: ProjectLayer = { settings: {}, notices: [] };
 
 interface ProjectLayersOptions {
   readonly codexHome: string;
-  /** Leaves out what it cannot read, which the engine reads itself. */
+  /** Skips values it cannot read; the engine reads them itself. */
   readonly tolerant?: boolean | undefined;
 }
 
-/** What projects say in their `.codex/config.toml`. Only folders count that the user's own configuration trusts. */
+/** The settings in projects' `.codex/config.toml`. Only folders that the user's own configuration trusts count. */
 export class ProjectLayers {
   readonly #options: ProjectLayersOptions;
   readonly #known = new Map<string, { readonly version: string; readonly layer: ProjectLayer }>();
@@ -73,7 +73,9 @@ export class ProjectLayers {
     this.#options = options;
   }
 
-  /** The layers of the project around a folder, the outermost first. `own` is what the user says. Throws `ConfigInvalid` for a file that is broken. */
+  /**
+   * The layers of the project around a folder, outermost first. `own` are the user's settings. Throws `ConfigInvalid` for an invalid file.
+   */
   around(cwd: string, own: ConfigTree): readonly ProjectLayer[] {
     return foldersOf(cwd, textsAt(own, "project_root_markers") ?? [".git"])
       .filter((folder) => trustOf(folder, own) === "trusted")
@@ -117,7 +119,7 @@ export class ProjectLayers {
 
 function reasonOf(error: unknown): string {
   if (!(error instanceof ReadRefused)) return errorCode(error) ?? describe(error);
-  return error.reason === "hidden" ? "it leads out of its folder" : error.message;
+  return error.reason === "hidden" ? "it is a link out of its folder" : error.message;
 }
 
 function withoutRefused(written: ConfigTree): { settings: ConfigTree; refused: readonly string[] } {
@@ -137,7 +139,7 @@ function withoutRefused(written: ConfigTree): { settings: ConfigTree; refused: r
   return { settings: withValueAt(settings, ["features"], tools), refused };
 }
 
-/** From the root of the project, which has one of the markers, down to the folder. Without a project it is the folder alone. */
+/** The folders from the project's root, which has one of the markers, down to this one. Without a project, only this folder. */
 function foldersOf(cwd: string, markers: readonly string[]): readonly string[] {
   for (let folder = cwd; ; folder = path.dirname(folder)) {
     if (markers.some((marker) => isThere(path.join(folder, marker))))

@@ -4,7 +4,7 @@ import { LEGACY_FEATURES } from "./schema/agent.js";
 import type { ConfigTree } from "./schema/settingTypes.js";
 import { flagAt, tableAt, textAt } from "./tree.js";
 
-/** Features that Codex 0.92.0 called unfinished, as its `codex features list` shows them. */
+/** Features that Codex 0.92.0 marked as under development, from its `codex features list`. */
 const UNFINISHED = [
   "apply_patch_freeform",
   "child_agents_md",
@@ -22,12 +22,12 @@ const UNFINISHED = [
   "web_search_cached",
 ];
 
-/** Outside of profiles it meant nothing. */
+/** It had no effect outside profiles. */
 const ONLY_IN_PROFILES = "include_apply_patch_tool";
 
 const FLAGS_PAGE = "https://github.com/openai/codex/blob/main/docs/config.md#feature-flags";
 
-/** What Codex 0.92.0 remarked about its settings when a thread began: old spellings, in their order, and unfinished features. */
+/** Codex 0.92.0's notices about settings at the start of a thread: deprecated names, in order, and features under development. */
 export function recordedNotices(settings: ConfigTree, codexHome: string): OpeningNotice[] {
   return [...oldSpellings(settings), ...oldInstructions(settings), ...unfinished(settings, codexHome)];
 }

@@ -140,6 +140,43 @@ describe("mistakes of a call", () => {
     expect(complaintOf(() => resolverWith({}).forNewThread(call))).toBe(message);
   });
 
+  it.each<[NonNullable<NewThreadCall["config"]>, string]>([
+    [{ features: { undo: "yes" } }, 'invalid type: string "yes", expected a boolean\nin `features`\n'],
+    [{ features: null }, 'invalid type: string "", expected struct FeaturesToml\nin `features`\n'],
+    [{ history: 3 }, "invalid type: integer `3`, expected struct History\nin `history`\n"],
+    [{ mcp_servers: 3 }, "invalid type: integer `3`, expected a map\nin `mcp_servers`\n"],
+    [{ mcp_servers: { x: 3 } }, "invalid type: integer `3`, expected struct RawMcpServerConfig\nin `mcp_servers.x`\n"],
+    [{ profiles: { x: 3 } }, "invalid type: integer `3`, expected struct ConfigProfile\nin `profiles.x`\n"],
+    [{ approval_policy: 3 }, "invalid type: unit variant, expected string only\nin `approval_policy`\n"],
+    [{ approval_policy: {} }, "wanted exactly 1 element, found 0 elements\nin `approval_policy`\n"],
+    [{ approval_policy: { never: 1 } }, "expected table, found integer\nin `approval_policy`\n"],
+    [
+      { "sandbox_mode.x": 1 },
+      "unknown variant `x`, expected one of `read-only`, `workspace-write`, `danger-full-access`\nin `sandbox_mode`\n",
+    ],
+    [
+      { sandbox_workspace_write: { writable_roots: [3] } },
+      "invalid type: integer `3`, expected path string\nin `sandbox_workspace_write.writable_roots`\n",
+    ],
+    [
+      { sandbox_workspace_write: { writable_roots: ["sub"] } },
+      "AbsolutePathBuf deserialized without a base path\nin `sandbox_workspace_write.writable_roots`\n",
+    ],
+    [
+      { sandbox_workspace_write: { network_access: null } },
+      'invalid type: string "", expected a boolean\nin `sandbox_workspace_write.network_access`\n',
+    ],
+    [{ model_provider: null }, "Model provider `` not found"],
+  ])("as recorded, the config %j is refused in the words that Codex has for it", (config, message) => {
+    expect(complaintOf(() => resolverWith({ asRecorded: true }).forNewThread({ config }))).toBe(message);
+  });
+
+  it("as recorded, null is an empty text; on a port it stays absent, as the limits of callers read it", () => {
+    const config = { model: null, mcp_servers: { x: { command: "a", cwd: "sub" } } };
+    expect(resolverWith({ asRecorded: true }).forNewThread({ config }).model).toBe("");
+    expect(resolverWith({ asRecorded: true, listening: true }).forNewThread({ config }).model).not.toBe("");
+  });
+
   it("unknown keys are only remarked on", () => {
     const resolver = resolverWith({ toml: `from_file = 1\n[model_providers.openai]\nname = "Mine"\n` });
     expect(resolver.forNewThread({ config: { no_such_key: 1, "features.bogus": true, model: null } }).notices).toEqual([
@@ -341,7 +378,7 @@ describe("an engine that reads config.toml itself", () => {
     expect([settings.model, settings.verbosity, settings.notices]).toEqual([
       "m",
       undefined,
-      ["the value of `model_verbosity` in config.toml is not known here and left to Codex"],
+      ["the value of `model_verbosity` in config.toml is unknown here and left to Codex"],
     ]);
   });
 
@@ -387,6 +424,7 @@ interface Parts {
   readonly strict?: boolean;
   readonly tolerant?: boolean;
   readonly asRecorded?: boolean;
+  readonly listening?: boolean;
 }
 
 function resolverWith({
@@ -396,6 +434,7 @@ function resolverWith({
   strict = false,
   tolerant = false,
   asRecorded = false,
+  listening = false,
 }: Parts): SettingsResolver & { codexHome: string } {
   const codexHome = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "resolve-")));
   onTestFinished(() => fs.rmSync(codexHome, { recursive: true }));
@@ -406,6 +445,7 @@ function resolverWith({
     cliNamed: named,
     strict,
     tolerant,
+    listening,
     asRecorded,
     env: { HOME: "/home/me" },
     serverCwd: "/srv/app",
@@ -440,3 +480,19 @@ function complaintOf(work: () => unknown): string {
   }
   throw new Error("nothing was wrong");
 }
+
+it.each([
+  [
+    "approval_policy",
+    { approvalPolicy: "never" },
+    "unknown variant `wrong`, expected one of `untrusted`, `on-failure`, `on-request`, `never`",
+  ],
+  [
+    "sandbox_mode",
+    { sandbox: "read-only" },
+    "unknown variant `wrong`, expected one of `read-only`, `workspace-write`, `danger-full-access`",
+  ],
+] as const)("a wrong %s in the call's config is refused also where an argument has the last word", (key, named, complaint) => {
+  const resolver = resolverWith({});
+  expect(() => resolver.forNewThread({ ...named, config: { [key]: "wrong" } })).toThrow(`${complaint}\nin \`${key}\``);
+});

@@ -29,7 +29,7 @@ import type { ConfigTree } from "./schema/settingTypes.js";
 import { threadSettings } from "./threadSettings.js";
 import { choiceAt, flagAt, mergeTrees, numberAt, tableAt, withoutAbsent } from "./tree.js";
 
-/** The settings that have a flag or an argument of their own. */
+/** The settings with a flag or argument of their own. */
 export interface NamedSettings {
   readonly model?: string;
   readonly profile?: string;
@@ -45,7 +45,7 @@ export interface NewThreadCall extends NamedSettings {
   readonly compactPrompt?: string;
 }
 
-/** US dollars for a million tokens. */
+/** US dollars per million tokens. */
 export interface ModelPrice {
   readonly input: number;
   readonly cachedInput: number;
@@ -57,45 +57,48 @@ interface ServerSettings {
   /** How long a question waits for an answer. */
   readonly approvalTimeoutMs: number;
   readonly emptyApprovalForms: boolean;
-  /** Which of Codex's events clients are sent. */
+  /** Which of Codex's events are sent to clients. */
   readonly events: (typeof EVENT_MODES)[number];
-  /** The most tokens of a result. */
+  /** The token limit of a result. */
   readonly resultTokens: number;
-  /** What models cost, by name. */
+  /** The prices of models, by name. */
   readonly prices: Readonly<Record<string, ModelPrice>>;
-  /** What has full access runs in a namespace that ends with us. */
+  /** Programs with full access run in a namespace that ends with this server. */
   readonly containFullAccess: boolean;
   /** Network callers may continue threads that none of them started. */
   readonly shareUnownedThreads: boolean;
-  /** How long calls wait for their turns that do not say it themselves. */
+  /** The default for how long calls wait for their turns. */
   readonly waitMs: number | undefined;
-  /** How long a turn goes on that nobody attends. */
+  /** How long a turn without followers continues. */
   readonly unattendedTurnMs: number;
-  /** How long a call lasts before it becomes a task, for clients that take them. */
+  /** How long a call lasts before it becomes a task, for clients that support tasks. */
   readonly taskAfterMs: number;
-  /** How many servers may start turns inside each other. */
+  /** How deeply servers may be nested in each other's turns. */
   readonly maxDepth: number;
-  /** What one command may use. */
+  /** The resource limits of one command. */
   readonly commandLimits: CommandLimits;
-  /** Of conversations by names that callers choose. */
+  /** The limits of conversations with caller-chosen names. */
   readonly namedSessions: { readonly limit: number; readonly ttlMs: number };
-  /** Codex may keep its login where only it can look. */
+  /** Codex may store its login in the system's keyring, which only Codex can read. */
   readonly loginIsInKeyring: boolean;
 }
 
-/** Turns defaults, config.toml, profile, project, command line and call into settings, the later winning. A changed file counts at once. */
+/**
+ * Resolves defaults, config.toml, profile, project, command line and call into settings; later layers win. A changed file takes effect at
+ * once.
+ */
 export interface SettingsResolver {
-  /** Finds every fault that config.toml and the command line have by themselves; returns what is odd but harmless. */
+  /** Reports every error in config.toml and on the command line; returns warnings about harmless oddities. */
   checkAtStart(): readonly string[];
   serverSettings(): ServerSettings;
-  /** For a server that listens. */
+  /** For a listening server. */
   httpSettings(): HttpSettings;
   forNewThread(call: NewThreadCall): ThreadSettings;
-  /** What was said beside config.toml: by the profile, the project, on the command line and in the call. Plain JSON. */
+  /** The settings from outside config.toml: profile, project, command line and call. Plain JSON. */
   stated(call: NewThreadCall): ConfigTree;
-  /** A thread goes on as it was left; what its record does not say comes from the configuration of today. */
+  /** A thread keeps its recorded settings; anything missing comes from the current configuration. */
   forStoredThread(stored: StoredSettings): ThreadSettings;
-  /** The profiles that have a file of their own, and what is wrong with them. */
+  /** The profiles with a file of their own, and their errors. */
   profiles(): readonly FoundProfile[];
 }
 
@@ -105,17 +108,19 @@ interface ResolverOptions {
   readonly cliNamed: NamedSettings;
   /** Unknown keys are errors. */
   readonly strict: boolean;
-  /** Values in config.toml that cannot be read are left to the engine, which reads the file too. */
+  /** Unreadable values in config.toml are left to the engine, which reads the file too. */
   readonly tolerant?: boolean;
   readonly env: Readonly<NodeJS.ProcessEnv>;
   readonly serverCwd: string;
-  /** The server is to be Codex 0.92.0, also where that did not know a model or a word. */
+  /** The server must behave like Codex 0.92.0, even for models or words that version did not know. */
   readonly asRecorded?: boolean;
-  /** Others than the user may call: what looks like a secret is kept from commands unless config.toml says otherwise. */
+  /**
+   * Callers may not be the server's own user: values that look like secrets are removed from commands unless config.toml says otherwise.
+   */
   readonly listening?: boolean;
 }
 
-/** Of a thread that only looks, whatever else its record says. */
+/** The fixed settings of a read-only thread, whatever else its record says. */
 const LOOKING = { looksOnly: true, sandboxPolicy: { type: "read-only" }, approvalPolicy: "never" } as const;
 
 export function createSettingsResolver(options: ResolverOptions): SettingsResolver {
@@ -125,15 +130,15 @@ export function createSettingsResolver(options: ResolverOptions): SettingsResolv
   const commandLine = mergeTrees(overrides, namedLayer(cliNamed));
   const baseCwd = path.resolve(serverCwd, cliNamed.cwd ?? "");
   const { codexHome, tolerant } = options;
-  // Whoever calls over a network is not the one who trusts folders.
+  // Network callers are not the user who trusts folders.
   const layering = new Layering({ codexHome, home: anchor.home, commandLine, strict, tolerant, withProjects: !listening });
 
-  /** What the call before said: most say the same. */
+  /** The previous call's settings: most calls have the same. */
   let latest: { readonly call: string; readonly layer: ConfigTree } | undefined;
 
   function layersOfCall(call: NewThreadCall): LayeredSettings {
     const key = JSON.stringify(call);
-    if (latest?.call !== key) latest = { call: key, layer: callLayer(call, anchor) };
+    if (latest?.call !== key) latest = { call: key, layer: callLayer(call, anchor, { asRecorded: asRecorded && !listening }) };
     return layering.under(latest.layer, cwdOf(call));
   }
 
@@ -234,7 +239,7 @@ function commandLimits(commands: ConfigTree): CommandLimits {
   const bytes = (mebibytes: number | undefined) =>
     mebibytes === undefined ? undefined : Math.min(mebibytes * MIB, Number.MAX_SAFE_INTEGER);
   const { maxProcesses, perProcessor, threadsPerProcess, sharedMemoryMib } = DEFAULT_COMMAND_LIMITS;
-  // Zero stands for any number.
+  // Zero means unlimited.
   const processes = (numberAt(commands, "max_processes") ?? Math.max(maxProcesses, perProcessor * availableParallelism())) || undefined;
   return {
     processes,
@@ -245,14 +250,17 @@ function commandLimits(commands: ConfigTree): CommandLimits {
   };
 }
 
-/** TOML integers beyond 2^53 are only ever "no limit" here; times are written as text. */
+/** TOML integers beyond 2^53 only mean "no limit" here; dates are written as text. */
 function plainJson(tree: ConfigTree): ConfigTree {
   return JSON.parse(JSON.stringify(tree, (_key, value: unknown) => (typeof value === "bigint" ? Number(value) : value))) as ConfigTree;
 }
 
-function callLayer(call: NewThreadCall, anchor: PathAnchor): ConfigTree {
+function callLayer(call: NewThreadCall, anchor: PathAnchor, { asRecorded = false }: Pick<ResolverOptions, "asRecorded">): ConfigTree {
   const named = withoutAbsent({ developer_instructions: call.developerInstructions, compact_prompt: call.compactPrompt });
-  return mergeTrees(anchorPaths(treeOfCallConfig(call.config ?? {}), anchor), namedLayer(call), named);
+  const config = treeOfCallConfig(call.config ?? {}, { asRecorded });
+  // Also what a named argument is laid over: whoever misspells it has to learn of it.
+  checkConfig(config, { partial: true, asRecorded });
+  return mergeTrees(anchorPaths(config, anchor), namedLayer(call), named);
 }
 
 function namedLayer({ model, profile, sandbox, approvalPolicy }: NamedSettings): ConfigTree {

@@ -15,7 +15,7 @@ import { TRUST_LEVELS } from "./schema/safety.js";
 import type { ConfigTree } from "./schema/settingTypes.js";
 import { choiceAt, flagAt, numberAt, tableAt, textAt, textMapAt, textsAt } from "./tree.js";
 
-/** Stands for the newest general model that is offered. */
+/** Stands for the newest general model on offer. */
 const LATEST_MODEL = "latest";
 const DEFAULT_PROVIDER = "openai";
 const DEFAULT_PROJECT_DOC_BYTES = 32_768;
@@ -25,13 +25,13 @@ interface ThreadPlace {
   readonly env: Readonly<NodeJS.ProcessEnv>;
   /** Given outside the settings; then no instructions file is read. */
   readonly baseInstructions: string | undefined;
-  /** Whoever calls need not be the user. */
+  /** The caller may not be the server's own user. */
   readonly listening?: boolean | undefined;
-  /** What Codex 0.92.0 did not know is what it was there. */
+  /** Values unknown to Codex 0.92.0 are treated as it treated them. */
   readonly asRecorded?: boolean | undefined;
 }
 
-/** What a thread in this place runs with, from settings that were checked and laid over each other. */
+/** The settings of a thread in this place, from checked and merged settings. */
 export function threadSettings(settings: ConfigTree, place: ThreadPlace): ThreadSettings {
   const trust = trustOf(place.cwd, settings);
   return {
@@ -57,13 +57,14 @@ export function threadSettings(settings: ConfigTree, place: ThreadPlace): Thread
     mcpServers: mcpServers(settings),
     shellEnvironment: shellEnvironment(settings, place),
     toolOutputTokenLimit: numberAt(settings, "tool_output_token_limit"),
+    notify: textsAt(settings, "notify"),
     webSearch: choiceAt(settings, "web_search", ["disabled", "cached", "live"]),
     features: resolveFeatures(settings),
     notices: providerNotices(settings),
   };
 }
 
-/** Under `latest` the name is ours too, until the provider's list says better. */
+/** With `latest` the name is our choice too, until the provider's list provides a better one. */
 function namedModel(settings: ConfigTree): Pick<ThreadSettings, "model" | "modelIsOurs"> {
   const model = textAt(settings, "model");
   if (model === undefined) return { model: DEFAULT_MODEL, modelIsOurs: "default" };
@@ -71,10 +72,10 @@ function namedModel(settings: ConfigTree): Pick<ThreadSettings, "model" | "model
 }
 
 const RECORDED_EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh"];
-/** Words that came later, which those who name them mean. */
+/** Later efforts, which are always meant literally. */
 const NEWER_EFFORTS = ["max", "ultra"];
 
-/** Which words are right is for the engine to say, which knows the model. */
+/** The engine validates the effort, because it knows the model. */
 function effortOf(settings: ConfigTree, { asRecorded = false }: ThreadPlace): string | undefined {
   const effort = textAt(settings, "model_reasoning_effort");
   if (effort === undefined || !asRecorded || [...RECORDED_EFFORTS, ...NEWER_EFFORTS].includes(effort)) return effort;
@@ -128,7 +129,7 @@ function textOfFile(settings: ConfigTree, key: string, purpose: string): string 
   return file === undefined ? undefined : readInstructionFile(file, purpose);
 }
 
-/** Every known feature, on or off: its default, an older switch, or its key under `features`, the last one given. */
+/** Every known feature, on or off: from its default, an older switch, or its key under `features`; the last one given wins. */
 export function resolveFeatures(settings: ConfigTree): Record<string, boolean> {
   const features = tableAt(settings, "features");
   const legacy = legacySwitches(settings);
@@ -149,10 +150,11 @@ function legacySwitches(settings: ConfigTree): Record<string, boolean | undefine
 export type TrustLevel = (typeof TRUST_LEVELS)[number];
 
 /**
- * What `projects` says about a folder: about itself, or else about the git repository it belongs to. A repository inside another one is a project
- * of its own and earns its trust for itself; distrust of the outer one goes for it too, because whoever filled the outer one can make an inner one.
+ * The trust level in `projects` for a folder: its own, or that of the git repository it belongs to. A repository inside another one is a
+ * separate project and needs its own trust. Distrust of the outer one applies to it too, because the outer one's author can create inner
+ * ones.
  *
- * Looked up on the spot, because settings are put together without waiting; nothing but git's pointers of at most 4 KiB is read.
+ * Synchronous, because settings are resolved without waiting; it only reads git's pointer files of at most 4 KiB.
  */
 export function trustOf(folder: string, settings: ConfigTree): TrustLevel | undefined {
   const projects = tableAt(settings, "projects");
@@ -167,7 +169,9 @@ function trustEntry(projects: ConfigTree, folder: string): TrustLevel | undefine
   return choiceAt(tableAt(projects, folder), "trust_level", TRUST_LEVELS);
 }
 
-/** The folders of the main checkouts, innermost first: a linked worktree belongs to the repository it was made from, a submodule to itself. */
+/**
+ * The folders of the main checkouts, innermost first: a linked worktree belongs to the repository it was made from, a submodule to itself.
+ */
 function repositoriesAround(folder: string): string[] {
   const found: string[] = [];
   for (let checkout = folder; ; checkout = path.dirname(checkout)) {
@@ -177,10 +181,12 @@ function repositoriesAround(folder: string): string[] {
   }
 }
 
-/** Of the built-in provider. */
+/** The keys of the built-in provider. */
 const OPENAI_KEYS = ["OPENAI_API_KEY", "CODEX_API_KEY"];
 
-/** Variables that the configuration says hold secrets: keys of all providers, in use or not, and what MCP servers are given, enabled or not. */
+/**
+ * Variables that the configuration marks as secret: keys of all providers, in use or not, and those given to MCP servers, enabled or not.
+ */
 export function secretNames(settings: ConfigTree): string[] {
   const names = [
     ...OPENAI_KEYS,
@@ -194,7 +200,7 @@ function ofProvider(entry: ConfigTree): string[] {
   return [textAt(entry, "env_key") ?? [], Object.values(textMapAt(entry, "env_http_headers"))].flat();
 }
 
-/** What is passed on to a server need not be secret: DISPLAY, for one. */
+/** A variable passed on to a server need not be secret, for example DISPLAY. */
 function ofServer(entry: ConfigTree): string[] {
   const passedOn = (textsAt(entry, "env_vars") ?? []).filter((name) => isLikelySecret(name));
   return [textAt(entry, "bearer_token_env_var") ?? [], Object.values(textMapAt(entry, "env_http_headers")), passedOn].flat();
@@ -205,10 +211,10 @@ function tablesIn(settings: ConfigTree, key: string): ConfigTree[] {
   return Object.keys(tables).map((name) => tableAt(tables, name));
 }
 
-/** Far more than any model takes. */
+/** Far more than any model accepts. */
 const LARGEST = { maxBytes: 1024 * 1024 };
 
-/** The text of a file that a setting names. `purpose` begins the complaint: "model instructions file is empty: …". */
+/** The text of a file that a setting names. `purpose` begins the error message: "model instructions file is empty: …". */
 export function readInstructionFile(file: string, purpose: string): string {
   const content = readText(file, purpose).trim();
   if (content === "") throw new ConfigInvalid(`${purpose} is empty: ${file}`);

@@ -2,7 +2,7 @@ import type { ConfigTree } from "./schema/settingTypes.js";
 
 type MutableTree = { [key: string]: unknown };
 
-/** Without a prototype, so that a key named `__proto__` or `constructor` is a key like any other. */
+/** Without a prototype, so that `__proto__` and `constructor` are ordinary keys. */
 function emptyTree(): MutableTree {
   return Object.create(null);
 }
@@ -11,7 +11,7 @@ export function isTree(value: unknown): value is ConfigTree {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date);
 }
 
-/** Later trees win; tables are joined key by key, everything else is replaced. None of the given trees is changed. */
+/** Later trees win; tables are merged key by key, everything else is replaced. The given trees are not changed. */
 export function mergeTrees(...trees: readonly ConfigTree[]): ConfigTree {
   const merged = emptyTree();
   for (const tree of trees) {
@@ -23,7 +23,7 @@ export function mergeTrees(...trees: readonly ConfigTree[]): ConfigTree {
   return merged;
 }
 
-/** A copy of `tree` in which `path` leads to `value`; whatever stood in the way is replaced by tables. */
+/** A copy of `tree` with `value` at `path`; other values on the path are replaced by tables. */
 export function withValueAt(tree: ConfigTree, path: readonly string[], value: unknown): ConfigTree {
   const [key, ...rest] = path;
   if (key === undefined) return tree;
@@ -33,7 +33,7 @@ export function withValueAt(tree: ConfigTree, path: readonly string[], value: un
   return copy;
 }
 
-/** The same tree without the keys that have no value: JSON's null says nothing here, and so does undefined. */
+/** The same tree without keys that are null or undefined. */
 export function withoutAbsent(tree: ConfigTree): ConfigTree {
   const present = emptyTree();
   for (const [key, value] of Object.entries(tree)) {
@@ -43,7 +43,7 @@ export function withoutAbsent(tree: ConfigTree): ConfigTree {
   return present;
 }
 
-// Readers of a checked tree: what is absent reads as undefined or empty.
+// Readers of a checked tree: absent values read as undefined or empty.
 
 export function tableAt(tree: ConfigTree, key: string): ConfigTree {
   const value = ownValue(tree, key);
@@ -60,7 +60,7 @@ export function flagAt(tree: ConfigTree, key: string): boolean | undefined {
   return typeof value === "boolean" ? value : undefined;
 }
 
-/** TOML integers beyond 2^53 are only ever "no limit" here, so losing their last digits is harmless. */
+/** TOML integers beyond 2^53 only mean "no limit" here, so losing their last digits is harmless. */
 export function numberAt(tree: ConfigTree, key: string): number | undefined {
   const value = ownValue(tree, key);
   return typeof value === "number" || typeof value === "bigint" ? Number(value) : undefined;

@@ -12,7 +12,7 @@ export class ConfigNotSaved extends AppError {
 }
 
 export interface DefaultModel {
-  /** Undefined takes it out. */
+  /** Undefined removes it. */
   readonly model: string | undefined;
   readonly effort: string | undefined;
 }
@@ -23,26 +23,26 @@ interface UserConfigOptions {
   readonly profile?: string | undefined;
 }
 
-/** Others may save the file at the same moment. */
+/** Other programs may save the file at the same moment. */
 const MOST_TRIES = 5;
 
-/** The user's own `config.toml`, as it is written: to show, and to change the default model in. */
+/** The user's own `config.toml`: reads it for display, and changes the default model in it. */
 export class UserConfig {
   readonly #options: UserConfigOptions;
-  /** One change at a time. Never rejects. */
+  /** Serialises changes. Never rejects. */
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(options: UserConfigOptions) {
     this.#options = options;
   }
 
-  /** What it says, unchecked; nothing where there is no file. Throws `ConfigInvalid`. */
+  /** Its settings, unchecked; empty where there is no file. Throws `ConfigInvalid`. */
   async read(): Promise<ConfigTree> {
     const file = this.#file("config.toml");
     return parseConfig(file, (await textOf(file)) ?? "");
   }
 
-  /** Comments and everything else stay. Throws `ConfigNotSaved`, `ConfigNotEditable`, `ConfigInvalid`. */
+  /** Keeps comments and everything else. Throws `ConfigNotSaved`, `ConfigNotEditable`, `ConfigInvalid`. */
   setDefaultModel(wanted: DefaultModel): Promise<void> {
     const done = this.#last.then(() => this.#set(wanted));
     this.#last = done.catch(() => undefined);
@@ -52,7 +52,7 @@ export class UserConfig {
   async #set({ model, effort }: DefaultModel): Promise<void> {
     const { profile = profileIn(await this.read()) } = this.#options;
     const own = profile === undefined ? undefined : this.#file(`${profile}.config.toml`);
-    // A profile that has a file of its own is not read from the table of its name.
+    // A profile with its own file is not read from the table of its name.
     const inOwnFile = own !== undefined && path.dirname(own) === this.#options.codexHome && (await textOf(own)) !== undefined;
     const file = inOwnFile ? own : this.#file("config.toml");
     const table = profile === undefined || inOwnFile ? [] : ["profiles", profile];
@@ -80,9 +80,12 @@ async function textOf(file: string): Promise<string | undefined> {
   }
 }
 
-/** What somebody saves meanwhile is read and changed anew; the new text appears whole or not at all. Nothing is made of nothing. */
+/**
+ * If another program saves meanwhile, its version is read and edited again. The write is atomic. A missing file is not created without
+ * content.
+ */
 async function rewrite(named: string, edit: (text: string) => string): Promise<void> {
-  // A link stays one: what it leads to is changed.
+  // A link is kept: its target is changed.
   const file = await promises.realpath(named).catch(() => named);
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const before = await textOf(file);
@@ -90,10 +93,10 @@ async function rewrite(named: string, edit: (text: string) => string): Promise<v
     if (after === (before ?? "")) return;
     if (await replaced(file, { before, after })) return;
   }
-  throw new ConfigNotSaved(`${file} was changed by somebody else again and again. Try again.`);
+  throw new ConfigNotSaved(`${file} keeps being changed by another program. Try again.`);
 }
 
-/** False when the file is no longer what it was. */
+/** False when the file has changed meanwhile. */
 async function replaced(
   file: string,
   { before, after }: { readonly before: string | undefined; readonly after: string },

@@ -1,14 +1,14 @@
 import { type Fields, isFields } from "../lib/fields.js";
 import { isSecretName, MASK, maskBySight } from "../observability/redact.js";
 
-/** Settings as config.toml says them, without what is secret: whoever may see them sees where keys come from, and no keys. */
+/** Settings in config.toml's form without secrets: readers see where keys come from, but no keys. */
 export function maskedConfig(config: Fields): Record<string, unknown> {
   return Object.fromEntries(Object.entries(config).map(([key, value]) => [key, maskedSetting(key, value)]));
 }
 
-/** Tables whose values are somebody's headers and variables, whatever their names. */
+/** Tables whose values are headers and variables, whatever their names. */
 const SECRET_TABLES = new Set(["headers", "http_headers", "env", "set", "query_params"]);
-/** Named like keys, but say only which variable has one. */
+/** Named like keys, but only name the variable that holds one. */
 const VARIABLE_NAMES = new Set(["env_key", "env_http_headers", "env_vars"]);
 
 function maskedSetting(key: string, value: unknown): unknown {
@@ -19,7 +19,7 @@ function maskedSetting(key: string, value: unknown): unknown {
   return typeof value === "string" ? maskBySight(value) : value;
 }
 
-/** Arguments of programs among them: `--token` announces one, in the same word or the next. */
+/** Includes program arguments: `--token` announces a secret, in the same word or the next. */
 function maskedList(values: readonly unknown[]): unknown[] {
   return values.map((value, at) => {
     const [option, ...given] = optionIn(value);

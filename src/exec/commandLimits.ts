@@ -3,23 +3,26 @@ import { descendantsOf } from "../platform/processes.js";
 import { ProgramNotStarted } from "./errors.js";
 import { killAtOnce } from "./killTree.js";
 import type { ProcessTree } from "./launch.js";
-import { systemProgram } from "./outside/systemPrograms.js";
+import { systemProgram } from "./outside/outsidePrograms.js";
 
-/** What one command may use, together with everything it starts. Undefined: as much as the system gives. */
+/** The resource limits of one command, including everything it starts. Undefined: the system's limits apply. */
 export interface CommandLimits {
-  /** At once. */
+  /** Simultaneously. */
   readonly processes?: number | undefined;
-  /** Of all its processes together. */
+  /** Over all its processes. */
   readonly threads?: number | undefined;
-  /** `/dev/shm` of a sandboxed command. */
+  /** The size of `/dev/shm` for a sandboxed command. */
   readonly sharedMemoryBytes?: number | undefined;
-  /** The largest file that it may write. */
+  /** The largest file it may write. */
   readonly fileBytes?: number | undefined;
-  /** Of each process. V8, Go and the JVM reserve far more than they use. */
+  /** Per process. V8, Go and the JVM reserve far more than they use. */
   readonly addressSpaceBytes?: number | undefined;
 }
 
-/** The command with limits that the kernel holds for each process. It costs the start of one more program, so that nothing is put around a command without them. */
+/**
+ * Wraps the command so that the kernel enforces the limits for each process. This costs one more program start, so a command without such
+ * limits is not wrapped.
+ */
 export function withResourceLimits(argv: readonly string[], { fileBytes, addressSpaceBytes }: CommandLimits): readonly string[] {
   const limits = [
     ...(fileBytes === undefined ? [] : [`--fsize=${fileBytes}`]),
@@ -32,9 +35,9 @@ export function withResourceLimits(argv: readonly string[], { fileBytes, address
   return [prlimit, ...limits, "--", ...argv];
 }
 
-/** A command that forks as fast as it can has some thousand processes by then. */
+/** A command that forks as fast as possible has some thousand processes by then. */
 const LOOK_EVERY_MS = 100;
-/** On a machine with many processes of others; in between, how many there are on the whole machine tells that nothing happens. */
+/** The interval on a machine with many other processes. In between, the machine's total number of tasks shows whether anything changed. */
 const COUNT_EVERY_MS = 2_000;
 
 type RunningTree = Omit<ProcessTree, "exitCode">;
@@ -50,8 +53,9 @@ const watched = new Set<WatchedTree>();
 let timer: NodeJS.Timeout | undefined;
 
 /**
- * Ends a command that has more processes or threads than it may, until the returned function is called. The kernel's own limit counts all processes of the
- * user, and none of root's; a cgroup can seldom be written. One timer serves all commands, and a command that ends before its first tick costs nothing.
+ * Ends a command with too many processes or threads, until the returned function is called. The kernel's own limit counts all processes of
+ * the user and does not apply to root, and cgroups are seldom writable. One timer serves all commands; a command that ends before its first
+ * tick costs nothing.
  */
 export function limitProcesses(tree: RunningTree, { most, stop }: Pick<WatchedTree, "most" | "stop">): () => void {
   const entry: WatchedTree = { tree, most, stop, counted: undefined };
@@ -65,7 +69,9 @@ export function limitProcesses(tree: RunningTree, { most, stop }: Pick<WatchedTr
   };
 }
 
-/** Must take little time: among thousands of processes that run, ours gets a slice of a few milliseconds, and seconds later the next. */
+/**
+ * Must be quick: among thousands of running processes, this one gets a time slice of a few milliseconds, and the next one seconds later.
+ */
 function lookAtAll(): void {
   const onMachine = tasksOnMachine();
   for (const entry of watched) {
@@ -80,7 +86,7 @@ function lookAtAll(): void {
   }
 }
 
-/** All threads on the machine are fewer, or not many have been added since the last count. */
+/** False when the whole machine has fewer threads, or few were added since the last count. */
 function mayHaveTooMany({ most: { processes = Infinity, threads = Infinity }, counted }: WatchedTree, onMachine: number): boolean {
   const most = Math.min(processes, threads);
   if (onMachine <= most) return false;
@@ -98,7 +104,7 @@ function excessOf(
   return `${threads} threads (mcp_server.commands.max_threads)`;
 }
 
-/** Of all users and containers; none where the system does not tell. */
+/** Over all users and containers; 0 where the system does not report it. */
 function tasksOnMachine(): number {
   try {
     return Number(/ \d+\/(\d+) /.exec(readFileSync("/proc/loadavg", "latin1"))?.[1] ?? 0);
@@ -107,7 +113,7 @@ function tasksOnMachine(): number {
   }
 }
 
-/** By their folders in /proc. The table of processes that a command in a namespace sees has nothing in it but its own. */
+/** The processes' folders in /proc. The /proc of a command in a namespace contains only its own processes. */
 function processesOf({ pid, firstProcess }: RunningTree): string[] {
   const table = `/proc/${firstProcess() ?? "none"}/root/proc`;
   try {
@@ -119,7 +125,7 @@ function processesOf({ pid, firstProcess }: RunningTree): string[] {
   }
 }
 
-/** Each thread is a folder in there, with a link to the one around it. */
+/** Each thread is a folder, and adds a link to its parent folder. */
 function threadsIn(folder: string): number {
   return (statSync(`${folder}/task`, { throwIfNoEntry: false })?.nlink ?? 2) - 2;
 }

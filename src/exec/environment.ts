@@ -12,25 +12,25 @@ export const DEFAULT_ENVIRONMENT_POLICY: ShellEnvironmentPolicy = {
 export type CommandEnvironment = Readonly<Record<string, string>>;
 
 export interface EnvironmentAdditions {
-  /** Names of variables that no command gets, whatever the policy says: the keys of the model providers in use. */
+  /** Variables that are removed from every command, whatever the policy says: the keys of the model providers in use. */
   readonly secrets: readonly string[];
-  /** What the policy says of the network, also when a command was approved to run outside it. */
+  /** The policy's network access; it also applies to a command that was approved to run outside the sandbox. */
   readonly network: boolean;
   readonly sandbox: "bubblewrap" | "seatbelt" | "none";
-  /** `exec_command` output is read by a model, which colours and pagers only confuse. */
+  /** For `exec_command`, whose output a model reads: colours and pagers only confuse it. */
   readonly plainOutput?: boolean;
 }
 
 const CORE = new Set(["HOME", "LOGNAME", "PATH", "SHELL", "USER", "USERNAME", "TMPDIR", "TEMP", "TMP"]);
 const DEFAULT_EXCLUDES = ["*KEY*", "*SECRET*", "*TOKEN*"];
-/** The server's own password. */
+/** The server's own access token. */
 const ALWAYS_SECRET = ["CODEX_MCP_TOKEN"];
-/** The server's own settings, what it tells its telemetry's collector among them. */
+/** The server's own settings, including headers for its telemetry collector. */
 const OURS = /^(?:CODEX_MCP_.*|OTEL_.*HEADERS)$/i;
-/** What a turn's programs are to know: where to call back, and that they are inside one. */
+/** What programs of a turn need to know: the callback address, and that they run inside a turn. */
 const FOR_COMMANDS = new Set(["CODEX_MCP_CALLBACK_URI", "CODEX_MCP_INSIDE"]);
 
-/** The whole environment of a command. Values that were set by hand pass `include_only` as well, as they do in Codex. */
+/** The complete environment of a command. As in Codex, variables set explicitly must match `include_only` too. */
 export function commandEnvironment(
   policy: ShellEnvironmentPolicy,
   serverEnv: Readonly<Record<string, string | undefined>>,
@@ -46,20 +46,23 @@ export function commandEnvironment(
   return { ...withoutSecrets(Object.fromEntries(chosen), additions.secrets), ...additionsFor(additions) };
 }
 
-/** What a command gets of the environment that a login shell made: a profile may export the very secrets that were kept from it. */
+/** Filters the environment that a login shell produced: a profile may export the very secrets that were removed before. */
 export function afterLogin(policy: ShellEnvironmentPolicy, login: CommandEnvironment, secrets: readonly string[]): CommandEnvironment {
   const keptBack = keptBackBy(policy);
   const given = Object.entries(login).filter(([name, value]) => Object.hasOwn(policy.set, name) || !keptBack(name, value));
   return withoutSecrets(Object.fromEntries(given), secrets);
 }
 
-/** The names of all variables that are kept from commands, for an engine that gives them its own environment less what is excluded by name. */
+/** The names of all variables removed from commands, for an engine that passes its own environment minus names it is given. */
 export function keptBackVariables(policy: ShellEnvironmentPolicy, serverEnv: Readonly<Record<string, string | undefined>>): string[] {
   const keptBack = keptBackBy(policy);
   return Object.entries(serverEnv).flatMap(([name, value]) => (ALWAYS_SECRET.includes(name) || keptBack(name, value) ? [name] : []));
 }
 
-/** What is kept from commands unless the user asks for it by name: secrets of the configuration, our own settings, and where others may be at work all that looks secret. */
+/**
+ * What commands do not get unless the user includes it by name: the configuration's secrets, our own settings and, where other users may be
+ * active, everything that looks like a secret.
+ */
 function keptBackBy({ secrets = [], hidesLikelySecrets = false, includeOnly }: ShellEnvironmentPolicy) {
   const secret = new Set(secrets);
   const wanted = matcher(includeOnly.filter((pattern) => !/^[*?]*$/.test(pattern)));
@@ -69,7 +72,7 @@ function keptBackBy({ secrets = [], hidesLikelySecrets = false, includeOnly }: S
   };
 }
 
-/** Also drops what no program can be given. */
+/** Also drops values that cannot be passed to a program. */
 export function withoutSecrets(env: Readonly<Record<string, string | undefined>>, secrets: readonly string[]): CommandEnvironment {
   const secret = new Set([...secrets, ...ALWAYS_SECRET]);
   return Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => !secret.has(entry[0]) && isPossible(entry)));
@@ -104,7 +107,7 @@ const PLAIN_OUTPUT: CommandEnvironment = {
   CODEX_CI: "1",
 };
 
-/** `*` and `?` match anything and any one character; case does not count. */
+/** `*` matches any text and `?` any one character, ignoring case. */
 function matcher(patterns: readonly string[]): (name: string) => boolean {
   const expressions = patterns.map((pattern) => {
     const escaped = pattern.replaceAll(/[.+^${}()|[\]\\]/g, "\\$&");

@@ -1,14 +1,20 @@
 import { AppError } from "../lib/errors.js";
 
-/** Nothing was run: the folder the command was to start in is not there. */
+/** Nothing was run: the working folder does not exist. */
 export class WorkingFolderMissing extends AppError {
   readonly code = "working_folder_missing";
-  constructor(readonly folder: string) {
-    super(`The command was not run: its working folder ${folder} does not exist or is no folder.`);
+  readonly isOther: boolean;
+  /** `isOther`: there is something, which is no folder. */
+  constructor(
+    readonly folder: string,
+    { isOther = false }: { readonly isOther?: boolean } = {},
+  ) {
+    super(`The command was not run: its working folder ${folder} does not exist or is not a folder.`);
+    this.isOther = isOther;
   }
 }
 
-/** Nothing was run: the program is not there or cannot be executed. */
+/** Nothing was run: the program is missing or cannot be executed. */
 export class ProgramNotStarted extends AppError {
   readonly code = "program_not_started";
   constructor(
@@ -27,6 +33,15 @@ export class SandboxUnavailable extends AppError {
   }
 }
 
+/** The remedy where no sandbox works, for whoever can change the machine. */
+export const SANDBOX_REMEDY =
+  process.platform === "linux"
+    ? "install bubblewrap (`apt install bubblewrap`); `codex-mcp-server doctor` tells more"
+    : "`codex-mcp-server doctor` tells more";
+
+/** Why a command did not run, or is asked about, where no sandbox works: cause and remedy in one sentence. */
+export const NO_SANDBOX = `no sandbox works on this machine, so commands run only when a person allows it; ${SANDBOX_REMEDY}`;
+
 /** Nothing was run: the sandbox worked when it was tried, and does not now. */
 export class SandboxFailed extends AppError {
   readonly code = "sandbox_failed";
@@ -35,7 +50,7 @@ export class SandboxFailed extends AppError {
   }
 }
 
-/** Nothing was run: a folder that was to be writable cannot be opened without opening more than that. */
+/** Nothing was run: a folder cannot be made writable without exposing more than that folder. */
 export class RootRefused extends AppError {
   readonly code = "sandbox_root_refused";
 }

@@ -3,17 +3,17 @@ import { valueWithin } from "../lib/promises.js";
 import { descendantsOf, environmentOf, isRunning, livingProcess, livingProcesses, ownRun, parseRun } from "../platform/processes.js";
 import type { ProcessTree } from "./launch.js";
 
-/** How long a process that was asked to end may take. */
+/** How long a process may take to end after SIGTERM. */
 const GRACE_MS = 400;
-/** Only a process that hangs in the kernel lives longer than that after it was killed. */
+/** Only a process stuck in the kernel survives SIGKILL for longer. */
 const GONE_AFTER_MS = 2_000;
-/** The kernel needs a moment for each of many thousands. */
+/** Ending many thousands of processes takes the kernel some time. */
 const ENDED_MANY_AFTER_MS = 20_000;
 const LOOK_EVERY_MS = 1;
-/** What is about to end is gone after a few turns of the event loop, long before a timer. */
+/** A process that is about to end is gone after a few turns of the event loop, long before a timer fires. */
 const QUICK_LOOKS = 50;
 
-/** Asks everything to end, and ends what does not. Resolves when nothing lives any more. */
+/** Sends SIGTERM to everything, then SIGKILL to what remains. Resolves when no process is left. */
 export async function killTree(tree: ProcessTree): Promise<void> {
   signalMembers(tree, "SIGTERM");
   const ended = tree.exitCode.then(
@@ -21,13 +21,13 @@ export async function killTree(tree: ProcessTree): Promise<void> {
     () => true,
   );
   if (!(await valueWithin(GRACE_MS, ended, false))) signalMembers(tree, "SIGKILL");
-  // A sandbox whose first process is gone ends by itself; one that was killed while it was set up does not.
+  // A sandbox whose first process is gone ends by itself; one that was killed during set-up does not.
   if (!(await valueWithin(GRACE_MS, ended, false))) signal(-tree.pid, "SIGKILL");
   await valueWithin(GONE_AFTER_MS, ended, false);
   await endStragglers(tree);
 }
 
-/** Ends everything without asking, and without waiting. The first process of a namespace takes all others with it, however many they are. */
+/** Sends SIGKILL to everything and does not wait. The first process of a namespace takes all others with it, however many they are. */
 export function killAtOnce({ pid, containment, firstProcess }: Omit<ProcessTree, "exitCode">): void {
   const first = firstProcess();
   if (first !== undefined) signal(first, "SIGKILL");
@@ -36,7 +36,7 @@ export function killAtOnce({ pid, containment, firstProcess }: Omit<ProcessTree,
   signal(-pid, "SIGKILL");
 }
 
-/** The same, and resolves when nothing lives any more. */
+/** The same, and resolves when no process is left. */
 export async function endAtOnce(tree: ProcessTree): Promise<void> {
   killAtOnce(tree);
   const ended = tree.exitCode.then(
@@ -50,8 +50,8 @@ export async function endAtOnce(tree: ProcessTree): Promise<void> {
 const living = new Set<Omit<ProcessTree, "exitCode">>();
 
 /**
- * Ends a program at the latest when this process ends, when no time is left to ask it. Returns what to call once nothing of it
- * lives any more. After a SIGKILL of ours only a namespace does the same.
+ * Ends a program at the latest when this process exits, when no time is left for SIGTERM. The returned function is to be called when no
+ * process of it is left. If this process is killed with SIGKILL, only a namespace has the same effect.
  */
 export function endWithUs(tree: Omit<ProcessTree, "exitCode">): () => void {
   if (living.size === 0) process.once("exit", endAllAtOnce);
@@ -62,10 +62,10 @@ export function endWithUs(tree: Omit<ProcessTree, "exitCode">): () => void {
   };
 }
 
-/** Nothing else happens in this process meanwhile: it is about to end. */
+/** Blocks this process, which is about to exit. */
 const LAST_WAIT_MS = 200;
 
-/** For the end of this process: comes back when nothing lives any more of what is to end with it. */
+/** Called when this process exits. Returns when all registered programs have ended. */
 export function endAllAtOnce(): void {
   for (const tree of living) killAtOnce(tree);
   const until = performance.now() + LAST_WAIT_MS;
@@ -76,8 +76,8 @@ export function endAllAtOnce(): void {
 }
 
 /**
- * What stays of a command after its own end: nothing in a namespace, and nothing in a group either once this has run. False when
- * something lives on all the same.
+ * Ends what remains after a command's own end: in a namespace nothing remains; in a process group the remaining processes are killed. False
+ * when some process survives.
  */
 export async function endStragglers({ pid, containment, firstProcess }: Omit<ProcessTree, "exitCode">): Promise<boolean> {
   const remaining = () => (containment.kind === "namespace" ? livingOf(firstProcess()) : stragglersOf(pid, containment.mark));
@@ -91,18 +91,34 @@ export async function endStragglers({ pid, containment, firstProcess }: Omit<Pro
   return left.length === 0;
 }
 
-/** Names the server and the command in the environment of everything that a command without a namespace starts. */
+/** The environment variable that identifies the server and the command, for everything started by a command without a namespace. */
 export const COMMAND_MARK = "CODEX_MCPD_EXEC_ID";
 
-/** Ends what commands of servers that are over have left running. Returns how many those were. */
+/** A process may fork between the reading of /proc and its own end, so the search is repeated until it finds nothing new. */
+const MOST_SWEEPS = 20;
+
+/** Ends processes that commands of dead servers left running. Returns their number. */
 export function sweepLeftovers(): number {
-  const leftovers = livingProcesses().filter(({ pid }) => {
-    const mark = environmentOf(pid).find((entry) => entry.startsWith(`${COMMAND_MARK}=`));
-    const owner = mark && parseRun(mark.slice(COMMAND_MARK.length + 1, mark.lastIndexOf(".")));
-    return owner && owner.place === ownRun().place && !isRunning(owner);
-  });
-  for (const { pid } of leftovers) signal(pid, "SIGKILL");
-  return leftovers.length;
+  const ended = new Set<number>();
+  for (let sweeps = 0; sweeps < MOST_SWEEPS; sweeps++) {
+    const found = leftoverProcesses().filter((pid) => !ended.has(pid));
+    if (found.length === 0) break;
+    for (const pid of found) {
+      signal(pid, "SIGKILL");
+      ended.add(pid);
+    }
+  }
+  return ended.size;
+}
+
+function leftoverProcesses(): readonly number[] {
+  return livingProcesses()
+    .filter(({ pid }) => {
+      const mark = environmentOf(pid).find((entry) => entry.startsWith(`${COMMAND_MARK}=`));
+      const owner = mark && parseRun(mark.slice(COMMAND_MARK.length + 1, mark.lastIndexOf(".")));
+      return owner && owner.place === ownRun().place && !isRunning(owner);
+    })
+    .map(({ pid }) => pid);
 }
 
 function signalMembers({ pid, containment }: ProcessTree, name: "SIGTERM" | "SIGKILL"): void {
@@ -110,7 +126,7 @@ function signalMembers({ pid, containment }: ProcessTree, name: "SIGTERM" | "SIG
     signal(-pid, name);
     return;
   }
-  // The outermost process is the sandbox program: ended by TERM it would take the others with it before they could tidy up.
+  // The outermost process is the sandbox program: SIGTERM would make it end the others before they can clean up.
   for (const member of descendantsOf(pid)) signal(member.pid, name);
 }
 
@@ -118,14 +134,14 @@ function livingOf(pid: number | undefined): number[] {
   return pid !== undefined && livingProcess(pid) ? [pid] : [];
 }
 
-/** Where there is no table of processes, what left the group is not found. */
+/** Without /proc, processes that left the group are not found. */
 function stragglersOf(group: number, mark: string): number[] {
   const everything = livingProcesses();
   if (everything.length === 0) return signal(-group, 0) ? [-group] : [];
   return everything.filter((entry) => entry.group === group || environmentOf(entry.pid).includes(mark)).map(({ pid }) => pid);
 }
 
-/** Whether there was anything to signal. */
+/** Whether a process received the signal. */
 function signal(pid: number, name: "SIGTERM" | "SIGKILL" | 0): boolean {
   try {
     process.kill(pid, name);

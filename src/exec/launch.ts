@@ -1,18 +1,18 @@
-/** How one program is started so that the sandbox around its command is in force. Made by a Sandbox, used once by `runCommand`. */
+/** How to start a program so that the sandbox around its command is in force. Created by a Sandbox, used once by `runCommand`. */
 export interface Launch {
   readonly program: string;
   readonly args: readonly string[];
   readonly cwd: string;
-  /** Of the program that is started; a sandbox program gets none and hands the command's own over inside. */
+  /** The environment of the started program; a sandbox program gets an empty one and passes the command's environment on inside. */
   readonly env: Readonly<Record<string, string>>;
-  /** What the program finds on its descriptors 3, 4, … */
+  /** The program's descriptors 3, 4, … */
   readonly descriptors: readonly Descriptor[];
   readonly containment: Containment;
-  /** Set when the program is a sandbox around the command and not the command itself. */
+  /** Present when the program is a sandbox around the command, not the command itself. */
   readonly sandbox?: SandboxReport;
-  /** Watches the command while it runs, until the release; `stop` ends it, and says why in its output. */
+  /** Watches the running command until `release`; `stop` ends it and adds the reason to its output. */
   readonly supervise?: (tree: ProcessTree, stop: (why: string) => void) => void;
-  /** Undoes what was prepared, when nothing of the command lives any more; a second call does nothing. Returns what the user should know. */
+  /** Undoes the preparations once no process of the command is left; a second call does nothing. Returns messages for the user. */
   release(): readonly string[];
 }
 
@@ -22,30 +22,30 @@ export type Descriptor =
   | { readonly kind: "status" };
 
 /**
- * What ends together with the program. In a PID namespace everything the command ever started; in a group only what stayed
- * in it, so that the rest must be found by a variable in its environment.
+ * What ends together with the program. In a PID namespace: everything the command ever started. In a process group: only what stayed in it;
+ * the rest must be found by a variable in its environment.
  */
 export type Containment = { readonly kind: "namespace" } | { readonly kind: "group"; readonly mark: string };
 
-/** A program that runs, with everything it started. */
+/** A running program with everything it started. */
 export interface ProcessTree {
   readonly pid: number;
   readonly containment: Containment;
-  /** The first process of its namespace, once that is known: nothing in there outlives it. */
+  /** The first process of its namespace, once known: nothing in the namespace outlives it. */
   firstProcess(): number | undefined;
   /** Settles when the outermost process has ended. */
   readonly exitCode: Promise<number>;
 }
 
 export interface SandboxReport {
-  /** Reads what came on the status descriptor. */
+  /** Parses the text from the status descriptor. */
   readonly readStatus: (report: string) => SandboxStatus;
-  /** What the sandbox program's own complaint means when the command never ran. */
+  /** Turns the sandbox program's error output into an error when the command never ran. */
   readonly explain: (stderr: string) => Error;
 }
 
 export interface SandboxStatus {
-  /** The first process of the namespace, by its number out here: nothing in there outlives it. */
+  /** The first process of the namespace, as a pid outside it: nothing in the namespace outlives it. */
   readonly firstProcess: number | undefined;
   readonly ran: boolean;
 }

@@ -6,35 +6,35 @@ import { runCommand } from "./run.js";
 
 export interface LoginShell {
   readonly shell: string;
-  /** What a login starts from. */
+  /** The environment the login shell starts with. */
   readonly env: CommandEnvironment;
-  /** Whoever sees other files may have another profile. */
+  /** Identifies the view of files: another view may contain another profile. */
   readonly seenBy: string;
-  /** A profile is a program: where a sandboxed command may have written it, it must not run outside the sandbox. */
+  /** A profile is a program: a sandboxed command may have written it, so it must run inside the sandbox. */
   readonly wrap: (argv: readonly string[], env: CommandEnvironment) => Launch;
 }
 
 /**
- * What came of a login. `failed`: the profile ends the shell, fails, or takes too long; a command in such a shell would never get to run.
- * `unknown`: this program is no shell that we know how to ask, or it could not be started.
+ * The result of a login shell. `failed`: the profile exits the shell, fails or takes too long, so a command in such a shell would never
+ * run. `unknown`: the program is not a supported shell, or could not be started.
  */
 export type LoginShellRun =
   | { readonly kind: "known"; readonly env: CommandEnvironment; readonly ms: number }
   | { readonly kind: "failed"; readonly why: string; readonly ms: number }
   | { readonly kind: "unknown" };
 
-/** How long a profile may take before commands do without it. */
+/** How long a profile may take before commands run without it. */
 const LOGIN_MS = 5_000;
 const MOST_REMEMBERED = 16;
-/** A profile that failed is tried again after this time: its owner may have mended it. */
+/** A failed profile is tried again after this time: its owner may have fixed it. */
 const TRIED_AGAIN_MS = 10 * 60_000;
-/** Belong to the shell that printed them, and to its run. */
+/** Variables that describe the shell itself and its run. */
 const OF_THE_SHELL_ITSELF = ["_", "SHLVL", "PWD", "OLDPWD", COMMAND_MARK];
 const SHELLS = new Set(["bash", "zsh", "sh", "dash", "ksh"]);
 
 /**
- * What login shells add to the environment, found out once: then each command can run in a shell that reads no profile, which
- * saves from 2 to over 100 ms per command. What a profile does beside its environment (functions, `umask`) is lost.
+ * Caches what login shells add to the environment. Each command can then run in a shell that reads no profile, which saves from 2 to over
+ * 100 ms per command. Other effects of a profile (functions, `umask`) are lost.
  */
 export class LoginEnvironments {
   readonly #known = new Map<string, Promise<LoginShellRun>>();
@@ -84,7 +84,7 @@ export async function askLogin({ shell, env, wrap }: Omit<LoginShell, "seenBy">)
     if (start < 0) return failed("it ends the shell before a command runs");
     return { kind: "known", env: adopt(env, stdout.slice(start + mark.length)), ms: performance.now() - startedAt };
   } catch {
-    // It did not run at all: then neither does the command, whose own complaint says why.
+    // The shell did not run at all. The command will not run either, and its own error says why.
     return { kind: "unknown" };
   }
 }

@@ -7,7 +7,7 @@ export class HeadAndTail {
   readonly #tailLimit: number;
   #head = Buffer.alloc(0);
   #headBytes = 0;
-  /** A ring: once it is full, the oldest byte is where the next one goes. */
+  /** A ring buffer: once it is full, the next byte replaces the oldest. */
   #tail: Buffer | undefined;
   #tailBytes = 0;
 
@@ -32,7 +32,7 @@ export class HeadAndTail {
     this.#tailBytes += rest.length;
   }
 
-  /** Where something was left out, a character that was cut in two is left out as well. */
+  /** A character split by the omission is left out too. */
   bytes(): Buffer {
     const head = this.#head.subarray(0, this.#headBytes);
     if (!this.#tail) return Buffer.from(head);
@@ -56,7 +56,7 @@ export class HeadAndTail {
   }
 }
 
-/** Both streams, one after the other: of what does not fit, stdout keeps a third and stderr two, and each may use what the other leaves. */
+/** Joins both streams. If they do not fit, stdout keeps a third and stderr two thirds, and each may use what the other leaves. */
 export function aggregate(stdout: Buffer, stderr: Buffer, limitBytes: number = CAPTURE_LIMIT_BYTES): Buffer {
   if (stdout.length + stderr.length <= limitBytes) return Buffer.concat([stdout, stderr]);
   const third = Math.min(stdout.length, Math.floor(limitBytes / 3));
@@ -73,7 +73,7 @@ function cutMiddle(bytes: Buffer, limitBytes: number): Buffer {
 const isContinuation = (byte: number | undefined) => byte !== undefined && (byte & 0xc0) === 0x80;
 const LONGEST_CHARACTER_BYTES = 4;
 
-/** Drops the beginning of a character whose rest is missing. Bytes that are no UTF-8 at all stay. */
+/** Drops an incomplete character at the end. Bytes that are not UTF-8 at all stay. */
 function wholeCharactersAtEnd(bytes: Buffer): Buffer {
   for (let back = 1; back <= Math.min(LONGEST_CHARACTER_BYTES, bytes.length); back++) {
     const at = bytes.length - back;
@@ -95,10 +95,10 @@ function characterBytes(first: number | undefined): number {
   return first < 0xf0 ? 3 : 4;
 }
 
-/** How much of a command's output a model gets to see. */
+/** How much of a command's output the model gets. */
 export type TruncationPolicy = { readonly unit: "bytes" | "tokens"; readonly limit: number };
 
-/** What the texts below are made of. */
+/** The input of the text functions below. */
 export interface FinishedCommand {
   readonly aggregatedOutput: string;
   readonly exitCode: number;
@@ -112,7 +112,7 @@ function tokensIn(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN);
 }
 
-/** Takes out the middle of what is too long, and says how much. */
+/** Removes the middle of a text that is too long, and states how much was removed. */
 export function truncateMiddle(text: string, policy: TruncationPolicy): string {
   const budget = bytesOf(policy);
   const bytes = Buffer.from(text);
@@ -127,18 +127,18 @@ export function truncateMiddle(text: string, policy: TruncationPolicy): string {
   return `${head}…${removed} truncated…${tail}`;
 }
 
-/** `formatted_output` of `exec_command_end`: what the model sees, without what its tool puts around it. */
+/** `formatted_output` of `exec_command_end`: what the model gets, without the tool's framing. */
 export function formattedOutput(command: FinishedCommand, policy: TruncationPolicy): string {
   return withLineCount(outputOf(command), policy);
 }
 
-/** The answer of `shell`, `local_shell` and `apply_patch`. */
+/** The result text of `shell`, `local_shell` and `apply_patch`. */
 export function shellAnswer(command: FinishedCommand, policy: TruncationPolicy): string {
   const output = JSON.stringify(formattedOutput(command, policy));
   return `{"output":${output},"metadata":{"exit_code":${command.exitCode},"duration_seconds":${tenths(command.durationMs)}}}`;
 }
 
-/** The answer of `shell_command`. */
+/** The result text of `shell_command`. */
 export function shellCommandAnswer(command: FinishedCommand, policy: TruncationPolicy): string {
   const output = outputOf(command);
   const shown = truncateMiddle(output, policy);
@@ -153,7 +153,7 @@ export function shellCommandAnswer(command: FinishedCommand, policy: TruncationP
 
 const LINE_COUNT = /^Total output lines: (\d+)\n\n/;
 
-/** The answer of `shell` or `apply_patch` in the form of `shell_command`; undefined for any other text. */
+/** A result text of `shell` or `apply_patch` in the form of `shell_command`; undefined for any other text. */
 export function resultAsText(answer: string): string | undefined {
   const parts = /^\{"output":(".*"),"metadata":\{"exit_code":(-?\d+),"duration_seconds":([\d.]+)\}\}$/s.exec(answer);
   if (!parts) return undefined;
@@ -177,7 +177,7 @@ export interface SessionAnswer {
   readonly maxOutputTokens: number;
 }
 
-/** The answer of `exec_command` and `write_stdin`. */
+/** The result text of `exec_command` and `write_stdin`. */
 export function sessionAnswer({ output, wallTimeMs, chunkId, exitCode, sessionId, maxOutputTokens }: SessionAnswer): string {
   return [
     ...(chunkId === undefined ? [] : [`Chunk ID: ${chunkId}`]),
@@ -190,7 +190,7 @@ export function sessionAnswer({ output, wallTimeMs, chunkId, exitCode, sessionId
   ].join("\n");
 }
 
-/** The answer of a shell tool that was interrupted. */
+/** The result text of an interrupted shell tool. */
 export function abortedAnswer(durationMs: number): string {
   return `Wall time: ${tenths(durationMs)} seconds\naborted by user`;
 }
@@ -208,7 +208,7 @@ export function bytesOf({ unit, limit }: TruncationPolicy): number {
   return unit === "tokens" ? limit * BYTES_PER_TOKEN : limit;
 }
 
-/** A last line counts whether or not it is ended. */
+/** The last line counts with or without a line end. */
 function linesIn(text: string): number {
   return text === "" ? 0 : text.split("\n").length - (text.endsWith("\n") ? 1 : 0);
 }

@@ -1,12 +1,12 @@
-// What a command wrote, as text. Programs of other places and times write other encodings than UTF-8; nothing says which, so that the
-// likeliest is taken: the one in which the bytes read like words. Codex guesses as browsers do, from tables of letter pairs; this guess is
-// made from scripts, capitals, vowels and the most frequent letters, and agrees with it on text of a few words.
+// Decodes a command's output. Programs may write other encodings than UTF-8 without saying so, so the likeliest encoding is chosen: the one
+// in which the bytes form words. Codex guesses as browsers do, from tables of letter pairs. This guess uses scripts, capitals, vowels and
+// the most frequent letters; it agrees with Codex's on texts of a few words.
 import { isUtf8 } from "node:buffer";
 
-/** Where more was written, its beginning tells the encoding. */
+/** The beginning of a longer output is enough to choose the encoding. */
 const SAMPLE_BYTES = 32 * 1024;
 
-/** The text of a command's output. Bytes that are no text in any encoding are shown as UTF-8 shows them. */
+/** The text of a command's output. Bytes that are not text in any encoding are decoded as UTF-8. */
 export function outputText(bytes: Buffer): string {
   if (isUtf8(bytes)) return bytes.toString();
   const marked = BYTE_ORDER_MARKS.find(({ mark }) => bytes.indexOf(mark) === 0);
@@ -20,17 +20,17 @@ const BYTE_ORDER_MARKS = [
 ] as const;
 
 interface Script {
-  /** A letter of the script that is no ASCII letter. */
+  /** A non-ASCII letter of the script. */
   readonly letters: RegExp;
   readonly frequent: string;
   readonly vowels?: string;
-  /** Letters that only end words. */
+  /** Letters that occur only at the end of words. */
   readonly finals?: string;
-  /** Beside ASCII letters in one word, as accents are. */
+  /** May share a word with ASCII letters, as accented letters do. */
   readonly mixes?: true;
-  /** Written without spaces and in two bytes a character. */
+  /** Written without spaces, two bytes per character. */
   readonly ideographic?: true;
-  /** In a text of this language a sign that the guess is wrong. */
+  /** In a text of this language, a match means that the guess is wrong. */
   readonly foreign?: RegExp;
 }
 
@@ -43,7 +43,7 @@ const TRADITIONAL =
 const HANGUL =
   "이다는가의에을하고지로기한사리자도서대어인그나시정아해라스있전을를은것수제부여보일상구들장주과만신경적니게원동안녕세요파없습명";
 
-/** In the order of how common they are: the first of equals is taken. */
+/** Most common first: among equal scores the first wins. */
 const ENCODINGS: readonly (readonly [string, Script])[] = [
   ["windows-1252", { letters: /[À-ÖØ-öø-ÿŒœŠšŽžŸ]/, frequent: "éèàêçüöäßñóíáúåøæâîôëï", mixes: true }],
   ["windows-1251", CYRILLIC],
@@ -70,7 +70,7 @@ function likeliest(sample: Buffer): string | undefined {
   return best?.encoding;
 }
 
-/** A sample may end in the middle of a character. */
+/** The sample may end inside a character. */
 function wholePairs(sample: Buffer, { ideographic }: Script): Buffer {
   const isCut = ideographic && sample.length === SAMPLE_BYTES;
   return isCut ? sample.subarray(0, sample.lastIndexOf(0x0a) + 1 || sample.length) : sample;
@@ -79,19 +79,19 @@ function wholePairs(sample: Buffer, { ideographic }: Script): Buffer {
 const WORD = /[\p{L}\p{M}]+/gu;
 const BOX = /[\u2500-\u259f]/;
 
-/** Points for each character beyond ASCII, on average. */
+/** The average score per non-ASCII character. */
 function likelihood(text: string, script: Script): number {
   const beyond = [...text].filter((character) => character > "\x7f");
   let points = 0;
   for (const character of beyond) points += pointsOf(character, script);
   for (const [word] of text.matchAll(WORD)) points += wordPoints(word, script);
   points -= 3 * (text.match(SYMBOL_IN_WORD)?.length ?? 0);
-  // Two bytes that happen to be a character make no text.
+  // A single two-byte character is not evidence of text.
   if (script.ideographic && beyond.length < 2) points -= 3;
   return points / Math.max(1, beyond.length);
 }
 
-/** Signs that no word contains, between letters: the mark of a wrong guess. Apostrophes and dashes are none. */
+/** Symbols between letters, which no word contains: a sign of a wrong guess. Apostrophes and dashes are excluded. */
 const SYMBOL_IN_WORD = /(?<=\p{L})[^\p{L}\p{M}\p{ASCII}\u00a0\u2010-\u2026](?=\p{L})/gu;
 
 function pointsOf(character: string, { letters, frequent, foreign, ideographic }: Script): number {
@@ -109,7 +109,7 @@ function wordPoints(word: string, script: Script): number {
   let points = 0;
   if (!script.mixes) {
     if (own.length < characters.length) points -= 5 * own.length;
-    // A letter alone says little of its script.
+    // A single letter is weak evidence of a script.
     if (own.length === 1) points -= 3;
     if (own.length > 3 && script.vowels && !own.some((letter) => script.vowels?.includes(letter.toLowerCase()))) points -= 8;
   }
@@ -132,7 +132,7 @@ function isUpper(letter: string): boolean {
   return letter !== letter.toLowerCase();
 }
 
-/** Undefined where the bytes are not in the encoding, or this Node does not know it. */
+/** Undefined where the bytes are invalid in the encoding, or this Node does not support it. */
 function decoded(bytes: Buffer, encoding: string): string | undefined {
   try {
     return new TextDecoder(encoding, { fatal: true }).decode(bytes);

@@ -5,22 +5,25 @@ import { setImmediate as nextRound } from "node:timers/promises";
 import { errorCode } from "../lib/errors.js";
 import { namesIn } from "../platform/paths.js";
 
-/** A process that this one has started, or that was started by one of those, in the same network as this one. */
+/** A descendant of this process in the same network namespace. */
 export interface OwnProcess {
   readonly pid: number;
-  /** It has a system call filter that this process has not: it is a command in a sandbox, or may be one. */
+  /** It has a system call filter that this process does not have: it is, or may be, a sandboxed command. */
   readonly confined: boolean;
 }
 
-/** The kernel answers at once; this many processes later it is somebody else's turn. */
+/** Each look-up is fast; after this many, the event loop gets a turn. */
 const LOOKS_IN_A_ROW = 64;
 
-/** Whether there is any descendant at all: mostly one small file to read. */
+/** Whether there is any descendant: usually one small file to read. */
 export function hasOwnProcesses(): boolean {
   return childrenOf(process.pid, [String(process.pid)]).length > 0;
 }
 
-/** Those that could connect to a port of this process. Whatever lives in another network is left out, with all that it started. */
+/**
+ * The descendants that could connect to a port of this process. A process in another network namespace is excluded, with all its
+ * descendants.
+ */
 export async function ownProcesses(): Promise<readonly OwnProcess[]> {
   const here = linkOf("/proc/self/ns/net");
   const own = filtersOf("self");
@@ -37,7 +40,7 @@ export async function ownProcesses(): Promise<readonly OwnProcess[]> {
   return found;
 }
 
-/** A child belongs to the thread that started it. This process starts programs from its first thread only. */
+/** The kernel lists children by the thread that started them. This process starts programs from its main thread only. */
 function childrenOf(pid: number, threads: readonly string[]): number[] {
   if (!CHILDREN_ARE_LISTED)
     return namesIn("/proc")
@@ -63,10 +66,10 @@ interface Filters {
   readonly users: string | undefined;
 }
 
-/** A server in a container has a filter itself, which everything it starts has too. */
+/** A server in a container has a filter itself, which all its descendants inherit. */
 function isConfined(pid: number, own: Filters): boolean {
   const { mode, count, users } = filtersOf(pid);
-  // It is gone.
+  // The process is gone.
   if (mode === undefined) return false;
   if (mode !== own.mode) return true;
   if (count !== undefined && own.count !== undefined) return count > own.count;
@@ -99,11 +102,14 @@ function linkOf(file: string): string | undefined {
 
 const CHANNEL = "net.client.socket";
 
-/** The TCP connections that this very process has opened to others, so that it knows one to itself when it comes in. Those of TLS do not show. */
+/**
+ * The outgoing TCP connections of this process, so that it can recognise an incoming connection from itself. TLS connections are not
+ * visible.
+ */
 export class OwnConnections {
   readonly #open = new Set<string>();
   readonly #follow = (message: unknown) => {
-    // The channel's own contract.
+    // The diagnostics channel guarantees this type.
     const { socket } = message as { socket: Socket };
     socket.once("connect", () => {
       const end = written(socket.localAddress, socket.localPort);
@@ -116,7 +122,7 @@ export class OwnConnections {
     subscribe(CHANNEL, this.#follow);
   }
 
-  /** Whether one of them comes from there. */
+  /** Whether one of them has this local address. */
   has(address: string, port: number): boolean {
     return this.#open.size > 0 && this.#open.has(written(address, port));
   }

@@ -6,13 +6,13 @@ import path from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { promisify } from "node:util";
 import { ProgramNotStarted } from "./errors.js";
-import { systemProgram } from "./outside/systemPrograms.js";
+import { systemProgram } from "./outside/outsidePrograms.js";
 
 export type StreamEnd = "pipe" | "ignore" | number;
 
-/** What connects a program's stdin, stdout and stderr with us. */
+/** Connects a program's stdin, stdout and stderr with this process. */
 export interface StandardStreams {
-  /** For `spawn`. */
+  /** The `stdio` option for `spawn`. */
   readonly ends: readonly StreamEnd[];
   /** Our side. Undefined when the program could not be started. */
   of(child: ChildProcess): OurSide | undefined;
@@ -21,7 +21,7 @@ export interface StandardStreams {
 }
 
 export interface OurSide {
-  /** Present when it was asked for. */
+  /** Present when requested. */
   readonly stdin: Writable | undefined;
   readonly stdout: Readable;
   readonly stderr: Readable;
@@ -35,7 +35,7 @@ export async function openStandardStreams(wanted: { stdin: "none" | "pipe" }): P
     ends: [input?.programEnd ?? (wanted.stdin === "pipe" ? "pipe" : "ignore"), output?.programEnd ?? "pipe", errors?.programEnd ?? "pipe"],
     of: (child) => {
       const [stdin, stdout, stderr] = [input?.ourEnd ?? child.stdin, output?.ourEnd ?? child.stdout, errors?.ourEnd ?? child.stderr];
-      // A program that has ended takes nothing any more; its exit code tells.
+      // A program that has ended no longer reads its input; its exit code is the result.
       stdin?.on("error", () => {});
       return stdout && stderr ? { stdin: stdin ?? undefined, stdout, stderr } : undefined;
     },
@@ -43,40 +43,40 @@ export async function openStandardStreams(wanted: { stdin: "none" | "pipe" }): P
       for (const pipe of [input, output, errors]) pipe?.handedOver();
     },
     finish: ({ reusable }) => {
-      // What the program did not read is still in there.
+      // The pipe still holds input that the program did not read.
       input?.finish({ reusable: false });
       for (const pipe of [output, errors]) pipe?.finish({ reusable });
     },
   };
 }
 
-/** One end is for the program, the other is ours. */
+/** One end is the program's, the other is ours. */
 export interface ProgramPipe {
   readonly programEnd: number;
   readonly ourEnd: Socket;
-  /** The program has its end, or never will: it is closed here, so that reading ends with the last writer. */
+  /** Called when the program has its end or failed to start: closes that end here, so that reading ends with the last writer. */
   handedOver(): void;
-  /** Gives the pipe back; only one that is empty and that nobody else can have open may be used again. */
+  /** Returns the pipe to the pool; it may only be reused if it is empty and no one else can have it open. */
   finish(options: { reusable: boolean }): void;
 }
 
-/** Memory that every Linux offers as a file system. */
+/** The memory file system of every Linux. */
 const MEMORY = "/dev/shm";
 const MADE_AT_ONCE = 8;
 const MAKING_MS = 5_000;
 const KEPT_AT_MOST = 32;
 
 /**
- * Real pipes between commands and us. Node connects children by sockets, which makes a difference: a socket cannot be opened by
- * its name in /proc, so `echo … > /dev/stderr` fails, and a bash that reads from one believes to be called from far away and
- * reads its profile. Node cannot make a pipe, so they are made as named ones, lose their names at once, and are opened again
- * through the descriptor that keeps each of them.
+ * Real pipes between commands and this process. Node connects children by sockets, which behave differently: a socket cannot be opened by
+ * its name in /proc, so `echo … > /dev/stderr` fails, and a bash that reads from a socket assumes a remote shell and reads its profile.
+ * Node cannot create a pipe, so named pipes are created and unlinked at once. Their ends are opened through a descriptor that keeps each
+ * pipe alive.
  */
 class PipePool {
   readonly #kept: number[] = [];
   #making: Promise<boolean> | undefined;
 
-  /** Undefined where pipes cannot be had that way; sockets do then. */
+  /** Undefined where such pipes are not available; sockets are used then. */
   async take(direction: "toProgram" | "fromProgram"): Promise<ProgramPipe | undefined> {
     while (this.#kept.length === 0) {
       this.#making ??= this.#make().finally(() => {
@@ -110,7 +110,7 @@ class PipePool {
   }
 }
 
-/** A pipe blocks whoever opens it until the other end is open; ours never does. */
+/** Opening a pipe blocks until the other end is open; these flags avoid that. */
 function openForReading(kept: number): [Socket, number] {
   const fd = openSync(`/proc/self/fd/${kept}`, constants.O_RDONLY | constants.O_NONBLOCK);
   return [new Socket({ fd, readable: true, writable: false }), openSync(`/proc/self/fd/${kept}`, constants.O_WRONLY)];
@@ -121,7 +121,7 @@ function openForWriting(kept: number): [Socket, number] {
   return [new Socket({ fd, readable: false, writable: true }), openSync(`/proc/self/fd/${kept}`, constants.O_RDONLY)];
 }
 
-/** Empty, and nobody could write: a command may say something between the end of our reading and its own. */
+/** The pipe is empty and has no writer: a command may write between the end of our reading and its own end. */
 function isUnused(kept: number): boolean {
   try {
     return readSync(kept, Buffer.allocUnsafe(1)) === 0;
@@ -143,10 +143,10 @@ async function namelessPipes(): Promise<number[]> {
   }
 }
 
-/** Sandboxed commands have a /dev/shm of their own, but may share /tmp with us. */
+/** Sandboxed commands have their own /dev/shm, but may share /tmp with us. */
 function outOfReach(): string {
   return existsSync(MEMORY) ? MEMORY : tmpdir();
 }
 
-/** One for the process: pipes cost a program start to make, and none to use again. */
+/** One pool per process: creating pipes costs a program start, reusing them costs nothing. */
 export const pipes: Pick<PipePool, "take"> = new PipePool();

@@ -1,4 +1,4 @@
-/** What commands may do, and when somebody is asked first: set for a thread, held by the sandbox. */
+/** What commands may do, and when approval is requested: set per thread, enforced by the sandbox. */
 
 export const APPROVAL_POLICIES = ["untrusted", "on-failure", "on-request", "never"] as const;
 export type ApprovalPolicy = (typeof APPROVAL_POLICIES)[number];
@@ -6,7 +6,7 @@ export type ApprovalPolicy = (typeof APPROVAL_POLICIES)[number];
 export const SANDBOX_MODES = ["read-only", "workspace-write", "danger-full-access"] as const;
 export type SandboxMode = (typeof SANDBOX_MODES)[number];
 
-/** Written as Codex writes it in events and rollouts. */
+/** In Codex's format for events and rollouts. */
 export type SandboxPolicy =
   | { readonly type: "read-only" }
   | { readonly type: "danger-full-access" }
@@ -25,8 +25,8 @@ export interface ShellEnvironmentPolicy {
   readonly exclude: readonly string[];
   readonly set: Readonly<Record<string, string>>;
   readonly includeOnly: readonly string[];
-  /** Variables that the configuration itself calls secret. */
+  /** Variables that the configuration itself marks as secret. */
   readonly secrets?: readonly string[];
-  /** Whatever looks like a secret is kept from commands: somebody else than the user may be at work. */
+  /** Everything that looks like a secret is removed from commands: the caller may not be the server's own user. */
   readonly hidesLikelySecrets?: boolean;
 }

@@ -11,31 +11,31 @@ export interface RunOptions {
   readonly timeoutMs?: number;
   /** Ends the command; the result then says so. */
   readonly signal?: AbortSignal;
-  /** A command finds nothing to read unless this says otherwise. */
+  /** Default: a command has no input. */
   readonly stdin?: "none" | "pipe";
-  /** Gets output as it comes, in pieces of at most 8 KiB, and at most 10,000 of them. */
+  /** Receives output as it arrives, in chunks of at most 8 KiB, and at most 10,000 of them. */
   readonly onOutput?: (stream: OutputName, bytes: Buffer) => void;
-  /** Gets everything. */
+  /** Receives all output. */
   readonly onBytes?: (bytes: Buffer) => void;
 }
 
 export interface RunningCommand {
-  /** Settles when nothing of the command lives any more. Rejects when it was never run. */
+  /** Settles when no process of the command is left. Rejects when it was never run. */
   readonly result: Promise<CommandResult>;
-  /** False when the command takes no input. */
+  /** False when the command accepts no input. */
   write(chars: string): Promise<boolean>;
   stop(): void;
 }
 
 export interface CommandResult {
   readonly ended: "exited" | "timedOut" | "cancelled";
-  /** 124 after a time-out, 128 + n after signal n, -1 when it could not be learned. */
+  /** 124 after a timeout, 128 + n after signal n, -1 when unknown. */
   readonly exitCode: number;
   readonly stdout: string;
   readonly stderr: string;
   /** stdout followed by stderr. */
   readonly aggregatedOutput: string;
-  /** How much is missing in the middle of the two streams. */
+  /** The number of bytes removed from the middle of the two streams. */
   readonly omittedBytes: number;
   readonly durationMs: number;
 }
@@ -43,7 +43,7 @@ export interface CommandResult {
 const TIMED_OUT = 124;
 const UNKNOWN = -1;
 const FIRST_SIGNAL_CODE = 128;
-/** A child in the background may hold the output open for as long as it likes. */
+/** A background child may hold the output open indefinitely. */
 const DRAIN_MS = 2_000;
 
 export function runCommand(launch: Launch, options: RunOptions = {}): RunningCommand {
@@ -91,7 +91,7 @@ async function followToTheEnd(started: Promise<StartedProgram | undefined>, laun
   }
 }
 
-/** In a namespace everything dies with the command, and then there is nothing more to read; in a group it must be ended first. */
+/** In a namespace everything dies with the command and the output ends; in a process group the rest must be ended first. */
 async function untilGone(program: StartedProgram): Promise<boolean> {
   if (program.containment.kind === "group") {
     await endStragglers(program);
@@ -134,18 +134,18 @@ async function untilEnded(program: StartedProgram, stop: Promise<string>, { time
   }
 }
 
-/** Node fires at once what would take longer. */
+/** Node fires longer timers immediately. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 interface CollectedOutput extends Readonly<Record<OutputName, HeadAndTail>> {
-  /** Adds a line of ours to what the command said. */
+  /** Appends a line of ours to the command's output. */
   note(text: string): void;
 }
 
 const LARGEST_PIECE_BYTES = 8192;
 const MOST_PIECES = 10_000;
 
-/** Reads to the end whatever comes, and drops what is too much: a reader that pauses stops the command. */
+/** Always reads to the end and drops the excess: a reader that pauses would block the command. */
 function collectOutput(program: StartedProgram, { onOutput, onBytes }: RunOptions): CollectedOutput {
   const output = { stdout: new HeadAndTail(), stderr: new HeadAndTail() };
   let pieces = 0;
@@ -169,7 +169,7 @@ function textsOf({ stdout, stderr }: CollectedOutput): Pick<CommandResult, Outpu
   };
 }
 
-/** A command that does not read what it gets must not fill the memory. */
+/** Input that the command does not read must not fill the memory. */
 const LARGEST_UNREAD_INPUT = 1024 * 1024;
 
 function writeTo(program: StartedProgram | undefined, chars: string): boolean {

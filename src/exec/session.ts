@@ -4,7 +4,7 @@ import { AppError } from "../lib/errors.js";
 import { orAborted, valueWithin } from "../lib/promises.js";
 import type { Launch } from "./launch.js";
 import { HeadAndTail } from "./output.js";
-import { systemProgram } from "./outside/systemPrograms.js";
+import { systemProgram } from "./outside/outsidePrograms.js";
 import { type CommandResult, type RunningCommand, type RunOptions, runCommand } from "./run.js";
 
 export class UnknownSession extends AppError {
@@ -21,18 +21,18 @@ export class InputClosed extends AppError {
   }
 }
 
-/** What a command has said since the last report, and whether it still runs. */
+/** A command's output since the last report, and whether it still runs. */
 export interface SessionReport {
   readonly output: string;
   readonly wallTimeMs: number;
-  /** Exactly one of the two is there. */
+  /** Exactly one of the two is present. */
   readonly sessionId: number | undefined;
   readonly exitCode: number | undefined;
 }
 
 export interface StartedSession {
   readonly report: SessionReport;
-  /** The command's end, also when that is long after the report. */
+  /** The command's end, even if that comes long after the report. */
   readonly finished: Promise<CommandResult>;
 }
 
@@ -42,28 +42,28 @@ export interface WaitOptions {
 }
 
 export const MOST_SESSIONS = 64;
-/** The most recently used ones are never ended to make room. */
+/** The most recently used sessions are never ended to make room. */
 const SPARED_SESSIONS = 8;
 const FIRST_ID = 1_000;
 const LAST_ID = 99_999;
 
-/** Commands that may outlast the call that started them. They belong to a thread, and end with it. */
+/** Commands that may outlive the call that started them. They belong to a thread and end with it. */
 export class ExecSessions implements AsyncDisposable {
   /** Least recently used first. */
   readonly #sessions = new Map<number, Session>();
-  /** Told to end, and not gone yet. */
+  /** Being ended, but not gone yet. */
   readonly #ending = new Set<Session>();
 
   get size(): number {
     return this.#sessions.size;
   }
 
-  /** A number for a command that is announced before it is started. */
+  /** Reserves an id for a command that is announced before it starts. */
   reserve(): number {
     return this.#newId();
   }
 
-  /** Waits for the command's end, but not longer than asked. Cancelled meanwhile, the command is ended as well. */
+  /** Waits for the command's end, but no longer than requested. If cancelled meanwhile, the command is ended as well. */
   async start(
     launch: Launch,
     options: WaitOptions & Pick<RunOptions, "stdin" | "onOutput"> & { readonly sessionId?: number },
@@ -82,7 +82,7 @@ export class ExecSessions implements AsyncDisposable {
     }
   }
 
-  /** Hands input to the command, and waits for what it says to it. */
+  /** Sends input to the command, and waits for its output. */
   async write(sessionId: number, chars: string, options: WaitOptions): Promise<SessionReport> {
     const session = this.#sessions.get(sessionId);
     if (!session) throw new UnknownSession(sessionId);
@@ -92,7 +92,7 @@ export class ExecSessions implements AsyncDisposable {
     return this.#report(session, options);
   }
 
-  /** Ends all commands, and comes back when they are gone. */
+  /** Ends all commands. Resolves when they are gone. */
   async endAll(): Promise<void> {
     for (const session of this.#sessions.values()) this.#tellToEnd(session);
     await Promise.all([...this.#ending].map(({ ended }) => ended));
@@ -137,7 +137,7 @@ export class ExecSessions implements AsyncDisposable {
 
 class Session {
   readonly finished: Promise<CommandResult>;
-  /** However it went. */
+  /** Resolves in any case. */
   readonly ended: Promise<void>;
   hasEnded = false;
   readonly #command: RunningCommand;
@@ -170,7 +170,7 @@ class Session {
     this.#command.stop();
   }
 
-  /** A character of which only a part has come is kept for the next time. */
+  /** An incomplete character is kept for the next report. */
   takeOutput({ last }: { last: boolean }): string {
     const bytes = this.#unread.bytes();
     this.#unread = new HeadAndTail();
@@ -182,7 +182,7 @@ const SHORTEST_MS = 250;
 const LONGEST_MS = 30_000;
 const START_DEFAULT_MS = 10_000;
 const WRITE_DEFAULT_MS = 250;
-/** Asking again and again for nothing costs a model request each time. */
+/** Polling for nothing costs a model request each time. */
 const SHORTEST_POLL_MS = 5_000;
 
 /** How long `exec_command` waits before it reports a command that still runs. */
@@ -190,7 +190,7 @@ export function startYieldMs(requestedMs: number | undefined): number {
   return between(SHORTEST_MS, requestedMs ?? START_DEFAULT_MS, LONGEST_MS);
 }
 
-/** How long `write_stdin` waits for an answer; without input it only looks whether there is more. */
+/** How long `write_stdin` waits for output; without input it only checks for more. */
 export function writeYieldMs(requestedMs: number | undefined, chars: string): number {
   return between(chars === "" ? SHORTEST_POLL_MS : SHORTEST_MS, requestedMs ?? WRITE_DEFAULT_MS, LONGEST_MS);
 }
@@ -207,8 +207,8 @@ export class NoTerminal extends AppError {
 }
 
 /**
- * The command on a pseudo-terminal of its own. The system's `script` makes one inside the sandbox, which spares a native
- * dependency and keeps our side of it an ordinary pair of pipes.
+ * The command on a pseudo-terminal of its own. The system's `script` creates it inside the sandbox, which avoids a native dependency and
+ * keeps our side an ordinary pair of pipes.
  */
 export function onTerminal(argv: readonly string[]): string[] {
   const script = systemProgram("script");

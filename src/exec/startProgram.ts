@@ -8,13 +8,13 @@ import { ProgramNotStarted, SandboxFailed } from "./errors.js";
 import type { Launch, ProcessTree, SandboxStatus } from "./launch.js";
 import { type OurSide, openStandardStreams, type StandardStreams, type StreamEnd } from "./pipes.js";
 
-/** A program that runs, whatever it is that runs inside it. */
+/** A running program: a command, or a sandbox around one. */
 export interface StartedProgram extends ProcessTree, OurSide {
-  /** As a shell counts: 128 + n for signal n. */
+  /** In a shell's convention: 128 + n for signal n. */
   readonly exitCode: Promise<number>;
-  /** What the sandbox around the command has reported so far, if there is one. */
+  /** The status that the sandbox has reported so far, if there is one. */
   status(): SandboxStatus | undefined;
-  /** Resolves when all of its output has been read. */
+  /** Resolves when all output has been read. */
   readonly drained: Promise<true>;
   /** Stops reading. */
   close(options: { everythingIsGone: boolean }): void;
@@ -25,7 +25,7 @@ export interface StartOptions {
   readonly signal: AbortSignal;
 }
 
-/** Undefined when it was cancelled before it began. */
+/** Undefined when it was cancelled before the start. */
 export async function startProgram(launch: Launch, { stdin, signal }: StartOptions): Promise<StartedProgram | undefined> {
   const standard = await openStandardStreams({ stdin });
   if (signal.aborted) {
@@ -65,7 +65,7 @@ function spawnWith(launch: Launch, standard: StandardStreams): ChildProcess {
     return spawn(launch.program, launch.args, {
       cwd: launch.cwd,
       env: launch.env,
-      // A group and a session of its own: no terminal, and signals reach all of it.
+      // A process group and session of its own: no terminal, and signals reach the whole group.
       detached: true,
       stdio: withoutStrays([
         ...standard.ends,
@@ -88,7 +88,7 @@ function withoutStrays(ends: readonly StreamEnd[]): StreamEnd[] {
 function feed({ descriptors }: Launch, child: ChildProcess): void {
   for (const [at, descriptor] of descriptors.entries()) {
     const stream = child.stdio[3 + at];
-    // A program that has ended takes nothing any more; its exit code tells.
+    // A program that has ended no longer reads its input; its exit code is the result.
     stream?.on("error", () => {});
     if (descriptor.kind === "bytes" && stream && "write" in stream) stream.end(descriptor.bytes);
   }
@@ -99,7 +99,7 @@ interface Report {
   readonly closed: Promise<void>;
 }
 
-/** Enough for what a sandbox reports; a command that got hold of the descriptor could not fill the memory. */
+/** Enough for a sandbox's report, and bounded in case a command gets hold of the descriptor. */
 const LONGEST_REPORT = 4096;
 
 function readReport({ descriptors }: Launch, child: ChildProcess): Report {
@@ -117,7 +117,7 @@ function exitOf(child: ChildProcess): Promise<number> {
   const exit = deferred<number>();
   child.once("error", (error) => exit.reject(error));
   child.once("exit", (code, signal) => exit.resolve(code ?? 128 + (signal ? constants.signals[signal] : 0)));
-  // Whoever waits gets the failure; before anybody does it must not count as unhandled.
+  // Callers that await get the failure; until then it must not count as unhandled.
   exit.promise.catch(() => {});
   return exit.promise;
 }
@@ -146,9 +146,8 @@ const O_CLOEXEC = 0o2000000;
 let strays: ReadonlyMap<number, number> | undefined;
 
 /**
- * Descriptors that this process got from its parent, does not know about, and would hand down to every command, together
- * with an empty one to put in their place. Node marks only those up to the first gap; an editor's socket above it would be
- * a way out of the sandbox.
+ * Descriptors that this process inherited unknowingly and would pass on to every command, with an empty one to replace them. Node sets
+ * close-on-exec only up to the first gap in the numbers; an editor's socket above it would be a way out of the sandbox.
  */
 function strayDescriptors(): ReadonlyMap<number, number> {
   strays ??= findStrays();

@@ -4,12 +4,12 @@ import path from "node:path";
 import { namesIn } from "../platform/paths.js";
 import { claimName, isAbandoned, keepFresh, parseClaim } from "../platform/processes.js";
 
-/** They hold somebody's files: a server in another container that sleeps for a while must find them again. */
+/** The folders contain users' files: a server in another container that is suspended for a while must find them again. */
 const LAPSES_AFTER_MS = 24 * 3_600_000;
 
 /**
- * Folders that are /tmp for the threads of callers who share the machine. They lie in our own folder, which no command sees,
- * and are named after the server that made them, so that a later one can remove what a killed one has left.
+ * The /tmp folders for threads of callers who share the machine. They lie in our own folder, which no command sees, and their names contain
+ * the server that created them, so that a later server can remove what a killed one left.
  */
 export class TemporaryFolders {
   #swept = false;
@@ -29,7 +29,7 @@ export class TemporaryFolders {
     return real;
   }
 
-  /** Does not wait: it may hold as many files as its owner liked to make, and what cannot be removed stays hidden until the next server tries. */
+  /** Does not wait: the folder may contain any number of files. What cannot be removed stays hidden until the next server tries. */
   remove(folder: string): void {
     this.#kept.get(folder)?.();
     this.#kept.delete(folder);

@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
-import { startGated } from "../../test/support/gatedServer.js";
+import { startGated } from "../../test/support/http/gatedServer.js";
 
 const LOCAL = { principal: "local", scopes: ["call", "read", "manage"] };
 
@@ -37,7 +37,7 @@ describe("on a server that only this machine can reach", () => {
     const { status, body } = await server.ask({ headers: [["host", `${host}:4096`]] });
     expect(status).toBe(403);
     expect(body).toMatchObject({
-      error: { code: -32_000, message: expect.stringMatching(/^The host .* is not one this server answers to/) },
+      error: { code: -32_000, message: expect.stringMatching(/^This server does not accept requests for the host/) },
     });
   });
 
@@ -89,7 +89,7 @@ describe("on a server that only this machine can reach", () => {
   ])("a page of %j may not", async (origin) => {
     await using server = await startGated();
     const { status, body } = await server.ask({ headers: [["origin", origin]] });
-    expect([status, body]).toEqual([403, refusal("The origin of this request is not one this server answers to. --cors-origin adds one.")]);
+    expect([status, body]).toEqual([403, refusal("This server does not accept requests from this origin. --cors-origin adds one.")]);
   });
 
   it("two origins are none", async () => {
@@ -120,7 +120,7 @@ describe("on a server that only this machine can reach", () => {
     const statuses = await Promise.all(asked.map(async (host) => (await server.ask({ headers: [["host", host]] })).status));
     expect(statuses).toEqual([200, 200, 403, 403]);
     expect(server.reports).toEqual([
-      "requests for Codex.Example, fd00::1 need no token unless they say that they were forwarded: a proxy that does not let them say it lets everybody in",
+      "requests for Codex.Example, fd00::1 need no token unless a forwarding header marks them: a proxy that adds no such header admits everyone",
     ]);
   });
 });

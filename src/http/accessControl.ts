@@ -1,32 +1,41 @@
 import type { IncomingMessage } from "node:http";
 import { jsonAnswer, jsonTextAnswer, refuseLogin } from "./access/answers.js";
-import { BrowserRule, type BrowserRuleOptions } from "./access/browser/browserRule.js";
-import { HostRule } from "./access/host/hostRule.js";
-import { Cors, type CorsHeaders, OriginRule } from "./access/host/origins.js";
+import type { BrowserIdentity } from "./access/browser/browserLogins.js";
+import { AccessMisconfigured } from "./access/errors.js";
+import {
+  type HostName,
+  type HostReach,
+  hostOfAuthority,
+  hostOfSetting,
+  isAddress,
+  isLoopbackName,
+  reachOf,
+} from "./access/host/hostName.js";
+import { BrowserRule, type BrowserRuleOptions, Cors, type CorsHeaders, OriginRule } from "./access/host/origins.js";
 import type { Admission, AnswerHeaders, HttpAnswer, Identity, LoginOutcome } from "./access/identity.js";
-import { hasTokenInQuery, requestPath, WHERE_TOKENS_BELONG } from "./access/requestHeaders.js";
+import { hasTokenInQuery, isRepeated, requestPath, WHERE_TOKENS_BELONG } from "./access/requestHeaders.js";
 import type { Occasion } from "./access/tokens/login.js";
 import { type Identification, type IdentificationOptions, openIdentification } from "./identification.js";
 import { HttpProblem, type ProblemText } from "./problem.js";
 
 export interface AccessControlOptions extends Omit<IdentificationOptions, "upgradeObjection"> {
-  /** Origins of browser clients. */
+  /** The allowed origins of browser clients. */
   readonly corsOrigins?: readonly string[];
-  /** Paths that need no token; Host and Origin are checked there too. */
+  /** Paths that need no token. Host and Origin are still checked. */
   readonly openPaths?: readonly string[];
-  /** Folders of which the same is true. */
+  /** Folders that need no token. */
   readonly openFolders?: readonly string[];
-  /** How browsers come in, where there is something for them. */
+  /** How browsers log in, if something is served to them. */
   readonly browsers?: Omit<BrowserRuleOptions, "origins">;
-  /** Headers that browsers must be told of, beside those of HTTP itself. */
+  /** Headers of the protocols, for CORS. */
   readonly corsHeaders?: CorsHeaders;
-  /** How refusals are worded that are not about tokens. */
+  /** The wire format of refusals that are not about tokens. */
   readonly problemText: ProblemText;
-  /** Gives a refusal the form that those expect who ask at this path. */
+  /** Converts a refusal to the format that clients of this path expect. */
   readonly refusalAt?: (path: string, refusal: HttpAnswer) => HttpAnswer;
 }
 
-/** Throws when a setting cannot be used, or would let other machines in unasked. */
+/** Throws if a setting is invalid, or would admit other machines without authentication. */
 export async function openAccessControl(options: AccessControlOptions): Promise<AccessControl> {
   const {
     host,
@@ -38,7 +47,7 @@ export async function openAccessControl(options: AccessControlOptions): Promise<
     problemText,
     browsers,
   } = options;
-  // Before anything is opened: these settings may be refused too.
+  // Created before anything is opened, because these settings may be invalid too.
   const origins = new OriginRule({ host, corsOrigins });
   const rules = {
     hosts: new HostRule({ host, allowedHosts }),
@@ -65,12 +74,12 @@ interface Rules {
   readonly refusalAt: (path: string, refusal: HttpAnswer) => HttpAnswer;
 }
 
-/** Whoever asks for what needs no token. */
+/** The sender of a request that needs no token. */
 const NOBODY: Identity = { principal: "nobody", scopes: [] };
 const NO_HEADERS: CorsHeaders = { accepted: [], exposed: [] };
 const WELL_KNOWN = "/.well-known/";
 
-/** Stands before everything else that looks at a request or an upgrade. */
+/** Checks every request and upgrade before anything else handles it. */
 export class AccessControl {
   readonly #identification: Identification;
   readonly #rules: Rules;
@@ -80,24 +89,27 @@ export class AccessControl {
   }
 
   /**
-   * Host, then Origin, then who it is. Never rejects, and answers at once unless it is the first request of a connection, or a token has to be
-   * checked with the keys of its issuer.
+   * Checks Host, then Origin, then the sender. Never rejects. Synchronous unless it is the first request of a connection, or a token has to
+   * be verified with its issuer's keys.
    */
   admit(request: IncomingMessage): Admission | Promise<Admission> {
     return this.#judge(request, "arrives");
   }
 
-  /** The same of a request that is still being served, since tokens expire and are withdrawn. Nobody is taken for a guesser by that. */
+  /**
+   * Checks again a request that is still being served, because tokens expire and are withdrawn. Does not count towards the limit of wrong
+   * tokens.
+   */
   readmit(request: IncomingMessage): Admission | Promise<Admission> {
     return this.#judge(request, "stays");
   }
 
-  /** The folders that single callers were given, all of them. They change with the file of tokens. */
+  /** All folders that single tokens allow. They change with the token file. */
   givenRoots(): readonly string[] {
     return this.#identification.roots();
   }
 
-  /** Ends what watches files and asks issuers. */
+  /** Stops watching files and loading keys. */
   async close(): Promise<void> {
     await this.#identification.close();
   }
@@ -134,10 +146,19 @@ export class AccessControl {
   }
 
   #identify(request: IncomingMessage, occasion: Occasion): LoginOutcome | Promise<LoginOutcome> {
-    const browser = this.#rules.browsers?.recall(request);
-    if (!browser) return this.#identification.identify(request, occasion);
+    const { browsers } = this.#rules;
+    const browser = browsers?.recall(request);
+    if (!browsers || !browser) return this.#identification.identify(request, occasion);
+    // A cookie in the hands of another user says nothing of whoever shows it.
+    const identify = (isSameUser: boolean) =>
+      isSameUser ? this.#identifyBrowser(request, browser, occasion) : this.#identification.identify(request, occasion);
+    const isSameUser = browsers.isOfSameUser(request);
+    return isSameUser instanceof Promise ? isSameUser.then(identify) : identify(isSameUser);
+  }
+
+  #identifyBrowser(request: IncomingMessage, browser: BrowserIdentity, occasion: Occasion): LoginOutcome | Promise<LoginOutcome> {
     if ("identity" in browser) return this.#identification.vouchedFor(request, { ...browser.identity, byCookie: true });
-    // It stands for a token, which is looked at as if the request had it: it may have been withdrawn.
+    // The cookie stands for a token, which is checked as if the request contained it: it may have been withdrawn.
     const shown = Object.create(request, { headers: { value: { ...request.headers, authorization: browser.authorization } } });
     const outcome = this.#identification.identify(shown, occasion);
     return outcome instanceof Promise ? outcome.then(markedByCookie) : markedByCookie(outcome);
@@ -145,11 +166,11 @@ export class AccessControl {
 
   #ownAnswer(request: IncomingMessage): HttpAnswer | undefined {
     if (request.method === "OPTIONS") return this.#rules.cors.preflight(request);
-    // A target that names a host of its own would make the check of `Host` worthless.
+    // A target with its own host would bypass the check of `Host`.
     if (request.url?.startsWith("/") !== true) return this.#refuse(400, "The target of a request is a path.");
     if (hasTokenInQuery(request)) return TOKEN_IN_QUERY;
     if (!request.url.startsWith(WELL_KNOWN)) return undefined;
-    // Clients look here for an issuer when they are refused; a refusal here too would mislead them.
+    // A refused client looks here for an issuer; a refusal here would mislead it.
     return this.#identification.metadata?.answer(request) ?? NOT_FOUND;
   }
 
@@ -175,7 +196,65 @@ function markedByCookie(outcome: LoginOutcome): LoginOutcome {
   return "identity" in outcome ? { identity: { ...outcome.identity, byCookie: true } } : outcome;
 }
 
-/** The answer's own headers count before those that every answer carries. */
+/** The response's own headers take precedence over the common ones. */
 function withDefaults(answer: HttpAnswer, headers: AnswerHeaders): HttpAnswer {
   return { ...answer, headers: { ...headers, ...answer.headers } };
+}
+
+export interface HostSettings {
+  /** The bind address of the server. */
+  readonly host: string;
+  /** Further host names, compared as a whole. */
+  readonly allowedHosts: readonly string[];
+}
+
+/**
+ * Decides which `Host` a request may have. A web page can point its own name at this machine (DNS rebinding), and then only this header
+ * distinguishes its requests.
+ */
+export class HostRule {
+  readonly #named: ReadonlySet<HostName>;
+  readonly #reach: HostReach;
+  /** The last accepted header: nearly all requests have the same. */
+  #fine: string | undefined;
+
+  constructor({ host, allowedHosts }: HostSettings) {
+    this.#reach = reachOf(host);
+    const bound = hostOfSetting(host);
+    this.#named = new Set([...(bound ? [bound] : []), ...allowedHosts.map(allowedHost)]);
+  }
+
+  /** Why the request is refused; undefined if its host is allowed. */
+  objection(request: IncomingMessage): string | undefined {
+    const { host: header } = request.headers;
+    if (header === undefined) return "The request has no Host header.";
+    if (isRepeated(request, "host")) return "The request has more than one Host header.";
+    if (header === this.#fine) return undefined;
+    const host = hostOfAuthority(header);
+    if (host === undefined) return "The Host header is not a host with an optional port.";
+    if (!this.#allows(host)) return `This server does not accept requests for the host ${host}. --allow-host ${host} adds it.`;
+    this.#fine = header;
+    return undefined;
+  }
+
+  #allows(host: HostName): boolean {
+    if (this.#named.has(host)) return true;
+    switch (this.#reach) {
+      case "this machine":
+        return isLoopbackName(host);
+      case "every address":
+        // DNS rebinding needs a name, so a literal address is safe.
+        return isLoopbackName(host) || isAddress(host);
+      case "one address":
+        return false;
+    }
+  }
+}
+
+function allowedHost(text: string): HostName {
+  const host = hostOfSetting(text);
+  if (host) return host;
+  throw new AccessMisconfigured(
+    `--allow-host ${JSON.stringify(text)}: expected one host name or address, without a scheme, a port or a wildcard`,
+  );
 }

@@ -9,11 +9,11 @@ export interface AnswerOptions {
 
 export function sendJson(response: ServerResponse, text: string, { status, headers = {} }: AnswerOptions): void {
   const own = { "content-type": "application/json", "content-length": Buffer.byteLength(text) };
-  // A spread would be slower by more than all else that is done with headers.
+  // `Object.assign` is measurably faster here than a spread.
   response.writeHead(status, Object.assign(own, headers)).end(text);
 }
 
-/** There is nobody to send anything to any more. */
+/** The client has disconnected, or the response is complete. */
 export function isGone({ destroyed, closed }: ServerResponse): boolean {
   return destroyed || closed;
 }
@@ -22,7 +22,7 @@ export function sendNothing(response: ServerResponse, { status, headers = {} }: 
   response.writeHead(status, { ...headers, ...(status === 204 ? {} : { "content-length": 0 }) }).end();
 }
 
-/** `also` is what every answer to the request carries. */
+/** `also` holds the headers of every response to the request. */
 export function sendProblem(
   response: ServerResponse,
   problem: HttpProblem,
@@ -38,14 +38,14 @@ interface Ready {
 }
 
 /**
- * Answers leave one right after the other when all that arrived with their requests has been looked at. Whoever waits for them is
- * woken once for all and not for each, which under load is a quarter of what a small request costs; a single answer leaves as soon.
+ * Sends small responses together, after all requests that arrived together have been handled. The receiving process then wakes up once for
+ * all of them, which under load saves a quarter of the cost of a small request. A single response is not delayed.
  */
 class ResponseBatcher {
   #ready: Ready[] = [];
 
   send(response: ServerResponse, text: string, options: AnswerOptions): void {
-    // Streams that are being served would have their turns first, and an answer is not to wait for those.
+    // Otherwise the response would wait behind the streams that are being served.
     if (sendScheduler.isBusy) sendJson(response, text, options);
     else if (this.#ready.push({ response, text, options }) === 1) setImmediate(() => this.#sendAll());
   }
@@ -57,22 +57,22 @@ class ResponseBatcher {
   }
 }
 
-/** For all connections: there is one event loop. */
+/** One for all connections, because there is one event loop. */
 export const responseBatcher: Pick<ResponseBatcher, "send"> = new ResponseBatcher();
 
 const EVENT_STREAM_HEADERS = {
   "content-type": "text/event-stream",
   "cache-control": "no-cache, no-transform",
-  // Proxies of the nginx family would otherwise hold events back.
+  // Otherwise nginx and similar proxies would buffer events.
   "x-accel-buffering": "no",
 };
 
-/** Makes a response a stream of events. The headers leave with the first of them, or with `flushHeaders`. */
+/** Starts an event stream. The headers are sent with the first event, or with `flushHeaders`. */
 export function beginEventStream(response: ServerResponse, headers: Readonly<Record<string, string>>): void {
   response.writeHead(200, { ...EVENT_STREAM_HEADERS, ...headers });
 }
 
-/** A comment: clients do not see it, and nobody on the way takes the connection for dead. */
+/** An SSE comment: clients ignore it, and it keeps proxies from closing the connection. */
 export const KEEP_ALIVE = ":\n\n";
 
 /** One event of the type `message`. The data must be on one line, as JSON is. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { HttpProblem } from "./problem.js";
 
-/** The whole body as text. Throws `HttpProblem` when it is too long, or not JSON by its own account. */
+/** The whole body as text. Throws `HttpProblem` if it is too long, or its content type is not JSON. */
 export function readBody(request: IncomingMessage, { maxBytes }: { readonly maxBytes: number }): Promise<string> {
   checkContentType(request);
   if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw tooLong(maxBytes);
@@ -19,7 +19,7 @@ export function readBody(request: IncomingMessage, { maxBytes }: { readonly maxB
     request.on("end", () =>
       resolve(chunks.length === 1 && chunks[0] ? chunks[0].toString("utf8") : Buffer.concat(chunks).toString("utf8")),
     );
-    // A connection that breaks in the middle is told as an error too.
+    // A connection that breaks in the middle is reported as an error too.
     request.on("error", () => reject(new HttpProblem(400, "The body ended early")));
   });
 }
@@ -37,8 +37,8 @@ function isJson(contentType: string): boolean {
 function tooLong(maxBytes: number): HttpProblem {
   return new HttpProblem(
     413,
-    `The body is longer than ${maxBytes} bytes, which is what this server takes`,
-    // What is left of the body is not read; the connection cannot be used again.
+    `The body is longer than ${maxBytes} bytes, which is this server's limit`,
+    // The rest of the body is not read, so the connection cannot be reused.
     { connection: "close" },
   );
 }

@@ -4,12 +4,12 @@ import { endsWithin } from "../lib/promises.js";
 import { type Release, Shares, type SharesOptions } from "../lib/shares.js";
 import type { Admission } from "./access/identity.js";
 
-/** What clients get to read the rest of their answers in. */
+/** The time that clients have to read the rest of their responses on shutdown. */
 const HAND_OVER_MS = 2_000;
 
-/** The connections of a server, and how they end without cutting off an answer. */
+/** The connections of a server, closed without cutting off a response. */
 export class Connections {
-  /** How many answers each still has to hand over. WebSockets are not among them: they say goodbye by themselves. */
+  /** The number of unfinished responses per connection. WebSockets are excluded: they are closed separately. */
   readonly #answering = new Map<Socket, number>();
   readonly #allClosed: Promise<void>;
   readonly #server: Server;
@@ -26,17 +26,17 @@ export class Connections {
     server.on("request", (_, response: ServerResponse) => this.#follow(response));
     server.on("upgrade", (_, socket: Socket) => this.#answering.delete(socket));
     this.#allClosed = new Promise((resolve) => server.once("close", resolve));
-    // Node takes a connection for idle as soon as its answer is written, though the client may not have read it yet.
+    // Node treats a connection as idle as soon as its response is written, although the client may not have read it yet.
     server.closeIdleConnections = () => this.#endIdle();
   }
 
-  /** No new ones from now on. Those with an answer in the making go on until it has left. */
+  /** Accepts no new connections. Those with a response in progress stay open until it is sent. */
   stopAccepting(): void {
     this.#leaving = true;
     if (this.#server.listening) this.#server.close();
   }
 
-  /** Resolves when all are gone; whoever does not read is cut off in the end. */
+  /** Resolves when all connections are closed. A client that does not read is disconnected in the end. */
   async close(): Promise<void> {
     this.stopAccepting();
     if (await endsWithin(HAND_OVER_MS, this.#allClosed)) return;
@@ -47,7 +47,7 @@ export class Connections {
     const { socket } = response;
     if (!socket) return;
     this.#count(socket, 1);
-    // It is all written; a client that takes none of it for this long never will. Node sets its own limit once it has left.
+    // The response is fully written. A client that reads nothing for this long never will. Node sets its own timeout once it was sent.
     response.on("prefinish", () => socket.setTimeout(this.#options.readingMs));
     response.on("close", () => {
       this.#count(socket, -1);
@@ -65,7 +65,7 @@ export class Connections {
   }
 }
 
-/** A request that is being served, by an answer in the making or by a socket that was handed over. */
+/** A request in progress: a response, or a socket that was handed over. */
 export class OpenRequest {
   release: Release | undefined;
 
@@ -75,7 +75,7 @@ export class OpenRequest {
   ) {}
 }
 
-/** The requests that are being served, streams and sockets among them: so many at once, shared by principals. */
+/** The requests in progress, including streams and sockets. Their number is limited and shared by the principals. */
 export class OpenRequests {
   readonly #open = new Set<OpenRequest>();
   readonly #shares: Shares;
@@ -84,7 +84,7 @@ export class OpenRequests {
     this.#shares = new Shares(limits);
   }
 
-  /** False when its principal has too many open already. */
+  /** Returns false if the principal has too many open requests. */
   begin(open: OpenRequest, principal: string): boolean {
     open.release = this.#shares.take(principal);
     if (!open.release) return false;
@@ -92,17 +92,67 @@ export class OpenRequests {
     return true;
   }
 
-  /** Harmless for one that never began. */
+  /** Harmless if `begin` returned false. */
   end(open: OpenRequest): void {
     this.#open.delete(open);
     open.release?.();
   }
 
-  /** Ends those that would not be let in any more: a token may be withdrawn or expire while its bearer still listens. */
+  /** Ends requests that would no longer be admitted: a token may expire or be withdrawn while its bearer holds a stream. */
   async recheck(admit: (request: IncomingMessage) => Admission | Promise<Admission>): Promise<void> {
     for (const { request, served } of Array.from(this.#open)) {
       const admission = await admit(request);
       if ("answer" in admission) served.destroy();
     }
+  }
+}
+
+/** A pending request that is notified once when it has waited too long. */
+export abstract class SlowRequest {
+  /** The check at which it is late. */
+  lateAt = 0;
+
+  abstract waitedLong(): void;
+}
+
+/** The interval of checks: a notification is late by at most this time. */
+const LOOK_EVERY_MS = 100;
+
+/**
+ * One timer for all pending requests. Most complete in the same iteration of the event loop, and a timer for each would cost more than the
+ * response.
+ */
+export class SlowRequests {
+  /** In order of arrival. */
+  readonly #waiting = new Set<SlowRequest>();
+  readonly #looks: number;
+  #look = 0;
+  #clock: NodeJS.Timeout | undefined;
+
+  constructor(patienceMs: number) {
+    // The first check may follow immediately.
+    this.#looks = Math.ceil(patienceMs / LOOK_EVERY_MS) + 1;
+  }
+
+  begin(waiting: SlowRequest): void {
+    waiting.lateAt = this.#look + this.#looks;
+    this.#waiting.add(waiting);
+    this.#clock ??= setInterval(() => this.#lookAround(), LOOK_EVERY_MS).unref();
+  }
+
+  end(waiting: SlowRequest): void {
+    this.#waiting.delete(waiting);
+  }
+
+  #lookAround(): void {
+    this.#look++;
+    for (const request of this.#waiting) {
+      if (request.lateAt > this.#look) break;
+      this.#waiting.delete(request);
+      request.waitedLong();
+    }
+    if (this.#waiting.size > 0) return;
+    clearInterval(this.#clock);
+    this.#clock = undefined;
   }
 }

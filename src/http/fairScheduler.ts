@@ -1,13 +1,13 @@
 /**
- * What one turn of the event loop may spend on sending. A request that arrives waits for the rest of a share, and for the work that
- * others are woken up to: shares of 2 ms made the slowest hundredth of them wait three times as long, and sent a fifth more.
+ * The time that one iteration of the event loop may spend on sending. A new request waits for the rest of this share, and for the work that
+ * it triggers. With 2 ms the slowest percentile waited three times as long, for a fifth more throughput.
  */
 const SHARE_MS = 0.1;
 
-/** Lets the senders of a process take turns, so that none of them, nor all of them together, keep the event loop for long. */
+/** Lets the senders of a process take turns, so that they do not block the event loop for long, alone or together. */
 export class FairScheduler {
   readonly #shareMs: number;
-  /** Each sender is in here at most once. */
+  /** Each sender is in the set at most once. */
   readonly #waiting = new Set<() => void>();
   #state: "idle" | "working" = "idle";
 
@@ -15,12 +15,12 @@ export class FairScheduler {
     this.#shareMs = shareMs;
   }
 
-  /** Somebody waits for a turn, or has it. */
+  /** Whether a sender is waiting or running. */
   get isBusy(): boolean {
     return this.#state === "working";
   }
 
-  /** Runs the work in one of the next turns of the event loop. Asking again before that changes nothing. */
+  /** Runs the work in one of the next iterations of the event loop. Repeated requests before that have no effect. */
   soon(work: () => void): void {
     this.#waiting.add(work);
     if (this.#state === "working") return;
@@ -40,7 +40,7 @@ export class FairScheduler {
       try {
         next();
       } finally {
-        // After whoever waited for this work: what they go on to do counts as part of it.
+        // A microtask runs after the continuations of this work, so that their time counts as part of it.
         queueMicrotask(() => (performance.now() < until ? takeTurn() : setImmediate(() => this.#share())));
       }
     };
@@ -48,5 +48,5 @@ export class FairScheduler {
   }
 }
 
-/** For all sessions: there is one event loop. */
+/** One for all sessions, because there is one event loop. */
 export const sendScheduler: FairScheduler = new FairScheduler();

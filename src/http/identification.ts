@@ -4,8 +4,7 @@ import { AccessMisconfigured, UnguardedExposure } from "./access/errors.js";
 import { ClientAddresses } from "./access/host/clientAddresses.js";
 import { reachOf } from "./access/host/hostName.js";
 import type { Identity, LoginOutcome, ScopeWords } from "./access/identity.js";
-import { LocalLogin } from "./access/local/localLogin.js";
-import { type OwnSide, type Peer, Peers } from "./access/local/peers.js";
+import { LocalLogin, type OwnSide, type Peer, Peers } from "./access/local/localLogin.js";
 import { openAccessTokens } from "./access/oauth/accessTokens.js";
 import { checkOAuth, type OAuthSettings } from "./access/oauth/oauthSettings.js";
 import { ResourceMetadata } from "./access/oauth/resourceMetadata.js";
@@ -13,46 +12,46 @@ import { KnownTokens } from "./access/tokens/knownTokens.js";
 import { Login, type Occasion } from "./access/tokens/login.js";
 
 export interface IdentificationOptions {
-  /** What the server binds to. */
+  /** The bind address of the server. */
   readonly host: string;
-  /** Other names it may be reached by. */
+  /** Further host names of the server. */
   readonly allowedHosts?: readonly string[];
-  /** Of the command line and the environment. */
+  /** From the command line and the environment. */
   readonly tokens?: readonly string[];
   readonly tokenFile?: string;
   readonly oauth?: OAuthSettings;
-  /** Take every user of this machine for the server's own. */
+  /** Every user of this machine counts as the server's own. */
   readonly allowUnauthenticated?: boolean;
-  /** Proxies that are believed whom they speak for: addresses and networks. */
+  /** Proxies whose forwarding headers are trusted: addresses and networks. */
   readonly trustedProxies?: readonly string[];
-  /** This machine says which user has made a connection. */
+  /** Whether the operating system reports which user opened a connection. */
   readonly tellsUsers?: boolean;
-  /** The file of the token that the server's user has where none was set. */
+  /** The file of the server's own token, used where no token is set. */
   readonly ownTokenFile?: string;
   readonly ownSide?: OwnSide;
   /** Why an upgrade without a token is refused, if it is. */
   readonly upgradeObjection: (request: IncomingMessage) => string | undefined;
   readonly report: (line: string) => void;
-  /** Told of every token in force, so that none appears in a log. */
+  /** Called with every token in force, so that logs mask it. */
   readonly keepSecret?: (token: string) => void;
   readonly scopes: ScopeWords;
-  /** Where the resource is served that an issuer's tokens are for. */
+  /** The path of the resource that an issuer's tokens are for. */
   readonly resourcePath: string;
 }
 
-/** How callers are told apart. */
+/** How callers are identified. */
 export interface Identification {
   identify(request: IncomingMessage, occasion: Occasion): LoginOutcome | Promise<LoginOutcome>;
-  /** The same for somebody who is known already, unless the connection is of this server's own making. */
+  /** The same for a sender who is already identified, unless the connection comes from a process of this server. */
   vouchedFor(request: IncomingMessage, identity: Identity): LoginOutcome | Promise<LoginOutcome>;
-  /** Where tokens come from, if an issuer gives them out. */
+  /** The OAuth metadata, if an issuer provides the tokens. */
   readonly metadata?: ResourceMetadata;
-  /** The folders that single callers were given, all of them. */
+  /** All folders that single tokens allow. */
   roots(): readonly string[];
   close(): Promise<void>;
 }
 
-/** Throws when a setting cannot be used, or would let other machines in unasked. */
+/** Throws if a setting is invalid, or would admit other machines without authentication. */
 export async function openIdentification(options: IdentificationOptions): Promise<Identification> {
   const { tokens = [], tokenFile, oauth, trustedProxies, report, keepSecret, scopes } = options;
   const addresses = new ClientAddresses(trustedProxies);
@@ -74,7 +73,7 @@ function byUser(options: IdentificationOptions, addresses: ClientAddresses): Ide
   refuseUnguardedExposure(exposure);
   if (!tellsUsers && !allowUnauthenticated && ownTokenFile === undefined)
     throw new AccessMisconfigured(
-      "nobody could come in: this machine does not say which user has made a connection, and there is no token",
+      "no client could connect: this machine does not report which user opened a connection, and there is no token",
     );
   const warning = warningOfExposure(exposure);
   if (warning !== undefined) report(warning);
@@ -115,7 +114,7 @@ async function byTokens(
 
 type Identify = (peer: Peer) => LoginOutcome | Promise<LoginOutcome>;
 
-/** Whatever a request shows, what this server has started does not become somebody else by it. */
+/** A process started by this server keeps that identity, whatever credentials its request has. */
 function byPeer(
   request: IncomingMessage,
   { peers, scopes }: { readonly peers: Peers; readonly scopes: ScopeWords },
@@ -135,7 +134,9 @@ function byPeer(
   return peer instanceof Promise ? peer.then(identifyPlaced) : identifyPlaced(peer);
 }
 
-/** Not even with a token of an operator it changes what counts for everybody: it may be the model's idea. */
+/**
+ * Even with an operator's token, a process inside a turn must not change what applies to everyone: the model may have caused the request.
+ */
 function markedInside(outcome: LoginOutcome, { usual }: ScopeWords): LoginOutcome {
   if (!("identity" in outcome)) return outcome;
   const { identity } = outcome;
@@ -143,19 +144,19 @@ function markedInside(outcome: LoginOutcome, { usual }: ScopeWords): LoginOutcom
 }
 
 const SANDBOXED = forbidden(
-  "Commands that run in a sandbox of this server may not call it, and this connection is of one, or cannot be told from theirs.",
+  "Commands in a sandbox of this server may not call it. This connection comes from one, or cannot be distinguished from one.",
 );
 
 interface Exposure {
-  /** What the server binds to. */
+  /** The bind address of the server. */
   readonly host: string;
-  /** Other names it answers to. */
+  /** Further host names of the server. */
   readonly allowedHosts: readonly string[];
-  /** Whoever is on this machine comes in unasked. */
+  /** Whether everyone on this machine is admitted without a token. */
   readonly allowUnauthenticated: boolean;
 }
 
-/** Whoever reaches the server can make this machine work, so other machines come in with a token only. */
+/** Anyone who reaches the server can run work on this machine, so other machines need a token. */
 function refuseUnguardedExposure({ host }: Exposure): void {
   if (reachOf(host) === "this machine") return;
   throw new UnguardedExposure(
@@ -164,10 +165,10 @@ function refuseUnguardedExposure({ host }: Exposure): void {
   );
 }
 
-/** What the operator should know of a server that asks nobody for a token. */
+/** The warning for the operator of a server without tokens. */
 function warningOfExposure({ allowedHosts, allowUnauthenticated }: Exposure): string | undefined {
   if (allowUnauthenticated)
     return "every user of this machine, and whatever forwards requests to it, may use the agent: no token is asked for";
   if (allowedHosts.length === 0) return undefined;
-  return `requests for ${allowedHosts.join(", ")} need no token unless they say that they were forwarded: a proxy that does not let them say it lets everybody in`;
+  return `requests for ${allowedHosts.join(", ")} need no token unless a forwarding header marks them: a proxy that adds no such header admits everyone`;
 }

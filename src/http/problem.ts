@@ -1,4 +1,4 @@
-/** A request that ends here: the status, a sentence for people, and what the answer's headers must say. */
+/** A request that fails: the status, a message for people, and the response's headers. */
 export class HttpProblem extends Error {
   override readonly name: string = "HttpProblem";
   readonly status: number;
@@ -11,5 +11,5 @@ export class HttpProblem extends Error {
   }
 }
 
-/** How a problem is worded in a JSON body; each protocol has its own form. */
+/** The JSON body of a problem; each protocol has its own format. */
 export type ProblemText = (problem: HttpProblem) => string;

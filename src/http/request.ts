@@ -2,16 +2,16 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { AnswerHeaders } from "./access/identity.js";
 
-/** A request that access control has let in. */
+/** A request that access control has admitted. */
 export interface HttpRequest<Caller> {
   readonly incoming: IncomingMessage;
   readonly response: ServerResponse;
   readonly caller: Caller;
-  /** What every answer to it must carry. */
+  /** Headers that every response must carry. */
   readonly headers: AnswerHeaders;
 }
 
-/** The same of one that wants to go on with another protocol on its connection. */
+/** An admitted request to upgrade its connection to another protocol. */
 export interface HttpUpgrade<Caller> {
   readonly incoming: IncomingMessage;
   readonly socket: Socket;

@@ -6,23 +6,23 @@ import type { HttpRequest, HttpUpgrade } from "./request.js";
 export type HttpHandler<Caller> = (request: HttpRequest<Caller>) => void | Promise<void>;
 export type UpgradeHandler<Caller> = (upgrade: HttpUpgrade<Caller>) => void;
 
-/** What is served at one path. */
+/** The handlers of one path. */
 export interface HttpMount<Caller> {
   readonly path: string;
-  /** It is served at every path below as well, whose parts its handlers tell apart. */
+  /** The handlers also serve every path below, and parse the rest of the path themselves. */
   readonly below?: true;
-  /** Other paths for the same. */
+  /** Further paths with the same handlers. */
   readonly aliases?: readonly string[];
   readonly methods: Readonly<Record<string, HttpHandler<Caller>>>;
-  /** For every method: it has a router of its own. */
+  /** Handles every method, with its own router. */
   readonly any?: HttpHandler<Caller>;
   readonly upgrade?: UpgradeHandler<Caller>;
 }
 
-/** What the paths that nobody has mounted anything at are called together: they are their clients' own inventions. */
+/** The label of all unknown paths: clients could otherwise create any number of labels. */
 const OTHER_PATHS = "other";
 
-/** Path and method → handler. */
+/** Maps path and method to a handler. */
 export class Router<Caller> {
   readonly #mounts: readonly HttpMount<Caller>[];
   readonly #hint: string;
@@ -40,7 +40,7 @@ export class Router<Caller> {
     for (const mount of mounts) for (const path of [mount.path, ...(mount.aliases ?? [])]) this.#byPath.set(path, mount);
   }
 
-  /** Throws `HttpProblem` when nothing is there, or not for this method. */
+  /** Throws `HttpProblem` if nothing is served at the path, or not with this method. */
   handlerOf(request: IncomingMessage): HttpHandler<Caller> {
     const path = requestPath(request);
     const mount = this.#mountAt(path);
@@ -51,7 +51,7 @@ export class Router<Caller> {
     return handler;
   }
 
-  /** Throws `HttpProblem` when no connection can be taken over there. */
+  /** Throws `HttpProblem` if the path takes no upgrade. */
   upgradeOf(request: IncomingMessage): UpgradeHandler<Caller> {
     const upgrade = this.#byPath.get(requestPath(request))?.upgrade;
     if (upgrade) return upgrade;
@@ -59,7 +59,7 @@ export class Router<Caller> {
     throw new HttpProblem(404, places.length > 0 ? `WebSocket is served at ${places.join(", ")}` : "WebSocket is not served here");
   }
 
-  /** The mount's own path, for statistics. */
+  /** The mount's own path, for metrics. */
   labelOf(request: IncomingMessage): string {
     return this.#mountAt(requestPath(request))?.path ?? OTHER_PATHS;
   }
@@ -69,7 +69,7 @@ export class Router<Caller> {
   }
 }
 
-/** Access control answers OPTIONS, wherever it is asked. */
+/** Access control answers OPTIONS on every path. */
 function allowed({ methods }: HttpMount<never>): string {
   return [...Object.keys(methods), "OPTIONS"].join(", ");
 }

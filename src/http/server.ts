@@ -12,40 +12,40 @@ import type { Router } from "./router.js";
 const KEEP_ALIVE_MS = 65_000;
 const LOOK_FOR_LATE_REQUESTS_MS = 5_000;
 const MAX_HEADERS = 100;
-/** A peer that vanished without a word is noticed by the system. */
+/** With TCP keep-alive, the system detects a peer that vanished. */
 const TCP_KEEP_ALIVE_MS = 30_000;
-/** When somebody who has too many requests open may try another. */
+/** Retry-After for a principal with too many open requests. */
 const RETRY_AFTER_SECONDS = "5";
 
-/** How long a client may take. Streams are answers in the making, and may last as long as they like. */
+/** The timeouts of clients. They do not apply to streams, which are unfinished responses. */
 export interface HttpTimeouts {
-  /** Until the headers of a request are there. */
+  /** For the headers of a request. */
   readonly headersMs: number;
-  /** Until the whole of it is. */
+  /** For the whole request. */
   readonly requestMs: number;
-  /** Without reading on in an answer that is complete. */
+  /** Without reading any of a completed response. */
   readonly readingMs: number;
 }
 
 export interface HttpServerOptions<Caller> {
   readonly host: string;
-  /** In order; the first that is free is taken. 0 is any. */
+  /** In order: the first free one is used. 0 is any. */
   readonly ports: readonly number[];
   readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer };
   readonly timeouts: HttpTimeouts;
   readonly access: Pick<AccessControl, "admit">;
-  /** What handlers know of whoever was let in. */
+  /** Converts an identity to the caller that handlers get. */
   readonly callerOf: (identity: Identity, request: IncomingMessage) => Caller;
   readonly router: Router<Caller>;
-  /** Kept up to date with what is being served. */
+  /** Tracks the requests in progress. */
   readonly open: OpenRequests;
-  /** The form that problems have where a handler gives them no other. */
+  /** The format of problems for which a handler defines no other. */
   readonly problemText: ProblemText;
-  /** Told about every request when it is over. */
+  /** Called for every request when it is complete. */
   readonly served: (request: { readonly method: string; readonly route: string; readonly status: number; readonly ms: number }) => void;
-  /** Told about every request that access control did not let in, with the status it got. */
+  /** Called for every request that access control refused, with its status. */
   readonly refused: (status: number) => void;
-  /** Something nobody foresaw. Returns what a client may be told of it. */
+  /** Logs an unexpected error, and returns the message for the client. */
   readonly failed: (what: string, error: unknown) => string;
 }
 
@@ -53,13 +53,13 @@ export class CannotListen extends AppError {
   readonly code = "cannot_listen";
 }
 
-/** A server that listens. */
+/** A listening server. */
 export interface HttpServer {
   readonly port: number;
   readonly server: Server;
-  /** No new connections from now on; those that are open go on. */
+  /** Accepts no new connections; open ones stay. */
   stopAccepting(): void;
-  /** Ends every connection, in bounded time, once its client has read what it was sent. */
+  /** Closes every connection in bounded time, after its client has read its responses. */
   close(): Promise<void>;
 }
 
@@ -94,7 +94,7 @@ async function listen(server: Server, { host, ports }: Pick<HttpServerOptions<ne
           resolve();
         });
       });
-      // An IP server's address is an object.
+      // The address of an IP server is an object.
       return (server.address() as AddressInfo).port;
     } catch (error) {
       if (errorCode(error) === "EADDRINUSE" && at < ports.length - 1) continue;
@@ -121,7 +121,7 @@ function reasonOf(error: unknown): string {
 function receive<Caller>(request: IncomingMessage, response: ServerResponse, options: HttpServerOptions<Caller>): void {
   const began = performance.now();
   const open = new OpenRequest(request, response);
-  // `on`, here and wherever every request comes by: what happens once anyway need not be watched over by `once`.
+  // `on` is cheaper than `once` on the path of every request, and `close` happens only once.
   response.on("close", () => {
     options.open.end(open);
     options.served({
@@ -139,13 +139,13 @@ function receive<Caller>(request: IncomingMessage, response: ServerResponse, opt
   else serve(open, response, { admission, options });
 }
 
-/** Most of what is served is there at once; what takes longer fails in the same way. */
+/** Most handlers complete synchronously; a rejected promise is handled like a thrown error. */
 function serve<Caller>(
   open: OpenRequest,
   response: ServerResponse,
   { admission, options }: { readonly admission: Admission; readonly options: HttpServerOptions<Caller> },
 ): void {
-  // Whoever left while it was looked into is over already, and would never be over again.
+  // If the client left during the check, `close` has already fired and would not fire again.
   if (isGone(response)) return;
   if ("answer" in admission) {
     const { status, headers, body } = admission.answer;
@@ -167,7 +167,7 @@ function serve<Caller>(
 }
 
 function tooMany(): HttpProblem {
-  return new HttpProblem(429, "You have too many requests open here, streams and WebSockets among them; end some, or try again later", {
+  return new HttpProblem(429, "You have too many open requests, including streams and WebSockets; close some, or try again later", {
     "retry-after": RETRY_AFTER_SECONDS,
   });
 }
@@ -213,7 +213,7 @@ function problemAnswer(problem: HttpProblem, text: ProblemText): HttpAnswer {
   return { status: problem.status, headers: { "content-type": "application/json", ...problem.headers }, body: text(problem) };
 }
 
-/** An upgrade is refused with an ordinary answer; there is no `ServerResponse` for it. */
+/** An upgrade is refused with an ordinary HTTP response, for which there is no `ServerResponse`. */
 function refuseUpgrade(socket: Socket, { status, headers, body }: HttpAnswer): void {
   const lines = Object.entries({ ...headers, "content-length": String(Buffer.byteLength(body)), connection: "close" }).map(
     ([name, value]) => `${name}: ${value}`,

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { SlowRequest, SlowRequests } from "./slowRequests.js";
+import { SlowRequest, SlowRequests } from "./connections.js";
 
 beforeEach(() => {
   vi.useFakeTimers();

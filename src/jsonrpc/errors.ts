@@ -5,11 +5,11 @@ export const RPC = {
   methodNotFound: -32601,
   invalidParams: -32602,
   internalError: -32603,
-  /** Implementation-defined: the server has too much to do. */
+  /** Implementation-defined: the server is busy. */
   busy: -32000,
 } as const;
 
-/** An error that travels as a JSON-RPC error; anything else a method throws becomes `internalError`. */
+/** An error that is sent as a JSON-RPC error. Anything else that a method throws becomes `internalError`. */
 export class RpcError extends Error {
   override readonly name = "RpcError";
 

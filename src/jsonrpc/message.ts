@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { isFields } from "../lib/fields.js";
 import { RPC, RpcError } from "./errors.js";
 
-/** Strings and integers, also those that a number cannot hold; the answer repeats type and value. */
+/** A string or an integer, including integers beyond the safe range of a number. The response repeats type and value. */
 export type RequestId = string | number | bigint;
 
 export interface RequestMessage {
@@ -24,7 +24,7 @@ export interface ResponseMessage {
   readonly outcome: { readonly result: unknown } | { readonly error: RpcError };
 }
 
-/** Not a message. `answer` is what the sender is told, if it can be told anything; `reason` is for the log. */
+/** Text that is not a message. `answer` is the response to the sender, if one is possible; `reason` is for the log. */
 export interface UnreadableMessage {
   readonly kind: "unreadable";
   readonly problem: "not JSON" | "not a message";
@@ -34,7 +34,7 @@ export interface UnreadableMessage {
 
 export type Message = RequestMessage | NotificationMessage | ResponseMessage | UnreadableMessage;
 
-/** One frame of text → one message, or the entries of a batch. Never throws. */
+/** Parses one frame into one message or the entries of a batch. Never throws. */
 export function parseMessage(text: string): Message | readonly Message[] {
   let value: unknown;
   try {
@@ -45,12 +45,12 @@ export function parseMessage(text: string): Message | readonly Message[] {
   return Array.isArray(value) ? value.map(readMessage) : readMessage(value);
 }
 
-/** Some shells put one at the start of a pipe. */
+/** Some shells put a byte order mark at the start of a pipe. */
 function withoutByteOrderMark(text: string): string {
   return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
 }
 
-// Only what looks like an attempt at JSON is worth an answer; other noise (a stray print, an HTTP header) is not from a JSON-RPC sender.
+// Only text that looks like JSON gets a response. Other text (a stray print, an HTTP header) does not come from a JSON-RPC sender.
 function notJson(text: string): UnreadableMessage {
   const reason = `${text.length} characters that are not JSON`;
   if (!/^\s*[{[]/.test(text)) return { kind: "unreadable", problem: "not JSON", reason };
@@ -95,14 +95,14 @@ function readError(value: unknown): RpcError {
   );
 }
 
-// Key order is Codex 0.92.0's, so that even a byte-wise comparison of simple answers holds.
+// Key order is Codex 0.92.0's, so that simple responses are equal byte for byte.
 
 export function resultText(id: RequestId, result: unknown): string {
   const text = result instanceof JsonText ? result.text : jsonText(result);
   return `{"id":${jsonText(id)},"jsonrpc":"2.0","result":${text}}`;
 }
 
-/** A result that is always the same, and put into JSON once. */
+/** A constant result, serialised once. */
 export class JsonText {
   readonly text: string;
 
@@ -123,12 +123,12 @@ export function notificationText(method: string, params: unknown): string {
   return jsonText({ jsonrpc: "2.0", method, params });
 }
 
-/** A string, or an integer that a number may be unable to hold. */
+/** A string, or an integer that may be beyond the safe range of a number. */
 const STRING_OR_LONG_INTEGER = /"(?:[^"\\]+|\\.)*"|-?\d{16,}(?![\d.eE])/g;
 
 /**
- * `JSON.parse` for messages: where a message names a request, an integer that a number cannot hold becomes a bigint. Ids are repeated to whoever
- * sent them, who would not know a rounded one. Everything else is as `JSON.parse` reads it.
+ * `JSON.parse` for messages. An integer beyond the safe range becomes a bigint where it identifies a request: ids are sent back, and the
+ * sender would not recognise a rounded one. Everything else is as with `JSON.parse`.
  */
 export function parseJson(text: string): unknown {
   const value: unknown = JSON.parse(text);
@@ -139,18 +139,18 @@ export function parseJson(text: string): unknown {
     : withExactIds(value, exact);
 }
 
-/** `JSON.stringify` that writes a bigint as the integer it is. */
+/** `JSON.stringify` that writes a bigint as an integer. */
 export function jsonText(value: unknown): string {
   try {
     return JSON.stringify(value) ?? "null";
   } catch (error) {
-    // That is how it refuses a bigint; to try first keeps all other messages as fast as they are.
+    // `JSON.stringify` throws this for a bigint. Trying it first keeps all other messages fast.
     if (!(error instanceof TypeError)) throw error;
     return textWithBigIntegers(value);
   }
 }
 
-/** A message names a request by its own id, as the one it cancels, and as the one whose progress it wants to hear of. */
+/** A message can contain a request id in three places: its own id, the id it cancels, and its progress token. */
 function hasRoundedId(message: unknown): boolean {
   if (!isFields(message)) return false;
   const { id, params } = message;
@@ -187,7 +187,7 @@ function withExact(fields: Readonly<Record<string, unknown>>, exact: Readonly<Re
 }
 
 function textWithBigIntegers(value: unknown): string {
-  // Nobody who wrote a text in it can know this mark.
+  // A random mark, so that no text in the value can contain it.
   const mark = randomUUID();
   const text = JSON.stringify(value, (_, held: unknown) => (typeof held === "bigint" ? `${mark}${held}` : held));
   return text.replaceAll(new RegExp(`"${mark}(-?\\d+)"`, "g"), "$1");

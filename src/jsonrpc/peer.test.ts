@@ -368,7 +368,7 @@ describe("what is no message", () => {
     await peer.run(wire.incoming);
     await peer.idle();
     expect(sent.map((text) => JSON.parse(text))).toEqual([
-      errorAnswer(null, -32600, "Message refused: 99 characters are more than this server takes in one message"),
+      errorAnswer(null, -32600, "Message refused: 99 characters exceed this server's limit for one message"),
       resultAnswer(1, {}),
     ]);
     expect(reported).toEqual(["a message of 99 characters was refused"]);

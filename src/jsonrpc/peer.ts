@@ -14,29 +14,26 @@ import {
 } from "./message.js";
 import type { About, Frame, Outlet } from "./wire.js";
 
-/** What the owner of a peer does with what comes in. */
+/** How the owner of a peer handles incoming messages. */
 export interface PeerRole {
-  /**
-   * The result, at once or as a promise of it, or a thrown RpcError. The signal aborts when the request is cancelled or the peer
-   * closes.
-   */
+  /** Returns the result or a promise of it, or throws an RpcError. The signal aborts when the request is cancelled or the peer closes. */
   answer(request: IncomingRequest): unknown;
   notified(method: string, params: unknown): void;
-  /** Something came that is no message; `reason` is for the log. */
+  /** Called for input that is not a message; `reason` is for the log. */
   unreadable(reason: string): void;
-  /** A method failed in a way nobody foresaw. Returns what the other side is told of it. */
+  /** Called when a method fails unexpectedly. Returns the message for the other side. */
   failed(method: string, error: unknown): string;
 }
 
 export interface PeerLimits {
-  /** Requests of the other side that may be in flight. */
+  /** The maximum number of concurrent requests from the other side. */
   readonly incoming?: number | undefined;
 }
 
 export interface RequestOptions {
   /** Stops waiting. */
   readonly signal?: AbortSignal;
-  /** The notification that tells the other side that its answer is no longer wanted. */
+  /** The notification that withdraws the request when the signal aborts. */
   readonly withdrawWith?: string;
   readonly relatedTo?: RequestId;
 }
@@ -48,21 +45,23 @@ export interface IncomingRequest {
   readonly signal: AbortSignal;
 }
 
-/** Requests of the other side that run at once unless the owner says otherwise; more are refused, so that a flood cannot grow without end. */
+/** The default maximum of concurrent requests from the other side. Further ones are refused, so that memory stays bounded. */
 const MAX_INCOMING_IN_FLIGHT = 1024;
-/** Our own requests that wait for an answer. */
+/** The maximum number of our own requests that wait for a response. */
 const MAX_OUTGOING_IN_FLIGHT = 1024;
 
-/** Both directions of JSON-RPC with one counterpart: correlation, cancellation, and everything settled when it closes. */
+/** Both directions of JSON-RPC with one counterpart: correlation, cancellation, and settling everything on close. */
 export class JsonRpcPeer {
-  /** Why arrays of messages are refused; undefined where the negotiated protocol has them. */
+  /** Why batches are refused; undefined if the negotiated protocol has them. */
   batchObjection: string | undefined = "batches are not served here";
 
   #state: { readonly at: "open" } | { readonly at: "closed"; readonly reason: Error } = { at: "open" };
   #nextId = 0;
   readonly #asked = new Map<RequestId, Deferred<unknown>>();
   readonly #serving = new Map<RequestId, ServedRequest>();
-  /** Cancelled, and not yet done. Their ids are free: a new request under one is served when the old one has left. */
+  /**
+   * Cancelled requests that are still running. Their ids are free: a new request with the same id is served after the old one has ended.
+   */
   readonly #leaving = new Map<ServedRequest, Deferred<void>>();
   #idle: Deferred<void> | undefined;
   #interrupted: Error | undefined;
@@ -73,7 +72,7 @@ export class JsonRpcPeer {
     private readonly limits: PeerLimits = {},
   ) {}
 
-  /** Reads until the other side closes. The peer stays able to send what is still being worked on. */
+  /** Reads until the other side closes. Responses to running requests can still be sent afterwards. */
   async run(incoming: AsyncIterable<Frame>): Promise<void> {
     for await (const frame of incoming) {
       if ("text" in frame) this.receive(parseMessage(frame.text));
@@ -81,7 +80,7 @@ export class JsonRpcPeer {
     }
   }
 
-  /** For transports that look into a message before they know whom it is for. */
+  /** For transports that parse a message before they know its session. */
   receive(parsed: Message | readonly Message[]): void {
     if (this.#state.at === "closed") return;
     if (isBatch(parsed)) return this.#receiveBatch(parsed);
@@ -90,7 +89,7 @@ export class JsonRpcPeer {
     });
   }
 
-  /** How many requests of the other side are being worked on. */
+  /** The number of requests from the other side in progress. */
   get servingCount(): number {
     return this.#serving.size + this.#leaving.size;
   }
@@ -117,7 +116,6 @@ export class JsonRpcPeer {
     }
   }
 
-  /** See `Outlet.concerns`. */
   concerns(id: RequestId, subject?: string): void {
     this.outlet.concerns?.(id, subject);
   }
@@ -126,17 +124,16 @@ export class JsonRpcPeer {
     this.notifyText(notificationText(method, params), about);
   }
 
-  /** For notifications sent by the thousand, whose text is put together without building the object. */
+  /** For frequent notifications, whose text is built without an object. */
   notifyText(text: string, about?: About): void {
     if (this.#state.at === "open") this.outlet.send(text, about);
   }
 
-  /** See `Outlet.congested`. */
   congested(): Promise<void> | undefined {
     return this.outlet.congested();
   }
 
-  /** Aborts a request of the other side; it gets no answer, unless it waits for one. False when no such request runs. */
+  /** Aborts a request of the other side. It gets no response, unless the transport requires one. Returns false if no such request runs. */
   cancel(id: RequestId, reason: Error): boolean {
     const served = this.#serving.get(id);
     if (!served) return false;
@@ -149,20 +146,20 @@ export class JsonRpcPeer {
     return true;
   }
 
-  /** Aborts every request of the other side, and those still to come unless told otherwise; each is answered with what it came to. */
+  /** Aborts every request of the other side, and by default those still to come. Each still gets a response. */
   interrupt(reason: Error, { later = true }: { readonly later?: boolean } = {}): void {
     if (later) this.#interrupted = reason;
     for (const served of this.#serving.values()) served.abort(reason);
   }
 
-  /** Resolves when no request of the other side is being worked on. */
+  /** Resolves when no request of the other side is in progress. */
   idle(): Promise<void> {
     if (this.servingCount === 0) return Promise.resolve();
     this.#idle ??= deferred<void>();
     return this.#idle.promise;
   }
 
-  /** Rejects what we asked, aborts what we serve; nothing is sent afterwards. Closing twice is harmless. */
+  /** Rejects our pending requests and aborts those we serve. Nothing is sent afterwards. Closing twice is harmless. */
   close(reason: Error): void {
     if (this.#state.at === "closed") return;
     this.#state = { at: "closed", reason };
@@ -189,14 +186,11 @@ export class JsonRpcPeer {
     if (this.#state.at === "closed") return;
     this.role.unreadable(`a message of ${bytes} characters was refused`);
     this.outlet.send(
-      errorText(
-        null,
-        new RpcError(RPC.invalidRequest, `Message refused: ${bytes} characters are more than this server takes in one message`),
-      ),
+      errorText(null, new RpcError(RPC.invalidRequest, `Message refused: ${bytes} characters exceed this server's limit for one message`)),
     );
   }
 
-  /** A batch is answered by one array, when its last request is done. */
+  /** The response to a batch is one array, sent when its last request is done. */
   #receiveBatch(messages: readonly Message[]): void {
     const objection = messages.length === 0 ? "an empty batch" : this.batchObjection;
     if (objection !== undefined) {
@@ -272,15 +266,15 @@ export class JsonRpcPeer {
   }
 }
 
-/** Takes one answer as text; undefined when there is none to give. */
+/** Takes one response as text; undefined if there is none. */
 type Respond = (text: string | undefined, about?: About) => void;
 
-/** A request of the other side while it is worked on. */
+/** A request of the other side in progress. */
 class ServedRequest implements IncomingRequest {
   readonly id: RequestId;
   readonly method: string;
   readonly params: unknown;
-  /** Nothing more may be said to it: it was cancelled. */
+  /** The request was cancelled, so nothing more may be sent about it. */
   silenced = false;
   #abort: AbortController | undefined;
 
@@ -290,7 +284,7 @@ class ServedRequest implements IncomingRequest {
     this.params = params;
   }
 
-  /** Dear to make, and most requests are answered without it. */
+  /** Created on demand: an AbortController is expensive and most requests never need one. */
   get signal(): AbortSignal {
     this.#abort ??= new AbortController();
     return this.#abort.signal;

@@ -2,11 +2,11 @@ import type { Readable, Writable } from "node:stream";
 import { type Deferred, deferred } from "../lib/promises.js";
 import type { Frame, Wire } from "./wire.js";
 
-/** The longest line taken. A 5 MB prompt is ordinary; beyond this a sender is broken. */
+/** The maximum length of a line. A prompt of 5 MB is normal; a sender that exceeds this limit is broken. */
 const MAX_LINE_LENGTH = 64 * 1024 * 1024;
-/** Unread output past which readers of turns wait: a client that stops reading costs about this much. */
+/** Backpressure on turns starts at this much unread output, so a client that stops reading costs about this much memory. */
 const CONGESTED_LENGTH = 1024 * 1024;
-/** Unread output past which input waits too. Higher, so that a client that reads slowly can still cancel. */
+/** Input also waits at this much unread output. The limit is higher, so that a slow client can still cancel. */
 const OVERFULL_LENGTH = 16 * CONGESTED_LENGTH;
 /** How long `close` waits for a client that does not read. */
 const FLUSH_MS = 500;
@@ -16,7 +16,7 @@ interface Output {
   readonly write: (text: string, written: () => void) => void;
 }
 
-/** One message per line over a pair of streams. Everything sent in one turn of the event loop leaves in one write. */
+/** One message per line over a pair of streams. All messages of one iteration of the event loop are sent in one write. */
 export class StreamWire implements Wire {
   readonly incoming: AsyncIterable<Frame>;
   #queued = "";
@@ -30,7 +30,7 @@ export class StreamWire implements Wire {
     private readonly output: Output,
   ) {
     this.incoming = this.#read(input);
-    // The reader is gone (EPIPE). Input ends too in that case, so nothing else needs to be told.
+    // The reader is gone (EPIPE). Input ends too in that case, so nothing else is needed.
     output.stream.on("error", () => {
       this.#state = "closed";
       this.#relieve();
@@ -106,18 +106,18 @@ export class StreamWire implements Wire {
         }
       }
     } catch {
-      // A broken pipe on our input is the end of it, like a closed one.
+      // A broken pipe on our input ends it, like a closed one.
     }
     yield* lines.end();
   }
 }
 
-/** Newline framing: chunks of text in, whole lines out. A line past the limit is dropped as it arrives and reported once. */
+/** Newline framing: text chunks in, whole lines out. A line beyond the limit is dropped as it arrives and reported once. */
 export class LineSplitter {
   #held: string[] = [];
   #heldLength = 0;
 
-  /** `limit` is in UTF-16 units, which is what memory pays for. */
+  /** `limit` is in UTF-16 code units, which determine the memory used. */
   constructor(private readonly limit: number) {}
 
   push(chunk: string): Frame[] {
@@ -132,7 +132,7 @@ export class LineSplitter {
     return frames;
   }
 
-  /** The last line, when the stream ended without a newline. */
+  /** The last line, if the stream ended without a newline. */
   end(): Frame[] {
     return this.#heldLength > 0 ? [this.#release()] : [];
   }

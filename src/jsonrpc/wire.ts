@@ -1,41 +1,42 @@
 import type { RequestId } from "./message.js";
 
-/** A frame as it came in, or the size of one that was too long to take. */
+/** A received frame, or the size of one that was too long. */
 export type Frame = { readonly text: string } | { readonly tooLongBytes: number };
 
-/** What a transport is told about a message, so that it can choose a way for it. */
+/** Delivery hints for a transport. */
 export interface About {
   /** The request of the other side that the message belongs to. */
   readonly relatedTo?: RequestId;
-  /** It is the answer to `relatedTo`: nothing about that request follows. */
+  /** The message is the response to `relatedTo`: no more messages about that request follow. */
   readonly answer?: "given" | "refused as busy";
-  /** A piece of this item; the item itself is told later, so that a reader that is behind may miss the piece. */
+  /** The message is a delta of this item. The whole item follows later, so a slow reader may miss the delta. */
   readonly pieceOf?: string;
-  /** This item, whole: pieces of it need not be kept any more. */
+  /** The message is this whole item: its deltas need not be kept any more. */
   readonly whole?: string;
 }
 
-/** The way to one counterpart. */
+/** The sending side of a connection with one counterpart. */
 export interface Outlet {
-  /** The other side waits for an answer even to a request that it cancelled, because it holds a connection open for it. */
+  /** Whether a cancelled request gets a response too, because the other side holds a connection open for it. */
   readonly answersCancelled?: boolean;
-  /** Queues one message, in order. After `close` it does nothing. */
+  /** Queues one message, in order. Does nothing after `close`. */
   send(text: string, about?: About): void;
   /**
-   * A request of the other side lasts, and may be asked for after this process: by its id, and by what is known by then of the subject that it is
-   * about.
+   * Marks a long request that a client may ask for again after this process has ended, by its id and by its subject, once that is known.
    */
   concerns?(id: RequestId, subject?: string): void;
-  /** A request of the other side gets no answer: it was cancelled. */
+  /** A request of the other side gets no response, because it was cancelled. */
   unanswered?(id: RequestId): void;
-  /** Undefined while the other side keeps up; else a promise for the moment it does again (or is gone). */
+  /**
+   * Undefined while the other side keeps up; otherwise a promise that resolves when it does again, or is gone. This is the backpressure.
+   */
   congested(): Promise<void> | undefined;
-  /** Hands over what was queued, as far as the other side takes it in bounded time, then ends. */
+  /** Sends the queued messages, as far as the other side reads them in bounded time, and then ends. */
   close(): Promise<void>;
 }
 
-/** One channel with both directions. Transports whose messages come one by one (HTTP) make an `Outlet` only. */
+/** A channel with both directions. Transports that receive messages one by one (HTTP) implement only `Outlet`. */
 export interface Wire extends Outlet {
-  /** Ends when the other side has closed or is gone. Read by one reader. */
+  /** Ends when the other side has closed or is gone. Has a single reader. */
   readonly incoming: AsyncIterable<Frame>;
 }

@@ -1,10 +1,13 @@
-/** The names that were allowed, as serde lists them. */
+/** The allowed names in serde's wording. */
 export function alternatives(names: readonly string[]): string {
   const quoted = names.map((name) => `\`${name}\``);
   return quoted.length > 2 ? `one of ${quoted.join(", ")}` : quoted.join(" or ");
 }
 
-/** A value from JSON or TOML as serde names what it did not expect. JSON does not tell 5 from 5.0: a whole number is an integer. */
+/**
+ * Describes a JSON or TOML value of an unexpected type in serde's wording. JSON does not distinguish 5 from 5.0: a whole number is an
+ * integer.
+ */
 export function unexpected(value: unknown): string {
   if (value === null || value === undefined) return "null";
   if (Array.isArray(value)) return "sequence";

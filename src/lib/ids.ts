@@ -17,7 +17,7 @@ export function newThreadId(): ThreadId {
   return uuidV7(Date.now()) as ThreadId;
 }
 
-/** For text that was checked to be a UUID (see `parseUuid`). */
+/** Takes text that was already checked to be a UUID (see `parseUuid`). */
 export function threadIdOf(uuid: string): ThreadId {
   return uuid as ThreadId;
 }
@@ -26,12 +26,12 @@ export function turnIdOf(text: string): TurnId {
   return text as TurnId;
 }
 
-/** For text that was checked to be a UUID. */
+/** Takes text that was already checked to be a UUID. */
 export function turnKeyOf(uuid: string): TurnKey {
   return uuid as TurnKey;
 }
 
-/** The moment a version 7 UUID was made, in milliseconds; undefined for other versions. */
+/** The creation time in a version 7 UUID, in milliseconds; undefined for other versions. */
 export function timeOfUuid(uuid: string): number | undefined {
   return uuid[14] === "7" ? Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16) : undefined;
 }
@@ -39,7 +39,7 @@ export function timeOfUuid(uuid: string): number | undefined {
 let lastMs = 0;
 let sequence = 0;
 
-// Ordered within a process: a 12-bit counter follows the milliseconds, and borrows from the clock when it runs over.
+// Ordered within a process: a 12-bit counter follows the milliseconds; on overflow the next millisecond is used.
 function uuidV7(nowMs: number): string {
   if (nowMs > lastMs) {
     lastMs = nowMs;

@@ -1,5 +1,8 @@
+import { once } from "node:events";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
-import { deferred, Mailbox, Tasks } from "./promises.js";
+import { deferred, Mailbox, Tasks, timeoutSignal } from "./promises.js";
 
 it("settles once, with whatever came first", async () => {
   const kept = deferred<string>();
@@ -86,4 +89,15 @@ describe("a mailbox", () => {
     box.put(1);
     expect(await everything(box)).toEqual([]);
   });
+});
+
+it("a time limit that only a joined signal knows of is not collected before it is over", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const joined = (() => AbortSignal.any([new AbortController().signal, timeoutSignal(100)]))();
+  const aborted = once(joined, "abort");
+  // What the joined signal holds weakly goes with the next collection after this round.
+  setImmediate(collect);
+  await aborted;
+  expect(joined.reason).toMatchObject({ name: "TimeoutError" });
 });

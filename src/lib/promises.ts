@@ -1,5 +1,5 @@
-// Waiting for things: promises to settle later, work to end in time, values to be made once.
-/** A promise to settle later; settling twice is harmless. */
+// Helpers for waiting: deferred promises, timeouts, values created once.
+/** A promise with its resolvers; settling twice is harmless. */
 export interface Deferred<T> {
   readonly promise: Promise<T>;
   resolve(value: T): void;
@@ -29,16 +29,16 @@ export class Tasks {
     this.#running.add(task);
   }
 
-  /** Resolves when nothing runs any more, tasks started meanwhile included. */
+  /** Resolves when no task runs any more, including tasks started meanwhile. */
   async settle(): Promise<void> {
     while (this.#running.size > 0) await Promise.allSettled(this.#running);
   }
 }
 
-/** Something that is loaded when it is first needed, once. */
+/** A value that is loaded once, when it is first needed. */
 export interface Lazy<T> {
   readonly get: () => Promise<T>;
-  /** Begins to load once what is being written now has left. */
+  /** Starts loading after pending output has been written. */
   warmUp(): void;
   ifLoaded(): Promise<T | undefined>;
 }
@@ -47,7 +47,7 @@ export function lazily<T>(load: () => Promise<T>): Lazy<T> {
   let loaded: Promise<T> | undefined;
   const get = () => {
     loaded ??= load().catch((error: unknown) => {
-      // What failed now may work for the next call: a config.toml that was broken for a moment, say.
+      // A load that failed now may succeed for the next call, for example after config.toml was broken for a moment.
       loaded = undefined;
       throw error;
     });
@@ -56,16 +56,16 @@ export function lazily<T>(load: () => Promise<T>): Lazy<T> {
   return {
     get,
     warmUp() {
-      // A failure to load is told to the call that needs it.
+      // A failure to load is reported to the call that needs the value.
       const begin = () => void get().catch(() => undefined);
-      // What was said in this turn of the event loop leaves at its end, perhaps after the first of the two.
+      // Output of this turn of the event loop is written at its end, which may come after the first setImmediate.
       setImmediate(() => setImmediate(begin));
     },
     ifLoaded: async () => loaded?.catch(() => undefined),
   };
 }
 
-/** From callbacks to a loop: what was put in meanwhile comes out together. One reader; ends when closed and empty. */
+/** Turns callbacks into a loop: everything put in meanwhile comes out as one batch. Supports one reader; ends when closed and empty. */
 export class Mailbox<T> {
   #held: T[] = [];
   #state: "open" | "closed" = "open";
@@ -97,7 +97,7 @@ export class Mailbox<T> {
   }
 }
 
-/** Node fires at once what would take longer. */
+/** Node fires longer timers immediately. */
 export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** How a wait ended. */
@@ -108,7 +108,7 @@ export interface WaitLimits {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Waits for the promise, for the time to be over or for the signal. The promise goes on; its failure is the failure here too. */
+/** Waits for the promise, the timeout or the signal. Does not cancel the promise; rejects if the promise rejects first. */
 export async function waitFor<T>(promise: Promise<T>, { ms, signal }: WaitLimits): Promise<Waited<T>> {
   const given = deferred<Waited<T>>();
   const abort = () => given.resolve({ at: "aborted" });
@@ -123,7 +123,7 @@ export async function waitFor<T>(promise: Promise<T>, { ms, signal }: WaitLimits
   }
 }
 
-/** The promise's value, or the other one when it takes too long. */
+/** The promise's value, or `otherwise` after the timeout. */
 export async function valueWithin<T, U>(ms: number, promise: Promise<T>, otherwise: U): Promise<T | U> {
   const waited = await waitFor(promise, { ms });
   return waited.at === "ended" ? waited.value : otherwise;
@@ -134,11 +134,22 @@ export async function endsWithin(ms: number, work: Promise<unknown>): Promise<bo
   return (await waitFor(work, { ms })).at === "ended";
 }
 
-/** What the promise gives, or the signal's reason if that comes first. The promise goes on. */
+/** The promise's value, or a rejection with the signal's reason if that comes first. Does not cancel the promise. */
 export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const waited = await waitFor(promise, { signal });
   if (waited.at === "ended") return waited.value;
   throw signal.reason;
+}
+
+/**
+ * Aborts after so long, as `AbortSignal.timeout` does. That one is only weakly held by `AbortSignal.any`: once it was collected, which Node 20 does,
+ * whoever waits for both waits for ever. This one is held by its timer, which keeps no process alive.
+ */
+export function timeoutSignal(ms: number): AbortSignal {
+  const passed = new AbortController();
+  const isOver = () => passed.abort(new DOMException("The operation was aborted due to timeout", "TimeoutError"));
+  setTimeout(isOver, Math.min(ms, LONGEST_TIMER_MS)).unref();
+  return passed.signal;
 }
 
 /** A time limit that can be paused. Disposing of it frees its timer. */
@@ -148,14 +159,14 @@ export class Deadline implements Disposable {
   #remainingMs: number;
   #running: { readonly since: number; readonly timer: NodeJS.Timeout } | undefined;
 
-  /** `reason` makes the error that says that the time is over. */
+  /** `reason` creates the error for the expired limit. */
   constructor(limitMs: number, reason: () => Error) {
     this.#remainingMs = limitMs;
     this.#reason = reason;
     this.resume();
   }
 
-  /** Aborts when the time is over, with the error as its reason. */
+  /** Aborts when the time limit expires, with that error as its reason. */
   get signal(): AbortSignal {
     return this.#passed.signal;
   }
@@ -181,11 +192,13 @@ export class Deadline implements Disposable {
 export interface WorkLimits {
   readonly deadline: Deadline;
   readonly signal?: AbortSignal | undefined;
-  /** How long work that was told to stop may take to do so; without it, as long as it takes. */
+  /** How long the work may take to stop after its signal aborted; unlimited if absent. */
   readonly stopMs?: number | undefined;
 }
 
-/** Work that is told to stop by the signal or when its time is over, whichever comes first; whoever tells it is the reason it failed. */
+/**
+ * Runs work that is stopped by the signal or by the deadline, whichever comes first. The failure has the reason of the one that stopped it.
+ */
 export async function withDeadline<T>({ deadline, signal, stopMs }: WorkLimits, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const ends = signal ? AbortSignal.any([signal, deadline.signal]) : deadline.signal;
   const givenUp = deferred<never>();
@@ -205,7 +218,7 @@ export async function withDeadline<T>({ deadline, signal, stopMs }: WorkLimits, 
   }
 }
 
-/** Aborts its signal when nobody touched it for a while, or when the outer signal aborts. */
+/** Aborts its signal after a period without `touch`, or when the outer signal aborts. */
 export class IdleDeadline implements Disposable {
   readonly #limitMs: number;
   readonly #abort = new AbortController();
@@ -227,12 +240,12 @@ export class IdleDeadline implements Disposable {
     return this.#abort.signal;
   }
 
-  /** Whether it was the time that aborted it. */
+  /** Whether the idle limit caused the abort. */
   get hasPassed(): boolean {
     return this.#hasPassed;
   }
 
-  /** Called for every event of a stream, so it only takes the time; the timer finds out later how long it still has to wait. */
+  /** Called for every event of a stream, so it only stores the time; the timer later computes how long it still has to wait. */
   touch(): void {
     this.#touchedAt = monotonicMs();
   }
@@ -253,7 +266,7 @@ export class IdleDeadline implements Disposable {
   }
 }
 
-/** Milliseconds on a clock that never goes back. Unlike `performance.now()` it costs a first answer no module to load. */
+/** Milliseconds of a monotonic clock. Unlike `performance.now()`, it loads no module before the first response. */
 export function monotonicMs(): number {
   const [seconds, nanoseconds] = process.hrtime();
   return seconds * 1_000 + nanoseconds / 1_000_000;

@@ -1,4 +1,4 @@
-/** A fault of a JSON text as serde_json words it, with the number of characters that were read by then. */
+/** A syntax error in a JSON text in serde_json's wording, with the number of characters read so far. */
 export class JsonFault {
   constructor(
     readonly message: string,
@@ -6,18 +6,18 @@ export class JsonFault {
   ) {}
 }
 
-/** Where the values of a JSON text are. */
+/** The positions of the values in a JSON text. */
 export interface JsonPlaces {
-  /** Path, its keys joined by a NUL → where the value begins and ends. */
+  /** Path (keys joined by NUL) → start and end of the value. */
   readonly values: ReadonlyMap<string, { readonly from: number; readonly to: number }>;
 }
 
-/** The key under which `JsonPlaces` has a value. */
+/** The key of a value in `JsonPlaces`. */
 export function placeKey(path: readonly PropertyKey[]): string {
   return path.map(String).join("\0");
 }
 
-/** Reads a JSON text as serde_json does, for the sake of its complaints; they are part of what models were told. */
+/** Parses a JSON text as serde_json does, to reproduce its error messages: models get to see them. */
 export function readPlaces(text: string): JsonPlaces | JsonFault {
   try {
     return new PlaceReader(text).read();
@@ -27,7 +27,7 @@ export function readPlaces(text: string): JsonPlaces | JsonFault {
   }
 }
 
-/** "line 1 column 15": the last character that was read. */
+/** "line 1 column 15": the position of the last character read. */
 export function lineAndColumn(text: string, offset: number): string {
   const before = text.slice(0, offset);
   const lineStart = before.lastIndexOf("\n") + 1;
@@ -148,7 +148,7 @@ class PlaceReader {
     while (" \n\t\r".includes(this.#text[this.#at] ?? "x")) this.#at++;
   }
 
-  /** At the character that should not be there. */
+  /** Reports the unexpected character's position. */
   #fail(message: string): never {
     throw new JsonFault(message, this.#at + 1);
   }

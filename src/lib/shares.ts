@@ -1,32 +1,32 @@
 /**
- * A limit that principals share: `take(principal)` gives a place, or refuses; what it gives is called once to give the place back
- * (calling it again is harmless). Nothing waits here: whoever queues what was refused asks again when a place comes back.
+ * A limit shared by principals. `take(principal)` grants a slot or refuses. A granted slot is a function that releases it; calling it twice
+ * is harmless. Nothing waits here: a caller that queues refused requests tries again after a release.
  *
- * A lone principal may have the whole `limit`. Places cannot be taken away again, so there are some more, the `reserve`, for principals that come
- * while others have all of that. How many places of limit and reserve together must stay free after a `take`:
+ * A lone principal may take the whole `limit`. Granted slots cannot be revoked, so there is a `reserve` of further slots for principals
+ * that arrive while others hold the whole limit. The number of slots, of limit and reserve together, that must stay free after a `take`:
  *
- * | who asks | places that stay free |
+ * | who asks | slots that stay free |
  * |---|---|
- * | holds its share or more (all ÷ principals that hold something, at least two) | the reserve |
+ * | holds its share or more (all ÷ principals that hold a slot, at least two) | the reserve |
  * | holds less than its share | half of the reserve |
  * | holds nothing | none |
  *
- * So a second principal is served at once, and gets what comes back before the first does as long as that has more than its share; and many
- * more find a place each.
+ * So a second principal gets a slot at once. While the first holds more than its share, released slots go to the second. Many more
+ * principals get one slot each.
  */
 export interface SharesOptions {
-  /** Places for one principal that is alone. */
+  /** Slots for a principal that is alone. */
   readonly limit: number;
-  /** Further places, for principals that have less than their share. An eighth of the limit, unless given. */
+  /** Further slots, for principals that hold less than their share. Default: an eighth of the limit. */
   readonly reserve?: number;
-  /** What one principal may have even when it is alone. */
+  /** The most that one principal may hold, even when it is alone. */
   readonly perPrincipal?: number;
 }
 
-/** Gives a place back. */
+/** Releases a slot. */
 export type Release = () => void;
 
-/** How large the reserve is, as a part of the limit. */
+/** The default reserve as a fraction of the limit. */
 const RESERVED_PART = 1 / 8;
 
 export class Shares<Principal = string> {
@@ -42,7 +42,7 @@ export class Shares<Principal = string> {
     this.#perPrincipal = perPrincipal;
   }
 
-  /** Places that somebody has. */
+  /** Slots in use. */
   get taken(): number {
     return this.#taken;
   }
@@ -51,14 +51,14 @@ export class Shares<Principal = string> {
     return this.#held.get(principal) ?? 0;
   }
 
-  /** Whether `take` would give a place now. */
+  /** Whether `take` would grant a slot now. */
   hasPlaceFor(principal: Principal): boolean {
     const held = this.heldBy(principal);
     const free = this.#places - this.#taken;
     return held < this.#perPrincipal && free > this.#toLeave(held);
   }
 
-  /** Undefined when it is refused. */
+  /** Undefined when refused. */
   take(principal: Principal): Release | undefined {
     if (!this.hasPlaceFor(principal)) return undefined;
     this.#count(principal, 1);
@@ -70,7 +70,7 @@ export class Shares<Principal = string> {
     };
   }
 
-  /** How many places one that holds so many must leave to others. */
+  /** How many slots must stay free if a principal that holds `held` slots takes one more. */
   #toLeave(held: number): number {
     if (held === 0) return 0;
     const share = this.#places / Math.max(2, this.#held.size);

@@ -7,7 +7,7 @@ export class InvalidUuid extends AppError {
 
 const GROUP_LENGTHS = [8, 4, 4, 4, 12] as const;
 
-/** Takes every form of a UUID (plain, hyphenated, braced, URN) and gives the usual one. Complaints are worded as Codex words them. */
+/** Accepts every form of a UUID (plain, hyphenated, braced, URN) and returns the hyphenated one. Errors have Codex's wording. */
 export function parseThreadId(text: string): ThreadId {
   const { digits, offset, bare } = unwrap(text);
   const groups = digits.split("-");

@@ -1,36 +1,38 @@
-/** What a program says of itself: in the handshake, or in each request of the era without sessions. */
+/** How a client program identifies itself: in the handshake, or in each request of the stateless era. */
 export interface ClientInfo {
   readonly name: string;
   readonly version?: string | undefined;
 }
 
-/** How a client treats what it is sent. Names are chosen by users, so it is a hint: nothing that has to be safe depends on it. */
+/** How a client handles responses. Users choose client names, so this is a hint: nothing that must be safe depends on it. */
 export interface ClientProfile {
-  /** The part of a successful result that its model sees; `everything` includes `_meta`. Of errors most show the text alone. */
+  /**
+   * The part of a successful result that the client's model sees; `everything` includes `_meta`. Most clients show only the text of errors.
+   */
   readonly shows: "text" | "structured" | "both" | "everything" | "unknown";
-  /** It waits for a call as long as the call lasts, or gives it up after so many seconds, whatever progress it is told. */
+  /** `true` if the client waits as long as the call takes; otherwise its timeout in seconds, regardless of progress. */
   readonly waits: true | number;
-  /** It does something with `codex/event` notifications. */
+  /** Whether the client uses `codex/event` notifications. */
   readonly readsEvents: boolean;
-  /** The form of a question that a person can submit in it: ours with a decision, or Codex's empty one. */
+  /** The form that a person can submit in this client: ours with a decision field, or Codex's empty one. */
   readonly form: "decision" | "empty";
 }
 
-/** One row of what is known of clients. */
+/** One row of the table of known clients. */
 export interface KnownClient extends ClientProfile {
-  /** For people. */
+  /** A display name. */
   readonly title: string;
   readonly name: RegExp;
-  /** The versions that were looked at. */
+  /** The versions that were examined. */
   readonly version: string;
   readonly source: string;
 }
 
 const SEEN = "run against this server with a scripted model, November 2026";
-/** What the official SDKs set for a request, and whoever is built on them and does not choose another. */
+/** The request timeout of the official SDKs, and of clients built on them that choose no other. */
 const SDK_WALL_S = 60;
 
-/** The first row whose pattern fits counts. */
+/** The first row whose pattern matches is used. */
 export const KNOWN_CLIENTS: readonly KnownClient[] = [
   {
     title: "Claude Code",
@@ -174,7 +176,7 @@ export const KNOWN_CLIENTS: readonly KnownClient[] = [
   },
 ];
 
-/** Whoever is not known: built on an SDK, most likely, and read by a program of which nothing is known. */
+/** The profile of an unknown client: most likely built on an SDK, and it is not known what its model sees. */
 const UNKNOWN_CLIENT: ClientProfile = { shows: "unknown", waits: SDK_WALL_S, readsEvents: true, form: "decision" };
 
 /** No name in the table is longer. */

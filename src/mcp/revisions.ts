@@ -1,40 +1,40 @@
 import { isFields } from "../lib/fields.js";
 
-/** The revisions of MCP that begin with a handshake, oldest first. */
+/** The MCP revisions with a handshake, oldest first. */
 export const HANDSHAKE_REVISIONS = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] as const;
 export type HandshakeRevision = (typeof HANDSHAKE_REVISIONS)[number];
 
 export const NEWEST_HANDSHAKE: HandshakeRevision = "2025-11-25";
 
-/** Those in which every message stands for itself. */
+/** The stateless MCP revisions, without a handshake. */
 export const STATELESS_REVISIONS = ["2026-07-28"] as const;
 
-/** A revision we speak is taken as asked for; any other request gets our newest. */
+/** Returns the requested revision if it is supported, otherwise our newest. */
 export function negotiate(asked: string): HandshakeRevision {
   return HANDSHAKE_REVISIONS.find((revision) => revision === asked) ?? NEWEST_HANDSHAKE;
 }
 
 const WITH_BATCHES: HandshakeRevision = "2025-03-26";
 
-/** Why arrays of messages are refused; undefined in the one revision that has them. */
+/** Why batches are refused; undefined in the one revision that has them. */
 export function batchObjection(revision: HandshakeRevision | undefined): string | undefined {
   return revision === WITH_BATCHES ? undefined : `batches exist only in protocol version ${WITH_BATCHES}`;
 }
 
-/** A stream begins with an event that is no message, so that a client can come back even if nothing else arrives. */
+/** Whether a stream starts with an event without a message, so that a client can resume even if nothing else arrives. */
 export function primesStreams(revision: HandshakeRevision | undefined): boolean {
   return revision === "2025-11-25";
 }
 
-/** Older clients do not hand `structuredContent` to their model. One that never shook hands is taken for a current one, as Codex does. */
+/** Older clients do not pass `structuredContent` to their model. A client without a handshake counts as current, as in Codex. */
 export function hasStructuredContent(revision: HandshakeRevision | undefined): boolean {
   return revision === undefined || revision >= "2025-06-18";
 }
 
-/** Where a request of the era without sessions names its version, in `_meta`. */
+/** The `_meta` key in which a stateless request names its version. */
 export const VERSION_CLAIM = "io.modelcontextprotocol/protocolVersion";
 
-/** Whether a message is of the era without sessions: it names its version itself. Nothing else tells. */
+/** Whether a message belongs to the stateless era: only such messages name their version. */
 export function claimsVersion(params: unknown): boolean {
   return isFields(params) && isFields(params["_meta"]) && VERSION_CLAIM in params["_meta"];
 }

@@ -15,19 +15,19 @@ const WORDS: Readonly<Record<string, Severity | "off">> = {
   off: "off",
 };
 
-/** From which severity on lines are kept, for the server and for parts of it. */
+/** The minimum severity of kept lines, for the server and for parts of it. */
 export interface LogFilter {
   readonly usual: Severity | "off";
   readonly byTarget: ReadonlyMap<string, Severity | "off">;
 }
 
-/** `LOG_LEVEL` wins over `RUST_LOG`; both are read as Rust programs read them: `info`, `codex_mcp_server=debug,http=warn`, `off`. */
+/** `LOG_LEVEL` wins over `RUST_LOG`; both have the syntax of Rust programs: `info`, `codex_mcp_server=debug,http=warn`, `off`. */
 export function readLogFilter(env: NodeJS.ProcessEnv, usual: Severity): LogFilter {
   const text = env["LOG_LEVEL"]?.trim() || env["RUST_LOG"]?.trim() || "";
   return text.split(",").reduce(applyDirective, { usual, byTarget: new Map() });
 }
 
-/** The position in `SEVERITIES` from which lines of a target pass; one past the end when none do. */
+/** The index in `SEVERITIES` from which lines of a target pass; one past the end when none do. */
 export function thresholdOf(filter: LogFilter, target: string | undefined): number {
   const level = (target === undefined ? undefined : levelFor(filter, target)) ?? filter.byTarget.get(ROOT) ?? filter.usual;
   return level === "off" ? SEVERITIES.length : SEVERITIES.indexOf(level);
@@ -42,7 +42,7 @@ function applyDirective(filter: LogFilter, directive: string): LogFilter {
     return level === undefined ? filter : named(level);
   }
   const level = WORDS[name];
-  // A target without a level means all of its lines.
+  // A target without a level enables all its lines.
   return level === undefined ? named("trace") : { ...filter, usual: level };
 }
 
@@ -60,19 +60,19 @@ function targetName(name: string): string {
   return plain.startsWith(`${ROOT}::`) ? plain.slice(ROOT.length + 2) : plain;
 }
 
-/** What is known about a line besides its words. Fields without a value are left out. */
+/** The structured data of a line. Fields without a value are left out. */
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
-/** Facts about what the server does. Never prompts, outputs or secrets; what looks like a secret is masked before it leaves. */
+/** Facts about the server's work. Never prompts, outputs or secrets; anything that looks like a secret is masked before it is written. */
 export interface Log {
   trace(message: string, fields?: LogFields): void;
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
   error(message: string, fields?: LogFields): void;
-  /** The same log; every line carries these fields too. */
+  /** A log that adds these fields to every line. */
   with(fields: LogFields): Log;
-  /** The same log for one part of the server, which filters can name. */
+  /** A log for one part of the server, which filters can name. */
   target(name: string): Log;
 }
 
@@ -86,13 +86,13 @@ export interface LogLine {
 
 export interface LogSink {
   readonly filter: LogFilter;
-  /** Takes a line and comes back at once, whatever state the sink is in. The line is made when it is first asked for, which may be later. */
+  /** Accepts a line and returns at once, whatever state the sink is in. The line is built when it is first needed, which may be later. */
   write(line: () => LogLine): void;
 }
 
 export interface LogParts {
   readonly sinks: readonly LogSink[];
-  /** Applied once to every line that any sink takes. */
+  /** Applied once to every line that any sink accepts. */
   readonly mask: (line: LogLine) => LogLine;
 }
 
@@ -104,7 +104,7 @@ class FilteredLog implements Log {
   readonly #parts: LogParts;
   readonly #target: string | undefined;
   readonly #fields: LogFields;
-  /** For each sink, in order. */
+  /** One per sink, in order. */
   readonly #thresholds: readonly number[];
   readonly #lowest: number;
 
@@ -158,5 +158,5 @@ class FilteredLog implements Log {
   }
 }
 
-/** Says nothing, for parts that run without a log. */
+/** Discards everything, for parts that run without a log. */
 export const NO_LOG: Log = createLog({ sinks: [], mask: (line) => line });

@@ -69,7 +69,7 @@ it("that somebody else is setting aside is written on, but does not grow without
   const log = folder.open(10);
   writeFileSync(`${folder.file}.lock`, "");
   for (const line of ["12345678\n", "23456789\n", "34567890\n"]) await log.append(line);
-  await expect(log.append("never\n")).rejects.toThrow("cannot be set aside");
+  await expect(log.append("never\n")).rejects.toThrow("cannot be rotated");
   expect(statSync(folder.file).size).toBe(27);
 });
 

@@ -3,18 +3,18 @@ import { type FileHandle, mkdir, open, rename, stat, unlink } from "node:fs/prom
 import path from "node:path";
 import { AppError, errorCode } from "../lib/errors.js";
 
-/** A file of this size is set aside, and a new one begun. */
+/** A file of this size is rotated. */
 const LIMIT_BYTES = 10 * 1024 * 1024;
-/** With the one being written, five files. */
+/** Five files with the current one. */
 const KEEP_OLD = 4;
 
 export class LogTooLong extends AppError {
   readonly code = "log_too_long";
 }
 
-/** One log file that several processes append to. Follows its path: set aside or deleted by somebody else, it begins anew. */
+/** One log file that several processes append to. Follows its path: if it is rotated or deleted, a new file is started. */
 export interface LogFile {
-  /** Whole lines. Called by one writer, one call at a time. */
+  /** Takes whole lines. Called by one writer, one call at a time. */
   append(lines: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -38,7 +38,7 @@ class SharedLogFile implements LogFile {
       const handle = await this.#current(Buffer.byteLength(lines));
       await this.#write(handle, Buffer.from(this.#torn ? `\n${lines}` : lines));
     } catch (error) {
-      // Opened again with the next lines: what was wrong may have been the file.
+      // Reopened with the next lines: the file itself may have been the problem.
       await this.close();
       throw error;
     }
@@ -56,12 +56,12 @@ class SharedLogFile implements LogFile {
       await rotateLog(this.file, { keepOld: KEEP_OLD, isDue: (bytes) => bytes + coming > this.limitBytes });
       size = await this.#follow();
     }
-    // Another process may be setting it aside right now; it may not grow without end if nobody can.
-    if (size > 2 * this.limitBytes) throw new LogTooLong(`it has ${size} bytes and cannot be set aside`);
+    // Another process may be rotating it right now; but it must not grow without limit if no process can.
+    if (size > 2 * this.limitBytes) throw new LogTooLong(`it has ${size} bytes and cannot be rotated`);
     return this.#handle ?? this.#open();
   }
 
-  /** The size of what the path leads to now; the handle, if there is one, is for the same file. */
+  /** The size of the file at the path; afterwards the handle, if there is one, is for the same file. */
   async #follow(): Promise<number> {
     const [there, ours] = await Promise.all([statIfThere(this.file), this.#handle?.stat()]);
     if (ours && there?.ino !== ours.ino) await this.close();
@@ -75,11 +75,11 @@ class SharedLogFile implements LogFile {
     return handle;
   }
 
-  /** One write each time, so that lines of several processes do not mix. */
+  /** A single write each time, so that lines of several processes do not mix. */
   async #write(handle: FileHandle, bytes: Buffer): Promise<void> {
     const { bytesWritten } = await handle.write(bytes);
     this.#torn = bytesWritten > 0 ? bytesWritten < bytes.length : this.#torn;
-    if (bytesWritten < bytes.length) throw new LogTooLong("the disk took only part of it");
+    if (bytesWritten < bytes.length) throw new LogTooLong("the disk accepted only part of it");
   }
 }
 
@@ -92,16 +92,19 @@ async function statIfThere(file: string) {
   }
 }
 
-/** Setting files aside takes milliseconds; a lock this old belongs to nobody. */
+/** A rotation takes milliseconds; an older lock was abandoned. */
 const STALE_LOCK_MS = 10_000;
 
 export interface Rotation {
   readonly keepOld: number;
-  /** Asked again under the lock: somebody else may have done it meanwhile. */
+  /** Checked again under the lock: another process may have rotated meanwhile. */
   readonly isDue: (bytes: number) => boolean;
 }
 
-/** `x.log` becomes `x.log.1`, that becomes `x.log.2` and so on; the oldest goes. Of several processes one does it, the others go on writing. */
+/**
+ * `x.log` becomes `x.log.1`, that becomes `x.log.2` and so on; the oldest is deleted. One of several processes does it, the others continue
+ * to write.
+ */
 export async function rotateLog(file: string, { keepOld, isDue }: Rotation): Promise<void> {
   const lock = `${file}.lock`;
   if (!(await take(lock))) return;
@@ -132,7 +135,7 @@ async function create(lock: string): Promise<boolean> {
   }
 }
 
-/** A clock that was put back makes a lock of the future: that is no living process either. */
+/** A lock from the future, after the clock was set back, does not belong to a living process either. */
 async function isStale(lock: string): Promise<boolean> {
   const held = await ifThere(stat(lock));
   return held !== undefined && Math.abs(Date.now() - held.mtimeMs) > STALE_LOCK_MS;

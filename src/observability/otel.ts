@@ -17,12 +17,12 @@ import { VERSION } from "../lib/version.js";
 import type { Log } from "./log.js";
 import type { Span, SpanAttributes, SpanStart, TraceContext, Tracing } from "./telemetry.js";
 
-/** What the last spans get before the process ends. */
+/** The time limit for the last spans before the process exits. */
 const CLOSE_MS = 1_500;
 
 const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL };
 
-/** Spans over OTLP/HTTP. The exporter and the sampler read the rest of OpenTelemetry's variables themselves. */
+/** Exports spans over OTLP/HTTP. The exporter and the sampler read the other OpenTelemetry variables themselves. */
 export function createOtelTracing({ env, log }: { readonly env: NodeJS.ProcessEnv; readonly log: Log }): Tracing {
   const provider = new BasicTracerProvider({
     resource: resourceFromAttributes({
@@ -36,7 +36,7 @@ export function createOtelTracing({ env, log }: { readonly env: NodeJS.ProcessEn
   return {
     startSpan: (name, start = {}) => new ExportedSpan(startOtelSpan(tracer, name, start)),
     async close() {
-      // Spans that nobody takes are lost; that was said when it began.
+      // Spans that cannot be exported are lost; the log reported that when it began.
       await endsWithin(CLOSE_MS, provider.shutdown()).catch(() => undefined);
     },
   };
@@ -80,7 +80,7 @@ function within({ traceparent, tracestate }: TraceContext): Context {
 
 type ExportResult = Parameters<Parameters<SpanExporter["export"]>[1]>[0];
 
-/** The same exporter; that spans stopped getting through is said once, and once that they do again. */
+/** Wraps an exporter: logs once when spans no longer get through, and once when they do again. */
 export function reportingExporter(exporter: SpanExporter, log: Log): SpanExporter {
   let failing = false;
   const note = ({ error }: ExportResult): void => {

@@ -1,31 +1,34 @@
 import type { LogFields, LogLine } from "./log.js";
 
-/** Shorter ones would take ordinary words out of every line. */
+/** Shorter secrets would mask ordinary words in every line. */
 const MIN_SECRET_LENGTH = 6;
-/** The oldest are forgotten beyond this; tokens may be replaced while the server runs. */
+/** The oldest are dropped beyond this; tokens may be replaced while the server runs. */
 const MAX_SECRETS = 512;
-/** What is left of a secret without the characters that spellings add. Less is found in ordinary words, and looked for as it is. */
+/**
+ * The minimum length of a secret's core, without the characters that spellings add. Shorter cores occur in ordinary words, so those secrets
+ * are only searched for literally.
+ */
 const MIN_CORE_LENGTH = 5;
-/** What of one text is looked at, and what of it is kept. */
+/** How much of one text is examined, and how much is kept. */
 const MAX_SEEN = 64 * 1024;
 const MAX_KEPT = 16 * 1024;
 
-/** Takes secrets out of texts: those it was told, in every spelling they may appear in, and those that look like one. */
+/** Masks secrets in texts: known ones, in every spelling they may appear in, and those that look like one. */
 export class Redactor {
   readonly #secrets = new Set<string>();
   /** Read when the first text comes. */
   #env: NodeJS.ProcessEnv | undefined;
-  /** Made when the next text comes. */
+  /** Built when the next text comes. */
   #known: KnownSecrets | undefined;
 
-  /** One that knows the values of variables whose names say that they are secret. */
+  /** A redactor that knows the values of variables with secret names. */
   static forEnvironment(env: NodeJS.ProcessEnv): Redactor {
     const redactor = new Redactor();
     redactor.#env = env;
     return redactor;
   }
 
-  /** From now on this text appears nowhere. */
+  /** Masks this text from now on. */
   learn(secret: string): void {
     const text = secret.trim();
     if (withoutBreaks(text).length < MIN_SECRET_LENGTH || this.#secrets.has(text)) return;
@@ -74,16 +77,16 @@ export class Redactor {
 }
 
 interface KnownSecrets {
-  /** Looked for in the core of a text. */
+  /** Searched for in the core of a text. */
   readonly cores: readonly SecretCore[];
-  /** Looked for in the text itself. */
+  /** Searched for in the text itself. */
   readonly literals: readonly string[];
 }
 
 interface SecretCore {
   readonly bytes: string;
   readonly encoding: PercentSigns;
-  /** The secret begins or ends with what is not in its core, or with what may be escaped. */
+  /** The secret begins or ends with characters outside its core, or with ones that may be escaped. */
   readonly openStart: boolean;
   readonly openEnd: boolean;
 }
@@ -92,7 +95,7 @@ function knownSecrets(secrets: ReadonlySet<string>): KnownSecrets {
   const cores: SecretCore[] = [];
   const literals: string[] = [];
   for (const secret of secrets) {
-    // Upper case matters where characters are not ASCII.
+    // For non-ASCII characters, upper case has other bytes.
     const forms = NOT_PLAIN.test(secret) ? [...new Set([secret, secret.toLowerCase(), secret.toUpperCase()])] : [secret];
     if (coreOf(secret, "decoded").bytes.length < MIN_CORE_LENGTH)
       literals.push(...[secret, secret.toLowerCase(), secret.toUpperCase()].flatMap(usualForms));
@@ -110,13 +113,13 @@ function withoutBreaks(text: string): string {
   return text.replaceAll(/[\r\n]/g, "");
 }
 
-/** As it is, in JSON, in JSON within JSON, in an address. */
+/** As it is, in JSON, in JSON within JSON, in a URL. */
 function usualForms(secret: string): string[] {
   const inJson = (text: string) => JSON.stringify(text).slice(1, -1);
   return [...new Set([secret, inJson(secret), inJson(inJson(secret)), inAddress(secret)])];
 }
 
-/** Half of a character has no address. */
+/** A lone surrogate cannot be percent-encoded. */
 function inAddress(text: string): string {
   try {
     return encodeURIComponent(text);
@@ -125,17 +128,19 @@ function inAddress(text: string): string {
   }
 }
 
-/** What all spellings of a text have in common, as UTF-8 (a character of this string is a byte), and where in the text each byte comes from. */
+/**
+ * The common part of all spellings of a text as UTF-8 (one character of this string is one byte), and the origin of each byte in the text.
+ */
 interface TextCore {
   readonly bytes: string;
   readonly starts: Uint32Array;
   readonly ends: Uint32Array;
 }
 
-/** Most of what is logged is ASCII without percent signs. */
+/** Most log text is ASCII without percent signs. */
 const NOT_PLAIN = /[%\u0080-\uffff]/;
 
-/** The bytes of its core, without their places: most texts hold no secret. */
+/** The bytes of the core without their positions: most texts contain no secret. */
 function plainCore(text: string): string {
   return text.toLowerCase().replaceAll(/[\\\r\nrn]+/g, "");
 }
@@ -144,16 +149,17 @@ function holdsAny(core: string, secrets: readonly SecretCore[]): boolean {
   return secrets.some(({ bytes, encoding }) => encoding === "kept" && core.includes(bytes));
 }
 
-/** A text is looked at both ways: a percent sign before a secret is not always the beginning of an encoded byte. */
+/** Both variants are searched: a percent sign before a secret is not always the beginning of an encoded byte. */
 type PercentSigns = "kept" | "decoded";
 
 /**
- * The core of a text: ASCII in lower case, percent-encoding undone however often it was done, and without backslashes, line breaks and the letters r and n.
- * Spellings differ in those: each character may stand behind backslashes, and line breaks, also escaped ones, may be between any two. Without the letters of an
- * escaped break nobody has to find out whether a backslash before one is the secret's own, which took a pattern exponential time.
+ * The core of a text: ASCII in lower case, with repeated percent-encoding decoded, and without backslashes, line breaks and the letters r
+ * and n. Spellings differ in those: each character may follow backslashes, and line breaks, also escaped ones, may be between any two.
+ * Without the letters of an escaped break, the search need not decide whether a backslash before one belongs to the secret, which took a
+ * regular expression exponential time.
  */
 function coreOf(text: string, encoding: PercentSigns): TextCore {
-  // No UTF-16 unit takes more than three bytes.
+  // A UTF-16 unit takes at most three bytes.
   const bytes = Buffer.allocUnsafe(text.length * 3);
   const starts = new Uint32Array(bytes.length);
   const ends = new Uint32Array(bytes.length);
@@ -171,7 +177,7 @@ function coreOf(text: string, encoding: PercentSigns): TextCore {
     const end = at + (code > 0xffff ? 2 : 1);
     if (code < 0x80) add(code, at, end);
     else for (const byte of Buffer.from(String.fromCodePoint(code))) add(byte, at, end);
-    // What is decoded may be the last digit of another byte.
+    // The decoded byte may be the last digit of another encoded byte.
     while (encoding === "decoded" && size > 2 && bytes[size - 3] === PERCENT) {
       const digits = bytes.toString("latin1", size - 2, size);
       if (!TWO_DIGITS.test(digits)) break;
@@ -186,7 +192,7 @@ function coreOf(text: string, encoding: PercentSigns): TextCore {
 const PERCENT = 0x25;
 const TWO_DIGITS = /^[0-9a-f]{2}$/;
 const NOTHING = -1;
-/** For each byte what spellings have in common: lower case, or nothing. */
+/** For each byte the common part of its spellings: lower case, or nothing. */
 const COMMON: readonly number[] = Array.from({ length: 0x100 }, (_, byte) => {
   const character = String.fromCharCode(byte);
   if (/[\\\r\nrn]/i.test(character)) return NOTHING;
@@ -216,7 +222,7 @@ function maskCores(text: string, secrets: readonly SecretCore[]): string {
 function occurrences(text: string, { bytes, starts, ends }: TextCore, secret: SecretCore): Range[] {
   const found: Range[] = [];
   for (let at = bytes.indexOf(secret.bytes); at >= 0; at = bytes.indexOf(secret.bytes, at + secret.bytes.length)) {
-    // Between two bytes of the core is nothing but what spellings add.
+    // Only characters that spellings add lie between two bytes of the core.
     const next = at + secret.bytes.length;
     const from = secret.openStart ? (ends[at - 1] ?? 0) : (starts[at] ?? 0);
     const to = secret.openEnd ? (starts[next] ?? text.length) : (ends[next - 1] ?? text.length);
@@ -225,22 +231,22 @@ function occurrences(text: string, { bytes, starts, ends }: TextCore, secret: Se
   return found;
 }
 
-/** What was not looked at may continue a secret that the cut has made unrecognisable; such a beginning is taken away too. */
+/** The text beyond the limit may continue a secret that the cut made unrecognisable; such a beginning is removed too. */
 function shortened(masked: string, wasCut: boolean): string {
   const safe = wasCut ? masked.slice(0, -4096) : masked;
   return `${safe.slice(0, MAX_KEPT)}… (shortened)`;
 }
 
-/** What takes the place of a secret. */
+/** Replaces a secret. */
 export const MASK = "****";
 
-/** Something that may be a secret has one of these in it; without any, a text is not looked at closely. */
+/** Every pattern below contains one of these; without any, a text is not examined further. */
 const SUSPICIOUS =
   /bearer|basic|auth|cookie|token|secret|passw|pwd|credential|key|(?:sig|code)(?:=|%3d)|signature|jwt|assertion|:\\?\/|[spr]k[-%_]|sess[-_%]|eyj|gh[pousr]_|github_|glpat|xox|akia|asia|aiza/i;
 
 const NAME_START = `(?<![A-Za-z0-9_])`;
 const TOKEN_START = `(?<![A-Za-z0-9])`;
-/** Between a name and its value: `": "`, `=`, `\": \"`, `%3D`, or the comma of a list of names and values. */
+/** Between a name and its value: `": "`, `=`, `\": \"`, `%3D`, or the comma in a list of names and values. */
 const JOINT = String.raw`(?:(?:\\*["'])?\s*(?:[:=]|%3[AD]|=>)|\\*["']\s*,(?=\s*\\*["']))(?:\s|\\+[nrt]|%20|\+)*`;
 /** In quotes, up to the same quotes; they may be escaped, as in JSON within JSON. */
 const QUOTED = String.raw`(?<quote>\\*["'])(?:(?!(?<!\\)\k<quote>)[\s\S])*`;
@@ -255,7 +261,7 @@ const NAMES = [
   String.raw`\w+_(?:token|secret|password|passwd|credentials?|key)`,
   `(?:client[-_]?)?secret|password|passwd|pwd|credentials?`,
 ].join("|");
-/** Names that are secret in a query only; elsewhere they are ordinary words. */
+/** Names that are secret only in a query; elsewhere they are ordinary words. */
 const QUERY_NAMES = "token|key|sig|signature|code|auth|jwt|assertion|x-amz-signature|x-amz-credential";
 
 const RULES: readonly { readonly pattern: RegExp; readonly replacement: string }[] = [
@@ -272,7 +278,7 @@ const RULES: readonly { readonly pattern: RegExp; readonly replacement: string }
   rule(String.raw`${TOKEN_START}eyj[A-Za-z0-9_-]{8,}(?:\.|%2E)[A-Za-z0-9_-]{4,}(?:(?:\.|%2E)[A-Za-z0-9_-]*)*`, MASK),
 ];
 
-/** Masks what looks like a secret by its form or by what stands before it. */
+/** Masks text that looks like a secret by its form or by its context. */
 export function maskBySight(text: string): string {
   if (!SUSPICIOUS.test(text)) return text;
   return RULES.reduce((masked, { pattern, replacement }) => masked.replace(pattern, replacement), text);
@@ -280,7 +286,7 @@ export function maskBySight(text: string): string {
 
 const SECRET_NAME = new RegExp(`^(?:${HEADERS}|${NAMES}|token|key|jwt)$`, "i");
 
-/** Whether what is kept under this name is secret, whatever it looks like. */
+/** Whether a value under this name is secret, whatever it looks like. */
 export function isSecretName(name: string): boolean {
   return SECRET_NAME.test(name);
 }

@@ -4,14 +4,14 @@ import { type Log, NO_LOG } from "./log.js";
 /** How a client is connected. */
 export type TransportName = "stdio" | "http" | "websocket" | "sse";
 
-/** How long something took, in milliseconds. */
+/** A duration in milliseconds. */
 interface Timed {
   readonly ms: number;
 }
 
 /**
- * What the server counts and measures. Every function returns at once and never throws. Values that callers or models can choose
- * (`model`, `route`, `tool`, `reason`) are kept apart only up to a small number of different ones, and counted as `other` beyond it.
+ * The server's metrics. Every function returns at once and never throws. Labels that callers or models can choose (`model`, `route`,
+ * `tool`, `reason`) have a limited number of distinct values; the others count as `other`.
  */
 export interface Metrics {
   sessionOpened(session: { readonly transport: TransportName }): void;
@@ -23,7 +23,7 @@ export interface Metrics {
   ): void;
 
   turnQueued(): void;
-  /** It has left the queue. */
+  /** The turn has left the queue. */
   turnStarted(): void;
   turnEnded(turn: Timed & { readonly outcome: "completed" | "failed" | "interrupted" }): void;
   approvalAsked(): void;
@@ -32,7 +32,7 @@ export interface Metrics {
     call: Timed & {
       readonly model: string;
       readonly outcome: "answered" | "retried" | "failed" | "interrupted";
-      /** Absent when nothing came. */
+      /** Absent when there was no output. */
       readonly firstTokenMs?: number | undefined;
     },
   ): void;
@@ -46,26 +46,26 @@ export interface Metrics {
   messagesDropped(count: number): void;
   readerDisconnected(reader: { readonly reason: string }): void;
 
-  /** `route` is the route's pattern, never the path that was asked for. */
+  /** `route` is the route's pattern, never the requested path. */
   httpRequestEnded(request: Timed & { readonly route: string; readonly method: string; readonly status: number }): void;
-  /** Turned away before its body was looked at: host, origin, token, rate. */
+  /** Refused before its body was read: host, origin, token, rate limit. */
   httpRequestRefused(request: { readonly reason: string }): void;
 
-  /** Values that are asked for when somebody looks. A later call replaces what an earlier one gave. */
+  /** Values that are read at each scrape. A later call replaces an earlier one. */
   sample(samples: Samples): void;
-  /** What `/metrics` answers. */
+  /** The response of `/metrics`. */
   render(): Promise<MetricsPage>;
 }
 
 export interface Samples {
-  /** Event streams (SSE) and WebSockets that are open. */
+  /** Open event streams (SSE) and WebSockets. */
   readonly streamsOpen?: () => number;
   readonly webSocketsOpen?: () => number;
-  /** The longest queue of any reader at this moment. */
+  /** The longest current queue of any reader. */
   readonly longestReaderQueue?: () => number;
-  /** Tool calls that wait because their session or principal has enough running. */
+  /** Tool calls that wait because their session or principal has reached its limit. */
   readonly callsWaiting?: () => number;
-  /** Log lines that could not be written since the start. */
+  /** The number of lost log lines since the start. */
   readonly logLinesLost?: () => number;
   /** Threads in memory. */
   readonly threadsLoaded?: () => number;
@@ -78,7 +78,7 @@ export interface MetricsPage {
 
 const nothing = (): void => undefined;
 
-/** Measures nothing, for servers whose numbers nobody can ask for. */
+/** Measures nothing, for servers without a metrics endpoint. */
 export const NO_METRICS: Metrics = {
   sessionOpened: nothing,
   sessionClosed: nothing,
@@ -107,45 +107,45 @@ export type SpanAttributes = Readonly<Record<string, string | number | boolean |
 
 export interface SpanStart {
   readonly parent?: TraceContext | undefined;
-  /** `server`: somebody asked us; `client`: we ask somebody; else inside. */
+  /** `server`: an incoming request; `client`: an outgoing request; otherwise internal. */
   readonly kind?: "server" | "client" | "internal";
   readonly attributes?: SpanAttributes;
-  /** Milliseconds since 1970, for what is only known afterwards. */
+  /** Milliseconds since 1970, for work that is reported afterwards. */
   readonly startedAt?: number;
 }
 
-/** A stretch of work in a trace. Never carries prompts, outputs or command texts. */
+/** A span of a trace. Never contains prompts, outputs or command texts. */
 export interface Span {
-  /** What work inside this span names as its parent. */
+  /** The parent for spans inside this one. */
   readonly context: TraceContext | undefined;
   set(attributes: SpanAttributes): void;
-  /** Harmless when it has ended. */
+  /** Harmless after the end. */
   end(failure?: string): void;
 }
 
 export interface Tracing {
   startSpan(name: string, start?: SpanStart): Span;
-  /** Hands over what is left, as far as that is possible in a short time. */
+  /** Exports the remaining spans, as far as possible in a short time. */
   close(): Promise<void>;
 }
 
-/** Records nothing; what was given as the parent stays the parent of what is below. */
+/** Records nothing; passes the given parent on to inner spans. */
 export const NO_TRACING: Tracing = {
   startSpan: (_name, { parent } = {}) => ({ context: parent, set: () => undefined, end: () => undefined }),
   close: async () => undefined,
 };
 
-/** Where a span belongs, as W3C Trace Context writes it. */
+/** A span's trace context in the format of W3C Trace Context. */
 export interface TraceContext {
   readonly traceparent: string;
   readonly tracestate?: string;
 }
 
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
-/** What the specification asks everybody to carry at least; more is not passed on. */
+/** The minimum that the specification requires to be propagated; longer values are dropped. */
 const MAX_TRACESTATE = 512;
 
-/** The trace that `_meta` of a call's params names, if it names one as it should. */
+/** The trace context in `_meta` of a call's params, if it is valid. */
 export function readTraceContext(params: unknown): TraceContext | undefined {
   const meta = isFields(params) ? params["_meta"] : undefined;
   const { traceparent, tracestate } = isFields(meta) ? meta : {};
@@ -154,12 +154,12 @@ export function readTraceContext(params: unknown): TraceContext | undefined {
   return { traceparent, ...state };
 }
 
-/** Where the server tells what it does. */
+/** The outputs for observing the server. */
 export interface Telemetry {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly tracing: Tracing;
-  /** Prompts and answers are logged too. */
+  /** Prompts and responses are logged too. */
   readonly logsContent: boolean;
 }
 

@@ -7,13 +7,13 @@ interface NodeCompileCache {
   readonly flushCompileCache: () => void;
 }
 
-/** Node 20 has neither, and 22 has the second one only from 22.10 on. */
+/** Node 20 has neither function; Node 22 has the second one only since 22.10. */
 const { enableCompileCache: enable, flushCompileCache: flush } = nodeModule as Partial<NodeCompileCache>;
 const ACCESSIBLE_TO_OTHERS = 0o077;
 
 /**
- * Has Node keep what V8 compiles of our files, so that the next start is faster. The cache is run as it is found: it lies below CODEX_HOME, which no
- * sandboxed command can write, in a folder that belongs to this user alone. Whatever goes wrong, the start is only slower.
+ * Enables Node's compile cache, so that the next start is faster. V8 runs cached code unchecked, so the cache lies below CODEX_HOME, which
+ * no sandboxed command can write, in a folder that only this user can access. If anything fails, the start is only slower.
  */
 export function enableCompileCache(codexHome: () => string, enabled = enable): void {
   if (!enabled) return;
@@ -21,17 +21,17 @@ export function enableCompileCache(codexHome: () => string, enabled = enable): v
     const folder = privateFolder(codexHome());
     if (folder !== undefined) enabled(folder);
   } catch {
-    // The program will say it, if it matters.
+    // The program reports the problem itself, if it matters.
   }
 }
 
-/** V8 takes compiled code only with the flags it was compiled with: what was compiled so far is kept before they change. */
+/** V8 accepts cached code only with the flags it was compiled with, so the cache is flushed before the flags change. */
 export function keepCompiledSoFar(): void {
   flush?.();
 }
 
 function privateFolder(codexHome: string): string | undefined {
-  // A home that nobody has made yet is not ours to make.
+  // We do not create a CODEX_HOME that does not exist yet.
   if (!statSync(codexHome, { throwIfNoEntry: false })) return undefined;
   const folder = path.join(codexHome, "mcp-server", "compiled");
   mkdirSync(folder, { recursive: true, mode: 0o700 });

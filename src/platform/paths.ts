@@ -2,10 +2,10 @@ import { lstatSync, readdirSync, readlinkSync, realpathSync } from "node:fs";
 import path from "node:path";
 import { errorCode } from "../lib/errors.js";
 
-/** Linux's flag to hold a place without the right to read it. Node has no name for it; the value is the same on all platforms. */
+/** Linux's flag to open a path without read permission. Node does not export it; the value is the same on all platforms that Node supports. */
 export const O_PATH = 0o10000000;
 
-/** Whether a path is the folder or lies below it. Both are absolute and normalised; nothing is looked up. */
+/** Whether a path is the folder or lies below it. Both must be absolute and normalised; the file system is not consulted. */
 export function isInside(file: string, folder: string): boolean {
   return file === folder || isBelow(file, folder);
 }
@@ -20,12 +20,12 @@ export function foldersBetween(folder: string, file: string): string[] {
   return steps.map((_, at) => path.join(folder, ...steps.slice(0, at + 1)));
 }
 
-/** A link counts as being there, wherever it leads. */
+/** A link counts as existing, wherever it leads. */
 export function isThere(file: string): boolean {
   return lstatSync(file, { throwIfNoEntry: false }) !== undefined;
 }
 
-/** What is in a folder of the system's or of our own; nothing when it cannot be read. */
+/** The names in a folder of the system or of our own; empty when it cannot be read. */
 export function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);
@@ -34,7 +34,7 @@ export function namesIn(folder: string): string[] {
   }
 }
 
-/** The real path of what exists, with the missing rest appended. */
+/** The real path of the part that exists, with the missing rest appended. */
 export function resolvedAsFarAsPossible(file: string): string {
   try {
     return realpathSync.native(file);
@@ -46,27 +46,30 @@ export function resolvedAsFarAsPossible(file: string): string {
 
 export interface FollowedPath {
   readonly real: string;
-  /** Where the links are that led there, by real path. */
+  /** The real paths of the links that were followed. */
   readonly links: readonly string[];
 }
 
-/** Follows a path, and remembers each link it went through: asking twice could give two answers. Undefined when it leads nowhere. */
+/**
+ * Resolves a path and records each link on the way, in one pass: two passes could give different results. Undefined when the path does not
+ * exist.
+ */
 export function followLinks(file: string): FollowedPath | undefined {
   return walk(file, { isEntry: (code) => code === "EINVAL" });
 }
 
 /**
- * Where an absolute path leads when every link on the way is followed, those that lead to something yet to be made included:
- * what is missing is taken to be made as it is named. Undefined when links go in circles or something cannot be looked at.
+ * The real path of an absolute path, including links whose target does not exist yet: missing parts are assumed to be created under their
+ * names. Undefined for circular links and for paths without permission to look.
  */
 export function resolveLinks(file: string): string | undefined {
   return walk(file, { isEntry: (code) => code === "EINVAL" || code === "ENOENT" || code === "ENOTDIR" })?.real;
 }
 
-/** As many links as the kernel follows. */
+/** The kernel's own limit. */
 const LONGEST_CHAIN = 40;
 
-/** `isEntry` decides by the error of `readlink` what counts as an ordinary entry; at any other error the walk ends. */
+/** `isEntry` decides by the error of `readlink` what counts as an ordinary entry; any other error ends the walk. */
 function walk(file: string, { isEntry }: { isEntry: (code: string | undefined) => boolean }): FollowedPath | undefined {
   const links: string[] = [];
   const steps = stepsOf(file);
@@ -86,7 +89,7 @@ function walk(file: string, { isEntry }: { isEntry: (code: string | undefined) =
   return { real, links };
 }
 
-/** A `..` stays: behind a link it leads up from where the link leads. */
+/** A `..` is kept: after a link it leads up from the link's target. */
 function stepsOf(file: string): string[] {
   return file
     .slice(path.parse(file).root.length)

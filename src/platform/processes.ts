@@ -21,11 +21,11 @@ export interface ProcessEntry {
   readonly parent: number;
   readonly group: number;
   readonly threads: number;
-  /** In clock ticks since boot; with the pid it names one run of one process. */
+  /** In clock ticks since boot. Together with the pid it identifies one run of one process. */
   readonly startTime: string;
 }
 
-/** Killed, and not yet collected by its parent. */
+/** Zombie and dead: ended, but not yet reaped by the parent. */
 const GONE_STATES = new Set(["Z", "X"]);
 
 function processIds(): number[] {
@@ -40,7 +40,7 @@ function processIds(): number[] {
 
 /** A living process, or undefined. */
 export function livingProcess(pid: number): ProcessEntry | undefined {
-  // Mostly asked of a process that is gone, for which an error would be made.
+  // Most of these processes are gone, and a failed read would construct an error.
   const stat = existsSync(`/proc/${pid}`) ? statOf(pid) : undefined;
   return stat === undefined || GONE_STATES.has(stat.state) ? undefined : stat;
 }
@@ -48,7 +48,7 @@ export function livingProcess(pid: number): ProcessEntry | undefined {
 function statOf(pid: number): (ProcessEntry & { readonly state: string }) | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The second field is the program's name in parentheses and may itself hold spaces and parentheses.
+    // The second field is the program's name in parentheses, which may itself contain spaces and parentheses.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     const [state = "X", parent, group] = fields;
     return { pid, state, parent: Number(parent), group: Number(group), threads: Number(fields[17]), startTime: fields[19] ?? "0" };
@@ -82,7 +82,7 @@ export function environmentOf(pid: number): string[] {
   }
 }
 
-/** The words a process was started with; empty when they may not be read. */
+/** The arguments a process was started with; empty when they may not be read. */
 export function commandLineOf(pid: number): string[] {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8").replace(/\0$/, "").split("\0");
@@ -91,7 +91,7 @@ export function commandLineOf(pid: number): string[] {
   }
 }
 
-/** The folder a process works in. */
+/** The working directory of a process. */
 export function folderOf(pid: number): string | undefined {
   try {
     return readlinkSync(`/proc/${pid}/cwd`);
@@ -100,12 +100,12 @@ export function folderOf(pid: number): string | undefined {
   }
 }
 
-/** More than any honest chain of programs has. */
+/** More than any realistic chain of processes. */
 const MOST_ANCESTORS = 64;
 
 /**
- * The processes that this one descends from, nearest first, as far as its namespace shows them. Begins with what `/proc` says of this process:
- * its table may count in other numbers than the process itself.
+ * The ancestors of this process, nearest first, as far as its PID namespace shows them. Begins with the pid that `/proc` reports for this
+ * process: `/proc` may belong to another namespace.
  */
 export function* ancestorsOfThisProcess(): Iterable<number> {
   let pid = ownNumber();
@@ -115,6 +115,8 @@ export function* ancestorsOfThisProcess(): Iterable<number> {
     yield parent;
     pid = parent;
   }
+  // However long the chain is, it begins at the first process of the namespace.
+  if (pid !== undefined) yield 1;
 }
 
 function ownNumber(): number | undefined {
@@ -125,12 +127,12 @@ function ownNumber(): number | undefined {
   }
 }
 
-/** Names one run of one process: a pid alone is given out again. */
+/** Identifies one run of one process: pids are reused. */
 export interface ProcessRun {
-  /** The machine, and the container on it: pids of another one say nothing here. */
+  /** The machine and the container: pids of another one have no meaning here. */
   readonly place: string;
   readonly pid: number;
-  /** In the kernel's clock ticks since boot; "0" where the system does not tell. */
+  /** In the kernel's clock ticks since boot; "0" where the system does not report it. */
   readonly startTime: string;
 }
 
@@ -141,7 +143,7 @@ export function ownRun(): ProcessRun {
   return own;
 }
 
-/** Has one dot, so that it can be a part of a file's name. */
+/** Contains exactly one dot, so that it can be part of a file name. */
 export function runName({ place, pid, startTime }: ProcessRun): string {
   return `${place}.${pid}-${startTime}`;
 }
@@ -151,7 +153,7 @@ export function parseRun(name: string): ProcessRun | undefined {
   return place === undefined || startTime === undefined ? undefined : { place, pid: Number(pid), startTime };
 }
 
-/** For a run at our own place. When in doubt it is running, since two writers are worse than a refused one. */
+/** For a process on this machine and container. When in doubt it counts as running: two writers are worse than a refused one. */
 export function isRunning({ pid, startTime }: ProcessRun): boolean {
   try {
     process.kill(pid, 0);
@@ -176,8 +178,9 @@ function pidNamespace(): string {
 }
 
 /**
- * A small file that says which process uses something, by its name: `subject.place.pid-startTime.suffix`. A claim ends when its owner removes it, when its
- * process is gone, or, where nobody here can ask for that process (another machine, another container), when it was not refreshed for long.
+ * A lock file that says by its name which process uses something: `subject.place.pid-startTime.suffix`. A claim ends when its owner removes
+ * it or when its process is gone. Where that process cannot be looked up (another machine or container), it ends when it has not been
+ * refreshed for some time.
  */
 export interface ClaimFile extends ProcessRun {
   readonly name: string;
@@ -195,7 +198,7 @@ export function parseClaim(name: string): ClaimFile | undefined {
   return subject === undefined || run === undefined ? undefined : { name, subject, ...run };
 }
 
-/** False when it is there already. */
+/** False when the file already exists. */
 export function makeClaim(file: string, text = ""): boolean {
   const make = () => {
     const fd = openSync(file, "wx", 0o600);
@@ -221,14 +224,14 @@ export function withdrawClaim(file: string): void {
   try {
     unlinkSync(file);
   } catch {
-    // Gone already, or in a folder that became unwritable: then it ends with the process it names.
+    // The file is already gone, or its folder became unwritable: then the claim ends with its process.
   }
 }
 
 /** A holder refreshes its claim far more often than this (see `keepFresh`). */
 const LAPSES_AFTER_MS = 120_000;
 
-/** Its process is gone; where we cannot ask for the process, the file has not been refreshed for long. */
+/** The claim's process is gone; where it cannot be looked up, the file has not been refreshed for `lapsesAfterMs`. */
 export function isAbandoned(claim: ProcessRun & { readonly name: string }, folder: string, lapsesAfterMs = LAPSES_AFTER_MS): boolean {
   if (claim.place === ownRun().place) return !isRunning(claim);
   const file = statSync(path.join(folder, claim.name), { throwIfNoEntry: false });
@@ -240,7 +243,7 @@ const REFRESH_EVERY_MS = 30_000;
 const held = new Set<string>();
 let timer: NodeJS.Timeout | undefined;
 
-/** Keeps the file's time recent until the returned function is called. One timer serves all files of this process. */
+/** Refreshes the file's modification time until the returned function is called. One timer serves all files of this process. */
 export function keepFresh(file: string): () => void {
   held.add(file);
   timer ??= setInterval(refreshAll, REFRESH_EVERY_MS).unref();
@@ -258,7 +261,7 @@ function refreshAll(): void {
     try {
       utimesSync(file, now, now);
     } catch {
-      // Whoever removed the file, or made its folder unwritable, will not be kept out by us any more.
+      // The file was removed or its folder became unwritable: then the claim simply lapses.
     }
   }
 }

@@ -1,13 +1,15 @@
 import { keepCompiledSoFar } from "./compileCache.js";
 
-/** The bash grammar is run a few times per command: optimising it takes half a second of CPU, and a process waits for that at its end. */
+/**
+ * The bash grammar runs a few times per command. Optimising it takes half a second of CPU, and the process waits for that when it exits.
+ */
 const FOR_GRAMMAR: readonly string[] = ["--no-wasm-tier-up", "--no-wasm-dynamic-tiering"];
 
 /**
- * Types are remembered from a function's first run on, which makes a server's second call faster, and code is optimised when it has run eight
- * times as often as usual: for what an answer of some thousand pieces runs, that takes longer than the answer, from cores that others need.
- * By V8's version: those of Node 20 and 22. Later ones have a cheaper compiler for such code; and V8 complains on stderr of flags it does not
- * know.
+ * Type feedback starts with a function's first run, which makes a server's second call faster. Code is optimised after eight times as many
+ * runs as usual: for a response of some thousand deltas, the optimiser would run longer than the response and take CPU from others.
+ * Keyed by V8's version, for Node 20 and 22. Later versions have a cheaper compiler for such code, and V8 prints an error for unknown
+ * flags.
  */
 const OF_VERSION: Readonly<Record<string, readonly string[]>> = {
   "11.3": ["--no-lazy-feedback-allocation", "--ticks-before-optimization=24", "--max-bytecode-size-for-early-opt=0"],
@@ -17,14 +19,14 @@ const OF_VERSION: Readonly<Record<string, readonly string[]>> = {
 const given = new Set<string>();
 
 /**
- * Suits V8 to long answers. To be called when Node's own modules are loaded: they come with compiled code, which V8 only takes with the flags it
- * was compiled with.
+ * Tunes V8 for long responses. Must be called after Node's own modules are loaded: V8 accepts their cached code only with the flags it was
+ * compiled with.
  */
 export function tuneForLongAnswers(): void {
   give(OF_VERSION[process.versions.v8.split(".", 2).join(".")] ?? []);
 }
 
-/** Suits V8 to the bash grammar, before that is loaded. */
+/** Tunes V8 for the bash grammar. Must be called before the grammar is loaded. */
 export function tuneForGrammar(): void {
   give(FOR_GRAMMAR);
 }
@@ -39,7 +41,7 @@ function give(flags: readonly string[]): void {
   }
 }
 
-// Not imported, as a start does not need it. A few versions of Node, 22.2 for one, cannot do that, and are not tuned.
+// Loaded on demand, because the start does not need it. Some versions of Node, such as 22.2, lack this function and are not tuned.
 function v8(): typeof import("node:v8") | undefined {
   return process.getBuiltinModule?.("node:v8");
 }

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { INSIDE_CALLER, SCOPES } from "../agent/caller.js";
 import { MARK_HEADER } from "../exec/nesting/turnMark.js";
-import { callerOf } from "./callers.js";
+import { callerOf } from "./network.js";
 
 const OPERATOR = { principal: "root", scopes: [...SCOPES], roots: ["/srv"] };
 

@@ -6,6 +6,7 @@ import { HostEnvironment } from "../engines/native/tools/hostEnvironment.js";
 import type { CommandLimits } from "../exec/commandLimits.js";
 import type { TurnMark } from "../exec/nesting/turnMark.js";
 import type { WritablePlaces } from "../exec/outside/outsidePrograms.js";
+import { describe } from "../lib/errors.js";
 import { lazily } from "../lib/promises.js";
 import { userAgent } from "../mcp/wording/userAgent.js";
 import { isThere, resolvedAsFarAsPossible } from "../platform/paths.js";
@@ -17,31 +18,35 @@ export interface EngineOptions {
   readonly codexHome: string;
   readonly env: NodeJS.ProcessEnv;
   readonly serverCwd: string;
-  /** Nothing in there decides what runs outside the sandbox. */
+  /** Nothing in these folders may decide what runs outside the sandbox. */
   readonly writable: WritablePlaces;
   readonly sandboxBin?: string;
-  /** Off: what has full access is a plain child process. */
+  /** Off: commands with full access run as plain child processes. */
   readonly containFullAccess?: boolean;
   readonly commandLimits?: CommandLimits;
   readonly codexBin?: string;
   readonly settings: Pick<SettingsResolver, "forNewThread" | "stated">;
   /** Files of the server that no command may read. */
   readonly secretFiles?: readonly string[];
-  /** The turn that this server runs in. Its own turns mark what they start with it. */
+  /** The turn in which this server runs. Its own turns add it to their mark. */
   readonly surrounding?: TurnMark | undefined;
-  /** Callers come over a network, and more than one may. */
+  /** Whether callers connect over a network, and whether there may be several. */
   readonly listens?: boolean;
   readonly severalCallers?: boolean;
   readonly report: (line: string) => void;
-  /** What all share that run programs. */
+  /** Shared by everything that runs programs. */
   readonly host?: HostEnvironment;
 }
 
-export function openHost(options: EngineOptions): HostEnvironment {
-  return new HostEnvironment({ ...options, ownPrograms: ownPrograms(options) });
+/** Codex confines its commands by itself: whether our sandbox works is no news to whoever uses it. */
+export function openHost({ report, ...options }: EngineOptions): HostEnvironment {
+  const reports = options.engine !== "codex";
+  const host = new HostEnvironment({ ...options, ownPrograms: ownPrograms(options), ...(reports && { report }) });
+  if (reports) void host.lookForSandbox({ thoroughly: options.listens === true }).catch((error: unknown) => report(describe(error)));
+  return host;
 }
 
-/** The engine that was chosen. None does anything before its first thread. */
+/** Opens the chosen engine. No engine does anything before its first thread. */
 export function openEngine(options: EngineOptions): Engine {
   switch (options.engine) {
     case "codex":
@@ -71,20 +76,20 @@ export function openEngine(options: EngineOptions): Engine {
 }
 
 /** What runs outside the sandbox because of us: our own files, which are loaded when first needed, Node, and what the user named. */
-function ownPrograms({ serverCwd, sandboxBin, codexBin }: EngineOptions): string[] {
+function ownPrograms({ serverCwd, sandboxBin, codexBin }: Pick<EngineOptions, "serverCwd" | "sandboxBin" | "codexBin">): string[] {
   const named = [sandboxBin, codexBin].filter((file) => file !== undefined).map((file) => path.resolve(serverCwd, file));
   const entry = process.argv[1] === undefined ? [] : [ownFolder(resolvedAsFarAsPossible(process.argv[1]))];
   return [...entry, ...[process.execPath, ...named].map(resolvedAsFarAsPossible)].filter(isThere);
 }
 
-/** An installed package as a whole; in a checkout, which somebody works on, only what is run. */
+/** The whole folder of an installed package; in a development checkout, only the built files. */
 function ownFolder(entry: string): string {
   const folder = path.dirname(entry);
   const packageFolder = path.dirname(folder);
   return path.basename(path.dirname(packageFolder)) === "node_modules" ? packageFolder : folder;
 }
 
-/** The code of one engine is of no use to the others, and would make their first answer later. */
+/** Loads the code of an engine on first use, so that the other engines start faster. */
 function loadedWithFirstThread(name: EngineName, load: () => Promise<Engine>): Engine {
   const engine = lazily(load);
   return {
@@ -105,7 +110,7 @@ async function catalogOf(engine: Engine): Promise<ThreadCatalog> {
   return engine.catalog();
 }
 
-/** What an engine that reads no configuration itself takes from us. */
+/** The sources for an engine that does not read the configuration itself. */
 function serviceSources({ settings }: EngineOptions): NonNullable<NativeEngineOptions["services"]> {
   return { settingsIn: (cwd) => settings.forNewThread(cwd === undefined ? {} : { cwd }) };
 }

@@ -1,29 +1,29 @@
 import { reachOf } from "../http/access/host/hostName.js";
-import { canTellUsers } from "../http/access/local/peers.js";
+import { canTellUsers } from "../http/access/local/localLogin.js";
 import { keepOwnToken } from "../http/access/tokens/ownToken.js";
 import { describe, UsageError } from "../lib/errors.js";
-import { SCOPE_WORDS } from "./callers.js";
 import type { ListenOptions } from "./httpContext.js";
+import { SCOPE_WORDS } from "./network.js";
 
-/** How clients come in where the command line says nothing about it. */
+/** How clients authenticate if the command line does not say. */
 export interface ClientEntry {
-  /** What a client's configuration must have besides the URL. */
+  /** What a client's configuration needs besides the URL. */
   readonly asks: "nothing" | "own token" | "token" | "issuer";
-  /** This machine says which user has made a connection. */
+  /** Whether the operating system reports which user opened a connection. */
   readonly tellsUsers: boolean;
   readonly ownTokenFile?: string;
   readonly ownToken?: string;
 }
 
-/** Throws `UsageError` when other machines would be let in without a token. */
+/** Throws `UsageError` if other machines would be admitted without a token. */
 export function checkEntry({ host, allowUnauthenticated }: ListenOptions): void {
   if (allowUnauthenticated && reachOf(host) !== "this machine")
     throw new UsageError(
-      `--allow-unauthenticated is for loopback: other machines come in with a token only, and could reach ${host || "this server"}`,
+      `--allow-unauthenticated is only for loopback: other machines need a token, and could reach ${host || "this server"}`,
     );
 }
 
-/** Makes the server's own token where one is good for something. Throws when it cannot be kept and nobody could come in without. */
+/** Creates the server's own token where it is useful. Throws if the token cannot be stored and no client could connect without it. */
 export function prepareEntry(
   { host, tokens, tokenFile, oauth, allowUnauthenticated }: ListenOptions,
   { codexHome, report }: { readonly codexHome: string; readonly report: (line: string) => void },
@@ -38,12 +38,12 @@ export function prepareEntry(
     return { asks, tellsUsers, ownTokenFile: file, ownToken: token };
   } catch (error) {
     if (!tellsUsers) throw error;
-    report(`only this user's own connections come in: ${describe(error)}`);
+    report(`only connections of this user are accepted: ${describe(error)}`);
     return { asks, tellsUsers };
   }
 }
 
-/** What a client's configuration says to come to this server. A token is shown to whoever looks, not to files that stderr may lead to. */
+/** The client configuration for this server. The token is shown only on a terminal, because stderr may go to a file. */
 export function clientSnippet(url: string, { asks, ownToken, seenByUser }: ClientEntry & { readonly seenByUser: boolean }): string {
   const isShown = asks === "own token" && seenByUser && ownToken !== undefined;
   const headers = { Authorization: `Bearer ${isShown ? ownToken : "TOKEN"}` };

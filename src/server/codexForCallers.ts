@@ -5,8 +5,9 @@ import type { HttpContext } from "./httpContext.js";
 import { writablePlaces } from "./writablePlaces.js";
 
 /**
- * For a server that more than one principal may call. A Codex whose commands read whatever its user can must not be shared: one caller would read the others' threads and tokens.
- * Where nobody chose it, the native engine takes its place. Throws `CodexUnusable` where somebody did.
+ * For a server with more than one principal. A Codex whose commands can read everything that its user can must not be shared: one caller
+ * could read the others' threads and tokens. If the engine was chosen automatically, the native engine replaces it. Otherwise throws
+ * `CodexUnusable`.
  */
 export async function requireHidingCodex(context: HttpContext): Promise<HttpContext> {
   const { options, env, serverCwd, listen } = context;
@@ -16,7 +17,7 @@ export async function requireHidingCodex(context: HttpContext): Promise<HttpCont
   return { ...context, options: { ...options, engine: "native", engineNotice: `engine native is used instead of codex. ${complaint}` } };
 }
 
-/** One that is not there or does not start is told when it is needed, and keeps no secrets from nobody. */
+/** A Codex that is missing or does not start is reported when it is needed. Until then it exposes nothing. */
 async function complaintAbout(search: Parameters<typeof codexProgram>[0]): Promise<string | undefined> {
   try {
     const program = codexProgram(search);

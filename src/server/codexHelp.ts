@@ -4,13 +4,13 @@ import { codexProgram } from "../engines/codex/appServer/findBinary.js";
 import type { ServerContext } from "./context.js";
 import { writablePlaces } from "./writablePlaces.js";
 
-/** It only prints. */
+/** The command only prints. */
 const HELP_MS = 10_000;
 const LONGEST_BYTES = 256 * 1024;
-/** It needs nothing of what may be secret in the environment. */
+/** The command needs no variable that may hold a secret. */
 const PASSED_ON = ["PATH", "HOME", "LANG", "SystemRoot"];
 
-/** What `codex --help` says on this machine; undefined where no Codex is found that may be run, or it says nothing. */
+/** The output of `codex --help`; undefined if no usable Codex is found or it prints nothing. */
 export async function readCodexHelp({
   options,
   env,
@@ -25,7 +25,7 @@ export async function readCodexHelp({
     const { stdout } = await promisify(execFile)(program, ["--help"], limits);
     return stdout === "" ? undefined : stdout;
   } catch {
-    // Missing, unusable, or it failed by itself: our own words help more than its complaint.
+    // Missing, unusable or failed: our own help text is more useful than its error.
     return undefined;
   }
 }

@@ -4,10 +4,11 @@ import { parseOverride } from "../config/layers.js";
 import { createSettingsResolver } from "../config/resolve.js";
 import type { ApprovalPolicy, SandboxMode } from "../exec/policies.js";
 import type { ToolSetName } from "../mcp/tools/tool.js";
+import { OfferedModels } from "../stores/files/offeredModels.js";
 
 export const ENGINES = ["codex", "native", "scripted"] as const;
 
-/** What the command line says about any server. */
+/** The command-line options of any server. */
 export interface ServerOptions {
   readonly overrides: readonly string[];
   readonly model?: string;
@@ -17,20 +18,20 @@ export interface ServerOptions {
   readonly approvalPolicy?: ApprovalPolicy;
   readonly strictConfig: boolean;
   readonly engine: (typeof ENGINES)[number];
-  /** Nobody named the engine. */
+  /** The engine was chosen automatically. */
   readonly engineIsAuto: boolean;
-  /** Why it is another one than somebody may expect. */
+  /** Why the engine is not the one that the user may expect. */
   readonly engineNotice?: string;
   readonly tools: readonly ToolSetName[];
   readonly eofGraceMs: number;
   readonly approvalFallback: ApprovalFallback;
-  /** How long calls wait for their turns that do not say it themselves; `Infinity` is as long as it takes. */
+  /** How long calls wait for their turns by default; `Infinity` is unlimited. */
   readonly waitMs?: number;
   readonly sandboxBin?: string;
   readonly codexBin?: string;
 }
 
-/** What a command runs in. */
+/** The options and the process environment of a command. */
 export interface ServerContext {
   readonly options: ServerOptions;
   readonly env: NodeJS.ProcessEnv;
@@ -56,4 +57,16 @@ export function resolveSettings(
     listening,
   });
   return { codexHome, settings };
+}
+
+/** The models of new threads, by where they come from. */
+export function offeredModels(
+  { engine }: Pick<ServerOptions, "engine">,
+  { codexHome, settings, report }: ReturnType<typeof resolveSettings> & { readonly report: (line: string) => void },
+): OfferedModels {
+  const source = () => {
+    const { id, baseUrl, queryParams } = settings.forNewThread({}).provider;
+    return [engine, id, baseUrl, queryParams];
+  };
+  return new OfferedModels({ codexHome, source, report });
 }

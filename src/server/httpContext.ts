@@ -3,16 +3,16 @@ import type { SandboxMode } from "../exec/policies.js";
 import type { OAuthSettings } from "../http/access/oauth/oauthSettings.js";
 import type { ServerContext } from "./context.js";
 
-/** How a server that listens is reached, by whom, and how far they may go. */
+/** The options of a listening server: its address, its clients and their limits. */
 export interface ListenOptions {
   readonly host: string;
-  /** In order; the first that is free is taken. */
+  /** In order: the first free one is used. */
   readonly ports: readonly number[];
   readonly allowedHosts: readonly string[];
   readonly corsOrigins: readonly string[];
   readonly tls?: { readonly cert: string; readonly key: string };
   readonly tokens: readonly string[];
-  /** Some of them are in the list of processes, for every user of the machine to read. */
+  /** Some tokens are on the command line, which every user of the machine can read. */
   readonly showsTokens: boolean;
   readonly tokenFile?: string;
   readonly allowUnauthenticated: boolean;
@@ -24,15 +24,15 @@ export interface ListenOptions {
   readonly allowConfig: readonly string[];
 }
 
-/** Whether more than one principal may come: a file of tokens may name another one at any time, and an issuer knows many. */
+/** Whether more than one principal may call: a token file may add another at any time, and an issuer has many. */
 export function severalMayCall({ tokens, tokenFile, oauth }: Pick<ListenOptions, "tokens" | "tokenFile" | "oauth">): boolean {
   return tokenFile !== undefined || oauth !== undefined || new Set(tokens).size > 1;
 }
 
 export interface HttpContext extends ServerContext {
   readonly listen: ListenOptions;
-  /** Told once the server listens: the console's address, with a one-time code. */
+  /** Called once the server listens, with the console's URL and a one-time code. */
   readonly consoleServed?: ((address: string) => void) | undefined;
-  /** What `doctor` says of this server. */
+  /** The findings of `doctor` for this server. */
   readonly examine?: () => Promise<readonly ExaminedPart[]>;
 }

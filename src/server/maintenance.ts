@@ -4,9 +4,9 @@ import type { StatelessReply } from "../mcp/over/streamableHttp/statelessPost.js
 import type { WebSocketEndpoint } from "../mcp/over/websocket.js";
 import type { Metrics } from "../observability/telemetry.js";
 
-/** Why a reader is disconnected, in the metrics. */
+/** The metric label of a reader that was disconnected. */
 export const SLOW_READER = "did not read";
-/** How long a client may come back for what it missed. */
+/** How long a client may reconnect for missed messages. */
 const RETAIN_MS = 5 * 60_000;
 
 export interface MaintenanceParts {
@@ -14,12 +14,12 @@ export interface MaintenanceParts {
   readonly statelessStreams: ReadonlySet<StatelessReply>;
   readonly webSockets: WebSocketEndpoint;
   readonly losses: DeliveryLosses;
-  /** Ends connections whose tokens are no good any more. */
+  /** Closes connections whose tokens are no longer valid. */
   readonly recheck: () => Promise<void>;
   readonly failed: (error: unknown) => void;
 }
 
-/** What has to be done now and then on a server that listens: signs of life, sessions nobody uses, losses to be counted. */
+/** The periodic work of a listening server: keep-alives, idle sessions, metrics of lost messages. */
 export class Maintenance {
   readonly #parts: MaintenanceParts;
   #timer: NodeJS.Timeout | undefined;
@@ -49,7 +49,9 @@ export class Maintenance {
   }
 }
 
-/** What sessions lost on the way to their clients, in the metrics. An outbox adds up by itself; here is known what of it was counted. */
+/**
+ * Counts the messages that sessions lost, in the metrics. An outbox keeps totals; this class remembers how much of them is already counted.
+ */
 export class DeliveryLosses {
   readonly #metrics: Pick<Metrics, "messagesDropped" | "readerDisconnected">;
   readonly #counted = new WeakMap<Pick<Outbox, "counts">, { readonly dropped: number; readonly disconnected: number }>();
@@ -58,7 +60,7 @@ export class DeliveryLosses {
     this.#metrics = metrics;
   }
 
-  /** To be asked now and then, and when the session is over. */
+  /** Call it regularly, and when the session has ended. */
   count(outbox: Pick<Outbox, "counts">): void {
     const { dropped, disconnected } = outbox.counts;
     const before = this.#counted.get(outbox) ?? { dropped: 0, disconnected: 0 };

@@ -1,9 +1,20 @@
+import type { IncomingMessage } from "node:http";
 import type { Agent } from "../agent/agent.js";
-import type { Objection, SessionCaller } from "../agent/caller.js";
+import {
+  type Caller,
+  INSIDE_CALLER,
+  isMarked,
+  type Objection,
+  type Principal,
+  SCOPES,
+  type Scope,
+  type SessionCaller,
+} from "../agent/caller.js";
 import type { OwnAddress } from "../agent/grantedSettings.js";
 import { MemoryTurnLimiter, type TurnLimiter } from "../agent/turnLimiter.js";
 import type { HttpSettings } from "../config/httpSettings.js";
 import type { SettingsResolver } from "../config/resolve.js";
+import type { Identity, ScopeWords } from "../http/access/identity.js";
 import { describe } from "../lib/errors.js";
 import { endsWithin, type Lazy, lazily } from "../lib/promises.js";
 import type { HttpConnection, HttpSession, HttpSessions } from "../mcp/over/network/httpSession.js";
@@ -13,7 +24,9 @@ import type { StatelessServer } from "../mcp/stateless/server.js";
 import { toolsOf } from "../mcp/tools/sets.js";
 import { Tools } from "../mcp/tools/tools.js";
 import type { Metrics } from "../observability/telemetry.js";
+import type { OfferedModels } from "../stores/files/offeredModels.js";
 import { codexMethods } from "./codexMethods.js";
+import { offeredModels } from "./context.js";
 import { type HttpContext, severalMayCall } from "./httpContext.js";
 import { DeliveryLosses } from "./maintenance.js";
 import type { OpenAgent } from "./openAgent.js";
@@ -21,7 +34,7 @@ import { ownNesting } from "./ownNesting.js";
 import type { Reporting } from "./reporting.js";
 import { openStateless } from "./statelessServer.js";
 
-/** What turns get to end in after they were interrupted, and what they left running to be ended in. */
+/** How long interrupted turns may take to end, and their leftover processes to be ended. */
 const INTERRUPT_MS = 2_500;
 const CLEAN_UP_MS = 1_000;
 
@@ -32,13 +45,13 @@ export interface NetworkParts {
   readonly http: HttpSettings;
   readonly reporting: Reporting;
   readonly metrics: Metrics;
-  /** The folders that single callers were given, all of them. */
+  /** All folders that single tokens allow. */
   readonly givenRoots: () => readonly string[];
-  /** Where a person can watch and answer, if that is served. */
+  /** The URL of the console, if it is served. */
   readonly consoleAddress: () => string | undefined;
 }
 
-/** What is behind the port: the sessions of clients, the era without sessions, and the one agent that serves them all. */
+/** Everything behind the port: the clients' sessions, the stateless era, and the one agent that serves them all. */
 export class Network {
   readonly #parts: NetworkParts;
   readonly tools: Tools;
@@ -47,6 +60,7 @@ export class Network {
   readonly turns: TurnLimiter;
   readonly losses: DeliveryLosses;
   readonly #agent: Lazy<OpenAgent>;
+  readonly #offered: OfferedModels;
   readonly #objection: Objection;
   readonly #furtherMethods: ReturnType<typeof codexMethods>;
   #address: OwnAddress | undefined;
@@ -55,6 +69,8 @@ export class Network {
     this.#parts = parts;
     const { context, http, codexHome, reporting } = parts;
     this.turns = new MemoryTurnLimiter(http.turns);
+    this.#offered = offeredModels(context.options, { codexHome, settings: parts.settings, report: (line) => reporting.report(line) });
+    this.#offered.load();
     this.losses = new DeliveryLosses(parts.metrics);
     this.#agent = lazily(() => this.#openAgent());
     this.#furtherMethods = codexMethods(() => this.#agent.get(), context.env);
@@ -73,6 +89,7 @@ export class Network {
       consoleAddress: parts.consoleAddress,
       events: parts.settings.serverSettings().events,
       resultTokens: parts.settings.serverSettings().resultTokens,
+      modelNames: () => this.#offered.names,
       open: () => this.#agent.get(),
     });
     this.stateless = openStateless({
@@ -89,31 +106,32 @@ export class Network {
     });
   }
 
-  /** The one agent, opened with its first use. */
+  /** The agent, opened on first use. */
   async agent(): Promise<Agent> {
     return (await this.#agent.get()).agent;
   }
 
-  /** Threads leave out MCP servers that are at this address. */
+  /** Threads leave out MCP servers that are at this address. The agent is opened now, so that whoever started the server learns what it lacks. */
   listensOn(address: OwnAddress): void {
     this.#address = address;
+    this.#agent.warmUp();
   }
 
-  /** Ends what only waits for changes; resolves when nobody is being served. */
+  /** Ends subscriptions, and resolves when no request is in progress. */
   async idle(): Promise<void> {
     this.stateless.leave();
     await this.stateless.idle();
     for (const { session } of this.sessions.all()) await session.peer.idle();
   }
 
-  /** Calls are interrupted and answered, then files are flushed, then what turns left running is ended. */
+  /** Interrupts calls, which still get a response. Then flushes files, and then ends processes that turns left running. */
   async close(): Promise<void> {
     const open = await this.#agent.ifLoaded();
     await this.sessions.close("the server is shutting down");
     if (!open) return;
     open.interruptAll();
     await endsWithin(INTERRUPT_MS, Promise.all([open.settle(), this.stateless.settle()]));
-    // Whatever it does, it goes with us: its namespace ends with this process.
+    // Whatever remains ends with this process, because its namespace does.
     await endsWithin(CLEAN_UP_MS, open.close());
   }
 
@@ -132,8 +150,9 @@ export class Network {
       ceilings: { ...listen, givenRoots },
       objection: this.#objection,
       limiter: this.turns,
+      offered: this.#offered,
       isAttended: (session) => this.sessions.isAttended(session),
-      // What callers of different principals start must never meet in a server of its own.
+      // Work of different principals must never meet in a nested server.
       surrounding: "sealed",
       ownAddress: () => this.#address,
       secretFiles: secretFiles(listen),
@@ -169,11 +188,11 @@ export class Network {
     const log = this.#parts.reporting.log.target("http");
     const { sessionId } = caller;
     const { sent, dropped, disconnected } = connection.outbox.counts;
-    // What it lost since it was last looked at would be counted by nobody.
+    // Otherwise the losses since the last count would be missing in the metrics.
     this.losses.count(connection.outbox);
     this.#parts.metrics.sessionClosed({ transport: connection.transport, reason });
     log.info("session ended", { session_id: sessionId, reason, ms: Date.now() - openedAt, requests, sent, dropped, disconnected });
-    // Its threads may be continued by the same principal from now on.
+    // From now on the same principal may continue its threads.
     this.#agent.ifLoaded().then(
       (open) => open?.access.sessionEnded(sessionId),
       (error: unknown) => log.error(`a session's threads could not be released: ${describe(error)}`),
@@ -184,4 +203,29 @@ export class Network {
 /** Files that no command of a caller may read. */
 export function secretFiles({ tokenFile, tls }: HttpContext["listen"]): string[] {
   return [tokenFile, tls?.key].filter((file) => file !== undefined);
+}
+
+/** The scopes that access control uses in token files and assigns to callers. */
+export const SCOPE_WORDS: ScopeWords & { readonly all: readonly Scope[] } = {
+  all: SCOPES,
+  usual: ["call", "read"],
+  // All scopes except `operator`.
+  ownUser: ["call", "read", "manage"],
+  manage: "manage",
+  operator: "operator",
+};
+
+/**
+ * A caller inside a turn always gets this identity, whatever token it has. A turn marks its HTTP requests itself, because a URL may lead
+ * back here under any name and through any proxy. For other processes, access control knows whether this server started them.
+ */
+export function callerOf({ principal, scopes, inside, roots, byCookie }: Identity, { headers }: Pick<IncomingMessage, "headers">): Caller {
+  if (inside || isMarked(headers)) return INSIDE_CALLER;
+  // Access control creates the principals.
+  return {
+    principal: principal as Principal,
+    scopes: SCOPES.filter((scope) => scopes.includes(scope)),
+    ...(roots && { roots }),
+    ...(byCookie && { inBrowser: true }),
+  };
 }

@@ -21,6 +21,7 @@ import { VERSION } from "../lib/version.js";
 import { NO_TELEMETRY, type Telemetry } from "../observability/telemetry.js";
 import { tuneForLongAnswers } from "../platform/v8.js";
 import { NamedSessionFiles } from "../stores/files/namedSessions.js";
+import type { OfferedModels } from "../stores/files/offeredModels.js";
 import { OwnerFiles } from "../stores/files/owners.js";
 import { sharedSecret } from "../stores/files/sharedSecret.js";
 import { RolloutStore } from "../stores/files/threads/rolloutStore.js";
@@ -32,38 +33,40 @@ import { writablePlaces } from "./writablePlaces.js";
 export interface AgentOptions extends Omit<EngineOptions, "writable"> {
   readonly approvalFallback: ApprovalFallback;
   readonly settings: SettingsResolver;
-  /** The profile that the command line names. */
+  /** The profile from the command line. */
   readonly profile?: string | undefined;
-  /** Where threads work that name no folder, if whoever started the server chose it. */
+  /** The default working folder, if the operator chose it. */
   readonly cwd?: string | undefined;
-  /** For callers over the network and from inside a turn; those that are not given have their strict defaults. */
+  /** For callers over the network and inside a turn. Absent ceilings have strict defaults. */
   readonly ceilings?: CeilingFlags | undefined;
-  /** Why nothing is started for a caller. Absent on a server that no turn started. */
+  /** Why nothing may be started for a caller. Absent on a server that was not started inside a turn. */
   readonly objection?: Objection;
-  /** Where the server listens, if it does. */
+  /** The address on which the server listens, if any. */
   readonly ownAddress?: () => OwnAddress | undefined;
   readonly telemetry?: Telemetry;
-  /** Somebody is at the other end of a session. Absent where there are no sessions. */
+  /** Whether a session's client is connected. Absent where there are no sessions. */
   readonly isAttended?: ((session: SessionId) => boolean) | undefined;
-  /** How long calls wait that do not say it themselves, as the command line says; `Infinity` is unlimited. */
+  /** The default waiting time of calls from the command line; `Infinity` is unlimited. */
   readonly waitMs?: number | undefined;
-  /** How many turns may run at once. Absent where nobody is limited. */
+  /** Limits the number of concurrent turns. Absent where turns are not limited. */
   readonly limiter?: TurnLimiter;
+  /** Remembers which models were offered. */
+  readonly offered?: OfferedModels;
 }
 
-/** The agent with engine, store and threads put together. Loaded when first needed. */
+/** The agent with its engine, store and threads. Loaded on first use. */
 export interface OpenAgent {
   readonly agent: Agent;
-  /** Conversations by names that callers choose. */
+  /** Named sessions. */
   readonly sessions: NamedSessions;
   readonly access: ThreadAccess;
   readonly telemetry: Telemetry;
-  /** Threads in memory. */
+  /** The number of threads in memory. */
   readonly threadsLoaded: number;
   interruptAll(): void;
-  /** Resolves when no turn runs and what was written is on disk. */
+  /** Resolves when no turn runs and all writes are on disk. */
   settle(): Promise<void>;
-  /** Ends what turns left running. */
+  /** Ends processes that turns left running. */
   close(): Promise<void>;
 }
 
@@ -112,12 +115,17 @@ export function openAgent(options: AgentOptions): OpenAgent {
       const { readPicture } = await import("../engines/native/tools/pictures.js");
       return readPicture(file, { ...forThread, host });
     },
+    async readExcerpt(lines, forThread) {
+      const { readExcerpt } = await import("../engines/native/tools/excerpts.js");
+      return readExcerpt(lines, { ...forThread, host });
+    },
     async checkCommand(argv, { features }) {
       if (features["exec_policy"] === false) return;
       const { checkForbidden } = await import("../exec/safety/judge/assess.js");
       await checkForbidden(argv, { codexHome });
     },
     settings: granted,
+    modelsTold: (models) => options.offered?.keep(models),
     userConfig: new UserConfig({ codexHome, profile: options.profile }),
   });
   const sessions = new NamedSessions({ agent, store: new NamedSessionFiles(codexHome), ...namedSessions, report });
@@ -133,6 +141,7 @@ export function openAgent(options: AgentOptions): OpenAgent {
     async settle() {
       await threads.settle();
       await sessions.settle();
+      await options.offered?.settle();
       await store.settle();
     },
     async close() {
@@ -152,7 +161,7 @@ async function lookAt(host: HostEnvironment, { cwd, sinceMs, reach }: LookedAtPl
   return new WorkspaceChanges(host, { cwd, sinceMs, lookingFor });
 }
 
-/** On stdio nobody has ceilings, and none are looked for. */
+/** On stdio there are no ceilings, so they are never created. */
 function onFirstUse<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => {

@@ -9,21 +9,21 @@ export interface NestingOptions {
   readonly env: NodeJS.ProcessEnv;
   readonly settings: Pick<SettingsResolver, "serverSettings">;
   readonly listening: boolean;
-  /** For whoever looks why a server does nothing. */
+  /** Reports why a nested server does nothing. */
   readonly report?: (line: string) => void;
 }
 
-/** Where this server stands: by itself, or inside a turn of another one. */
+/** Whether this server runs on its own or inside a turn of another one. */
 export interface OwnNesting {
   readonly surrounding: TurnMark | undefined;
   readonly objection: Objection;
-  /** Who is at the other end of stdio, unless it is the user's own client. */
+  /** The caller on stdio, unless it is the user's own client. */
   readonly caller: Caller | undefined;
-  /** How far turns may go on stdio: as far as the turn around them. */
+  /** The limits of turns on stdio: those of the surrounding turn. */
   readonly ceilings: CeilingFlags | undefined;
 }
 
-/** To be asked at the start: later the processes above may be gone. */
+/** Must be called at start-up: later the parent processes may be gone. */
 export function ownNesting({ env, settings, listening, report }: NestingOptions): OwnNesting {
   const surrounding = findSurroundingTurn(env);
   if (surrounding === undefined) return { surrounding, objection: objectionOf(NOWHERE), caller: undefined, ceilings: undefined };

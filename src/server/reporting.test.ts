@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from "vitest";
-import { OtlpCollector } from "../../test/support/otlpCollector.js";
+import { OtlpCollector } from "../../test/support/http/otlpCollector.js";
 import { createLog, type LogLine, NO_LOG, readLogFilter } from "../observability/log.js";
 import { openTracing, wantsTraces } from "./reporting.js";
 

@@ -11,7 +11,7 @@ export interface ReportingOptions {
   readonly listening: boolean;
 }
 
-/** How the server tells what it does: to people, to programs, and to whoever follows a call through several. */
+/** The server's output: stderr, log, metrics and traces. */
 export class Reporting {
   readonly log: Log;
   readonly redactor: Redactor;
@@ -31,33 +31,33 @@ export class Reporting {
     this.#showsInfo = listening && thresholdOf(readLogFilter(env, "info"), undefined) <= SEVERITIES.indexOf("info");
   }
 
-  /** What somebody should know who looks at the server's own output. */
+  /** Reports a problem to whoever watches the server's output. */
   report(line: string): void {
     this.log.warn(line);
   }
 
-  /** What must be seen whatever the log's level is. */
+  /** Reports a line whatever the log level is. */
   announce(line: string): void {
     this.log.info(line);
     if (!this.#showsInfo) process.stderr.write(stderrText(line));
   }
 
-  /** What is for whoever has started the server to copy, and no event: it is in no log. */
+  /** Shows a line for the operator to copy. It is not an event and is not logged. */
   show(line: string): void {
     process.stderr.write(stderrText(line));
   }
 
-  /** Something nobody foresaw. Returns what somebody on the network may be told of it: where to find it, and nothing that it says. */
+  /** Logs an unexpected error. Returns a message for a network client: a reference to the log entry, without any details. */
   failed(what: string, error: unknown, fields: Readonly<Record<string, string>> = {}): string {
     const reference = randomBytes(4).toString("hex");
     this.log.error(`${what} failed unexpectedly: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`, {
       ...fields,
       reference,
     });
-    return `internal error; the server's log says more about it under the reference ${reference}`;
+    return `internal error; see the server's log under the reference ${reference}`;
   }
 
-  /** Loads tracing if it is wanted, so it is asked for when calls are about to come. */
+  /** Loads tracing if it is enabled, so it is called only when calls are expected. */
   async telemetry(metrics: Metrics = NO_METRICS): Promise<Telemetry> {
     this.#tracing ??= openTracing({ env: this.#env, log: this.log.target("traces") });
     return { log: this.log, metrics, tracing: await this.#tracing, logsContent: logsContent(this.#env) };
@@ -69,19 +69,19 @@ export class Reporting {
   }
 }
 
-/** Loads what measures; only a server that listens has somebody who may ask. */
+/** Loads the metrics; only a listening server exposes them. */
 export async function openMetrics(): Promise<Metrics> {
   const { createPrometheusMetrics } = await import("../observability/prometheus.js");
   return createPrometheusMetrics();
 }
 
-/** Whether the environment asks for traces, by the variables that OpenTelemetry defines. */
+/** Whether the environment enables traces, by OpenTelemetry's variables. */
 export function wantsTraces(env: NodeJS.ProcessEnv): boolean {
   if (env["OTEL_SDK_DISABLED"]?.toLowerCase() === "true" || env["OTEL_TRACES_EXPORTER"] === "none") return false;
   return Boolean(env["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"] || env["OTEL_EXPORTER_OTLP_ENDPOINT"]);
 }
 
-/** Loads OpenTelemetry when traces are wanted. */
+/** Loads OpenTelemetry if traces are enabled. */
 export async function openTracing({ env, log }: { readonly env: NodeJS.ProcessEnv; readonly log: Log }): Promise<Tracing> {
   if (!wantsTraces(env)) return NO_TRACING;
   const { createOtelTracing } = await import("../observability/otel.js");

@@ -19,19 +19,18 @@ import type { StatelessReply, StatelessRules } from "../mcp/over/streamableHttp/
 import { WebSocketEndpoint } from "../mcp/over/websocket.js";
 import { type Metrics, NO_METRICS } from "../observability/telemetry.js";
 import { ApiEntry } from "./apiEntry.js";
-import { callerOf, SCOPE_WORDS } from "./callers.js";
 import { checkEntry, clientSnippet, prepareEntry } from "./clientEntry.js";
 import { resolveSettings } from "./context.js";
 import { type HttpContext, severalMayCall } from "./httpContext.js";
 import { Maintenance, SLOW_READER } from "./maintenance.js";
-import { Network, secretFiles } from "./network.js";
+import { callerOf, Network, SCOPE_WORDS, secretFiles } from "./network.js";
 import { openMetrics, Reporting } from "./reporting.js";
 import { untilSignalled } from "./shutdown.js";
 import { OPEN_PATHS, statusRoutes } from "./statusRoutes.js";
 
-/** What an answered request leaves behind for a client that lost its last messages. */
+/** Bytes kept of a completed request for a client that lost its last messages. */
 const ANSWERED_BYTES = 256 * 1024;
-/** What the answers of access control mean. */
+/** The metric labels of access control's refusals. */
 const REFUSALS: Readonly<Record<number, string>> = {
   400: "malformed",
   401: "token",
@@ -40,10 +39,10 @@ const REFUSALS: Readonly<Record<number, string>> = {
   429: "too many wrong tokens",
   503: "issuer unreachable",
 };
-/** What watches files and asks issuers has this long to end. */
+/** How long file watchers and issuer requests have to end. */
 const CLEAN_UP_MS = 1_000;
 
-/** The server on a port, from the first connection to the last. Resolves when the process may end. */
+/** Runs the server on a port until it shuts down. Resolves when the process may exit. */
 export async function serveHttp(given: HttpContext): Promise<void> {
   const context = await withSafeEngine(given);
   const { options, env, listen, serverCwd } = context;
@@ -64,15 +63,16 @@ export async function serveHttp(given: HttpContext): Promise<void> {
   const http = settings.httpSettings();
   const metrics = http.metrics ? await openMetrics() : NO_METRICS;
   if (listen.showsTokens)
-    report("every user of this machine can read --token in the list of processes; CODEX_MCP_TOKEN or --token-file keeps it to you");
+    report("every user of this machine can read --token in the list of processes; CODEX_MCP_TOKEN or --token-file keeps it private");
   const entry = prepareEntry(listen, { codexHome, report });
   const ownConnections = new OwnConnections();
   let leaving = false;
-  // Opened by the first request, when all of this is there.
+  // Opened by the first request, when all of these exist.
   const api: ApiEntry = new ApiEntry({
     agent: () => network.agent(),
     telemetry: () => reporting.telemetry(metrics),
     ready: () => !leaving,
+    metrics: () => metrics.render(),
     http,
     examine: context.examine,
     failed: (what, error) => reporting.failed(what, error),
@@ -192,13 +192,13 @@ function endpointRules(
   return {
     sessions,
     outbox: { ...http.streams, answeredBytes: ANSWERED_BYTES },
-    // Where strangers can reach the server, one of them could plant an id that somebody else then uses.
+    // Where strangers can reach the server, one of them could plant an id that another client then uses.
     clientsChooseIds: http.clientsChooseIds ?? loopback,
     strayIds: new StrayIds(),
     maxBodyBytes: http.maxBodyBytes,
     maxStreamsPerSession: http.streams.perSession,
     stateless: {
-      door: stateless,
+      server: stateless,
       argumentHeaders: argumentHeadersOf(tools.listFor(undefined)),
       streams: new Set<StatelessReply>(),
       slowReaderMs: http.streams.slowReaderMs,

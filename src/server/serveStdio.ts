@@ -5,17 +5,17 @@ import type { StatelessServer } from "../mcp/stateless/server.js";
 import { toolsOf } from "../mcp/tools/sets.js";
 import { Tools } from "../mcp/tools/tools.js";
 import { codexMethods } from "./codexMethods.js";
-import { resolveSettings, type ServerContext } from "./context.js";
+import { offeredModels, resolveSettings, type ServerContext } from "./context.js";
 import type { OpenAgent } from "./openAgent.js";
 import { ownNesting } from "./ownNesting.js";
 import { Reporting } from "./reporting.js";
 import { untilSignalled } from "./shutdown.js";
 
-/** What turns get to end in after they were interrupted, and files to be flushed in. */
+/** How long interrupted turns may take to end, and files to be flushed. */
 const INTERRUPT_MS = 2_500;
 const CLEAN_UP_MS = 400;
 
-/** The server on stdin and stdout, from first line to last. Resolves when the process may end. */
+/** Runs the server on stdin and stdout until it shuts down. Resolves when the process may exit. */
 export async function serveStdio(start: ServerContext): Promise<void> {
   const context = await withUsableEngine(start);
   const { options, env } = context;
@@ -26,11 +26,12 @@ export async function serveStdio(start: ServerContext): Promise<void> {
   if (options.engineNotice !== undefined) report(options.engineNotice);
   if (options.engine === "scripted") report("the model is scripted: answers come from the `!` lines of the prompt, not from a real model");
 
+  const offered = offeredModels(options, { codexHome, settings, report });
   const { caller, ...nesting } = ownNesting({ env, settings, listening: false, report });
   const agent = lazily(async () => {
     const { openAgent } = await import("./openAgent.js");
     const telemetry = await reporting.telemetry();
-    return openAgent({ ...options, codexHome, env, serverCwd: context.serverCwd, settings, report, telemetry, ...nesting });
+    return openAgent({ ...options, codexHome, env, serverCwd: context.serverCwd, settings, report, telemetry, offered, ...nesting });
   });
   const help = lazily(async () => (await import("./codexHelp.js")).readCodexHelp(context));
   const tools = new Tools({
@@ -41,9 +42,11 @@ export async function serveStdio(start: ServerContext): Promise<void> {
     emptyForms: settings.serverSettings().emptyApprovalForms,
     events: settings.serverSettings().events,
     resultTokens: settings.serverSettings().resultTokens,
+    modelNames: () => offered.names,
     open: () => agent.get(),
   });
   const stateless = lazily(async () => {
+    offered.load();
     const { openStateless } = await import("./statelessServer.js");
     return openStateless({ codexHome, engine: options.engine, tools, report, taskAfterMs: settings.serverSettings().taskAfterMs });
   });
@@ -55,7 +58,11 @@ export async function serveStdio(start: ServerContext): Promise<void> {
     furtherMethods: codexMethods(() => agent.get(), env),
     engine: options.engine,
     env,
-    welcomed: () => agent.warmUp(),
+    welcomed: () => {
+      // After the answer, and before its client can ask for the list.
+      setImmediate(() => offered.load());
+      agent.warmUp();
+    },
     report,
   });
 
@@ -69,7 +76,7 @@ export async function serveStdio(start: ServerContext): Promise<void> {
   await reporting.close();
 }
 
-/** The check has code of its own, which only a Codex that nobody chose needs. */
+/** The check is in a separate module, which only an automatically chosen Codex needs. */
 async function withUsableEngine(start: ServerContext): Promise<ServerContext> {
   if (start.options.engine !== "codex" || !start.options.engineIsAuto) return start;
   const { nativeUnlessUsable } = await import("./usableCodex.js");
@@ -82,21 +89,21 @@ interface Running {
   readonly stateless: Lazy<StatelessServer>;
 }
 
-/** A call that became a task, or waits for its client to come back, is answered already: its turn is not. */
+/** A call that became a task, or waits for its client to come back, has had its response, but its turn still runs. */
 async function nothingRuns({ session, agent, stateless }: Running): Promise<void> {
   (await stateless.ifLoaded())?.leave();
   await session.peer.idle();
   await (await agent.ifLoaded())?.settle();
 }
 
-/** In the order in which it must happen: answers first, then files, then the end of the conversation. */
+/** The order matters: first responses, then files, then the end of the connection. */
 async function endSession({ session, agent, stateless }: Running, { interrupt }: { readonly interrupt: boolean }): Promise<void> {
-  // A call may not have come as far as a turn yet, and a turn may have no call.
+  // A call may not have started its turn yet, and a turn may have no call.
   if (interrupt) session.interrupt(new Error("the server is shutting down"));
-  const [open, door] = await Promise.all([agent.ifLoaded(), stateless.ifLoaded()]);
+  const [open, statelessServer] = await Promise.all([agent.ifLoaded(), stateless.ifLoaded()]);
   if (interrupt) open?.interruptAll();
-  await endsWithin(INTERRUPT_MS, Promise.all([session.peer.idle(), open?.settle(), door?.settle()]));
+  await endsWithin(INTERRUPT_MS, Promise.all([session.peer.idle(), open?.settle(), statelessServer?.settle()]));
   session.close(new Error("the server is shutting down"));
-  // What turns left running goes with us, whatever it does: its namespace ends with this process.
+  // Whatever remains ends with this process, because its namespace does.
   if (open) await endsWithin(CLEAN_UP_MS, open.close());
 }

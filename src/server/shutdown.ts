@@ -3,7 +3,7 @@ import { deferred } from "../lib/promises.js";
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 const SIGNAL_NUMBERS = { SIGINT: 2, SIGTERM: 15, SIGHUP: 1 } as const;
 
-/** Resolves at the first signal that asks us to go. A second one does not wait for anything. */
+/** Resolves on the first termination signal. A second one exits at once. */
 export function untilSignalled(exitAtOnce: (code: number) => void): Promise<NodeJS.Signals> {
   const first = deferred<NodeJS.Signals>();
   let signalled = false;

@@ -6,7 +6,7 @@ export interface StatelessOptions extends Omit<StatelessParts, "taskStore" | "is
   readonly codexHome: string;
 }
 
-/** The era without sessions, with its tasks kept beside the threads. On stdio it is loaded when the first message of it comes. */
+/** The stateless era, with its tasks stored beside the threads. On stdio it is loaded with its first message. */
 export function openStateless({ codexHome, ...parts }: StatelessOptions): StatelessServer {
   const isOfSessions = async (method: string) => (await import("../codexrpc/codexRpc.js")).METHODS.has(method);
   return openStatelessServer({ ...parts, taskStore: new TaskFiles(codexHome), isOfSessions });

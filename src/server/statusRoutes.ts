@@ -8,17 +8,17 @@ import type { HttpRequest } from "../http/request.js";
 import type { HttpHandler, HttpMount } from "../http/router.js";
 import type { HttpSession, HttpSessions } from "../mcp/over/network/httpSession.js";
 
-/** Pages that anybody may read: they say nothing but that the server lives. */
+/** Paths without authentication: they reveal only that the server is alive. */
 export const OPEN_PATHS = ["/healthz", "/readyz"] as const;
 
 export interface StatusOptions {
   readonly sessions: HttpSessions;
-  /** False once the server is on its way out. */
+  /** False once the server is shutting down. */
   readonly ready: () => boolean;
   readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
 }
 
-/** How the server is doing: for probes, for Prometheus, and for whoever wants to see the sessions. */
+/** The state of the server: for probes, for Prometheus, and for a list of sessions. */
 export function statusRoutes({ sessions, ready, metrics }: StatusOptions): readonly HttpMount<Caller>[] {
   return [
     page("/healthz", ({ response, headers }) => sendJson(response, '{"status":"ok"}', { status: 200, headers })),
@@ -45,7 +45,7 @@ function page(path: string, answer: HttpHandler<Caller>): HttpMount<Caller> {
   return { path, methods: { GET: answer, HEAD: answer } };
 }
 
-/** For whoever may watch. */
+/** Requires the scope `read`. */
 function reading(answer: HttpHandler<Caller>): HttpHandler<Caller> {
   return (request) => {
     if (!hasScope(request.caller, "read")) throw new HttpProblem(403, new ScopeMissing("read").message);

@@ -10,7 +10,7 @@ import { writablePlaces } from "./writablePlaces.js";
 
 type Start = Pick<ServerContext, "options" | "env" | "serverCwd">;
 
-/** Where nobody chose the engine, the native one takes the place of a Codex that cannot be used, if it can be used itself. */
+/** If the engine was chosen automatically and the Codex cannot be used, switches to the native engine, if that can be used. */
 export async function nativeUnlessUsable<Context extends Start>(context: Context): Promise<Context> {
   const { options } = context;
   if (options.engine !== "codex" || !options.engineIsAuto) return context;
@@ -19,7 +19,7 @@ export async function nativeUnlessUsable<Context extends Start>(context: Context
   return { ...context, options: { ...options, engine: "native", engineNotice: `engine native is used instead of codex. ${complaint}` } };
 }
 
-/** Undefined also where the native engine would not work either: what is wrong with the Codex is told by the first call, with the remedy. */
+/** Undefined also if the native engine would not work either: the first call then reports the problem of the Codex, with the remedy. */
 async function complaintAbout({ options, env, serverCwd }: Start): Promise<string | undefined> {
   const home = homeOf({ options, env, serverCwd });
   if (!home || !hasCredential(home.thread, { ...home, env })) return undefined;
@@ -35,7 +35,7 @@ interface Home {
   readonly loginIsInKeyring: boolean;
 }
 
-/** Undefined for a configuration that cannot be read: that is told by whoever needs it. */
+/** Undefined for an unreadable configuration: the part that needs it reports the error. */
 function homeOf(start: Start): Home | undefined {
   try {
     const { codexHome, settings } = resolveSettings(start);
@@ -45,7 +45,7 @@ function homeOf(start: Start): Home | undefined {
   }
 }
 
-/** Costs a process only where no package tells the version. */
+/** Starts a process only if no package tells the version. */
 async function faultOf(search: CodexSearch): Promise<string | undefined> {
   try {
     const program = codexProgram(search);
@@ -74,5 +74,5 @@ function notLoggedIn({ thread, codexHome, loginIsInKeyring }: Home): string | un
   } catch {
     return undefined;
   }
-  return "The Codex CLI is not logged in, and an API key is in the environment: run `codex login`, or say --engine codex.";
+  return "The Codex CLI is not logged in, and an API key is in the environment: run `codex login`, or use --engine codex.";
 }

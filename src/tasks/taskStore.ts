@@ -1,26 +1,26 @@
 import { randomBytes } from "node:crypto";
 
-/** Keeps what becomes of calls that their clients follow by an id, beyond this process. `stores/files` implements it on files. */
+/** Keeps the results of calls that clients follow by a task id, across processes. `stores/files` implements it on files. */
 export interface TaskStore {
-  /** Comes back when it is on the disk. Throws `StorageFailed`. */
+  /** Resolves when the task is on disk. Throws `StorageFailed`. */
   keep(task: StoredTask): Promise<void>;
-  /** Undefined when nobody has it, or it has expired. Throws `StorageFailed` when it is there but unreadable. */
+  /** Undefined when the task is unknown or has expired. Throws `StorageFailed` when it exists but is unreadable. */
   find(id: string): Promise<FoundTask | undefined>;
-  /** Gives up a task that goes on in this process: nobody was told of it. */
+  /** Removes a task that still runs in this process and whose id no client has received. */
   drop(id: string): Promise<void>;
 }
 
 export interface StoredTask {
-  /** Whoever knows it may ask for the task, so that it can be neither guessed nor chosen. */
+  /** Anyone who knows the id may ask for the task, so the server chooses it and it cannot be guessed. */
   readonly id: string;
   /** The principal that made the call; null on stdio, where the client is the user's own. */
   readonly owner: string | null;
   /** In milliseconds since 1970, like all times here. */
   readonly createdAt: number;
   readonly lastUpdatedAt: number;
-  /** Absent while it goes on. */
+  /** Absent while the task runs. */
   readonly end?: TaskEnd;
-  /** The result it has should its process die before its end. */
+  /** The result if the process dies before the task ends. */
   readonly ifLost: TaskResult;
 }
 
@@ -33,22 +33,22 @@ export type TaskEnd =
 
 export interface FoundTask {
   readonly task: StoredTask;
-  /** It has not ended, and the process it went on in is gone. */
+  /** The task has not ended, and its process is gone. */
   readonly lost: boolean;
 }
 
-/** How long a task is kept after the call was made. A turn may take hours, and its client be away for the night. */
+/** How long a task is kept after its call. A turn may take hours, and its client may be away overnight. */
 export const TASK_TTL_MS = 24 * 3_600_000;
 
-/** When its call was made, then what nobody can guess. */
+/** The time of the call, then a random part. */
 const TASK_ID = /^([0-9a-z]{8,9})-[0-9a-f]{32}$/;
 
-/** 128 random bits, after the time, so that a look at the ids is enough to tell which tasks have expired. */
+/** 128 random bits after the time, so that expired tasks can be recognised by their ids. */
 export function newTaskId(createdAt: number): string {
   return `${createdAt.toString(36)}-${randomBytes(16).toString("hex")}`;
 }
 
-/** The moment the task was made, in milliseconds; undefined when it is no id of ours. */
+/** The time when the task was created, in milliseconds; undefined for a foreign id. */
 export function timeOfTaskId(id: string): number | undefined {
   const [, time] = TASK_ID.exec(id) ?? [];
   return time === undefined ? undefined : Number.parseInt(time, 36);

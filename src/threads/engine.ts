@@ -9,59 +9,62 @@ import type { ThreadCatalog, ThreadHistory, ThreadRecord } from "./store.js";
 export type EngineName = "native" | "scripted" | "codex";
 
 /**
- * What runs turns. An engine knows nothing of JSON-RPC, request ids or transports.
- * The same contract suite (test/contracts/engine.ts) runs on every one.
+ * Runs turns. An engine knows nothing of JSON-RPC, request ids or transports.
+ * Every engine passes the same contract suite (test/contracts/engine.ts).
  */
 export interface Engine {
   readonly name: EngineName;
   openThread(opening: ThreadOpening): Promise<EngineThread>;
-  /** The threads of an engine that keeps them itself: it lists, forks and archives them, and the store reads what they hold. Absent: the store keeps them. */
+  /**
+   * For an engine that stores its threads itself: it lists, forks and archives them, and the store reads their content. Absent: the store
+   * keeps the threads.
+   */
   catalog?(): Promise<ThreadCatalog>;
-  /** What it can do besides turns, whose code is loaded when it is first asked for. Absent: it runs turns and nothing else. */
+  /** What the engine can do besides turns; the code is loaded on first use. Absent: it only runs turns. */
   services?(): Promise<EngineServices>;
-  /** Ends what threads share. No thread is open any more. */
+  /** Releases what threads share. Called when no thread is open any more. */
   close?(): Promise<void>;
 }
 
 export interface ThreadOpening {
   readonly id: ThreadId;
   readonly settings: ThreadSettings;
-  /** What the thread already holds, when it is continued. */
+  /** The thread's history, when it is continued. */
   readonly history?: ThreadHistory;
-  /** Its settings are others than those that its history was made with: whoever reads `opening` is told what is different. */
+  /** The settings differ from those of the history: `opening` then includes the changes. */
   readonly isReconfigured?: true;
-  /** For whom it is opened; absent for the server's own user. */
+  /** What may be read for the caller; absent for the server's own user. */
   readonly reach?: Reach | undefined;
 }
 
 export interface EngineThread {
-  /** What a reader of the first turn sees before that turn begins: initial context, notices. */
+  /** What a reader of the first turn gets before that turn begins: initial context, notices. */
   readonly opening: readonly ThreadEvent[];
-  /** What it runs with, where that is not what was asked for: another model, another effort. */
+  /** The settings in use, where they differ from the requested ones: another model, another effort. */
   readonly settings?: ThreadSettings;
-  /** What really confines commands of this thread. */
+  /** The sandbox that confines this thread's commands. */
   readonly sandboxBackend?: string;
-  /** Present when the engine keeps its threads itself: nothing else is recorded then. */
+  /** Present when the engine stores its threads itself: nothing else is recorded then. */
   readonly kept?: KeptThread;
   /**
-   * Runs one turn. Each batch is what became known at once. The last event is the turn's only end; when `ctx.signal` aborts,
-   * that end is `turnAborted` and everything the turn had started is gone by then. Never called while a turn runs.
+   * Runs one turn. Each batch holds events that became known together. The last event is the turn's only end. When `ctx.signal` aborts,
+   * that end is `turnAborted`, and everything the turn started has stopped by then. Never called while a turn runs.
    */
   run(input: TurnInput, ctx: TurnContext): AsyncIterable<readonly ThreadEvent[]>;
-  /** Its next turns run with these settings. Never called while a turn runs. Absent: it is opened again with them. */
+  /** Sets the settings of the next turns. Never called while a turn runs. Absent: the thread is reopened with them. */
   configure?(settings: ThreadSettings): void;
-  /** Commands outlive the turns that began them, and would end with the thread. */
+  /** Commands are still running after their turns; they would end with the thread. */
   readonly keepsRunning?: boolean;
   /**
-   * Gives the running turn more to consider; it is told as a user message of that turn. False when the turn takes nothing any
-   * more: it is ending, or it is a review or a summary.
+   * Adds text to the running turn; it is reported as a user message of that turn. False when the turn accepts no more input: it is ending,
+   * or it is a review or a compaction.
    */
   steer?(text: string): Promise<boolean>;
-  /** Ends what outlives turns: commands left running, servers. Called once, when the thread leaves memory. */
+  /** Ends what outlives turns: commands left running, MCP servers. Called once, when the thread leaves memory. */
   close?(): Promise<void>;
 }
 
-/** A thread as its engine keeps it, which may have chosen the id and filled in settings that nobody stated. */
+/** A thread as its engine stores it. The engine may have chosen the id and filled in missing settings. */
 export interface KeptThread {
   readonly id: ThreadId;
   readonly settings: ThreadSettings;
@@ -72,10 +75,13 @@ export interface TurnContext {
   readonly threadId: ThreadId;
   readonly turnId: TurnId;
   readonly signal: AbortSignal;
-  /** Nothing of this turn may leave the sandbox, whatever was approved on the thread before and whatever a rule allows. */
+  /** Nothing in this turn may leave the sandbox, whatever was approved on the thread before and whatever a rule allows. */
   readonly confined: boolean;
-  /** What the turn may have read for it; absent for the server's own user. */
+  /** What may be read for the turn; absent for the server's own user. */
   readonly reach?: Reach | undefined;
-  /** The one question an engine may ask upward. Readers see it and how it was decided. Rejects when the turn is interrupted or the question withdrawn meanwhile. */
+  /**
+   * The only way for an engine to ask for approval. Readers see the question and its decision. Rejects when the turn is interrupted or the
+   * question is withdrawn.
+   */
   readonly ask: (subject: ApprovalSubject, withdrawn?: AbortSignal) => Promise<ApprovalDecision>;
 }

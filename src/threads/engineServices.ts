@@ -3,14 +3,14 @@ import type { Reach } from "./limits.js";
 import type { ReasoningEffort } from "./settings.js";
 import type { RateLimits } from "./usage.js";
 
-/** What an engine can do besides running turns. Whatever it cannot do rejects with an `AppError` that says what to do instead. */
+/** What an engine can do besides running turns. Anything it cannot do rejects with an `AppError` that names an alternative. */
 export interface EngineServices {
   readonly account: Account;
-  /** The models a call may name, the default one first. Asked anew each time. */
+  /** The models a call may name, the default first. Queried anew each time. */
   models(signal: AbortSignal): Promise<readonly ModelSummary[]>;
-  /** The settings in force in a folder, as config.toml would say them; keys, tokens and headers are masked. */
+  /** The effective settings in a folder, in config.toml's form; keys, tokens and headers are masked. */
   config(cwd: string): Promise<Readonly<Record<string, unknown>>>;
-  /** Runs one command in the sandbox it names, outside any thread, and ends with everything it started. */
+  /** Runs one command in the given sandbox, outside any thread. Resolves when everything the command started has ended. */
   runOnce(command: OneOffCommand, signal: AbortSignal): Promise<OneOffResult>;
 }
 
@@ -19,48 +19,54 @@ export interface ModelSummary {
   readonly displayName: string;
   readonly isDefault: boolean;
   readonly reasoningEfforts: readonly ReasoningEffort[];
-  /** The provider's list of models was read and lacks it. */
+  /** The provider's list of models was read and does not contain it. */
   readonly notOffered?: true;
-  /** The day from which on it is not offered any more, as the provider announces it. */
+  /** The day the provider will remove the model, as announced. */
   readonly shutdownDate?: string;
 }
 
-/** Who pays for the model. Keys and tokens are taken; `credentials` alone gives one out, and whoever asks for it decides who may see it. */
+/**
+ * The account that pays for the model. Methods accept keys and tokens; only `credentials` returns one, and its caller decides who may see
+ * it.
+ */
 export interface Account {
   state(): Promise<AccountState>;
   loginWithKey(apiKey: string): Promise<void>;
-  /** The user opens the address, types the code there, and `state` tells when it is done. A second one ends the first. */
+  /**
+   * The user opens the URL and enters the code there; `state` reports when the login is complete. Starting a second login cancels the
+   * first.
+   */
   loginWithDeviceCode(): Promise<DeviceCode>;
-  /** The user opens the address on the machine of the server and logs in there. A second login ends the first. */
+  /** The user opens the URL on the server's machine and logs in there. Starting a second login cancels the first. */
   loginWithBrowser(): Promise<BrowserLogin>;
-  /** False when no such login waits. */
+  /** False when no such login is pending. */
   cancelLogin(id: string): Promise<boolean>;
   logout(): Promise<void>;
-  /** The login itself, with its secret. */
+  /** The login itself, including its secret. */
   credentials(how: { readonly refresh: boolean }): Promise<Credentials>;
 }
 
 export interface BrowserLogin {
   readonly id: string;
   readonly url: string;
-  /** How it ended: done, refused, cancelled, replaced or given up. Never rejects. */
+  /** How it ended: completed, refused, cancelled, replaced or abandoned. Never rejects. */
   readonly ended: Promise<LoginEnd>;
 }
 
 export type LoginEnd = { readonly success: true } | { readonly success: false; readonly error: string };
 
 export interface Credentials {
-  /** The provider in use wants a login of OpenAI's. */
+  /** The provider in use requires an OpenAI login. */
   readonly needsOpenai: boolean;
-  /** Absent when nobody is logged in. */
+  /** Absent when not logged in. */
   readonly method?: "apikey" | "chatgpt";
   readonly token?: string;
-  /** As the login itself says; nobody has checked it. */
+  /** As stated in the login; not verified. */
   readonly email?: string;
 }
 
 export type AccountState = AccountLogin & {
-  /** What the provider said last about the account's limits; absent while it has said nothing. */
+  /** The account's limits as last reported by the provider; absent until it reports any. */
   readonly limits?: AccountLimits;
 };
 
@@ -69,21 +75,21 @@ type AccountLogin =
   | { readonly kind: "apiKey"; readonly source: string }
   | { readonly kind: "chatgpt"; readonly email?: string; readonly plan?: string };
 
-/** How much of an account is used up, and when it is whole again. */
+/** How much of an account's limits is used, and when they reset. */
 export interface AccountLimits {
-  /** As Codex tells them: shares of windows, and credits. */
+  /** As Codex reports them: used shares of time windows, and credits. */
   readonly windows?: RateLimits;
-  /** As the API tells them of a key: what is left of a minute's requests and tokens. */
+  /** As the API reports them for a key: requests and tokens left in the current minute. */
   readonly requests?: KeyLimit;
   readonly tokens?: KeyLimit;
-  /** When this was said, in milliseconds since 1970. */
+  /** When they were reported, in milliseconds since 1970. */
   readonly at: number;
 }
 
 export interface KeyLimit {
   readonly limit: number;
   readonly remaining: number;
-  /** When all of it is there again, in seconds since 1970; null where nothing was said. */
+  /** When the limit resets fully, in seconds since 1970; null if not reported. */
   readonly resetsAt: number | null;
 }
 
@@ -97,18 +103,18 @@ export interface OneOffCommand {
   readonly cwd: string;
   readonly sandboxPolicy: SandboxPolicy;
   readonly timeoutMs: number;
-  /** Called right before it runs: a link on the way to its folder may lead elsewhere by then. Throws when it must not run. */
+  /** Called right before the command runs: a link on the path of its folder may have changed by then. Throws when it must not run. */
   readonly check?: (() => void) | undefined;
-  /** What may be read for whoever asks; absent for the server's own user. */
+  /** What may be read for the caller; absent for the server's own user. */
   readonly reach?: Reach | undefined;
 }
 
 export interface OneOffResult {
-  /** 124 after a time-out. */
+  /** 124 after a timeout. */
   readonly exitCode: number;
   readonly stdout: string;
   readonly stderr: string;
   readonly timedOut?: true;
-  /** There was more output than is kept. */
+  /** The output was truncated. */
   readonly isCut?: true;
 }

@@ -8,18 +8,18 @@ export class ThreadNotFound extends AppError {
   }
 }
 
-/** Somebody else is running a turn on this thread: another process, or another call in this one. */
+/** Another process, or another call in this one, is running a turn on this thread. */
 export class ThreadBusyElsewhere extends AppError {
   readonly code = "thread_busy_elsewhere";
   constructor(
     readonly threadId: ThreadId,
     readonly holder: string,
   ) {
-    // Nobody should be told to end the server that they talk to.
+    // A user must not be advised to end the server they are connected to.
     super(
       holder === `process ${process.pid}`
         ? `Thread ${threadId} is in use by another call of this server. Wait until that has ended, then send this one again.`
-        : `Thread ${threadId} is in use by another process (${holder}). Wait until its turn has ended, or end that process, then send the reply again.`,
+        : `Thread ${threadId} is in use by another process (${holder}). Wait until its turn has ended, or end that process, then call again.`,
     );
   }
 }
@@ -58,7 +58,7 @@ export class ThreadInUse extends AppError {
 export class InvalidCursor extends AppError {
   readonly code = "invalid_cursor";
   constructor() {
-    super("This is no cursor of this list. Ask for the first page without one.");
+    super("The cursor is not valid for this list. Request the first page without a cursor.");
   }
 }
 
@@ -67,7 +67,7 @@ export class StorageFailed extends AppError {
   readonly code = "storage_failed";
 }
 
-/** The words for efforts are open; a model takes its own. */
+/** Efforts are free-form words; each model accepts its own. */
 export class EffortNotOffered extends AppError {
   readonly code = "effort_not_offered";
   constructor(effort: string, { model, offered }: { readonly model: string; readonly offered: readonly string[] }) {

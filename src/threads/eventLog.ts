@@ -1,56 +1,59 @@
 import { type ThreadId, type TurnKey, threadIdOf, turnKeyOf } from "../lib/ids.js";
 
-/** One event in a log. Numbers grow; those of events that a later one made superfluous are missing. */
+/** One event in a log. Sequence numbers increase; numbers of events that a later one replaced are missing. */
 export interface Entry<T> {
   readonly seq: number;
-  /** The entry also stands for those before it, from this number on: whoever has some of them has the rest in it as well. Absent: for itself alone. */
+  /** The entry replaces all entries from this number on: a reader that has some of them gets the rest with it. Absent: it replaces none. */
   readonly since?: number;
   readonly value: T;
 }
 
 export interface LogReading {
-  /** The number of the last event that the reader has. */
+  /** The number of the last event the reader has received. */
   readonly after?: number;
   readonly signal?: AbortSignal;
 }
 
-/** A log to read, on whichever node. Contract suite: test/contracts/eventLog.ts. */
+/** A readable log, on any node. Contract suite: test/contracts/eventLog.ts. */
 export interface LogReader<T> {
-  /** What is there after `after`, then what comes, in batches as they become available; returns at the log's end or on abort. */
+  /** Yields the entries after `after`, then new ones, in batches as they become available; returns at the log's end or on abort. */
   read(reading?: LogReading): AsyncGenerator<readonly Entry<T>[]>;
 }
 
-/** One writer, many readers, each at its own place; numbered from 1, so that a reader can come back where it left. */
+/** One writer, many readers, each with its own position. Events are numbered from 1, so that a reader can resume. */
 export interface EventLog<T> extends LogReader<T> {
-  /** How many events were appended. */
+  /** The number of events appended so far. */
   readonly size: number;
-  /** Numbers the events, and does not wait for readers: what they have not read is kept for them. Nothing after the end. */
+  /** Numbers the events. Does not wait for readers: unread events are kept for them. Ignored after the end. */
   append(values: readonly T[]): void;
   end(): void;
 }
 
-/** Where the events of a turn are. */
+/** Identifies a turn's log. */
 export interface TurnAddress {
   readonly threadId: ThreadId;
   readonly turn: TurnKey;
 }
 
-/** The logs of turns. Only the node that runs a turn creates its log and appends to it; every node finds it. */
+/** The logs of turns. Only the node that runs a turn creates its log and appends to it; every node can find it. */
 export interface EventLogs<T> {
   create(turn: TurnAddress): EventLog<T>;
   /**
-   * The log of a turn that runs, or has ended not long ago. Undefined when nobody has it any more: what was said in that turn is in the
-   * thread's history then, without numbers.
+   * The log of a running or recently ended turn. Undefined once it is dropped: the thread's history then still has the content, without
+   * numbers.
    */
   find(turn: TurnAddress): Promise<LogReader<T> | undefined>;
 }
 
-/** Names one event, on every node and for ever. As a cursor: everything up to this event has been seen; 0 is before the first. */
+/**
+ * Identifies one event, on every node and permanently. As a cursor it means: everything up to this event was received; 0 is before the
+ * first.
+ */
 export interface EventId extends TurnAddress {
   readonly seq: number;
 }
 
-/** `<thread>.<turn>.<number>`: may go into a URL, a header and an `id:` line as it is. */
+/** `<thread>.<turn>.<number>`: valid unescaped in a URL, a header and an `id:` line. */
 export function formatEventId({ threadId, turn, seq }: EventId): string {
   return `${threadId}.${turn}.${seq}`;
 }
@@ -58,7 +61,7 @@ export function formatEventId({ threadId, turn, seq }: EventId): string {
 const UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
 const EVENT_ID = new RegExp(`^(${UUID})\\.(${UUID})\\.(0|[1-9]\\d{0,14})$`);
 
-/** Undefined for what is no event id. */
+/** Undefined for invalid text. */
 export function parseEventId(text: string): EventId | undefined {
   const [, threadId, turn, seq] = EVENT_ID.exec(text) ?? [];
   if (threadId === undefined || turn === undefined) return undefined;

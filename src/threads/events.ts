@@ -7,14 +7,14 @@ import type { RateLimits, TokenUsageInfo } from "./usage.js";
 
 export interface TurnInput {
   readonly text: string;
-  /** Pictures that belong to the text: `data:` or `https:` addresses. */
+  /** Images that belong to the text: `data:` or `https:` URLs. */
   readonly images?: readonly string[] | undefined;
-  /** What the turn is, when it is not an answer to the text; the text is empty then. */
+  /** The kind of turn, when it does not answer the text; the text is empty then. */
   readonly work?: TurnWork | undefined;
 }
 
 export type TurnWork =
-  /** Replaces the thread's past by a summary of it. */
+  /** Replaces the thread's history by a summary. */
   { readonly kind: "compact" } | { readonly kind: "review"; readonly target: ReviewTarget };
 
 export type ReviewTarget =
@@ -23,7 +23,7 @@ export type ReviewTarget =
   | { readonly type: "commit"; readonly sha: string; readonly title?: string }
   | { readonly type: "custom"; readonly instructions: string };
 
-/** Codex's classification of a failure, as clients know it. */
+/** Codex's classification of a failure, as clients receive it. */
 export type CodexErrorInfo =
   | "context_window_exceeded"
   | "usage_limit_exceeded"
@@ -39,6 +39,19 @@ export type CodexErrorInfo =
         | "response_stream_disconnected"
         | "response_too_many_failed_attempts"]?: { readonly http_status_code: number | null };
     };
+
+/** An agent that works for the agent of a thread, on a thread of its own. */
+export interface HelpingAgent {
+  readonly agentId: string;
+  readonly name: string;
+  /** What it was told to do; null where that is not known. */
+  readonly task: string | null;
+  readonly status: "running" | "completed" | "failed" | "interrupted";
+  /** What it said last, or why it failed. */
+  readonly result: string | null;
+  /** What it has used so far: no receipt of the thread counts it. */
+  readonly tokens: number;
+}
 
 /** What happened on a thread, whichever engine ran it. Closed: every reader handles every kind. */
 export type ThreadEvent =
@@ -83,8 +96,8 @@ export type ThreadEvent =
   | { readonly type: "reasoningSectionBreak"; readonly itemId: string; readonly summaryIndex: number }
   | { readonly type: "tokenCount"; readonly usage: TokenUsageInfo | null; readonly rateLimits: RateLimits }
   // commands, patches and other tools
-  /** `awaitsApproval`: somebody is asked before it runs. Absent where that is not known yet. */
-  /** `onlyLooks`: it is known that it changes no file. */
+  /** `awaitsApproval`: approval is requested before it runs. Absent while that is not known. */
+  /** `onlyLooks`: the command is known not to change files. */
   | ({ readonly type: "commandStarted"; readonly awaitsApproval?: true; readonly onlyLooks?: true } & CommandCall)
   | { readonly type: "commandOutput"; readonly callId: string; readonly stream: "stdout" | "stderr"; readonly bytes: Uint8Array }
   | ({ readonly type: "commandEnded" } & CommandCall & CommandOutcome)
@@ -96,10 +109,10 @@ export type ThreadEvent =
       readonly stderr: string;
       readonly success: boolean;
       readonly changes: FileChanges;
-      /** It was not applied: somebody said no. */
+      /** The patch was refused and not applied. */
       readonly declined?: true;
     }
-  /** Everything the turn's patches changed so far, as one diff. */
+  /** All changes by the turn's patches so far, as one diff. */
   | { readonly type: "turnDiff"; readonly unifiedDiff: string }
   | { readonly type: "imageViewed"; readonly callId: string; readonly path: string }
   | { readonly type: "mcpStartupUpdated"; readonly server: string; readonly status: McpServerStatus }
@@ -117,10 +130,12 @@ export type ThreadEvent =
   /** The history was replaced by a summary; `replacement` is the new history. */
   | { readonly type: "historyCompacted"; readonly message: string; readonly replacement: readonly RawItem[] }
   | { readonly type: "reviewStarted"; readonly target: ReviewTarget; readonly hint: string }
-  /** The verdict as text; null when the review was cut short. */
+  /** The verdict as text; null when the review was interrupted. */
   | { readonly type: "reviewEnded"; readonly text: string | null }
-  /** `ofThread`: about how the thread was opened, not of a turn. */
+  /** `ofThread`: about how the thread was opened, not about a turn. */
   | { readonly type: "warning"; readonly message: string; readonly ofThread?: true }
+  /** An agent that works for the thread's agent began to work, or is done. Only engines that have such agents tell it. */
+  | ({ readonly type: "agentChanged" } & HelpingAgent)
   /** Something worth a line in a log, of no consequence to the turn. */
   | { readonly type: "backgroundNote"; readonly message: string }
   | {
@@ -128,9 +143,9 @@ export type ThreadEvent =
       readonly attempt: number;
       readonly limit: number;
       readonly cause: string;
-      /** The HTTP status the model's provider refused with. */
+      /** The HTTP status of the model provider's error response. */
       readonly status?: number;
-      /** Only the request is repeated, of which Codex tells its clients nothing. */
+      /** Only the request is retried; Codex does not report this to its clients. */
       readonly quiet?: true;
     }
   // a turn ends, once

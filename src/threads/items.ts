@@ -11,7 +11,7 @@ export type Item =
       readonly id: string;
       readonly summary: readonly string[];
       readonly rawContent: readonly string[];
-      /** The user wants to read the raw content itself, not only as it streams. */
+      /** The user wants the raw content in the finished item too, not only while it streams. */
       readonly rawShown?: boolean;
     }
   | {
@@ -26,10 +26,10 @@ export interface PlanStep {
   readonly status: "pending" | "in_progress" | "completed";
 }
 
-/** A command as the model asked for it. */
+/** A command as the model requested it. */
 export interface CommandCall {
   readonly callId: string;
-  /** Of a command that may go on after its call: by this number it is talked to. */
+  /** For a command that may outlive its call: the id for further input. */
   readonly sessionId?: number;
   readonly command: readonly string[];
   readonly cwd: string;
@@ -42,10 +42,12 @@ export interface CommandOutcome {
   readonly aggregatedOutput: string;
   readonly exitCode: number;
   readonly durationMs: number;
-  /** The output as the model gets it: cut in the middle where it is long. */
+  /** The output as the model gets it: truncated in the middle if long. */
   readonly formattedOutput: string;
-  /** It did not run: somebody, or a rule, said no. */
+  /** The command did not run: a person or a rule refused it. */
   readonly declined?: true;
+  /** It did not run: no sandbox works on this machine, and nobody allowed it to run without one. */
+  readonly lacksSandbox?: true;
 }
 
 export interface McpInvocation {
@@ -57,8 +59,8 @@ export interface McpInvocation {
 export type McpServerStatus = { readonly state: "starting" | "ready" | "cancelled" } | { readonly state: "failed"; readonly error: string };
 
 /**
- * Models refuse a history in which a tool call has no output or an output no call; a process that died in the middle of a
- * call leaves one. Calls without an output get one that says `aborted`, outputs without a call are dropped.
+ * Models reject a history in which a tool call has no output or an output no call, and a process that dies during a call leaves such a
+ * history. Calls without an output get one that says `aborted`; outputs without a call are dropped.
  */
 export function pairToolCalls(items: readonly RawItem[]): readonly RawItem[] {
   const calls = new Set<string>();
@@ -79,7 +81,7 @@ function paired(item: RawItem, calls: ReadonlySet<string>, outputs: ReadonlySet<
   return [item, { type, call_id: item["call_id"], output: "aborted" }];
 }
 
-/** The type of item that answers this one, if it is a call. */
+/** The type of the output item, if this item is a call. */
 function outputTypeOf(item: RawItem): string | undefined {
   switch (item.type) {
     case "function_call":

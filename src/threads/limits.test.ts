@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { answer, beginning, MemoryStore, ObedientEngine } from "../../test/support/memoryThreads.js";
-import { settingsIn } from "../../test/support/rollouts.js";
+import { answer, beginning, MemoryStore, ObedientEngine } from "../../test/support/memory/memoryThreads.js";
+import { settingsIn } from "../../test/support/threads/rollouts.js";
 import { MemoryApprovalDesk } from "../approvals/desk.js";
 import { AppError } from "../lib/errors.js";
 import { type ThreadId, turnIdOf } from "../lib/ids.js";

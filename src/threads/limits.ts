@@ -1,28 +1,31 @@
 import type { SandboxMode } from "../exec/policies.js";
 import type { ThreadSettings } from "./settings.js";
 
-/** What a turn may not go beyond, whatever its thread was allowed before. Given with the turn by whoever speaks for its caller. */
+/** The limits of a turn, whatever was allowed on its thread before. Set by the code that acts for the turn's caller. */
 export interface TurnLimits {
-  /** Throws `AppError` when the settings the turn really runs with are above the limits. Asked again before anything with side effects. */
+  /** Throws `AppError` when the turn's effective settings exceed the limits. Called again before anything with side effects. */
   check(settings: ThreadSettings): void;
-  /** Undefined when an approval may take the turn's commands and patches anywhere. */
+  /** Undefined when approvals may extend the turn's commands and patches without limit. */
   readonly confinement: SandboxCeiling | undefined;
   readonly reach: Reach;
 }
 
-/** What may be read for a caller over the network, by commands and by the server itself. Whoever has none is the server's own user. */
+/** What may be read for a network caller, by commands and by the server itself. The server's own user has no `Reach`. */
 export interface Reach {
-  /** Real paths of the folders of the caller and of the server's read roots. Undefined: whatever the server's user may read, less what is hidden. */
+  /**
+   * Real paths of the caller's folders and of the server's read roots. Undefined: everything the server's user may read, except hidden
+   * files.
+   */
   readonly folders: readonly string[] | undefined;
-  /** Real paths of the folders that the caller may work in. Absent: wherever its settings say. */
+  /** Real paths of the folders in which the caller may work. Absent: any folder its settings name. */
   readonly workRoots?: readonly string[];
-  /** Real paths of folders that belong to other callers. */
+  /** Real paths of other callers' folders. */
   readonly foreign?: readonly string[];
 }
 
-/** How far commands and patches of a turn get, whoever approves them. */
+/** The most that commands and patches of a turn may do, even when approved. */
 export interface SandboxCeiling {
   readonly sandbox: Exclude<SandboxMode, "danger-full-access">;
-  /** Why no further, in words for the model. */
+  /** The reason for this limit, worded for the model. */
   readonly reason: string;
 }

@@ -5,10 +5,12 @@ import type { ThreadEvent } from "./events.js";
 import type { Item } from "./items.js";
 
 export interface MemoryLogOptions<T> {
-  /** Weight (about bytes) past which `condense` is asked to shorten what is kept. */
+  /** Weight (about bytes) above which `condense` is called. */
   readonly limit: number;
   readonly weigh: (value: T) => number;
-  /** Fewer entries that tell the same story. Entries at or before a cursor must not be joined with entries after it: a reader stands there. */
+  /**
+   * Returns fewer entries with the same content. Entries up to a cursor must not be merged with entries after it: a reader stands there.
+   */
   readonly condense: (entries: readonly Entry<T>[], cursors: readonly number[]) => Entry<T>[];
 }
 
@@ -32,7 +34,7 @@ export class MemoryEventLog<T> implements EventLog<T> {
     return this.#lastSeq;
   }
 
-  /** About the bytes it takes. */
+  /** Approximate size in bytes. */
   get weight(): number {
     return this.#weight;
   }
@@ -88,18 +90,18 @@ export class MemoryEventLog<T> implements EventLog<T> {
       [...this.#readers].map(({ cursor }) => cursor),
     );
     this.#weight = this.#entries.reduce((sum, { value }) => sum + this.#options.weigh(value), 0);
-    // What cannot be shortened is kept; trying again on every append would cost more than it saves.
+    // What cannot be condensed is kept; retrying on every append would cost more than it saves.
     this.#condenseAt = Math.max(this.#options.limit, this.#weight * 2);
   }
 }
 
-/** Logs of ended turns are for readers that lost their connection and come back, so that a while is enough. */
+/** Logs of ended turns serve readers that reconnect, so keeping the recent ones is enough. */
 const ENDED_LOGS = { most: 64, weight: 16 * 1024 * 1024 };
 
-/** The logs of the turns of one node: all that run, and of those that have ended the last few. */
+/** The logs of one node's turns: all running ones, and the most recently ended ones. */
 export class MemoryEventLogs<T> implements EventLogs<T> {
   readonly #options: MemoryLogOptions<T>;
-  /** The oldest first. */
+  /** Oldest first. */
   readonly #logs = new Map<TurnKey, { readonly threadId: ThreadId; readonly log: MemoryEventLog<T> }>();
 
   constructor(options: MemoryLogOptions<T>) {
@@ -131,7 +133,7 @@ export class MemoryEventLogs<T> implements EventLogs<T> {
 
 type Delta = Extract<ThreadEvent, { type: "messageDelta" | "reasoningDelta" | "rawReasoningDelta" }>;
 
-/** About what an entry costs to keep. */
+/** The approximate memory cost of an entry. */
 export function weighEvent(event: ThreadEvent): number {
   if (isDelta(event)) return 100 + event.delta.length;
   if (event.type === "commandOutput") return 100 + event.bytes.length;
@@ -144,7 +146,7 @@ function lengthOf({ text, images = [] }: Extract<Item, { kind: "userMessage" }>)
   return images.reduce((sum, image) => sum + image.length, text.length);
 }
 
-/** Drops deltas of items that are complete, and joins the deltas of an item still being written. No text is lost. */
+/** Drops deltas of completed items, and merges the deltas of an item in progress. No text is lost. */
 export function condenseEvents(entries: readonly Entry<ThreadEvent>[], cursors: readonly number[]): Entry<ThreadEvent>[] {
   const complete = new Set<string>();
   for (const { value } of entries) {
@@ -162,7 +164,7 @@ export function condenseEvents(entries: readonly Entry<ThreadEvent>[], cursors: 
     const previous = kept.at(-1);
     const apart = previous === undefined || cursors.some((cursor) => previous.seq <= cursor && cursor < entry.seq);
     const joined = apart ? undefined : joinDeltas(previous.value, entry.value);
-    // The joined entry takes the later number, so that a reader who got it goes on behind its last part.
+    // The merged entry gets the later number, so that a reader who received it resumes after its last part.
     if (previous && joined) kept[kept.length - 1] = { seq: entry.seq, since: previous.since ?? previous.seq, value: joined };
     else kept.push(entry);
   }
@@ -181,10 +183,10 @@ function joinDeltas(first: ThreadEvent, second: Delta): Delta | undefined {
   return { ...first, delta: first.delta + second.delta };
 }
 
-/** What a turn keeps for readers that are behind or come back. */
+/** What a turn keeps for readers that lag behind or reconnect. */
 export const TURN_LOG: MemoryLogOptions<ThreadEvent> = { limit: 8 * 1024 * 1024, weigh: weighEvent, condense: condenseEvents };
 
-/** Where the entries after this number begin. Entries are in order; numbers may have gaps, since some are left out with time. */
+/** The index of the first entry after this number. Entries are sorted; numbers may have gaps, because condensing removes some. */
 export function indexAfter(entries: readonly { readonly seq: number }[], seq: number): number {
   let low = 0;
   let high = entries.length;

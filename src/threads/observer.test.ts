@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { MemoryStore, ObedientEngine } from "../../test/support/memoryThreads.js";
-import { settingsIn } from "../../test/support/rollouts.js";
+import { MemoryStore, ObedientEngine } from "../../test/support/memory/memoryThreads.js";
+import { settingsIn } from "../../test/support/threads/rollouts.js";
 import { MemoryApprovalDesk } from "../approvals/desk.js";
 import type { ApprovalSubject } from "../approvals/model.js";
 import { newThreadId, turnIdOf } from "../lib/ids.js";

@@ -8,23 +8,25 @@ import type { ThreadSettings } from "./settings.js";
 export interface LoadedThread {
   readonly id: ThreadId;
   readonly settings: ThreadSettings;
-  /** `stored`: it was there before, and has been read from the store. */
+  /** `stored`: the thread existed before and was read from the store. */
   readonly origin: "new" | "stored";
 }
 
-/** A turn, to look at. */
+/** A read-only view of a turn. */
 export interface ObservedTurn {
   readonly threadId: ThreadId;
   readonly id: TurnId;
   readonly key: TurnKey;
   readonly input: TurnInput;
   readonly log: LogReader<ThreadEvent> & { readonly size: number };
+  /** How long the engine has had it, or had it until it ended. */
+  readonly ranMs: number;
 }
 
 /**
- * Sees what happens on the threads of one registry: each method is called once for each fact, at the moment it becomes true and in that
- * order. A turn is queued, begins unless it was interrupted while it waited, and ends. A question that has no answer when its turn ends
- * ends with it. A thread that was closed is out of memory, not gone: it is opened again when it is used again.
+ * Observes the threads of one registry. Each method is called once per fact, when the fact becomes true, and in order. A turn is queued,
+ * begins unless it was interrupted while it waited, and ends. An unanswered question ends with its turn. A closed thread is out of memory,
+ * not deleted: it is opened again on its next use.
  */
 export interface ThreadObserver {
   threadOpened(thread: LoadedThread): void;
@@ -37,7 +39,7 @@ export interface ThreadObserver {
   threadClosed(id: ThreadId): void;
 }
 
-/** The observer, unable to do harm to what it observes: what it throws is reported. */
+/** Wraps an observer so that its exceptions are reported and do not affect the threads. */
 export function guardedObserver(observer: ThreadObserver, report: ((line: string) => void) | undefined): ThreadObserver {
   const guard = (fact: string, tell: () => void) => {
     try {

@@ -1,9 +1,9 @@
 import type { ApprovalPolicy, SandboxPolicy, ShellEnvironmentPolicy } from "../exec/policies.js";
 
-/** The current general model of Codex's catalogue: asked where nobody names one, and the way out of names that are gone. */
+/** The current general model of Codex's catalogue: used where no model is named, and as the replacement for discontinued models. */
 export const DEFAULT_MODEL = "gpt-6.1-sol";
 
-/** How hard a model thinks: `low`, `high`, `max`, … Each family has words of its own, so which are right is for the engine to say. */
+/** How hard a model thinks: `low`, `high`, `max`, … Each model family has its own words, so the engine validates them. */
 export type ReasoningEffort = string;
 
 export const REASONING_SUMMARIES = ["auto", "concise", "detailed", "none"] as const;
@@ -49,7 +49,7 @@ export type McpServerTransport =
       readonly command: string;
       readonly args: readonly string[];
       readonly env: Readonly<Record<string, string>>;
-      /** Names of variables that are passed on. */
+      /** Names of environment variables that are passed on. */
       readonly envVars: readonly string[];
       readonly cwd?: string;
     }
@@ -64,16 +64,16 @@ export type McpServerTransport =
 
 export interface LeftOutServer {
   readonly name: string;
-  /** For whoever starts a thread without it. */
+  /** Shown to a caller who starts a thread without it. */
   readonly warning: string;
 }
 
-/** Told with the first turn of a thread. */
+/** Reported with the first turn of a thread. */
 export type OpeningNotice =
   | { readonly type: "warning"; readonly message: string; readonly ofThread: true }
   | { readonly type: "deprecation"; readonly summary: string; readonly details: string };
 
-/** Everything a thread runs with, resolved from defaults, config.toml, profile, command line and call. */
+/** All settings of a thread, resolved from defaults, config.toml, profile, command line and call. */
 export interface ThreadSettings {
   readonly cwd: string;
   readonly model: string;
@@ -83,7 +83,7 @@ export interface ThreadSettings {
   readonly reasoningEffort?: ReasoningEffort;
   readonly reasoningSummary: ReasoningSummary;
   readonly verbosity?: Verbosity;
-  /** Overrides what the model catalogue says. */
+  /** Overrides the model catalogue. */
   readonly supportsReasoningSummaries?: boolean;
   readonly contextWindow?: number;
   readonly autoCompactTokenLimit?: number;
@@ -97,26 +97,28 @@ export interface ThreadSettings {
   readonly mcpServers: readonly McpServerSettings[];
   /** Configured MCP servers that no thread may start, because they are this server itself. */
   readonly leftOutServers?: readonly LeftOutServer[];
-  /** What of the server's environment commands get to see. */
+  /** Which of the server's environment variables commands can see. */
   readonly shellEnvironment: ShellEnvironmentPolicy;
-  /** Overrides how much of a tool's output the model gets. */
+  /** Overrides the limit on tool output for the model. */
   readonly toolOutputTokenLimit?: number;
+  /** A program and its arguments, run after each turn that completes. */
+  readonly notify?: readonly string[];
   readonly webSearch?: "disabled" | "cached" | "live";
   readonly features: Readonly<Record<string, boolean>>;
-  /** The agent only looks: it is offered tools that read, nothing of it leaves the sandbox, whatever a rule allows, and nobody is asked. */
+  /** The agent may only read: it gets read-only tools, nothing leaves the sandbox, whatever a rule allows, and no approval is requested. */
   readonly looksOnly?: true;
-  /** What was said beside config.toml (profile, command line, call), for an engine that reads config.toml itself. */
+  /** Settings from outside config.toml (profile, command line, call), for an engine that reads config.toml itself. */
   readonly stated?: Readonly<Record<string, unknown>>;
-  /** Nobody named the model beside config.toml: an engine that has models of its own chooses. */
+  /** No model was named outside config.toml: an engine with its own models chooses. */
   readonly modelIsDefault?: boolean;
-  /** Nobody named the model anywhere, or it was left to us as `latest`: where it is not offered, another one takes its place. */
+  /** No model was named anywhere, or it was given as `latest`: where our choice is not offered, another model replaces it. */
   readonly modelIsOurs?: "default" | "latest";
-  /** Somebody named the model, and takes another where it is not offered. */
+  /** The named model may be replaced where it is not offered. */
   readonly modelIsReplaceable?: boolean;
-  /** The thread is to be one of Codex 0.92.0, also where that did not know a model, or had no advice. */
+  /** The thread must behave as with Codex 0.92.0, even where that version did not know a model or gave no hints. */
   readonly asRecorded?: boolean;
-  /** What Codex 0.92.0 remarked about settings like these. */
+  /** Codex 0.92.0's notices about such settings. */
   readonly recordedNotices?: readonly OpeningNotice[];
-  /** Remarks about the configuration worth telling the caller (unknown keys and the like). */
+  /** Notices about the configuration for the caller (unknown keys and the like). */
   readonly notices: readonly string[];
 }

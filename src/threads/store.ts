@@ -7,49 +7,51 @@ import type { ReasoningEffort, ThreadSettings } from "./settings.js";
 import type { TokenUsageInfo } from "./usage.js";
 
 /**
- * Keeps threads beyond this process, for every node that shares it. `stores/files` implements it on Codex's JSONL files;
- * test/contracts/threadStore.ts says what every implementation promises.
+ * Keeps threads across processes, for all nodes that share it. `stores/files` implements it on Codex's JSONL files.
+ * Contract suite: test/contracts/threadStore.ts.
  */
 export interface ThreadStore extends ThreadCatalog {
-  /** The record of a new thread. Nothing is written before the first lease appends. */
+  /** The record of a new thread. Nothing is written until the first lease appends. */
   create(thread: NewThread): ThreadRecord;
-  /** What is kept of a thread; undefined when nobody has it. Throws `StorageFailed` when it is there but unreadable. */
+  /** The stored thread; undefined when it is unknown. Throws `StorageFailed` when it exists but is unreadable. */
   find(id: ThreadId): Promise<StoredThread | undefined>;
-  /** Where the records of threads are; those that nobody has are missing. Reads none of them. */
+  /** The locations of threads' records, without unknown threads. Does not read the records. */
   pathsOf(ids: readonly ThreadId[]): Promise<ReadonlyMap<ThreadId, string>>;
-  /** What was shown of a thread and is kept, in Codex's own words for events, oldest first; of a very long one the newest. Throws as `find` does. */
+  /** The recorded events of a thread in Codex's event format, oldest first; for a very long thread only the newest. Throws like `find`. */
   shownOn(id: ThreadId): Promise<readonly ShownEvent[]>;
-  /** What happened on a thread, oldest first, also what a summary has replaced since; undefined when nobody has it. */
+  /** What happened on a thread, oldest first, including parts that a summary has replaced; undefined when the thread is unknown. */
   story(id: ThreadId): Promise<StoredStory | undefined>;
+  /** For a thread on which nothing runs here. Throws `ThreadBusyElsewhere` while somebody else writes to it. */
+  checkIdle(id: ThreadId): Promise<void>;
   /** Resolves when everything written would survive a power failure. */
   settle(): Promise<void>;
 }
 
 export type ShownEvent = { readonly type: string } & Readonly<Record<string, unknown>>;
 
-/** The threads that are kept, loaded or not, newest first. */
+/** The stored threads, loaded or not, newest first. */
 export interface ThreadCatalog {
-  /** Pages lose nothing and repeat nothing, however many threads began in one second. */
+  /** Pages neither skip nor repeat threads, even if many began in the same second. */
   list(query: ThreadQuery): Promise<ThreadPage>;
-  /** A thread of its own with the same past; the other stays as it is. Throws `ThreadNotFound`. */
+  /** Creates a new thread with the same history; the original is unchanged. Throws `ThreadNotFound`. */
   fork(id: ThreadId): Promise<ThreadId>;
-  /** Out of the list, and back when it is taken out again. Nothing is deleted. No turn runs on it. Throws `ThreadNotFound`. */
+  /** Removes the thread from the list until it is used again. Nothing is deleted. No turn may run on it. Throws `ThreadNotFound`. */
   archive(id: ThreadId): Promise<void>;
   unarchive(id: ThreadId): Promise<void>;
-  /** The title that the list shows from now on, for Codex too. A turn may run meanwhile. Throws `ThreadNotFound`. */
+  /** Sets the title in lists, for Codex too. A turn may run meanwhile. Throws `ThreadNotFound`. */
   rename(id: ThreadId, title: string): Promise<void>;
-  /** Nothing that was said on it is left. No turn runs on it. Throws `ThreadNotFound`. */
+  /** Deletes the thread's content completely. No turn may run on it. Throws `ThreadNotFound`. */
   remove(id: ThreadId): Promise<void>;
 }
 
 export interface ThreadQuery {
   readonly limit: number;
-  /** `nextCursor` of the page before. Throws `InvalidCursor` for anything else. */
+  /** `nextCursor` of the previous page. Throws `InvalidCursor` for anything else. */
   readonly cursor?: string | undefined;
   readonly archived?: boolean | undefined;
   /** Only threads that work in this folder. */
   readonly cwd?: string | undefined;
-  /** Only threads whose title or beginning holds this text, in any case of letters. */
+  /** Only threads whose title or beginning contains this text, ignoring case. */
   readonly search?: string | undefined;
 }
 
@@ -61,15 +63,15 @@ export interface ThreadPage {
 
 export interface ThreadSummary {
   readonly id: ThreadId;
-  /** How the user began it, cut to a line. */
+  /** The user's first message, shortened to one line. */
   readonly preview: string;
   readonly cwd: string;
   /** ISO 8601. */
   readonly startedAt: string;
   readonly lastUsedAt: string;
-  /** The title that somebody gave it. */
+  /** The title a user gave it. */
   readonly name?: string;
-  /** Where its record is; absent where that has to be looked for. */
+  /** The location of its record; absent where that would need a search. */
   readonly path?: string;
 }
 
@@ -84,7 +86,7 @@ export interface NewThread {
 export interface StoredThread {
   readonly record: ThreadRecord;
   readonly history: ThreadHistory;
-  /** It was taken out of the list. */
+  /** The thread is archived. */
   readonly isArchived?: boolean;
 }
 
@@ -95,54 +97,60 @@ export interface ThreadRecord {
 }
 
 export interface WriterLease {
-  /** Somebody else has written since our last lease: what we remember of the thread is outdated. */
+  /** Someone else has written since our last lease: our copy of the thread in memory is outdated. */
   readonly changedElsewhere: boolean;
-  /** Returns when the kernel has the lines; throws `StorageFailed` (disk full, folder gone). Deltas are not kept. */
+  /** Returns when the kernel has the lines; throws `StorageFailed` (disk full, folder gone). Deltas are not recorded. */
   append(events: readonly ThreadEvent[]): void;
-  /** Resolves when what was appended would survive a power failure. */
+  /** Resolves when everything appended would survive a power failure. */
   sync(): Promise<void>;
-  /** Lets others write; the data is on its way to the disk. Harmless when called twice. */
+  /** Lets others write; the data is on its way to the disk. Calling it twice is harmless. */
   release(): void;
 }
 
-/** A thread as it was left: what a model needs to go on, and the settings it ran with. */
+/** The stored state of a thread: what a model needs to continue, and the settings it ran with. */
 export interface ThreadHistory {
   readonly items: readonly RawItem[];
   readonly usage: TokenUsageInfo | null;
   readonly settings: StoredSettings;
 }
 
-/** A thread for somebody who reads it. */
+/** A thread for a human reader. */
 export interface StoredStory {
-  /** The title that somebody gave it. */
+  /** The title a user gave it. */
   readonly title?: string | undefined;
   readonly isArchived: boolean;
-  /** Read as they are asked for. Throws `StorageFailed` when they cannot be read on. */
+  /** `version` changes whenever the record changes. Absent where that cannot be determined. */
+  readonly record?: { readonly version: string; readonly bytes: number } | undefined;
+  /** Read on demand. Throws `StorageFailed` when reading cannot continue. */
   readonly moments: AsyncIterable<StoredMoment>;
 }
 
-/** The story of a thread of which nothing has been written. */
+/** The story of a thread without a record. */
 export const NOTHING_YET: StoredStory = { isArchived: false, moments: { async *[Symbol.asyncIterator]() {} } };
 
-/** One thing that is kept of a thread, for somebody who reads what happened instead of going on with it. */
+/** One entry of a thread's record, for a human reader rather than for continuing the thread. */
 export type StoredMoment = {
-  /** Milliseconds since 1970; undefined where nobody noted it. */
+  /** Milliseconds since 1970; undefined where it was not recorded. */
   readonly at: number | undefined;
 } & (
   | { readonly type: "settings"; readonly settings: StoredSettings }
   | { readonly type: "item"; readonly item: RawItem }
-  /** The last message in the user's name is what a person said, and not context. */
+  /** The last message in the user's name came from a person and is not context. */
   | { readonly type: "userSpoke"; readonly text: string | undefined }
   | { readonly type: "usage"; readonly usage: TokenUsageInfo }
-  | { readonly type: "interrupted" }
+  /** Absent in older records, where each user message begins a turn. */
+  | { readonly type: "turnStarted" }
+  /** `error` says why it failed; null when it completed. `ms` is how long the turn ran, where its writer measured it. */
+  | { readonly type: "turnEnded"; readonly error: string | null; readonly ms?: number | undefined }
+  | { readonly type: "interrupted"; readonly ms?: number | undefined }
   | { readonly type: "compacted"; readonly message: string }
-  /** The last turns were taken back. */
+  /** The last turns were undone. */
   | { readonly type: "rolledBack"; readonly turns: number }
   | { readonly type: "reviewStarted"; readonly hint: string }
   | { readonly type: "reviewEnded"; readonly text: string | null }
 );
 
-/** What a rollout tells about a thread's settings; absent where it says nothing. */
+/** A thread's settings as recorded in a rollout; absent where the rollout has none. */
 export interface StoredSettings {
   readonly cwd: string;
   readonly providerId?: string;
@@ -155,10 +163,10 @@ export interface StoredSettings {
   readonly looksOnly?: true;
 }
 
-/** Remembers beyond this process who started a thread. Threads of the user's own have no owner. */
+/** Keeps the owner of each thread across processes. The server's own user's threads have no owner. */
 export interface ThreadOwners {
-  /** Comes back when it is on the disk. Throws `StorageFailed`. */
+  /** Resolves when the owner is on disk. Throws `StorageFailed`. */
   keep(id: ThreadId, owner: string): Promise<void>;
-  /** Undefined for a thread without one. Throws `StorageFailed` when there is one and it cannot be told who. */
+  /** Undefined for a thread without an owner. Throws `StorageFailed` when there is an owner but it cannot be read. */
   ownerOf(id: ThreadId): Promise<string | undefined>;
 }

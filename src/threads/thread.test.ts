@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { answer, beginning, MemoryRecord, ObedientEngine } from "../../test/support/memoryThreads.js";
-import { message, settingsIn } from "../../test/support/rollouts.js";
-import { historyOf } from "../../test/support/turns.js";
+import { answer, beginning, MemoryRecord, ObedientEngine } from "../../test/support/memory/memoryThreads.js";
+import { message, settingsIn } from "../../test/support/threads/rollouts.js";
+import { historyOf } from "../../test/support/threads/turns.js";
 import { MemoryApprovalDesk } from "../approvals/desk.js";
 import type { ApprovalSubject } from "../approvals/model.js";
 import { newThreadId, turnIdOf } from "../lib/ids.js";
@@ -177,7 +177,7 @@ describe("a record that", () => {
     const { id, thread, engine, record, opening } = await openThread();
     record.leaseFailure = new ThreadBusyElsewhere(id, "process 42");
     const refused = thread.begin({ text: "hello" }, turnIdOf("1"));
-    const why = `Thread ${id} is in use by another process (process 42). Wait until its turn has ended, or end that process, then send the reply again.`;
+    const why = `Thread ${id} is in use by another process (process 42). Wait until its turn has ended, or end that process, then call again.`;
     expect([await eventsOf(refused), await refused.outcome, engine.story]).toEqual([
       [{ type: "turnFailed", message: why, info: "other" }],
       { status: "failed", message: why },

@@ -1,3 +1,4 @@
+// Long because a thread's queue of turns, its engine and its record are kept consistent here, even when one of them fails.
 import { isDeepStrictEqual } from "node:util";
 import type { ApprovalDesk } from "../approvals/desk.js";
 import type { ApprovalDecision } from "../approvals/model.js";
@@ -13,7 +14,7 @@ import type { ThreadSettings } from "./settings.js";
 import type { ThreadRecord, WriterLease } from "./store.js";
 import { questionsOf, Turn, type TurnRequest } from "./turn.js";
 
-/** Replies that may wait behind a running turn. */
+/** The limit of replies queued behind a running turn. */
 const MAX_QUEUED_TURNS = 32;
 
 export interface ThreadParts {
@@ -24,9 +25,9 @@ export interface ThreadParts {
   readonly desk: ApprovalDesk;
   readonly observer?: ThreadObserver | undefined;
   readonly logs?: EventLogs<ThreadEvent> | undefined;
-  /** Ends an engine's thread that is no longer used. */
+  /** Closes an engine's thread that is no longer used. */
   readonly retire: (engineThread: EngineThread) => void;
-  /** Reads the thread from its record again, when somebody else has written to it, we lost track, or its settings are others. */
+  /** Reopens the thread from its record, when another process has written to it, our copy is unreliable, or its settings changed. */
   readonly reload: (how: Reloading) => Promise<EngineThread>;
 }
 
@@ -37,7 +38,7 @@ export interface Reloading {
   readonly isReconfigured: boolean;
 }
 
-/** A conversation: settings, a record on disk, and at most one running turn; later turns wait in order. */
+/** A conversation: settings, a record on disk, and at most one running turn. Later turns wait in order. */
 export class Thread {
   readonly id: ThreadId;
   #settings: ThreadSettings;
@@ -48,15 +49,15 @@ export class Thread {
   readonly #reload: ThreadParts["reload"];
   readonly #retire: (engineThread: EngineThread) => void;
   #engineThread: EngineThread | undefined;
-  /** How the thread opened, until a turn has come far enough to tell it. */
+  /** The opening events, until a turn can publish them. */
   #untold: readonly ThreadEvent[] = [];
-  /** That is in the record already. */
+  /** The opening is already in the record. */
   #isIntroduced = false;
-  /** Turns were given other settings since the engine's thread was opened. */
+  /** A turn brought other settings since the engine's thread was opened. */
   #isReconfigured = false;
   readonly #queue: Turn[] = [];
   #playing: Promise<void> | undefined;
-  /** Codex numbers what it is given after the first turn: replies, and answers to its questions. */
+  /** Codex numbers every submission after the first turn: replies, and answers to its questions. */
   #submissions = 0;
   #lastUsed = Date.now();
 
@@ -72,7 +73,7 @@ export class Thread {
     this.#reload = reload;
   }
 
-  /** What its next turn runs with, unless that brings its own. */
+  /** The settings of the next turn, unless that brings its own. */
   get settings(): ThreadSettings {
     return this.#settings;
   }
@@ -86,23 +87,26 @@ export class Thread {
     return this.#playing ? undefined : this.#lastUsed;
   }
 
-  /** A turn runs or waits. One that has ended may still be tidied up after. */
+  /** A turn runs or waits. Clean-up of an ended turn does not count. */
   get isInUse(): boolean {
     return this.turns.length > 0;
   }
 
-  /** Something outlives its turns that would end with it. */
+  /** Something started by its turns is still running and would end with the thread. */
   get keepsRunning(): boolean {
     return this.#engineThread?.keepsRunning ?? false;
   }
 
-  /** The first turn, which also shows how the thread opened. */
+  /** Starts the first turn, which also shows the opening events. */
   begin(input: TurnRequest, turnId: TurnId): Turn {
     this.#untold = this.#opening();
     return this.#enqueue(input, turnId);
   }
 
-  /** Without a turn: it is in the record at once, so that it can be found again. Its first turn shows what its reader does not know of it yet. */
+  /**
+   * Records the thread before its first turn, so that it can be found. The first turn then shows the opening events that its reader does
+   * not have yet.
+   */
   async introduce(): Promise<void> {
     const opening = this.#opening();
     const lease = await this.#record.lease();
@@ -116,25 +120,25 @@ export class Thread {
     this.#isIntroduced = true;
   }
 
-  /** A further turn; runs when the ones before it have ended. */
+  /** Queues a further turn; it runs when the ones before it have ended. */
   reply(input: TurnRequest): Turn {
     if (this.#queue.length > MAX_QUEUED_TURNS) throw new TooManyQueuedTurns(this.id, MAX_QUEUED_TURNS);
     return this.#enqueue(input, turnIdOf(String(this.#submissions++)));
   }
 
-  /** What its next turns run with. Throws `ThreadInUse` while one runs or waits. */
+  /** Sets the settings of the next turns. Throws `ThreadInUse` while one runs or waits. */
   configure(settings: ThreadSettings): void {
     if (this.isInUse) throw new ThreadInUse(this.id);
     this.#configure(settings);
   }
 
-  /** Gives the running turn more to consider. Throws `NothingToSteer`. */
+  /** Adds text to the running turn. Throws `NothingToSteer`. */
   async steer(text: string): Promise<void> {
     const taken = this.#playing && (await this.#engineThread?.steer?.(text));
     if (!taken) throw new NothingToSteer(this.id);
   }
 
-  /** The turn that runs, then those that wait. */
+  /** The running turn, then the waiting ones. */
   get turns(): readonly Turn[] {
     return this.#queue.filter(({ ended }) => !ended);
   }
@@ -143,7 +147,7 @@ export class Thread {
     for (const turn of this.#queue) turn.interrupt();
   }
 
-  /** Ends what the engine keeps for this thread. No turn runs any more. */
+  /** Closes the engine's thread. No turn may run any more. */
   close(): void {
     this.#forget();
     this.#observer?.threadClosed(this.id);
@@ -179,7 +183,7 @@ export class Thread {
       if (lease.changedElsewhere) this.#forget();
       const abandoned = turn.abandoned.then(() => "abandoned" as const);
       const end = await Promise.race([this.#run(lease, turn), abandoned]);
-      // Memory and record may tell different stories now, or the engine did not stop when told: the record is right.
+      // Memory and record may differ now, or the engine did not stop when interrupted: the record is authoritative.
       if (end !== "ended") this.#forget();
     } finally {
       lease.release();
@@ -221,11 +225,20 @@ export class Thread {
       lease.append(events);
       turn.publish(events);
     };
+    const tellFailure = (error: unknown) => {
+      const end = [failed(error)];
+      try {
+        lease.append(end);
+      } catch {
+        // The record itself may be the cause of the failure.
+      }
+      turn.publish(end);
+    };
     let engineThread: EngineThread;
     const { limits } = turn.input;
     try {
       if (turn.input.settings) this.#configure(turn.input.settings);
-      // A link on the way to its folder may lead elsewhere by now.
+      // A link on the path of its folder may lead elsewhere by now.
       limits?.check(this.#settings);
       engineThread = this.#engineThread ??= await this.#opened(limits?.reach);
       if (this.#untold.length > 0) (this.#isIntroduced ? turn.publish.bind(turn) : tell)(this.#untold);
@@ -233,7 +246,7 @@ export class Thread {
       if (this.#isReconfigured && engineThread.opening.length > 0) tell(engineThread.opening);
       this.#isReconfigured = false;
     } catch (error) {
-      // The engine has not run, so that memory and record still tell the same story.
+      // The engine has not run, so memory and record still agree.
       turn.publish([failed(error)]);
       return "ended";
     }
@@ -254,18 +267,18 @@ export class Thread {
         called ||= batch.some(isToolCall);
         if (called && batch.some(endsAnswer)) {
           called = false;
-          // The disk works while the call is examined; a failure shows where it is waited for.
+          // The sync runs while the call is examined; a failure surfaces where the sync is awaited.
           lease.sync().catch(() => undefined);
         }
         if (!batch.some(precedesSideEffects)) continue;
-        // What is about to change the world is on record before it does: the engine waits for this loop.
+        // Anything that changes files is on record before it happens: the engine waits for this loop.
         await Promise.all([lease.sync(), batch.some(mayChangeFiles) ? turn.input.beforeChanges?.() : undefined]);
         limits?.check(this.#settings);
       }
       if (turn.ended) return "ended";
-      turn.publish([failed(new Error("the engine stopped without saying how the turn ended"))]);
+      tellFailure(new Error("the engine stopped without saying how the turn ended"));
     } catch (error) {
-      turn.publish([failed(error)]);
+      tellFailure(error);
     }
     return "broken";
   }
@@ -275,12 +288,12 @@ async function askNobody(): Promise<ApprovalDecision> {
   return { kind: "denied", reason: "this thread only looks, and nobody is asked for more" };
 }
 
-/** Whatever it calls: of what we do not know it is not known either that nothing comes of it. */
+/** Every tool call counts: an unknown tool may have side effects. */
 function isToolCall(event: ThreadEvent): boolean {
   return event.type === "rawItem" && event.item.type.endsWith("_call");
 }
 
-/** The model has said all of this answer, and how much it took. */
+/** The model's response is complete, including its token usage. */
 function endsAnswer({ type }: ThreadEvent): boolean {
   return type === "tokenCount";
 }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { answer, beginning, MemoryStore, ObedientEngine } from "../../test/support/memoryThreads.js";
-import { settingsIn } from "../../test/support/rollouts.js";
-import { historyOf } from "../../test/support/turns.js";
+import { answer, beginning, MemoryStore, ObedientEngine } from "../../test/support/memory/memoryThreads.js";
+import { settingsIn } from "../../test/support/threads/rollouts.js";
+import { historyOf } from "../../test/support/threads/turns.js";
 import { MemoryApprovalDesk } from "../approvals/desk.js";
 import { newThreadId, type ThreadId, turnIdOf } from "../lib/ids.js";
 import { ThreadInUse, ThreadNotFound } from "./errors.js";

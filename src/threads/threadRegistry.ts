@@ -1,4 +1,4 @@
-// Long because opening, loading, unloading and putting away decide together which threads are in memory.
+// Long because opening, loading, unloading and archiving together decide which threads are in memory.
 import type { ApprovalDesk } from "../approvals/desk.js";
 import { describe } from "../lib/errors.js";
 import { newThreadId, type ThreadId, type TurnId } from "../lib/ids.js";
@@ -26,10 +26,10 @@ import {
 import { type Reloading, Thread, type ThreadParts } from "./thread.js";
 import type { Turn, TurnRequest } from "./turn.js";
 
-/** How often idle threads are looked for: about as often as they may be found, within reason. */
+/** The interval between searches for idle threads follows the idle limit, within these bounds. */
 const SWEEP_MS = { least: 1_000, most: 60_000 };
 
-/** Beyond this many, threads that nobody uses are read from their files again when they are named. */
+/** Above this number, unused threads are unloaded and read from their files again on their next use. */
 const MOST_IN_MEMORY = 128;
 
 export interface ThreadRegistryOptions {
@@ -37,43 +37,43 @@ export interface ThreadRegistryOptions {
   readonly store: ThreadStore;
   /** Where the engine's questions wait for an answer. */
   readonly desk: ApprovalDesk;
-  /** The settings a thread of an earlier process goes on with. */
+  /** The settings for continuing a thread of an earlier process. */
   readonly settingsOf: (stored: StoredSettings) => ThreadSettings;
   /** How long a thread stays in memory after its last turn. */
   readonly idleMs: number;
   readonly observer?: ThreadObserver;
-  /** Where the events of turns are found by others. Absent: in the memory of this process. */
+  /** Where others find the events of turns. Default: the memory of this process. */
   readonly logs?: EventLogs<ThreadEvent>;
-  /** For people who look at the server's own output. */
+  /** Writes a line to the server's own output. */
   readonly report?: (line: string) => void;
 }
 
 export interface NewThreadRequest {
   readonly limits?: TurnLimits | undefined;
-  /** Told the thread's id before anything of the thread is visible; when it fails, there is no thread. */
+  /** Called with the thread's id before anything of the thread is visible; if it fails, the thread is not created. */
   readonly opened?: ((id: ThreadId) => Promise<void>) | undefined;
 }
 
 export interface LoadRequest {
   readonly limits?: TurnLimits | undefined;
-  /** What it is to run with from now on, by what it ran with. */
+  /** Computes the new settings from the current ones. */
   readonly settingsFor?: ((current: ThreadSettings) => ThreadSettings) | undefined;
 }
 
 export interface FirstTurnRequest extends TurnRequest, NewThreadRequest {}
 
-/** A thread in memory, to look at. */
+/** A read-only view of a thread in memory. */
 export type OpenThread = Pick<Thread, "id" | "settings" | "recordPath">;
 
-/** The threads this process has loaded. One that is not loaded comes back from the store when it is named. */
+/** The threads loaded in this process. A thread that is not loaded is read from the store when it is named. */
 export class ThreadRegistry {
   readonly #options: ThreadRegistryOptions;
-  /** The one that was used last is the last. */
+  /** In order of use, the most recent last. */
   readonly #loaded = new Map<ThreadId, Thread>();
   readonly #loading = new Map<ThreadId, Promise<Thread>>();
-  /** Threads that are put away at the moment. */
+  /** Threads that are being archived or removed. */
   readonly #leaving = new Set<ThreadId>();
-  /** Threads of the engine that are being ended. */
+  /** Engine threads that are being closed. */
   readonly #retired = new Tasks((name, error) => this.#options.report?.(`${name}: ${describe(error)}`));
   readonly #observer: ThreadObserver | undefined;
   readonly #logs: EventLogs<ThreadEvent>;
@@ -92,7 +92,7 @@ export class ThreadRegistry {
     return (await this.#openNew(settings, input)).begin(input, turnId);
   }
 
-  /** Opens a thread on which nothing is asked yet, and writes it down. */
+  /** Opens a thread without a turn, and records it. */
   async open(settings: ThreadSettings, request: NewThreadRequest): Promise<OpenThread> {
     const thread = await this.#openNew(settings, request);
     try {
@@ -104,7 +104,7 @@ export class ThreadRegistry {
     return thread;
   }
 
-  /** Brings a stored thread into memory, if it is not there, and gives it other settings. Throws `ThreadNotFound`, `ThreadInUse`. */
+  /** Loads a stored thread, if it is not in memory, and changes its settings. Throws `ThreadNotFound`, `ThreadInUse`. */
   async load(id: ThreadId, { limits, settingsFor }: LoadRequest): Promise<OpenThread> {
     if (this.#leaving.has(id)) throw new ThreadInUse(id);
     const thread = this.#loaded.get(id) ?? (await this.#load(id, limits));
@@ -114,12 +114,12 @@ export class ThreadRegistry {
     return thread;
   }
 
-  /** Where the records of threads are; those that nobody has are missing. */
+  /** The locations of threads' records, without unknown threads. */
   async pathsOf(ids: readonly ThreadId[]): Promise<ReadonlyMap<ThreadId, string>> {
     return this.#options.store.pathsOf(ids);
   }
 
-  /** What was shown of a thread and is kept. Throws `ThreadNotFound`. */
+  /** The recorded events of a thread. Throws `ThreadNotFound`. */
   async shownOn(id: ThreadId): Promise<readonly ShownEvent[]> {
     return this.#options.store.shownOn(id);
   }
@@ -128,7 +128,7 @@ export class ThreadRegistry {
     const { engine, store } = this.#options;
     const { limits, opened } = request;
     const opening = { id: newThreadId(), settings };
-    // Opening alone already reads files of the thread's folder and starts servers in it.
+    // Opening a thread already reads files in its folder and starts servers there.
     limits?.check(settings);
     const reach = limits?.reach;
     const engineThread = await engine.openThread({ ...opening, reach });
@@ -158,26 +158,28 @@ export class ThreadRegistry {
     return turn;
   }
 
-  /** Gives a running turn more to consider. Throws `NothingToSteer`. */
+  /** Adds text to a running turn. Throws `NothingToSteer`. */
   async steer(id: ThreadId, text: string): Promise<void> {
     const thread = this.#loaded.get(id);
-    if (!thread) throw new NothingToSteer(id);
-    await thread.steer(text);
+    if (thread?.isInUse) return thread.steer(text);
+    if (thread) await this.#options.store.checkIdle(id);
+    else await this.historyAtRest(id);
+    throw new NothingToSteer(id);
   }
 
-  /** The threads that are kept, in memory or not, newest first. */
+  /** The stored threads, in memory or not, newest first. */
   async list(query: ThreadQuery): Promise<ThreadPage> {
     return (await this.#catalog()).list(query);
   }
 
-  /** A thread of its own with the same past, if its settings are within the limits. Throws `ThreadNotFound`. */
+  /** Creates a new thread with the same history, if its settings are within the limits. Throws `ThreadNotFound`. */
   async fork(id: ThreadId, limits?: TurnLimits): Promise<ThreadId> {
-    // An engine may open the thread for it, in its folder and with its servers.
+    // To fork a thread, an engine may open it in its folder and with its servers.
     limits?.check(await this.settingsOf(id));
     return (await this.#catalog()).fork(id);
   }
 
-  /** Takes a thread out of the list and out of memory. Throws `ThreadNotFound`, or `ThreadInUse` while a turn runs or waits on it. */
+  /** Removes a thread from the list and from memory. Throws `ThreadNotFound`, or `ThreadInUse` while a turn runs or waits on it. */
   archive(id: ThreadId): Promise<void> {
     return this.#putAway(id, async () => (await this.#catalog()).archive(id));
   }
@@ -186,24 +188,30 @@ export class ThreadRegistry {
     await (await this.#catalog()).unarchive(id);
   }
 
-  /** Gives a thread its title. A turn may run meanwhile. Throws `ThreadNotFound`. */
+  /** Sets a thread's title. A turn may run meanwhile. Throws `ThreadNotFound`. */
   async rename(id: ThreadId, title: string): Promise<void> {
     await (await this.#catalog()).rename(id, title);
   }
 
-  /** Takes a thread out of memory and off the disk. Throws `ThreadNotFound`, or `ThreadInUse` while a turn runs or waits on it. */
+  /** Removes a thread from memory and from disk. Throws `ThreadNotFound`, or `ThreadInUse` while a turn runs or waits on it. */
   remove(id: ThreadId): Promise<void> {
     return this.#putAway(id, async () => (await this.#catalog()).remove(id));
   }
 
-  /** What a turn on a thread would run with. Throws `ThreadNotFound`. */
+  /** The settings a turn on the thread would run with. Throws `ThreadNotFound`. */
   async settingsOf(id: ThreadId): Promise<ThreadSettings> {
     return this.#loaded.get(id)?.settings ?? this.#options.settingsOf((await this.#stored(id)).history.settings);
   }
 
-  /** What is kept of a thread. Throws `ThreadNotFound`. */
+  /** The stored state of a thread. Throws `ThreadNotFound`. */
   async history(id: ThreadId): Promise<ThreadHistory> {
     return (await this.#stored(id)).history;
+  }
+
+  /** The same of a thread on which nothing runs here. Throws `ThreadBusyElsewhere` too, while another process runs a turn on it. */
+  async historyAtRest(id: ThreadId): Promise<ThreadHistory> {
+    await this.#options.store.checkIdle(id);
+    return this.history(id);
   }
 
   /** What happened on a thread as it is kept, oldest first. Throws `ThreadNotFound`. */
@@ -215,7 +223,7 @@ export class ThreadRegistry {
     throw new ThreadNotFound(id);
   }
 
-  /** Takes threads out of memory whose last turn is long past. */
+  /** Unloads threads whose last turn ended long ago. */
   unloadIdle(now: number): void {
     for (const [id, { idleSince }] of this.#loaded)
       if (idleSince !== undefined && now - idleSince >= this.#options.idleMs) this.#unload(id);
@@ -225,22 +233,22 @@ export class ThreadRegistry {
     return this.#loaded.size;
   }
 
-  /** The events of a turn that runs, or has ended not long ago, on whichever node; undefined when only the thread's history tells of it. */
+  /** The events of a running or recently ended turn, on any node; undefined when only the thread's history has them. */
   events(turn: TurnAddress): Promise<LogReader<ThreadEvent> | undefined> {
     return this.#logs.find(turn);
   }
 
-  /** A thread that is in memory; undefined also for one that is stored and not in use. */
+  /** A thread in memory; also undefined for a stored thread that is not loaded. */
   find(id: ThreadId): Thread | undefined {
     return this.#loaded.get(id);
   }
 
-  /** The turn that runs on a thread, then those that wait behind it. */
+  /** The running turn of a thread, then the turns queued behind it. */
   runningTurns(id: ThreadId): readonly Turn[] {
     return this.#loaded.get(id)?.turns ?? [];
   }
 
-  /** Ends the turn that runs on a thread and those that wait behind it. False when there is none in this process. */
+  /** Interrupts the running turn of a thread and the turns queued behind it. False when this process has none. */
   interrupt(id: ThreadId): boolean {
     const thread = this.#loaded.get(id);
     if (!thread?.isInUse) return false;
@@ -257,14 +265,14 @@ export class ThreadRegistry {
     await Promise.all([...this.#loaded.values()].map((thread) => thread.settle()));
   }
 
-  /** Takes all threads out of memory, and comes back when what they kept running is gone. */
+  /** Unloads all threads. Resolves when everything they kept running has stopped. */
   async close(): Promise<void> {
     clearInterval(this.#sweep);
     for (const id of this.#loaded.keys()) this.#unload(id);
     await this.#retired.settle();
   }
 
-  /** Does something to a stored thread that nobody uses meanwhile: it is out of memory. Throws `ThreadInUse` while a turn runs or waits. */
+  /** Unloads a stored thread and runs `work` while no one can use it. Throws `ThreadInUse` while a turn runs or waits. */
   async #putAway(id: ThreadId, work: () => Promise<void>): Promise<void> {
     const thread = this.#loaded.get(id);
     if (this.#loading.has(id) || this.#leaving.has(id) || thread?.isInUse) throw new ThreadInUse(id);
@@ -279,7 +287,7 @@ export class ThreadRegistry {
     }
   }
 
-  /** However many threads are used in a day, those that wait to be used again take a bounded share of memory. */
+  /** Unused threads take a bounded share of memory, however many are used in a day. */
   #makeRoom(): void {
     for (const [id, thread] of this.#loaded) {
       if (this.#loaded.size < MOST_IN_MEMORY) return;
@@ -306,7 +314,7 @@ export class ThreadRegistry {
     this.#retired.start("retired thread", async () => engineThread.close?.());
   }
 
-  /** Two replies that name the same stored thread at once must not load it twice; what one of them may not, the other perhaps may. */
+  /** Two simultaneous replies to the same stored thread must not load it twice. Their limits are checked separately. */
   async #load(id: ThreadId, limits: TurnLimits | undefined): Promise<Thread> {
     const running = this.#loading.get(id);
     if (running) {
@@ -329,7 +337,7 @@ export class ThreadRegistry {
     return this.#keep({ ...inForce({ id, settings }, engineThread), record, ...engineThread.kept, engineThread }, "stored");
   }
 
-  /** Whoever goes on with a thread has not done with it. Its file is another one then. */
+  /** Replying to an archived thread moves it back to the list, which changes its file's path. */
   async #backInTheList(id: ThreadId): Promise<StoredThread> {
     await this.unarchive(id);
     return this.#stored(id);

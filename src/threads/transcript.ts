@@ -3,7 +3,7 @@ import { oneLine } from "../lib/oneLine.js";
 import { InvalidCursor } from "./errors.js";
 import type { RawItem } from "./items.js";
 
-/** One thing that was said or done on a thread, for somebody who reads it afterwards. */
+/** One message or action on a thread, for a reader. */
 export interface TranscriptEntry {
   readonly from: "user" | "agent" | "tool" | "output";
   readonly text: string;
@@ -12,22 +12,22 @@ export interface TranscriptEntry {
 /** A part of a thread's transcript. */
 export interface TranscriptPage {
   readonly entries: readonly TranscriptEntry[];
-  /** The turn that the page begins in; the first is 1. */
+  /** The turn in which the page begins; the first is 1. */
   readonly turn: number;
   readonly turns: number;
-  /** Where the next page begins; absent at the end. */
+  /** Start of the next page; absent at the end. */
   readonly nextCursor?: string;
-  /** Where the turn before the page's first one begins; absent in the first. */
+  /** Start of the turn before the page's first one; absent on the first. */
   readonly earlierCursor?: string;
 }
 
 /** Characters of one page: an eighth of a small model's context. */
 const PAGE_LENGTH = 32_000;
-/** Calls and outputs are told so far that a reader sees what they were about. */
+/** Calls and outputs are shortened: a reader only needs to see what they were about. */
 const LONGEST_CALL = 400;
 const LONGEST_OUTPUT = 1_000;
 
-/** How texts begin that are kept in the user's name and that no user wrote. */
+/** Prefixes of injected texts that are stored as user messages. */
 export const INJECTED_BEGINNINGS = [
   "<environment_context>",
   "# AGENTS.md instructions for ",
@@ -37,12 +37,12 @@ export const INJECTED_BEGINNINGS = [
   "<user_shell_command>",
 ] as const;
 
-/** What was said and done, oldest first. What a model thought, and what it was told before the first turn, is left out. */
+/** Messages and actions, oldest first, without reasoning and without the context injected before the first turn. */
 export function transcriptOf(items: readonly RawItem[]): readonly TranscriptEntry[] {
   return items.flatMap((item) => entryOf(item) ?? []);
 }
 
-/** The page that a cursor names; without one, the page that the last turn begins. Throws `InvalidCursor`. */
+/** The page at the cursor; without one, the page where the last turn begins. Throws `InvalidCursor`. */
 export function transcriptPage(entries: readonly TranscriptEntry[], cursor?: string): TranscriptPage {
   const begins = entries.flatMap(({ from }, at) => (from === "user" ? [at] : []));
   const start = cursor === undefined ? { entry: begins.at(-1) ?? 0, offset: 0 } : placeOf(cursor, entries);
@@ -101,7 +101,7 @@ function callLine(name: unknown, input: unknown): string {
   return oneLine(`${textOrNothing(name) ?? "tool"} ${textOrNothing(input) ?? ""}`, LONGEST_CALL);
 }
 
-/** An output is a text, or has one beside pictures. */
+/** An output is a text, or a list with texts and images. */
 function outputText(output: unknown): string {
   if (typeof output === "string") return output;
   return isFields(output) ? (textOrNothing(output["content"]) ?? "") : partsText(output);
@@ -118,7 +118,7 @@ function shortened(text: string): string {
   return `${text.slice(0, end)}… (${text.length - end} more characters)`;
 }
 
-/** Where a text can be cut without leaving half of a surrogate pair. */
+/** The nearest position where the text can be cut without splitting a surrogate pair. */
 function wholeCharacters(text: string, at: number): number {
   if (at >= text.length) return text.length;
   return /[\uD800-\uDBFF]/.test(text[at - 1] ?? "") ? at - 1 : at;

@@ -1,5 +1,6 @@
 import type { ApprovalDesk } from "../approvals/desk.js";
 import type { ApprovalDecision, ApprovalSubject } from "../approvals/model.js";
+import { SANDBOX_REMEDY } from "../exec/errors.js";
 import { newTurnKey, type ThreadId, type TurnId } from "../lib/ids.js";
 import { deferred, monotonicMs } from "../lib/promises.js";
 import type { TurnContext } from "./engine.js";
@@ -10,32 +11,35 @@ import { MemoryEventLog, TURN_LOG } from "./memoryEventLog.js";
 import type { ThreadObserver } from "./observer.js";
 import type { ThreadSettings } from "./settings.js";
 
-/** An interrupted engine has this long to end its turn by itself. */
+/** How long an interrupted engine has to end its turn by itself. */
 const INTERRUPT_GRACE_MS = 2_000;
 
-/** What somebody asks of a thread, and how far it may go. */
+/** A request for a turn, with its limits. */
 export interface TurnRequest extends TurnInput {
-  /** Absent: as far as the thread's settings and approvals let it. */
+  /** Absent: only the thread's settings and approvals apply. */
   readonly limits?: TurnLimits | undefined;
   readonly watch?: TurnWatch | undefined;
-  /** What the thread runs with from this turn on. Absent: what it ran with before. */
+  /** The thread's settings from this turn on. Absent: unchanged. */
   readonly settings?: ThreadSettings | undefined;
-  /** Called before each command, patch and call of an MCP server; those wait for it where the engine can. Never rejects, and takes bounded time. */
+  /**
+   * Called before each command, patch and MCP call; those wait for it where the engine supports that. Never rejects, and takes bounded
+   * time.
+   */
   readonly beforeChanges?: (() => Promise<void>) | undefined;
 }
 
-/** Told of a turn when it is asked for, then of every event the moment it is published. For logs and counts: quick, and never throws. */
+/** Called when a turn is requested, then for every event as it is published. For logs and metrics: must be quick and never throw. */
 export type TurnWatch = (turn: Turn) => (event: ThreadEvent) => void;
 
 export interface NewTurn extends TurnRequest {
   readonly observer?: ThreadObserver | undefined;
-  /** Where others find its log. Absent: nobody looks for it. */
+  /** Registers the log for others. Absent: the log is not registered. */
   readonly logs?: EventLogs<ThreadEvent> | undefined;
 }
 
 /** One exchange on a thread: queued → running → ended, with a log anyone may read and an outcome anyone may await. */
 export class Turn {
-  /** Tells it from every other turn, also of the same thread in another process; `id` does not. */
+  /** Unique among all turns, even of the same thread in another process; `id` is not. */
   readonly key = newTurnKey();
   readonly log: EventLog<ThreadEvent>;
   readonly #outcome = deferred<TurnOutcome>();
@@ -45,6 +49,7 @@ export class Turn {
   #state: "queued" | "running" | "ended" = "queued";
   readonly #since = monotonicMs();
   #begunAt: number | undefined;
+  #running: { readonly since: number; ms?: number } | undefined;
   #step: ThreadEvent | undefined;
   readonly input: TurnRequest;
   readonly #observer: ThreadObserver | undefined;
@@ -80,14 +85,20 @@ export class Turn {
     return this.#state === "ended";
   }
 
-  /** How long ago it was asked for. */
+  /** Time since the turn was requested. */
   get ms(): number {
     return monotonicMs() - this.#since;
   }
 
-  /** When the engine was given it, in milliseconds since 1970; undefined while it waits behind another turn. */
+  /** When the engine received the turn, in milliseconds since 1970; undefined while it waits behind another turn. */
   get begunAt(): number | undefined {
     return this.#begunAt;
+  }
+
+  /** How long the engine has had it, or had it until it ended; 0 while it waits behind another turn. Clock changes do not touch it. */
+  get ranMs(): number {
+    const running = this.#running;
+    return running ? (running.ms ?? monotonicMs() - running.since) : 0;
   }
 
   /** The last event that began something: what the turn is at now. */
@@ -95,11 +106,12 @@ export class Turn {
     return this.#step;
   }
 
-  /** The engine is about to run it. False when it was interrupted before. */
+  /** Called right before the engine runs the turn. False when it was interrupted before. */
   begin(): boolean {
     if (this.#state !== "queued") return false;
     this.#state = "running";
     this.#begunAt = Date.now();
+    this.#running = { since: monotonicMs() };
     this.#observer?.turnBegun(this);
     return true;
   }
@@ -117,7 +129,7 @@ export class Turn {
     if (last && isTurnEnd(last)) this.#end(last);
   }
 
-  /** Asks the engine to stop; the turn ends soon, whatever the engine does. Harmless when it has ended. */
+  /** Asks the engine to stop; the turn ends soon, whatever the engine does. Harmless after the end. */
   interrupt(): void {
     if (this.#state === "ended" || this.signal.aborted) return;
     if (this.#state === "running") this.#overdue = setTimeout(() => this.#abandon(), INTERRUPT_GRACE_MS);
@@ -136,6 +148,7 @@ export class Turn {
 
   #end(end: TurnEnd): void {
     this.#state = "ended";
+    if (this.#running) this.#running.ms = this.ranMs;
     clearTimeout(this.#overdue);
     this.log.end();
     const outcome = outcomeOf(end);
@@ -158,7 +171,7 @@ const STEPS: ReadonlySet<ThreadEvent["type"]> = new Set([
   "reviewStarted",
 ]);
 
-/** What the user said begins nothing by itself. */
+/** A user message is not a step of the turn. */
 function isPrompt(event: ThreadEvent): boolean {
   return event.type === "itemStarted" && event.item.kind === "userMessage";
 }
@@ -178,12 +191,12 @@ function outcomeOf(end: TurnEnd): TurnOutcome {
   }
 }
 
-/** How a turn puts its questions: they wait on the desk, and readers are told of each and how it was decided. */
+/** Returns the function with which a turn asks questions: they wait on the desk, and readers get each question and its decision. */
 export function questionsOf(turn: Turn, desk: ApprovalDesk, tell: (events: readonly ThreadEvent[]) => void): TurnContext["ask"] {
   const { id: turnId, threadId, signal } = turn;
   const confinement = turn.input.limits?.confinement;
   return async (asked, withdrawn) => {
-    if (confinement && isBeyond(confinement, asked)) return { kind: "denied", reason: confinement.reason, by: "ceiling" };
+    if (confinement && isBeyond(confinement, asked)) return { kind: "denied", reason: beyondReason(confinement, asked), by: "ceiling" };
     const subject = confinement ? withoutAmendment(asked) : asked;
     const until = withdrawn ? AbortSignal.any([signal, withdrawn]) : signal;
     const { request, decision } = desk.ask({ threadId, turnId, subject, signal: until });
@@ -194,7 +207,7 @@ export function questionsOf(turn: Turn, desk: ApprovalDesk, tell: (events: reado
       tellDecision(decided);
       return decided;
     } catch (error) {
-      // The turn goes on without the answer: whoever shows the question must learn that it is gone.
+      // The turn continues without the answer, so clients that show the question must learn that it is closed.
       if (!signal.aborted) tellDecision({ kind: "denied", reason: "the question was withdrawn", by: "withdrawal" });
       throw error;
     }
@@ -203,9 +216,16 @@ export function questionsOf(turn: Turn, desk: ApprovalDesk, tell: (events: reado
 
 function isBeyond({ sandbox }: SandboxCeiling, subject: ApprovalSubject): boolean {
   if (subject.widensSandbox) return true;
-  // A form asks for words, not for leave.
+  // A form asks for input, not for permission.
   if (subject.kind === "form" || subject.staysInSandbox) return false;
   return !(subject.kind === "patch" && subject.staysInWorkspace === true && sandbox === "workspace-write");
+}
+
+/** A person could not allow it either, which is no reason to look for a way inside a sandbox that does not work. */
+function beyondReason({ reason, sandbox }: SandboxCeiling, { lacksSandbox }: ApprovalSubject): string {
+  if (!lacksSandbox) return reason;
+  const ceiling = `no approval reaches beyond the ceiling of this server (--max-sandbox ${sandbox})`;
+  return `no sandbox works on this machine, and ${ceiling}, so no command runs; ${SANDBOX_REMEDY}`;
 }
 
 /** Commands that are allowed by their beginning run outside the sandbox, so a confined turn does not offer it. */

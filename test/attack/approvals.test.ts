@@ -1,6 +1,6 @@
 import { chmodSync } from "node:fs";
 import { expect } from "vitest";
-import { valueAt } from "../support/scenario.js";
+import { valueAt } from "../support/scenarios/scenario.js";
 import { type Attack, control, describeAttacks } from "./attack.js";
 import { Ground } from "./ground.js";
 import { git, makeRepository, plantProgram } from "./plants.js";

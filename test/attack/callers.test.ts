@@ -2,9 +2,9 @@ import { spawn } from "node:child_process";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 import { expect } from "vitest";
-import { ask, handshake, openStream, toolCall } from "../support/httpClient.js";
-import { openSocket } from "../support/httpSocketClient.js";
-import { stateless } from "../support/statelessHttp.js";
+import { ask, handshake, openStream, toolCall } from "../support/http/httpClient.js";
+import { openSocket } from "../support/http/httpSocketClient.js";
+import { stateless } from "../support/http/statelessHttp.js";
 import { type Attack, control, describeAttacks } from "./attack.js";
 import { Ground } from "./ground.js";
 import { openNaiveServer, runPlainly } from "./standIn.js";
@@ -13,6 +13,8 @@ import { tokenLines, Victim, type VictimOptions } from "./victim.js";
 const NOBODY = 65_534;
 const IS_ROOT = process.getuid?.() === 0;
 const NEEDS_ROOT = IS_ROOT ? undefined : "only root can be somebody else";
+/** How the API says who a caller is. */
+const IS_ALICE = '"principal":"alice"';
 /** What an open server says to anybody. */
 const CALL = JSON.stringify(
   stateless({ method: "tools/call", params: { name: "codex-exec", arguments: { command: ["cat", "private.txt"] } } }).message,
@@ -83,6 +85,15 @@ describeAttacks("a stranger", [
     skip: NEEDS_ROOT,
     act: (ground, url) => curl(ground, url, { uid: NOBODY }),
   }),
+  {
+    name: "use the cookie of a browser as another user of the machine, whose own server on another port was sent it",
+    quick: true,
+    on: "port",
+    skip: NEEDS_ROOT,
+    attempt: async (ground, victim) => useCookie(ground, victim.url, await cookieOfAlice(ground, victim.url)),
+    gained: (ground) => (ground.saw(IS_ALICE) ? ["a login of alice"] : []),
+    standIn: async (ground) => useCookie(ground, await openNaiveServer(ground, IS_ALICE), "cookie=any"),
+  },
   ...FORWARDED.map((header) =>
     onOpenPort({
       name: `call a server without a token through a proxy that says ${header}`,
@@ -127,6 +138,25 @@ describeAttacks("a stranger", [
     standIn: async (ground) => guess(ground, await openNaiveServer(ground)),
   },
 ]);
+
+async function cookieOfAlice(ground: Ground, url: string): Promise<string> {
+  const headers = { authorization: `Bearer ${ground.secret("token of alice")}`, "content-type": "application/json" };
+  const response = await fetch(`${url}/api/v1/login`, { method: "POST", headers, body: "{}" });
+  const [cookie = ""] = response.headers.getSetCookie().map((header) => header.split(";")[0]);
+  const me = await fetch(`${url}/api/v1/me`, { headers: { cookie } });
+  if (!(await me.text()).includes(IS_ALICE)) throw new Error("alice herself is not let in with her cookie");
+  return cookie;
+}
+
+async function useCookie(ground: Ground, url: string, cookie: string): Promise<void> {
+  const child = spawn("/usr/bin/curl", ["-s", "-m", "20", "-H", `cookie: ${cookie}`, `${url}/api/v1/me`], {
+    cwd: "/",
+    stdio: ["ignore", "pipe", "ignore"],
+    uid: NOBODY,
+    gid: NOBODY,
+  });
+  ground.see("what the stranger got", await text(child.stdout));
+}
 
 async function guess(ground: Ground, url: string): Promise<void> {
   for (let number = 0; number < 25; number++)

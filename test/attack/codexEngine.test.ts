@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync }
 import { homedir } from "node:os";
 import path from "node:path";
 import { describe, expect } from "vitest";
-import { publishedCodex } from "../support/codexPeers.js";
-import { valueAt } from "../support/scenario.js";
+import { publishedCodex } from "../support/codex/codexPeers.js";
+import { valueAt } from "../support/scenarios/scenario.js";
 import { ALL_ATTACKS, type Attack, control, describeAttacks } from "./attack.js";
 import { Ground } from "./ground.js";
 import { makeRepository, plantProgram } from "./plants.js";

@@ -3,8 +3,8 @@ import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from "nod
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { isMissing } from "../sandbox/available.js";
-import { publishedCodex } from "../support/codexPeers.js";
-import { npm, ROOT } from "../support/packedPackage.js";
+import { publishedCodex } from "../support/codex/codexPeers.js";
+import { npm, ROOT } from "../support/processes/packedPackage.js";
 import { ALL_ATTACKS } from "./attack.js";
 import { Ground } from "./ground.js";
 import { git, makeRepository, plantPackage, plantPrograms } from "./plants.js";

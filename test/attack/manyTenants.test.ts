@@ -3,20 +3,20 @@ import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { isMissing } from "../sandbox/available.js";
-import { ask, type EventStream, handshake, openStream, rpc, SPEC, SPEC_LATER, toolCall } from "../support/httpClient.js";
-import { openSocket, type SocketClient } from "../support/httpSocketClient.js";
+import { ask, type EventStream, handshake, openStream, rpc, SPEC, SPEC_LATER, toolCall } from "../support/http/httpClient.js";
+import { openSocket, type SocketClient } from "../support/http/httpSocketClient.js";
+import { codexCall, stateless } from "../support/http/statelessHttp.js";
 import { SeededRandom } from "../support/patch/random.js";
-import { valueAt } from "../support/scenario.js";
-import { codexCall, stateless } from "../support/statelessHttp.js";
+import { valueAt } from "../support/scenarios/scenario.js";
 import { ALL_ATTACKS } from "./attack.js";
 import { Ground } from "./ground.js";
 import { type Attempt, type Estate, inventAttempts, TASK_CAPABILITIES } from "./tenantAttempts.js";
-import { Victim } from "./victim.js";
+import { until, Victim } from "./victim.js";
 
 type Headers = Readonly<Record<string, string>>;
 
 const SEED = 20_261_115;
-const ATTEMPTS = ALL_ATTACKS ? 200 : 60;
+const ATTEMPTS = ALL_ATTACKS ? 400 : 80;
 const AT_ONCE = 4;
 const SCENE_MS = 180_000;
 const ASKING = { "approval-policy": "untrusted", sandbox: "workspace-write" };
@@ -58,18 +58,34 @@ async function settleIn(ground: Ground, url: string, who: "bob" | "root"): Promi
     url,
     codexCall({ prompt: `${secret("task")}\n!hang` }, { headers: { authorization }, capabilities: TASK_CAPABILITIES }),
   );
+  const api = async (at: string) => (await ask(url, { path: `/api/v1${at}`, headers: { authorization } })).body;
+  const threads = { idle, archived, running: await threadOfCall(running), asking: await threadOfCall(asking) };
+  const listed = (await ask(url, { headers: { ...headers, ...ONE_BODY }, message: rpc("paths", "listConversations", { pageSize: 100 }) }))
+    .body;
   const estate: Estate = {
     who,
     token: ground.secret(`token of ${who}`),
     session,
     lastEventId: asking.lastEventId,
-    threads: { idle, archived, running: await threadOfCall(running), asking: await threadOfCall(asking) },
+    threads,
     calls: { running: "running", asking: "asking" },
     questionId: question["id"],
     requestState: String(valueAt(waiting.body, "result.requestState")),
     taskId: String(valueAt(task.body, "result.taskId")),
+    approvalId: textIn(await api(`/approvals?threadId=${threads.asking}`), "approvals", "id"),
+    turnId: textIn(await api(`/threads/${threads.running}`), "turns", "id"),
+    eventsAfter: String(valueAt(await api(`/threads/${threads.running}/items`), "eventsAfter")),
+    rolloutPath: textIn(listed, "result.items", "path", (item) => valueAt(item, "conversationId") === idle),
   };
   return { headers: { ...headers, ...ONE_BODY }, estate, stream, calls: { running, asking } };
+}
+
+/** A field of the first entry of a list that fits. Fails when there is none: then nothing would be attacked. */
+function textIn(body: unknown, list: string, field: string, fits: (entry: unknown) => boolean = () => true): string {
+  const entries: unknown = valueAt(body, list);
+  const found = Array.isArray(entries) ? valueAt(entries.find(fits), field) : undefined;
+  if (typeof found !== "string") throw new Error(`no ${field} in ${list} of ${JSON.stringify(body)}`);
+  return found;
 }
 
 /** The one who wants to have it all. */
@@ -140,10 +156,20 @@ class Attacker implements Disposable {
       using stream = await openStream(this.url, { ...question, headers });
       // Whatever would be replayed comes before the answer to what is asked after it.
       await ask(this.url, { headers: this.session, message: rpc(++this.#lastId, "ping") });
-      return stream.messages;
+      if (question.path?.startsWith("/api/v1/")) await this.#ownEvent(stream, headers);
+      // Events of the API have names, and are no messages.
+      return [stream.messages, stream.events];
     } catch (error) {
       return String(error);
     }
+  }
+
+  /** What is replayed to the attacker comes before what happens now on a thread of its own. */
+  async #ownEvent({ events }: EventStream, headers: Headers): Promise<void> {
+    const message = { prompt: "!say mine", wait: 30 };
+    const { body } = await ask(this.url, { path: "/api/v1/threads", headers: { authorization: headers["authorization"] ?? "" }, message });
+    const own = String(valueAt(body, "turn.threadId"));
+    if (!(await until(() => events.some(({ data }) => data.includes(own))))) throw new Error(`no event of ${own}`);
   }
 
   async #upgrade({ headers, path: at }: Extract<Attempt, { by: "upgrade" }>): Promise<unknown> {
@@ -251,5 +277,35 @@ describe.skipIf(isMissing)("two tenants and an operator on one port", () => {
       for (const stream of [owner.stream, ...Object.values(owner.calls)]) stream.breakOff();
     }
     await victim.stillAnswers();
+  });
+
+  it("a session of one tenant is not reached by its name from another", { timeout: SCENE_MS }, async () => {
+    await using ground = await Ground.open();
+    await using victim = await Victim.onPort(ground, { engine: "scripted", args: ["--tools", "codex-cli", "--wait", "unlimited"] });
+    using bob = await victim.as("bob");
+    const name = "the-release";
+    await bob.call("codex", { prompt: `!say ${ground.secret("session of bob")}`, sessionId: name });
+    expect(ground.leaks()).toContain("session of bob in an answer to bob");
+    using alice = await victim.as("alice");
+    for (const sessionId of [
+      name,
+      name.toUpperCase(),
+      "bob",
+      `bob-${name}`,
+      `../bob/${name}`,
+      `bob/${name}`,
+      `${name}\u0000`,
+      `bob%2F${name}`,
+    ]) {
+      await alice.call("codex", { prompt: "!say stolen", sessionId });
+      await alice.call("codex", { prompt: "!say stolen", sessionId, resetSession: true });
+    }
+    const listed = JSON.stringify(await alice.call("listSessions", {}));
+    expect(listed).toContain(name);
+    await alice.told();
+    expect(ground.leaks().filter((leak) => leak.includes("alice"))).toEqual([]);
+    // Her sessions of the same name have neither replaced nor prolonged his.
+    const [own] = JSON.stringify(await bob.call("listSessions", {})).match(/turnCount\W+\d+/) ?? [];
+    expect(own).toMatch(/\D1$/);
   });
 });

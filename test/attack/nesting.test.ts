@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { createServer } from "node:net";
 import { expect } from "vitest";
-import { MAIN } from "../support/mcpServer.js";
+import { MAIN } from "../support/processes/mcpServer.js";
 import { type Attack, control, describeAttacks } from "./attack.js";
 import { Ground } from "./ground.js";
 import { runPlainly } from "./standIn.js";

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { cpSync, linkSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
-import { MAIN } from "../support/mcpServer.js";
-import { ROOT } from "../support/packedPackage.js";
+import { MAIN } from "../support/processes/mcpServer.js";
+import { ROOT } from "../support/processes/packedPackage.js";
 import { type Attack, describeAttacks } from "./attack.js";
 import type { Ground } from "./ground.js";
 import { runPlainly } from "./standIn.js";

@@ -60,6 +60,9 @@ const NESTED_SCRIPTS: Readonly<Record<string, string>> = {
 
 const CHANGE_ALL = RUN_BY_OTHERS.map((file) => `echo evil >> ${file}; cp ${file} new; echo evil >> new; mv -f new ${file}`).join("; ");
 
+/** More folders above the repositories than a search looks into. */
+const MAKE_DECOYS = "mkdir -p decoys/{1..1600}";
+
 describeAttacks("a command", [
   ...Object.entries(NESTED_SCRIPTS).map(([how, script], at): Attack => {
     const act = NESTED.map((folder) => script.replaceAll("REPO", folder)).join("; ");
@@ -79,6 +82,17 @@ describeAttacks("a command", [
     attempt: (_, victim) => victim.runs(CHANGE_ALL),
     gained: changed,
     standIn: (ground) => runPlainly(ground, CHANGE_ALL),
+  },
+  {
+    name: "have others run something by a repository that it hid among thousands of folders in an earlier turn",
+    quick: true,
+    prepare: furnish,
+    attempt: async (_, victim) => {
+      await victim.runs(MAKE_DECOYS);
+      await victim.runs("echo evil > a/b/c/.git/hooks/pre-commit");
+    },
+    gained: changed,
+    standIn: (ground) => runPlainly(ground, `${MAKE_DECOYS}; echo evil > a/b/c/.git/hooks/pre-commit`),
   },
   {
     name: "have others run something by a worktree's hooks",

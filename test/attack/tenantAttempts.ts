@@ -1,6 +1,6 @@
-import type { HttpQuestion } from "../support/httpClient.js";
+import { FORMS, TASKS } from "../support/clients/statelessClient.js";
+import type { HttpQuestion } from "../support/http/httpClient.js";
 import type { SeededRandom } from "../support/patch/random.js";
-import { FORMS, TASKS } from "../support/statelessClient.js";
 import pins from "../support/toolPins.generated.json" with { type: "json" };
 
 type Json = Readonly<Record<string, unknown>>;
@@ -18,6 +18,11 @@ export interface Estate {
   readonly questionId: unknown;
   readonly requestState: string;
   readonly taskId: string;
+  /** The same things, as the HTTP API and Codex's own methods name them. */
+  readonly approvalId: string;
+  readonly turnId: string;
+  readonly eventsAfter: string;
+  readonly rolloutPath: string;
 }
 
 export interface Places {
@@ -109,8 +114,136 @@ function exampleOf(name: string): Json {
   return rest;
 }
 
+const API = "/api/v1";
+
+/** A request to the HTTP API with the attacker's own token. */
+function api(method: string, path: string, { message, headers = {} }: Pick<HttpQuestion, "message" | "headers"> = {}): Attempt {
+  const question = { method, path: `${API}${path}`, headers, ...(message !== undefined && { message }) };
+  return { name: `${method} ${path}`, by: "http", own: true, question };
+}
+
+/** The same thread in a path, which each router between here and there may read in another way. */
+function inPath({ random, estate }: Circumstances): string {
+  const id = random.pick(Object.values(estate.threads));
+  return random.pick([id, id, id, id.toUpperCase(), `${id}%00`, `x/../${id}`, `%2e%2e/threads/${id}`, `${id}%2f`, `/${id}`, `${id};a=b`]);
+}
+
+/** One of Codex's own methods: only sessions have them. */
+function own(random: SeededRandom, method: string, params: Json): Attempt {
+  return { name: method, by: random.pick(["session", "websocket"] as const), method, params };
+}
+
+const conversationOf = ({ random, estate }: Circumstances) => random.pick(Object.values(estate.threads));
+
+const BY_API: Readonly<Record<string, Invent>> = {
+  "thread by the API": (at) =>
+    api("GET", `/threads/${inPath(at)}${at.random.pick(["", "/items", "/items?order=oldest", "/diff?scope=thread", "/plan", "/items/1"])}`),
+  "turn by the API": (at) => api("GET", `/threads/${inPath(at)}/turns/${at.estate.turnId}`),
+  "lists of the API": ({ random, estate }) =>
+    api(
+      "GET",
+      random.pick([
+        "/threads?limit=200",
+        "/threads?archived=true",
+        `/threads?search=${estate.who}`,
+        "/threads?cwd=/",
+        `/threads?cursor=${estate.threads.idle}`,
+        "/projects",
+        "/approvals",
+        `/approvals?threadId=${estate.threads.asking}`,
+        "/config",
+        "/doctor",
+        "/account",
+        "/metrics",
+      ]),
+    ),
+  "changes by the API": (at) => {
+    const to = at.random.pick(["patch", "delete", "fork", "turns", "steer", "interrupt", "compact"] as const);
+    if (to === "delete") return api("DELETE", `/threads/${inPath(at)}`);
+    if (to === "patch")
+      return api("PATCH", `/threads/${inPath(at)}`, { message: at.random.pick([{ name: "stolen" }, { archived: true }]) });
+    const message = { turns: { prompt: "!shell touch stolen.txt" }, steer: { text: "!say stolen" }, fork: {}, interrupt: {}, compact: {} }[
+      to
+    ];
+    return api("POST", `/threads/${inPath(at)}/${to}`, { message });
+  },
+  "question by the API": ({ random, estate: { approvalId } }) =>
+    random.pick([
+      () => api("GET", `/approvals/${approvalId}`),
+      () =>
+        api("POST", `/approvals/${approvalId}/answer`, { message: { decision: random.pick(["approve", "approve-for-session", "abort"]) } }),
+      () => tool(random, "codex-answer", { id: approvalId, decision: random.pick(["approve", "abort"]) }),
+    ])(),
+  "events by the API": (at) => {
+    const { random, estate } = at;
+    const [feed = ""] = estate.eventsAfter.split(".");
+    const first = feed.replace(/-\d+$/, "-0");
+    const after = random.pick([first, feed, estate.eventsAfter, `${first}.1.0`, `${feed}.${feed.replace(/^.*-/, "")}.0`]);
+    return api("GET", `${random.pick(["", `/threads/${conversationOf(at)}`])}/events?after=${after}`, {
+      headers: { accept: "text/event-stream", ...random.pick<Record<string, string>>([{}, { "last-event-id": first }]) },
+    });
+  },
+  "login of somebody": ({ random, estate: { who, token } }) =>
+    random.pick([
+      () => api("POST", "/login/codes"),
+      () => api("POST", "/login", { message: { code: random.pick([token, who, "", "0"]) } }),
+      () => ({ ...api("POST", "/login", { message: {}, headers: { authorization: `Bearer ${token}x` } }), own: true as const }),
+      () => api("GET", "/me?principal=root", { headers: { cookie: `codex-mcpd-0=${token}` } }),
+    ])(),
+};
+
+const BY_METHODS: Readonly<Record<string, Invent>> = {
+  "conversation resumed": (at) =>
+    own(
+      at.random,
+      "resumeConversation",
+      at.random.pick<Json>([
+        { conversationId: conversationOf(at) },
+        { path: at.estate.rolloutPath },
+        { path: at.estate.rolloutPath.replace("/sessions/", "/sessions/../sessions/") },
+        { path: at.estate.rolloutPath, conversationId: conversationOf(at), overrides: { sandbox: "danger-full-access" } },
+      ]),
+    ),
+  "conversation archived": (at) =>
+    own(at.random, "archiveConversation", { conversationId: at.estate.threads.idle, rolloutPath: at.estate.rolloutPath }),
+  "message to a conversation": (at) => {
+    const said = { conversationId: conversationOf(at), items: [{ type: "text", data: { text: "!shell touch stolen.txt" } }] };
+    const settings = { approvalPolicy: "never", sandboxPolicy: { mode: "danger-full-access" }, model: "any", summary: "auto", cwd: "/" };
+    return at.random.pick([
+      () => own(at.random, "sendUserMessage", said),
+      () => own(at.random, "sendUserTurn", { ...said, ...settings }),
+    ])();
+  },
+  "conversation's end": (at) => own(at.random, "interruptConversation", { conversationId: conversationOf(at) }),
+  "conversation's listener": (at) => own(at.random, "addConversationListener", { conversationId: conversationOf(at) }),
+  "conversations listed": ({ random, estate }) =>
+    own(random, "listConversations", random.pick<Json>([{ pageSize: 100 }, { cursor: estate.threads.idle }])),
+  "command by a method": ({ random, places }) =>
+    own(random, "execOneOffCommand", {
+      command: ["sh", "-c", `cat '${places.tokenFile}'; grep -r . '${places.codexHome}'; touch stolen.txt`],
+      ...random.pick<Json>([
+        {},
+        { sandboxPolicy: { mode: "danger-full-access" } },
+        { sandboxPolicy: { mode: "read-only" } },
+        { sandboxPolicy: { mode: "workspace-write", writable_roots: [places.codexHome] } },
+        { cwd: places.codexHome },
+      ]),
+    }),
+  "settings by a method": ({ random, places }) =>
+    random.pick([
+      () => own(random, "getUserSavedConfig", {}),
+      () => own(random, "setDefaultModel", { model: "stolen" }),
+      () => own(random, "loginApiKey", { apiKey: "sk-mine" }),
+      () => own(random, "logoutChatGpt", {}),
+      () => own(random, "getAuthStatus", { includeToken: true, refreshToken: true }),
+      () => own(random, "gitDiffToRemote", { cwd: places.codexHome }),
+    ])(),
+};
+
 const KINDS: Readonly<Record<string, Invent>> = {
   ...Object.fromEntries(ON_THREADS),
+  ...BY_API,
+  ...BY_METHODS,
   reply: onThread("codex-reply", (random) => ({ prompt: random.pick(["!say stolen", "!shell touch stolen.txt\n!say stolen"]) })),
   "reply by the older name": (at) => tool(at.random, "codex-reply", { conversationId: threadOf(at), prompt: "!say stolen" }),
   steer: onThread("codex-steer", () => ({ prompt: "!say stolen" })),

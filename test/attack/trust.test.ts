@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import path from "node:path";
 import { expect } from "vitest";
-import { valueAt } from "../support/scenario.js";
+import { valueAt } from "../support/scenarios/scenario.js";
 import { type Attack, control, describeAttacks } from "./attack.js";
 import { Ground } from "./ground.js";
 import { git, makeRepository } from "./plants.js";

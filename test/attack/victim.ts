@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { ask, type EventStream, handshake, openStream, rpc, toolCall } from "../support/httpClient.js";
-import { addressOf } from "../support/httpServer.js";
-import { type McpServer, type ServerStart, startServer } from "../support/mcpServer.js";
-import { mockProvider } from "../support/mockProvider.js";
-import { type ResponsesServer, type ResponsesServerOptions, startResponsesServer } from "../support/responsesServer.js";
-import { isRecord, valueAt } from "../support/scenario.js";
+import { ask, type EventStream, handshake, openStream, rpc, toolCall } from "../support/http/httpClient.js";
+import { addressOf } from "../support/http/httpServer.js";
+import { mockProvider } from "../support/model/mockProvider.js";
+import { type ResponsesServer, type ResponsesServerOptions, startResponsesServer } from "../support/model/responsesServer.js";
+import { type McpServer, type ServerStart, startServer } from "../support/processes/mcpServer.js";
+import { isRecord, valueAt } from "../support/scenarios/scenario.js";
 import type { Ground } from "./ground.js";
 
 type Json = Readonly<Record<string, unknown>>;

@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Visitor } from "../support/consoleBrowser.js";
-import { ConsoleStage, isWithoutBrowser } from "../support/consoleStage.js";
+import { Visitor } from "../support/console/consoleBrowser.js";
+import { ConsoleStage, isWithoutBrowser } from "../support/console/consoleStage.js";
 
 /** An update of two lines, as a model writes it. */
 const PATCH = "!rawpatch *** Begin Patch\\n*** Update File: greeting.txt\\n@@\\n hello\\n-old world\\n+new world\\n end\\n*** End Patch";
@@ -51,6 +51,7 @@ describe.skipIf(isWithoutBrowser())("the console", () => {
     await expect.poll(() => page.title()).toBe("codex-mcpd");
     await page.locator(".settled a").click();
     await page.getByRole("heading", { name: "Done", exact: true }).waitFor();
+    await page.locator(".row-idle[aria-current=page]").waitFor();
     await visitor.picture("thread-patch");
   });
 
@@ -60,6 +61,7 @@ describe.skipIf(isWithoutBrowser())("the console", () => {
     await visitor.start("!shell touch denied.txt\n!say understood", { cwd, policy: "untrusted" });
     const card = page.getByRole("article", { name: "Run a command" });
     expect(await card.locator(".command").textContent()).toBe("touch denied.txt");
+    await page.locator(".item-command").waitFor();
     await visitor.picture("thread-asked");
     await card.getByRole("button", { name: "Deny…" }).click();
     await page.getByLabel("What should the agent do instead?").fill("Use the build folder.");
@@ -69,6 +71,23 @@ describe.skipIf(isWithoutBrowser())("the console", () => {
     expect(existsSync(path.join(cwd, "denied.txt"))).toBe(false);
     const threadId = /thread\/([\w-]+)/.exec(page.url())?.[1] ?? "";
     expect(await recordOf(stage, threadId)).toContain("Use the build folder.");
+  });
+
+  it("shows a thread that ended meanwhile as it is now, also before the server was asked again", async () => {
+    await using visitor = await stage.come();
+    const { page } = visitor;
+    await visitor.start("!shell touch left.txt\n!say over", { cwd, policy: "untrusted" });
+    await page.getByRole("article", { name: "Run a command" }).waitFor();
+    await expect.poll(() => page.locator(".facts .state").textContent()).toBe("waiting");
+    const thread = page.url();
+    await page.goto(`${stage.front.address}#/inbox`);
+    // What the server would say of the thread never comes.
+    await page.route(/\/api\/v1\/threads\/[\w-]+$/, () => {});
+    await page.getByRole("button", { name: "Approve" }).click();
+    await page.locator(".settled li", { hasText: "left.txt" }).waitFor();
+    await page.goto(thread);
+    await page.getByText("completed", { exact: true }).waitFor();
+    await expect.poll(() => page.locator(".facts .state").textContent()).toBe("idle");
   });
 
   it("steers a running turn, stops another, and forks", async () => {
@@ -101,7 +120,7 @@ describe.skipIf(isWithoutBrowser())("the console", () => {
     // The code stays neither in the address nor in the history.
     expect(page.url()).not.toContain("code");
     await page.getByRole("link", { name: "Doctor" }).click();
-    await page.getByText("known by cookie").waitFor();
+    await page.getByText("authenticated by cookie").waitFor();
   });
 
   it("renames a thread, finds it by its name, archives it and takes it back", async () => {
@@ -117,8 +136,8 @@ describe.skipIf(isWithoutBrowser())("the console", () => {
     const rows = page.getByRole("navigation", { name: "Threads" }).getByRole("link");
     await expect.poll(() => rows.allTextContents()).toEqual([expect.stringContaining("Zebra crossing")]);
     await page.getByRole("button", { name: "Archive" }).click();
-    await page.getByText("This thread is in the archive").waitFor();
-    await page.getByRole("button", { name: "Take back" }).click();
+    await page.getByText("This thread is archived").waitFor();
+    await page.getByRole("button", { name: "Unarchive" }).click();
     await page.getByPlaceholder("Reply").waitFor();
   });
 

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ConsoleStage, isWithoutBrowser } from "../support/consoleStage.js";
+import { ConsoleStage, isWithoutBrowser } from "../support/console/consoleStage.js";
 
 /** Texts that would run, load or lead somewhere if anything took them for more than text. */
 const PAYLOADS = [
@@ -91,6 +91,7 @@ describe.skipIf(isWithoutBrowser())("the console for everybody", () => {
         .locator(name === "threads" ? "nav.threads .row" : `main h2`)
         .first()
         .waitFor();
+      if (name === "doctor") await page.locator(".doctor li").first().waitFor();
       expect(await page.evaluate("document.scrollingElement.scrollWidth"), `the width of ${name}`).toBe(390);
       await visitor.picture(`phone-${name}`);
     }
@@ -108,11 +109,11 @@ describe.skipIf(isWithoutBrowser())("the console for everybody", () => {
     await tabTo(page, "Folder");
     await page.keyboard.press("Control+A");
     await page.keyboard.insertText(cwd);
-    await tabTo(page, "When to ask");
+    await tabTo(page, "Approval policy");
     await page.keyboard.press("u");
     expect([
       await page.locator("main").getByLabel("Folder", { exact: true }).inputValue(),
-      await page.getByLabel("When to ask").inputValue(),
+      await page.getByLabel("Approval policy").inputValue(),
     ]).toEqual([cwd, "untrusted"]);
     await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");

@@ -6,10 +6,10 @@ import { createCodexEngine } from "../../src/engines/codex/engine.js";
 import { newThreadId, turnIdOf } from "../../src/lib/ids.js";
 import type { ThreadEvent } from "../../src/threads/events.js";
 import type { ThreadSettings } from "../../src/threads/settings.js";
-import { publishedCases } from "../support/codexPeers.js";
-import { openCodexThreads, setCodexStage } from "../support/codexStage.js";
-import { type Override, startResponsesServer } from "../support/responsesServer.js";
-import { lastMessageOf, playTurn } from "../support/turns.js";
+import { publishedCases } from "../support/codex/codexPeers.js";
+import { openCodexThreads, setCodexStage } from "../support/codex/codexStage.js";
+import { type Override, startResponsesServer } from "../support/model/responsesServer.js";
+import { lastMessageOf, playTurn } from "../support/threads/turns.js";
 
 const CASES = await publishedCases();
 const UNTRUSTED: Partial<ThreadSettings> = { approvalPolicy: "untrusted", sandboxPolicy: { type: "read-only" } };

@@ -2,11 +2,11 @@ import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { publishedCodex } from "../support/codexPeers.js";
-import { type McpServer, startServer } from "../support/mcpServer.js";
-import { mockProvider } from "../support/mockProvider.js";
-import { type ResponsesServer, startResponsesServer } from "../support/responsesServer.js";
-import { valueAt } from "../support/scenario.js";
+import { publishedCodex } from "../support/codex/codexPeers.js";
+import { mockProvider } from "../support/model/mockProvider.js";
+import { type ResponsesServer, startResponsesServer } from "../support/model/responsesServer.js";
+import { type McpServer, startServer } from "../support/processes/mcpServer.js";
+import { valueAt } from "../support/scenarios/scenario.js";
 import { type Stage, setStage } from "../support/stage.js";
 
 const VERSIONS = ["0.166.0", "0.160.1", "0.152.1"] as const;

@@ -4,10 +4,10 @@ import { ITEM_KINDS } from "../../src/engines/codex/translate/items.js";
 import { NOTIFICATIONS } from "../../src/engines/codex/translate/notifications.js";
 import { SERVER_REQUESTS } from "../../src/engines/codex/translate/serverRequests.js";
 import { newThreadId } from "../../src/lib/ids.js";
-import { newestOnNpm, publishedCodex, publishedVersions } from "../support/codexPeers.js";
-import { setCodexStage } from "../support/codexStage.js";
-import { codexSurface, namesBeyond, recordedSurfaces, SURFACE_PARTS } from "../support/codexSurface.js";
-import { lastMessageOf, playTurn } from "../support/turns.js";
+import { newestOnNpm, publishedCodex, publishedVersions } from "../support/codex/codexPeers.js";
+import { setCodexStage } from "../support/codex/codexStage.js";
+import { type CodexSurface, codexSurface, namesBeyond, recordedSurfaces } from "../support/codex/codexSurface.js";
+import { lastMessageOf, playTurn } from "../support/threads/turns.js";
 
 const newest = await newestOnNpm();
 const tried = await publishedVersions();
@@ -17,13 +17,12 @@ const VERSIONS = [...tried, ...(unseen === undefined ? [] : [{ version: newest ?
 const RECORDED = recordedSurfaces();
 
 describe.each(VERSIONS)("Codex $version", { timeout: 120_000 }, ({ version, program }) => {
-  it("has no name that was not recorded of it, or of a version before it; `npm run drift` prints them all", async () => {
+  it("has the names that were recorded of it; those of a version that nobody recorded are printed, see `npm run drift`", async () => {
     const surface = await codexSurface({ program });
     const known = RECORDED.get(version);
-    if (known) expect(surface).toEqual(known);
-    const others = [...RECORDED.values()];
-    const all = Object.fromEntries(SURFACE_PARTS.map((part) => [part, others.flatMap((other) => other[part])]));
-    expect(namesBeyond(surface, all as unknown as typeof surface)).toEqual([]);
+    // Somebody else's release must not fail our tests: it is a reason to look, and the next test says whether it still works.
+    if (known === undefined) console.warn([`Codex ${version} is new. It has these names more:`, ...namesBeyondAll(surface)].join("\n  "));
+    expect(surface).toEqual(known ?? surface);
   });
 
   it("says nothing that is new to us when its default model does everything at once", async () => {
@@ -41,7 +40,9 @@ describe.each(VERSIONS)("Codex $version", { timeout: 120_000 }, ({ version, prog
       expect(lastMessageOf(await playTurn(thread, script))).toBe("done with all");
       await playTurn(thread, { text: "", work: { kind: "review", target: { type: "custom", instructions: "!say fine" } } });
       await playTurn(thread, { text: "", work: { kind: "compact" } });
-      expect(reported.filter((line) => line.includes("not known here"))).toEqual([]);
+      const unknown = reported.filter((line) => line.includes("not known here"));
+      if (unknown.length > 0) console.warn(unknown.join("\n"));
+      expect(RECORDED.has(version) ? unknown : []).toEqual([]);
     } finally {
       await engine.close?.();
     }
@@ -61,3 +62,10 @@ it("the tables know exactly what the recorded versions can send", () => {
     items: of("items"),
   });
 });
+
+/** The names that no recorded version has. */
+function namesBeyondAll(surface: CodexSurface): readonly string[] {
+  const seen = [...RECORDED.values()].map((recorded) => new Set(namesBeyond(surface, recorded)));
+  const [first, ...others] = seen;
+  return [...(first ?? [])].filter((name) => others.every((names) => names.has(name)));
+}

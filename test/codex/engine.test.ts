@@ -7,8 +7,8 @@ import { ThreadBusyElsewhere, ThreadNotFound } from "../../src/threads/errors.js
 import type { ThreadEvent } from "../../src/threads/events.js";
 import type { ThreadSettings } from "../../src/threads/settings.js";
 import type { Turn } from "../../src/threads/turn.js";
-import { publishedCases } from "../support/codexPeers.js";
-import { type CodexStage, openCodexThreads, setCodexStage } from "../support/codexStage.js";
+import { publishedCases } from "../support/codex/codexPeers.js";
+import { type CodexStage, openCodexThreads, setCodexStage } from "../support/codex/codexStage.js";
 import { eventually } from "../support/eventually.js";
 import { LONGEST_PROMPT } from "./versionContract.js";
 

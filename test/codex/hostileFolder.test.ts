@@ -8,13 +8,11 @@ import type { Engine, EngineThread } from "../../src/threads/engine.js";
 import type { ThreadEvent, TurnInput } from "../../src/threads/events.js";
 import type { Reach } from "../../src/threads/limits.js";
 import type { ThreadSettings } from "../../src/threads/settings.js";
-import { publishedCodex } from "../support/codexPeers.js";
-import { type CodexStage, setCodexStage } from "../support/codexStage.js";
-import { turnContext } from "../support/turns.js";
+import { publishedCases } from "../support/codex/codexPeers.js";
+import { type CodexStage, setCodexStage } from "../support/codex/codexStage.js";
+import { turnContext } from "../support/threads/turns.js";
 
-const VERSIONS = ["0.166.0", "0.160.1", "0.152.1"] as const;
-const PROGRAMS = await Promise.all(VERSIONS.map(async (version) => ({ version, program: await publishedCodex(version) })));
-const AVAILABLE = PROGRAMS.flatMap(({ version, program }) => (program === undefined ? [] : [{ version, program }]));
+const CASES = await publishedCases();
 
 const PATIENCE = { timeout: 120_000 };
 const EVERYTHING: Reach = { folders: undefined };
@@ -60,12 +58,12 @@ function sawAdvice({ model }: CodexStage): boolean {
 const ENDED = { type: "turnCompleted", lastMessage: "done" };
 const WRITE = { text: "!shell echo made > made.txt\n!say done" };
 
-describe.each(AVAILABLE)("a folder that nobody has decided about, with Codex $version", PATIENCE, ({ program }) => {
+describe.each(CASES)("a folder that nobody has decided about, with Codex $version and $family", PATIENCE, ({ program, model }) => {
   it.each([
     ["workspace-write", WORKS],
     ["danger-full-access", FULL],
   ])("is worked in under %s, and nothing of it runs or is noted as trusted, also after a restart", async (_, how) => {
-    await using stage = await setCodexStage();
+    await using stage = await setCodexStage({ model });
     const { proof } = setTrap(stage);
     const config = path.join(stage.codexHome, "config.toml");
     const before = readFileSync(config);
@@ -87,9 +85,9 @@ describe.each(AVAILABLE)("a folder that nobody has decided about, with Codex $ve
   });
 });
 
-describe.each(AVAILABLE)("a folder that the user trusts, with Codex $version", PATIENCE, ({ version, program }) => {
+describe.each(CASES)("a folder that the user trusts, with Codex $version and $family", PATIENCE, ({ version, program, model }) => {
   it("is trusted for its user, and not for whoever calls over the network", async () => {
-    await using stage = await setCodexStage();
+    await using stage = await setCodexStage({ model });
     const { proof } = setTrap(stage);
     const config = path.join(stage.codexHome, "config.toml");
     appendFileSync(config, `[projects."${stage.workspace}"]\ntrust_level = "trusted"\n`);
@@ -119,12 +117,12 @@ describe.each(AVAILABLE)("a folder that the user trusts, with Codex $version", P
   });
 });
 
-describe.each(AVAILABLE)("an MCP server of the user's, with Codex $version", PATIENCE, ({ program }) => {
+describe.each(CASES)("an MCP server of the user's, with Codex $version and $family", PATIENCE, ({ program, model }) => {
   it.each([
     ["the user", undefined],
     ["a caller", EVERYTHING],
   ])("starts outside the folder of the thread unless its own is named, for %s", async (_, reach) => {
-    await using stage = await setCodexStage();
+    await using stage = await setCodexStage({ model });
     const root = path.dirname(stage.codexHome);
     const places = path.join(root, "places");
     const server = (name: string, more = "") =>
@@ -142,11 +140,11 @@ describe.each(AVAILABLE)("an MCP server of the user's, with Codex $version", PAT
   });
 });
 
-const GUARDING = AVAILABLE.filter(({ version }) => version !== "0.152.1");
+const GUARDING = CASES.filter(({ version }) => version !== "0.152.1");
 
-describe.each(GUARDING)("a caller's repository, with Codex $version", PATIENCE, ({ program }) => {
+describe.each(GUARDING)("a caller's repository, with Codex $version and $family", PATIENCE, ({ program, model }) => {
   it("names programs in git's own configuration, and Codex runs none of them, in turns, reviews and forks", async () => {
-    await using stage = await setCodexStage();
+    await using stage = await setCodexStage({ model });
     const { proof, program: trap, git } = setTrap(stage);
     for (const key of ["core.fsmonitor", "diff.external", "diff.x.textconv", "filter.x.clean", "core.sshCommand", "core.pager"])
       git("config", key, `${trap} ${key}`);
@@ -165,7 +163,7 @@ describe.each(GUARDING)("a caller's repository, with Codex $version", PATIENCE, 
   });
 
   it("is a repository to the caller's commands", async () => {
-    await using stage = await setCodexStage();
+    await using stage = await setCodexStage({ model });
     setTrap(stage);
     const engine = openEngine(stage, program, { listens: true });
     const thread = await engine.openThread({ id: newThreadId(), settings: { ...stage.settings, ...WORKS }, reach: EVERYTHING });

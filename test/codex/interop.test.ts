@@ -6,16 +6,16 @@ import { cacheFolder } from "../../bench/peers.js";
 import { type IncomingRequest, JsonRpcPeer } from "../../src/jsonrpc/peer.js";
 import { StreamWire } from "../../src/jsonrpc/streamWire.js";
 import { deferred } from "../../src/lib/promises.js";
-import { publishedCodex } from "../support/codexPeers.js";
-import { startResponsesServer } from "../support/responsesServer.js";
+import { publishedCases } from "../support/codex/codexPeers.js";
+import { configNaming } from "../support/model/mockProvider.js";
+import { startResponsesServer } from "../support/model/responsesServer.js";
 
-const VERSIONS = ["0.166.0", "0.152.1"];
+const CASES = await publishedCases();
 
-describe.each(VERSIONS)("with the real Codex %s", (version) => {
-  it("each continues the other's threads with everything that was said", { timeout: 240_000 }, async ({ skip }) => {
-    const program = (await publishedCodex(version)) ?? skip("it cannot be installed");
+describe.each(CASES)("with the real Codex $version and $family", { timeout: 240_000 }, ({ program, model: named }) => {
+  it("each continues the other's threads with everything that was said", async () => {
     await using model = await startResponsesServer();
-    const place = makePlace(model.url);
+    const place = makePlace(model.url, named);
 
     const ours = startOurs(place);
     const first = await ours.call("codex", { prompt: "!think **Why**\n!plan one|two\n!say first, ours", cwd: place.ws });
@@ -47,10 +47,9 @@ describe.each(VERSIONS)("with the real Codex %s", (version) => {
     expect(beforeFourth).toEqual(["!say begun by Codex", "begun by Codex", "!say continued by us"]);
   });
 
-  it("each continues the forks that the other made of anybody's thread", { timeout: 240_000 }, async ({ skip }) => {
-    const program = (await publishedCodex(version)) ?? skip("it cannot be installed");
+  it("each continues the forks that the other made of anybody's thread", async () => {
     await using model = await startResponsesServer();
-    const place = makePlace(model.url);
+    const place = makePlace(model.url, named);
 
     const codex = await startAppServer(program, place);
     const theirs = await codex.startThread(place.ws);
@@ -89,14 +88,13 @@ interface Place {
   readonly env: Readonly<Record<string, string>>;
 }
 
-function makePlace(modelUrl: string): Place {
+function makePlace(modelUrl: string, model: string | undefined): Place {
   // Not below the system's temporary folder: a real Codex refuses that as its home.
   mkdirSync(cacheFolder(), { recursive: true });
   const root = mkdtempSync(path.join(cacheFolder(), "interop-"));
   const [ws, home, codexHome] = ["ws", "home", "codex-home"].map((name) => path.join(root, name)) as [string, string, string];
   for (const folder of [ws, home, codexHome]) mkdirSync(folder);
-  const provider = `[model_providers.mock]\nname = "mock"\nbase_url = "${modelUrl}"\nwire_api = "responses"\nrequest_max_retries = 0\nstream_max_retries = 0\n`;
-  writeFileSync(path.join(codexHome, "config.toml"), `model = "mock-model"\nmodel_provider = "mock"\n${provider}`);
+  writeFileSync(path.join(codexHome, "config.toml"), configNaming(model, modelUrl));
   const nowhere = "http://127.0.0.1:9";
   return {
     root,

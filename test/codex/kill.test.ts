@@ -3,16 +3,16 @@ import { describe, expect, it } from "vitest";
 import { createCodexEngine } from "../../src/engines/codex/engine.js";
 import { newThreadId } from "../../src/lib/ids.js";
 import { deferred } from "../../src/lib/promises.js";
-import { publishedCodex } from "../support/codexPeers.js";
-import { setCodexStage } from "../support/codexStage.js";
+import { type CodexCase, publishedCases } from "../support/codex/codexPeers.js";
+import { setCodexStage } from "../support/codex/codexStage.js";
 import { eventually } from "../support/eventually.js";
-import type { MarkedProcess } from "../support/markedProcesses.js";
-import { type McpServer, startServer, type ToolCall } from "../support/mcpServer.js";
-import { mockProvider } from "../support/mockProvider.js";
-import { startResponsesServer } from "../support/responsesServer.js";
-import { playTurn } from "../support/turns.js";
+import { configNaming } from "../support/model/mockProvider.js";
+import { startResponsesServer } from "../support/model/responsesServer.js";
+import type { MarkedProcess } from "../support/processes/markedProcesses.js";
+import { type McpServer, startServer, type ToolCall } from "../support/processes/mcpServer.js";
+import { playTurn } from "../support/threads/turns.js";
 
-const program = (await publishedCodex("0.166.0")) ?? "";
+const CASES = await publishedCases(["0.166.0"]);
 const TIMES = 20;
 /** How long a call may take to end once its Codex is gone. */
 const DEADLINE_MS = 2_000;
@@ -48,12 +48,16 @@ const STAGES: readonly Stage[] = [
   },
 ];
 
-describe.skipIf(program === "").concurrent("when Codex is killed in a turn", { timeout: 180_000 }, () => {
+async function startWith({ program, model: named }: CodexCase, url: string): Promise<McpServer> {
+  return startServer({ args: ["--engine", "codex", "--codex-bin", program], config: configNaming(named, url) });
+}
+
+describe.concurrent.each(CASES)("when Codex $version is killed in a turn with $family", { timeout: 180_000 }, (codex) => {
   it.for(STAGES)(
     `$when, ${TIMES} times over: the call says so in time, nothing is left, and the thread goes on`,
     async (stage, context) => {
       await using model = await startResponsesServer();
-      await using server = await startServer({ args: ["--engine", "codex", "--codex-bin", program], config: mockProvider(model.url) });
+      await using server = await startWith(codex, model.url);
       await server.initialize("2025-11-25", { elicitation: {} });
       const first = server.call("codex", { prompt: "!say hello", ...stage.thread });
       const threadId = await first.threadId();
@@ -74,10 +78,10 @@ describe.skipIf(program === "").concurrent("when Codex is killed in a turn", { t
   );
 });
 
-describe.skipIf(program === "")("when Codex is killed outside of a turn", { timeout: 60_000 }, () => {
+describe.each(CASES)("when Codex $version is killed outside of a turn with $family", { timeout: 60_000 }, (codex) => {
   it("while it starts, the call says so, and the next one works", async () => {
     await using model = await startResponsesServer();
-    await using server = await startServer({ args: ["--engine", "codex", "--codex-bin", program], config: mockProvider(model.url) });
+    await using server = await startWith(codex, model.url);
     await server.initialize();
     const call = server.call("codex", { prompt: "!say hello" });
     const { pid } = await eventually("the process", () => server.started().find(isAppServer));
@@ -91,7 +95,7 @@ describe.skipIf(program === "")("when Codex is killed outside of a turn", { time
 
   it("between turns, the next turn works", async () => {
     await using model = await startResponsesServer();
-    await using server = await startServer({ args: ["--engine", "codex", "--codex-bin", program], config: mockProvider(model.url) });
+    await using server = await startWith(codex, model.url);
     await server.initialize();
     const first = server.call("codex", { prompt: "!say alpha" });
     await first.result();
@@ -102,11 +106,11 @@ describe.skipIf(program === "")("when Codex is killed outside of a turn", { time
   });
 
   it("before it wrote anything down, the thread begins again", async () => {
-    await using stage = await setCodexStage();
+    await using stage = await setCodexStage({ model: codex.model });
     const { env, workspace, settings } = stage;
     const gone = deferred<void>();
     const report = (line: string) => line.includes("was ended by SIGKILL") && gone.resolve();
-    const engine = createCodexEngine({ codexBin: program, env, cwd: workspace, report });
+    const engine = createCodexEngine({ codexBin: codex.program, env, cwd: workspace, report });
     const thread = await engine.openThread({ id: newThreadId(), settings });
     for (const { pid } of stage.appServers()) process.kill(pid, "SIGKILL");
     await gone.promise;

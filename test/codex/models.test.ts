@@ -4,8 +4,8 @@ import { LISTED_MODELS, traitsOf } from "../../src/engines/native/model/modelTra
 import { turnIdOf } from "../../src/lib/ids.js";
 import { EffortNotOffered } from "../../src/threads/errors.js";
 import { DEFAULT_MODEL, type ThreadSettings } from "../../src/threads/settings.js";
-import { publishedCodex } from "../support/codexPeers.js";
-import { type CodexStage, openCodexThreads, setCodexStage } from "../support/codexStage.js";
+import { publishedCodex } from "../support/codex/codexPeers.js";
+import { type CodexStage, openCodexThreads, setCodexStage } from "../support/codex/codexStage.js";
 
 const program = (await publishedCodex("0.166.0")) ?? "";
 

@@ -1,26 +1,28 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { publishedCodex } from "../support/codexPeers.js";
-import { type McpServer, startServer } from "../support/mcpServer.js";
-import { mockProvider } from "../support/mockProvider.js";
-import { startResponsesServer } from "../support/responsesServer.js";
-import { valueAt } from "../support/scenario.js";
+import { type CodexCase, publishedCases } from "../support/codex/codexPeers.js";
+import { configNaming } from "../support/model/mockProvider.js";
+import { startResponsesServer } from "../support/model/responsesServer.js";
+import { type McpServer, startServer } from "../support/processes/mcpServer.js";
+import { valueAt } from "../support/scenarios/scenario.js";
 import { type Stage, setStage } from "../support/stage.js";
 
 const PATIENCE = { timeout: 120_000 };
-const program = (await publishedCodex("0.166.0")) ?? "";
+const CASES = await publishedCases(["0.166.0"]);
 
 type Json = Readonly<Record<string, unknown>>;
 
-async function start(stage: Stage, url: string, set: string): Promise<McpServer> {
+async function startSet({ program, model }: CodexCase, stage: Stage, url: string, set: string): Promise<McpServer> {
   const args = ["--engine", "codex", "--codex-bin", program, "--tools", set];
-  const server = await startServer({ stage, args, config: mockProvider(url) });
+  const server = await startServer({ stage, args, config: configNaming(model, url) });
   await server.initialize();
   return server;
 }
 
-describe.skipIf(program === "")("the sets of other servers with the engine codex", PATIENCE, () => {
+describe.each(CASES)("the sets of other servers with Codex $version and $family", PATIENCE, (codex) => {
+  const start = (stage: Stage, url: string, set: string) => startSet(codex, stage, url, set);
+
   it("codex-cli: a session keeps its sandbox, an argument changes it, and it goes on after a restart", async () => {
     await using model = await startResponsesServer();
     await using stage = await setStage();

@@ -7,11 +7,11 @@ import { createCodexEngine } from "../../src/engines/codex/engine.js";
 import { newThreadId } from "../../src/lib/ids.js";
 import type { ThreadEvent } from "../../src/threads/events.js";
 import type { ThreadSettings } from "../../src/threads/settings.js";
-import { publishedCodex } from "../support/codexPeers.js";
-import { type CodexStage, setCodexStage } from "../support/codexStage.js";
-import { turnContext } from "../support/turns.js";
+import { type CodexCase, publishedCases } from "../support/codex/codexPeers.js";
+import { type CodexStage, setCodexStage } from "../support/codex/codexStage.js";
+import { turnContext } from "../support/threads/turns.js";
 
-const program = await publishedCodex("0.166.0");
+const CASES = await publishedCases();
 const MCP_SERVER = fileURLToPath(new URL("../programs/mcpServerOfficial.mjs", import.meta.url));
 
 interface Asked {
@@ -27,10 +27,14 @@ interface Play {
 }
 
 /** One turn of the real Codex in which everything asked is decided the same way. */
-async function play({ prompt, decision, settings = {} }: Play, check: (asked: Asked) => void): Promise<void> {
-  await using stage = await setCodexStage();
+async function playWith(
+  { program, model }: CodexCase,
+  { prompt, decision, settings = {} }: Play,
+  check: (asked: Asked) => void,
+): Promise<void> {
+  await using stage = await setCodexStage({ model });
   const { env, workspace } = stage;
-  const engine = createCodexEngine({ codexBin: program ?? "", env, cwd: workspace, report: () => {} });
+  const engine = createCodexEngine({ codexBin: program, env, cwd: workspace, report: () => {} });
   try {
     const thread = await engine.openThread({ id: newThreadId(), settings: { ...stage.settings, ...settings } });
     const subjects: ApprovalSubject[] = [];
@@ -61,7 +65,9 @@ const UNTRUSTED: Partial<ThreadSettings> = {
   sandboxPolicy: { type: "workspace-write", network_access: false, exclude_tmpdir_env_var: false, exclude_slash_tmp: false },
 };
 
-describe.skipIf(!program)("the real Codex asks", { timeout: 90_000 }, () => {
+describe.each(CASES)("Codex $version with $family asks", { timeout: 90_000 }, (codex) => {
+  const play = (asked: Play, check: (asked: Asked) => void) => playWith(codex, asked, check);
+
   it.each([
     ["approved", 0],
     ["denied", -1],
@@ -97,7 +103,8 @@ describe.skipIf(!program)("the real Codex asks", { timeout: 90_000 }, () => {
         const remark = "The user did not allow `/bin/bash -lc 'touch made.txt'`, and says: use another name";
         const said = ofType(events, "rawItem").map(({ item }) => JSON.stringify(item));
         const [denied, told] = [
-          said.findIndex((item) => item.includes("rejected by user")),
+          // A script of code mode is left at the message, before it has heard of the denial itself.
+          said.findIndex((item) => /rejected by user|Script running/.test(item)),
           said.findIndex((item) => item.includes(remark)),
         ];
         expect([denied > 0, told > denied]).toEqual([true, true]);

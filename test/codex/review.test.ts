@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import { publishedVersions } from "../support/codexPeers.js";
-import { startServer } from "../support/mcpServer.js";
-import { mockProvider } from "../support/mockProvider.js";
-import { startResponsesServer } from "../support/responsesServer.js";
-import { valueAt } from "../support/scenario.js";
+import { publishedCases } from "../support/codex/codexPeers.js";
+import { configNaming } from "../support/model/mockProvider.js";
+import { startResponsesServer } from "../support/model/responsesServer.js";
+import { startServer } from "../support/processes/mcpServer.js";
+import { valueAt } from "../support/scenarios/scenario.js";
 
 /** What Codex asks its reviewer for. */
 const REVIEW = {
@@ -21,13 +21,24 @@ const REVIEW = {
   overall_confidence_score: 0.9,
 };
 
-it.for(await publishedVersions())("the findings of a review by Codex $version are data", { timeout: 90_000 }, async ({ program }) => {
-  await using model = await startResponsesServer();
-  await using server = await startServer({ args: ["--engine", "codex", "--codex-bin", program], config: mockProvider(model.url) });
-  await server.initialize();
-  const result = await server.call("codex-review", { target: "custom", instructions: `!say ${JSON.stringify(REVIEW)}` }).result();
-  expect(valueAt(result, "structuredContent.findings")).toEqual([
-    { priority: 1, title: "Import the module", file: "/elsewhere/a b.py", lines: [3, 4], body: "It is used in `main`.", confidence: null },
-  ]);
-  expect(valueAt(result, "content.0.text")).toMatch(/^Breaks the build\.\n/);
-});
+it.for(await publishedCases())(
+  "the findings of a review by Codex $version with $family are data",
+  { timeout: 90_000 },
+  async ({ program, model: named }) => {
+    await using model = await startResponsesServer();
+    await using server = await startServer({ args: ["--engine", "codex", "--codex-bin", program], config: configNaming(named, model.url) });
+    await server.initialize();
+    const result = await server.call("codex-review", { target: "custom", instructions: `!say ${JSON.stringify(REVIEW)}` }).result();
+    expect(valueAt(result, "structuredContent.findings")).toEqual([
+      {
+        priority: 1,
+        title: "Import the module",
+        file: "/elsewhere/a b.py",
+        lines: [3, 4],
+        body: "It is used in `main`.",
+        confidence: null,
+      },
+    ]);
+    expect(valueAt(result, "content.0.text")).toMatch(/^Breaks the build\.\n/);
+  },
+);

@@ -1,10 +1,10 @@
-import { type Aspect, compareTranscripts, type Difference } from "../support/compareTranscripts.js";
-import { type OwnSide, ownSide } from "../support/declaredDifferences/ownSide.js";
-import { DECLARED_DIFFERENCES } from "../support/declaredDifferences.js";
-import { MAIN } from "../support/mcpServer.js";
-import type { Condition, Scenario } from "../support/scenario.js";
-import { playScenario } from "../support/scenarioPlayer.js";
-import { recordingOf, type Transcript } from "../support/transcript.js";
+import { MAIN } from "../support/processes/mcpServer.js";
+import { type Aspect, compareTranscripts, type Difference } from "../support/scenarios/compareTranscripts.js";
+import { type OwnSide, ownSide } from "../support/scenarios/declaredDifferences/ownSide.js";
+import { DECLARED_DIFFERENCES } from "../support/scenarios/declaredDifferences.js";
+import type { Condition, Scenario } from "../support/scenarios/scenario.js";
+import { playScenario } from "../support/scenarios/scenarioPlayer.js";
+import { recordingOf, type Transcript } from "../support/scenarios/transcript.js";
 import { AS_NATIVE, OF_CODEX, OUTCOMES_OF_CODEX, placeOf } from "./scenarioDifferences.js";
 import { HABITS, type Habit } from "./scenarioHabits.js";
 

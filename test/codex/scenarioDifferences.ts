@@ -1,6 +1,6 @@
-import type { Difference } from "../support/compareTranscripts.js";
-import type { OwnSide } from "../support/declaredDifferences/ownSide.js";
-import { CLEAN_EXIT, files, interrupted } from "../support/declaredDifferences/phrases.js";
+import type { Difference } from "../support/scenarios/compareTranscripts.js";
+import type { OwnSide } from "../support/scenarios/declaredDifferences/ownSide.js";
+import { CLEAN_EXIT, files, interrupted } from "../support/scenarios/declaredDifferences/phrases.js";
 
 /** Where scenarios played with the engine codex leave the recordings, apart from the habits that show everywhere. */
 export interface ScenarioDifference {
@@ -119,17 +119,7 @@ export const OF_CODEX: readonly CodexDifference[] = [
   {
     why: "The model learns from a message of the user why something was not approved",
     differs: ["events"],
-    scenarios: [
-      "escalate-decision-timed-out",
-      "escalate-malformed-empty",
-      "escalate-malformed-null",
-      "exec-decision-unknown",
-      "exec-malformed-empty",
-      "exec-malformed-string",
-      "exec-no-capability",
-      "patch-malformed",
-      "patch-ro-malformed",
-    ],
+    scenarios: ["exec-no-capability"],
   },
   {
     why: "A client that cannot be asked: the patch is denied",
@@ -139,17 +129,7 @@ export const OF_CODEX: readonly CodexDifference[] = [
   {
     why: "Why something was not allowed is said into the turn: Codex has no field for it",
     differs: ["events"],
-    scenarios: [
-      "escalate-decision-timed-out",
-      "escalate-malformed-empty",
-      "escalate-malformed-null",
-      "exec-decision-unknown",
-      "exec-malformed-empty",
-      "exec-malformed-string",
-      "exec-no-capability",
-      "patch-malformed",
-      "patch-ro-malformed",
-    ],
+    scenarios: ["exec-no-capability"],
   },
   {
     why: "A command that is given up, running or asked about, has an `exec_command_end`",

@@ -1,5 +1,5 @@
-import { isRecord } from "../support/scenario.js";
-import type { Entry, Transcript } from "../support/transcript.js";
+import { isRecord } from "../support/scenarios/scenario.js";
+import type { Entry, Transcript } from "../support/scenarios/transcript.js";
 
 type Json = Readonly<Record<string, unknown>>;
 

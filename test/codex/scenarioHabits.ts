@@ -1,6 +1,6 @@
-import { isRecord } from "../support/scenario.js";
-import { WORDING } from "../support/stabilise.js";
-import type { Entry, Transcript } from "../support/transcript.js";
+import { isRecord } from "../support/scenarios/scenario.js";
+import { WORDING } from "../support/scenarios/stabilise.js";
+import type { Entry, Transcript } from "../support/scenarios/transcript.js";
 import { changeEvents, changeRawItems, eventOf, inTurn } from "./scenarioEvents.js";
 
 /** What Codex 0.166.0 tells in another way than 0.92.0 wherever it comes up. Both transcripts are brought into one form before they are compared. */

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { publishedCodex } from "../support/codexPeers.js";
-import { describeDifference } from "../support/compareTranscripts.js";
-import { allScenarios } from "../support/scenario.js";
-import type { Transcript } from "../support/transcript.js";
+import { publishedCodex } from "../support/codex/codexPeers.js";
+import { describeDifference } from "../support/scenarios/compareTranscripts.js";
+import { allScenarios } from "../support/scenarios/scenario.js";
+import type { Transcript } from "../support/scenarios/transcript.js";
 import { differencesIn, expectedFindings, findings, playWithCodex } from "./scenarioComparison.js";
 import { AS_NATIVE, OF_CODEX } from "./scenarioDifferences.js";
 import { HABITS } from "./scenarioHabits.js";

@@ -2,20 +2,20 @@ import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { homedir } from "node:os";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { publishedCodex } from "../support/codexPeers.js";
+import { type CodexCase, publishedCases } from "../support/codex/codexPeers.js";
 import { eventually } from "../support/eventually.js";
-import { MAIN, type McpServer, startServer } from "../support/mcpServer.js";
-import { mockProvider } from "../support/mockProvider.js";
-import { startResponsesServer } from "../support/responsesServer.js";
-import { runToEnd } from "../support/runToEnd.js";
+import { configNaming } from "../support/model/mockProvider.js";
+import { startResponsesServer } from "../support/model/responsesServer.js";
+import { MAIN, type McpServer, startServer } from "../support/processes/mcpServer.js";
+import { runToEnd } from "../support/processes/runToEnd.js";
 import { setStage, stageEnvironment } from "../support/stage.js";
 
-const program = (await publishedCodex("0.166.0")) ?? "";
+const CASES = await publishedCases(["0.166.0"]);
 const PATIENCE = { timeout: 90_000 };
 const UNCONFINED = { "approval-policy": "never", sandbox: "danger-full-access" };
 
-async function startWithCodex(modelUrl: string): Promise<McpServer> {
-  const server = await startServer({ args: ["--engine", "codex", "--codex-bin", program], config: mockProvider(modelUrl) });
+async function startCase({ program, model }: CodexCase, modelUrl: string): Promise<McpServer> {
+  const server = await startServer({ args: ["--engine", "codex", "--codex-bin", program], config: configNaming(model, modelUrl) });
   await server.initialize();
   return server;
 }
@@ -31,7 +31,10 @@ function detachedIn(server: McpServer): string[] {
   return server.started().flatMap(({ commandLine }) => (commandLine === "sleep 301" ? [commandLine] : []));
 }
 
-describe.skipIf(program === "")("the server with the real Codex", PATIENCE, () => {
+describe.each(CASES)("the server with Codex $version and $family", PATIENCE, (codex) => {
+  const { program, model: named } = codex;
+  const startWithCodex = (modelUrl: string) => startCase(codex, modelUrl);
+
   it("takes the Codex on PATH by itself, says so in the handshake and in every answer", async () => {
     await using model = await startResponsesServer();
     await using stage = await setStage();
@@ -39,7 +42,7 @@ describe.skipIf(program === "")("the server with the real Codex", PATIENCE, () =
     const bin = mkdtempSync(path.join(homedir(), ".codex-on-path-"));
     symlinkSync(program, path.join(bin, "codex"));
     const env = { PATH: `${bin}:${process.env["PATH"]}` };
-    await using server = await startServer({ stage, args: [], env, config: mockProvider(model.url) });
+    await using server = await startServer({ stage, args: [], env, config: configNaming(named, model.url) });
     expect(await server.initialize()).toMatchObject({ _meta: { "codex-mcpd/engine": "codex" } });
     expect(await server.call("codex", { prompt: "!say hello", model: "mine" }).result()).toMatchObject({
       structuredContent: {
@@ -110,7 +113,7 @@ describe.skipIf(program === "")("the server with the real Codex", PATIENCE, () =
     const start = {
       stage,
       args: ["--engine", "codex", "--codex-bin", program],
-      config: mockProvider(model.url),
+      config: configNaming(named, model.url),
       env: { TMPDIR: stage.root },
     };
     await using server = await startServer(start);

@@ -8,26 +8,26 @@ import type { EngineServices } from "../../src/threads/engineServices.js";
 import { ThreadBusyElsewhere, ThreadNotFound } from "../../src/threads/errors.js";
 import type { ThreadSettings } from "../../src/threads/settings.js";
 import type { ThreadRegistry } from "../../src/threads/threadRegistry.js";
-import { publishedCodex } from "../support/codexPeers.js";
-import { type CodexStage, openCodexThreads, setCodexStage } from "../support/codexStage.js";
+import { publishedCases } from "../support/codex/codexPeers.js";
+import { type CodexStage, openCodexThreads, setCodexStage } from "../support/codex/codexStage.js";
 import { eventually } from "../support/eventually.js";
 
-const program = (await publishedCodex("0.166.0")) ?? "";
+const CASES = await publishedCases(["0.166.0"]);
 const unending = new AbortController().signal;
 const READ_ONLY: SandboxPolicy = { type: "read-only" };
 const FULL_ACCESS: SandboxPolicy = { type: "danger-full-access" };
 
-describe.skipIf(program === "")("what Codex offers besides turns", { timeout: 120_000 }, () => {
+describe.each(CASES)("what Codex offers besides turns ($version, $family)", { timeout: 120_000 }, ({ program, model }) => {
   it("starts its process when none runs, and ends it afterwards", async () => {
-    await using stage = await setCodexStage();
-    await using codex = await opened(stage);
+    await using stage = await setCodexStage({ model });
+    await using codex = await opened(stage, program);
     expect((await codex.services.models(unending)).length).toBeGreaterThan(0);
     expect(await stage.leftovers()).toEqual([]);
   });
 
   it("uses the process of the threads that are open", async () => {
-    await using stage = await setCodexStage();
-    await using codex = await opened(stage);
+    await using stage = await setCodexStage({ model });
+    await using codex = await opened(stage, program);
     await played(codex.threads, stage.settings, "!say alpha");
     const before = stage.appServers();
     await codex.services.models(unending);
@@ -35,8 +35,8 @@ describe.skipIf(program === "")("what Codex offers besides turns", { timeout: 12
   });
 
   it("says what to do when there is no connection to get a code from", async () => {
-    await using stage = await setCodexStage();
-    await using codex = await opened(stage);
+    await using stage = await setCodexStage({ model });
+    await using codex = await opened(stage, program);
     await expect(codex.services.account.loginWithDeviceCode()).rejects.toThrow(
       /^Codex did not get a code for the login: .*auth\.openai\.com.*\. Check that the machine of this server reaches/,
     );
@@ -44,16 +44,16 @@ describe.skipIf(program === "")("what Codex offers besides turns", { timeout: 12
   });
 
   it("says that nobody has to log in to a provider that wants no login", async () => {
-    await using stage = await setCodexStage();
-    await using codex = await opened(stage);
+    await using stage = await setCodexStage({ model });
+    await using codex = await opened(stage, program);
     expect(await codex.services.account.state()).toEqual({ kind: "none", isNeeded: false });
   });
 });
 
-describe.skipIf(program === "")("threads that Codex keeps", { timeout: 120_000 }, () => {
+describe.each(CASES)("threads that Codex keeps ($version, $family)", { timeout: 120_000 }, ({ program, model }) => {
   it.each(["cli", "vscode", "exec", "mcp", "unknown"])("are listed when they were begun by %s", async (source) => {
-    await using stage = await setCodexStage();
-    await using codex = await opened(stage);
+    await using stage = await setCodexStage({ model });
+    await using codex = await opened(stage, program);
     const id = writeThread(stage, { source, prompt: "look  around\nhere" });
     expect(await codex.threads.list({ limit: 10 })).toEqual({
       threads: [
@@ -70,14 +70,14 @@ describe.skipIf(program === "")("threads that Codex keeps", { timeout: 120_000 }
   });
 
   it("can be archived though they are loaded in the process of another provider", async () => {
-    await using stage = await setCodexStage();
+    await using stage = await setCodexStage({ model });
     const provider = { name: "other", base_url: stage.model.url, wire_api: "responses" };
     const settings = {
       ...stage.settings,
       provider: { ...stage.settings.provider, id: "other" },
       stated: { model_providers: { other: provider } },
     };
-    await using codex = await opened(stage);
+    await using codex = await opened(stage, program);
     const [one, two] = [await played(codex.threads, settings, "!say alpha"), await played(codex.threads, settings, "!say beta")];
     await codex.threads.archive(one);
     const { threads } = await codex.threads.list({ limit: 10 });
@@ -85,24 +85,24 @@ describe.skipIf(program === "")("threads that Codex keeps", { timeout: 120_000 }
   });
 
   it("cannot be archived while another Codex has them", async () => {
-    await using stage = await setCodexStage();
-    await using other = await opened(stage);
+    await using stage = await setCodexStage({ model });
+    await using other = await opened(stage, program);
     const id = await played(other.threads, stage.settings, "!say alpha");
-    await using codex = await opened(stage);
+    await using codex = await opened(stage, program);
     await expect(codex.threads.archive(id)).rejects.toThrow(ThreadBusyElsewhere);
   });
 
   it("have to be taken out of the archive before they are used", async () => {
-    await using stage = await setCodexStage();
-    await using codex = await opened(stage);
+    await using stage = await setCodexStage({ model });
+    await using codex = await opened(stage, program);
     const id = await played(codex.threads, stage.settings, "!say alpha");
     await codex.threads.archive(id);
     await expect(codex.threads.fork(id)).rejects.toThrow(`Thread ${id} is archived. Unarchive it first.`);
   });
 
   it("get titles that the list shows and the search finds, and are removed, archived ones too", async () => {
-    await using stage = await setCodexStage();
-    await using codex = await opened(stage);
+    await using stage = await setCodexStage({ model });
+    await using codex = await opened(stage, program);
     const [one, two] = [
       await played(codex.threads, stage.settings, "!say alpha"),
       await played(codex.threads, stage.settings, "!say beta"),
@@ -121,8 +121,8 @@ describe.skipIf(program === "")("threads that Codex keeps", { timeout: 120_000 }
   });
 
   it("go on as forks after what they were forked from is archived, while others stay open", async () => {
-    await using stage = await setCodexStage();
-    await using codex = await opened(stage);
+    await using stage = await setCodexStage({ model });
+    await using codex = await opened(stage, program);
     await played(codex.threads, stage.settings, "!say stays open");
     const source = await played(codex.threads, stage.settings, "!say alpha");
     const fork = await codex.threads.fork(source);
@@ -132,10 +132,10 @@ describe.skipIf(program === "")("threads that Codex keeps", { timeout: 120_000 }
   });
 });
 
-describe.skipIf(program === "")("a single command in Codex's sandbox", { timeout: 120_000 }, () => {
+describe.each(CASES)("a single command in Codex's sandbox ($version, $family)", { timeout: 120_000 }, ({ program, model }) => {
   it.each([READ_ONLY, FULL_ACCESS])("that is no program is said not to have run: $type", async (sandboxPolicy) => {
-    await using stage = await setCodexStage();
-    await using codex = await opened(stage);
+    await using stage = await setCodexStage({ model });
+    await using codex = await opened(stage, program);
     const command = { argv: ["no-such-program"], cwd: stage.workspace, sandboxPolicy, timeoutMs: 10_000 };
     await expect(codex.services.runOnce(command, unending)).rejects.toEqual(
       new ProgramNotStarted("no-such-program", "No such file or directory"),
@@ -143,8 +143,8 @@ describe.skipIf(program === "")("a single command in Codex's sandbox", { timeout
   });
 
   it.each([READ_ONLY, FULL_ACCESS])("is killed when it is cancelled, although it does not want to go: $type", async (sandboxPolicy) => {
-    await using stage = await setCodexStage();
-    await using codex = await opened(stage);
+    await using stage = await setCodexStage({ model });
+    await using codex = await opened(stage, program);
     await played(codex.threads, stage.settings, "!say the process goes on");
     const abort = new AbortController();
     const argv = ["sh", "-c", "trap '' TERM INT HUP; sleep 300; sleep 300"];
@@ -158,8 +158,8 @@ describe.skipIf(program === "")("a single command in Codex's sandbox", { timeout
   });
 
   it("dies with Codex, which is said", async () => {
-    await using stage = await setCodexStage();
-    await using codex = await opened(stage);
+    await using stage = await setCodexStage({ model });
+    await using codex = await opened(stage, program);
     const command = { argv: ["sleep", "300"], cwd: stage.workspace, sandboxPolicy: FULL_ACCESS, timeoutMs: 60_000 };
     const running = expect(codex.services.runOnce(command, unending)).rejects.toThrow("The Codex process was ended by SIGKILL");
     await eventually("the command", () => sleepers(stage).length > 0 || undefined);
@@ -169,8 +169,8 @@ describe.skipIf(program === "")("a single command in Codex's sandbox", { timeout
   });
 
   it("may write where its policy says, relative to its folder, and nowhere else", async () => {
-    await using stage = await setCodexStage();
-    await using codex = await opened(stage);
+    await using stage = await setCodexStage({ model });
+    await using codex = await opened(stage, program);
     const [cwd, beside] = [path.join(stage.workspace, "here"), path.join(stage.workspace, "beside")];
     for (const folder of [cwd, beside]) mkdirSync(folder);
     const argv = ["sh", "-c", "touch here.txt ../beside/too.txt; touch ../not.txt"];
@@ -185,9 +185,9 @@ describe.skipIf(program === "")("a single command in Codex's sandbox", { timeout
   });
 });
 
-describe.skipIf(program === "")("the settings of Codex", { timeout: 120_000 }, () => {
+describe.each(CASES)("the settings of Codex ($version, $family)", { timeout: 120_000 }, ({ program, model }) => {
   it("are those of config.toml, not those that its process is started with, and hide what is secret", async () => {
-    await using stage = await setCodexStage();
+    await using stage = await setCodexStage({ model });
     const [key, header, variable] = ["bearer-nobody-may-see", "header-nobody-may-see", "value-nobody-may-see"];
     appendFileSync(
       path.join(stage.codexHome, "config.toml"),
@@ -195,10 +195,10 @@ describe.skipIf(program === "")("the settings of Codex", { timeout: 120_000 }, (
 [mcp_servers.one]\ncommand = "true"\nenabled = false\nenv = { PLAIN = "${variable}" }
 [features]\nplugins = true\n`,
     );
-    await using codex = await opened(stage);
+    await using codex = await opened(stage, program);
     const config = await codex.services.config(stage.workspace);
+    expect(config["model"]).toBe(model);
     expect(config).toMatchObject({
-      model: "mock-model",
       model_provider: "mock",
       features: { plugins: true },
       mcp_servers: { one: { command: "true", env: { PLAIN: "****" } } },
@@ -216,7 +216,7 @@ interface OpenedCodex extends AsyncDisposable {
   readonly services: EngineServices;
 }
 
-async function opened(stage: CodexStage): Promise<OpenedCodex> {
+async function opened(stage: CodexStage, program: string): Promise<OpenedCodex> {
   const codex = openCodexThreads(stage, program);
   const services = await codex.engine.services?.();
   if (!services) throw new Error("it has no services");

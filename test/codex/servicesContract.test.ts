@@ -1,4 +1,4 @@
-import { publishedCodex } from "../support/codexPeers.js";
+import { publishedCodex } from "../support/codex/codexPeers.js";
 import { codexServicesContract, codexWorkContract } from "./versionContract.js";
 
 const version = "0.166.0";

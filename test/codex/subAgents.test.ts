@@ -6,8 +6,8 @@ import { turnIdOf } from "../../src/lib/ids.js";
 import type { ThreadEvent } from "../../src/threads/events.js";
 import type { ThreadSettings } from "../../src/threads/settings.js";
 import type { Turn } from "../../src/threads/turn.js";
-import { publishedCases } from "../support/codexPeers.js";
-import { type CodexStage, openCodexThreads, setCodexStage } from "../support/codexStage.js";
+import { publishedCases } from "../support/codex/codexPeers.js";
+import { type CodexStage, openCodexThreads, setCodexStage } from "../support/codex/codexStage.js";
 import { eventually } from "../support/eventually.js";
 
 const CASES = await publishedCases();
@@ -25,6 +25,11 @@ describe.each(CASES)("agents that Codex $version begins with $family", { timeout
     expect(existsSync(path.join(stage.workspace, "sub.txt"))).toBe(true);
     const events = await eventsOf(turn);
     expect(events.filter(({ type }) => type === "commandEnded")).toEqual([expect.objectContaining({ exitCode: 0 })]);
+    const task = "!shell sleep 1; echo made > sub.txt\n!say from the helper";
+    expect(events.filter(({ type }) => type === "agentChanged")).toMatchObject([
+      { task, status: "running", result: null },
+      { task, status: "completed", result: "from the helper" },
+    ]);
     expect(notesOf(events)).toContainEqual(expect.stringMatching(/: from the helper$/));
     expect(messagesOf(events)).not.toContain("from the helper");
     expect(JSON.stringify(stage.model.requests.at(-1)?.body.input)).toContain("from the helper");

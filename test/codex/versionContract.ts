@@ -4,7 +4,7 @@ import { createCodexEngine } from "../../src/engines/codex/engine.js";
 import { type EngineUnderTest, engineContract } from "../contracts/engine.js";
 import { type ServicesUnderTest, servicesContract } from "../contracts/engineServices.js";
 import { type WorkUnderTest, workContract } from "../contracts/work.js";
-import { type CodexStage, openCodexThreads, setCodexStage } from "../support/codexStage.js";
+import { type CodexStage, openCodexThreads, setCodexStage } from "../support/codex/codexStage.js";
 
 /** Codex takes no more characters than that in one turn. */
 export const LONGEST_PROMPT = 1_048_576;

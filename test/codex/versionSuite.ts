@@ -1,7 +1,7 @@
 import { describe, it } from "vitest";
-import { publishedCodex } from "../support/codexPeers.js";
-import { describeDifference } from "../support/compareTranscripts.js";
-import { allScenarios } from "../support/scenario.js";
+import { publishedCodex } from "../support/codex/codexPeers.js";
+import { describeDifference } from "../support/scenarios/compareTranscripts.js";
+import { allScenarios } from "../support/scenarios/scenario.js";
 import { differencesIn, expectedFindings, findings, playWithCodex } from "./scenarioComparison.js";
 import { codexEngineContract, codexServicesContract, codexWorkContract } from "./versionContract.js";
 

@@ -5,10 +5,10 @@ import { newThreadId } from "../../src/lib/ids.js";
 import type { Engine, EngineThread } from "../../src/threads/engine.js";
 import type { ThreadEvent, TurnInput } from "../../src/threads/events.js";
 import type { ThreadSettings } from "../../src/threads/settings.js";
-import { publishedCases } from "../support/codexPeers.js";
-import { type CodexStage, setCodexStage } from "../support/codexStage.js";
+import { publishedCases } from "../support/codex/codexPeers.js";
+import { type CodexStage, setCodexStage } from "../support/codex/codexStage.js";
 import { eventually } from "../support/eventually.js";
-import { lastMessageOf, playTurn } from "../support/turns.js";
+import { lastMessageOf, playTurn } from "../support/threads/turns.js";
 
 const CASES = await publishedCases();
 

@@ -1,5 +1,5 @@
 import { invalidParams, RPC, RpcError } from "../../src/jsonrpc/errors.js";
-import { valueAt } from "../support/scenario.js";
+import { valueAt } from "../support/scenarios/scenario.js";
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -12,8 +12,8 @@ import { argumentHeadersOf } from "../../src/mcp/over/streamableHttp/statelessHe
 import { SESSION_METHODS, Session, type SessionMethod } from "../../src/mcp/sessions/session.js";
 import { SessionRegistry } from "../../src/mcp/sessions/sessionRegistry.js";
 import { Tools } from "../../src/mcp/tools/tools.js";
-import { callerOf, SCOPE_WORDS } from "../../src/server/callers.js";
-import { tempHome } from "../support/rollouts.js";
+import { callerOf, SCOPE_WORDS } from "../../src/server/network.js";
+import { tempHome } from "../support/threads/rollouts.js";
 import { callFixture, FIXTURE_METHODS, FIXTURE_TOOLS } from "./fixtureTools.js";
 import { STATELESS_FIXTURE_TOOLS, StatelessFixtures } from "./statelessFixtures.js";
 
@@ -60,7 +60,7 @@ export async function openFixtureServer(): Promise<FixtureServer> {
     maxBodyBytes: MIB,
     maxStreamsPerSession: 32,
     stateless: {
-      door: stateless.door,
+      server: stateless.door,
       argumentHeaders: argumentHeadersOf(STATELESS_FIXTURE_TOOLS),
       streams: new Set(),
       slowReaderMs: 10_000,

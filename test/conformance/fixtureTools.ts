@@ -3,7 +3,7 @@ import type { IncomingRequest } from "../../src/jsonrpc/peer.js";
 import type { Session } from "../../src/mcp/sessions/session.js";
 import type { ToolDeclaration } from "../../src/mcp/tools/tool.js";
 import { readProgressToken } from "../../src/mcp/wording/turnView.js";
-import { isRecord, valueAt } from "../support/scenario.js";
+import { isRecord, valueAt } from "../support/scenarios/scenario.js";
 import { CONTENT_METHODS, PLAIN_TOOLS, text } from "./fixtureContent.js";
 import schema202012 from "./schema202012.json" with { type: "json" };
 
@@ -19,8 +19,8 @@ type Fixture = (call: FixtureCall) => unknown;
 
 /** The suite wants to see messages come one by one. */
 const PAUSE_MS = 50;
-/** Longer than a call may stay silent before its answer becomes a stream. */
-const UNTIL_STREAMING_MS = 1_100;
+/** Longer than a call may stay silent (1 s) before its answer becomes a stream, with room for a busy machine. */
+const UNTIL_STREAMING_MS = 3_000;
 
 /** Names and results are the suite's. */
 const FIXTURES = new Map<string, Fixture>([

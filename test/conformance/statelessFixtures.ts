@@ -11,7 +11,7 @@ import { requireTasks, taskMethods } from "../../src/mcp/stateless/taskMethods.j
 import { TaskRegistry } from "../../src/mcp/stateless/taskRegistry.js";
 import type { ToolDeclaration } from "../../src/mcp/tools/tool.js";
 import { TaskFiles } from "../../src/stores/files/tasks.js";
-import { isRecord, valueAt } from "../support/scenario.js";
+import { isRecord, valueAt } from "../support/scenarios/scenario.js";
 import { CONTENT_METHODS, PLAIN_TOOLS, text } from "./fixtureContent.js";
 import schema202012 from "./schema202012.json" with { type: "json" };
 import { greetLater, TASK_TOOLS } from "./taskFixtures.js";

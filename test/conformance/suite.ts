@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { cacheFolder } from "../../bench/peers.js";
 import { errorCode } from "../../src/lib/errors.js";
-import { npm } from "../support/packedPackage.js";
-import { runToEnd } from "../support/runToEnd.js";
+import { npm } from "../support/processes/packedPackage.js";
+import { runToEnd } from "../support/processes/runToEnd.js";
 
 /** MCP's own tests of servers, and the Node they run on: they need a newer one than the server does. */
 const SUITE = "@modelcontextprotocol/conformance";

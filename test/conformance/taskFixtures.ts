@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { RpcError } from "../../src/jsonrpc/errors.js";
 import { deferred } from "../../src/lib/promises.js";
 import type { Work, WorkEnd, WorkState } from "../../src/mcp/stateless/followedTurn.js";
-import { valueAt } from "../support/scenario.js";
+import { valueAt } from "../support/scenarios/scenario.js";
 import { text } from "./fixtureContent.js";
 
 type Json = Readonly<Record<string, unknown>>;

@@ -3,7 +3,7 @@ import { type ApprovalDesk, TooManyQuestions } from "../../src/approvals/desk.js
 import type { ApprovalId, ApprovalRequest, ApprovalSubject } from "../../src/approvals/model.js";
 import { newThreadId, type ThreadId, turnIdOf } from "../../src/lib/ids.js";
 
-/** The desk seen from the node that runs the turn, and from any other. One object where there is only one node. */
+/** The desk seen from the node that runs the turn, and from any other. The same object if there is only one node. */
 export interface DesksUnderTest extends AsyncDisposable {
   readonly asking: ApprovalDesk;
   readonly answering: ApprovalDesk;
@@ -16,7 +16,7 @@ export interface DeskOptions {
 const SUBJECT: ApprovalSubject = { kind: "patch", callId: "call", changes: {}, staysInSandbox: true, needsPerson: false };
 const PATIENT = { deadlineMs: 60_000 };
 
-/** What every implementation of `ApprovalDesk` promises, on the node of the turn and on others. */
+/** The contract of every implementation of `ApprovalDesk`, on the node of the turn and on others. */
 export function approvalDeskContract(name: string, open: (options: DeskOptions) => Promise<DesksUnderTest>): void {
   describe(`questions in ${name}`, () => {
     it("are seen on every node with what is asked and until when, oldest first, of all threads or of one", async () => {
@@ -80,7 +80,7 @@ function ask({ asking }: DesksUnderTest, threadId = newThreadId(), signal = new 
   return asking.ask({ threadId, turnId: turnIdOf("0"), subject: SUBJECT, signal });
 }
 
-/** Other nodes may learn of a question a moment later. */
+/** Other nodes may see a question a moment later. */
 async function seen({ answering }: DesksUnderTest, requests: readonly ApprovalRequest[]): Promise<void> {
   await expect.poll(async () => (await answering.pending()).map(({ id }) => id)).toEqual(requests.map(({ id }) => id));
 }

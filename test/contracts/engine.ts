@@ -6,9 +6,9 @@ import type { Item } from "../../src/threads/items.js";
 import { pairToolCalls } from "../../src/threads/items.js";
 import type { ThreadSettings } from "../../src/threads/settings.js";
 import { isTurnEnd } from "../../src/threads/turn.js";
-import { historyOf, lastMessageOf, playTurn } from "../support/turns.js";
+import { historyOf, lastMessageOf, playTurn } from "../support/threads/turns.js";
 
-/** An engine whose model is the scripted one, wherever it runs, and the settings its threads are opened with. */
+/** An engine with the scripted model, and the settings of its threads. */
 export interface EngineUnderTest extends AsyncDisposable {
   readonly engine: Engine;
   readonly settings: ThreadSettings;
@@ -17,7 +17,7 @@ export interface EngineUnderTest extends AsyncDisposable {
 }
 
 export interface ContractOptions {
-  /** The engine that goes on with what `before` keeps, if it keeps its threads itself. */
+  /** The engine that continues the threads of `before`, if the engine keeps its threads itself. */
   readonly makeEngine: (before?: EngineUnderTest) => Promise<EngineUnderTest>;
   readonly timeoutMs?: number;
 }
@@ -25,7 +25,7 @@ export interface ContractOptions {
 /** How long an interrupted turn may take to end. */
 const GRACE_MS = 2_000;
 
-/** What every engine promises to `threads`, whatever it is made of. */
+/** The contract of every engine with `threads`. */
 export function engineContract(name: string, { makeEngine, timeoutMs = 20_000 }: ContractOptions): void {
   async function withThread(check: (thread: EngineThread, under: EngineUnderTest) => Promise<void>): Promise<void> {
     await using under = await makeEngine();
@@ -143,7 +143,7 @@ export function engineContract(name: string, { makeEngine, timeoutMs = 20_000 }:
       }));
   });
 
-  // The scripted model plays the newest script it is shown: a prompt without one repeats the script before, if that is remembered.
+  // The scripted model plays the newest script in its input: a prompt without one repeats the earlier script, if the history has it.
   describe(`a thread of the ${name} engine`, { timeout: timeoutMs }, () => {
     it("opens without ending anything", () =>
       withThread(async (thread) => {
@@ -214,7 +214,7 @@ export function openThread({ engine, settings }: EngineUnderTest): Promise<Engin
 
 interface Interrupted {
   readonly events: readonly ThreadEvent[];
-  /** The end came together with the event to stop at, or before it. */
+  /** The turn ended with the event to stop at, or before it. */
   readonly tooLate: boolean;
   readonly graceMs: number;
 }
@@ -237,7 +237,7 @@ export async function interruptAfter(thread: EngineThread, asked: string | TurnI
   return { events, tooLate, graceMs: interruptedAt === undefined ? 0 : performance.now() - interruptedAt };
 }
 
-/** The ends among the events; something that is no end stands last when something followed the end. */
+/** The end events; if an event followed the end, it is last. */
 export function endsOf(events: readonly ThreadEvent[]): string[] {
   const ends = events.filter(isTurnEnd).map(({ type }) => type);
   const last = events.at(-1);
@@ -253,7 +253,7 @@ export function openItems(events: readonly ThreadEvent[]): string[] {
   return [...open.values()];
 }
 
-/** Messages whose deltas are something else than their text. */
+/** Messages whose deltas differ from their text. */
 function incoherentMessages(events: readonly ThreadEvent[]): Item[] {
   const deltas = new Map<string, string>();
   for (const event of events) if (event.type === "messageDelta") deltas.set(event.itemId, (deltas.get(event.itemId) ?? "") + event.delta);

@@ -11,16 +11,16 @@ import type { ThreadSettings } from "../../src/threads/settings.js";
 import type { ThreadQuery, ThreadSummary } from "../../src/threads/store.js";
 import type { ThreadRegistry } from "../../src/threads/threadRegistry.js";
 import { eventually } from "../support/eventually.js";
-import { processesIn } from "../support/processesIn.js";
+import { processesIn } from "../support/processes/processesIn.js";
 
 /** An engine whose model is the scripted one, and the threads it runs. */
 export interface ServicesUnderTest extends AsyncDisposable {
   readonly engine: Engine;
   readonly threads: ThreadRegistry;
   readonly settings: ThreadSettings;
-  /** An empty folder that a sandbox does not open by itself: no temporary one. */
+  /** An empty folder that a sandbox does not allow by default, so not a temporary one. */
   readonly workspace: string;
-  /** A text that the configuration holds and nobody may see. */
+  /** A secret of the configuration, which must never be shown. */
   readonly secret: string;
 }
 
@@ -42,7 +42,7 @@ const WORKSPACE_WRITE: SandboxPolicy = {
 const KEY = "sk-contract-0123456789abcdef";
 const unending = new AbortController().signal;
 
-/** What every engine promises besides turns. */
+/** The contract of the services of every engine. */
 export function servicesContract(name: string, options: ServicesContractOptions): void {
   const { openEngine, withoutSandbox = false, timeoutMs = 20_000 } = options;
 
@@ -219,11 +219,11 @@ function shell(
   return { argv: ["bash", "-c", script], timeoutMs, ...where };
 }
 
-/** A thread with one turn, which is over. */
+/** A thread with one completed turn. */
 async function played(threads: ThreadRegistry, settings: ThreadSettings, text: string): Promise<ThreadId> {
   const turn = await threads.start(settings, { text }, turnIdOf("1"));
   await turn.outcome;
-  // A thread is at rest a moment after its turn has ended.
+  // A thread is idle a moment after its turn has ended.
   await threads.settle();
   return turn.threadId;
 }
@@ -233,7 +233,7 @@ async function replied(threads: ThreadRegistry, id: ThreadId, text: string): Pro
   return outcome.status === "completed" ? outcome.lastMessage : undefined;
 }
 
-/** More pages than that go round in circles. */
+/** More pages than this mean an endless loop. */
 const MOST_PAGES = 50;
 
 async function allPages(threads: ThreadRegistry, query: ThreadQuery): Promise<(readonly ThreadSummary[])[]> {
@@ -252,7 +252,7 @@ function idsOf(pages: readonly (readonly ThreadSummary[])[]): ThreadId[] {
   return pages.flat().map(({ id }) => id);
 }
 
-/** How it ended; a failure that comes before anybody looks is none of an unhandled kind. */
+/** The outcome of a promise; prevents an unhandled rejection before it is awaited. */
 async function outcomeOf(running: Promise<OneOffResult>): Promise<OneOffResult | { readonly failed: true }> {
   return running.catch(() => ({ failed: true }) as const);
 }

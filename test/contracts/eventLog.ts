@@ -3,13 +3,13 @@ import { newThreadId, newTurnKey } from "../../src/lib/ids.js";
 import type { Entry, EventLogs, LogReader, LogReading, TurnAddress } from "../../src/threads/eventLog.js";
 import type { ThreadEvent } from "../../src/threads/events.js";
 
-/** The logs seen from the node that runs the turn, and from any other. One object where there is only one node. */
+/** The logs seen from the node that runs the turn, and from any other. The same object if there is only one node. */
 export interface LogsUnderTest extends AsyncDisposable {
   readonly writer: EventLogs<ThreadEvent>;
   readonly reader: EventLogs<ThreadEvent>;
 }
 
-/** What every implementation of `EventLogs` promises, on the node of the turn and on others. */
+/** The contract of every implementation of `EventLogs`, on the node of the turn and on others. */
 export function eventLogContract(name: string, open: () => Promise<LogsUnderTest>): void {
   describe(`event logs in ${name}`, () => {
     it("number events from 1, and a reader elsewhere gets each of them once, in order", async () => {

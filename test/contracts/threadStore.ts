@@ -3,15 +3,15 @@ import { newThreadId, type ThreadId } from "../../src/lib/ids.js";
 import { InvalidCursor, StorageFailed, ThreadBusyElsewhere, ThreadInUse, ThreadNotFound } from "../../src/threads/errors.js";
 import type { ThreadEvent } from "../../src/threads/events.js";
 import type { ThreadQuery, ThreadRecord, ThreadStore } from "../../src/threads/store.js";
-import { message, settingsIn } from "../support/rollouts.js";
+import { message, settingsIn } from "../support/threads/rollouts.js";
 
-/** A store, and the same threads as another node has them. */
+/** A store, and the store of another node with the same threads. */
 export interface StoresUnderTest extends AsyncDisposable {
   readonly here: ThreadStore;
   readonly elsewhere: ThreadStore;
 }
 
-/** What every implementation of `ThreadStore` promises. */
+/** The contract of every implementation of `ThreadStore`. */
 export function threadStoreContract(name: string, open: () => Promise<StoresUnderTest>): void {
   describe(`a thread in ${name}`, () => {
     it("is not there before something of it is written", async () => {
@@ -36,8 +36,10 @@ export function threadStoreContract(name: string, open: () => Promise<StoresUnde
       first.append(said("first"));
       const other = await recordIn(stores.elsewhere, id);
       await expect(other.lease()).rejects.toThrow(ThreadBusyElsewhere);
+      await expect(stores.elsewhere.checkIdle(id)).rejects.toThrow(ThreadBusyElsewhere);
       first.append(said("second"));
       first.release();
+      await stores.elsewhere.checkIdle(id);
       const second = await other.lease();
       second.append(said("third"));
       second.release();
@@ -186,7 +188,7 @@ function create(store: ThreadStore): { readonly id: ThreadId; readonly record: T
   return { id, record: store.create({ id, settings: settingsIn(CWD), engine: "native" }) };
 }
 
-/** A thread with one exchange, which is over. */
+/** A thread with one completed exchange. */
 async function written(store: ThreadStore, text: string): Promise<ThreadId> {
   const { id, record } = create(store);
   await write(record, text);

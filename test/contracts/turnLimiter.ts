@@ -10,10 +10,10 @@ function caller(sessionId: string, principal = "ada"): Caller {
   return { sessionId: sessionId as SessionId, principal: principal as Principal, scopes: ["call", "read"] };
 }
 
-/** One limiter as two nodes see it. One object where there is only one node. */
+/** One limiter as two nodes see it. The same object if there is only one node. */
 export type Nodes = readonly [TurnLimiter, TurnLimiter];
 
-/** Enters at the nodes in turn, and notes who was let in, in which order. */
+/** Enters at alternating nodes, and records who was admitted, in which order. */
 class Entrance {
   readonly inside: string[] = [];
   readonly #leave = new Map<string, () => void>();
@@ -42,13 +42,13 @@ class Entrance {
     this.#leave.get(name)?.();
   }
 
-  /** Until so many wait, which a distant node learns late. */
+  /** Waits until so many calls are queued, which another node learns with a delay. */
   async hasWaiting(count: number): Promise<void> {
     await expect.poll(() => this.#nodes[0].waiting).toBe(count);
   }
 }
 
-/** What every implementation of `TurnLimiter` promises, whichever nodes the calls come to. */
+/** The contract of every implementation of `TurnLimiter`, whichever nodes the calls reach. */
 export function turnLimiterContract(name: string, open: (limits: TurnLimiterLimits) => Nodes): void {
   const entrance = (limits: Partial<TurnLimiterLimits>) => new Entrance(open({ ...LIMITS, ...limits }));
 
@@ -133,7 +133,7 @@ export function turnLimiterContract(name: string, open: (limits: TurnLimiterLimi
       const bobWaits = door.enter("bob waits", caller("b2", "bob"));
       door.leave("ada 0");
       await Promise.race([bobWaits, ...waiting]);
-      // Ada still has more than her share: what comes back is not hers.
+      // Ada still has more than her share, so a freed slot goes to another principal.
       expect(door.inside.at(-1)).toBe("bob waits");
       for (let at = 1; at < 8; at++) door.leave(`ada ${at}`);
       for (let at = 0; at < 8; at++) door.leave(`ada waits ${at}`);

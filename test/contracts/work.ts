@@ -4,9 +4,9 @@ import { describe, expect, it } from "vitest";
 import type { EngineThread } from "../../src/threads/engine.js";
 import type { ReviewTarget, ThreadEvent, TurnInput } from "../../src/threads/events.js";
 import type { Item } from "../../src/threads/items.js";
-import type { ResponsesServer } from "../support/responsesServer.js";
-import { runToEnd } from "../support/runToEnd.js";
-import { lastMessageOf, playTurn } from "../support/turns.js";
+import type { ResponsesServer } from "../support/model/responsesServer.js";
+import { runToEnd } from "../support/processes/runToEnd.js";
+import { lastMessageOf, playTurn } from "../support/threads/turns.js";
 import { type EngineUnderTest, endsOf, interruptAfter, openItems, openThread } from "./engine.js";
 
 /** An engine whose model is the scripted one behind a server. */
@@ -21,14 +21,14 @@ export interface WorkContractOptions {
 
 const COMPACT: TurnInput = { text: "", work: { kind: "compact" } };
 
-/** What every engine promises of summaries, reviews, and turns that are given more to consider. */
+/** The contract of every engine for summaries, reviews and steered turns. */
 export function workContract(name: string, { makeEngine, timeoutMs = 20_000 }: WorkContractOptions): void {
   async function withThread(check: (thread: EngineThread, under: WorkUnderTest) => Promise<void>): Promise<void> {
     await using under = await makeEngine();
     await check(await openThread(under), under);
   }
 
-  // The scripted model plays the newest script it is shown, also when it is asked for a summary.
+  // The scripted model plays the newest script in its input, also for a summary.
   describe(`a summary by the ${name} engine`, { timeout: timeoutMs }, () => {
     it("takes the place of the past, once, and the thread goes on", () =>
       withThread(async (thread) => {
@@ -213,7 +213,7 @@ function textsOf(input: readonly unknown[] = []): string[] {
   return [...JSON.stringify(input).matchAll(/"text":("(?:[^"\\]|\\.)*")/g)].map(([, text = '""']) => String(JSON.parse(text)));
 }
 
-/** A turn that is stopped as soon as an event is the one to stop at. */
+/** A turn that is stopped at the first event that matches. */
 async function interruptAt(
   thread: EngineThread,
   asked: TurnInput,
@@ -228,7 +228,7 @@ async function interruptAt(
   });
 }
 
-/** Whether the turn took more to consider once it was under way. It is interrupted then. */
+/** Whether a running turn accepted further input. The turn is interrupted afterwards. */
 async function steerWhenBegun(thread: EngineThread, asked: TurnInput): Promise<boolean | undefined> {
   const abort = new AbortController();
   let steered: Promise<boolean | undefined> | undefined;
@@ -243,11 +243,11 @@ async function steerWhenBegun(thread: EngineThread, asked: TurnInput): Promise<b
 
 interface Steered {
   readonly events: readonly ThreadEvent[];
-  /** What the turn said it takes. */
+  /** Which inputs the turn accepted. */
   readonly taken: readonly string[];
 }
 
-/** A turn that is given these texts once so many of its events were seen. */
+/** A turn that is steered with these texts after the given number of events. */
 async function steerAfter(
   thread: EngineThread,
   prompt: string,

@@ -1,7 +1,7 @@
 import type { Ground } from "../attack/ground.js";
-import { addressOf } from "../support/httpServer.js";
-import { type McpServer, startServer } from "../support/mcpServer.js";
+import { addressOf } from "../support/http/httpServer.js";
 import type { SeededRandom } from "../support/patch/random.js";
+import { type McpServer, startServer } from "../support/processes/mcpServer.js";
 import { checkWords, describeFuzz } from "./fuzz.js";
 import { bentText, strangeText, strangeValue } from "./invent.js";
 

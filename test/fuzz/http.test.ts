@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { Victim } from "../attack/victim.js";
+import { claimMeta } from "../support/clients/statelessClient.js";
 import type { SeededRandom } from "../support/patch/random.js";
-import { claimMeta } from "../support/statelessClient.js";
 import { checkHealth, describeFuzz } from "./fuzz.js";
 import { bentText, strangeBytes, strangeText, strangeValue } from "./invent.js";
 

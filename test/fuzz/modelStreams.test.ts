@@ -1,6 +1,6 @@
 import { Victim } from "../attack/victim.js";
+import type { Override, ResponsesServerOptions } from "../support/model/responsesServer.js";
 import type { SeededRandom } from "../support/patch/random.js";
-import type { Override, ResponsesServerOptions } from "../support/responsesServer.js";
 import { checkAnswer, checkHealth, describeFuzz } from "./fuzz.js";
 import { bentObject, bentText, strangeBytes, strangeText, strangeValue } from "./invent.js";
 

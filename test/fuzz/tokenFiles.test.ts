@@ -3,7 +3,7 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Ground } from "../attack/ground.js";
 import { tokenLines, Victim } from "../attack/victim.js";
-import { ask, rpc } from "../support/httpClient.js";
+import { ask, rpc } from "../support/http/httpClient.js";
 import type { SeededRandom } from "../support/patch/random.js";
 import { checkHealth, describeFuzz } from "./fuzz.js";
 import { bentText, strangeBytes, strangeText } from "./invent.js";

@@ -1,11 +1,11 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { handshake, toolCall } from "../support/httpClient.js";
-import { type HttpServer, startHttpServer } from "../support/httpServer.js";
-import { valueAt } from "../support/scenario.js";
+import { handshake, toolCall } from "../support/http/httpClient.js";
+import { type HttpServer, startHttpServer } from "../support/http/httpServer.js";
+import { ALICE, BOB, type Headers, OPERATOR, threePrincipals } from "../support/http/threePrincipals.js";
+import { valueAt } from "../support/scenarios/scenario.js";
 import { type Stage, setStage } from "../support/stage.js";
-import { ALICE, BOB, type Headers, OPERATOR, threePrincipals } from "../support/threePrincipals.js";
 
 let stage: Stage;
 let server: HttpServer;
@@ -58,6 +58,7 @@ function attempts({ threadId, approvalId }: { readonly threadId: string; readonl
     ["GET", `${thread}/events`],
     ["GET", `${thread}/diff`],
     ["GET", `${thread}/plan`],
+    ["GET", `${thread}/file?path=made.txt`],
     ["PATCH", thread, { name: "taken" }],
     ["PATCH", thread, { archived: true }],
     ["POST", `${thread}/turns`, { prompt: "!say mine now" }],

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { handshake, notice, rpc, SPEC, SPEC_LATER, toolCall } from "../support/httpClient.js";
-import { postHead, RawSocket } from "../support/httpRawSocket.js";
-import { type HttpServer, startHttpServer } from "../support/httpServer.js";
-import { valueAt } from "../support/scenario.js";
+import { handshake, notice, rpc, SPEC, SPEC_LATER, toolCall } from "../support/http/httpClient.js";
+import { postHead, RawSocket } from "../support/http/httpRawSocket.js";
+import { type HttpServer, startHttpServer } from "../support/http/httpServer.js";
+import { valueAt } from "../support/scenarios/scenario.js";
 
 let server: HttpServer;
 beforeAll(async () => {

@@ -2,10 +2,10 @@ import { mkdir, readdir, symlink } from "node:fs/promises";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { refused } from "../support/callResults.js";
-import { handshake, rpc, toolCall } from "../support/httpClient.js";
-import { type HttpServer, startHttpServer } from "../support/httpServer.js";
-import { openSocket, unnumbered } from "../support/httpSocketClient.js";
-import { valueAt } from "../support/scenario.js";
+import { handshake, rpc, toolCall } from "../support/http/httpClient.js";
+import { type HttpServer, startHttpServer } from "../support/http/httpServer.js";
+import { openSocket, unnumbered } from "../support/http/httpSocketClient.js";
+import { valueAt } from "../support/scenarios/scenario.js";
 
 let server: HttpServer;
 beforeAll(async () => {

@@ -1,11 +1,11 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { buildAppServerDouble, type Faults } from "../support/appServerDouble.js";
-import { handshake } from "../support/httpClient.js";
-import { addressOf, HttpServer } from "../support/httpServer.js";
-import { MAIN, startServer } from "../support/mcpServer.js";
-import { runToEnd } from "../support/runToEnd.js";
+import { buildAppServerDouble, type Faults } from "../support/codex/appServerDouble.js";
+import { handshake } from "../support/http/httpClient.js";
+import { addressOf, HttpServer } from "../support/http/httpServer.js";
+import { MAIN, startServer } from "../support/processes/mcpServer.js";
+import { runToEnd } from "../support/processes/runToEnd.js";
 import { type Stage, setStage, stageEnvironment } from "../support/stage.js";
 
 const double = await buildAppServerDouble();

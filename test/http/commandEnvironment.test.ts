@@ -2,9 +2,9 @@ import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { isMissing } from "../sandbox/available.js";
-import { toolCall } from "../support/httpClient.js";
-import { startHttpServer } from "../support/httpServer.js";
-import { startServer } from "../support/mcpServer.js";
+import { toolCall } from "../support/http/httpClient.js";
+import { startHttpServer } from "../support/http/httpServer.js";
+import { startServer } from "../support/processes/mcpServer.js";
 
 const PLAIN = { PLAIN: "seen", OTEL_SERVICE_NAME: "mine" };
 const LIKELY = { GITHUB_TOKEN: "secret-1", PGPASSWORD: "secret-2", DATABASE_URL: "postgres://me:secret-3@db/app" };

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { handshake, notice, openStream, rpc, SPEC, SPEC_LATER, toolCall } from "../support/httpClient.js";
-import { type HttpServer, startHttpServer } from "../support/httpServer.js";
-import { valueAt } from "../support/scenario.js";
+import { handshake, notice, openStream, rpc, SPEC, SPEC_LATER, toolCall } from "../support/http/httpClient.js";
+import { type HttpServer, startHttpServer } from "../support/http/httpServer.js";
+import { valueAt } from "../support/scenarios/scenario.js";
 
 let server: HttpServer;
 beforeAll(async () => {

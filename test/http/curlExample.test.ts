@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
-import { runToEnd } from "../support/runToEnd.js";
+import { runToEnd } from "../support/processes/runToEnd.js";
 
 const EXAMPLE = fileURLToPath(new URL("../../examples/http.sh", import.meta.url));
 

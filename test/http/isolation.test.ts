@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { completed } from "../support/callResults.js";
-import { handshake, rpc, SPEC, SPEC_LATER, toolCall } from "../support/httpClient.js";
-import { type HttpServer, startHttpServer } from "../support/httpServer.js";
-import { openSocket } from "../support/httpSocketClient.js";
-import { startServer } from "../support/mcpServer.js";
-import { valueAt } from "../support/scenario.js";
+import { handshake, rpc, SPEC, SPEC_LATER, toolCall } from "../support/http/httpClient.js";
+import { type HttpServer, startHttpServer } from "../support/http/httpServer.js";
+import { openSocket } from "../support/http/httpSocketClient.js";
+import { ALICE, BOB, type Headers, OPERATOR, threePrincipals } from "../support/http/threePrincipals.js";
+import { startServer } from "../support/processes/mcpServer.js";
+import { valueAt } from "../support/scenarios/scenario.js";
 import { type Stage, setStage, workspaceFiles } from "../support/stage.js";
-import { ALICE, BOB, type Headers, OPERATOR, threePrincipals } from "../support/threePrincipals.js";
 
 let stage: Stage;
 let server: HttpServer;

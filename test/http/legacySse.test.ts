@@ -3,9 +3,9 @@ import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it } from "vitest";
 import { eventually } from "../support/eventually.js";
-import { rpc } from "../support/httpClient.js";
-import { startHttpServer } from "../support/httpServer.js";
-import { valueAt } from "../support/scenario.js";
+import { rpc } from "../support/http/httpClient.js";
+import { startHttpServer } from "../support/http/httpServer.js";
+import { valueAt } from "../support/scenarios/scenario.js";
 
 const LEGACY = { http: "legacy_sse = true" };
 

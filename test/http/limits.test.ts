@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { eventually } from "../support/eventually.js";
-import { handshake, notice, rpc, SPEC, SPEC_LATER, toolCall } from "../support/httpClient.js";
-import { startHttpServer } from "../support/httpServer.js";
-import { openSocket } from "../support/httpSocketClient.js";
-import { valueAt } from "../support/scenario.js";
+import { handshake, notice, rpc, SPEC, SPEC_LATER, toolCall } from "../support/http/httpClient.js";
+import { startHttpServer } from "../support/http/httpServer.js";
+import { openSocket } from "../support/http/httpSocketClient.js";
+import { valueAt } from "../support/scenarios/scenario.js";
 
 const HANG = { prompt: "!hang" };
 
@@ -99,7 +99,7 @@ describe.concurrent("a session that nobody uses", () => {
     const { session = "" } = await server.ask({ headers: SPEC, message: handshake(0) });
     await server.sessionWhere(session, (seen) => seen === undefined);
     expect((await server.ask({ headers: { ...SPEC_LATER, "mcp-session-id": session }, message: rpc(1, "ping") })).status).toBe(404);
-    await eventually("the log line", () => server.running.errorLines.find((line) => line.includes("nobody used it for long")));
+    await eventually("the log line", () => server.running.errorLines.find((line) => line.includes("it was idle for too long")));
   });
 
   it("does not end while a turn runs or a stream is open", async () => {

@@ -4,9 +4,9 @@ import { createServer } from "node:net";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { eventually } from "../support/eventually.js";
-import { rpc } from "../support/httpClient.js";
-import { addressOf, startHttpServer } from "../support/httpServer.js";
-import { startServer } from "../support/mcpServer.js";
+import { rpc } from "../support/http/httpClient.js";
+import { addressOf, startHttpServer } from "../support/http/httpServer.js";
+import { startServer } from "../support/processes/mcpServer.js";
 import { setStage } from "../support/stage.js";
 
 /** What a server that cannot start leaves its user with. */

@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { eventually } from "../support/eventually.js";
-import { handshake, SPEC, SPEC_LATER, toolCall } from "../support/httpClient.js";
-import { type HttpServer, startHttpServer } from "../support/httpServer.js";
+import { handshake, SPEC, SPEC_LATER, toolCall } from "../support/http/httpClient.js";
+import { type HttpServer, startHttpServer } from "../support/http/httpServer.js";
 
 /** What the lines on stderr say, as far as they are about the call. */
 function saidBy({ running }: HttpServer): Set<string> {

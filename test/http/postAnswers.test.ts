@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type EventStream, handshake, notice, rpc, SPEC, SPEC_LATER, stepsIn, toolCall } from "../support/httpClient.js";
-import { type HttpServer, startHttpServer } from "../support/httpServer.js";
-import { valueAt } from "../support/scenario.js";
+import { type EventStream, handshake, notice, rpc, SPEC, SPEC_LATER, stepsIn, toolCall } from "../support/http/httpClient.js";
+import { type HttpServer, startHttpServer } from "../support/http/httpServer.js";
+import { valueAt } from "../support/scenarios/scenario.js";
 
 let server: HttpServer;
 beforeAll(async () => {

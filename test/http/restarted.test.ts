@@ -2,9 +2,10 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { describe, expect, it } from "vitest";
 import { completed } from "../support/callResults.js";
-import { handshake, rpc, SPEC, toolCall } from "../support/httpClient.js";
-import { type HttpServer, startHttpServer } from "../support/httpServer.js";
-import { valueAt } from "../support/scenario.js";
+import { handshake, rpc, SPEC, stepsIn, toolCall } from "../support/http/httpClient.js";
+import { type HttpServer, startHttpServer } from "../support/http/httpServer.js";
+import { openSocket } from "../support/http/httpSocketClient.js";
+import { valueAt } from "../support/scenarios/scenario.js";
 import { setStage } from "../support/stage.js";
 
 /** A client that has shaken hands. */
@@ -36,6 +37,38 @@ describe("a client whose server was killed in the middle of a call", () => {
     expect((await second.ask({ headers: own, message: rpc(1, "tools/list") })).status).toBe(404);
     const { body } = await second.ask({ message: toolCall(2, { threadId, prompt: "!say on" }, "codex-reply") });
     expect(valueAt(body, "result")).toEqual(completed(threadId, "on"));
+  });
+
+  it("is told so on a WebSocket too, for each of its calls", async () => {
+    await using stage = await setStage();
+    await using first = await startHttpServer({ stage });
+    using socket = await openSocket(first.origin);
+    socket.send(handshake(0));
+    await socket.answerTo(0);
+    for (const id of ["one", "two"]) socket.send(toolCall(id, { prompt: "!hang" }));
+    const threads = await socket.wait("both turns", () => {
+      const begun = socket.messages.filter((message) => stepsIn([message])[0] === "task_started");
+      return begun.length === 2 ? begun.map((message) => String(valueAt(message, "params._meta.threadId"))) : undefined;
+    });
+    socket.send(toolCall("three", { prompt: "!say done" }));
+    await socket.answerTo("three");
+    const own = { "mcp-session-id": socket.session, "last-event-id": socket.lastId };
+    await killed(first);
+
+    await using second = await startHttpServer({ stage });
+    using back = await openSocket(second.origin, { headers: own });
+    expect(await back.close()).toEqual({ code: 1000, reason: "the session is over" });
+    const answers = back.messages.map((message) => [message["id"], valueAt(message, "result.isError")]);
+    expect(answers).toEqual(
+      expect.arrayContaining([
+        ["one", true],
+        ["two", true],
+      ]),
+    );
+    expect(answers.length).toBe(2);
+    expect(new Set(back.messages.map((message) => valueAt(message, "result.structuredContent.threadId")))).toEqual(new Set(threads));
+    // Nobody's call is answered by a number alone.
+    await expect(openSocket(second.origin, { headers: { ...own, "last-event-id": "5" } })).rejects.toMatchObject({ status: 404 });
   });
 
   it("gets no answer to what was no call of its own, or no call at all", async () => {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { handshake, rpc, SPEC, toolCall } from "../support/httpClient.js";
-import { type HttpServer, startHttpServer } from "../support/httpServer.js";
-import { openSocket } from "../support/httpSocketClient.js";
+import { handshake, rpc, SPEC, toolCall } from "../support/http/httpClient.js";
+import { type HttpServer, startHttpServer } from "../support/http/httpServer.js";
+import { openSocket } from "../support/http/httpSocketClient.js";
+import { stateless } from "../support/http/statelessHttp.js";
+import { ALICE, BOB, type Headers, threePrincipals } from "../support/http/threePrincipals.js";
 import { setStage } from "../support/stage.js";
-import { stateless } from "../support/statelessHttp.js";
-import { ALICE, BOB, type Headers, threePrincipals } from "../support/threePrincipals.js";
 
 const LIMIT = 32;
 

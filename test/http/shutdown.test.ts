@@ -3,10 +3,10 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { interrupted } from "../support/callResults.js";
 import { eventually } from "../support/eventually.js";
-import { handshake, rpc, SPEC, SPEC_LATER, toolCall } from "../support/httpClient.js";
-import { type HttpServer, startHttpServer } from "../support/httpServer.js";
-import { openSocket } from "../support/httpSocketClient.js";
-import { valueAt } from "../support/scenario.js";
+import { handshake, rpc, SPEC, SPEC_LATER, toolCall } from "../support/http/httpClient.js";
+import { type HttpServer, startHttpServer } from "../support/http/httpServer.js";
+import { openSocket } from "../support/http/httpSocketClient.js";
+import { valueAt } from "../support/scenarios/scenario.js";
 
 const ENDED_CLEANLY = { code: 0, signal: null };
 

@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { eventually } from "../support/eventually.js";
-import { type EventStream, handshake, rpc, SPEC, SPEC_LATER, toolCall } from "../support/httpClient.js";
-import { postHead, RawSocket } from "../support/httpRawSocket.js";
-import { startHttpServer } from "../support/httpServer.js";
-import { openSocket } from "../support/httpSocketClient.js";
-import { valueAt } from "../support/scenario.js";
+import { type EventStream, handshake, rpc, SPEC, SPEC_LATER, toolCall } from "../support/http/httpClient.js";
+import { postHead, RawSocket } from "../support/http/httpRawSocket.js";
+import { startHttpServer } from "../support/http/httpServer.js";
+import { openSocket } from "../support/http/httpSocketClient.js";
+import { valueAt } from "../support/scenarios/scenario.js";
 
 const LISTENING = "0A";
 const PING = rpc(1, "ping");

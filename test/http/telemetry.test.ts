@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { rpc, toolCall } from "../support/httpClient.js";
-import { startHttpServer } from "../support/httpServer.js";
-import { OtlpCollector } from "../support/otlpCollector.js";
-import { valueAt } from "../support/scenario.js";
+import { rpc, toolCall } from "../support/http/httpClient.js";
+import { startHttpServer } from "../support/http/httpServer.js";
+import { OtlpCollector } from "../support/http/otlpCollector.js";
+import { valueAt } from "../support/scenarios/scenario.js";
 
 const TRACE = "0af7651916cd43dd8448eb211c80319c";
 const FROM_HEADER = { traceparent: `00-${TRACE}-b7ad6b7169203331-01` };

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import { completed } from "../support/callResults.js";
 import { eventually } from "../support/eventually.js";
-import { joinWithCurl, joinWithV1, joinWithV2, type Participant } from "../support/httpParticipants.js";
-import { startHttpServer } from "../support/httpServer.js";
-import { valueAt } from "../support/scenario.js";
+import { joinWithCurl, joinWithV1, joinWithV2, type Participant } from "../support/http/httpParticipants.js";
+import { startHttpServer } from "../support/http/httpServer.js";
+import { valueAt } from "../support/scenarios/scenario.js";
 import { workspaceFiles } from "../support/stage.js";
 
 const KINDS: Readonly<Record<string, (port: number) => Promise<Participant>>> = {

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { eventually } from "../support/eventually.js";
-import { handshake, SPEC, SPEC_LATER, toolCall } from "../support/httpClient.js";
-import { type HttpServer, startHttpServer } from "../support/httpServer.js";
-import { valueAt } from "../support/scenario.js";
+import { handshake, SPEC, SPEC_LATER, toolCall } from "../support/http/httpClient.js";
+import { type HttpServer, startHttpServer } from "../support/http/httpServer.js";
+import { valueAt } from "../support/scenarios/scenario.js";
 
 const IMPATIENT = "vanished_client_seconds = 1\nkeep_alive_seconds = 1";
 const INTERRUPTED = /a turn of thread \S+ was interrupted: its client vanished in the middle of a call/;

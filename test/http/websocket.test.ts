@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { handshake, notice, rpc, toolCall } from "../support/httpClient.js";
-import { type HttpServer, startHttpServer } from "../support/httpServer.js";
-import { openSocket, type SocketClient, unnumbered } from "../support/httpSocketClient.js";
-import { valueAt } from "../support/scenario.js";
+import { handshake, notice, rpc, toolCall } from "../support/http/httpClient.js";
+import { type HttpServer, startHttpServer } from "../support/http/httpServer.js";
+import { openSocket, type SocketClient, unnumbered } from "../support/http/httpSocketClient.js";
+import { valueAt } from "../support/scenarios/scenario.js";
 
 let server: HttpServer;
 beforeAll(async () => {
@@ -120,24 +120,27 @@ describe.concurrent("a WebSocket", () => {
 });
 
 describe.concurrent("a WebSocket that broke", () => {
-  it.each(["headers", "query"])("is resumed by session id and number in the %s, and nothing is missing or twice", async (where) => {
-    using first = await greeted();
-    first.send(toolCall(1, { prompt: "!slow 60 15" }));
-    await first.step("agent_message_delta");
-    first.socket.terminate();
-    const { session, lastNumber } = first;
-    await server.sessionWhere(session, (seen) => seen?.streams === 0);
-    const place = { "mcp-session-id": session, "last-event-id": String(lastNumber) };
-    using second = await open(where === "headers" ? { headers: place } : { path: `/mcp?${new URLSearchParams(place).toString()}` });
-    await second.answerTo(1);
-    expect(second.session).toBe(session);
-    const all = [...first.messages, ...second.messages];
-    expect([...first.numbers, ...second.numbers]).toEqual(all.map((_, at) => at + 1));
-    const deltas = all.filter((message) => valueAt(message, "params.msg.type") === "agent_message_delta");
-    expect(deltas.map((message) => valueAt(message, "params.msg.delta")).join("")).toBe(
-      valueAt(all.at(-1), "result.structuredContent.content"),
-    );
-  });
+  it.each(["headers", "query"])(
+    "is resumed by session id and event id or number in the %s, and nothing is missing or twice",
+    async (where) => {
+      using first = await greeted();
+      first.send(toolCall(1, { prompt: "!slow 60 15" }));
+      await first.step("agent_message_delta");
+      first.socket.terminate();
+      const { session, lastNumber, lastId } = first;
+      await server.sessionWhere(session, (seen) => seen?.streams === 0);
+      const place = { "mcp-session-id": session, "last-event-id": where === "headers" ? lastId : String(lastNumber) };
+      using second = await open(where === "headers" ? { headers: place } : { path: `/mcp?${new URLSearchParams(place).toString()}` });
+      await second.answerTo(1);
+      expect(second.session).toBe(session);
+      const all = [...first.messages, ...second.messages];
+      expect([...first.numbers, ...second.numbers]).toEqual(all.map((_, at) => at + 1));
+      const deltas = all.filter((message) => valueAt(message, "params.msg.type") === "agent_message_delta");
+      expect(deltas.map((message) => valueAt(message, "params.msg.delta")).join("")).toBe(
+        valueAt(all.at(-1), "result.structuredContent.content"),
+      );
+    },
+  );
 
   it("may be replaced while the server has not noticed", async () => {
     using first = await greeted();

@@ -4,15 +4,15 @@ import { describe, expect, it } from "vitest";
 import { isMissing } from "../sandbox/available.js";
 import { refused } from "../support/callResults.js";
 import { eventually } from "../support/eventually.js";
-import { handshake, rpc, toolCall } from "../support/httpClient.js";
-import { type HttpServer, startHttpServer } from "../support/httpServer.js";
-import { openSocket } from "../support/httpSocketClient.js";
-import { MAIN, startServer } from "../support/mcpServer.js";
-import { runToEnd } from "../support/runToEnd.js";
-import { valueAt } from "../support/scenario.js";
+import { handshake, rpc, toolCall } from "../support/http/httpClient.js";
+import { type HttpServer, startHttpServer } from "../support/http/httpServer.js";
+import { openSocket } from "../support/http/httpSocketClient.js";
+import { stateless } from "../support/http/statelessHttp.js";
+import { ALICE, threePrincipals } from "../support/http/threePrincipals.js";
+import { MAIN, startServer } from "../support/processes/mcpServer.js";
+import { runToEnd } from "../support/processes/runToEnd.js";
+import { valueAt } from "../support/scenarios/scenario.js";
 import { setStage } from "../support/stage.js";
-import { stateless } from "../support/statelessHttp.js";
-import { ALICE, threePrincipals } from "../support/threePrincipals.js";
 
 /** What curl says of a `ping`: the answer, and its status. */
 function pingBy(server: HttpServer, headers: readonly string[] = []): string[] {
@@ -109,7 +109,7 @@ describe.concurrent("the line after the address", () => {
 it("a token on the command line is warned about once", async () => {
   await using server = await startHttpServer({ args: ["--token", "0123456789abcdef", "--token", "0123456789abcdeg"] });
   expect(server.running.errorLines.filter((line) => line.includes("list of processes"))).toEqual([
-    expect.stringContaining("CODEX_MCP_TOKEN or --token-file keeps it to you"),
+    expect.stringContaining("CODEX_MCP_TOKEN or --token-file keeps it private"),
   ]);
 });
 
@@ -120,7 +120,7 @@ describe.concurrent("--allow-unauthenticated", () => {
         args: ["--engine", "scripted", "--host", "0.0.0.0", "--port", "0", "--allow-unauthenticated", ...more],
       });
       expect(await server.exit()).toMatchObject({ code: 2 });
-      expect(server.errorLines.join("\n")).toContain("--allow-unauthenticated is for loopback");
+      expect(server.errorLines.join("\n")).toContain("--allow-unauthenticated is only for loopback");
     }
   });
 

@@ -4,7 +4,7 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { sandbox } from "../sandbox/available.js";
 import { eventually } from "../support/eventually.js";
-import { MAIN, startServer } from "../support/mcpServer.js";
+import { MAIN, startServer } from "../support/processes/mcpServer.js";
 import { type Stage, setStage } from "../support/stage.js";
 
 const INNER = `printf '{"jsonrpc":"2.0","id":1,"method":"tools/list"}\\n' | ${process.execPath} ${MAIN} --engine scripted --tools codex,extras > listed`;
@@ -31,6 +31,35 @@ it.for([
     /.*\n/.exec(readFileSync(path.join(workspace, "listed"), "utf8"))?.at(0),
   );
   expect(listed.match(/"name":"[^"]*"/g)).toEqual(['"name":"codex-models"']);
+});
+
+/** More processes than are looked at one by one. */
+const CHAIN = "n=$1; if [ $n = 0 ]; then sh inner.sh; else sh chain.sh $((n - 1)); fi; exit 0\n";
+
+describe.skipIf(sandbox.backend !== "bubblewrap")("a server that a command in the sandbox starts", () => {
+  it.for([
+    ["as it is", "sh inner.sh"],
+    ["with a clean environment", `${CLEAN} sh inner.sh`],
+    ["after whoever started it has left", `${CLEAN} sh -c 'setsid sh orphan.sh $$ & exit 0'`],
+    ["after a hundred others", "sh chain.sh 100"],
+  ] as const)("%s, knows that it is inside a turn", async ([, command]) => {
+    await using server = await startServer({ env: ENVIRONMENT });
+    const { workspace } = server.stage;
+    await writeFile(path.join(workspace, "inner.sh"), `${INNER}\n`);
+    await writeFile(path.join(workspace, "orphan.sh"), ORPHAN);
+    await writeFile(path.join(workspace, "chain.sh"), CHAIN);
+    await server.initialize();
+    const waiting = "until test -s listed; do sleep 0.05; done";
+    const home = "HOME=$PWD CODEX_HOME=$PWD";
+    const prompt = `!shell ${home} ${command}; ${waiting}\n!shell env | grep -c INSIDE\n!say over`;
+    const call = server.call("codex", { prompt, sandbox: "workspace-write", "approval-policy": "never" });
+    const listed = await eventually("the list of the server inside", () =>
+      /.*\n/.exec(readFileSync(path.join(workspace, "listed"), "utf8"))?.at(0),
+    );
+    expect(listed.match(/"name":"[^"]*"/g)).toEqual(['"name":"codex-models"']);
+    await call.result();
+    expect(call.events.findLast(({ type }) => type === "exec_command_end")).toMatchObject({ stdout: "0\n" });
+  });
 });
 
 describe.skipIf(sandbox.backend === "none")("a command of a turn inside a turn", () => {

@@ -3,10 +3,10 @@ import { chmod, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { refused } from "../support/callResults.js";
-import { MAIN, type McpServer, startServer } from "../support/mcpServer.js";
-import { valueAt } from "../support/scenario.js";
+import { claimMeta, TASKS } from "../support/clients/statelessClient.js";
+import { MAIN, type McpServer, startServer } from "../support/processes/mcpServer.js";
+import { valueAt } from "../support/scenarios/scenario.js";
 import { type Stage, setStage } from "../support/stage.js";
-import { claimMeta, TASKS } from "../support/statelessClient.js";
 import { ALL_TOOL_NAMES } from "../support/toolPins.js";
 
 const NODE = process.execPath;

@@ -4,10 +4,10 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { WritablePlaces } from "../../src/exec/outside/outsidePrograms.js";
 import { openSandbox } from "../../src/exec/sandbox/backend.js";
-import { newMark } from "../support/agentMcpServers.js";
 import { eventually } from "../support/eventually.js";
-import { processesMarked, stragglers } from "../support/markedProcesses.js";
-import { startServer } from "../support/mcpServer.js";
+import { newMark } from "../support/processes/agentMcpServers.js";
+import { processesMarked, stragglers } from "../support/processes/markedProcesses.js";
+import { startServer } from "../support/processes/mcpServer.js";
 import { setStage } from "../support/stage.js";
 
 const UNRULY = fileURLToPath(new URL("../programs/mcpServerUnruly.mjs", import.meta.url));

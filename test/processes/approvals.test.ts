@@ -5,8 +5,8 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it } from "vitest";
-import { MAIN, type McpServer, startServer, type ToolCall } from "../support/mcpServer.js";
-import { valueAt } from "../support/scenario.js";
+import { MAIN, type McpServer, startServer, type ToolCall } from "../support/processes/mcpServer.js";
+import { valueAt } from "../support/scenarios/scenario.js";
 import { setStage, stageEnvironment } from "../support/stage.js";
 
 const ASKING = { elicitation: {} };

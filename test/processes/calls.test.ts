@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { completed, unknownTool } from "../support/callResults.js";
-import { startServer } from "../support/mcpServer.js";
-import { mockProvider } from "../support/mockProvider.js";
-import { startResponsesServer } from "../support/responsesServer.js";
+import { mockProvider } from "../support/model/mockProvider.js";
+import { startResponsesServer } from "../support/model/responsesServer.js";
+import { startServer } from "../support/processes/mcpServer.js";
 import { setStage } from "../support/stage.js";
-import { spokenOn } from "../support/storedThread.js";
+import { spokenOn } from "../support/threads/storedThread.js";
 
 const PING_OK = { id: "ping", jsonrpc: "2.0", result: {} };
 

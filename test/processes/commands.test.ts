@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { type McpServer, startServer, type ToolCall } from "../support/mcpServer.js";
-import { processesIn } from "../support/processesIn.js";
-import { valueAt } from "../support/scenario.js";
+import { type McpServer, startServer, type ToolCall } from "../support/processes/mcpServer.js";
+import { processesIn } from "../support/processes/processesIn.js";
+import { valueAt } from "../support/scenarios/scenario.js";
 
 /** What nobody may outlive. */
 const GONE_WITHIN_MS = 1_000;

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { completed, failed, refused } from "../support/callResults.js";
-import { type McpServer, type ServerStart, startServer } from "../support/mcpServer.js";
+import { type McpServer, type ServerStart, startServer } from "../support/processes/mcpServer.js";
 import { setStage } from "../support/stage.js";
 
 const SCRIPTED = ["--engine", "scripted"];

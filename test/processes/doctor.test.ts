@@ -3,11 +3,11 @@ import { rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { VERSION } from "../../src/lib/version.js";
-import { startLoopback } from "../support/loopback.js";
-import { MAIN } from "../support/mcpServer.js";
-import { mockProvider, NOBODY_LISTENS } from "../support/mockProvider.js";
-import { startResponsesServer } from "../support/responsesServer.js";
-import { type Finished, runToEnd } from "../support/runToEnd.js";
+import { startLoopback } from "../support/http/loopback.js";
+import { mockProvider, NOBODY_LISTENS } from "../support/model/mockProvider.js";
+import { startResponsesServer } from "../support/model/responsesServer.js";
+import { MAIN } from "../support/processes/mcpServer.js";
+import { type Finished, runToEnd } from "../support/processes/runToEnd.js";
 import { type Stage, setStage, stageEnvironment } from "../support/stage.js";
 
 interface Patient {
@@ -40,9 +40,9 @@ ok     CODEX_HOME   ${stage.codexHome}
 ok     config       ${stage.codexHome}/config.toml does not exist; built-in defaults are used
 ok     threads      kept in ${stage.codexHome}/sessions
 ok     defaults     cwd ${stage.workspace}, approval on-request, sandbox read-only
-ok     sandbox      bubblewrap was tried and holds (/usr/bin/bwrap)
+ok     sandbox      bubblewrap was tested and works (/usr/bin/bwrap)
 ok     shell        /bin/bash logs in within a second
-note   engine       scripted: offline, plays the \`!\` lines of prompts; needs no key and is no real model
+note   engine       scripted: offline, plays the \`!\` lines of prompts; needs no key and is not a real model
 
 Ready: a call can work.
 `,
@@ -66,7 +66,7 @@ Ready: a call can work.
         "note   config       unknown configuration key `nonsense`",
         `ok     threads      kept in ${stage.codexHome}/sessions`,
         `ok     defaults     cwd ${stage.workspace}, approval on-request, sandbox workspace-write`,
-        "ok     sandbox      bubblewrap was tried and holds (/usr/bin/bwrap)",
+        "ok     sandbox      bubblewrap was tested and works (/usr/bin/bwrap)",
         "ok     shell        /bin/bash logs in within a second",
         "ok     engine       native, model mock-model, provider mock",
         "ok     credentials  found",
@@ -107,9 +107,9 @@ Ready: a call can work.
 
 describe.concurrent("doctor measures the login shell", () => {
   it.for([
-    ["sleep 1.2", "takes \\d\\.\\d s to log in, once for each server: look at what its profile does"],
-    ["sleep 60", "cannot be logged in to, so commands run without its profile: it takes longer than 5 seconds\\. Mend .*"],
-    ["exit 3", "cannot be logged in to, so commands run without its profile: it ends with exit code 3\\. Mend .*"],
+    ["sleep 1.2", "takes \\d\\.\\d s to log in, once for each server: check its profile"],
+    ["sleep 60", "cannot be logged in to, so commands run without its profile: it takes longer than 5 seconds\\. Fix .*"],
+    ["exit 3", "cannot be logged in to, so commands run without its profile: it ends with exit code 3\\. Fix .*"],
   ] as const)("whose profile says `%s`", async ([line, finding]) => {
     await using stage = await setStage();
     await writeFile(path.join(stage.home, ".bash_profile"), `${line}\n`);
@@ -129,11 +129,7 @@ describe.concurrent("doctor names the problem and the remedy", () => {
     expect([unused, used].map((finished) => [finished.code, complaintsIn(finished)])).toEqual([
       [
         1,
-        [
-          expect.stringMatching(
-            /^profile {6}calls with the profile deep fail: .*deep\.config\.toml:1:\d+: .*\. Mend the file, or take it away\.$/,
-          ),
-        ],
+        [expect.stringMatching(/^profile {6}calls with the profile deep fail: .*deep\.config\.toml:1:\d+: .*\. Fix or remove the file\.$/)],
       ],
       [1, [expect.stringMatching(/^config {7}error loading config: .*deep\.config\.toml:1:\d+: /)]],
     ]);
@@ -146,7 +142,7 @@ describe.concurrent("doctor names the problem and the remedy", () => {
     expect(complaintsIn(finished)).toEqual([
       expect.stringMatching(/^credentials {2}No API key for the OpenAI provider: set OPENAI_API_KEY/),
     ]);
-    expect(finished.stdout).toMatch(/\nOne problem: calls fail until mended\.\n$/);
+    expect(finished.stdout).toMatch(/\nOne problem: calls will fail until this is fixed\.\n$/);
   });
 
   it("when the provider's key is in a variable that is not set", async () => {

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { isMissing } from "../sandbox/available.js";
-import { type McpServer, startServer } from "../support/mcpServer.js";
+import { type McpServer, startServer } from "../support/processes/mcpServer.js";
 
 /** What a turn warned about. */
 async function warnings(server: McpServer, prompt: string, options: object = {}): Promise<string[]> {

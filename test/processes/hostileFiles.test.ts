@@ -1,10 +1,10 @@
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { startServer } from "../support/mcpServer.js";
-import { mockProvider } from "../support/mockProvider.js";
-import { startResponsesServer } from "../support/responsesServer.js";
-import { valueAt } from "../support/scenario.js";
+import { mockProvider } from "../support/model/mockProvider.js";
+import { startResponsesServer } from "../support/model/responsesServer.js";
+import { startServer } from "../support/processes/mcpServer.js";
+import { valueAt } from "../support/scenarios/scenario.js";
 import { type Stage, setStage } from "../support/stage.js";
 
 const KEY = "sk-key-in-the-environment";

@@ -2,11 +2,11 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { completed, interrupted } from "../support/callResults.js";
 import { eventually } from "../support/eventually.js";
-import { MAIN, startServer } from "../support/mcpServer.js";
-import { mockProvider } from "../support/mockProvider.js";
-import { startResponsesServer } from "../support/responsesServer.js";
+import { mockProvider } from "../support/model/mockProvider.js";
+import { startResponsesServer } from "../support/model/responsesServer.js";
+import { MAIN, startServer } from "../support/processes/mcpServer.js";
 import { setStage } from "../support/stage.js";
-import { spokenOn, storyOf } from "../support/storedThread.js";
+import { spokenOn, storyOf } from "../support/threads/storedThread.js";
 
 const CLEAN_EXIT = { code: 0, signal: null };
 const SHORT_GRACE = ["--engine", "scripted", "--eof-grace", "0.2"];
@@ -38,7 +38,7 @@ describe.concurrent("when the client closes stdin", () => {
   });
 
   it("a call whose line has no newline is still answered", async () => {
-    await using server = await startServer();
+    await using server = await startServer({ args: LONG_GRACE });
     server.write('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"codex","arguments":{"prompt":"!say last words"}}}');
     expect(await server.closeAndWait()).toEqual(CLEAN_EXIT);
     expect(server.answersTo(1)).toMatchObject([{ result: { structuredContent: { content: "last words" } } }]);

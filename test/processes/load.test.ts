@@ -2,11 +2,11 @@ import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { completed } from "../support/callResults.js";
 import { eventually } from "../support/eventually.js";
-import { type McpServer, startServer } from "../support/mcpServer.js";
-import { mockProvider } from "../support/mockProvider.js";
-import { startResponsesServer } from "../support/responsesServer.js";
-import { valueAt } from "../support/scenario.js";
-import { spokenOn } from "../support/storedThread.js";
+import { mockProvider } from "../support/model/mockProvider.js";
+import { startResponsesServer } from "../support/model/responsesServer.js";
+import { type McpServer, startServer } from "../support/processes/mcpServer.js";
+import { valueAt } from "../support/scenarios/scenario.js";
+import { spokenOn } from "../support/threads/storedThread.js";
 
 const TIMEOUT_MS = 60_000;
 const MEBIBYTE = 1024 * 1024;
@@ -67,7 +67,7 @@ describe("large and many", { timeout: TIMEOUT_MS }, () => {
     expect(await server.answer(null)).toEqual({
       id: null,
       jsonrpc: "2.0",
-      error: { code: -32600, message: expect.stringMatching(/^Message refused: \d+ characters are more than this server takes/) },
+      error: { code: -32600, message: expect.stringMatching(/^Message refused: \d+ characters exceed this server/) },
     });
     const call = server.call("codex", { prompt: "!say still here" });
     expect(await call.result()).toEqual(completed(await call.threadId(), "still here"));

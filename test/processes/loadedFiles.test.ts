@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { MAIN, startServer } from "../support/mcpServer.js";
+import { MAIN, startServer } from "../support/processes/mcpServer.js";
 
 const TELL_LOADED_FILES = fileURLToPath(new URL("../programs/tellLoadedFiles.cjs", import.meta.url));
 
@@ -32,7 +32,7 @@ describe("a start waits for no code that it does not need", () => {
   it("what the server does besides turns comes with the first call of it", async () => {
     expect(await filesNeeded("codex-steer", {})).toBe("loaded: agent further-tools log-file main server");
     expect(await filesNeeded("codex-review", { target: "uncommitted" })).toBe(
-      "loaded: agent further-tools log-file main native-services rules sandbox scripted server tools",
+      "loaded: agent further-tools log-file main native-services sandbox scripted server",
     );
   });
 });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { startServer } from "../support/mcpServer.js";
+import { startServer } from "../support/processes/mcpServer.js";
 
 /** Neighbours that are the same number once they are rounded. */
 const [FIRST, SECOND] = ["9007199254740993", "9007199254740992"] as const;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { completed, failed } from "../support/callResults.js";
-import { startLoopback } from "../support/loopback.js";
-import { type McpServer, startServer } from "../support/mcpServer.js";
-import { mockProvider, NOBODY_LISTENS } from "../support/mockProvider.js";
-import { type ResponsesServerOptions, startResponsesServer } from "../support/responsesServer.js";
+import { startLoopback } from "../support/http/loopback.js";
+import { mockProvider, NOBODY_LISTENS } from "../support/model/mockProvider.js";
+import { type ResponsesServerOptions, startResponsesServer } from "../support/model/responsesServer.js";
+import { type McpServer, startServer } from "../support/processes/mcpServer.js";
 
 const NO_RETRIES = ["request_max_retries = 0", "stream_max_retries = 0"];
 
@@ -22,7 +22,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   "refuses the key": {
     first: () => ({ status: 401, body: '{"error":{"message":"bad key"}}' }),
     why: () =>
-      "unexpected status 401 Unauthorized:\nProvider `mock` wants a key: name the environment variable that holds it with env_key in [model_providers.mock] of config.toml.",
+      "unexpected status 401 Unauthorized:\nProvider `mock` requires a key: name the environment variable that contains it with env_key in [model_providers.mock] of config.toml.",
   },
   "forbids the request": {
     first: () => ({ status: 403, body: "not for you" }),

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { startLoopback } from "../support/loopback.js";
-import { type McpServer, startServer } from "../support/mcpServer.js";
-import { mockProvider } from "../support/mockProvider.js";
-import { type ResponsesServer, startResponsesServer } from "../support/responsesServer.js";
-import { valueAt } from "../support/scenario.js";
+import { startLoopback } from "../support/http/loopback.js";
+import { mockProvider } from "../support/model/mockProvider.js";
+import { type ResponsesServer, startResponsesServer } from "../support/model/responsesServer.js";
+import { type McpServer, startServer } from "../support/processes/mcpServer.js";
+import { valueAt } from "../support/scenarios/scenario.js";
 
 interface Newcomer extends AsyncDisposable {
   readonly server: McpServer;

@@ -3,8 +3,8 @@ import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { isMissing } from "../sandbox/available.js";
-import { type McpServer, startServer } from "../support/mcpServer.js";
-import { valueAt } from "../support/scenario.js";
+import { type McpServer, startServer } from "../support/processes/mcpServer.js";
+import { valueAt } from "../support/scenarios/scenario.js";
 
 const WRITES = { sandbox: "workspace-write", "approval-policy": "never" };
 

@@ -3,12 +3,12 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { completed, failed, refusedOn } from "../support/callResults.js";
-import { MAIN, type McpServer, startServer } from "../support/mcpServer.js";
-import { mockProvider } from "../support/mockProvider.js";
-import { startResponsesServer } from "../support/responsesServer.js";
-import { valueAt } from "../support/scenario.js";
+import { mockProvider } from "../support/model/mockProvider.js";
+import { startResponsesServer } from "../support/model/responsesServer.js";
+import { MAIN, type McpServer, startServer } from "../support/processes/mcpServer.js";
+import { valueAt } from "../support/scenarios/scenario.js";
 import { setStage } from "../support/stage.js";
-import { rolloutFile, spokenOn } from "../support/storedThread.js";
+import { rolloutFile, spokenOn } from "../support/threads/storedThread.js";
 
 const FULL_DISK = fileURLToPath(new URL("../programs/fullDisk.cjs", import.meta.url));
 
@@ -174,9 +174,25 @@ describe.concurrent("two servers on one thread", () => {
     expect(await second.call("codex-reply", { threadId, prompt: "!say two" }).result()).toEqual(
       failed(
         threadId,
-        `Thread ${threadId} is in use by another process (process ${first.process.pid}). Wait until its turn has ended, or end that process, then send the reply again.`,
+        `Thread ${threadId} is in use by another process (process ${first.process.pid}). Wait until its turn has ended, or end that process, then call again.`,
       ),
     );
+    for (const [tool, args] of [
+      ["codex-wait", {}],
+      ["codex-reply", {}],
+      ["codex-steer", { prompt: "more" }],
+      ["codex-manage", { action: "stop" }],
+    ] as const)
+      expect(await second.call(tool, { threadId, ...args }).result()).toMatchObject({
+        isError: true,
+        content: [{ text: expect.stringContaining(`is in use by another process (process ${first.process.pid})`) }],
+      });
+    expect(await first.call("codex-manage", { threadId, action: "archive" }).result()).toMatchObject({
+      isError: true,
+      content: [
+        { text: expect.stringMatching(/A turn runs or waits.*`codex-wait` returns its answer, `codex-manage` with `stop` ends it/) },
+      ],
+    });
     first.cancel(running.id);
     await running.event("turn_aborted");
     expect(await second.call("codex-reply", { threadId, prompt: "!say two" }).result()).toEqual(completed(threadId, "two"));

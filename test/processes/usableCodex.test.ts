@@ -2,9 +2,9 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { homedir } from "node:os";
 import path from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { MAIN, type McpServer, startServer } from "../support/mcpServer.js";
-import { mockProvider, NOBODY_LISTENS } from "../support/mockProvider.js";
-import { runToEnd } from "../support/runToEnd.js";
+import { mockProvider, NOBODY_LISTENS } from "../support/model/mockProvider.js";
+import { MAIN, type McpServer, startServer } from "../support/processes/mcpServer.js";
+import { runToEnd } from "../support/processes/runToEnd.js";
 import { setStage, stageEnvironment } from "../support/stage.js";
 
 /** Not below the usual folders for temporary files, where commands may write. */

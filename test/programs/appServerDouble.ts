@@ -5,8 +5,8 @@ import path from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ScriptedModel } from "../../src/engines/native/scripted/scriptedModel.js";
-import type { Faults } from "../support/appServerDouble.js";
-import { REQUESTS_FILE, servicesOfDouble } from "../support/appServerDoubleServices.js";
+import type { Faults } from "../support/codex/appServerDouble.js";
+import { REQUESTS_FILE, servicesOfDouble } from "../support/codex/appServerDoubleServices.js";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -76,8 +76,6 @@ function answerTo(method: string, params: Json): Json {
     case "initialize":
       if (faults.refusesCapabilities && "capabilities" in params) return refusal("unknown field `capabilities`");
       return { userAgent: faults.userAgent ?? `double/${version} (Test 1; x86_64)`, codexHome: process.env["CODEX_HOME"] };
-    case "account/read":
-      return { account: null, requiresOpenaiAuth: true };
     case "config/read":
       return { config: faults.config };
     case "thread/start":

@@ -7,7 +7,7 @@ import { AppError, describe } from "../../src/lib/errors.js";
 import { threadIdOf } from "../../src/lib/ids.js";
 import { RolloutStore } from "../../src/stores/files/threads/rolloutStore.js";
 import type { WriterLease } from "../../src/threads/store.js";
-import { saying, settingsIn } from "../support/rollouts.js";
+import { saying, settingsIn } from "../support/threads/rollouts.js";
 
 const [codexHome = "", id = ""] = process.argv.slice(2);
 const store = new RolloutStore({ codexHome, version: "0.0.0", env: {}, warn: (line) => process.stderr.write(`${line}\n`) });

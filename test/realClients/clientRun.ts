@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { runToEnd } from "../support/runToEnd.js";
+import { runToEnd } from "../support/processes/runToEnd.js";
 import type { ClientStart } from "./client.js";
 
 const BEFORE_MS = 60_000;

@@ -42,6 +42,14 @@ async function installInto(folder: string, packages: readonly string[], { script
     await rename(draft, folder);
   } catch (error) {
     await rm(draft, { recursive: true, force: true });
-    if (!ALREADY_THERE.includes(errorCode(error) ?? "")) throw error;
+    if (!ALREADY_THERE.includes(errorCode(error) ?? "")) throw new NotInstalled(error);
+  }
+}
+
+/** What npm prints may be megabytes and names folders of this machine: it is the cause, and no part of what is kept. */
+class NotInstalled extends Error {
+  constructor(cause: unknown) {
+    const isLate = cause instanceof Error && "killed" in cause && cause.killed === true;
+    super(isLate ? `npm did not install it within ${INSTALL_MS / 60_000} minutes` : "npm could not install it", { cause });
   }
 }

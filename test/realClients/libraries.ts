@@ -5,6 +5,9 @@ import type { ClientStage, ClientStart, RealClient, Snippet } from "./client.js"
 /** A wall of the official SDKs, which whoever is built on them has too. */
 const SDK_LIMIT = "60 s (`timeout` of the call, ms)";
 
+/** Named by itself: newer ones wanted versions of other packages that could not be had, and npm looked for another solution for many minutes. */
+const LANGGRAPH_SDK = "@langchain/langgraph-sdk@1.12.4";
+
 /** Libraries that put our tools before a model, each in a small program (`drivers/`). */
 export const LIBRARIES: readonly RealClient[] = [
   library("sdk1", "TypeScript SDK 1.x", ["@modelcontextprotocol/sdk@1.32.2"], SDK_LIMIT),
@@ -12,7 +15,12 @@ export const LIBRARIES: readonly RealClient[] = [
   {
     ...library("inspector", "MCP Inspector, command line", ["@modelcontextprotocol/inspector@2.12.0"], SDK_LIMIT),
     snippet: { place: "a shell", language: "sh", text: inspectorLine },
-    cannot: { held: "each call has a server of its own", long: "each call has a server of its own" },
+    cannot: {
+      held: "each call has a server of its own",
+      long: "each call has a server of its own",
+      reply: "each call is a session of its own, which keeps its threads for `attended_seconds`",
+      error: "each call is a session of its own, which keeps its threads for `attended_seconds`",
+    },
   },
   library("agents", "OpenAI Agents SDK", ["@openai/agents@0.20.0", "openai@7.53.0", "zod@4.6.7"], "60 s (`timeout`, ms)"),
   library("aisdk", "AI SDK", ["@ai-sdk/mcp@2.0.96", "ai@7.0.169", "@ai-sdk/openai-compatible@3.0.90", "zod@4.6.7"], "none"),
@@ -25,6 +33,7 @@ export const LIBRARIES: readonly RealClient[] = [
       "@langchain/openai@1.6.0",
       "@langchain/core@1.2.13",
       "@langchain/langgraph@1.4.18",
+      LANGGRAPH_SDK,
     ],
     "60 s (`defaultToolTimeout`, ms)",
   ),
@@ -32,7 +41,14 @@ export const LIBRARIES: readonly RealClient[] = [
   library(
     "mcpuse",
     "mcp-use",
-    ["mcp-use@1.34.6", "@langchain/core@1.2.13", "langchain@1.5.14", "@langchain/openai@1.6.0", "@langchain/langgraph@1.4.18"],
+    [
+      "mcp-use@1.34.6",
+      "@langchain/core@1.2.13",
+      "langchain@1.5.14",
+      "@langchain/openai@1.6.0",
+      "@langchain/langgraph@1.4.18",
+      LANGGRAPH_SDK,
+    ],
     SDK_LIMIT,
   ),
 ];

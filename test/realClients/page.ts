@@ -2,14 +2,19 @@ import { KNOWN_CLIENTS } from "../../src/mcp/clientProfiles.js";
 import type { RealClient } from "./client.js";
 import { CHECKS, type CheckName, NOT_TRIED, type Verdicts } from "./verdicts.js";
 
-/** What was seen of one client, as it is kept between runs. */
-export interface SeenClient {
+/** What was seen of one client in one run. */
+export interface SeenRun {
   readonly version: string;
   readonly day: string;
   readonly identity?: { readonly name: string; readonly revision: string };
   readonly verdicts?: Verdicts;
   /** Why it could not be run. */
   readonly notRun?: string;
+}
+
+/** What was seen of one client on stdio, and over HTTP, as it is kept between runs. */
+export interface SeenClient extends SeenRun {
+  readonly http?: SeenRun;
 }
 
 /** By the client's id. */
@@ -26,7 +31,7 @@ const TABLES: readonly (readonly CheckName[])[] = [
 export function clientsPage(clients: readonly RealClient[], seen: Seen): string {
   return `${[
     HEAD,
-    "## What was seen",
+    "## Results",
     versionsTable(clients, seen),
     ...TABLES.map((checks) =>
       [
@@ -37,29 +42,64 @@ export function clientsPage(clients: readonly RealClient[], seen: Seen): string 
           .concat("."),
       ].join("\n\n"),
     ),
+    "### Over HTTP",
+    HTTP_HEAD,
+    httpTable(clients, seen),
     `${DRIVER_REMARK}${clients.flatMap(({ title, remark }) => (remark === undefined ? [] : [` ${title}: ${remark}`])).join("")}`,
     "## Configuration",
-    "As it was run, but for the command. `env` passes settings such as `OPENAI_API_KEY` where the client has a place for them.",
+    "The configurations of the runs, with the published command. `env` passes settings such as `OPENAI_API_KEY`, if the client supports it.",
     ...clients.map(snippetText),
-    "## What the server knows of clients",
+    "## What the server knows about clients",
     PROFILES_HEAD,
     profilesTable(),
   ].join("\n\n")}\n`;
 }
 
-const HEAD = `<!-- Written by \`npm run clients\`; the words are in test/realClients/page.ts. -->
+const HEAD = `<!-- Written by \`npm run clients\`; its texts are in test/realClients/page.ts. -->
 # Clients
 
 \`npm run clients\` installs each of these programs from the npm registry, gives it a scripted model, lets that model call the built server (engine \`native\`, whose model is scripted
-too) on stdio, and writes down what the client passed back to its model. It takes about half an hour and is no part of \`npm test\`.
+too) on stdio, and records what the client passed to its model. It takes about half an hour and is not part of \`npm test\`.
 
-**What to set.** Nothing, for most: a call ends before its client's limit, with \`status: "running"\`, and \`codex-wait\` goes on. Whoever raises a client's limit starts the server with
-\`--wait unlimited\`, and gets one long call. Where nobody can be asked, \`--approval-fallback hold\` lets the calling model put the question to its user and answer with \`codex-answer\`.`;
+**What to set.** For most clients, nothing: a call ends before its client's timeout, with \`status: "running"\`, and \`codex-wait\` continues to wait. If you raise a client's timeout, start the
+server with \`--wait unlimited\` to get one long call. If the client cannot ask its user, \`--approval-fallback hold\` lets the calling model ask the user and answer with \`codex-answer\`.`;
 
-const DRIVER_REMARK = "The programs around the TypeScript SDKs and mcp-use say yes to questions, and show their model whole results.";
+const HTTP_HEAD = `The same conversations with \`codex-mcp-server serve --max-sandbox danger-full-access\`, over HTTP (\`npm run clients -- --http\`). \`later\`: the second run of the client uses
+the server of the first, after \`attended_seconds\` (a client that sends \`DELETE\` need not wait). \`stop\`: if a client disconnects without notice, its turn ends after \`vanished_client_seconds\`. Questions are asked only under that ceiling; under the default one they are denied.`;
 
-const PROFILES_HEAD = `The server looks at the name that a client gives itself (\`clientInfo\`), as a hint only: nothing that has to be safe depends on it. Whoever is not in the table is shown text and structured
-content, waits 60 s and gets all events (\`--events\`, \`--wait\` and \`wait\` in a call say otherwise).`;
+const HTTP_CHECKS: readonly CheckName[] = [
+  "tools",
+  "shows",
+  "reply",
+  "error",
+  "files",
+  "answer",
+  "question",
+  "held",
+  "later",
+  "stop",
+  "long",
+];
+
+/** Those that were run. */
+function httpTable(clients: readonly RealClient[], seen: Seen): string {
+  const run = clients.flatMap((client) => {
+    const row = seen[client.id]?.http;
+    return row ? [{ client, row }] : [];
+  });
+  const rows = run.map(({ client, row }) => [
+    `${client.title} ${row.version}`,
+    row.identity?.revision ?? "–",
+    ...HTTP_CHECKS.map((check) => cell(client, row, check)),
+    row.day,
+  ]);
+  return table(["client", "MCP", ...HTTP_CHECKS, "seen"], rows);
+}
+
+const DRIVER_REMARK = "The programs around the TypeScript SDKs and mcp-use approve all questions, and show their model whole results.";
+
+const PROFILES_HEAD = `The server uses a client's name (\`clientInfo\`) only as a hint: no security decision depends on it. A client that is not in the table gets text and structured content, a timeout of 60 s is
+assumed, and it gets all events (\`--events\`, \`--wait\` and \`wait\` in a call override this).`;
 
 function versionsTable(clients: readonly RealClient[], seen: Seen): string {
   const rows = clients.map((client) => {
@@ -75,7 +115,7 @@ function checksTable(clients: readonly RealClient[], seen: Seen, checks: readonl
   return table(["client", ...checks], rows);
 }
 
-function cell({ cannot }: RealClient, row: SeenClient | undefined, check: CheckName): string {
+function cell({ cannot }: RealClient, row: SeenRun | undefined, check: CheckName): string {
   if (!row?.verdicts) return `**not run**${row?.notRun === undefined ? "" : `: ${row.notRun}`}`;
   const { ok, note } = row.verdicts[check];
   if (ok) return note === "yes" ? "✓" : note === NOT_TRIED ? `**${note}**` : note;

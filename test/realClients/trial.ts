@@ -2,13 +2,14 @@ import { execFileSync } from "node:child_process";
 import { copyFileSync, existsSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { killMarked, processesMarked, RUN_MARK } from "../support/markedProcesses.js";
-import { startResponsesServer } from "../support/responsesServer.js";
+import { startResponsesServer } from "../support/model/responsesServer.js";
+import { killMarked, processesMarked, RUN_MARK } from "../support/processes/markedProcesses.js";
 import { furnish, setStage, stageEnvironment } from "../support/stage.js";
 import type { RealClient } from "./client.js";
 import { ClientModel, type Script } from "./clientModel.js";
 import { type ClientEnd, runClient } from "./clientRun.js";
 import { again, endless, held, long, work } from "./conversations.js";
+import { type HttpSide, openHttpSide } from "./httpSide.js";
 import { installClient, installNode } from "./install.js";
 import { DRIVERS } from "./libraries.js";
 import { firstThread, readWire, type WireMessage } from "./wire.js";
@@ -17,8 +18,15 @@ const SERVER = path.resolve("dist/main.js");
 const TAP = path.resolve("test/realClients/tap.mjs");
 const RUN_MS = 120_000;
 const LOOK_MS = 100;
-/** A command and a server that were told to end take a moment. */
-const GRACE_MS = 5_000;
+/** A command and a server that were told to end take a moment; over HTTP the server has to notice first that its client is gone. */
+const GRACE_MS = { stdio: 5_000, http: 20_000 } as const;
+/** The agent's model says nothing for the whole of a long turn, which may be longer than the limit for silence. */
+const PROVIDER = "request_max_retries = 0\nstream_max_retries = 0\nstream_idle_timeout_ms = 3600000";
+/** The settings are a minute each: a client that is gone is given up, and its threads are free. */
+const GONE_MS = 2_000;
+const GONE = ["vanished_client_seconds", "attended_seconds"].flatMap((name) => ["-c", `mcp_server.http.${name}=${GONE_MS / 1000}`]);
+/** Questions are put over HTTP where full access may be asked for. */
+const HTTP_ARGS = ["--port", "0", "--max-sandbox", "danger-full-access", ...GONE];
 
 /** What was seen of one conversation. */
 export interface Evidence {
@@ -36,10 +44,14 @@ export interface Trial {
   readonly again: Evidence;
   readonly held: Evidence & { readonly touched: boolean };
   readonly stop: Evidence & { readonly began: boolean };
-  readonly long: Evidence | undefined;
+  readonly long: (Evidence & { readonly seconds: number }) | undefined;
 }
 
+/** How clients reach the server: as a program that they start, or at an address. */
+export type Way = "stdio" | "http";
+
 export interface TrialOptions {
+  readonly way: Way;
   /** How long the long turn takes; 0 leaves it out. */
   readonly longSeconds: number;
 }
@@ -47,19 +59,21 @@ export interface TrialOptions {
 interface Round {
   readonly script: Script;
   readonly serverArgs?: readonly string[];
+  /** Over HTTP: the server of an earlier round, which is still there. */
+  readonly side?: HttpSide | undefined;
   readonly deadlineMs?: number;
   readonly interruptWhen?: (signal: AbortSignal) => Promise<void>;
 }
 
 /** Installs the client and lets its model play each conversation, with a server and folders of its own. */
-export async function tryClient(client: RealClient, { longSeconds }: TrialOptions): Promise<Trial> {
+export async function tryClient(client: RealClient, { way, longSeconds }: TrialOptions): Promise<Trial> {
   const [packages, node] = [await installClient(client), await installNode()];
   for (const file of readdirSync(DRIVERS)) copyFileSync(path.join(DRIVERS, file), path.join(packages, file));
   await using stage = await setStage();
   await using agentModel = await startResponsesServer({ keepRequests: false });
   await using model = new ClientModel();
   const address = await model.listen();
-  await furnish(stage, { name: client.id, about: "", steps: [] }, { MOCK: agentModel.url });
+  await furnish(stage, { name: client.id, about: "", steps: [], provider: PROVIDER }, { MOCK: agentModel.url });
   execFileSync("git", ["init", "--quiet", stage.workspace]);
   const mark = `client-${client.id}-${process.pid}`;
   const plain = stageEnvironment(stage, { name: "", about: "", steps: [] }, {});
@@ -67,39 +81,63 @@ export async function tryClient(client: RealClient, { longSeconds }: TrialOption
   const serverEnv = { PATH: plain["PATH"] ?? "", HOME: stage.home, CODEX_HOME: stage.codexHome, [RUN_MARK]: mark };
   let rounds = 0;
 
-  async function play({ script, serverArgs = [], deadlineMs = RUN_MS, interruptWhen }: Round): Promise<Evidence> {
+  async function play({ script, serverArgs = [], side, deadlineMs = RUN_MS, interruptWhen }: Round): Promise<Evidence> {
+    if (way === "http" && !side) {
+      await using own = await listen(serverArgs);
+      return await play({ script, side: own, deadlineMs, ...(interruptWhen && { interruptWhen }) });
+    }
     const notes = path.join(stage.root, `wire-${rounds++}.jsonl`);
-    const server = {
+    const started = {
       command: process.execPath,
       args: [TAP, notes, process.execPath, SERVER, "--engine", "native", ...serverArgs],
       env: serverEnv,
     };
+    const server = side ? { url: side.url } : started;
     model.play(script);
     const start = client.start({ packages, home: stage.home, workspace: stage.workspace, server, model: address });
     const end = await runClient(start, { cwd: stage.workspace, env, deadlineMs, ...(interruptWhen && { interruptWhen }) });
-    const left = await leftBehind(mark);
-    killMarked(mark);
-    return { results: model.results, offered: model.offered, wire: readWire(notes), end, left };
+    const left = await leftBehind(mark, way);
+    if (!side) killMarked(mark);
+    return { results: model.results, offered: model.offered, wire: side?.takeWire() ?? readWire(notes), end, left };
+  }
+
+  function listen(serverArgs: readonly string[]): Promise<HttpSide> {
+    const args = [SERVER, "serve", "--engine", "native", ...HTTP_ARGS, ...serverArgs];
+    return openHttpSide({ args, cwd: stage.workspace, env: serverEnv });
   }
 
   try {
     const outside = path.join(stage.root, "outside");
     const asked = path.join(stage.root, "asked");
     const seconds = 100_000 + (process.pid % 100_000);
-    const worked = await play({ script: work({ outside }) });
-    const earlier = firstThread(worked.wire);
     return {
-      work: { ...worked, made: existsSync(path.join(stage.workspace, "made.txt")), touched: existsSync(outside) },
-      again: await play({ script: again(earlier) }),
+      ...(await workedTwice(outside)),
       held: {
         ...(await play({ script: held({ outside: asked }), serverArgs: ["--approval-fallback", "hold"] })),
         touched: existsSync(asked),
       },
       stop: await stopped(seconds),
-      long: longSeconds > 0 ? await play({ script: long(longSeconds), deadlineMs: RUN_MS + 4 * longSeconds * 1000 }) : undefined,
+      long: longSeconds > 0 ? await playedLong() : undefined,
     };
   } finally {
     killMarked(mark);
+  }
+
+  /** Over HTTP the second run finds the server of the first. */
+  async function workedTwice(outside: string): Promise<Pick<Trial, "work" | "again">> {
+    await using side = way === "http" ? await listen([]) : undefined;
+    const worked = await play({ script: work({ outside }), side });
+    // Few clients say that they leave; until then their session keeps its threads.
+    if (side) await sleep(GONE_MS);
+    return {
+      work: { ...worked, made: existsSync(path.join(stage.workspace, "made.txt")), touched: existsSync(outside) },
+      again: await play({ script: again(firstThread(worked.wire)), side }),
+    };
+  }
+
+  async function playedLong(): Promise<Trial["long"]> {
+    const evidence = await play({ script: long(longSeconds), deadlineMs: RUN_MS + 4 * longSeconds * 1000 });
+    return { ...evidence, seconds: longSeconds };
   }
 
   async function stopped(seconds: number): Promise<Trial["stop"]> {
@@ -119,10 +157,10 @@ function isCommand(commandLine: string, seconds: number): boolean {
   return commandLine.endsWith(`sleep ${seconds}`);
 }
 
-/** Clients may leave helpers of their own; what counts is our server and what it started. */
-async function leftBehind(mark: string): Promise<readonly string[]> {
-  const ours = (commandLine: string) => commandLine.includes(SERVER) || /\bsleep \d{6}/.test(commandLine);
-  const until = performance.now() + GRACE_MS;
+/** Clients may leave helpers of their own; what counts is our server, unless it listens for others too, and what it started. */
+async function leftBehind(mark: string, way: Way): Promise<readonly string[]> {
+  const ours = (commandLine: string) => (way === "stdio" && commandLine.includes(SERVER)) || /\bsleep \d{6}/.test(commandLine);
+  const until = performance.now() + GRACE_MS[way];
   for (;;) {
     const left = processesMarked(mark).filter(({ commandLine }) => ours(commandLine));
     if (left.length === 0 || performance.now() >= until) return left.map(({ commandLine }) => commandLine);

@@ -33,7 +33,7 @@ function trial(parts: Partial<Trial> = {}): Trial {
     again: seen(["later"]),
     held: { ...seen(["waits", "answered", "decided"]), touched: true },
     stop: { ...seen([]), began: true },
-    long: seen([`running ${THREAD}`, "slept well"]),
+    long: { ...seen([`running ${THREAD}`, "slept well"]), seconds: 75 },
     ...parts,
   };
 }
@@ -64,7 +64,7 @@ it.for([
   ["later", { again: seen(["Session not found"]) }],
   ["stop", { stop: { ...seen([]), began: false } }],
   ["stop", { stop: { ...seen([], { left: ["sleep 100000"] }), began: true } }],
-  ["long", { long: seen(["timed out", "timed out"]) }],
+  ["long", { long: { ...seen(["timed out", "timed out"]), seconds: 75 } }],
   ["left", { again: seen(["later"], { left: ["node dist/main.js"] }) }],
 ] as const satisfies readonly (readonly [string, Partial<Trial>])[])("%s fails where it should (%#)", ([check, parts]) => {
   const failed = Object.entries(verdictsOf(trial(parts))).flatMap(([name, { ok }]) => (ok ? [] : [name]));
@@ -81,6 +81,8 @@ it.for([
 });
 
 it("a time-out that the same prompt mends is told apart from waiting", () => {
-  expect(verdictsOf(trial({ long: seen(["MCP error -32001", "slept well"]) })).long.note).toBe("times out; the same prompt joins the turn");
+  expect(verdictsOf(trial({ long: { ...seen(["MCP error -32001", "slept well"]), seconds: 75 } })).long.note).toBe(
+    "times out; the same prompt joins the turn",
+  );
   expect(verdictsOf(trial()).long.note).toBe("`running`, then `codex-wait`");
 });

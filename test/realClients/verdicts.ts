@@ -21,7 +21,7 @@ export const CHECKS = {
   held: "an approval with `--approval-fallback hold`",
   later: "a reply from a new run of the client",
   stop: "Ctrl-C, or an abort signal, ends the turn's command",
-  long: "a turn of 75 s, longer than the limit of those with 60 s",
+  long: "a turn of 75 s, or as long as it says, longer than the limit of those with 60 s",
   left: "nothing of ours is left running",
 } as const;
 
@@ -147,12 +147,16 @@ function stopVerdict(evidence: Trial["stop"]): Verdict {
   return { ok: true, note: cancels ? "it cancels" : "it closes" };
 }
 
-function longVerdict(evidence: Evidence): Verdict {
-  const { results } = evidence;
+/** How long the long turn takes where nothing else is said. */
+export const LONG_SECONDS = 75;
+
+function longVerdict(evidence: NonNullable<Trial["long"]>): Verdict {
+  const { results, seconds } = evidence;
   if (!says(results.at(-1), ANSWERS.slept)) return { ok: false, note: failureOf(evidence) };
-  if (results.length === 1) return { ok: true, note: "one call" };
+  const taken = seconds === LONG_SECONDS ? "" : ` (${seconds} s)`;
+  if (results.length === 1) return { ok: true, note: `one call${taken}` };
   const gaveUp = results.slice(0, -1).some((result) => !showsThread(result));
-  return { ok: true, note: gaveUp ? "times out; the same prompt joins the turn" : "`running`, then `codex-wait`" };
+  return { ok: true, note: `${gaveUp ? "times out; the same prompt joins the turn" : "`running`, then `codex-wait`"}${taken}` };
 }
 
 function leftVerdict(trial: Trial): Verdict {

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
-import { isRecord, valueAt } from "../support/scenario.js";
+import { isRecord, valueAt } from "../support/scenarios/scenario.js";
 
 /** A message between a client and the server, in the order of the tap. */
 export interface WireMessage {

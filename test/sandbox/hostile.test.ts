@@ -14,6 +14,9 @@ import { bundle } from "./bundle.js";
 import { livingAfter, livingWith } from "./living.js";
 import { launcherFor, SURROUNDINGS, type Surroundings } from "./surroundings.js";
 
+/** For a busy machine: the processes are killed at once, but the kernel may take its time. */
+const GONE_WITHIN_MS = 10_000;
+
 /** Each says `ready` when everything it starts is running. */
 const HOSTILE_COMMANDS = {
   "starts children": "sleep 1000 & sleep 1000 & echo ready; wait",
@@ -61,10 +64,10 @@ describe.skipIf(isMissing).each(SURROUNDINGS)("in %s", (surroundings) => {
     });
 
     if (surroundings !== "nothing")
-      it("is gone within a second when the server is killed", async () => {
+      it("is gone soon after the server is killed", async () => {
         const mark = randomUUID();
         await killedHost(surroundings, script, mark);
-        expect({ survivors: await livingAfter(1_000, mark) }).toEqual(WITHOUT_A_TRACE);
+        expect({ survivors: await livingAfter(GONE_WITHIN_MS, mark) }).toEqual(WITHOUT_A_TRACE);
       });
   });
 
@@ -89,7 +92,7 @@ it.skipIf(isMissing)("what outlives a killed server without namespaces is ended 
     await killedHost("nothing", HOSTILE_COMMANDS["leaves its session"], mark);
   const before = livingWith(mark).length;
   sweepLeftovers();
-  expect({ left: before > 0, survivors: await livingAfter(1_000, mark) }).toEqual({ left: true, ...WITHOUT_A_TRACE });
+  expect({ left: before > 0, survivors: await livingAfter(GONE_WITHIN_MS, mark) }).toEqual({ left: true, ...WITHOUT_A_TRACE });
 });
 
 async function killedHost(surroundings: Surroundings, script: string, mark: string): Promise<void> {

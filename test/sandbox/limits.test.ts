@@ -7,8 +7,8 @@ import { WritablePlaces } from "../../src/exec/outside/outsidePrograms.js";
 import type { SandboxPolicy } from "../../src/exec/policies.js";
 import { type CommandResult, runCommand } from "../../src/exec/run.js";
 import { openSandbox } from "../../src/exec/sandbox/backend.js";
-import { startServer } from "../support/mcpServer.js";
-import { valueAt } from "../support/scenario.js";
+import { startServer } from "../support/processes/mcpServer.js";
+import { valueAt } from "../support/scenarios/scenario.js";
 import { isMissing, sandbox } from "./available.js";
 
 const WORKSPACE_WRITE: SandboxPolicy = {

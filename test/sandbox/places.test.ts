@@ -8,8 +8,7 @@ import { WritablePlaces } from "../../src/exec/outside/outsidePrograms.js";
 import type { SandboxPolicy } from "../../src/exec/policies.js";
 import { runCommand } from "../../src/exec/run.js";
 import { openSandbox, type SandboxOptions, type WrapOptions } from "../../src/exec/sandbox/backend.js";
-import { findGuardedNames } from "../../src/exec/sandbox/guardedNames.js";
-import { callerView, secretPlaces } from "../../src/exec/sandbox/hiddenPlaces.js";
+import { callerView, GuardedNameSearch, secretPlaces } from "../../src/exec/sandbox/hiddenPlaces.js";
 import { sandbox as found } from "./available.js";
 
 const NOTHING_ELSE = { type: "workspace-write", network_access: false, exclude_slash_tmp: true, exclude_tmpdir_env_var: true } as const;
@@ -176,7 +175,7 @@ describe.skipIf(found.backend !== "bubblewrap")("names that other programs run",
     folder("work/vendor/lib/.git/hooks");
     file("gitdir: ../../.git/modules/module", "work/vendor/module/.git");
     file("[core]", "work/.git/config");
-    const { names: guarded } = await findGuardedNames(workspace);
+    const { names: guarded } = await new GuardedNameSearch().find(workspace);
     expect(guarded.map((name) => path.relative(workspace, name)).sort()).toEqual([
       ".mcp.json",
       "packages/a/.vscode",
@@ -201,15 +200,24 @@ describe.skipIf(found.backend !== "bubblewrap")("names that other programs run",
   });
 
   it("are found within bounds, and never through links", async () => {
-    for (let at = 0; at < 80; at++) file("x", `work/p${at}/.envrc`);
+    for (let at = 0; at < 300; at++) file("x", `work/p${at}/.envrc`);
     file("x", "elsewhere/.envrc");
     symlinkSync(path.join(home, "elsewhere"), path.join(workspace, "a-link"));
     symlinkSync(path.join(home, "elsewhere/.envrc"), path.join(workspace, ".envrc"));
     file("x", "work/node_modules/pkg/.envrc");
-    const { names, isComplete } = await findGuardedNames(workspace);
-    expect([names.length, isComplete, names.filter((name) => !/\/work\/p\d+\/\.envrc$/.test(name))]).toEqual([64, false, []]);
-    const own = new Set(names.slice(0, 40));
-    expect(await findGuardedNames(workspace, own)).toMatchObject({ isComplete: true, names: { length: 40 } });
+    const { names, isComplete } = await new GuardedNameSearch().find(workspace);
+    expect([names.length, isComplete, names.filter((name) => !/\/work\/p\d+\/\.envrc$/.test(name))]).toEqual([256, false, []]);
+    const own = new Set(names.slice(0, 200));
+    expect(await new GuardedNameSearch().find(workspace, own)).toMatchObject({ isComplete: true, names: { length: 100 } });
+  });
+
+  it("are remembered: folders that were made since do not take their protection away", async () => {
+    const guarded = file("x", "work/a/b/c/.envrc");
+    const search = new GuardedNameSearch();
+    expect((await search.find(workspace)).names).toEqual([guarded]);
+    for (let at = 0; at < 1_600; at++) folder(`work/decoys/${at}`);
+    expect(await search.find(workspace)).toEqual({ names: [guarded], isComplete: false });
+    expect(await search.find(workspace, new Set([guarded]))).toMatchObject({ names: [] });
   });
 
   it("that became a link meanwhile open nothing that is hidden", async () => {

@@ -2,11 +2,16 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { MAIN, type McpServer, type ServerStart, startServer, type ToolCall } from "../support/mcpServer.js";
+import { MAIN, type McpServer, type ServerStart, startServer, type ToolCall } from "../support/processes/mcpServer.js";
 import { type Stage, setStage } from "../support/stage.js";
 import { isMissing } from "./available.js";
 
-const WORKSPACE_WRITE = { sandbox: "workspace-write", "approval-policy": "never" };
+const WORKSPACE_WRITE = {
+  sandbox: "workspace-write",
+  "approval-policy": "never",
+  // Every server on the machine shares `/tmp`, and whether its names are there already depends on the others.
+  config: { "sandbox_workspace_write.exclude_slash_tmp": true, "sandbox_workspace_write.exclude_tmpdir_env_var": true },
+};
 const IDENTITY = ["-c", "user.name=n", "-c", "user.email=e"];
 const LOOK = "git status --porcelain --untracked-files=all; find . -name .git -prune -o -type f -print; git rev-parse --show-toplevel";
 
@@ -199,7 +204,7 @@ describe.skipIf(isMissing)("a workspace inside a bigger repository", () => {
   it("ends a command that makes one again and again", async () => {
     await using stage = await insideRepository();
     const { stderr, exitCode } = await run(stage, "while :; do mkdir -p x/y; mv x .git 2>/dev/null; done");
-    expect([exitCode === 0, String(stderr).includes("The command was ended: it made .git again and again, which is protected.")]).toEqual([
+    expect([exitCode === 0, String(stderr).includes("The command was ended: it made .git repeatedly, which is protected.")]).toEqual([
       false,
       true,
     ]);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { ERA_CLIENTS, type Place } from "../support/eraClients.js";
-import { startHttpServer } from "../support/httpServer.js";
-import { valueAt } from "../support/scenario.js";
+import { ERA_CLIENTS, type Place } from "../support/clients/eraClients.js";
+import { startHttpServer } from "../support/http/httpServer.js";
+import { valueAt } from "../support/scenarios/scenario.js";
 import { type Stage, setStage, workspaceFiles } from "../support/stage.js";
 
 const APPROVE = { action: "accept", content: { decision: "approved" } } as const;

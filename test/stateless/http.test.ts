@@ -1,13 +1,13 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { claimMeta, FORMS, TASKS } from "../support/clients/statelessClient.js";
 import { eventually } from "../support/eventually.js";
-import { type HttpServer, startHttpServer } from "../support/httpServer.js";
-import { openSocket } from "../support/httpSocketClient.js";
-import { isRecord, valueAt } from "../support/scenario.js";
+import { type HttpServer, startHttpServer } from "../support/http/httpServer.js";
+import { openSocket } from "../support/http/httpSocketClient.js";
+import { codexCall, stateless } from "../support/http/statelessHttp.js";
+import { isRecord, valueAt } from "../support/scenarios/scenario.js";
 import { setStage, workspaceFiles } from "../support/stage.js";
-import { claimMeta, FORMS, TASKS } from "../support/statelessClient.js";
-import { codexCall, stateless } from "../support/statelessHttp.js";
 
 /** Calls become tasks after a second. */
 const TASKS_SOON = "[mcp_server]\ntask_after_seconds = 1";

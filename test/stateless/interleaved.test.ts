@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
-import { rpc } from "../support/httpClient.js";
-import { startHttpServer } from "../support/httpServer.js";
-import { openSocket, type SocketClient, unnumbered } from "../support/httpSocketClient.js";
-import { startServer } from "../support/mcpServer.js";
-import { isRecord, valueAt } from "../support/scenario.js";
-import { claimMeta } from "../support/statelessClient.js";
-import { stateless } from "../support/statelessHttp.js";
+import { claimMeta } from "../support/clients/statelessClient.js";
+import { rpc } from "../support/http/httpClient.js";
+import { startHttpServer } from "../support/http/httpServer.js";
+import { openSocket, type SocketClient, unnumbered } from "../support/http/httpSocketClient.js";
+import { stateless } from "../support/http/statelessHttp.js";
+import { startServer } from "../support/processes/mcpServer.js";
+import { isRecord, valueAt } from "../support/scenarios/scenario.js";
 
 const CALLS = 1_000;
 const AT_ONCE = 50;

@@ -2,9 +2,9 @@
 import { isSpecType } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
 import { isFields } from "../../src/lib/fields.js";
-import { MemorySession } from "../support/memorySession.js";
-import { valueAt } from "../support/scenario.js";
-import { claimMeta, FORMS, StatelessClient, TASKS } from "../support/statelessClient.js";
+import { claimMeta, FORMS, StatelessClient, TASKS } from "../support/clients/statelessClient.js";
+import { MemorySession } from "../support/memory/memorySession.js";
+import { valueAt } from "../support/scenarios/scenario.js";
 
 type Json = Readonly<Record<string, unknown>>;
 

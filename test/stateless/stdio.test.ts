@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { rpc } from "../support/httpClient.js";
-import { type McpServer, startServer } from "../support/mcpServer.js";
-import { isRecord, valueAt } from "../support/scenario.js";
-import { claimMeta, FORMS, TASKS } from "../support/statelessClient.js";
+import { claimMeta, FORMS, TASKS } from "../support/clients/statelessClient.js";
+import { rpc } from "../support/http/httpClient.js";
+import { type McpServer, startServer } from "../support/processes/mcpServer.js";
+import { isRecord, valueAt } from "../support/scenarios/scenario.js";
 
 const ENDED_CLEANLY = { code: 0, signal: null };
 const ASKING = { prompt: "!shell touch made.txt", "approval-policy": "untrusted", sandbox: "workspace-write" };

@@ -4,7 +4,7 @@ type Engine = "native" | "scripted";
 
 type Status = "completed" | "failed" | "interrupted";
 
-/** What a result tells of a turn that neither ran a command nor changed a file, to a client of which nothing is known. */
+/** The report of a turn without commands and changes, for an unknown client. */
 function uneventful(engine: Engine, status: Status, threadId: unknown): { report: unknown; fields: object; _meta: unknown } {
   const begins = new RegExp(`^\\nthreadId: ${typeof threadId === "string" ? threadId : ".+"}\\nstatus: ${status} after`);
   return {
@@ -65,9 +65,9 @@ export function refusedOn(threadId: string, why: unknown): unknown {
   };
 }
 
-/** Why a thread cannot be had: what Codex said, and how to find those that can. */
+/** The error of an unknown thread: Codex's text, and how to find threads. */
 export function noSuchThread(threadId: string): string {
-  return `Session not found for thread_id: ${threadId}. \`codex-threads\` lists the threads that you can continue (\`archived: true\`: those that were put away); \`codex\` begins a new one.`;
+  return `Session not found for thread_id: ${threadId}. \`codex-threads\` lists the threads that you can continue (\`archived: true\`: the archived ones); \`codex\` begins a new one.`;
 }
 
 /** A call that never reached a thread. */
@@ -75,7 +75,7 @@ export function refused(why: unknown): unknown {
   return { content: [{ text: why, type: "text" }], isError: true, _meta: WITH_CODE };
 }
 
-/** Why it was refused, in a word for programs. */
+/** The error code of a refusal. */
 const WITH_CODE = expect.objectContaining({ "codex-mcpd/error": expect.stringMatching(/^[a-z_]+$/) }) as unknown;
 
 /** A call of a tool that does not exist. */

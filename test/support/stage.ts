@@ -1,9 +1,9 @@
 import { mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { fillString, type Variables } from "./placeholders.js";
-import type { Scenario } from "./scenario.js";
+import { fillString, type Variables } from "./processes/placeholders.js";
+import type { Scenario } from "./scenarios/scenario.js";
 
-/** The folders a scenario is played in: empty but for what the scenario puts there, and gone afterwards. */
+/** The folders of a scenario: empty except for the scenario's files, and removed afterwards. */
 export interface Stage extends AsyncDisposable {
   readonly root: string;
   readonly workspace: string;
@@ -12,8 +12,8 @@ export interface Stage extends AsyncDisposable {
 }
 
 /**
- * Commands may write the usual temporary folder whatever the scenario says of its workspace, and a folder of this project
- * lies in a git repository. This one is neither.
+ * Commands may always write to the usual temporary folder, whatever the scenario's sandbox, and a folder of this project
+ * lies in a git repository. This folder is neither.
  */
 const FOLDER_FOR_STAGES = "/var/tmp";
 
@@ -49,7 +49,7 @@ function configToml(scenario: Scenario, variables: Variables): string {
   return `${lines.filter((line) => line !== undefined).join("\n")}\n`;
 }
 
-/** The environment of the played server: nothing of ours leaks in, and nothing outside this machine is reached. */
+/** The environment of the played server: without our own variables, and without access to other machines. */
 export function stageEnvironment(stage: Stage, scenario: Scenario, variables: Variables): Record<string, string> {
   const own = Object.entries(scenario.env ?? {}).map(([name, value]) => [name, fillString(value, variables)]);
   return {

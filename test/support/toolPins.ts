@@ -1,6 +1,6 @@
 import pins from "./toolPins.generated.json" with { type: "json" };
 
-// The tools as clients rely on them, written out but for the descriptions: a change here is a change for them, and belongs into the changelog.
+// The tools as clients rely on them, without descriptions: a change here is a change for clients and belongs in the changelog.
 
 const TEXT = { type: "string" };
 const SANDBOX = { type: "string", enum: ["read-only", "workspace-write", "danger-full-access"] };
@@ -40,7 +40,7 @@ export const CODEX_TOOLS = [
 /** The tools of the default set, in the order in which clients see them. */
 export const TOOL_NAMES: readonly string[] = namesIn("codex");
 
-/** Those of a server that also serves what is not shown by default. */
+/** The tools of a server that also serves the extras. */
 export const ALL_TOOL_NAMES: readonly string[] = [...TOOL_NAMES, ...namesIn("extras")];
 
 function namesIn(set: string): readonly string[] {

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { completed, noSuchThread, refused } from "../support/callResults.js";
-import { handshake, notice, toolCall } from "../support/httpClient.js";
-import { type HttpServer, startHttpServer } from "../support/httpServer.js";
-import { startServer } from "../support/mcpServer.js";
-import { valueAt } from "../support/scenario.js";
+import { handshake, notice, toolCall } from "../support/http/httpClient.js";
+import { type HttpServer, startHttpServer } from "../support/http/httpServer.js";
+import { stateless } from "../support/http/statelessHttp.js";
+import { ALICE, BOB, type Headers, OPERATOR, threePrincipals } from "../support/http/threePrincipals.js";
+import { startServer } from "../support/processes/mcpServer.js";
+import { valueAt } from "../support/scenarios/scenario.js";
 import { type Stage, setStage, workspaceFiles } from "../support/stage.js";
-import { stateless } from "../support/statelessHttp.js";
-import { ALICE, BOB, type Headers, OPERATOR, threePrincipals } from "../support/threePrincipals.js";
 
 let stage: Stage;
 let server: HttpServer;
@@ -131,6 +131,9 @@ describe.concurrent("what counts for everybody on the server", () => {
     expect(await call(alice, "codex-config", {})).toEqual(FOR_MANAGERS);
     const root = await openSession(OPERATOR);
     expect(await call(root, "codex-config", {})).toMatchObject({ structuredContent: { config: {} } });
+    // Which folders there are elsewhere is told to nobody.
+    for (const cwd of ["/", "/no/such/folder", "/proc/self/cwd/.."])
+      expect(await call(root, "codex-config", { cwd })).toEqual(refused(expect.stringContaining("--allow-root")));
     expect(await call(root, "codex-account", { action: "logout" })).toEqual(refused(expect.stringContaining("needs no login")));
   });
 

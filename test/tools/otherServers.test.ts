@@ -3,16 +3,16 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { AjvJsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/ajv";
 import { describe, expect, it } from "vitest";
-import { handshake, toolCall } from "../support/httpClient.js";
-import { startHttpServer } from "../support/httpServer.js";
-import { MAIN, type McpServer, startServer } from "../support/mcpServer.js";
-import { mockProvider } from "../support/mockProvider.js";
-import { OFFICIAL_CLIENTS } from "../support/officialClients.js";
-import { startResponsesServer } from "../support/responsesServer.js";
-import { runToEnd } from "../support/runToEnd.js";
-import { isRecord, valueAt } from "../support/scenario.js";
+import { OFFICIAL_CLIENTS } from "../support/clients/officialClients.js";
+import { handshake, toolCall } from "../support/http/httpClient.js";
+import { startHttpServer } from "../support/http/httpServer.js";
+import { ALICE, BOB, type Headers, threePrincipals } from "../support/http/threePrincipals.js";
+import { mockProvider } from "../support/model/mockProvider.js";
+import { startResponsesServer } from "../support/model/responsesServer.js";
+import { MAIN, type McpServer, startServer } from "../support/processes/mcpServer.js";
+import { runToEnd } from "../support/processes/runToEnd.js";
+import { isRecord, valueAt } from "../support/scenarios/scenario.js";
 import { type Stage, setStage, stageEnvironment } from "../support/stage.js";
-import { ALICE, BOB, type Headers, threePrincipals } from "../support/threePrincipals.js";
 
 // The tool sets of other servers on the built server: the documented examples on stdio and HTTP, and clients that check what they get.
 

@@ -5,15 +5,15 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { sandbox } from "../sandbox/available.js";
 import { completed, refused } from "../support/callResults.js";
+import { claimMeta } from "../support/clients/statelessClient.js";
 import { eventually } from "../support/eventually.js";
-import { type McpServer, type ServerStart, startServer } from "../support/mcpServer.js";
-import { mockProvider } from "../support/mockProvider.js";
-import { processesIn } from "../support/processesIn.js";
-import { type ResponsesServer, startResponsesServer } from "../support/responsesServer.js";
-import { valueAt } from "../support/scenario.js";
+import { mockProvider } from "../support/model/mockProvider.js";
+import { type ResponsesServer, startResponsesServer } from "../support/model/responsesServer.js";
+import { type McpServer, type ServerStart, startServer } from "../support/processes/mcpServer.js";
+import { processesIn } from "../support/processes/processesIn.js";
+import { valueAt } from "../support/scenarios/scenario.js";
 import { setStage, workspaceFiles } from "../support/stage.js";
-import { claimMeta } from "../support/statelessClient.js";
-import { spokenOn, storyOf } from "../support/storedThread.js";
+import { spokenOn, storyOf } from "../support/threads/storedThread.js";
 import { CODEX_TOOLS } from "../support/toolPins.js";
 
 interface Pair extends AsyncDisposable {
@@ -74,7 +74,7 @@ describe.concurrent("threads", () => {
     const running = server.call("codex", { prompt: "!hang" });
     const threadId = await running.threadId();
     await running.event("task_started");
-    const why = `A turn runs or waits on thread ${threadId}. Wait for its answer or cancel it, then ask again.`;
+    const why = `A turn runs or waits on thread ${threadId}. Wait for its answer or cancel it, then ask again. \`codex-wait\` returns its answer, \`codex-manage\` with \`stop\` ends it.`;
     for (const action of ["archive", "fork"]) expect(await call(server, "codex-manage", { action, threadId })).toEqual(refused(why));
   });
 
@@ -104,7 +104,7 @@ describe.concurrent("a turn", () => {
     writeFileSync(path.join(server.stage.workspace, "go"), "");
     expect(valueAt(await running.result(), "structuredContent")).toMatchObject({ threadId, content: "steered" });
     expect(await call(server, "codex-steer", { threadId, prompt: "!say late" })).toEqual(
-      refused(`No turn of thread ${threadId} takes more instructions now. Send them as a reply instead.`),
+      refused(`No turn of thread ${threadId} takes more instructions now. Send them as a reply instead. That is \`codex-reply\`.`),
     );
   });
 
@@ -200,7 +200,7 @@ it.each([
   mkdirSync(path.join(stage.codexHome, "rules"));
   writeFileSync(path.join(stage.codexHome, "rules/my.rules"), 'prefix_rule(pattern=["touch"], decision="forbidden")\n');
   expect(await call(pair.server, "codex-exec", { command, sandbox: "danger-full-access" })).toEqual(
-    refused(expect.stringMatching(/rejected: (policy forbids commands starting with `touch`|rules forbid some commands)/)),
+    refused(expect.stringMatching(/rejected: (policy forbids commands starting with `touch`|rules forbid or ask about some commands)/)),
   );
   expect(await call(pair.server, "codex-exec", { command: ["echo", "hi"], sandbox: "danger-full-access" })).toMatchObject({
     structuredContent: { stdout: "hi\n" },

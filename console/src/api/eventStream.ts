@@ -2,7 +2,7 @@ import { createParser } from "eventsource-parser";
 import type { ApiEvent } from "../../../src/api/schemas/events.js";
 import { ApiFailure, apiUrl, failureOf, reached } from "./requests.js";
 
-/** The server sends a heartbeat more often than this. A tab that slept finds its connection silent, and opens another. */
+/** The server sends heartbeats more often than this. After a longer silence, for example when a tab slept, the stream is opened again. */
 const SILENCE_MS = 45_000;
 const FIRST_RETRY_MS = 500;
 const LONGEST_RETRY_MS = 15_000;
@@ -11,20 +11,20 @@ export type Connection = "connecting" | "open" | "lost";
 
 export interface StreamOptions {
   readonly path: string;
-  /** The place after which events are wanted; without it what is new. */
+  /** The id of the event to resume after; without it, only new events. */
   readonly after?: string | undefined;
   readonly onEvent: (event: ApiEvent) => void;
-  /** After each event: where to go on if the stream is given up here. */
+  /** After each event: the id to resume after. */
   readonly onPlace?: (place: string) => void;
   readonly onConnection: (connection: Connection) => void;
-  /** The server refuses for good: no login, no such thread. */
+  /** The server refuses permanently: no login, no such thread. */
   readonly onRefused: (failure: ApiFailure) => void;
   readonly signal: AbortSignal;
 }
 
 /**
- * Events from a place on, for as long as the signal lasts. What `EventSource` does, and what it does not: it goes on after a refusal that passes,
- * notices silence, and begins at a place that was learned otherwise.
+ * Follows events until the signal aborts. Unlike `EventSource`, it retries after temporary refusals, notices a silent connection, and can start after a
+ * given event.
  */
 export async function followEvents({ path, after, onEvent, onPlace, onConnection, onRefused, signal }: StreamOptions): Promise<void> {
   let place = after;
@@ -77,7 +77,7 @@ function isFinal({ status }: ApiFailure): boolean {
   return status >= 400 && status < 500 && status !== 408 && status !== 429;
 }
 
-/** Until the time is over, or earlier when the browser says that it is on the network again or the tab is looked at. */
+/** Waits for the time, or until the browser is online again or the tab becomes visible. */
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const over = new AbortController();

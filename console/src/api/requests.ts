@@ -6,9 +6,9 @@ const API = new URL("../api/v1/", document.baseURI);
 /** A request that the server refused, or that never reached it. */
 export class ApiFailure extends Error {
   constructor(
-    /** 0 when there was no answer. */
+    /** 0 if there was no response. */
     readonly status: number,
-    /** The server's own word for it; `unreachable` when there was no answer. */
+    /** The server's error code; `unreachable` if there was no response. */
     readonly code: string,
     message: string,
     readonly problem?: Problem,
@@ -30,7 +30,7 @@ interface RequestOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Throws `ApiFailure`. The caller says what comes back: the server checks its answers against the same schemas. */
+/** Throws `ApiFailure`. The caller names the type of the response: the server checks its responses against the same schemas. */
 export async function request<Answer>(path: string, { method = "GET", query, body, signal }: RequestOptions = {}): Promise<Answer> {
   const response = await reached(apiUrl(path, query), {
     method,
@@ -41,7 +41,7 @@ export async function request<Answer>(path: string, { method = "GET", query, bod
   return (response.status === 204 ? undefined : await response.json()) as Answer;
 }
 
-/** Throws `ApiFailure` when no answer came; an abort passes as it is. */
+/** Throws `ApiFailure` if there was no response; an abort is rethrown unchanged. */
 export async function reached(url: URL, init: RequestInit): Promise<Response> {
   try {
     return await fetch(url, { ...init, credentials: "same-origin", cache: "no-store" });

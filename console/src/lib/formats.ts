@@ -44,13 +44,13 @@ export function money(usd: number): string {
   return `$${usd < 0.01 ? usd.toFixed(4) : usd.toFixed(2)}`;
 }
 
-/** A path as it is seen from a folder, if it is inside. */
+/** A path relative to a folder, if it is inside. */
 export function pathFrom(folder: string | null, path: string): string {
   const inside = folder === null || folder === "" ? undefined : `${folder.replace(/\/+$/, "")}/`;
   return inside !== undefined && path.startsWith(inside) && path.length > inside.length ? path.slice(inside.length) : path;
 }
 
-/** The end of a path, which tells more than its beginning. */
+/** The last part of a path. */
 export function folderName(path: string): string {
   return path.replace(/\/+$/, "").split("/").at(-1) || path || "no folder";
 }

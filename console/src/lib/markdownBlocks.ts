@@ -1,10 +1,10 @@
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
-/** A line that goes on with a list or a quotation above an empty line. */
+/** A line that continues the list or quotation before an empty line. */
 const CONTINUES = /^(?:\s+\S|[-*+>]\s|\d{1,9}[.)]\s|\|)/;
 
 /**
- * The text in blocks that can be rendered one by one, so that of an answer that is being written only the last one is rendered anew. Blocks end at empty
- * lines, outside of fenced code and not inside of lists.
+ * Splits the text into blocks that are rendered separately, so that a streaming answer renders only its last block again. Blocks end at empty lines
+ * outside of fenced code and lists.
  */
 export function markdownBlocks(text: string): readonly string[] {
   const blocks: string[] = [];

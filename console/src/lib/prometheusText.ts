@@ -1,4 +1,4 @@
-/** One line of a server's numbers. */
+/** One line of a server's metrics. */
 export interface Sample {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -8,7 +8,7 @@ export interface Sample {
 const LINE = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})?\s+(\S+)/;
 const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g;
 
-/** What the text form of Prometheus says; lines that are something else are left out. */
+/** Parses Prometheus' text format; invalid lines are ignored. */
 export function prometheusSamples(text: string): readonly Sample[] {
   return text.split("\n").flatMap((line) => {
     const [, name, labels = "", value] = line.startsWith("#") ? [] : (LINE.exec(line) ?? []);

@@ -1,25 +1,25 @@
-/* oxlint-disable no-control-regex -- it is about them */
-/** A piece of a program's output in one manner of writing. */
+/* oxlint-disable no-control-regex -- control characters are the subject */
+/** A piece of a program's output in one style. */
 export interface Piece {
   readonly text: string;
-  /** Names of classes: colours and weights of the terminal. */
+  /** Class names: colours and weights of the terminal. */
   readonly style: string;
 }
 
-/** Sequences that begin with ESC: with parameters, with a text of their own, or of one further character. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: it is about them
+/** Escape sequences: CSI with parameters, strings such as OSC, or a single further character. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are the subject
 const SEQUENCE = /\u001b(?:\[([0-?]*)[ -/]*([@-~])|[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[ -/]*[0-~])/g;
 const OTHER_CONTROLS = /(?![\n\t])[\p{Cc}\p{Bidi_Control}]/gu;
 
 /**
- * What a terminal would show of the output, as text: colours and weights are kept, everything else a program may tell a terminal (to move, to erase, to
- * set a title, to make links) is left out. Of a line that was written over, the last writing.
+ * The output as text: colours and weights are kept, all other terminal sequences (cursor movement, erasing, titles, links) are removed. Of an
+ * overwritten line, the last version is kept.
  */
 export function terminalPieces(output: string): readonly Piece[] {
   const pieces: Piece[] = [];
   let styles = new Map<string, string>();
   let at = 0;
-  const text = output.split("\n").map(lastWriting).join("\n");
+  const text = output.split("\n").map(lastVersion).join("\n");
   const add = (raw: string) => {
     const shown = raw.replace(OTHER_CONTROLS, "");
     if (shown !== "") pieces.push({ text: shown, style: [...styles.values()].join(" ") });
@@ -33,8 +33,8 @@ export function terminalPieces(output: string): readonly Piece[] {
   return pieces;
 }
 
-/** Of one line. A line end may be written with a carriage return before it. */
-function lastWriting(line: string): string {
+/** The last version of one line. A line may end with CR LF. */
+function lastVersion(line: string): string {
   const written = line.endsWith("\r") ? line.slice(0, -1) : line;
   return written.slice(written.lastIndexOf("\r") + 1);
 }
@@ -57,7 +57,7 @@ function restyled(before: ReadonlyMap<string, string>, codes: readonly number[])
     else if (kind && style) styles.set(kind, style);
     else if (OFF[code]) styles.delete(OFF[code]);
     else if (code === 38 || code === 48) {
-      // One of 256 or 16 million colours: the first sixteen have names here, the others stay as the text is.
+      // 256 colours or true colour: only the first sixteen have a class; the others keep the text's colour.
       const isOf256 = codes[at + 1] === 5;
       const number = codes[at + 2] ?? 16;
       if (isOf256 && number < 16) styles.set(code === 38 ? "colour" : "ground", `${code === 38 ? "t-fg" : "t-bg"}${number}`);

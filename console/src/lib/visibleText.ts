@@ -1,7 +1,7 @@
-/** Characters that are drawn as nothing or turn the text around them: controls, zero-width ones, and those that change its direction. */
+/** Invisible characters: controls, zero-width ones, and those that change the text's direction. */
 const UNSEEN = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** The text with everything in it to be seen: what looks like one command may be another. Line ends and tabs stay. */
+/** The text with invisible characters as escapes, so that a command cannot look like another. Line ends and tabs stay. */
 export function visibleText(text: string): string {
   return text.replaceAll("\r\n", "\n").replace(UNSEEN, (found) => `\\u{${(found.codePointAt(0) ?? 0).toString(16)}}`);
 }

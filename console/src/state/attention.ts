@@ -6,19 +6,19 @@ import { goTo } from "./route.js";
 
 const NAME = "codex-mcpd";
 
-/** The tab's title says how much waits; a notification tells of each question that comes while nobody looks. */
+/** Shows the number of open questions in the tab's title, and a notification for each new question while the tab is hidden. */
 export function useAttention(approvals: readonly Approval[]): void {
-  const told = useRef<ReadonlySet<string> | undefined>(undefined);
+  const announced = useRef<ReadonlySet<string> | undefined>(undefined);
   useEffect(() => {
     document.title = approvals.length === 0 ? NAME : `(${approvals.length}) ${NAME}`;
-    // What waited before the page was opened is seen by whoever opened it.
-    const isNew = told.current === undefined ? [] : approvals.filter(({ id }) => !told.current?.has(id));
-    told.current = new Set(approvals.map(({ id }) => id));
+    // Questions that were open before the page was opened need no notification.
+    const isNew = announced.current === undefined ? [] : approvals.filter(({ id }) => !announced.current?.has(id));
+    announced.current = new Set(approvals.map(({ id }) => id));
     if (document.hidden && preferences.value.notifications) for (const approval of isNew) notify(approval);
   }, [approvals]);
 }
 
-/** Asks the browser's user; false when they said no, or the browser has none. */
+/** Asks the user for permission; false if it was denied or the browser has no notifications. */
 export async function allowNotifications(): Promise<boolean> {
   return "Notification" in window && (await Notification.requestPermission()) === "granted";
 }
@@ -37,6 +37,6 @@ function notify({ id, command, patch, form, threadName }: Approval): void {
       notification.close();
     });
   } catch {
-    // Browsers of phones want a service worker for it: the title has to do.
+    // Mobile browsers need a service worker for notifications; the title still shows the number.
   }
 }

@@ -1,6 +1,6 @@
 import { ApiFailure, apiUrl, failureOf, reached, request } from "../api/requests.js";
 
-/** Takes the one-time code out of the page's address: it stays neither there nor in the history. */
+/** Removes the one-time code from the page's address and history, and returns it. */
 export function codeInAddress(): string | undefined {
   const inHash = new URLSearchParams(location.hash.replace(/^#\/?\??/, "")).get("code");
   const code = inHash ?? new URLSearchParams(location.search).get("code");
@@ -14,7 +14,7 @@ export function logInWithCode(code: string): Promise<void> {
   return request("login", { method: "POST", body: { code } });
 }
 
-/** What somebody typed: a one-time code or, if it is none, a bearer token. */
+/** Logs in with what the user typed: a one-time code or, if it is not one, a bearer token. */
 export async function logInWith(secret: string): Promise<void> {
   try {
     await logInWithCode(secret);

@@ -4,7 +4,7 @@ export type Theme = "system" | "light" | "dark";
 
 export interface Preferences {
   readonly theme: Theme;
-  /** Single keys do something by themselves; who dictates or has a tremor turns them off. */
+  /** Single-key shortcuts. People who use dictation or have a tremor can turn them off. */
   readonly shortcuts: boolean;
   readonly notifications: boolean;
 }
@@ -21,7 +21,7 @@ export function prefer(change: Partial<Preferences>): void {
   try {
     localStorage.setItem(KEY, JSON.stringify(preferences.value));
   } catch {
-    // A browser that keeps nothing: it holds until the page is closed.
+    // Without storage, the preference lasts until the page is closed.
   }
 }
 

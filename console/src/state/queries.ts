@@ -18,10 +18,10 @@ export interface ThreadFilter {
   readonly archived: boolean;
 }
 
-/** As the list is first shown. */
+/** The filter with which the list is first shown. */
 export const ALL_THREADS: ThreadFilter = { search: "", cwd: "", archived: false };
 
-/** Everything that waits for somebody. */
+/** All open questions. */
 export function useApprovals() {
   return useQuery({
     queryKey: [APPROVALS],
@@ -46,7 +46,7 @@ export function useThreads({ search, cwd, archived }: ThreadFilter) {
       }),
     getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
     placeholderData: keepPreviousData,
-    // What a turn is doing at the moment is in no event of the server's stream.
+    // The server's event stream does not contain the current step of a turn, so it is polled.
     refetchInterval: ({ state }) => (state.data?.pages[0]?.threads.some(isBusy) ? WHILE_RUNNING_MS : false),
   });
 }

@@ -6,7 +6,7 @@ export type Route =
 
 const PAGES = ["inbox", "threads", "new", "numbers", "doctor"] as const;
 
-/** Pages are told apart behind the `#`, so that the server has one file to serve and an address behind a proxy may have any path. */
+/** The page is in the fragment (`#`), so that the server serves a single file and works below any path of a proxy. */
 export function routeOf(hash: string): Route {
   const [first = "", threadId = "", itemId] = hash.replace(/^#\/?/, "").split("/").map(decoded);
   const page = PAGES.find((name) => name === first);

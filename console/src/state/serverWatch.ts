@@ -1,32 +1,34 @@
-import type { QueryClient } from "@tanstack/react-query";
+import type { InfiniteData, QueryClient } from "@tanstack/react-query";
+import type { z } from "zod";
 import type { Settlement } from "../../../src/api/schemas/common.js";
 import type { ApiEvent } from "../../../src/api/schemas/events.js";
-import type { Approval } from "../../../src/api/schemas/threads.js";
+import type { Approval, ThreadPageResource, ThreadResource, ThreadSummaryResource } from "../../../src/api/schemas/threads.js";
 import { type Connection, followEvents } from "../api/eventStream.js";
 import type { ApiFailure } from "../api/requests.js";
-import { APPROVALS, PROJECTS, THREADS } from "./queries.js";
+import { summaryAfter, threadAfter } from "../lib/threadAfter.js";
+import { APPROVALS, PROJECTS, THREAD, THREADS } from "./queries.js";
 import { Signal } from "./signal.js";
 
-/** A question that was open here, and what became of it. */
+/** A question that was open on this page, with its settlement. */
 export interface SettledApproval {
   readonly approval: Approval;
   readonly settlement: Settlement;
 }
 
 const MOST_SETTLED = 30;
-/** Lists are read again at most this often, however much happens. */
+/** The shortest time between two reloads of the lists. */
 const LISTS_EVERY_MS = 1_000;
 
 export const connection = new Signal<Connection>("connecting");
 export const settledApprovals = new Signal<readonly SettledApproval[]>([]);
-/** Why the server does not let us watch. */
+/** Why the server refuses the event stream. */
 export const refusal = new Signal<ApiFailure | undefined>(undefined);
 
 interface ApprovalAnswer {
   approvals: Approval[];
 }
 
-/** Keeps the lists as the server's events tell, for as long as the signal lasts. */
+/** Keeps the lists up to date with the server's events, until the signal aborts. */
 export function watchServer(queries: QueryClient, signal: AbortSignal): void {
   const refreshLists = throttled(() => {
     void queries.invalidateQueries({ queryKey: [THREADS] });
@@ -34,9 +36,10 @@ export function watchServer(queries: QueryClient, signal: AbortSignal): void {
   });
   let instance: string | undefined;
   const onEvent = (event: ApiEvent) => {
+    if ("threadId" in event) noteThread(queries, event.threadId, event);
     switch (event.type) {
       case "hello":
-        // What was asked before a restart is not open any more.
+        // A restart closes all earlier questions.
         if (instance !== undefined && event.instance !== instance) void queries.invalidateQueries();
         instance = event.instance;
         return;
@@ -60,13 +63,30 @@ export function watchServer(queries: QueryClient, signal: AbortSignal): void {
     path: "events",
     onEvent,
     onConnection(now) {
-      // Without a place to go on from, what happened before the stream opened is in the lists only.
+      // A stream without a resume id has no events from before it was opened; the lists have them.
       if (now === "open" && connection.value !== "open") void queries.invalidateQueries();
       connection.set(now);
     },
     onRefused: (failure) => refusal.set(failure),
     signal,
   });
+}
+
+/**
+ * Lays what an event says of a thread over what is known of it, and reads the thread again: at once if it is on the page, otherwise when it is next.
+ * Without the first a page that comes back would show what it knew when it was left.
+ */
+export function noteThread(queries: QueryClient, threadId: string, event: ApiEvent): void {
+  const queryKey = [THREAD, threadId];
+  // An answer that is on its way may be older than the event.
+  void queries.cancelQueries({ queryKey }, { revert: false, silent: true });
+  queries.setQueryData<ThreadResource>(queryKey, (known) => known && threadAfter(known, event));
+  queries.setQueriesData<InfiniteData<z.infer<typeof ThreadPageResource>>>({ queryKey: [THREADS] }, (known) => {
+    const after = (thread: ThreadSummaryResource) => (thread.id === threadId ? summaryAfter(thread, event) : thread);
+    return known && { ...known, pages: known.pages.map((page) => ({ ...page, threads: page.threads.map(after) })) };
+  });
+  // The server tells the last item of a turn before the turn has ended for it.
+  if (event.type !== "item.completed") void queries.invalidateQueries({ queryKey });
 }
 
 function opened(queries: QueryClient, approval: Approval): void {
@@ -76,7 +96,7 @@ function opened(queries: QueryClient, approval: Approval): void {
   });
 }
 
-/** Also for an answer of our own: the page need not wait for the event. */
+/** Also called for an answer from this page, which need not wait for the event. */
 export function settled(queries: QueryClient, id: string, settlement: Settlement): void {
   const approval = queries.getQueryData<ApprovalAnswer>([APPROVALS])?.approvals.find((open) => open.id === id);
   queries.setQueryData<ApprovalAnswer>([APPROVALS], (known) => known && { approvals: known.approvals.filter((open) => open.id !== id) });

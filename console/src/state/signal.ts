@@ -16,11 +16,11 @@ export class Signal<T> {
   set(value: T): void {
     if (Object.is(value, this.#value)) return;
     this.#value = value;
-    // Whoever listens may go while it is told.
+    // A listener may unsubscribe during its call.
     for (const listener of Array.from(this.#listeners)) listener();
   }
 
-  /** Bound, as React wants it to be the same each time. */
+  /** Bound, because React needs the same function each time. */
   readonly subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

@@ -6,12 +6,12 @@ import { ApiFailure, request } from "../api/requests.js";
 import { Signal } from "./signal.js";
 
 const PAGE = 100;
-/** The tail is parted at this many items, so that an item that comes has few beside it to be looked at. */
+/** Items per segment: a new item makes React compare only one segment, and segments far outside the viewport are not rendered. */
 const SEGMENT = 50;
-/** Of a command that runs, the page keeps as much of the output as the server does. */
+/** The page keeps as much output of a running command as the server does. */
 const MOST_OUTPUT = 64 * 1024;
 
-/** What the list of a thread's items is. Segments that did not change are the same arrays as before. */
+/** The state of a thread's list of items. Unchanged segments keep their arrays. */
 export interface StoryShape {
   readonly state: "loading" | "ready" | "failed";
   readonly segments: readonly (readonly string[])[];
@@ -19,15 +19,17 @@ export interface StoryShape {
   readonly failure: ApiFailure | undefined;
 }
 
-/** The items of one thread: the newest page, older ones as they are asked for, and what happens from then on. */
+/** The items of one thread: the newest page, older pages on request, and live events. */
 export class ThreadStory {
   readonly shape = new Signal<StoryShape>({ state: "loading", segments: [], older: "none", failure: undefined });
+  /** An item that somebody wants to see: it is on the page, however far out of sight. */
+  readonly sought = new Signal<string | undefined>(undefined);
   readonly connection = new Signal<Connection>("connecting");
   readonly plan = new Signal<PlanSteps | undefined>(undefined);
   readonly usage = new Signal<{ readonly turn: Tokens; readonly contextWindow: number | null } | undefined>(undefined);
   readonly #threadId: string;
   readonly #items = new Map<string, Signal<Item>>();
-  readonly #onTurn: () => void;
+  readonly #onTurn: (event: ApiEvent) => void;
   #deltas: Extract<ApiEvent, { type: "item.delta" }>[] = [];
   #frame: number | undefined;
   #olderCursor: string | null = null;
@@ -35,13 +37,22 @@ export class ThreadStory {
   #place: string | undefined;
 
   /** @param onTurn Called when a turn begins, ends or asks: what is known of the thread as a whole has changed. */
-  constructor(threadId: string, onTurn: () => void) {
+  constructor(threadId: string, onTurn: (event: ApiEvent) => void) {
     this.#threadId = threadId;
     this.#onTurn = onTurn;
   }
 
   item(id: string): Signal<Item> | undefined {
     return this.#items.get(id);
+  }
+
+  /** The id of the last item that is what is looked for, among those that were read. */
+  lastItem(isSought: (item: Item) => boolean): string | undefined {
+    const isIt = (id: string) => {
+      const item = this.#items.get(id)?.value;
+      return item !== undefined && isSought(item);
+    };
+    return this.shape.value.segments.flat().findLast(isIt);
   }
 
   /** Reads and follows until `stop`. May be started again, and then goes on where it was. */
@@ -64,9 +75,9 @@ export class ThreadStory {
       if (signal.aborted) return this.#reshape({ older: "more" });
       this.#olderCursor = page.nextCursor;
       const ids = this.#take(page.items);
-      this.#reshape({ segments: [ids, ...this.shape.value.segments], older: page.nextCursor === null ? "none" : "more" });
+      this.#reshape({ segments: [...parted(ids), ...this.shape.value.segments], older: page.nextCursor === null ? "none" : "more" });
     } catch {
-      // The button is there again.
+      // The button to load older items is shown again.
       this.#reshape({ older: "more" });
     }
   }
@@ -82,7 +93,7 @@ export class ThreadStory {
       this.#place = page.eventsAfter;
       this.#reshape({
         state: "ready",
-        segments: [this.#take(page.items)],
+        segments: parted(this.#take(page.items)),
         older: page.nextCursor === null ? "none" : "more",
         failure: undefined,
       });
@@ -96,7 +107,7 @@ export class ThreadStory {
   }
 
   async #follow(): Promise<void> {
-    // Events of a stream that was given up may still be on their way.
+    // Events of an abandoned stream may still arrive.
     const { signal } = this.#life;
     await followEvents({
       path: `threads/${encodeURIComponent(this.#threadId)}/events`,
@@ -116,10 +127,11 @@ export class ThreadStory {
       case "item.started":
       case "item.completed":
         this.#flush();
+        if (event.item.type === "turnSummary") this.#onTurn(event);
         return this.#put(event.item);
       case "item.delta":
         this.#deltas.push(event);
-        // Many come in the time the screen takes to show one.
+        // Deltas arrive faster than the screen can show them, so they are batched.
         this.#frame ??= window.setTimeout(() => this.#flush(), FRAME_MS);
         return;
       case "turn.plan":
@@ -132,13 +144,13 @@ export class ThreadStory {
         return this.start();
       case "turn.started":
         this.usage.set(undefined);
-        return this.#onTurn();
+        return this.#onTurn(event);
       case "hello":
       case "heartbeat":
       case "turn.diff":
         return;
       default:
-        return this.#onTurn();
+        return this.#onTurn(event);
     }
   }
 
@@ -184,6 +196,10 @@ export class ThreadStory {
 }
 
 const FRAME_MS = 33;
+
+function parted(ids: readonly string[]): readonly (readonly string[])[] {
+  return Array.from({ length: Math.ceil(ids.length / SEGMENT) }, (_, at) => ids.slice(at * SEGMENT, (at + 1) * SEGMENT));
+}
 
 type Delta = Pick<Extract<ApiEvent, { type: "item.delta" }>, "field" | "index" | "delta">;
 

@@ -18,20 +18,20 @@ type Answer = z.infer<typeof AnswerBody>;
 
 interface ApprovalCardProps {
   readonly approval: Approval;
-  /** False for a moment after the list moved: the click was meant for another card. */
+  /** False for a moment after the list moved, when a click was probably meant for another card. */
   readonly isSteady?: () => boolean;
-  /** The thread's own page says it already. */
+  /** The thread's own page already shows the thread's name. */
   readonly isInThread?: boolean;
 }
 
-/** One question, with everything that is needed to answer it. With the card in focus: a approves, s approves for the session, d denies. */
+/** One question, with everything that is needed to answer it. Keys while the card has the focus: a approves, s approves for the session, d denies. */
 export function ApprovalCard({ approval, isSteady = () => true, isInThread = false }: ApprovalCardProps) {
   const { id, kind, reason, decisions } = approval;
   const heading = useId();
   const card = useRef<HTMLElement>(null);
   const [isDenying, setDenying] = useState(false);
   const answer = useAnswer(id);
-  // Whoever has written why meant this card.
+  // A denial is accepted even then: its reason was written for this card.
   const give = (body: Answer) => !answer.isPending && (body.decision === "deny" || isSteady()) && answer.mutate(body);
   const onKey = (event: KeyboardEvent) => {
     if (event.target !== card.current || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -103,7 +103,7 @@ function useAnswer(id: string) {
       request<{ settlement: Settlement }>(`approvals/${encodeURIComponent(id)}/answer`, { method: "POST", body }),
     onSuccess: ({ settlement }) => settled(queries, id, settlement),
     onError(error) {
-      // Somebody was first: it leaves the list with what they said.
+      // Another answer came first: the question leaves the list with that settlement.
       const before = error instanceof ApiFailure ? error.problem?.settlement : undefined;
       if (before) settled(queries, id, before);
       else if (error instanceof ApiFailure && error.status === 404) void queries.invalidateQueries({ queryKey: [APPROVALS] });
@@ -121,7 +121,7 @@ function sessionMeaning({ command }: Approval): string {
   const prefix = command?.proposedPrefix;
   return prefix
     ? `Also every command of this session that begins with: ${visibleLine(prefix.join(" "))}`
-    : "The same again in this session is not asked";
+    : "Also the same action later in this session";
 }
 
 function Signs({ approval: { needsPerson, staysInSandbox, kind } }: { readonly approval: Approval }) {
@@ -136,11 +136,11 @@ function Signs({ approval: { needsPerson, staysInSandbox, kind } }: { readonly a
 
 function Deadline({ at }: { readonly at: string }) {
   const left = Date.parse(at) - useNow(1_000);
-  return <span className="quiet deadline">{left > 0 ? `denied in ${duration(left)}` : "out of time"}</span>;
+  return <span className="quiet deadline">{left > 0 ? `denied in ${duration(left)}` : "expired"}</span>;
 }
 
 function Where({ approval: { threadId, threadName, cwd } }: { readonly approval: Approval }) {
-  // A thread without a name is known by how it began.
+  // A thread without a name is shown by its first prompt.
   const { data: known } = useThreads(ALL_THREADS);
   const preview = known?.pages.flatMap(({ threads }) => threads).find(({ id }) => id === threadId)?.preview ?? "";
   const title = visibleLine(threadName ?? preview).slice(0, LONGEST_TITLE) || `Thread ${threadId.slice(0, 8)}`;
@@ -161,8 +161,8 @@ function Subject({ approval: { command, patch, cwd } }: { readonly approval: App
   if (command)
     return (
       <div className="subject">
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys */}
-        {/* biome-ignore lint/a11y/useSemanticElements: a name for what is reached, and no landmark of the page */}
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling element must be reachable by keyboard */}
+        {/* biome-ignore lint/a11y/useSemanticElements: it needs a name but is not a landmark */}
         <div className="command" tabIndex={0} role="group" aria-label="The command">
           <pre>{visibleText(command.commandText)}</pre>
         </div>
@@ -176,11 +176,11 @@ function Subject({ approval: { command, patch, cwd } }: { readonly approval: App
     <div className="subject">
       {Object.entries(patch.outside).map(([path, target]) => (
         <p key={path} className="warning">
-          {visibleLine(path)} is outside the thread's folder{target === path ? "" : `: it leads to ${visibleLine(target)}`}.
+          {visibleLine(path)} is outside the thread's folder{target === path ? "" : `: it is a link to ${visibleLine(target)}`}.
         </p>
       ))}
       {patch.grantRoot !== null && (
-        <p className="warning">A yes also lets the agent write anywhere below {visibleLine(patch.grantRoot)}.</p>
+        <p className="warning">Approving also lets the agent write anywhere below {visibleLine(patch.grantRoot)}.</p>
       )}
       {patch.changes.map((change, index) => (
         <FileChange key={change.path} change={change} isOpen={index < FILES_SHOWN} folder={cwd} />

@@ -9,7 +9,7 @@ interface ComposerProps {
   readonly isRunning: boolean;
 }
 
-/** What is said to a thread: the next turn or, while one runs, a word to it. */
+/** The box for a reply or, while a turn runs, for further instructions to it. */
 export function Composer({ threadId, isRunning }: ComposerProps) {
   const id = useId();
   const [text, setText] = useState("");
@@ -41,7 +41,7 @@ export function Composer({ threadId, isRunning }: ComposerProps) {
       }}
     >
       <label htmlFor={id} className="visually-hidden">
-        {isRunning ? "More for the running turn" : "Reply"}
+        {isRunning ? "Further instructions for the running turn" : "Reply"}
       </label>
       <textarea
         id={id}

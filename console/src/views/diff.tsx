@@ -4,14 +4,14 @@ import { type DiffLine, diffLines } from "../lib/diffLines.js";
 import { pathFrom, plural } from "../lib/formats.js";
 import { visibleLine, visibleText } from "../lib/visibleText.js";
 
-/** More lines are shown when somebody wants to see them. */
+/** A button shows further lines. */
 const FIRST_LINES = 300;
 const KINDS = { add: "new", delete: "deleted", update: "changed" } as const;
 
 interface FileChangeProps {
   readonly change: FileDiff;
   readonly isOpen: boolean;
-  /** Paths inside are shown from here on. */
+  /** Paths inside it are shown relative to it. */
   readonly folder: string | null;
 }
 
@@ -33,13 +33,13 @@ export const FileChange = memo(function FileChange({ change, isOpen, folder }: F
           <span className="plus">+{added}</span> <span className="minus">−{removed}</span>
         </span>
       </summary>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys */}
-      {/* biome-ignore lint/a11y/useSemanticElements: a name for what is reached, and no landmark of the page */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling element must be reachable by keyboard */}
+      {/* biome-ignore lint/a11y/useSemanticElements: it needs a name but is not a landmark */}
       <div className="diff" tabIndex={0} role="group" aria-label={`Changes to ${visibleLine(path)}`}>
         <table>
           <tbody>
             {shown.map((line, index) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: the lines of a diff stay where they are
+              // biome-ignore lint/suspicious/noArrayIndexKey: the lines of a diff never change their order
               <Line key={index} line={line} hasNumbers={hasLineNumbers} path={path} />
             ))}
           </tbody>
@@ -50,7 +50,7 @@ export const FileChange = memo(function FileChange({ change, isOpen, folder }: F
           Show {plural(lines.length - shown.length, "more line")}
         </button>
       )}
-      {truncated && <p className="quiet">The server cut this diff: it is longer than what is shown.</p>}
+      {truncated && <p className="quiet">The server truncated this diff.</p>}
     </details>
   );
 });

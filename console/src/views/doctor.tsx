@@ -8,19 +8,19 @@ import { Trouble } from "./trouble.js";
 const VERDICTS = { fails: "fails", note: "note", ok: "ok" } as const;
 const ORDER = ["fails", "note", "ok"] as const;
 
-/** What is configured, what is missing and what to do; what is wrong comes first. */
+/** What is configured, what is missing and how to fix it; failures come first. */
 export function Doctor() {
   const { data, error, refetch, isFetching } = useDoctor();
   const findings = [...(data?.findings ?? [])].sort((one, other) => ORDER.indexOf(one.verdict) - ORDER.indexOf(other.verdict));
   return (
     <section className="page" aria-labelledby="doctor-heading">
       <h2 id="doctor-heading" tabIndex={-1}>
-        {data && findings.length > 0 ? (data.ok ? "Everything needed is there" : "Something is missing") : "Doctor"}
+        {data && findings.length > 0 ? (data.ok ? "Everything needed is configured" : "Something is missing") : "Doctor"}
       </h2>
       <Trouble error={error} onRetry={() => void refetch()} />
       <div className="actions">
         <button type="button" onClick={() => void refetch()} disabled={isFetching}>
-          {isFetching ? "Looking…" : "Look again"}
+          {isFetching ? "Checking…" : "Check again"}
         </button>
       </div>
       <ul className="doctor">
@@ -51,7 +51,7 @@ function About() {
     ["Version", health?.version],
     ["Engine", health?.engine],
     ["Running since", health && `${new Date(health.startedAt).toLocaleString()} (${ago(health.startedAt)})`],
-    ["You are", me && `${me.principal}, known by ${me.by}; may ${me.scopes.join(", ")}`],
+    ["You are", me && `${me.principal}, authenticated by ${me.by}; scopes: ${me.scopes.join(", ")}`],
     ["Model account", account && [account.kind, account.email, account.plan, account.source, account.remedy].filter(Boolean).join(" · ")],
   ];
   return (

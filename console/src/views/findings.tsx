@@ -1,11 +1,23 @@
-import { useState } from "react";
+import { useQuery } from "@tanstack/react-query";
+import { useContext, useId, useState } from "react";
 import type { z } from "zod";
 import type { FindingForm as Finding } from "../../../src/api/schemas/common.js";
-import { visibleLine } from "../lib/visibleText.js";
+import type { FileLines } from "../../../src/api/schemas/threads.js";
+import { request } from "../api/requests.js";
+import { pathFrom } from "../lib/formats.js";
+import { visibleLine, visibleText } from "../lib/visibleText.js";
+import { JumpContext } from "./jump.js";
 import { Markdown } from "./markdown.js";
+import { Trouble } from "./trouble.js";
 
-/** What a review found. The place of each leads to its line in a diff on this page; where there is none it is copied. */
-export function Findings({ findings }: { readonly findings: readonly z.infer<typeof Finding>[] }) {
+interface FindingsProps {
+  readonly findings: readonly z.infer<typeof Finding>[];
+  readonly threadId: string;
+  readonly folder: string | null;
+}
+
+/** What a review found. The place of each leads to its line in a diff on this page; where there is none, the file's lines are shown below it. */
+export function Findings({ findings, threadId, folder }: FindingsProps) {
   return (
     <ol className="findings">
       {findings.map((finding) => (
@@ -14,7 +26,7 @@ export function Findings({ findings }: { readonly findings: readonly z.infer<typ
             {finding.priority !== null && <span className={finding.priority <= 1 ? "sign-bad" : "sign"}>P{finding.priority}</span>}{" "}
             <strong>{visibleLine(finding.title)}</strong>
           </p>
-          <Place file={finding.file} first={finding.lines?.first} last={finding.lines?.last} />
+          <Place file={finding.file} lines={finding.lines} threadId={threadId} folder={folder} />
           <Markdown text={finding.body} />
         </li>
       ))}
@@ -22,52 +34,97 @@ export function Findings({ findings }: { readonly findings: readonly z.infer<typ
   );
 }
 
-interface PlaceProps {
+interface PlaceProps extends Pick<FindingsProps, "threadId" | "folder"> {
   readonly file: string;
-  readonly first: number | undefined;
-  readonly last: number | undefined;
+  readonly lines: { readonly first: number; readonly last: number } | null;
 }
 
-function Place({ file, first, last }: PlaceProps) {
-  const [told, setTold] = useState("");
-  const lines = first === undefined ? "" : last === undefined || last === first ? `:${first}` : `:${first}-${last}`;
-  const jump = async () => {
-    const row = lineShown(file, first);
-    if (row) return show(row);
-    await navigator.clipboard?.writeText(`${file}${first === undefined ? "" : `:${first}`}`).then(
-      () => setTold("not in a diff of this page; copied"),
-      () => setTold("not in a diff of this page"),
-    );
+function Place({ file, lines, threadId, folder }: PlaceProps) {
+  const jump = useContext(JumpContext);
+  const [isOpen, setOpen] = useState(false);
+  const panel = useId();
+  const named = lines === null ? "" : lines.last === lines.first ? `:${lines.first}` : `:${lines.first}-${lines.last}`;
+  const go = () => {
+    if (isOpen) setOpen(false);
+    else if (lines === null || !jump(file, lines.first)) setOpen(true);
   };
   return (
-    <p>
-      <button type="button" className="link path" onClick={() => void jump()}>
-        {visibleLine(file)}
-        {lines}
-      </button>{" "}
-      <span className="quiet" role="status">
-        {told}
-      </span>
-    </p>
+    <>
+      <p>
+        <button
+          type="button"
+          className="link path"
+          title={file}
+          onClick={go}
+          aria-expanded={isOpen}
+          {...(isOpen && { "aria-controls": panel })}
+        >
+          {visibleLine(pathFrom(folder, file))}
+          {named}
+        </button>
+      </p>
+      {isOpen && <Excerpt id={panel} file={file} lines={lines} threadId={threadId} onClose={() => setOpen(false)} />}
+    </>
   );
 }
 
-/** Reviews name files by their whole path, patches often from the folder on. */
-function lineShown(file: string, line: number | undefined): Element | undefined {
-  return [...document.querySelectorAll<HTMLElement>("tr[data-place]")].findLast(({ dataset }) => {
-    const place = dataset["place"] ?? "";
-    const at = place.lastIndexOf(":");
-    const [path, number] = [place.slice(0, at), Number(place.slice(at + 1))];
-    return number === line && (path === file || file.endsWith(`/${path}`) || path.endsWith(`/${file}`));
+interface ExcerptProps extends Pick<PlaceProps, "file" | "lines" | "threadId"> {
+  readonly id: string;
+  readonly onClose: () => void;
+}
+
+/** The lines of the file as it is now. */
+function Excerpt({ id, file, lines, threadId, onClose }: ExcerptProps) {
+  const [first, last] = lines === null ? [1, 1] : [lines.first, lines.last];
+  const { data, error, isPending, refetch } = useQuery({
+    queryKey: ["file", threadId, file, first, last],
+    queryFn: ({ signal }) =>
+      request<z.infer<typeof FileLines>>(`threads/${encodeURIComponent(threadId)}/file`, { query: { path: file, first, last }, signal }),
   });
+  const isMarked = (number: number) => lines !== null && number >= first && number <= last;
+  return (
+    <section className="excerpt" id={id} aria-label={`Lines of ${visibleLine(file)}`}>
+      <header>
+        <span className="path">{visibleLine(data?.path ?? file)}</span>
+        <span className="quiet">{data && whereOf(data)}</span>
+        <button type="button" onClick={onClose}>
+          Close
+        </button>
+      </header>
+      {isPending && <p className="quiet">Reading…</p>}
+      <Trouble error={error} onRetry={() => void refetch()} />
+      {data && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys
+        // biome-ignore lint/a11y/useSemanticElements: a name for what is reached, and no landmark of the page
+        <div className="diff" ref={toMarked} tabIndex={0} role="group" aria-label={`Text of ${visibleLine(file)}`}>
+          <table>
+            <tbody>
+              {data.lines.map((text, index) => {
+                const number = data.firstLine + index;
+                return (
+                  <tr key={number} {...(isMarked(number) && { className: "line-marked", "aria-current": "location" as const })}>
+                    <td className="number">{number}</td>
+                    <td className="code">{visibleText(text)}</td>
+                  </tr>
+                );
+              })}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </section>
+  );
 }
 
-function show(row: Element): void {
-  const folded = row.closest("details");
-  if (folded) folded.open = true;
-  row.scrollIntoView({ block: "center" });
-  row.classList.add("is-shown");
-  setTimeout(() => row.classList.remove("is-shown"), SHOWN_MS);
+/** Brings the box into view, and the marked lines to its middle. */
+function toMarked(box: HTMLDivElement | null): void {
+  const rows = box?.querySelectorAll<HTMLElement>(".line-marked");
+  const [first, last] = [rows?.[0], rows?.[rows.length - 1]];
+  box?.parentElement?.scrollIntoView({ block: "nearest" });
+  if (box && first && last) box.scrollTop = (first.offsetTop + last.offsetTop + last.offsetHeight - box.clientHeight) / 2;
 }
 
-const SHOWN_MS = 3_000;
+function whereOf({ firstLine, lines, totalLines, truncated }: z.infer<typeof FileLines>): string {
+  const of = totalLines === null ? "" : ` of ${totalLines}`;
+  return `lines ${firstLine}–${firstLine + lines.length - 1}${of}, as the file is now${truncated ? "; cut" : ""}`;
+}

@@ -1,7 +1,7 @@
 import { useId } from "react";
 import { visibleText } from "../lib/visibleText.js";
 
-/** A field of a form that an MCP server asks to have filled in, as far as it is understood. */
+/** A field of a form of an MCP server, as far as the console supports it. */
 interface Field {
   readonly name: string;
   readonly kind: "text" | "number" | "boolean" | "choice";
@@ -31,7 +31,7 @@ function fieldsOf(schema: Fields): readonly Field[] {
   });
 }
 
-/** What a filled-in form says, in the types that its schema wants. */
+/** The values of a filled-in form, in the types of its schema. */
 export function formContent(schema: Fields, data: FormData): Record<string, unknown> {
   const entries = fieldsOf(schema).map(({ name, kind }) => {
     const given = data.get(`field-${name}`);

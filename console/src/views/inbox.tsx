@@ -1,5 +1,5 @@
 import { useEffect, useRef } from "react";
-import { clock, plural } from "../lib/formats.js";
+import { clock, pathFrom, plural } from "../lib/formats.js";
 import { visibleLine } from "../lib/visibleText.js";
 import { useApprovals } from "../state/queries.js";
 import { threadHref } from "../state/route.js";
@@ -8,10 +8,10 @@ import { useSignal } from "../state/signal.js";
 import { ApprovalCard } from "./approvalCard.js";
 import { Trouble } from "./trouble.js";
 
-/** So long after cards moved a click is taken for one that was meant for the card before. */
+/** For this long after cards moved, a click is ignored, because it was probably meant for another card. */
 const MOVED_MS = 350;
 
-/** Everything that waits for somebody, oldest first; new questions come at the end, so that nothing moves under the pointer. */
+/** All open questions, oldest first; new ones are added at the end, so that nothing moves under the pointer. */
 export function Inbox() {
   const { data, error, isPending, refetch } = useApprovals();
   const approvals = data?.approvals ?? [];
@@ -29,7 +29,7 @@ export function Inbox() {
       </p>
       <Trouble error={error} onRetry={() => void refetch()} />
       {approvals.length === 0 && !isPending && !error && (
-        <p className="quiet">When the agent wants to run a command, change files or ask something, it is here.</p>
+        <p className="quiet">When the agent needs approval for a command or a change, or asks something, the question appears here.</p>
       )}
       <div ref={list} className="cards">
         {approvals.map((approval) => (
@@ -41,7 +41,7 @@ export function Inbox() {
   );
 }
 
-/** Whether the list has been as it is for a moment. What is added at the end moves nothing. */
+/** Whether no card has moved for a moment. A card that is added at the end moves no other. */
 function useSteadiness(ids: readonly string[]): () => boolean {
   const before = useRef(ids);
   const movedAt = useRef(0);
@@ -53,7 +53,7 @@ function useSteadiness(ids: readonly string[]): () => boolean {
   return () => performance.now() - movedAt.current > MOVED_MS;
 }
 
-/** A card that is answered goes, and whoever was on it goes on to the next. */
+/** When the focused card is answered and removed, the focus moves to the next card. */
 function useFocusKept(list: React.RefObject<HTMLDivElement | null>, heading: React.RefObject<HTMLElement | null>): void {
   useEffect(() => {
     const cards = list.current;
@@ -64,7 +64,7 @@ function useFocusKept(list: React.RefObject<HTMLDivElement | null>, heading: Rea
       place = card ? [...cards.children].indexOf(card) : -1;
     };
     const forget = (event: FocusEvent) => {
-      // Focus that goes elsewhere has a target; what goes with its element has none.
+      // If the focus moves elsewhere, the event has a target; if the element is removed, it has none.
       if (event.relatedTarget) place = -1;
     };
     const changes = new MutationObserver(() => {
@@ -87,7 +87,7 @@ function useFocusKept(list: React.RefObject<HTMLDivElement | null>, heading: Rea
 const DECISIONS = {
   approved: "approved",
   approvedForSession: "approved for the session",
-  approvedPrefix: "approved, with what begins like it",
+  approvedPrefix: "approved, with its prefix",
   denied: "denied",
   answered: "answered",
   abort: "denied, and the turn stopped",
@@ -109,7 +109,11 @@ function Settled() {
 }
 
 function SettledLine({ approval, settlement: { decision, by, who, at } }: SettledApproval) {
-  const what = approval.command?.commandText ?? approval.form?.message ?? approval.patch?.changes.map(({ path }) => path).join(", ") ?? "";
+  const what =
+    approval.command?.commandText ??
+    approval.form?.message ??
+    approval.patch?.changes.map(({ path }) => pathFrom(approval.cwd, path)).join(", ") ??
+    "";
   return (
     <li>
       <span className="quiet">{clock(at)}</span>{" "}

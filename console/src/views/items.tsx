@@ -27,6 +27,7 @@ const NAMES: Readonly<Record<Item["type"], string>> = {
   command: "Command",
   patch: "Changes",
   toolCall: "Tool",
+  subAgent: "Sub-agent",
   webSearch: "Web search",
   image: "Image",
   plan: "Plan",
@@ -36,7 +37,7 @@ const NAMES: Readonly<Record<Item["type"], string>> = {
   turnSummary: "End of the turn",
 };
 
-/** One thing that was said or done. */
+/** One item of a thread. */
 export const ItemView = memo(function ItemView({ item: given, threadId, folder }: ItemViewProps) {
   const [isWhole, setWhole] = useState(false);
   const whole = useQuery({
@@ -53,10 +54,10 @@ export const ItemView = memo(function ItemView({ item: given, threadId, folder }
           {clock(item.at)}
         </time>
       )}
-      {bodyOf(item, folder)}
+      {bodyOf(item, { threadId, folder })}
       {given.truncated && !whole.data && (
         <button type="button" onClick={() => setWhole(true)} disabled={whole.isFetching}>
-          Cut here: show all of it
+          Truncated: show everything
         </button>
       )}
       <Trouble error={whole.error} />
@@ -64,7 +65,7 @@ export const ItemView = memo(function ItemView({ item: given, threadId, folder }
   );
 });
 
-function bodyOf(item: Item, folder: string | null): ReactNode {
+function bodyOf(item: Item, { threadId, folder }: Omit<ItemViewProps, "item">): ReactNode {
   switch (item.type) {
     case "userMessage":
       return <div className="said">{visibleText(item.text)}</div>;
@@ -78,6 +79,8 @@ function bodyOf(item: Item, folder: string | null): ReactNode {
       return <Patch item={item} folder={folder} />;
     case "toolCall":
       return <ToolCall item={item} />;
+    case "subAgent":
+      return <SubAgent item={item} />;
     case "webSearch":
       return <p>Searched the web: {visibleLine(item.query)}</p>;
     case "image":
@@ -89,9 +92,9 @@ function bodyOf(item: Item, folder: string | null): ReactNode {
     case "plan":
       return <Plan plan={item.plan} />;
     case "review":
-      return <Review item={item} />;
+      return <Review item={item} threadId={threadId} folder={folder} />;
     case "compaction":
-      return <p className="quiet">The past was summarised. {visibleText(item.message)}</p>;
+      return <p className="quiet">The history was summarised. {visibleText(item.message)}</p>;
     case "notice":
       return <p className={`notice-${item.level}`}>{visibleText(item.text)}</p>;
     case "turnSummary":
@@ -161,6 +164,21 @@ function ToolCall({ item }: { readonly item: Of<"toolCall"> }) {
   );
 }
 
+function SubAgent({ item: { name, task, result, tokens, status } }: { readonly item: Of<"subAgent"> }) {
+  return (
+    <details open={status !== "completed"}>
+      <summary>
+        Agent {name !== "" && <code>{visibleLine(name)}</code>}
+        <span className={status === "completed" ? "good" : status === "running" ? "busy" : "bad"}>{status}</span>
+        {tokens !== null && tokens > 0 && <span className="quiet">{count(tokens)} tokens</span>}
+        {task !== null && <span className="quiet gist">{visibleLine(task).slice(0, 120)}</span>}
+      </summary>
+      {task !== null && <div className="said">{visibleText(task)}</div>}
+      {result !== null && <Markdown text={result} />}
+    </details>
+  );
+}
+
 const MARKS = { pending: "○", in_progress: "◐", completed: "●" } as const;
 const STEP_STATES = { pending: "to do", in_progress: "in progress", completed: "done" } as const;
 
@@ -181,13 +199,17 @@ export function Plan({ plan: { explanation, steps } }: { readonly plan: PlanStep
   );
 }
 
-function Review({ item: { hint, text, findings, status } }: { readonly item: Of<"review"> }) {
+interface ReviewProps extends Omit<ItemViewProps, "item"> {
+  readonly item: Of<"review">;
+}
+
+function Review({ item: { hint, text, findings, status }, ...place }: ReviewProps) {
   return (
     <>
       <p>
         <strong>Review of {visibleLine(hint) || "the changes"}</strong> {status === "running" && <span className="busy">running</span>}
       </p>
-      {findings.length > 0 ? <Findings findings={findings} /> : text !== null && <Markdown text={text} />}
+      {findings.length > 0 ? <Findings findings={findings} {...place} /> : text !== null && <Markdown text={text} />}
     </>
   );
 }

@@ -4,7 +4,7 @@ import { logInWith } from "../state/login.js";
 import { refusal } from "../state/serverWatch.js";
 import { Trouble } from "./trouble.js";
 
-/** For a browser that the server does not know. */
+/** Shown to a browser that is not logged in. */
 export function Login({ error }: { readonly error: unknown }) {
   const id = useId();
   const queries = useQueryClient();
@@ -19,8 +19,8 @@ export function Login({ error }: { readonly error: unknown }) {
     <main className="login">
       <h1>codex-mcpd</h1>
       <p>
-        The server does not know this browser. Open the address that it printed when it started, or run <code>codex-mcp-server open</code>{" "}
-        for a new one.
+        This browser is not logged in. Open the address that it printed when it started, or run <code>codex-mcp-server open</code> for a new
+        one.
       </p>
       <form
         onSubmit={(event) => {

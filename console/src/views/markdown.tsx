@@ -5,7 +5,7 @@ import { markdownBlocks } from "../lib/markdownBlocks.js";
 
 const PLUGINS = [remarkGfm];
 
-/** Addresses that a click may open. Everything else a model writes as one is shown as text. */
+/** Allows only web addresses as links. Any other address is shown as text. */
 function webAddress(url: string): string {
   return /^https?:\/\//i.test(url) ? url : "";
 }
@@ -19,7 +19,7 @@ const COMPONENTS: Components = {
     ) : (
       <span>{children}</span>
     ),
-  // An image would tell whoever serves it that it was looked at.
+  // Loading an image would tell its server that it was viewed.
   img: ({ src, alt }) => (
     <span className="image-link">
       image{alt ? `: ${alt}` : ""}
@@ -34,11 +34,11 @@ const COMPONENTS: Components = {
     </span>
   ),
   pre: ({ children }) => (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling element must be reachable by keyboard
     <pre tabIndex={0}>{children}</pre>
   ),
   input: ({ checked }) => <input type="checkbox" checked={checked ?? false} disabled aria-label={checked ? "done" : "not done"} />,
-  // Headings of an answer are below those of the page.
+  // Headings of an answer rank below those of the page.
   h1: "h3",
   h2: "h4",
   h3: "h5",
@@ -46,7 +46,7 @@ const COMPONENTS: Components = {
   h5: "h6",
 };
 
-/** An answer of the model. HTML in it is shown as the text it is. */
+/** An answer of the model. HTML in it is shown as text. */
 export const Markdown = memo(function Markdown({ text }: { readonly text: string }) {
   return (
     <div className="markdown">

@@ -12,7 +12,7 @@ type Body = z.infer<typeof NewThreadBody>;
 const SANDBOXES = ["read-only", "workspace-write", "danger-full-access"];
 const POLICIES = ["untrusted", "on-failure", "on-request", "never"];
 
-/** Starts a thread. What is left open is the server's to choose. */
+/** Starts a thread. The server chooses what is left empty. */
 export function NewThread() {
   const queries = useQueryClient();
   const { data: projects } = useProjects();
@@ -84,7 +84,7 @@ export function NewThread() {
         </div>
         <Choice name="effort" label="Effort" values={efforts} />
         <Choice name="sandbox" label="Sandbox" values={SANDBOXES} />
-        <Choice name="approvalPolicy" label="When to ask" values={POLICIES} />
+        <Choice name="approvalPolicy" label="Approval policy" values={POLICIES} />
         <div className="actions wide">
           <button type="submit" className="primary" disabled={start.isPending} title="Ctrl+Enter">
             Start

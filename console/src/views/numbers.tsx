@@ -1,10 +1,11 @@
 import { useEffect } from "react";
-import { failureOf, reached } from "../api/requests.js";
+import { apiUrl, failureOf, reached } from "../api/requests.js";
 import { bytes, count } from "../lib/formats.js";
 import { prometheusSamples, type Sample, total } from "../lib/prometheusText.js";
 import { Signal, useSignal } from "../state/signal.js";
 import { Plot } from "./plot.js";
 import { Trouble } from "./trouble.js";
+import { monotonic } from "./useNow.js";
 
 const EVERY_MS = 2_000;
 /** Five minutes. */
@@ -16,15 +17,15 @@ interface Reading {
   readonly samples: readonly Sample[];
 }
 
-/** Kept while other pages are looked at. */
+/** Kept while other pages are shown. */
 const readings = new Signal<readonly Reading[]>([]);
 const trouble = new Signal<unknown>(undefined);
 
 async function read(signal: AbortSignal): Promise<void> {
   try {
-    const response = await reached(new URL("../metrics", document.baseURI), { signal });
+    const response = await reached(apiUrl("metrics"), { signal });
     if (!response.ok) throw await failureOf(response);
-    const reading = { at: Date.now(), samples: prometheusSamples(await response.text()) };
+    const reading = { at: monotonic(), samples: prometheusSamples(await response.text()) };
     readings.set([...readings.value, reading].slice(-MOST_READINGS));
     trouble.set(undefined);
   } catch (error) {
@@ -36,7 +37,7 @@ interface Shown {
   readonly title: string;
   readonly name: string;
   readonly having?: Readonly<Record<string, string>>;
-  /** A counter is shown as what it grows by in a second. */
+  /** A counter is shown as its rate per second. */
   readonly isRate?: boolean;
   readonly format?: (value: number) => string;
 }
@@ -51,7 +52,7 @@ const PLOTS: readonly Shown[] = [
   { title: "Event streams", name: "streams_open" },
   { title: "MCP sessions", name: "sessions_open" },
   { title: "Threads in memory", name: "threads_loaded" },
-  { title: "Processor", name: "process_cpu_seconds_total", isRate: true, format: (value) => `${(value * 100).toFixed(0)} %` },
+  { title: "CPU", name: "process_cpu_seconds_total", isRate: true, format: (value) => `${(value * 100).toFixed(0)} %` },
   { title: "Memory", name: "process_resident_memory_bytes", format: bytes },
   { title: "Event loop delay", name: "nodejs_eventloop_lag_p99_seconds", format: (value) => `${(value * 1_000).toFixed(1)} ms` },
 ];
@@ -70,7 +71,7 @@ function perSecond(value: number): string {
   return `${count(Math.round(value * 10) / 10)}/s`;
 }
 
-/** The server's own numbers, from the moment this page was first looked at. */
+/** The server's metrics, since this page was first shown. */
 export function Numbers() {
   const known = useSignal(readings);
   const error = useSignal(trouble);
@@ -87,7 +88,7 @@ export function Numbers() {
   return (
     <section className="page" aria-labelledby="numbers-heading">
       <h2 id="numbers-heading" tabIndex={-1}>
-        Numbers
+        Metrics
       </h2>
       <Trouble error={error} />
       <div className="plots">
@@ -110,7 +111,7 @@ function valuesOf(known: readonly Reading[], { name, having, isRate = false }: S
   if (!isRate) return values;
   return values.map((value, index) => {
     const [before, seconds] = [values[index - 1], ((known[index]?.at ?? 0) - (known[index - 1]?.at ?? 0)) / 1_000];
-    // A counter that is less than before is that of another process.
+    // A counter that decreased belongs to a restarted server.
     return value === undefined || before === undefined || value < before || seconds <= 0 ? undefined : (value - before) / seconds;
   });
 }

@@ -10,7 +10,7 @@ interface PlotProps {
 const WIDTH = 240;
 const HEIGHT = 56;
 
-/** One number over the last minutes. The scale begins at zero. */
+/** One metric over the last minutes. The scale begins at zero. */
 export function Plot({ title, values, format }: PlotProps) {
   const id = useId();
   const known = values.filter((value) => value !== undefined);
@@ -23,7 +23,7 @@ export function Plot({ title, values, format }: PlotProps) {
       value === undefined ? undefined : `${(index * step).toFixed(1)},${(HEIGHT - 1 - (value / scale) * (HEIGHT - 4)).toFixed(1)}`,
     )
     .filter((point) => point !== undefined);
-  const said = now === undefined ? "not known yet" : `${format(now)} now, at most ${format(most)}`;
+  const said = now === undefined ? "no value yet" : `${format(now)} now, at most ${format(most)}`;
   return (
     <figure className="plot">
       <figcaption>

@@ -12,11 +12,11 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["a", "approve the question in focus"],
   ["s", "approve it for the session"],
   ["d", "deny it"],
-  ["Ctrl+Enter", "send what is written"],
-  ["?", "this"],
+  ["Ctrl+Enter", "send the text"],
+  ["?", "these settings"],
 ];
 
-/** How this browser shows the console, and its keys. */
+/** The preferences of this browser, and the list of keys. */
 export function Settings({ dialog }: { readonly dialog: RefObject<HTMLDialogElement | null> }) {
   const { theme, shortcuts, notifications } = useSignal(preferences);
   const [isRefused, setRefused] = useState(false);
@@ -31,17 +31,17 @@ export function Settings({ dialog }: { readonly dialog: RefObject<HTMLDialogElem
       <div className="field">
         <label htmlFor="theme">Colours</label>
         <select id="theme" value={theme} onChange={({ target }) => prefer({ theme: target.value as Theme })}>
-          <option value="system">as the system</option>
+          <option value="system">like the system</option>
           <option value="light">light</option>
           <option value="dark">dark</option>
         </select>
       </div>
-      <label>
+      <label className="choice">
         <input type="checkbox" checked={notifications} onChange={({ target }) => void wantNotifications(target.checked)} /> Notify me when
         something waits and this tab is hidden
       </label>
       {isRefused && <p className="warn">The browser does not allow notifications for this address.</p>}
-      <label>
+      <label className="choice">
         <input type="checkbox" checked={shortcuts} onChange={({ target }) => prefer({ shortcuts: target.checked })} /> Single keys do
         something
       </label>

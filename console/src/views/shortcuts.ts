@@ -4,7 +4,7 @@ import { goTo } from "../state/route.js";
 
 const WRITING = "input, textarea, select, [contenteditable]";
 
-/** Single keys for the whole page, unless somebody writes or turned them off. */
+/** Single-key shortcuts for the whole page, unless the user is typing or turned them off. */
 export function useShortcuts(showHelp: () => void): void {
   useEffect(() => {
     const keys: Readonly<Record<string, () => void>> = {
@@ -29,7 +29,7 @@ export function useShortcuts(showHelp: () => void): void {
   }, [showHelp]);
 }
 
-/** False when it is not on the page, or not shown. */
+/** False if the element is missing or hidden. */
 function focusOn(selector: string): boolean {
   const element = document.querySelector<HTMLElement>(selector);
   if (!element || element.offsetParent === null) return false;

@@ -1,11 +1,11 @@
 import { memo } from "react";
 import { terminalPieces } from "../lib/terminalText.js";
 
-/** What a program wrote, in its colours. */
+/** The output of a program, in its colours. */
 export const Terminal = memo(function Terminal({ output, label }: { readonly output: string; readonly label: string }) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys
-    // biome-ignore lint/a11y/useSemanticElements: a name for what is reached, and no landmark of the page
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling element must be reachable by keyboard
+    // biome-ignore lint/a11y/useSemanticElements: it needs a name but is not a landmark
     <div className="terminal" tabIndex={0} role="group" aria-label={label}>
       <pre>
         {terminalPieces(output).map(({ text, style }, index) =>

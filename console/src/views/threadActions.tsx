@@ -6,7 +6,7 @@ import { THREAD, THREADS } from "../state/queries.js";
 import { goTo, threadHref } from "../state/route.js";
 import { Trouble } from "./trouble.js";
 
-/** What can be done with a thread as a whole. */
+/** Actions on a whole thread. */
 export function ThreadActions({ thread }: { readonly thread: ThreadResource }) {
   const { id, state, archived, name } = thread;
   const queries = useQueryClient();
@@ -35,7 +35,7 @@ export function ThreadActions({ thread }: { readonly thread: ThreadResource }) {
       <button
         type="button"
         disabled={act.isPending}
-        title="A thread of its own with the same past"
+        title="A new thread with the same history"
         onClick={() =>
           act.mutate(async () => {
             const fork = await request<ThreadSummaryResource>(`${at}/fork`, { method: "POST" });
@@ -49,7 +49,7 @@ export function ThreadActions({ thread }: { readonly thread: ThreadResource }) {
         Rename
       </button>
       <button type="button" disabled={act.isPending} onClick={() => change({ archived: !archived })}>
-        {archived ? "Take back" : "Archive"}
+        {archived ? "Unarchive" : "Archive"}
       </button>
       {isRenaming && (
         <form
@@ -68,7 +68,7 @@ export function ThreadActions({ thread }: { readonly thread: ThreadResource }) {
             defaultValue={name ?? ""}
             maxLength={200}
             required
-            // biome-ignore lint/a11y/noAutofocus: it was asked for by a click just now
+            // biome-ignore lint/a11y/noAutofocus: the user opened it with a click
             autoFocus
             autoComplete="off"
           />

@@ -1,6 +1,6 @@
 import { useDeferredValue, useState } from "react";
 import type { ThreadSummaryResource } from "../../../src/api/schemas/threads.js";
-import { ago, duration, folderName } from "../lib/formats.js";
+import { ago, duration, folderName, pathFrom } from "../lib/formats.js";
 import { visibleLine } from "../lib/visibleText.js";
 import { useProjects, useThreads } from "../state/queries.js";
 import { threadHref } from "../state/route.js";
@@ -8,7 +8,7 @@ import { titleOfThread } from "./threadPage.js";
 import { Trouble } from "./trouble.js";
 import { useNow } from "./useNow.js";
 
-/** All threads, by folder, with what they do at the moment. */
+/** All threads, by folder, with their current step. */
 export function ThreadList({ shownId }: { readonly shownId: string | undefined }) {
   const [search, setSearch] = useState("");
   const [cwd, setCwd] = useState("");
@@ -45,7 +45,7 @@ export function ThreadList({ shownId }: { readonly shownId: string | undefined }
         </label>
       </div>
       <Trouble error={error} onRetry={() => void refetch()} />
-      {data && threads.length === 0 && <p className="quiet">{search || cwd || archived ? "None of that kind." : "No threads yet."}</p>}
+      {data && threads.length === 0 && <p className="quiet">{search || cwd || archived ? "No matching threads." : "No threads yet."}</p>}
       {byFolder(threads).map(([folder, there]) => (
         <section key={folder} aria-label={folder}>
           <h2 title={folder}>{visibleLine(folderName(folder))}</h2>
@@ -77,7 +77,7 @@ function ThreadRow({ thread, isShown }: { readonly thread: ThreadSummaryResource
           {state !== "idle" && <span className="visually-hidden">{state} </span>}
           {activity ? duration(activity.ms) : ago(updatedAt, now)}
         </span>
-        {activity && <span className="row-step">{visibleLine(activity.step.text)}</span>}
+        {activity && <span className="row-step">{visibleLine(pathFrom(thread.cwd, activity.step.text))}</span>}
       </a>
     </li>
   );
@@ -85,10 +85,10 @@ function ThreadRow({ thread, isShown }: { readonly thread: ThreadSummaryResource
 
 const RANK = { waiting: 0, running: 1, idle: 2 } as const;
 
-/** In each folder first what waits, then what runs; folders in the order of their newest thread. */
+/** In each folder, waiting threads come first, then running ones; folders are in the order of their newest thread. */
 function byFolder(threads: readonly ThreadSummaryResource[]): readonly (readonly [string, readonly ThreadSummaryResource[]])[] {
   const folders = new Map<string, ThreadSummaryResource[]>();
-  // A page that is read while another thread is used may repeat one.
+  // Pages may repeat a thread if another thread was used between two reads.
   for (const thread of new Map(threads.map((each) => [each.id, each])).values()) {
     const there = folders.get(thread.cwd) ?? [];
     there.push(thread);

@@ -1,9 +1,10 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
 import type { ThreadResource } from "../../../src/api/schemas/threads.js";
-import { count, duration } from "../lib/formats.js";
+import { count, duration, pathFrom } from "../lib/formats.js";
 import { visibleLine } from "../lib/visibleText.js";
-import { THREAD, useApprovals, useThread } from "../state/queries.js";
+import { useApprovals, useThread } from "../state/queries.js";
+import { noteThread } from "../state/serverWatch.js";
 import { useSignal } from "../state/signal.js";
 import { ThreadStory } from "../state/threadStory.js";
 import { ApprovalCard } from "./approvalCard.js";
@@ -12,13 +13,13 @@ import { Plan } from "./items.js";
 import { ThreadActions } from "./threadActions.js";
 import { Timeline } from "./timeline.js";
 import { Trouble } from "./trouble.js";
-import { useNow } from "./useNow.js";
+import { monotonic, useNow } from "./useNow.js";
 
 export function titleOfThread({ name, preview, id }: Pick<ThreadResource, "name" | "preview" | "id">): string {
   return visibleLine(name ?? preview) || `Thread ${id.slice(0, 8)}`;
 }
 
-/** A thread: how it stands, its timeline, what it asks, and what is said to it. */
+/** A thread: its state, timeline and open questions, and the box for replies. */
 export function ThreadPage({ threadId }: { readonly threadId: string }) {
   const story = useStory(threadId);
   const { data: thread, error, refetch } = useThread(threadId);
@@ -45,18 +46,15 @@ export function ThreadPage({ threadId }: { readonly threadId: string }) {
         </div>
       )}
       {thread?.archived === false && <Composer threadId={threadId} isRunning={thread.state !== "idle"} />}
-      {thread?.archived && <p className="quiet archived-note">This thread is in the archive. Take it back to go on.</p>}
+      {thread?.archived && <p className="quiet archived-note">This thread is archived. Unarchive it to continue.</p>}
     </section>
   );
 }
 
-/** Followed while the page is looked at: browsers allow few open connections to one server, and hidden tabs would use them up. */
+/** Followed only while the page is visible: browsers allow few connections to one server, and hidden tabs would use them up. */
 function useStory(threadId: string): ThreadStory {
   const queries = useQueryClient();
-  const story = useMemo(
-    () => new ThreadStory(threadId, () => void queries.invalidateQueries({ queryKey: [THREAD, threadId] })),
-    [threadId, queries],
-  );
+  const story = useMemo(() => new ThreadStory(threadId, (event) => noteThread(queries, threadId, event)), [threadId, queries]);
   const isHidden = useHidden();
   useEffect(() => {
     if (isHidden) return;
@@ -87,16 +85,16 @@ function Connection({ story }: { readonly story: ThreadStory }) {
 
 function Facts({ thread, story }: { readonly thread: ThreadResource; readonly story: ThreadStory }) {
   const { state, activity, cwd, model, effort, sandbox, approvalPolicy, usage, contextTokens, contextWindow } = thread;
-  const now = useNow(1_000, state !== "idle");
+  const now = useNow(1_000, state !== "idle", monotonic);
   // The server told how long it has run when it was asked.
-  const begun = useMemo(() => (activity ? Date.now() - activity.ms : 0), [activity]);
+  const begun = useMemo(() => (activity ? monotonic() - activity.ms : 0), [activity]);
   const turnUsage = useSignal(story.usage);
   return (
     <p className="facts">
       <span className={`state state-${state}`}>{state}</span>
       {activity && (
         <span className="step">
-          {visibleLine(activity.step.text)} · {duration(now - begun)}
+          {visibleLine(pathFrom(cwd, activity.step.text))} · {duration(now - begun)}
           {activity.queued > 0 && ` · ${activity.queued} queued`}
         </span>
       )}

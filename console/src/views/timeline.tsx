@@ -2,9 +2,10 @@ import { memo, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { useSignal } from "../state/signal.js";
 import type { ThreadStory } from "../state/threadStory.js";
 import { ItemView } from "./items.js";
+import { JumpContext, useJumping } from "./jump.js";
 import { Trouble } from "./trouble.js";
 
-/** So near to the end, whoever reads wants to read on. */
+/** This close to the end, the view follows new items. */
 const NEAR_END = 60;
 
 interface TimelineProps {
@@ -14,43 +15,84 @@ interface TimelineProps {
 }
 
 /**
- * The items of a thread in a box of its own. It stays at the end as long as the reader is there. Items out of sight are not laid out by the browser
- * (`content-visibility`), so that all of them are on the page: to be searched, and for screen readers.
+ * The items of a thread in a scrolling box. It follows the end while the reader is there. Segments far outside the viewport are replaced by an empty
+ * element of the same height, so that a thread of 10,000 items has as many nodes as a short one.
  */
 export function Timeline({ story, threadId, folder }: TimelineProps) {
   const { state, segments, older, failure } = useSignal(story.shape);
   const box = useRef<HTMLDivElement>(null);
   const { isAtEnd, goToEnd } = useEndKept(box, state);
   useOlder(box, story, older);
+  const jump = useJumping(story, box);
   return (
-    <div className="timeline-frame">
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys */}
-      <div className="timeline" ref={box} tabIndex={0} role="log" aria-label="What was said and done" aria-busy={state === "loading"}>
-        <div className="timeline-content">
-          {older !== "none" && (
-            <button type="button" className="older" onClick={() => void story.loadOlder()} disabled={older === "loading"}>
-              {older === "loading" ? "Reading…" : "Show what was before"}
-            </button>
-          )}
-          {state === "loading" && <p className="quiet">Reading…</p>}
-          <Trouble error={failure} onRetry={() => story.start()} />
-          {segments.map(
-            (ids) => ids[0] !== undefined && <Segment key={ids[0]} ids={ids} story={story} threadId={threadId} folder={folder} />,
-          )}
+    <JumpContext value={jump}>
+      <div className="timeline-frame">
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys */}
+        <div className="timeline" ref={box} tabIndex={0} role="log" aria-label="What was said and done" aria-busy={state === "loading"}>
+          <div className="timeline-content">
+            {older !== "none" && (
+              <button type="button" className="older" onClick={() => void story.loadOlder()} disabled={older === "loading"}>
+                {older === "loading" ? "Reading…" : "Show what was before"}
+              </button>
+            )}
+            {state === "loading" && <p className="quiet">Reading…</p>}
+            <Trouble error={failure} onRetry={() => story.start()} />
+            {segments.map(
+              (ids) =>
+                ids[0] !== undefined && <Segment key={ids[0]} box={box} ids={ids} story={story} threadId={threadId} folder={folder} />,
+            )}
+          </div>
         </div>
+        {!isAtEnd && (
+          <button type="button" className="to-end" onClick={goToEnd}>
+            To the end ↓
+          </button>
+        )}
       </div>
-      {!isAtEnd && (
-        <button type="button" className="to-end" onClick={goToEnd}>
-          To the end ↓
-        </button>
-      )}
-    </div>
+    </JumpContext>
   );
 }
 
-const Segment = memo(function Segment({ ids, ...rest }: TimelineProps & { readonly ids: readonly string[] }) {
-  return ids.map((id) => <LiveItem key={id} id={id} {...rest} />);
+interface SegmentProps extends TimelineProps {
+  readonly ids: readonly string[];
+  readonly box: React.RefObject<HTMLDivElement | null>;
+}
+
+const Segment = memo(function Segment({ ids, box, ...rest }: SegmentProps) {
+  const place = useRef<HTMLDivElement>(null);
+  const height = useHeightFarAway(place, box);
+  const sought = useSignal(rest.story.sought);
+  const isDrawn = height === undefined || (sought !== undefined && ids.includes(sought));
+  return (
+    <div className="segment" ref={place} style={isDrawn ? undefined : { height }}>
+      {isDrawn && ids.map((id) => <LiveItem key={id} id={id} {...rest} />)}
+    </div>
+  );
 });
+
+/** Segments this close to the viewport are rendered. */
+const NEAR = "1500px 0px";
+
+/** The height that a segment had when it left the viewport; undefined while it is near. A segment with the focus or a selection stays rendered. */
+function useHeightFarAway(place: React.RefObject<HTMLDivElement | null>, box: React.RefObject<HTMLDivElement | null>): number | undefined {
+  const [height, setHeight] = useState<number>();
+  useEffect(() => {
+    const element = place.current;
+    if (!element) return;
+    const sight = new IntersectionObserver(
+      (entries) => {
+        const isNear = entries.at(-1)?.isIntersecting === true;
+        const isUsed = element.contains(document.activeElement) || document.getSelection()?.containsNode(element, true) === true;
+        if (isNear) setHeight(undefined);
+        else if (!isUsed) setHeight((known) => known ?? element.offsetHeight);
+      },
+      { root: box.current, rootMargin: NEAR },
+    );
+    sight.observe(element);
+    return () => sight.disconnect();
+  }, [place, box]);
+  return height;
+}
 
 function LiveItem({ id, story, ...rest }: TimelineProps & { readonly id: string }) {
   const signal = story.item(id);
@@ -96,7 +138,7 @@ function useEndKept(box: React.RefObject<HTMLDivElement | null>, state: string) 
   return { isAtEnd, goToEnd };
 }
 
-/** What was before is read when its place comes into sight. Browsers that hold what is in view when something comes above it do; for others it is done here. */
+/** Loads older items when the start comes into view. Keeps the scroll position for browsers without scroll anchoring. */
 function useOlder(box: React.RefObject<HTMLDivElement | null>, story: ThreadStory, older: string): void {
   const height = useRef(0);
   useEffect(() => {

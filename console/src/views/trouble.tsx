@@ -1,6 +1,6 @@
 import { ApiFailure } from "../api/requests.js";
 
-/** Something that did not work, said at once to those who cannot see it. */
+/** An error, announced at once by screen readers. */
 export function Trouble({ error, onRetry }: { readonly error: unknown; readonly onRetry?: () => void }) {
   if (!error) return null;
   const text = error instanceof Error ? error.message : "Something went wrong.";

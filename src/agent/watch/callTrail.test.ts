@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { MemoryTelemetry } from "../../../test/support/memoryTelemetry.js";
+import { MemoryTelemetry } from "../../../test/support/memory/memoryTelemetry.js";
 import { threadIdOf, turnIdOf } from "../../lib/ids.js";
 import { Turn } from "../../threads/turn.js";
 import type { Principal, SessionId } from "../caller.js";

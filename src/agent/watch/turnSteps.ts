@@ -5,7 +5,7 @@ import type { Span, Telemetry } from "../../observability/telemetry.js";
 import type { ThreadEvent, TurnOutcome } from "../../threads/events.js";
 import type { TokenUsage, TokenUsageInfo } from "../../threads/usage.js";
 
-/** What the watchers of one turn share; the log's lines carry the turn's ids, new spans belong into `span`. */
+/** What the observers of one turn share. Log lines carry the turn's ids; new spans are children of `span`. */
 export interface TurnScope extends Telemetry {
   readonly log: Log;
   readonly span: Span;
@@ -14,7 +14,7 @@ export interface TurnScope extends Telemetry {
 
 const ORIGIN = Date.now() - monotonicMs();
 
-/** Milliseconds since 1970 that never go back, whatever happens to the clock. */
+/** Milliseconds since 1970, monotonic: never goes back when the clock is set. */
 export function now(): number {
   return ORIGIN + monotonicMs();
 }
@@ -31,8 +31,8 @@ interface ModelCall {
 }
 
 /**
- * The model's calls within a turn, told from what the turn shows. An engine that says when it asks the model is taken at its word. Of others it
- * is supposed whenever no tool runs; a call that was only supposed counts once something came of it. It is over when its tokens are counted.
+ * Derives the model calls of a turn from its events. If the engine reports its requests, those count. For other engines, a call is assumed
+ * whenever no tool runs; an assumed call counts only if output follows. A call ends when its tokens are reported.
  */
 export class ModelWatch {
   readonly #scope: TurnScope;
@@ -53,43 +53,43 @@ export class ModelWatch {
     this.#model = model;
   }
 
-  /** The engine says that it asks the model now. */
+  /** The engine reports that it sends a request to the model. */
   begin(): void {
     if (this.#engineSays && this.#call?.firstPieceAt !== undefined) this.end("answered");
     this.#engineSays = true;
     this.#call = { since: now() };
   }
 
-  /** There is nothing else that the engine could be doing. */
+  /** Assumes a model call: the engine can be doing nothing else. */
   suppose(): void {
     if (!this.#engineSays) this.#call ??= { since: now() };
   }
 
-  /** Some of the answer is there. Called for every delta. */
+  /** Part of the answer has arrived. Called for every delta. */
   piece(): void {
     if (this.#call && this.#call.firstPieceAt === undefined) this.#call.firstPieceAt = now();
   }
 
-  /** An item is there, which may also be what was sent to the model. */
+  /** An item has arrived. It may also be input that was sent to the model. */
   item(): void {
     if (this.#engineSays) this.piece();
   }
 
-  /** Tokens are also told when a request is accepted; then they are those of earlier ones. */
+  /** Tokens are also reported when a request is accepted; those belong to earlier requests. */
   counted(usage: TokenUsageInfo | null): void {
     const total = usage?.total_token_usage.total_tokens;
     if (this.#call?.firstPieceAt !== undefined) this.end("answered", total === this.#countedTotal ? undefined : usage?.last_token_usage);
     this.#countedTotal = total;
   }
 
-  /** Waiting for the next try counts as part of it. */
+  /** The wait before a retry counts as part of the call. */
   retry({ attempt, limit, cause }: { readonly attempt: number; readonly limit: number; readonly cause: string }): void {
     this.#scope.log.warn("asking the model again", { attempt, limit, cause });
     this.end("retried");
     this.#call = { since: now() };
   }
 
-  /** The turn is over. */
+  /** The turn has ended. */
   close(outcome: Exclude<Ending, "retried">): void {
     if (this.#engineSays || this.#call?.firstPieceAt !== undefined) this.end(outcome);
   }
@@ -138,10 +138,10 @@ interface Running {
   readonly span: Span;
 }
 
-/** Commands, patches and calls to the agent's MCP servers within a turn. */
+/** Commands, patches and MCP tool calls of a turn. */
 export class ToolWatch {
   readonly #scope: TurnScope;
-  /** At most what the engine runs at once; emptied at the turn's end. */
+  /** Bounded by what the engine runs at once; emptied when the turn ends. */
   readonly #running = new Map<string, Running>();
 
   constructor(scope: TurnScope) {
@@ -165,7 +165,7 @@ export class ToolWatch {
     const running = this.#take(callId);
     const ms = running ? msSince(running.since) : Math.round(durationMs);
     log.info("command ended", { call_id: callId, exit_code: exitCode, ms });
-    // Else it was left running by an earlier turn, and counted there.
+    // Otherwise an earlier turn left it running, and it was counted there.
     if (running) metrics.commandEnded({ outcome: exitCode === 0 ? "succeeded" : "failed", ms });
     running?.span.set({ "process.exit.code": exitCode });
     running?.span.end(exitCode === 0 ? undefined : `exit code ${exitCode}`);
@@ -191,7 +191,7 @@ export class ToolWatch {
     running?.span.end(outcome === "ok" ? undefined : "error");
   }
 
-  /** The turn is over; a command may go on after a turn that was completed, everything else was stopped. */
+  /** The turn has ended. A command may outlive a completed turn; everything else was stopped. */
   close(outcome: TurnOutcome["status"]): void {
     const { metrics } = this.#scope;
     for (const { kind, since, span } of this.#running.values()) {
@@ -216,10 +216,10 @@ export class ToolWatch {
   }
 }
 
-/** A turn's questions: asked, and decided by whom and how. */
+/** The questions of a turn, and who decided them and how. */
 export class ApprovalWatch {
   readonly #scope: TurnScope;
-  /** Bounded by the desk; emptied at the turn's end. */
+  /** Bounded by the desk; emptied when the turn ends. */
   readonly #open = new Map<ApprovalId, number>();
 
   constructor(scope: TurnScope) {
@@ -238,7 +238,7 @@ export class ApprovalWatch {
     else this.#settle(id, { decision: decision.kind, door });
   }
 
-  /** What nobody decided before the turn's end is withdrawn. */
+  /** Questions without a decision are withdrawn when the turn ends. */
   close(): void {
     for (const id of this.#open.keys()) this.#settle(id, { decision: "none", door: "withdrawal" });
   }
@@ -255,7 +255,7 @@ export class ApprovalWatch {
 }
 
 interface Settlement {
-  /** `failed` when nobody decided because the answer was an error or could not be read: it counts as a denial. */
+  /** `failed`: the response was an error or unreadable. It counts as a denial. */
   readonly decision: ApprovalDecision["kind"] | "none" | "failed";
   readonly door: string;
   /** Why it failed. */

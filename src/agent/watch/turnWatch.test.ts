@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { MemoryTelemetry } from "../../../test/support/memoryTelemetry.js";
-import { message, settingsIn } from "../../../test/support/rollouts.js";
+import { MemoryTelemetry } from "../../../test/support/memory/memoryTelemetry.js";
+import { message, settingsIn } from "../../../test/support/threads/rollouts.js";
 import type { ApprovalId, ApprovalRequest } from "../../approvals/model.js";
 import { threadIdOf, turnIdOf } from "../../lib/ids.js";
 import type { ThreadEvent } from "../../threads/events.js";
@@ -243,7 +243,7 @@ describe("a turn", () => {
     expect(await turn.outcome).toEqual({ status: "completed", lastMessage: "the answer" });
     expect(telemetry.lines).toEqual([
       `info turn started ${IDS}`,
-      expect.stringMatching(/^error a turn could not be followed /),
+      expect.stringMatching(/^error turn watcher failed /),
       `info turn ended ${IDS} outcome=completed model=unknown`,
     ]);
   });

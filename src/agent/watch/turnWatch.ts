@@ -6,7 +6,7 @@ import { isTurnEnd, type Turn, type TurnWatch } from "../../threads/turn.js";
 import type { Caller } from "../caller.js";
 import { ApprovalWatch, ModelWatch, msSince, now, ToolWatch, type TurnScope } from "./turnSteps.js";
 
-/** What happens in a turn from its first event to its last, for logs, numbers and traces. */
+/** Reports a turn's events, first to last, to logs, metrics and traces. */
 export class StartedTurn {
   readonly #scope: TurnScope;
   readonly #since = now();
@@ -54,9 +54,9 @@ export class StartedTurn {
       case "historyCompacted":
         return this.#scope.log.info("history compacted");
       case "backgroundNote":
-        return this.#scope.log.info("the engine remarked", { remark: event.message });
+        return this.#scope.log.info("engine note", { remark: event.message });
       case "warning":
-        return this.#scope.log.info("the client was warned", { warning: event.message });
+        return this.#scope.log.info("warning sent to the client", { warning: event.message });
       case "turnCompleted":
       case "turnFailed":
       case "turnAborted":
@@ -118,15 +118,15 @@ function outcomeOf({ type }: TurnEnd): TurnOutcome["status"] {
   return type === "turnFailed" ? "failed" : "interrupted";
 }
 
-/** Where a turn comes from: the log and the trace of the call that asked for it. */
+/** The log and the trace of the call that requested the turn. */
 export interface TurnOrigin {
   readonly log: Log;
   readonly trace: TraceContext | undefined;
-  /** Told once, when the turn is over. */
+  /** Called once, when the turn has ended. */
   readonly ended?: (outcome: TurnOutcome["status"]) => void;
 }
 
-/** Tells logs, numbers and traces what happens in a turn. Costs a comparison per delta. */
+/** Reports a turn to logs, metrics and traces. Costs one comparison per delta. */
 export function turnWatch(telemetry: Telemetry, origin: TurnOrigin): TurnWatch {
   return (turn) => {
     const watcher = new TurnWatcher(turn, telemetry, origin);
@@ -149,13 +149,13 @@ class TurnWatcher {
     telemetry.metrics.turnQueued();
   }
 
-  /** Watching must not break what is watched. */
+  /** A failing observer must not break the turn. */
   take(event: ThreadEvent): void {
     try {
       this.#started ??= this.#start(event);
       this.#started.take(event);
     } catch (error) {
-      this.#log.error("a turn could not be followed", { cause: describe(error) });
+      this.#log.error("turn watcher failed", { cause: describe(error) });
     }
   }
 
@@ -165,37 +165,37 @@ class TurnWatcher {
     const attributes = { "codex.thread_id": threadId, "codex.turn_id": id };
     const span = tracing.startSpan("turn", { parent: this.#origin.trace, attributes });
     metrics.turnStarted();
-    // One that is interrupted while it waits begins with its end.
+    // A turn that is interrupted while it is queued has only an end event.
     if (!isTurnEnd(first)) this.#log.info("turn started", { prompt: logsContent ? input.text : undefined });
     return new StartedTurn({ ...this.#telemetry, log: this.#log, span, ended: this.#origin.ended });
   }
 }
 
-/** A client may choose any id; a log line needs no more of it. */
+/** A client may choose any request id; log lines are bounded. */
 const MAX_ID_LENGTH = 128;
 
-/** What is known of a call, whichever protocol it came by. */
+/** The properties of a call, for every protocol. */
 export interface ObservedCall {
   readonly requestId: string | number | bigint;
   readonly caller: Caller | undefined;
   readonly signal: AbortSignal;
-  /** What it asks for is a method itself, not a tool. */
+  /** The call is a protocol method, not a tool call. */
   readonly isMethod?: true;
-  /** The trace it belongs to, as the client said. */
+  /** The trace context that the client sent. */
   readonly trace?: TraceContext | undefined;
 }
 
-/** One call in logs, metrics and traces. Ends once: with its answer, with its failure, or with the turn that it began. */
+/** One call in logs, metrics and traces. It ends once: with its response, with its failure, or with the turn that it started. */
 export interface CallTrail {
-  /** For the turns that the call begins: what becomes of them is the call's end. */
+  /** Observes the turns that the call starts. Their outcome becomes the call's outcome. */
   readonly watchTurn: TurnWatch;
-  /** Gives back what it was given. */
+  /** Returns its argument. */
   ended<T extends { readonly isError?: true }>(answer: T): T;
   failed(error: unknown): void;
 }
 
 export function beginCallTrail(tool: string, call: ObservedCall, telemetry: Telemetry): CallTrail {
-  // On stdio there is one session, and it has no id; a call of the era without sessions has none.
+  // A stdio server has one session without an id. A call of the stateless era has no session.
   const sessionId = call.caller ? call.caller.sessionId : "stdio";
   const requestId = String(call.requestId).slice(0, MAX_ID_LENGTH);
   const log = telemetry.log.target("mcp").with({ session_id: sessionId, request_id: requestId });

@@ -4,53 +4,55 @@ import type { Caller } from "../../agent/caller.js";
 import type { AnswerHeaders } from "../../http/access/identity.js";
 import type { TurnWatch } from "../../threads/turn.js";
 
-/** What was looked at on the machine, and how it is. */
+/** The result of one diagnostic check. */
 export interface ExaminedPart {
   readonly subject: string;
   readonly verdict: "ok" | "note" | "fails";
   readonly text: string;
 }
 
-/** What the API is made of: the agent, and what only the server that serves it knows. */
+/** What the API needs: the agent, and facts about the server process. */
 export interface ApiParts {
   readonly agent: () => Promise<Agent>;
-  /** Tells logs, metrics and traces of the turns that are begun here. */
+  /** Reports turns that are started here to logs, metrics and traces. */
   readonly watchTurn: TurnWatch;
   readonly version: string;
-  /** Tells this process from the one before it. */
+  /** Distinguishes this process from an earlier one. */
   readonly instance: string;
   readonly startedAt: number;
   readonly ready: () => boolean;
-  /** Where the console is served, if it is. */
+  /** The console's URL, if it is served. */
   readonly consoleAddress: () => string | undefined;
-  /** Absent where the server was started by something that cannot. */
+  /** Absent where the server was started without diagnostics. */
   readonly examine: (() => Promise<readonly ExaminedPart[]>) | undefined;
+  /** The server's metrics in Prometheus' text format. */
+  readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
   readonly logins: Logins;
   readonly streams: EventLimits;
   readonly maxBodyBytes: number;
-  /** Something nobody foresaw. Returns what a client may be told of it. */
+  /** Handles an unexpected error. Returns the text for the client. */
   readonly failed: (what: string, error: unknown) => string;
 }
 
-/** How people come in by a browser. */
+/** Browser logins. */
 export interface Logins {
-  /** A fresh code, and the console's address with it. Undefined where no console is served. */
+  /** A new one-time code, and the console's URL with it. Undefined where no console is served. */
   newCode(): { readonly address: string; readonly expiresAt: number } | undefined;
   /** The cookie that stands for a one-time code; undefined for one that is wrong, used or too old. */
-  byCode(code: string, request: IncomingMessage): string | undefined;
+  byCode(code: string, request: IncomingMessage): Promise<string | undefined>;
   /** The cookie that stands for the bearer token of the request. */
-  byToken(request: IncomingMessage): string | undefined;
+  byToken(request: IncomingMessage): Promise<string | undefined>;
   /** Ends what the request's cookie stands for; the header that takes the cookie from the browser. */
   end(request: IncomingMessage): string;
 }
 
 export interface EventLimits {
   readonly keepAliveMs: number;
-  /** A reader that takes nothing for this long is cut off, and comes back where it was. */
+  /** A reader that reads nothing for this long is disconnected, and can resume where it was. */
   readonly slowReaderMs: number;
 }
 
-/** A request to the API, as its handlers know it. */
+/** A request to the API, as its handlers see it. */
 export interface ApiRequest {
   readonly incoming: IncomingMessage;
   readonly response: ServerResponse;
@@ -60,16 +62,16 @@ export interface ApiRequest {
   readonly watchTurn: TurnWatch;
   /** It came from the console in a browser. */
   readonly viaConsole: boolean;
-  /** The handler answers by itself, as a stream. */
+  /** The handler writes the response itself, as a stream. */
   taken: boolean;
 }
 
-/** What every handler of the API has at hand. */
+/** The context of every API handler. */
 export interface ApiEnv {
   readonly Bindings: ApiRequest;
 }
 
-/** Asks the agent in the name of whoever sent the request. */
+/** The request context for the agent, with the caller of this HTTP request. */
 export function askOf({ caller, signal, watchTurn }: Pick<ApiRequest, "caller" | "signal" | "watchTurn">): Ask {
   return { caller: { ...caller, seesSessions: true }, signal, watchTurn, wantsReceipt: true };
 }

@@ -1,2 +1,2 @@
-/** Where the API is served. */
+/** The path prefix of the API. */
 export const API_PATH = "/api/v1";

@@ -1,7 +1,7 @@
 import { AppError, describe } from "../../lib/errors.js";
 import type { Problem, Settlement } from "../schemas/common.js";
 
-/** What the codes of the agent's errors are in HTTP. Whatever is not here was understood and cannot be done: 422. */
+/** The HTTP status for the agent's error codes. Any other code means a valid request that cannot be performed: 422. */
 const STATUS: Readonly<Record<string, number>> = {
   invalid_request: 400,
   invalid_arguments: 400,
@@ -16,6 +16,7 @@ const STATUS: Readonly<Record<string, number>> = {
   thread_not_found: 404,
   turn_not_found: 404,
   item_not_found: 404,
+  file_not_found: 404,
   approval_not_found: 404,
   not_found: 404,
   method_not_allowed: 405,
@@ -51,7 +52,7 @@ const TITLES: Readonly<Record<number, string>> = {
   504: "Gateway Timeout",
 };
 
-/** Something of a request to the API that cannot be had, beside what the agent itself refuses. */
+/** An API error that does not come from the agent. */
 export class ApiProblem extends AppError {
   readonly code: keyof typeof STATUS;
   readonly more: Pick<Problem, "errors" | "settlement">;
@@ -67,7 +68,7 @@ export class ApiProblem extends AppError {
   }
 }
 
-/** Somebody was quicker. */
+/** The question was already answered. */
 export class AnsweredBefore extends AppError {
   readonly code = "question_settled";
   readonly settlement: Settlement | undefined;

@@ -1,7 +1,7 @@
 import type { Agent, Ask } from "../../agent/agent.js";
 import type { ThreadId, TurnKey } from "../../lib/ids.js";
 
-/** Somebody with a stream open looks on: turns do not end for want of callers as long as they are watched. */
+/** An open stream counts as a follower: turns are not ended as unattended while someone watches them. */
 export class Onlooker implements Disposable {
   readonly #agent: Agent;
   readonly #ask: Ask;
@@ -12,7 +12,7 @@ export class Onlooker implements Disposable {
     this.#ask = ask;
   }
 
-  /** All that run or wait on a thread. */
+  /** Follows all turns that run or wait on a thread. */
   async watch(threadId: ThreadId): Promise<void> {
     for (const turn of await this.#agent.runningTurns(this.#ask, threadId))
       if (!this.#watched.has(turn.key)) this.#watched.set(turn.key, this.#agent.lookOn(turn));

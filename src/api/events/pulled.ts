@@ -1,6 +1,6 @@
 import { type Deferred, deferred } from "../../lib/promises.js";
 
-/** Tells one waiting reader that any of its sources has something. */
+/** Wakes a waiting reader when any of its sources has a value. */
 export class Wake {
   #next: Deferred<void> = deferred();
 
@@ -15,8 +15,8 @@ export class Wake {
 }
 
 /**
- * A source that is read together with others: what it gives next is asked for once, and kept until it is taken. Racing the sources would leave
- * something behind on the slow one for each event of the quick one.
+ * A source that is read together with others: its next value is requested once, and kept until taken. Racing the sources would leave a
+ * pending promise on the slow one for each event of the fast one.
  */
 export class Pulled<T> implements AsyncDisposable {
   readonly #source: AsyncIterator<T>;
@@ -30,7 +30,7 @@ export class Pulled<T> implements AsyncDisposable {
     this.#ask();
   }
 
-  /** What is there; undefined while nothing is. Throws what the source threw. */
+  /** The next value; undefined while there is none. Throws the source's error. */
   take(): IteratorResult<T> | undefined {
     if (this.#error) throw this.#error.error;
     const ready = this.#ready;

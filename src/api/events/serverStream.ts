@@ -13,7 +13,7 @@ export interface ServerStreamOptions {
   readonly after: string;
 }
 
-/** What happens on all threads that a caller may watch, as wholes; what happens inside a turn is told by its thread. */
+/** Thread-level events of all threads that a caller may watch; events inside a turn are on its thread's stream. */
 export class ServerStream implements EventSource {
   readonly #options: ServerStreamOptions;
   #place: string;
@@ -33,7 +33,7 @@ export class ServerStream implements EventSource {
     for (const id of agent.feed.threadsOf(ask.caller)) await onlooker.watch(id);
     for await (const entry of agent.feed.read(ask.caller, { after, signal: ask.signal })) {
       if (entry.type === "gap") {
-        // Whoever reads everything again has what is there by then.
+        // A client that reloads everything has the state up to here.
         this.#place = agent.feed.now;
         yield { id: this.#place, event: resetEvent() };
         continue;
@@ -46,7 +46,7 @@ export class ServerStream implements EventSource {
   }
 }
 
-/** What an entry of the feed is to those who watch. */
+/** The API event for a feed entry. */
 export async function eventOfEntry(agent: Agent, ask: Ask, entry: FeedEntry): Promise<ApiEvent> {
   const { threadId } = entry;
   const about = { threadId, at: new Date(entry.at).toISOString() };
@@ -65,7 +65,7 @@ export async function eventOfEntry(agent: Agent, ask: Ask, entry: FeedEntry): Pr
       return { type: "turn.ended", ...about, turnId: entry.turnKey, status: entry.status };
     case "questionAsked": {
       const { turnKey: turnId, questionId: approvalId, kind } = entry;
-      // It may be settled by now; that is told next.
+      // The question may be settled by now; that event comes next.
       const request = (await agent.questions(ask)).find(({ id }) => id === approvalId);
       const approval = request && approvalView(agent, ask, request);
       return { type: "approval.asked", ...about, turnId, approvalId, kind, ...(approval && { approval }) };

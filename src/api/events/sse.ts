@@ -1,33 +1,34 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { beginEventStream, isGone } from "../../http/answers.js";
+import { Deadline } from "../../lib/promises.js";
 import type { EventLimits } from "../base/apiParts.js";
 import type { ApiEvent, ApiEventType } from "../schemas/events.js";
 import type { EventSource } from "../timeline/eventSource.js";
 
 export interface EventSending extends EventLimits {
   readonly headers: Readonly<Record<string, string>>;
-  /** Which events the reader wants; undefined for all. */
+  /** The requested event types; undefined for all. */
   readonly types: ReadonlySet<ApiEventType> | undefined;
   /** The first event. */
   readonly hello: ApiEvent;
-  /** Aborted when the reader goes. */
+  /** Aborts when the reader disconnects. */
   readonly signal: AbortSignal;
-  /** Ends the source, when the reader does not read. */
+  /** Ends the source when the reader does not read. */
   readonly stop: () => void;
 }
 
-/** Events that no filter leaves out: without them a reader cannot know where it is. */
+/** Events that are never filtered out: a reader needs them to know its position. */
 const ALWAYS: ReadonlySet<ApiEventType> = new Set<ApiEventType>(["hello", "reset", "heartbeat"]);
 
 /**
- * Writes events to a reader as fast as it reads, until it goes. Nothing is queued for it but what the system has taken: the source keeps its place. A
- * reader that takes nothing for a while is cut off.
+ * Writes events to a reader as fast as it reads, until it disconnects. Only the system's socket buffer queues data: the source keeps its
+ * position. A reader that reads nothing for a while is disconnected.
  */
 export async function sendEvents(response: ServerResponse, source: EventSource, options: EventSending): Promise<void> {
   const { headers, types, hello, keepAliveMs, signal, stop } = options;
   beginEventStream(response, headers);
-  // A browser that lost its connection comes back after this many milliseconds.
+  // A browser that lost its connection reconnects after this many milliseconds.
   response.write(`retry: 1000\n${text(hello, source.place)}`);
   const heartbeat = setInterval(() => {
     if (response.writableNeedDrain) return;
@@ -46,14 +47,14 @@ export async function sendEvents(response: ServerResponse, source: EventSource, 
   }
 }
 
-/** False when the reader has not read in time, or is gone. */
+/** False when the reader did not read in time, or is gone. */
 async function drained(response: ServerResponse, { slowReaderMs, signal }: EventSending): Promise<boolean> {
-  const slow = AbortSignal.timeout(slowReaderMs);
+  using slow = new Deadline(slowReaderMs, () => new Error("The reader has not read in time."));
   try {
-    await once(response, "drain", { signal: AbortSignal.any([slow, signal]) });
+    await once(response, "drain", { signal: AbortSignal.any([slow.signal, signal]) });
     return true;
   } catch {
-    if (slow.aborted) response.destroy();
+    if (slow.signal.aborted) response.destroy();
     return false;
   }
 }

@@ -21,29 +21,29 @@ export interface ThreadStreamOptions {
 
 interface FollowedTurn {
   readonly key: TurnKey;
-  /** Undefined for one that had ended before somebody came back to it. */
+  /** Undefined for a turn that ended before the reader reconnected. */
   readonly turn: Turn | undefined;
   readonly begun: number;
   readonly log: Pulled<readonly Entry<ThreadEvent>[]>;
   readonly items: TurnItems;
-  /** The last of its events that the reader has. */
+  /** The last event the reader has received. */
   seq: number;
   isTold: boolean;
-  /** What the feed says of its end: told when everything else is. */
+  /** The feed's entry for its end, which is sent after all other events. */
   end: FeedEntry | undefined;
 }
 
-/** Where a reader begins that has seen how a thread is now. */
+/** The cursor for a reader that has the thread's current state. */
 export async function placeNow(agent: Agent, ask: Ask, threadId: ThreadId): Promise<EventCursor> {
   const turn = (await agent.runningTurns(ask, threadId)).find(({ begunAt }) => begunAt !== undefined);
-  // Nothing may happen between the two.
+  // Nothing may happen between the two look-ups.
   const begun = turn && agent.feed.lastOf(ask.caller, "turnBegun", ({ turnKey }) => turnKey === turn.key);
   return { feed: agent.feed.now, ...(turn && begun && { turn: { begun: begun.number, seq: turn.log.size } }) };
 }
 
 /**
- * What happens on a thread: what the feed says of it and, while a turn runs, what happens inside. Both are read side by side, so that a long turn keeps
- * nobody from learning of what comes meanwhile; the end of a turn comes after the last of its events.
+ * The events of a thread: the feed's entries about it and, while a turn runs, the turn's own events. Both are read concurrently, so that a
+ * long turn does not delay other events; the end of a turn comes after its last event.
  */
 export class ThreadStream implements EventSource {
   readonly #options: ThreadStreamOptions;
@@ -96,26 +96,27 @@ export class ThreadStream implements EventSource {
     }
   }
 
-  /** False when it is no longer known what happened since. */
+  /** False when the events since then are no longer known. */
   async #resume({ begun, seq }: { readonly begun: number; readonly seq: number }): Promise<boolean> {
     const { agent, ask, threadId, after } = this.#options;
     const entry = agent.feed.entryAt(ask.caller, feedCursorAt(after.feed, begun));
     return entry?.type === "turnBegun" && entry.threadId === threadId && (await this.#follow(entry, seq));
   }
 
-  async #follow({ turnKey, number, at }: Extract<FeedEntry, { type: "turnBegun" }>, seq: number): Promise<boolean> {
+  async #follow({ turnKey, number }: Extract<FeedEntry, { type: "turnBegun" }>, seq: number): Promise<boolean> {
     const { agent, ask, threadId } = this.#options;
     const log = await agent.events(ask, { threadId, turn: turnKey });
     if (!log) return false;
     const turn = (await agent.runningTurns(ask, threadId)).find(({ key }) => key === turnKey);
     const costOf = agent.costOf.bind(agent);
+    const ranMs = () => turn?.ranMs ?? agent.feed.lastOf(ask.caller, "turnEnded", (entry) => entry.turnKey === turnKey)?.ms;
     this.#turn = {
       key: turnKey,
       turn,
       begun: number,
-      // From its beginning on: what an event changes is known by those before it.
+      // Read from the beginning: the effect of an event depends on those before it.
       log: new Pulled(log.read({ signal: ask.signal }), this.#wake),
-      items: new TurnItems({ threadId, turnId: turnKey, begunAt: at, costOf }),
+      items: new TurnItems({ threadId, turnId: turnKey, ranMs, costOf }),
       seq,
       isTold: false,
       end: undefined,
@@ -137,7 +138,7 @@ export class ThreadStream implements EventSource {
   async *#entry(entry: FeedEntry | FeedGap, onlooker: Onlooker): AsyncGenerator<PlacedEvent> {
     const { agent, ask, threadId } = this.#options;
     if (entry.type === "gap") {
-      // Whoever reads everything again has what is there by then.
+      // A client that reloads everything has the state up to here.
       this.#feedAt = agent.feed.now;
       return yield this.#placed(resetEvent());
     }

@@ -16,7 +16,7 @@ const LIST = scoped("read", {
   method: "get",
   path: "/approvals",
   operationId: "listApprovals",
-  summary: "Everything that waits for somebody, oldest first",
+  summary: "Open approval requests and forms, oldest first",
   request: { query: z.object({ threadId: z.uuid().optional() }) },
   responses: { 200: json(ApprovalList, "The open questions."), ...problems() },
 });
@@ -25,7 +25,7 @@ const GET = scoped("read", {
   method: "get",
   path: "/approvals/{approvalId}",
   operationId: "getApproval",
-  summary: "One question that is open; of one that is settled how, and by whom",
+  summary: "One question: open, or settled, with the decision and who made it",
   request: { params: ID },
   responses: {
     200: json(z.union([Approval, z.object({ id: z.string(), settlement: Settlement })]), "The question."),
@@ -37,10 +37,10 @@ const ANSWER = scoped("call", {
   method: "post",
   path: "/approvals/{approvalId}/answer",
   operationId: "answerApproval",
-  summary: "Answers a question; the first answer decides",
+  summary: "Answers a question; the first answer wins",
   request: { params: ID, body: body(AnswerBody) },
   responses: {
-    200: json(z.object({ id: z.string(), settlement: Settlement }).openapi("Settled"), "It is decided."),
+    200: json(z.object({ id: z.string(), settlement: Settlement }).openapi("Settled"), "The question is settled."),
     ...problems(404, 409, 413, 415),
   },
 });
@@ -80,7 +80,7 @@ async function openRequest(agent: Agent, ask: Ask, id: string): Promise<Approval
 }
 
 function settledBefore(agent: Agent, ask: Ask, id: string): AnsweredBefore | ApiProblem {
-  // Whoever may answer and not watch is not told who else did.
+  // A caller who may answer but not watch does not learn who else did.
   const settled = ask.caller?.scopes.includes("read") ? agent.settlementOf(ask, id as ApprovalId) : undefined;
   if (!settled) return notFound(id);
   const settlement = settlementView(settled);
@@ -91,17 +91,17 @@ function settledBefore(agent: Agent, ask: Ask, id: string): AnsweredBefore | Api
 function notFound(id: string): ApiProblem {
   return new ApiProblem(
     "approval_not_found",
-    `No question ${id.slice(0, 100)} is open: it was answered, its turn has ended, or nobody asked it.`,
+    `No question ${id.slice(0, 100)} is open: it was answered, its turn has ended, or it never existed.`,
   );
 }
 
-/** Throws `InvalidArguments` when what was given is no answer to this question. */
+/** Throws `InvalidArguments` when the body does not answer this question. */
 function decisionOf({ subject }: ApprovalRequest, { decision, reason, content, text }: z.infer<typeof AnswerBody>): ApprovalDecision {
   switch (decision) {
     case "approve":
     case "approve-for-session":
       if (subject.kind === "form")
-        throw new InvalidArguments("This question wants words: `decision` answer with `content` or `text`, or deny.");
+        throw new InvalidArguments("This question asks for input: send `decision` answer with `content` or `text`, or deny.");
       return { kind: decision === "approve" ? "approved" : "approvedForSession" };
     case "deny":
       return { kind: "denied", ...(reason?.trim() && { reason: reason.trim() }) };
@@ -109,7 +109,7 @@ function decisionOf({ subject }: ApprovalRequest, { decision, reason, content, t
       return { kind: "abort" };
     case "answer":
       if (subject.kind !== "form")
-        throw new InvalidArguments("This question wants a yes or a no: `decision` approve, approve-for-session, deny or abort.");
+        throw new InvalidArguments("This question asks for a decision: send `decision` approve, approve-for-session, deny or abort.");
       return { kind: "answered", content: content ?? { [onlyField(subject.requestedSchema)]: text ?? "" } };
   }
 }

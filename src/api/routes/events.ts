@@ -14,14 +14,14 @@ const CURSOR = z
   .string()
   .max(200)
   .optional()
-  .openapi({ description: "The id of the last event that was seen; without it only what is new." });
+  .openapi({ description: "The id of the last received event; without it, only new events are sent." });
 const QUERY = z.object({
   after: CURSOR,
-  types: z.string().max(1_000).optional().openapi({ description: "Only these types of events, with commas between." }),
+  types: z.string().max(1_000).optional().openapi({ description: "Only these event types, separated by commas." }),
 });
 const HEADERS = z.object({ "last-event-id": CURSOR });
 const STREAM = {
-  description: "Events, each with an `id`. A `reset` says that some are no longer known, or that the server was started again: read anew.",
+  description: "Events, each with an `id`. A `reset` means that events were lost or that the server was restarted: reload the state.",
   content: { "text/event-stream": { schema: ApiEvent } },
 };
 
@@ -29,7 +29,7 @@ const SERVER_EVENTS = scoped("read", {
   method: "get",
   path: "/events",
   operationId: "watchServer",
-  summary: "What happens on all threads that the caller may watch",
+  summary: "Events of all threads that the caller may watch",
   request: { query: QUERY, headers: HEADERS },
   responses: { 200: STREAM, ...problems() },
 });
@@ -38,7 +38,7 @@ const THREAD_EVENTS = scoped("read", {
   method: "get",
   path: "/threads/{threadId}/events",
   operationId: "watchThread",
-  summary: "What happens on one thread, inside its turns as well",
+  summary: "Events of one thread, including those inside its turns",
   request: { params: z.object({ threadId: ThreadIdParam }), query: QUERY, headers: HEADERS },
   responses: { 200: STREAM, ...problems(404) },
 });
@@ -63,7 +63,7 @@ export function eventRoutes(parts: EventParts) {
       const threadId = idOf(c.req.valid("param"));
       const stream = streaming(c.env);
       const ask = askOf({ ...c.env, signal: stream.signal });
-      // Throws when there is no such thread for the caller.
+      // Throws when the caller has no such thread.
       await agent.story(ask, threadId);
       const place = after ?? (await placeNow(agent, ask, threadId));
       await stream.send(new ThreadStream({ agent, ask, threadId, after: place }), parts, types);
@@ -75,14 +75,14 @@ function wantedOf(query: z.infer<typeof QUERY>, headers: z.infer<typeof HEADERS>
   const unknown = query.types?.split(",").find((type) => !EVENT_TYPES.some((known) => known === type.trim()));
   if (unknown !== undefined) throw new ApiProblem("invalid_request", `There are no events of the type ${unknown.slice(0, 60)}.`);
   const types = query.types && new Set(query.types.split(",").map((type) => type.trim() as ApiEventType));
-  // A browser that comes back sends the header, and the query it was opened with.
+  // A reconnecting browser sends the header, and the query of the original request.
   const cursor = headers["last-event-id"] || query.after;
   const after = cursor ? parseCursor(cursor) : undefined;
   if (cursor && !after) throw new ApiProblem("invalid_request", "`after` or Last-Event-ID is not the id of an event.");
   return { types: types || undefined, after };
 }
 
-/** An answer in the making that ends with its reader. */
+/** A response whose production ends with its reader. */
 function streaming(request: ApiRequest) {
   const ended = new AbortController();
   const signal = AbortSignal.any([request.signal, ended.signal]);

@@ -4,29 +4,29 @@ import type { ApiEnv } from "../base/apiParts.js";
 import { ApiProblem } from "../base/problems.js";
 import { Problem } from "../schemas/common.js";
 
-/** Problems that any route may answer with. */
+/** Error statuses that any route may return. */
 const ANY_ROUTE = [400, 401, 403, 429, 503] as const;
 
 const MEANINGS: Readonly<Record<number, string>> = {
-  400: "The request cannot be understood.",
-  401: "Who sends it is not known here.",
-  403: "Whoever sends it may not do this: a scope, a ceiling or the origin.",
-  404: "Nothing of that name, or nothing that is the caller's to see.",
-  409: "Not as things are now.",
-  413: "The body is too long.",
+  400: "The request is invalid.",
+  401: "The caller is not authenticated.",
+  403: "The caller may not do this: a scope is missing, a limit is exceeded or the origin is wrong.",
+  404: "It does not exist, or the caller may not see it.",
+  409: "It conflicts with the current state.",
+  413: "The body is too large.",
   415: "The body is not JSON.",
-  422: "Understood, and it cannot be done.",
-  429: "Too much at once.",
-  501: "The engine cannot do this.",
+  422: "The request is valid but cannot be performed.",
+  429: "Too many requests, or a limit is reached.",
+  501: "The engine does not support this.",
   503: "Not now.",
-  504: "No answer in time.",
+  504: "The request timed out.",
 };
 
 function problemAnswer(status: number) {
   return { description: MEANINGS[status] ?? "Error", content: { "application/problem+json": { schema: Problem } } };
 }
 
-/** The answers of a route beside its good one. */
+/** The error responses of a route. */
 export function problems(...statuses: readonly number[]): Record<number, ReturnType<typeof problemAnswer>> {
   return Object.fromEntries([...ANY_ROUTE, ...statuses].map((status) => [status, problemAnswer(status)]));
 }
@@ -39,7 +39,7 @@ export function body<Schema extends z.ZodType>(schema: Schema) {
   return { required: true, content: { "application/json": { schema } } };
 }
 
-/** A route that says which scope it needs; that the caller has it is checked by the agent, which knows the reason too. */
+/** A route with its required scope. The agent checks that the caller has it, and gives the reason if not. */
 export function scoped<const Path extends string, Route extends Omit<RouteConfig, "path">>(
   scope: Scope | "none",
   route: Route & { path: Path },
@@ -47,7 +47,7 @@ export function scoped<const Path extends string, Route extends Omit<RouteConfig
   return createRoute({ ...route, description: `Scope: ${scope === "none" ? "none" : `\`${scope}\``}.`, "x-scope": scope });
 }
 
-/** A group of routes, with one form for requests that cannot be understood. */
+/** A group of routes with a common error format for invalid requests. */
 export function routes(): OpenAPIHono<ApiEnv> {
   return new OpenAPIHono<ApiEnv>({
     defaultHook: (result) => {

@@ -9,7 +9,7 @@ import { ApiProblem } from "../base/problems.js";
 import { AccountResource, ConfigResource, DoctorReport, Health, Me, ModelList, ProjectList } from "../schemas/server.js";
 import { json, problems, routes, scoped } from "./route.js";
 
-/** Threads that are looked at to find the folders there are. */
+/** The most threads that are examined to find their folders. */
 const MOST_THREADS = 2_000;
 const PAGE = 200;
 
@@ -17,51 +17,59 @@ const HEALTH = scoped("none", {
   method: "get",
   path: "/health",
   operationId: "getHealth",
-  summary: "How the server is, and what it is",
+  summary: "The server's version and state",
   responses: { 200: json(Health, "The server."), ...problems() },
 });
 const ME = scoped("none", {
   method: "get",
   path: "/me",
   operationId: "getMe",
-  summary: "Who the server takes the caller for, and what they may do",
+  summary: "The caller's identity and rights",
   responses: { 200: json(Me, "The caller."), ...problems() },
 });
 const MODELS = scoped("call", {
   method: "get",
   path: "/models",
   operationId: "listModels",
-  summary: "The models that may be named, the default one first",
+  summary: "The available models, the default first",
   responses: { 200: json(ModelList, "The models."), ...problems(422, 501, 504) },
 });
 const ACCOUNT = scoped("call", {
   method: "get",
   path: "/account",
   operationId: "getAccount",
-  summary: "Who pays for the model; never a key",
+  summary: "The model account; never contains a key",
   responses: { 200: json(AccountResource, "The account."), ...problems(422, 501, 504) },
 });
 const CONFIG = scoped("manage", {
   method: "get",
   path: "/config",
   operationId: "getConfig",
-  summary: "The settings in force in a folder, secrets masked",
+  summary: "The effective settings in a folder, secrets masked",
   request: { query: z.object({ cwd: z.string().min(1).max(4_096).optional() }) },
-  responses: { 200: json(ConfigResource, "The settings, in the words of config.toml."), ...problems(422, 501, 504) },
+  responses: { 200: json(ConfigResource, "The settings, in the form of config.toml."), ...problems(422, 501, 504) },
 });
 const PROJECTS = scoped("read", {
   method: "get",
   path: "/projects",
   operationId: "listProjects",
-  summary: "The folders that the caller's threads work in",
-  responses: { 200: json(ProjectList, "The folders, the one used last first."), ...problems(504) },
+  summary: "The working folders of the caller's threads",
+  responses: { 200: json(ProjectList, "The folders, the most recently used first."), ...problems(504) },
 });
 const DOCTOR = scoped("manage", {
   method: "get",
   path: "/doctor",
   operationId: "getDoctor",
-  summary: "What is configured, what is missing and what to do",
+  summary: "Diagnostics: what is configured, what is missing and how to fix it",
   responses: { 200: json(DoctorReport, "The findings."), ...problems(501, 504) },
+});
+
+const METRICS = scoped("read", {
+  method: "get",
+  path: "/metrics",
+  operationId: "getMetrics",
+  summary: "The server's metrics, the same as `/metrics`, but also available with a browser's cookie",
+  responses: { 200: { description: "Prometheus' text format.", content: { "text/plain": { schema: z.string() } } }, ...problems() },
 });
 
 export function serverRoutes(parts: ApiParts) {
@@ -107,6 +115,11 @@ export function serverRoutes(parts: ApiParts) {
       const [agent, ask] = [await parts.agent(), askOf(c.env)];
       return c.json(await projectsOf(agent, ask), 200);
     })
+    .openapi(METRICS, async (c) => {
+      checkScope(c.env.caller, "read");
+      const { contentType, text } = await parts.metrics();
+      return c.text(text, 200, { "content-type": contentType });
+    })
     .openapi(DOCTOR, async (c) => {
       checkScope(c.env.caller, "manage");
       if (!parts.examine) throw new ApiProblem("not_offered", "Run `codex-mcp-server doctor` on the server's machine.");
@@ -148,7 +161,7 @@ function secondsText(seconds: number | null): string | null {
   return seconds === null ? null : new Date(seconds * 1_000).toISOString();
 }
 
-/** Of the newest threads; a caller's page may be short and still have a next one. */
+/** From the newest threads; a caller's page may be short and still have a next one. */
 async function projectsOf(agent: Agent, ask: Ask): Promise<z.infer<typeof ProjectList>> {
   const threads: ThreadSummary[] = [];
   let cursor: string | undefined;

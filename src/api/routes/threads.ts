@@ -9,7 +9,7 @@ import type { ThreadSummary } from "../../threads/store.js";
 import { type ApiParts, askOf } from "../base/apiParts.js";
 import { orNull, PlanSteps, ThreadIdParam } from "../schemas/common.js";
 import { ItemPage, TimelineItem } from "../schemas/items.js";
-import { ThreadDiff, ThreadPageResource, ThreadPatchBody, ThreadResource, ThreadSummaryResource } from "../schemas/threads.js";
+import { FileLines, ThreadDiff, ThreadPageResource, ThreadPatchBody, ThreadResource, ThreadSummaryResource } from "../schemas/threads.js";
 import { tokensOf } from "../timeline/shownTexts.js";
 import { ThreadTimeline } from "../timeline/threadTimeline.js";
 import { summaryView, turnView } from "../timeline/views.js";
@@ -30,7 +30,7 @@ const LIST = scoped("read", {
       limit: Limit.optional(),
       cursor: Cursor.optional(),
       cwd: z.string().min(1).max(4_096).optional().openapi({ description: "Only threads that work in this folder." }),
-      search: z.string().min(1).max(500).optional().openapi({ description: "Only threads whose title or beginning holds this." }),
+      search: z.string().min(1).max(500).optional().openapi({ description: "Only threads whose title or beginning contains this text." }),
       archived: z.enum(["true", "false"]).optional(),
     }),
   },
@@ -50,25 +50,25 @@ const CHANGE = scoped("call", {
   method: "patch",
   path: "/threads/{threadId}",
   operationId: "changeThread",
-  summary: "Renames, archives or takes back from the archive",
+  summary: "Renames, archives or unarchives a thread",
   request: { params: ID, body: body(ThreadPatchBody) },
-  responses: { 200: json(ThreadSummaryResource, "The thread as it is now."), ...problems(404, 409, 413, 415, 422, 504) },
+  responses: { 200: json(ThreadSummaryResource, "The updated thread."), ...problems(404, 409, 413, 415, 422, 504) },
 });
 
 const REMOVE = scoped("call", {
   method: "delete",
   path: "/threads/{threadId}",
   operationId: "deleteThread",
-  summary: "Removes a thread and everything that was said on it",
+  summary: "Deletes a thread with all its content",
   request: { params: ID },
-  responses: { 204: { description: "It is gone." }, ...problems(404, 409, 422, 504) },
+  responses: { 204: { description: "The thread is deleted." }, ...problems(404, 409, 422, 504) },
 });
 
 const FORK = scoped("call", {
   method: "post",
   path: "/threads/{threadId}/fork",
   operationId: "forkThread",
-  summary: "A thread of one's own with the same past",
+  summary: "Forks a thread: creates a new one with the same history",
   request: { params: ID },
   responses: { 201: json(ThreadSummaryResource, "The new thread."), ...problems(404, 409, 422, 504) },
 });
@@ -77,7 +77,7 @@ const ITEMS = scoped("read", {
   method: "get",
   path: "/threads/{threadId}/items",
   operationId: "listItems",
-  summary: "What was said and done, by pages",
+  summary: "The thread's items, in pages",
   request: {
     params: ID,
     query: z.object({ limit: Limit.optional(), cursor: Cursor.optional(), order: z.enum(["newest", "oldest"]).optional() }),
@@ -89,7 +89,7 @@ const ITEM = scoped("read", {
   method: "get",
   path: "/threads/{threadId}/items/{itemId}",
   operationId: "getItem",
-  summary: "One item whole",
+  summary: "One item with its complete text",
   request: { params: ID.extend({ itemId: z.string().min(1).max(500) }) },
   responses: { 200: json(TimelineItem, "The item."), ...problems(404) },
 });
@@ -107,9 +107,27 @@ const PLAN = scoped("read", {
   method: "get",
   path: "/threads/{threadId}/plan",
   operationId: "getPlan",
-  summary: "The plan that the agent follows, or followed last",
+  summary: "The agent's current or last plan",
   request: { params: ID },
   responses: { 200: json(z.object({ plan: orNull(PlanSteps) }), "The plan."), ...problems(404) },
+});
+
+const LINE = z.coerce.number().int().min(1).max(100_000_000);
+
+const FILE = scoped("read", {
+  method: "get",
+  path: "/threads/{threadId}/file",
+  operationId: "getFileLines",
+  summary: "Lines of a text file in the thread's folder as it is now, with some around them",
+  request: {
+    params: ID,
+    query: z.object({
+      path: z.string().min(1).max(4_096).openapi({ description: "From the thread's folder on, or a whole path." }),
+      first: LINE.optional().openapi({ description: "1 if it is not given." }),
+      last: LINE.optional().openapi({ description: "`first` if it is not given." }),
+    }),
+  },
+  responses: { 200: json(FileLines, "At most 200 lines."), ...problems(404, 422, 504) },
 });
 
 export function threadRoutes({ agent: open }: Pick<ApiParts, "agent">) {
@@ -192,6 +210,12 @@ export function threadRoutes({ agent: open }: Pick<ApiParts, "agent">) {
         .flatMap((item) => (item.type === "patch" ? item.changes : []));
       return c.json({ source: files.length > 0 ? ("turn" as const) : ("none" as const), unifiedDiff: diff ?? "", files }, 200);
     })
+    .openapi(FILE, async (c) => {
+      const [agent, ask] = [await open(), askOf(c.env)];
+      const { path: file, first = 1, last = first } = c.req.valid("query");
+      const { path, firstLine, lines, totalLines, isCut } = await agent.excerpt(ask, idOf(c.req.valid("param")), { file, first, last });
+      return c.json({ path, firstLine, lines: [...lines], totalLines: totalLines ?? null, truncated: isCut }, 200);
+    })
     .openapi(PLAN, async (c) => {
       const [agent, ask] = [await open(), askOf(c.env)];
       const { plan } = await ThreadTimeline.read(agent, ask, idOf(c.req.valid("param")));
@@ -209,7 +233,7 @@ interface Known {
   readonly timeline?: ThreadTimeline | undefined;
 }
 
-/** One thread as lists show it. */
+/** One thread as shown in lists. */
 export async function summaryOf(agent: Agent, ask: Ask, { threadId, timeline }: Known): Promise<ThreadSummaryResource> {
   const { stored, isArchived, title } = timeline ?? (await ThreadTimeline.read(agent, ask, threadId));
   const activity: ThreadActivity | undefined = (await agent.activities(ask, [threadId])).get(threadId);

@@ -22,14 +22,14 @@ const CREATE = scoped("call", {
   operationId: "createThread",
   summary: "Starts a thread with its first turn",
   request: { body: body(NewThreadBody) },
-  responses: { 201: json(TurnStart, "The thread, and how its turn stands."), ...problems(409, 413, 415, 422, 504) },
+  responses: { 201: json(TurnStart, "The thread, and the state of its turn."), ...problems(409, 413, 415, 422, 504) },
 });
 
 const PROMPT = scoped("call", {
   method: "post",
   path: "/threads/{threadId}/turns",
   operationId: "promptThread",
-  summary: "One more turn on a thread; it waits behind one that runs",
+  summary: "Starts another turn on a thread; it waits behind a running one",
   request: { params: ID, body: body(PromptBody) },
   responses: { 201: json(TurnStart, "How the turn stands."), ...problems(404, 409, 413, 415, 422, 504) },
 });
@@ -38,7 +38,7 @@ const GET = scoped("read", {
   method: "get",
   path: "/threads/{threadId}/turns/{turnId}",
   operationId: "getTurn",
-  summary: "How a turn stands, or ended; `wait` waits for its end",
+  summary: "The state or result of a turn; `wait` waits for its end",
   request: { params: TURN_ID, query: z.object({ wait: z.coerce.number().min(0).max(600).optional() }) },
   responses: { 200: json(TurnResource, "The turn."), ...problems(404) },
 });
@@ -47,25 +47,25 @@ const STEER = scoped("call", {
   method: "post",
   path: "/threads/{threadId}/steer",
   operationId: "steerThread",
-  summary: "Gives the running turn more to consider",
+  summary: "Adds instructions to the running turn",
   request: { params: ID, body: body(SteerBody) },
-  responses: { 204: { description: "The turn has it." }, ...problems(404, 409, 413, 415, 422, 504) },
+  responses: { 204: { description: "The turn accepted the text." }, ...problems(404, 409, 413, 415, 422, 504) },
 });
 
 const INTERRUPT = scoped("call", {
   method: "post",
   path: "/threads/{threadId}/interrupt",
   operationId: "interruptThread",
-  summary: "Stops the running turn and those that wait behind it; answered when they have stopped",
+  summary: "Stops the running turn and those that wait behind it; responds when they have stopped",
   request: { params: ID },
-  responses: { 204: { description: "Nothing runs any more." }, ...problems(404, 409) },
+  responses: { 204: { description: "No turn runs any more." }, ...problems(404, 409) },
 });
 
 const COMPACT = scoped("call", {
   method: "post",
   path: "/threads/{threadId}/compact",
   operationId: "compactThread",
-  summary: "A turn that puts a summary in the place of the thread's past",
+  summary: "Starts a turn that replaces the thread's history by a summary",
   request: { params: ID },
   responses: { 201: json(TurnStart, "How the turn stands."), ...problems(404, 409, 422, 504) },
 });
@@ -96,7 +96,7 @@ export function turnRoutes({ agent: open, book }: Pick<ApiParts, "agent"> & { re
       if (!kept)
         throw new ApiProblem(
           "turn_not_found",
-          `The thread has no turn ${turnId.slice(0, 60)} that is remembered; its items tell what was said.`,
+          `The thread has no turn ${turnId.slice(0, 60)} that is still kept; its items have the content.`,
         );
       return c.json(await kept, 200);
     })
@@ -134,7 +134,10 @@ async function started(agent: Agent, ask: Ask, waiting: Waiting): Promise<z.infe
   }
 }
 
-/** The turn after the wait, or earlier if it ends. Whoever waits attends to it; if nobody does afterwards, it ends as any other that nobody attends. */
+/**
+ * The turn after the wait, or earlier if it ends. A waiting caller counts as a follower; afterwards, a turn without followers ends as
+ * unattended.
+ */
 async function seen(agent: Agent, ask: Ask, { turn, wait }: Waiting): Promise<z.infer<typeof TurnResource>> {
   using _onlooker = agent.lookOn(turn);
   if (wait > 0) await waitFor(turn.outcome, { ms: wait * 1_000, signal: ask.signal });

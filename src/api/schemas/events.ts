@@ -10,11 +10,11 @@ function event<Type extends string, Shape extends z.ZodRawShape>(type: Type, sha
   return z.object({ type: z.literal(type), ...shape }).openapi(name);
 }
 
-/** What happens on threads as wholes: on the stream of the server and on that of a thread. */
+/** Thread-level events: on the server's stream and on the thread's. */
 export const STATE_EVENTS = [
   event(
     "hello",
-    { at: Time, version: z.string(), instance: z.string().openapi({ description: "Another one after a restart." }) },
+    { at: Time, version: z.string(), instance: z.string().openapi({ description: "Changes with every restart." }) },
     "HelloEvent",
   ),
   event("reset", { at: Time, reason: z.string() }, "ResetEvent"),
@@ -37,7 +37,7 @@ export const STATE_EVENTS = [
   event("approval.settled", { ...TURN, approvalId: z.string(), settlement: Settlement }, "ApprovalSettledEvent"),
 ] as const;
 
-/** What happens inside a turn: on the stream of its thread only. */
+/** Events inside a turn: only on its thread's stream. */
 export const ITEM_EVENTS = [
   event("item.started", { ...TURN, item: TimelineItem }, "ItemStartedEvent"),
   event(
@@ -46,7 +46,7 @@ export const ITEM_EVENTS = [
       ...TURN,
       itemId: z.string(),
       field: z.enum(["text", "summary", "content", "output"]),
-      index: z.number().int().openapi({ description: "Which of the texts of `summary` or `content`; 0 otherwise." }),
+      index: z.number().int().openapi({ description: "The index in `summary` or `content`; 0 otherwise." }),
       delta: z.string(),
     },
     "ItemDeltaEvent",
@@ -57,7 +57,7 @@ export const ITEM_EVENTS = [
   event("turn.usage", { ...TURN, usage: Tokens, threadUsage: Tokens, contextWindow: z.number().nullable() }, "TurnUsageEvent"),
 ] as const;
 
-/** The `data` of each event; the SSE field `event` is the same word as `type`. */
+/** The `data` of each event; the SSE field `event` equals `type`. */
 export const ApiEvent = z.discriminatedUnion("type", [...STATE_EVENTS, ...ITEM_EVENTS]).openapi("Event");
 export type ApiEvent = z.infer<typeof ApiEvent>;
 export type ApiEventType = ApiEvent["type"];

@@ -5,11 +5,14 @@ const ItemStatus = z.enum(["running", "completed", "failed", "declined"]);
 
 /** What every item has. */
 const COMMON = {
-  id: z.string().openapi({ description: "Of this thread; the same in events and in pages as long as the turn is remembered." }),
-  turnId: z.string().openapi({ description: "Items of one turn have the same." }),
+  id: z.string().openapi({ description: "Unique in this thread; the same in events and in pages as long as the turn is kept." }),
+  turnId: z.string().openapi({ description: "The same for all items of one turn." }),
   at: Time.nullable(),
   status: ItemStatus,
-  truncated: z.boolean().optional().openapi({ description: "Long texts are cut; the item by itself has all of it." }),
+  truncated: z
+    .boolean()
+    .optional()
+    .openapi({ description: "Long texts are shortened; requesting the single item returns the complete text." }),
 };
 
 function item<Type extends string, Shape extends z.ZodRawShape>(type: Type, shape: Shape, name: string) {
@@ -23,10 +26,10 @@ const Command = item(
   "command",
   {
     command: z.array(z.string()),
-    commandText: z.string().openapi({ description: "As one would type it into a shell." }),
+    commandText: z.string().openapi({ description: "The command as shell text." }),
     cwd: z.string().nullable(),
     exitCode: z.number().nullable(),
-    output: z.string().openapi({ description: "Standard output and error in the order they came; may hold ANSI sequences." }),
+    output: z.string().openapi({ description: "Standard output and error in order of arrival; may contain ANSI sequences." }),
     durationMs: z.number().nullable(),
   },
   "CommandItem",
@@ -35,7 +38,7 @@ const Patch = item("patch", { changes: z.array(FileDiff) }, "PatchItem");
 const ToolCall = item(
   "toolCall",
   {
-    server: z.string().nullable().openapi({ description: "The MCP server it belongs to; null for a tool of the agent's own." }),
+    server: z.string().nullable().openapi({ description: "The MCP server it belongs to; null for a built-in tool." }),
     tool: z.string(),
     arguments: z.unknown(),
     result: z.string().nullable(),
@@ -43,6 +46,16 @@ const ToolCall = item(
     durationMs: z.number().nullable(),
   },
   "ToolCallItem",
+);
+const SubAgent = item(
+  "subAgent",
+  {
+    name: z.string(),
+    task: z.string().nullable().openapi({ description: "What it was told to do, where that is known." }),
+    result: z.string().nullable().openapi({ description: "What it said last, or why it failed. Null in records, which do not tell." }),
+    tokens: z.number().nullable().openapi({ description: "What it used; not counted in the turn's usage." }),
+  },
+  "SubAgentItem",
 );
 const WebSearch = item("webSearch", { query: z.string() }, "WebSearchItem");
 const Image = item("image", { path: z.string() }, "ImageItem");
@@ -62,7 +75,7 @@ const TurnSummary = item(
   "TurnSummaryItem",
 );
 
-/** One thing that was said or done on a thread. Pages and events have the same form. */
+/** One message or action on a thread. Pages and events use the same form. */
 export const TimelineItem = z
   .discriminatedUnion("type", [
     UserMessage,
@@ -71,6 +84,7 @@ export const TimelineItem = z
     Command,
     Patch,
     ToolCall,
+    SubAgent,
     WebSearch,
     Image,
     Plan,
@@ -84,11 +98,10 @@ export type TimelineItem = z.infer<typeof TimelineItem>;
 
 export const ItemPage = z
   .object({
-    items: z.array(TimelineItem).openapi({ description: "In the order they happened, whichever end the page is taken from." }),
+    items: z.array(TimelineItem).openapi({ description: "In chronological order, whichever end the page is taken from." }),
     nextCursor: z.string().nullable().openapi({ description: "For `cursor`; null at the end." }),
     eventsAfter: z.string().openapi({
-      description:
-        "The thread's events from here on tell what happens after this page: `?after=` or `Last-Event-ID`. Nothing is missed, nothing comes twice.",
+      description: "The cursor of the thread's events after this page, for `?after=` or `Last-Event-ID`. No event is missed or repeated.",
     }),
   })
   .openapi("ItemPage");

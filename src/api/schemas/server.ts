@@ -8,7 +8,7 @@ export const Health = z
     engine: z.string(),
     instance: z.string(),
     startedAt: Time,
-    console: z.string().nullable().openapi({ description: "Where the console is served." }),
+    console: z.string().nullable().openapi({ description: "The console's URL." }),
   })
   .openapi("Health");
 
@@ -18,8 +18,11 @@ export const Me = z
     scopes: z.array(z.enum(["call", "read", "manage", "operator"])),
     by: z
       .enum(["user", "token", "cookie"])
-      .openapi({ description: "How the server knows: the machine's user, a bearer token, or the console's cookie." }),
-    roots: z.array(z.string()).nullable().openapi({ description: "The folders that turns may work in, where the caller has its own." }),
+      .openapi({ description: "How the caller is authenticated: as the machine's user, by a bearer token, or by the console's cookie." }),
+    roots: z
+      .array(z.string())
+      .nullable()
+      .openapi({ description: "The folders in which turns may work, if they are restricted for this caller." }),
   })
   .openapi("Me");
 
@@ -43,9 +46,9 @@ const WINDOW = z
 export const AccountResource = z
   .object({
     kind: z.enum(["none", "apiKey", "chatgpt"]),
-    isNeeded: z.boolean().openapi({ description: "Turns fail before somebody logs in." }),
+    isNeeded: z.boolean().openapi({ description: "Turns fail until a login is completed." }),
     remedy: z.string().nullable(),
-    source: z.string().nullable().openapi({ description: "Where the key comes from; never the key." }),
+    source: z.string().nullable().openapi({ description: "The source of the key; never the key itself." }),
     email: z.string().nullable(),
     plan: z.string().nullable(),
     limits: z
@@ -76,7 +79,7 @@ export const Project = z
 export const ProjectList = z
   .object({
     projects: z.array(Project),
-    complete: z.boolean().openapi({ description: "False when only the newest threads were looked at." }),
+    complete: z.boolean().openapi({ description: "False when only the newest threads were examined." }),
   })
   .openapi("ProjectList");
 
@@ -84,16 +87,16 @@ export const DoctorFindingForm = z
   .object({
     subject: z.string(),
     verdict: z.enum(["ok", "note", "fails"]),
-    text: z.string().openapi({ description: "What was found and, where something is wrong, how to mend it." }),
+    text: z.string().openapi({ description: "The result and, where something is wrong, how to fix it." }),
   })
   .openapi("DoctorFinding");
 export const DoctorReport = z.object({ ok: z.boolean(), findings: z.array(DoctorFindingForm) }).openapi("DoctorReport");
 
 export const LoginBody = z
   .strictObject({
-    code: z.string().max(200).optional().openapi({ description: "The one-time code of the address that the server printed." }),
+    code: z.string().max(200).optional().openapi({ description: "The one-time code from the URL that the server printed." }),
   })
   .openapi("Login");
 export const LoginCode = z
-  .object({ address: z.string().openapi({ description: "The console's address with a fresh one-time code." }), expiresAt: Time })
+  .object({ address: z.string().openapi({ description: "The console's URL with a new one-time code." }), expiresAt: Time })
   .openapi("LoginCode");

@@ -16,7 +16,7 @@ export const TurnStep = z
       "compacting",
       "reviewing",
     ]),
-    text: z.string().openapi({ description: "One line, such as the command that runs." }),
+    text: z.string().openapi({ description: "One line, such as the running command." }),
   })
   .openapi("Step");
 export type TurnStep = z.infer<typeof TurnStep>;
@@ -25,19 +25,17 @@ export const Activity = z
   .object({
     ms: z.number().openapi({ description: "Since the turn began." }),
     step: TurnStep,
-    queued: z.number().int().openapi({ description: "Turns that wait behind it." }),
-    approvals: z.array(z.string()).openapi({ description: "The questions it waits for." }),
+    queued: z.number().int().openapi({ description: "The number of turns that wait behind it." }),
+    approvals: z.array(z.string()).openapi({ description: "The open questions it waits for." }),
   })
   .openapi("Activity");
 
-export const ThreadState = z
-  .enum(["idle", "running", "waiting"])
-  .openapi({ description: "`waiting`: nothing moves before somebody answers." });
+export const ThreadState = z.enum(["idle", "running", "waiting"]).openapi({ description: "`waiting`: the turn waits for an answer." });
 
 const SUMMARY = {
   id: z.uuid(),
   name: z.string().nullable(),
-  preview: z.string().openapi({ description: "How the user began it, cut to a line." }),
+  preview: z.string().openapi({ description: "The user's first message, shortened to one line." }),
   cwd: z.string(),
   createdAt: Time,
   updatedAt: Time,
@@ -68,7 +66,7 @@ export const TurnResource = z
     step: orNull(TurnStep),
     answer: z.string().nullable().openapi({ description: "The agent's last message." }),
     error: z.string().nullable(),
-    files: z.array(TurnFile).nullable().openapi({ description: "What changed on disk; null where it could not be learned." }),
+    files: z.array(TurnFile).nullable().openapi({ description: "What changed on disk; null where that is unknown." }),
     commands: z.object({ run: z.number(), failed: z.number() }),
     approvals: z.object({ asked: z.number(), allowed: z.number(), denied: z.number() }),
     usage: orNull(Tokens),
@@ -91,7 +89,7 @@ export const ThreadResource = z
     approvalPolicy: orNull(ApprovalPolicyName),
     usage: orNull(Tokens).openapi({ description: "Of the whole thread." }),
     contextWindow: z.number().nullable(),
-    contextTokens: z.number().nullable().openapi({ description: "How much of it the last request took." }),
+    contextTokens: z.number().nullable().openapi({ description: "How much of it the last request used." }),
     turns: z.array(TurnResource).openapi({ description: "Those that run or wait, oldest first." }),
     plan: orNull(PlanSteps),
   })
@@ -103,7 +101,7 @@ const WAIT = z
   .min(0)
   .max(600)
   .optional()
-  .openapi({ description: "Seconds to wait for the turn's end; without it the answer comes at once. The turn goes on in any case." });
+  .openapi({ description: "Seconds to wait for the turn's end; without it the response comes at once. The turn continues in any case." });
 const PROMPT = z.string().min(1).max(1_000_000);
 
 export const NewThreadBody = z
@@ -116,7 +114,10 @@ export const NewThreadBody = z
     approvalPolicy: ApprovalPolicyName.optional(),
     profile: z.string().min(1).max(200).optional(),
     developerInstructions: z.string().max(100_000).optional(),
-    config: z.record(z.string(), z.unknown()).optional().openapi({ description: "As `-c key=value`; over the network an allow-list." }),
+    config: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .openapi({ description: "Like `-c key=value`; over the network only listed keys are allowed." }),
     wait: WAIT,
   })
   .openapi("NewThread");
@@ -131,28 +132,35 @@ export const TurnStart = z.object({ thread: ThreadSummaryResource, turn: TurnRes
 
 export const ThreadDiff = z
   .object({
-    source: z.enum(["turn", "none"]).openapi({ description: "`turn`: what the patches of the last turn that is remembered changed." }),
+    source: z.enum(["turn", "none"]).openapi({ description: "`turn`: only the changes by patches of the last turn that is still kept." }),
     unifiedDiff: z.string(),
     files: z.array(FileDiff),
   })
   .openapi("ThreadDiff");
+
+export const FileLines = z
+  .object({
+    path: z.string().openapi({ description: "From the thread's folder on." }),
+    firstLine: z.number().int().openapi({ description: "The number of the first of `lines`, counted from 1." }),
+    lines: z.array(z.string()),
+    totalLines: z.number().int().nullable().openapi({ description: "Null where the file is longer than what is read of it." }),
+    truncated: z.boolean().openapi({ description: "Lines are cut, or left out at the end of those that were asked for." }),
+  })
+  .openapi("FileLines");
 
 const COMMAND_SUBJECT = z
   .object({
     command: z.array(z.string()),
     commandText: z.string(),
     cwd: z.string(),
-    proposedPrefix: z
-      .array(z.string())
-      .nullable()
-      .openapi({ description: "What an answer for the session would allow, where that is known." }),
+    proposedPrefix: z.array(z.string()).nullable().openapi({ description: "What an approval for the session would allow, if known." }),
   })
   .openapi("CommandSubject");
 const PATCH_SUBJECT = z
   .object({
     changes: z.array(FileDiff),
-    grantRoot: z.string().nullable().openapi({ description: "A yes also lets the agent write anywhere below this folder." }),
-    outside: z.record(z.string(), z.string()).openapi({ description: "Files outside the thread's folder → where they really lead." }),
+    grantRoot: z.string().nullable().openapi({ description: "Approval also lets the agent write anywhere below this folder." }),
+    outside: z.record(z.string(), z.string()).openapi({ description: "Files outside the thread's folder → their real paths." }),
   })
   .openapi("PatchSubject");
 const FORM_SUBJECT = z
@@ -169,11 +177,11 @@ export const Approval = z
     threadName: z.string().nullable(),
     cwd: z.string().nullable().openapi({ description: "The folder the thread works in." }),
     kind: z.enum(["command", "patch", "form"]),
-    reason: z.string().nullable().openapi({ description: "Why it is asked, in the model's or the policy's words." }),
-    deadline: Time.openapi({ description: "Denied if nobody has answered by then." }),
+    reason: z.string().nullable().openapi({ description: "The reason for the question, as the model or the policy states it." }),
+    deadline: Time.openapi({ description: "Denied if unanswered by then." }),
     staysInSandbox: z.boolean().openapi({ description: "If allowed, it still runs inside an enforced sandbox." }),
-    needsPerson: z.boolean().openapi({ description: "Judged dangerous, or a rule says to ask." }),
-    decisions: z.array(Decision).openapi({ description: "What may be answered." }),
+    needsPerson: z.boolean().openapi({ description: "Only a person may approve it: it is dangerous, or a rule requires a question." }),
+    decisions: z.array(Decision).openapi({ description: "The allowed answers." }),
     command: orNull(COMMAND_SUBJECT),
     patch: orNull(PATCH_SUBJECT),
     form: orNull(FORM_SUBJECT),
@@ -191,7 +199,7 @@ export const AnswerBody = z
       .string()
       .max(10_000)
       .optional()
-      .openapi({ description: "With `deny`: what the agent should do instead. It reaches the model." }),
+      .openapi({ description: "With `deny`: what the agent should do instead. The model gets this text." }),
     content: z.record(z.string(), z.unknown()).optional().openapi({ description: "With `answer`: the fields of the form." }),
     text: z.string().max(100_000).optional().openapi({ description: "With `answer`: for a form with a single field." }),
   })

@@ -1,11 +1,11 @@
 import { isFields } from "../../lib/fields.js";
 
-/** What a tool's output, as its model got it, tells of the command. */
+/** What a tool's output for the model says about the command. */
 export interface ToldOutput {
   readonly output: string;
   readonly exitCode: number | null;
   readonly durationMs: number | null;
-  /** It did not run. */
+  /** The command did not run. */
   readonly declined: boolean;
 }
 
@@ -13,7 +13,7 @@ const HEADED =
   /^(?:Chunk ID: .*\n)?(?:Exit code: (-?\d+)\n)?Wall time: ([\d.]+) seconds\n(?:Process exited with code (-?\d+)\n)?(?:[^\n]*\n){0,3}?Output:\n/;
 const DECLINED = /^(?:exec command|patch) (?:rejected by user|not approved)/;
 
-/** Models are told of commands in several forms: JSON with a table of metadata, or lines above the output. */
+/** Outputs have several formats: JSON with metadata, or lines above the output. */
 export function readOutput(text: string): ToldOutput {
   const declined = isRefusal(text);
   const [head, code, seconds, exited] = HEADED.exec(text) ?? [];
@@ -24,7 +24,7 @@ export function readOutput(text: string): ToldOutput {
   return { output, exitCode: numberOf(metadata["exit_code"]), durationMs: msOf(numberOf(metadata["duration_seconds"])), declined };
 }
 
-/** What is told in the place of an output of something that was not allowed. */
+/** The output text of an action that was not allowed. */
 export function isRefusal(output: string): boolean {
   return DECLINED.test(output);
 }

@@ -3,25 +3,25 @@ import { type FileOperation, parsePatch } from "../../exec/patch/parse.js";
 import type { TokenUsage } from "../../threads/usage.js";
 import type { FileDiff, Tokens } from "../schemas/common.js";
 
-/** Longer texts are cut in lists and events. A message of a model is a tenth of it. */
+/** Longer texts are shortened in lists and events. A typical model message has a tenth of this. */
 const LONGEST_TEXT = 64 * 1024;
-/** Somebody who asks for one item gets more, and still no answer without an end. */
+/** The larger limit for a single item, so that no response is unbounded. */
 export const LONGEST_WHOLE_TEXT = 8 * 1024 * 1024;
 
-/** A text and whether some of it was left out. */
+/** A text, and whether it was shortened. */
 export interface Cut {
   readonly text: string;
   readonly truncated: boolean;
 }
 
-/** The beginning of a text, whole letters only. */
+/** The beginning of a text, without split characters. */
 export function beginning(text: string, longest = LONGEST_TEXT): Cut {
   if (text.length <= longest) return { text, truncated: false };
   const end = isHighSurrogate(text.charCodeAt(longest - 1)) ? longest - 1 : longest;
   return { text: text.slice(0, end), truncated: true };
 }
 
-/** The last of a text: what a command wrote at its end says how it went. */
+/** The end of a text: the last output of a command shows how it ended. */
 export function ending(text: string, longest = LONGEST_TEXT): Cut {
   if (text.length <= longest) return { text, truncated: false };
   const start = text.length - longest;
@@ -32,7 +32,7 @@ function isHighSurrogate(code: number): boolean {
   return code >= 0xd800 && code < 0xdc00;
 }
 
-/** A command as a person would type it. */
+/** A command as shell text. */
 export function commandTextOf(command: readonly string[]): string {
   const isScript = command.length === 3 && /^-l?c$/.test(command[1] ?? "");
   return isScript ? (command[2] ?? "") : command.join(" ");
@@ -48,7 +48,7 @@ export function tokensOf(usage: TokenUsage): Tokens {
   };
 }
 
-/** What was used between two counts of the same thread. */
+/** The usage between two counts of the same thread. */
 export function tokensBetween(before: Tokens | undefined, after: Tokens): Tokens {
   if (!before) return after;
   return {
@@ -98,7 +98,7 @@ function counted(diff: string): { added: number; removed: number } {
   return { added, removed };
 }
 
-/** The files of a patch as the model wrote it, where nothing else is left of it. Undefined when it is none. */
+/** The files of a patch as the model wrote it, for records without the applied change. Undefined when the text is not a patch. */
 export function diffsOfPatch(patch: string, longest?: number): FileDiff[] | undefined {
   try {
     return parsePatch(patch).operations.map((operation) => diffOfOperation(operation, longest));
@@ -124,7 +124,7 @@ type Update = Extract<FileOperation, { kind: "update" }>;
 
 const SIGNS = { context: " ", added: "+", removed: "-" } as const;
 
-/** Where in the file they belong is not known any more; they are numbered one after the other. */
+/** The positions in the file are unknown; hunks are numbered consecutively. */
 function hunksWithoutPlaces({ chunks }: Update): string {
   let [before, after] = [1, 1];
   return chunks

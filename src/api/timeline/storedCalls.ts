@@ -5,7 +5,7 @@ import type { TimelineItem } from "../schemas/items.js";
 import { readOutput } from "./commandOutput.js";
 import { beginning, commandTextOf, diffsOfPatch, ending } from "./shownTexts.js";
 
-/** An item without its place. */
+/** An item without its id and position. */
 export type ItemContent = TimelineItem extends infer Each
   ? Each extends TimelineItem
     ? Omit<Each, "id" | "turnId" | "at">
@@ -13,11 +13,11 @@ export type ItemContent = TimelineItem extends infer Each
   : never;
 
 const SHELLS: ReadonlySet<string> = new Set(["shell", "shell_command", "exec_command", "container.exec", "local_shell"]);
-/** What a call is until its output is known: its process may have died. */
+/** The status of a call until its output is known: its process may have died. */
 const OPEN = { status: "failed" } as const;
 const MCP_NAME = /^mcp__(.+?)__(.+)$/;
 
-/** What the model asked of a tool, before its output is known. */
+/** A tool call before its output is known. */
 export function callContent(item: RawItem, longest: number | undefined): ItemContent {
   const name = textOrNothing(item["name"]) ?? (item.type === "local_shell_call" ? "local_shell" : "tool");
   const given = textOrNothing(item["arguments"]) ?? textOrNothing(item["input"]) ?? "";
@@ -29,6 +29,11 @@ export function callContent(item: RawItem, longest: number | undefined): ItemCon
   if (SHELLS.has(name)) return shownCommand(fields, longest);
   if (name === "update_plan") return { type: "plan", ...OPEN, plan: planOf(fields) };
   if (name === "view_image") return { type: "image", ...OPEN, path: textOrNothing(fields["path"]) ?? "" };
+  if (name === "spawn_agent") {
+    const { text: task, truncated } = beginning(textOrNothing(fields["message"]) ?? "", longest);
+    const shown = { name: textOrNothing(fields["task_name"]) ?? "", task: task || null, result: null, tokens: null };
+    return { type: "subAgent", ...OPEN, ...shown, ...(truncated && { truncated }) };
+  }
   const [, server, tool] = MCP_NAME.exec(name) ?? [];
   const shown = Object.keys(fields).length > 0 ? fields : beginning(given, longest).text;
   return {
@@ -61,7 +66,7 @@ function shownCommand(fields: Fields, longest: number | undefined): ItemContent 
   };
 }
 
-/** The same when the output is there. */
+/** The call with its output. */
 export function withOutput(item: TimelineItem, given: string, longest: number | undefined): TimelineItem {
   const { output, exitCode, durationMs, declined } = readOutput(given);
   switch (item.type) {

@@ -10,12 +10,12 @@ import { callContent, type ItemContent, withOutput } from "./storedCalls.js";
 import { type CostOf, shownFinding } from "./turnItems.js";
 
 export interface StoredReading {
-  /** Longer texts are cut; without it to what a list shows. */
+  /** Longer texts are shortened; default: the limit of lists. */
   readonly longest?: number | undefined;
   readonly costOf?: CostOf | undefined;
 }
 
-/** The items of a thread as what is kept of it tells them, moment by moment. */
+/** Builds a thread's items from its record, entry by entry. */
 export class StoredItems {
   readonly #reading: StoredReading;
   #items: TimelineItem[] = [];
@@ -33,15 +33,17 @@ export class StoredItems {
     this.#reading = reading;
   }
 
-  /** In the order they happened, a summary of each turn behind it. */
+  /** In order, with a summary after each turn. */
   get items(): readonly TimelineItem[] {
     return [...this.#items, ...(this.#turn ? [this.#summary(this.#turn)] : [])];
   }
 
-  /** The same before the last turn, which is being told by others. */
+  /** The items before the last turn, which another source provides. */
   before(isStart: (item: TimelineItem) => boolean): readonly TimelineItem[] {
     const at = this.#items.findLastIndex(isStart);
-    return at === -1 ? this.items : this.#items.slice(0, at);
+    if (at !== -1) return this.#items.slice(0, at);
+    const isOpen = this.#turn?.isMarked && !this.#turn.end;
+    return this.#turn && isOpen ? this.#items.slice(0, this.#turn.from) : this.items;
   }
 
   get settings(): StoredSettings | undefined {
@@ -56,12 +58,12 @@ export class StoredItems {
     return this.#plan;
   }
 
-  /** What the user said first. */
+  /** The user's first message. */
   get preview(): string | undefined {
     return this.#preview;
   }
 
-  /** When something was kept last, in milliseconds since 1970. */
+  /** The time of the last entry, in milliseconds since 1970. */
   get lastAt(): number | undefined {
     return this.#at;
   }
@@ -79,9 +81,12 @@ export class StoredItems {
       case "usage":
         this.#usage = moment.usage;
         return;
+      case "turnStarted":
+        return this.#beginTurn({ isMarked: true });
+      case "turnEnded":
+        return this.#ended(moment.error === null ? COMPLETED : { outcome: "failed", message: beginning(moment.error).text }, moment.ms);
       case "interrupted":
-        if (this.#turn) this.#turn.interrupted = true;
-        return;
+        return this.#ended(INTERRUPTED, moment.ms);
       case "compacted":
         return this.#put("compaction", { type: "compaction", status: "completed", message: beginning(moment.message).text });
       case "rolledBack":
@@ -95,9 +100,19 @@ export class StoredItems {
 
   #spoke(text: string): void {
     this.#preview ??= text;
-    this.#endTurn();
-    this.#turn = { id: `t${++this.#turns}`, begunAt: this.#at, usageBefore: this.#tokens(), interrupted: false };
+    // A user message during a turn is input to that turn.
+    if (!this.#turn?.isMarked || this.#turn.end) this.#beginTurn({ isMarked: false });
     this.#put("user", { type: "userMessage", status: "completed", ...this.#cut(text) });
+  }
+
+  #beginTurn({ isMarked }: Pick<StoredTurn, "isMarked">): void {
+    this.#endTurn();
+    const from = this.#items.length;
+    this.#turn = { id: `t${++this.#turns}`, from, begunAt: this.#at, usageBefore: this.#tokens(), isMarked, end: undefined };
+  }
+
+  #ended(end: StoredEnd, ms: number | undefined): void {
+    if (this.#turn) this.#turn.end ??= { ...end, ms: ms ?? null };
   }
 
   #item(item: RawItem): void {
@@ -162,7 +177,9 @@ export class StoredItems {
     this.#calls.clear();
   }
 
-  #summary({ id, begunAt, usageBefore, interrupted }: StoredTurn): TimelineItem {
+  #summary({ id, begunAt, usageBefore, isMarked, end }: StoredTurn): TimelineItem {
+    // A record that marks the start of turns also marks their end, unless its writer was killed.
+    const { outcome, message } = end ?? (isMarked ? INTERRUPTED : COMPLETED);
     const used = this.#usage && tokensBetween(usageBefore, tokensOf(this.#usage.total_token_usage));
     const model = this.#settings?.model;
     const cost = used && model !== undefined ? this.#reading.costOf?.(model, domainTokens(used)) : undefined;
@@ -171,13 +188,18 @@ export class StoredItems {
       turnId: id,
       at: this.#time(),
       type: "turnSummary",
-      status: interrupted ? "failed" : "completed",
-      outcome: interrupted ? "interrupted" : "completed",
-      message: null,
+      status: outcome === "completed" ? "completed" : "failed",
+      outcome,
+      message,
       usage: used ?? null,
       costUsd: cost ?? null,
-      ms: begunAt === undefined || this.#at === undefined ? null : Math.max(0, this.#at - begunAt),
+      ms: end?.ms ?? this.#msSince(begunAt),
     };
+  }
+
+  /** By the times on record, which nobody knows better; null when the clock was turned back meanwhile. */
+  #msSince(begunAt: number | undefined): number | null {
+    return begunAt === undefined || this.#at === undefined || this.#at < begunAt ? null : this.#at - begunAt;
   }
 
   /** Ids of models count from 1 again at times; here each is one item's. */
@@ -202,11 +224,20 @@ export class StoredItems {
   }
 }
 
+type StoredEnd = Pick<Extract<TimelineItem, { type: "turnSummary" }>, "outcome" | "message">;
+
+const COMPLETED: StoredEnd = { outcome: "completed", message: null };
+const INTERRUPTED: StoredEnd = { outcome: "interrupted", message: null };
+
 interface StoredTurn {
   readonly id: string;
+  /** The number of items before it. */
+  readonly from: number;
   readonly begunAt: number | undefined;
   readonly usageBefore: Tokens | undefined;
-  interrupted: boolean;
+  /** The record marks its start. */
+  readonly isMarked: boolean;
+  end: (StoredEnd & { readonly ms: number | null }) | undefined;
 }
 
 const UNNAMED: ReadonlySet<string> = new Set(["user", "compaction", "review"]);

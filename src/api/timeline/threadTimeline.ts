@@ -8,13 +8,14 @@ import type { PlanSteps } from "../schemas/common.js";
 import type { ItemPage, TimelineItem } from "../schemas/items.js";
 import { type EventCursor, formatCursor } from "./eventSource.js";
 import { LONGEST_WHOLE_TEXT } from "./shownTexts.js";
-import { StoredItems } from "./storedItems.js";
+import { StoredCache, storedCacheOf } from "./storedCache.js";
+import type { StoredItems } from "./storedItems.js";
 import { TurnItems } from "./turnItems.js";
 
-/** A page is no longer than this, however few items it has then. */
+/** The size limit of a page, however few items that allows. */
 const PAGE_BYTES = 4 * 1024 * 1024;
 
-/** Turns that begin one after the other, faster than the thread can be read. */
+/** The limit of attempts when new turns begin faster than the thread can be read. */
 const MOST_ATTEMPTS = 3;
 
 export interface PageQuery {
@@ -24,7 +25,7 @@ export interface PageQuery {
   readonly order: "newest" | "oldest";
 }
 
-/** Everything that is known of a thread at one moment: what is kept, and of the turn that runs what its events tell. */
+/** A snapshot of a thread: its record, and the events of the running turn. */
 export class ThreadTimeline {
   readonly items: readonly TimelineItem[];
   readonly stored: StoredItems;
@@ -32,7 +33,7 @@ export class ThreadTimeline {
   readonly title: string | undefined;
   readonly plan: PlanSteps | undefined;
   readonly diff: string | undefined;
-  /** The thread's events from here on tell what happens afterwards. */
+  /** The cursor of the thread's events after this snapshot. */
   readonly eventsAfter: string;
 
   private constructor(
@@ -52,15 +53,13 @@ export class ThreadTimeline {
     const longest = whole ? LONGEST_WHOLE_TEXT : undefined;
     const costOf = agent.costOf.bind(agent);
     for (let attempt = 1; ; attempt++) {
-      // Before what is kept: what the turn adds meanwhile is on record by then, and is told by the events.
+      // Read before the record: anything the turn adds meanwhile is then in both, and the events take precedence.
       const { after, running } = await runningItems(agent, ask, threadId, longest);
-      const stored = new StoredItems({ longest, costOf });
       const story = await agent.story(ask, threadId);
-      for await (const moment of story.moments) {
-        ask.signal.throwIfAborted();
-        stored.take(moment);
-      }
-      // What a turn that has begun meanwhile has on record would be told once more by its events.
+      // Items with complete texts are for one reader, and may be many times as large.
+      const cache = whole ? new StoredCache() : storedCacheOf(agent);
+      const stored = await cache.read(threadId, story, { longest, costOf, signal: ask.signal });
+      // A turn that began meanwhile would appear twice: in the record and in its events.
       const begun = agent.feed.lastOf(ask.caller, "turnBegun", (entry) => entry.threadId === threadId);
       if (attempt < MOST_ATTEMPTS && begun && begun.number > numberOf(after.feed)) continue;
       return new ThreadTimeline({ stored, story, running }, after);
@@ -89,7 +88,7 @@ interface RunningItems {
   readonly items: TurnItems;
 }
 
-/** What the events of the running turn tell up to now, and the place after them. */
+/** The items from the running turn's events so far, and the cursor after them. */
 async function runningItems(
   agent: Agent,
   ask: Ask,
@@ -101,7 +100,7 @@ async function runningItems(
   const feed = agent.feed.now;
   if (!turn || !begun) return { after: { feed }, running: undefined };
   const until = turn.log.size;
-  const items = new TurnItems({ threadId, turnId: turn.key, begunAt: turn.begunAt, costOf: agent.costOf.bind(agent) }, longest);
+  const items = new TurnItems({ threadId, turnId: turn.key, ranMs: () => turn.ranMs, costOf: agent.costOf.bind(agent) }, longest);
   await foldUntil(turn, until, items);
   return { after: { feed, turn: { begun: begun.number, seq: until } }, running: { items } };
 }
@@ -116,14 +115,14 @@ async function foldUntil(turn: Turn, until: number, items: TurnItems): Promise<v
     }
 }
 
-/** What is kept of the running turn is told by its events, and better. */
+/** The running turn's events replace what the record has of it. */
 function withRunning(stored: StoredItems, running: TurnItems): readonly TimelineItem[] {
   const first = running.items.find(({ type }) => type === "userMessage" || type === "review" || type === "compaction");
   const times = new Map(stored.items.map(({ id, at }) => [id, at]));
   const isFirst = (item: TimelineItem) => first !== undefined && item.type === first.type && textOf(item) === textOf(first);
   const begun = stored.items.findLast(isFirst);
   const told = running.items.map((item) => ({ ...item, at: (item === first ? begun?.at : times.get(item.id)) ?? item.at }));
-  return [...(first ? stored.before(isFirst) : stored.items), ...told];
+  return [...stored.before(isFirst), ...told];
 }
 
 function numberOf(feedCursor: string): number {
@@ -159,7 +158,7 @@ function forwards(items: readonly TimelineItem[], start: number, limit: number):
   return { from: start, to };
 }
 
-/** About what it takes on the wire. */
+/** The approximate size in the response. */
 function weightOf(item: TimelineItem | undefined): number {
   return item ? JSON.stringify(item).length : 0;
 }

@@ -4,15 +4,21 @@ import type { ThreadId, TurnKey } from "../../lib/ids.js";
 import type { TurnResource } from "../schemas/threads.js";
 import { turnView } from "./views.js";
 
-/** Ended turns that can still be asked for by their ids. What was said in them is on their threads for good. */
+/**
+ * The limits of ended turns that can still be requested by id: their number, and the size of their results. Their messages stay on the
+ * threads permanently.
+ */
 const MOST_KEPT = 256;
+const MOST_CHARACTERS = 8_000_000;
 
 interface KeptTurn {
   readonly threadId: ThreadId;
   readonly turn: Promise<TurnResource>;
+  /** The length of its result, once known. */
+  characters: number;
 }
 
-/** How turns ended, whoever began them: for those who come for the end of one by its id. Whether they may is checked by those who look here. */
+/** Results of ended turns by id, whoever started them. Callers of this class check access. */
 export class TurnBook {
   readonly #kept = new Map<string, KeptTurn>();
   readonly #ask: Ask;
@@ -23,13 +29,13 @@ export class TurnBook {
     this.#ask = { caller: undefined, signal: this.#ended.signal };
   }
 
-  /** Undefined for one that is unknown, runs, or is long past. */
+  /** Undefined for a turn that is unknown, still running, or long past. */
   find(threadId: ThreadId, turnId: string): Promise<TurnResource> | undefined {
     const kept = this.#kept.get(turnId);
     return kept?.threadId === threadId ? kept.turn : undefined;
   }
 
-  /** Takes note of the agent's turns until it is closed. */
+  /** Records the agent's turns until it is closed. */
   async follow(agent: Agent): Promise<void> {
     for await (const entry of agent.feed.read(undefined, { after: agent.feed.start, signal: this.#ended.signal }))
       if (entry.type === "turnQueued") await this.#note(agent, entry);
@@ -40,15 +46,32 @@ export class TurnBook {
   }
 
   async #note(agent: Agent, { threadId, turnKey }: Extract<FeedEntry, { type: "turnQueued" }>): Promise<void> {
-    const turn = (await agent.runningTurns(this.#ask, threadId)).find(({ key }) => key === turnKey);
+    // A thread may be gone when its turn is looked up: the others are still followed.
+    const running = await agent.runningTurns(this.#ask, threadId).catch(() => []);
+    const turn = running.find(({ key }) => key === turnKey);
     if (!turn) return;
     // The outcome never rejects.
-    void turn.outcome.then(() => this.#keep(turnKey, { threadId, turn: turnView(agent, turn, { isWaiting: false }) }));
+    void turn.outcome.then(() => this.#keep(turnKey, { threadId, turn: turnView(agent, turn, { isWaiting: false }), characters: 0 }));
   }
 
   #keep(key: TurnKey, kept: KeptTurn): void {
     this.#kept.set(key, kept);
-    const [oldest] = this.#kept.keys();
-    if (oldest !== undefined && this.#kept.size > MOST_KEPT) this.#kept.delete(oldest);
+    this.#makeRoom();
+    kept.turn.then(
+      ({ answer }) => {
+        kept.characters = answer?.length ?? 0;
+        this.#makeRoom();
+      },
+      () => this.#kept.delete(key),
+    );
+  }
+
+  #makeRoom(): void {
+    let characters = [...this.#kept.values()].reduce((sum, kept) => sum + kept.characters, 0);
+    for (const [key, kept] of this.#kept) {
+      if (this.#kept.size <= MOST_KEPT && characters <= MOST_CHARACTERS) return;
+      this.#kept.delete(key);
+      characters -= kept.characters;
+    }
   }
 }

@@ -1,4 +1,4 @@
-// Long because every kind of event of a turn has its form here, and the same state serves those who read along and those who come later.
+// Long because every kind of turn event has its form here, and the same state serves live readers and later ones.
 import { UsageOfTurn } from "../../agent/turnUsage.js";
 import type { ThreadId } from "../../lib/ids.js";
 import type { ThreadEvent } from "../../threads/events.js";
@@ -15,21 +15,21 @@ import { beginning, commandTextOf, ending, fileDiffs, tokensOf } from "./shownTe
 export interface FoldedTurn {
   readonly threadId: ThreadId;
   readonly turnId: string;
-  /** Milliseconds since 1970. */
-  readonly begunAt: number | undefined;
+  /** How long it ran, asked when it has ended; undefined where that is no longer known. */
+  readonly ranMs: () => number | undefined;
   /** In US dollars; undefined where the model's price is not known. */
   readonly costOf?: CostOf | undefined;
 }
 
 export type CostOf = (model: string, usage: TokenUsage) => number | undefined;
 
-/** What an event of a turn is to those who follow its thread, without what all of them have. */
+/** An API event of a turn, without the fields that all events have. */
 export type TurnNews = ApiEvent extends infer Each ? (Each extends ApiEvent ? Omit<Each, "at" | "threadId" | "turnId"> : never) : never;
 
-/** What a running command has written is kept to this much for those who come later. */
+/** How much of a running command's output is kept for later readers. */
 const MOST_OUTPUT = 64 * 1024;
 
-/** The items of a turn as its events tell them, one after the other. */
+/** Builds a turn's items from its events. */
 export class TurnItems {
   readonly #turn: FoldedTurn;
   readonly #longest: number | undefined;
@@ -41,13 +41,13 @@ export class TurnItems {
   readonly #usage = new UsageOfTurn();
   #model: string | undefined;
 
-  /** @param longest Longer texts are cut; without it to what a list shows. */
+  /** @param longest Longer texts are shortened; default: the limit of lists. */
   constructor(turn: FoldedTurn, longest?: number) {
     this.#turn = turn;
     this.#longest = longest;
   }
 
-  /** In the order they began. */
+  /** In order of their start. */
   get items(): readonly TimelineItem[] {
     return [...this.#items.values()];
   }
@@ -60,7 +60,7 @@ export class TurnItems {
     return this.#diff;
   }
 
-  /** What the event is to a reader; nothing for most of what only a model reads. `at` is when it is taken note of. */
+  /** The API events for a turn's event; none for most of the content for the model only. `at` is the time of the event. */
   take(event: ThreadEvent, at = Date.now()): readonly TurnNews[] {
     this.#usage.observe(event);
     switch (event.type) {
@@ -102,6 +102,8 @@ export class TurnItems {
           ...(truncated && { truncated }),
         });
       }
+      case "agentChanged":
+        return this.#helped(event, at);
       case "imageViewed":
         return this.#put({ ...this.#common(event.callId, at), type: "image", status: "completed", path: event.path });
       case "planUpdated": {
@@ -134,7 +136,7 @@ export class TurnItems {
       case "deprecation":
         return this.#notice("info", [event.summary, event.details].filter(Boolean).join(" "), at);
       case "modelRetry":
-        return this.#notice("warning", `The model is asked again (${event.attempt} of ${event.limit}): ${event.cause}`, at);
+        return this.#notice("warning", `The model request is retried (${event.attempt} of ${event.limit}): ${event.cause}`, at);
       default:
         return isTurnEnd(event) ? this.#ended(event, at) : [];
     }
@@ -144,7 +146,7 @@ export class TurnItems {
     const common = { ...this.#common(item.id, at), status };
     switch (item.kind) {
       case "userMessage":
-        // It is whole when it begins.
+        // A user message is complete when it begins.
         return status === "running" ? [] : this.#put({ ...common, type: "userMessage", ...this.#cut(item.text) });
       case "agentMessage":
         return this.#put({ ...common, type: "agentMessage", ...this.#cut(item.texts.join("")) });
@@ -155,7 +157,7 @@ export class TurnItems {
     }
   }
 
-  /** Deltas are for those who read along; whoever comes later finds them in the item. */
+  /** Deltas are for live readers; later readers find the text in the item. */
   #delta(itemId: string, { field, index, delta }: Delta): readonly TurnNews[] {
     const item = this.#items.get(itemId);
     if (!item || delta === "") return [];
@@ -210,6 +212,23 @@ export class TurnItems {
     return { ...this.#common(callId, at), type: "toolCall", server, tool, arguments: given ?? null, ...nothing };
   }
 
+  #helped(
+    { agentId, name, task, status, result, tokens }: Extract<ThreadEvent, { type: "agentChanged" }>,
+    at: number,
+  ): readonly TurnNews[] {
+    const [asked, said] = [task, result].map((text) => (text === null ? undefined : beginning(text, this.#longest)));
+    return this.#put({
+      ...this.#common(`agent-${agentId}`, at),
+      type: "subAgent",
+      status: status === "interrupted" ? "failed" : status,
+      name,
+      task: asked?.text ?? null,
+      result: said?.text ?? null,
+      tokens,
+      ...((asked?.truncated || said?.truncated) && { truncated: true }),
+    });
+  }
+
   #counted({ usage }: Extract<ThreadEvent, { type: "tokenCount" }>): readonly TurnNews[] {
     const counted = this.#usage.total();
     if (!usage || !counted) return [];
@@ -240,9 +259,8 @@ export class TurnItems {
 
   #ended(end: ThreadEvent, at: number): readonly TurnNews[] {
     const outcome = end.type === "turnCompleted" ? "completed" : end.type === "turnFailed" ? "failed" : "interrupted";
-    const begun = this.#turn.begunAt;
     const used = this.#usage.total()?.turn;
-    // What was not finished never will be.
+    // Unfinished items will never finish.
     for (const [id, item] of this.#items) if (item.status === "running") this.#items.set(id, { ...item, status: "failed" });
     return this.#put({
       ...this.#common("summary", at),
@@ -252,11 +270,11 @@ export class TurnItems {
       message: end.type === "turnFailed" ? beginning(end.message).text : null,
       usage: used ? tokensOf(used) : null,
       costUsd: (used && this.#model !== undefined && this.#turn.costOf?.(this.#model, used)) || null,
-      ms: begun === undefined ? null : Math.max(0, at - begun),
+      ms: this.#turn.ranMs() ?? null,
     });
   }
 
-  /** An item that begins has its place; what is told of it later changes it there. */
+  /** An item keeps the position of its start; later events update it there. */
   #put(item: TimelineItem): readonly TurnNews[] {
     const known = this.#items.get(item.id);
     this.#items.set(item.id, known ? { ...item, at: known.at } : item);
@@ -264,7 +282,7 @@ export class TurnItems {
   }
 
   #common(id: string, at: number): { id: string; turnId: string; at: string } {
-    // What has no id of its own has that of its turn.
+    // An item without an id of its own gets that of its turn.
     const own = OF_TURN.test(id) ? `${id}-${this.#turn.turnId}` : id;
     return { id: own, turnId: this.#turn.turnId, at: new Date(at).toISOString() };
   }
@@ -279,7 +297,7 @@ export class TurnItems {
   }
 }
 
-const OF_TURN = /^(?:plan|compaction|review|summary|notice-\d+)$/;
+const OF_TURN = /^(?:plan|compaction|review|summary|notice-\d+|agent-.+)$/;
 interface Delta {
   readonly field: "text" | "summary" | "content" | "output";
   readonly index: number;

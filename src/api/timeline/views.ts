@@ -38,7 +38,7 @@ export function activityView(activity: ThreadActivity | undefined): Pick<ThreadS
   return { state, activity: { ms, step: stepView(step), queued, approvals: questions.map(({ id }) => id) } };
 }
 
-/** Times that other programs wrote may be worded in other ways; one that nobody can read is the first there was. */
+/** Other programs may write times in other formats; an unreadable one becomes the earliest time. */
 function timeText(text: string): string {
   const at = Date.parse(text);
   return new Date(Number.isNaN(at) ? 0 : at).toISOString();
@@ -90,7 +90,7 @@ function gistOf(subject: ApprovalSubject): string {
   }
 }
 
-/** A turn that somebody has: one that runs, or has just ended. */
+/** The view of a turn that runs or has just ended. */
 export async function turnView(agent: Agent, turn: Turn, { isWaiting }: { readonly isWaiting: boolean }): Promise<TurnResource> {
   const outcome = turn.ended ? await turn.outcome : undefined;
   const { files, commands, approvals, usage, costUsd, inForce, ms, notices, findings } = await agent.receiptOf(turn);
@@ -102,7 +102,7 @@ export async function turnView(agent: Agent, turn: Turn, { isWaiting }: { readon
     status: outcome?.status ?? running,
     prompt: beginning(turn.input.text, LONGEST_PROMPT).text,
     startedAt: begunAt === undefined ? null : new Date(begunAt).toISOString(),
-    ms: turn.ended ? ms : begunAt === undefined ? 0 : Math.max(0, Date.now() - begunAt),
+    ms: turn.ended ? ms : turn.ranMs,
     step: turn.ended ? null : stepView(turn.step),
     answer: outcome?.status === "completed" && outcome.lastMessage !== null ? beginning(outcome.lastMessage, LONGEST_ANSWER).text : null,
     error: outcome?.status === "failed" ? outcome.message : null,
@@ -121,7 +121,7 @@ export async function turnView(agent: Agent, turn: Turn, { isWaiting }: { readon
   };
 }
 
-/** The turn that asks, and its thread, as far as they are known. */
+/** The asking turn and its thread, as far as they are known. */
 interface AskingTurn {
   readonly turnId: string;
   readonly name: string | null;
@@ -172,7 +172,7 @@ export function settlementView({ decision, by, who, at }: Extract<FeedEntry, { t
   return { decision, by: by ?? "unknown", who: who ?? null, at: new Date(at).toISOString() };
 }
 
-/** The questions that the caller may see, each with what is known of its thread. */
+/** The questions that the caller may see, each with what is known about its thread. */
 export async function openApprovals(agent: Agent, ask: Ask): Promise<readonly Approval[]> {
   const questions = await agent.questions(ask);
   return questions.map((request) => approvalView(agent, ask, request));

@@ -9,7 +9,7 @@ import { Tasks } from "../../lib/promises.js";
 import { readDecision } from "../../mcp/wording/elicitation.js";
 import { oldFileChanges } from "../surface/shapes.js";
 
-/** How many clients of the server are being asked each question, and which turns were begun by methods of this surface. */
+/** Counts the clients that are asked each question, and tracks the turns that were started by methods of this surface. */
 export class AskedClients {
   readonly #asked = new Map<ApprovalId, number>();
   readonly #begun = new Set<TurnKey>();
@@ -18,7 +18,7 @@ export class AskedClients {
     this.#asked.set(id, (this.#asked.get(id) ?? 0) + 1);
   }
 
-  /** How many are still asked. */
+  /** Returns how many clients are still asked. */
   leave(id: ApprovalId): number {
     const left = (this.#asked.get(id) ?? 1) - 1;
     if (left > 0) this.#asked.set(id, left);
@@ -26,7 +26,7 @@ export class AskedClients {
     return left;
   }
 
-  /** A turn that has no call of a tool: nobody else asks its caller. */
+  /** Records a turn without a tool call: no other channel asks its caller. */
   begun(key: TurnKey, over: Promise<unknown>): void {
     this.#begun.add(key);
     void over.finally(() => this.#begun.delete(key));
@@ -44,7 +44,7 @@ interface ApprovalParts {
   readonly asked: AskedClients;
 }
 
-/** Who decides by these is on the same desk as everybody else: the first answer counts, and the others are told that theirs is no longer wanted. */
+/** Sends questions to one client. All channels share the approval desk: the first answer counts, and the other requests are withdrawn. */
 export class ApprovalRequests {
   readonly #parts: ApprovalParts;
   readonly #open = new Map<ApprovalId, AbortController>();
@@ -54,12 +54,12 @@ export class ApprovalRequests {
     this.#parts = parts;
   }
 
-  /** Asks the client, once however many of its listeners see the question. */
+  /** Asks the client once, even if several of its listeners see the question. */
   consider(request: ApprovalRequest, turn: TurnKey): void {
     const { agent, caller, asked } = this.#parts;
     const { subject } = request;
     if (this.#open.has(request.id) || !hasScope(caller, "call")) return;
-    // September 2025 had no words for forms.
+    // The protocol of September 2025 has no forms.
     if (subject.kind === "form") {
       if (asked.isBegunHere(turn)) agent.mustAsk(request, { canAnswer: false, askAnyway: false });
       return;
@@ -70,7 +70,7 @@ export class ApprovalRequests {
     this.#asking.start(`approval ${request.id}`, () => this.#ask(request, { subject, turn, signal: abort.signal }));
   }
 
-  /** It is decided, or its turn has ended. */
+  /** The question was decided, or its turn has ended. */
   withdraw(id: ApprovalId): void {
     this.#open.get(id)?.abort(new Error("decided"));
   }
@@ -87,15 +87,15 @@ export class ApprovalRequests {
       const [method, params] = wordsFor(request, subject);
       const answer = await peer.request(method, params, { signal, withdrawWith: "notifications/cancelled" });
       const decision = { ...readDecision(answer, subject.kind), by: "elicitation" } as const;
-      // Whoever sees a thread by its principal answers for the principal, whichever session uses it.
+      // A watcher answers for its principal, whichever session uses the thread.
       await agent.answer({ caller: withoutSession(caller), signal }, request.id, decision);
     } catch (error) {
-      // Withdrawn, or the client is gone: then somebody else has decided, or may still do.
+      // The request was withdrawn, or the client is gone: another client has decided or still may.
       if (error instanceof RpcError) failure = describe(error);
     } finally {
       this.#open.delete(request.id);
       const others = asked.leave(request.id);
-      // One that cannot answer does not decide for those who can.
+      // A client that cannot answer does not decide for those that can.
       if (failure !== undefined && others === 0 && asked.isBegunHere(turn))
         agent.decide(request.id, { kind: "denied", reason: `the client could not answer: ${failure}`, failed: true, by: "elicitation" });
     }

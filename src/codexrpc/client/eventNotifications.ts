@@ -3,7 +3,7 @@ import type { About } from "../../jsonrpc/wire.js";
 import type { ThreadId, TurnId } from "../../lib/ids.js";
 import type { ThreadEvent } from "../../threads/events.js";
 
-/** One `codex/event/<tag>` as it goes to a listener. */
+/** One `codex/event/<tag>` notification for a listener. */
 export interface EventNotification {
   readonly method: string;
   readonly params: { readonly conversationId: ThreadId; readonly id: string; readonly msg: EventMsg };
@@ -15,7 +15,7 @@ interface Where {
   readonly turnId: TurnId;
 }
 
-/** What an event shows as, in order. Raw items are the model's conversation, which only those get who ask for them. */
+/** The notifications of an event, in order. Raw items are the model's conversation, sent only on request. */
 export function eventNotifications(event: ThreadEvent, where: Where, { raw }: { readonly raw: boolean }): EventNotification[] {
   return eventMsgs(event, where)
     .filter(({ type }) => raw || type !== "raw_response_item")
@@ -26,18 +26,18 @@ export function eventNotifications(event: ThreadEvent, where: Where, { raw }: { 
     }));
 }
 
-/** What belongs to the opening of a thread is part of no submission. */
+/** Events of opening a thread belong to no submission. */
 function submissionOf({ type }: ThreadEvent, { turnId }: Where): string {
   const isOpening = type === "threadConfigured" || type === "deprecation" || type === "mcpStartupUpdated" || type === "mcpStartupCompleted";
   return isOpening ? "" : turnId;
 }
 
-/** Front ends of September 2025 show only messages that say that they are the user's own words. */
+/** Front ends of September 2025 show a user message only if it is marked as plain. */
 export function oldUserMessage(msg: EventMsg): EventMsg {
   return msg.type === "user_message" && !("kind" in msg) ? { ...msg, kind: "plain" } : msg;
 }
 
-/** A reader that is behind may miss pieces of what is told whole later. */
+/** A slow reader may miss deltas of texts that are also sent whole. */
 function aboutEvent(event: ThreadEvent): About {
   switch (event.type) {
     case "messageDelta":

@@ -14,9 +14,9 @@ import { asRefusal, notFound } from "../surface/refusals.js";
 import { ApprovalRequests, type AskedClients } from "./approvalRequests.js";
 import { Listener } from "./listener.js";
 
-/** Each costs a reader of the feed. */
+/** Each listener needs a reader of the feed. */
 const MOST_LISTENERS = 256;
-/** Conversations whose beginning is remembered for their first listener. */
+/** The number of conversations whose start is remembered for their first listener. */
 const MOST_UNHEARD = 1_024;
 
 export interface FrontEndParts {
@@ -26,22 +26,22 @@ export interface FrontEndParts {
   readonly caller: Ask["caller"];
   readonly methods: ReadonlyMap<string, CodexMethod>;
   readonly asked: AskedClients;
-  /** How this server names itself to the client. */
+  /** The server's user agent for this client. */
   readonly userAgent: () => string;
-  /** Tells every client that may manage the server. */
+  /** Notifies every client with the scope `manage`. */
   readonly tellAll: (method: string, params: unknown) => void;
   readonly closed: (frontEnd: FrontEnd) => void;
 }
 
-/** One client of this surface: what it listens to, and what it has sent that did not begin yet. */
+/** One client of this surface: its listeners, and its messages that have not started a turn yet. */
 export class FrontEnd implements MethodClient {
   readonly #parts: FrontEndParts;
   readonly #approvals: ApprovalRequests;
   readonly #listeners = new Map<string, Listener>();
   readonly #listening = new Tasks(() => undefined);
-  /** Where the feed stood when a conversation came into being that nobody has listened to since. */
+  /** The feed's position when a conversation was created, until its first listener. */
   readonly #unheard = new Map<ThreadId, string>();
-  /** What was sent to a conversation and has not come to a turn, in its order. */
+  /** Messages to a conversation that have not started a turn yet, in order. */
   readonly #sending = new Map<ThreadId, { last: Promise<unknown>; readonly abort: AbortController }>();
   #isClosed = false;
 
@@ -78,7 +78,7 @@ export class FrontEnd implements MethodClient {
       const context = { agent, ask: { caller, signal, watchTurn }, client: this, afterwards: (tell: () => void) => later.push(tell) };
       const result = await method.call(params, context);
       if (!beganTurn) trail.ended({});
-      // The answer is handed over as soon as this returns.
+      // The response is sent as soon as this returns.
       if (later.length > 0) setImmediate(() => later.splice(0).map((tell) => tell()));
       return result;
     } catch (error) {
@@ -111,7 +111,7 @@ export class FrontEnd implements MethodClient {
     const id = randomUUID();
     this.#listeners.set(id, listener);
     if (this.#isClosed) listener.stop();
-    // The answer goes first: what is told before it would belong to a subscription that the client does not know.
+    // The response goes first: earlier events would belong to a subscription that the client does not know yet.
     this.#listening.start(`listener ${id}`, async () => {
       await new Promise((resolve) => setImmediate(resolve));
       await listener.run(batches);
@@ -135,7 +135,7 @@ export class FrontEnd implements MethodClient {
     const { last, abort } = this.#sending.get(threadId) ?? { last: Promise.resolve(), abort: new AbortController() };
     const signal = AbortSignal.any([ask.signal, abort.signal]);
     const sent = last.then(async () => {
-      if (signal.aborted) throw new CallCancelled("The conversation was interrupted before this was begun.");
+      if (signal.aborted) throw new CallCancelled("The conversation was interrupted before this message started a turn.");
       const turn = await begin({ ...ask, signal });
       if (turn) this.#parts.asked.begun(turn.key, turn.outcome);
     });

@@ -12,16 +12,16 @@ interface ListenerParts {
   readonly threadId: ThreadId;
   readonly peer: Pick<JsonRpcPeer, "notify" | "congested">;
   readonly approvals: ApprovalRequests;
-  /** The model's own conversation is told as well. */
+  /** Whether the model's own conversation is included. */
   readonly raw: boolean;
 }
 
-/** Tells one subscription what happens on its conversation, and has the client asked what is to be decided there. */
+/** Sends the events of a conversation to one subscription, and its questions to the client. */
 export class Listener {
   readonly threadId: ThreadId;
   readonly #parts: ListenerParts;
   readonly #stop = new AbortController();
-  /** Questions of the turn that is being told. */
+  /** The open questions of the current turn. */
   readonly #questions = new Set<ApprovalId>();
   readonly #awaited = new Map<TurnKey, Deferred<void>>();
   #isOver = false;
@@ -35,7 +35,7 @@ export class Listener {
     return this.#stop.signal;
   }
 
-  /** Until it is stopped. Waits for a client that does not keep up: what it has not read stays in the turn's log. */
+  /** Runs until it is stopped. Waits for a slow client: unread events stay in the turn's log. */
   async run(batches: AsyncIterable<FollowedBatch>): Promise<void> {
     try {
       for await (const { turn, events } of batches) {
@@ -55,7 +55,7 @@ export class Listener {
     }
   }
 
-  /** Resolves when the end of a turn was told, or nothing more is. */
+  /** Resolves when the end of a turn was sent, or when the listener has ended. */
   toldEndOf(key: TurnKey): Promise<void> {
     if (this.#isOver) return Promise.resolve();
     const waiting = this.#awaited.get(key) ?? deferred<void>();
@@ -64,7 +64,7 @@ export class Listener {
   }
 
   stop(): void {
-    this.#stop.abort(new Error("nobody listens any more"));
+    this.#stop.abort(new Error("the listener was removed"));
   }
 
   #follow(event: ThreadEvent, { turn, settled }: { readonly turn: TurnKey; readonly settled: ReadonlySet<ApprovalId> }): void {

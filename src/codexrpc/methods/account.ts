@@ -3,7 +3,7 @@ import { defineMethod, type MethodClient } from "../surface/method.js";
 import { failing, notFound } from "../surface/refusals.js";
 import { optional, Words } from "../surface/shapes.js";
 
-/** Told to every client that may manage the server: there is one login for all of them. */
+/** Notifies every client with `manage`: all of them share one login. */
 function tellStatus(client: MethodClient, authMethod?: "apikey" | "chatgpt"): void {
   client.tellAll("authStatusChange", authMethod === undefined ? {} : { authMethod });
 }
@@ -13,7 +13,7 @@ export const loginApiKey = defineMethod({
   scope: "manage",
   params: z.object({ apiKey: Words }),
   about:
-    "Logs the server in with an API key, which is kept in `auth.json` of CODEX_HOME (mode 0600). It ends a login that waits. The key is never shown and never logged.",
+    "Logs the server in with an API key, which is kept in `auth.json` of CODEX_HOME (mode 0600). It cancels a pending login. The key is never shown and never logged.",
   answers: "`{}`; then `authStatusChange`.",
   errors: ["`-32603` `failed to save api key: …`"],
   example: [
@@ -33,9 +33,9 @@ export const loginChatGpt = defineMethod({
   scope: "manage",
   params: z.object({}),
   about:
-    "Begins a login with ChatGPT by the app-server of the installed Codex (engine `codex`). The user opens `authUrl` in a browser on the machine of the server, which it leads back to. Another login ends this one; " +
-    "one that nobody completes ends after ten minutes. It goes on when the client goes. Other engines refuse it and say what to do.",
-  answers: "`loginId`, `authUrl`; later `loginChatGptComplete` and, when it was done, `authStatusChange`.",
+    "Starts a login with ChatGPT through the app-server of the installed Codex (engine `codex`). The user opens `authUrl` in a browser on the server's machine, because the login redirects there. Another login cancels this one; " +
+    "an incomplete one ends after ten minutes. It continues after the client has disconnected. Other engines refuse it and say what to do.",
+  answers: "`loginId`, `authUrl`; later `loginChatGptComplete` and, if the login succeeded, `authStatusChange`.",
   errors: ["`-32603` `failed to start login server: …`"],
   example: [
     { id: 17, method: "loginChatGpt" },
@@ -60,9 +60,9 @@ export const cancelLoginChatGpt = defineMethod({
   name: "cancelLoginChatGpt",
   scope: "manage",
   params: z.object({ loginId: Words }),
-  about: "Ends a login that waits for its user.",
-  answers: "`{}`; whoever began the login is told by `loginChatGptComplete`.",
-  errors: ["`-32600` `login id not found: {id}`: it is over, or there was none"],
+  about: "Cancels a pending login.",
+  answers: "`{}`; the client that started the login gets `loginChatGptComplete`.",
+  errors: ["`-32600` `login id not found: {id}`: it has ended, or never existed"],
   example: [
     { id: 18, method: "cancelLoginChatGpt", params: { loginId: "5a0f…" } },
     { id: 18, result: {} },
@@ -79,7 +79,7 @@ export const logoutChatGpt = defineMethod({
   scope: "manage",
   params: z.object({}),
   about:
-    "Takes the login away, whichever kind it is, for everybody on this server. The native engine leaves a ChatGPT login to Codex and says so.",
+    "Removes the login of any kind, for everyone on this server. The native engine does not remove a ChatGPT login, which belongs to Codex, and says so.",
   answers: "`{}`; then `authStatusChange`.",
   errors: ["`-32603` `logout failed: …`"],
   example: [
@@ -99,10 +99,10 @@ export const getAuthStatus = defineMethod({
   scope: "manage",
   params: z.object({ includeToken: optional(z.boolean()), refreshToken: optional(z.boolean()) }),
   about:
-    "How the server is logged in. The key or access token is told only where `includeToken` asks for it; over the network that needs the scope `operator`. `refreshToken` has Codex renew a ChatGPT login first.",
+    "How the server is logged in. The key or access token is included only if `includeToken` is set; over the network that needs the scope `operator`. With `refreshToken`, Codex renews a ChatGPT login first.",
   answers:
-    "`requiresOpenaiAuth`; where that is true and somebody is logged in, `authMethod` (`apikey` or `chatgpt`) and, if asked for, `authToken`.",
-  errors: ["`-32600` when the token is asked for without the scope `operator`"],
+    "`requiresOpenaiAuth`; if that is true and the server is logged in, `authMethod` (`apikey` or `chatgpt`) and, on request, `authToken`.",
+  errors: ["`-32600` if the token is requested without the scope `operator`"],
   example: [
     { id: 19, method: "getAuthStatus", params: { includeToken: true, refreshToken: false } },
     { id: 19, result: { authMethod: "apikey", authToken: "sk-…", requiresOpenaiAuth: true } },
@@ -118,7 +118,7 @@ export const userInfo = defineMethod({
   name: "userInfo",
   scope: "manage",
   params: z.object({}),
-  about: "The address that the login says its user has. Nobody has checked it.",
+  about: "The e-mail address in the login. It is not verified.",
   answers: "`allegedUserEmail`, or null.",
   errors: [],
   example: [

@@ -12,10 +12,10 @@ export const gitDiffToRemote = defineMethod({
   params: z.object({ cwd: Words }),
   about:
     "What the working tree of a folder has that its remote has not: committed or not, with files that git does not know yet. It is compared with the nearest commit that a remote is " +
-    "known to have; nothing is fetched. git runs in a sandbox that only reads, and within the folders of the caller.",
+    "known to have; nothing is fetched. git runs in a sandbox that only reads, within the folders of the caller, and starts no program that the repository's configuration names.",
   answers: "`sha`, the commit of the remote, and `diff`.",
   errors: [
-    '`-32600` `failed to compute git diff to remote for cwd: "{cwd}"`, with the reason in `data.reason`: no repository, a bare one, no remote, a branch without a pushed ancestor, more than is kept of an output',
+    '`-32600` `failed to compute git diff to remote for cwd: "{cwd}"`, with the reason in `data.reason`: no repository, a bare one, no remote, a branch without a pushed ancestor, a diff above the output limit',
   ],
   example: [
     { id: 10, method: "gitDiffToRemote", params: { cwd: "/repo" } },
@@ -49,9 +49,9 @@ export const execOneOffCommand = defineMethod({
     sandboxPolicy: optional(SandboxPolicyShape),
   }),
   about:
-    "Runs one command outside of any conversation, in the sandbox that it names or that is configured, and never without it. `command` is the program and its arguments, no line for a shell. " +
-    "It may take `timeoutMs` (10,000 unless given, at most an hour); then it is ended with everything it started. What it may do over the network is limited by the ceilings of the server.",
-  answers: "`exitCode`, `stdout`, `stderr`: also for a command that failed.",
+    "Runs one command outside any conversation, in the requested or configured sandbox, and never without it. `command` is the program and its arguments, not a shell command line. " +
+    "Its timeout is `timeoutMs` (default 10,000, at most an hour); then it is ended with everything it started. For network callers, the ceilings of the server apply.",
+  answers: "`exitCode`, `stdout`, `stderr`, for a failed command too.",
   errors: [
     "`-32600` `command must not be empty`",
     "`-32600` above a ceiling",
@@ -81,13 +81,14 @@ export const getUserSavedConfig = defineMethod({
   name: "getUserSavedConfig",
   scope: "manage",
   params: z.object({}),
-  about: "What `config.toml` in CODEX_HOME says, without profiles, flags and defaults. Keys, tokens and headers in it are never shown.",
+  about:
+    "The content of `config.toml` in CODEX_HOME, without profiles, flags and defaults applied. Keys, tokens and headers in it are never shown.",
   answers:
-    "`config` with `approvalPolicy`, `sandboxMode`, `model`, `modelReasoningEffort`, `modelReasoningSummary`, `modelVerbosity`, `profile`, `sandboxSettings` and `tools` where they are set, and " +
+    "`config` with `approvalPolicy`, `sandboxMode`, `model`, `modelReasoningEffort`, `modelReasoningSummary`, `modelVerbosity`, `profile`, `sandboxSettings` and `tools` if they are set, and " +
     "`profiles`, whose unset fields are null.",
   errors: [
     "`-32603` `failed to load config.toml: …`: with line and column",
-    "`-32603` `failed to parse config.toml: …`: a value of the wrong kind",
+    "`-32603` `failed to parse config.toml: …`: a value of the wrong type",
   ],
   example: [
     { id: 12, method: "getUserSavedConfig" },
@@ -125,7 +126,7 @@ const KINDS: Readonly<Record<string, (value: unknown) => boolean>> = {
   [FLAG]: (value) => typeof value === "boolean",
 };
 
-/** Throws for a value of another kind than it has to be. */
+/** Throws if the value has another type. */
 function valueIn(table: Fields, key: string, kind: typeof TEXT | typeof FLAG): unknown {
   const value = Object.hasOwn(table, key) ? table[key] : undefined;
   if (value !== undefined && !KINDS[kind]?.(value))
@@ -201,10 +202,12 @@ export const setDefaultModel = defineMethod({
   scope: "manage",
   params: z.object({ model: optional(Words), reasoningEffort: optional(Words) }),
   about:
-    "Writes the default model and its effort into `config.toml`; what is absent or null is taken out. Where a profile is active, by the command line or by `profile` in the file, it is written for that " +
-    "profile. Comments, order and what somebody else saves at the same time stay. Running conversations are not changed.",
+    "Writes the default model and its effort into `config.toml`; an absent or null value is removed. If a profile is active, by the command line or by `profile` in the file, the values are written for that " +
+    "profile. Comments, order and concurrent changes by others are preserved. Running conversations are not changed.",
   answers: "`{}`",
-  errors: ["`-32603` `failed to persist overrides: …`: the file cannot be read or written, is no TOML, or writes the profile as one value"],
+  errors: [
+    "`-32603` `failed to persist overrides: …`: the file cannot be read or written, is not valid TOML, or has the profile as a single value",
+  ],
   example: [
     { id: 13, method: "setDefaultModel", params: { model: "gpt-5", reasoningEffort: "high" } },
     { id: 13, result: {} },
@@ -219,7 +222,7 @@ export const getUserAgent = defineMethod({
   name: "getUserAgent",
   scope: "call",
   params: z.object({}),
-  about: "How this server names itself: product, system, terminal and, once `initialize` was seen, the client of this session.",
+  about: "The user agent of this server: product, system, terminal and, after `initialize`, the client of this session.",
   answers: "`userAgent`",
   errors: [],
   example: [

@@ -18,10 +18,10 @@ export const listConversations = defineMethod({
   scope: "call",
   params: z.object({ pageSize: optional(z.int().check(z.nonnegative())), cursor: optional(z.string()) }),
   about:
-    "A page of the saved conversations that the caller may use, newest first, without archived ones. `pageSize` is 25 unless given, and at most 100. Cursors are good for the caller " +
-    "who got them and as long as the server runs; what they look like may change.",
+    "A page of the saved conversations that the caller may use, newest first, without archived ones. The default `pageSize` is 25, the maximum 100. A cursor is valid for the caller " +
+    "that got it, as long as the server runs; its format may change.",
   answers:
-    "`items` of `conversationId`, `path`, `preview` (how the user began it, on one line) and `timestamp`; `nextCursor` where there is more.",
+    "`items` of `conversationId`, `path`, `preview` (the start of the first user message, on one line) and `timestamp`; `nextCursor` if there are more.",
   errors: ["`-32600` `invalid cursor: {cursor}`", "`-32603` `failed to list conversations: …`"],
   example: [
     { id: 2, method: "listConversations", params: { pageSize: 2 } },
@@ -51,7 +51,7 @@ export const listConversations = defineMethod({
     const unknown = shown.filter(({ path }) => path === undefined).map(({ id }) => id);
     const paths = unknown.length === 0 ? new Map<ThreadId, string>() : await agent.recordPaths(ask, unknown);
     const items = shown.flatMap(({ id, path = paths.get(id), preview, startedAt }) =>
-      // One that was removed meanwhile is in no list any more.
+      // A thread removed meanwhile has no path.
       path === undefined ? [] : [{ conversationId: id, path, preview, timestamp: startedAt }],
     );
     return { items, ...(nextCursor !== undefined && { nextCursor }) };
@@ -76,13 +76,13 @@ export const resumeConversation = defineMethod({
     overrides: optional(NewConversationShape),
   }),
   about:
-    "Goes on with a saved conversation, by the path of its rollout in CODEX_HOME or by its id; the path counts where both are given. An archived one is taken back into the list. `overrides` " +
-    "replace what they name; all else stays as the conversation had it. Before the answer the client is told the conversation's settings and past, as `codex/event` with `session_configured` and as `sessionConfigured`.",
+    "Continues a saved conversation, by the path of its rollout in CODEX_HOME or by its id; if both are given, the path is used. An archived conversation returns to the list. `overrides` " +
+    "replace single settings; the others stay as they were. Before the response, the client gets the conversation's settings and history, as `codex/event` with `session_configured` and as `sessionConfigured`.",
   answers:
-    "`conversationId`, `model`, `reasoningEffort` where one is set, `rolloutPath`, and `initialMessages`: the events that are kept of it, of a very long one the newest 8 MiB.",
+    "`conversationId`, `model`, `reasoningEffort` if it is set, `rolloutPath`, and `initialMessages`: the stored events, at most the newest 8 MiB.",
   errors: [
     "`-32600` `conversation not found: {id}`",
-    "`-32600` ``rollout path `{path}` must be in sessions directory``: it is outside of CODEX_HOME, a link, or no rollout",
+    "`-32600` ``rollout path `{path}` must be in sessions directory``: it is outside CODEX_HOME, a link, or not a rollout",
     "`-32600` `error deriving config: …`",
     "`-32603` `error resuming conversation: …`: the file cannot be read",
   ],
@@ -122,7 +122,7 @@ export const resumeConversation = defineMethod({
     if (history !== undefined)
       throw new RpcError(
         RPC.invalidParams,
-        "resumeConversation: `history` is not taken: name a saved conversation by `path` or `conversationId`",
+        "resumeConversation: `history` is not supported: name a saved conversation by `path` or `conversationId`",
       );
     const id = path === undefined ? conversationId : (await agent.threadAt(ask, path)).id;
     if (id === undefined) throw new RpcError(RPC.invalidParams, "resumeConversation: `path` or `conversationId` is needed");
@@ -152,13 +152,13 @@ export const resumeConversation = defineMethod({
 
 const CONTEXT = /^\s*<(environment_context|user_instructions)>[\s\S]*<\/\1>\s*$/i;
 
-/** The user's own words, and everything that is none. */
+/** True for all events except user messages that hold only context. */
 function isPlain({ type, kind, message }: ShownEvent): boolean {
   if (type !== "user_message") return true;
   return kind === "plain" || ((kind === undefined || kind === null) && !(typeof message === "string" && CONTEXT.test(message)));
 }
 
-/** A turn that does not stop holds up nothing for longer. */
+/** How long archiving waits for a turn to stop. */
 const STOP_MS = 10_000;
 
 export const archiveConversation = defineMethod({
@@ -166,11 +166,11 @@ export const archiveConversation = defineMethod({
   scope: "call",
   params: z.object({ conversationId: ConversationId, rolloutPath: Words }),
   about:
-    "Takes a conversation out of the list: its rollout is moved to `archived_sessions`. A turn that runs on it is ended first, and is given ten seconds to.",
+    "Removes a conversation from the list: its rollout is moved to `archived_sessions`. A running turn is interrupted first and has ten seconds to end.",
   answers: "`{}`",
   errors: [
     "`-32600` `conversation not found: {id}`",
-    "`-32600` ``rollout path `{path}` must be in sessions directory``: it is elsewhere, a link, not there, or archived already",
+    "`-32600` ``rollout path `{path}` must be in sessions directory``: it is elsewhere, a link, missing, or already archived",
     "`-32600` ``rollout path `{path}` does not match conversation id {id}``",
     "`-32603` `failed to archive conversation: …`",
   ],
@@ -193,7 +193,7 @@ export const archiveConversation = defineMethod({
 async function checkArchivable(id: ThreadId, named: string, { agent, ask }: MethodContext): Promise<void> {
   const refuse = (why: string) => new RpcError(RPC.invalidRequest, `rollout path \`${named}\` ${why}`);
   if (!named.endsWith(`${id}.jsonl`)) {
-    // Whoever names a file of another conversation is told so only where that is one.
+    // A mismatch is reported only if the file is a conversation that the caller may see.
     await agent.threadAt(ask, named);
     throw refuse(`does not match conversation id ${id}`);
   }

@@ -20,7 +20,7 @@ import {
   Words,
 } from "../surface/shapes.js";
 
-const NOT_FOUND = "`-32600` `conversation not found: {id}`: there is none, or it is not the caller's";
+const NOT_FOUND = "`-32600` `conversation not found: {id}`: it does not exist, or the caller may not use it";
 
 export const newConversation = defineMethod({
   name: "newConversation",
@@ -28,9 +28,9 @@ export const newConversation = defineMethod({
   params: NewConversationShape,
   about:
     "Opens a conversation without a first message. The settings are those of the tool `codex`; a relative `cwd` is resolved against the server's own folder. " +
-    "`includePlanTool` and `includeApplyPatchTool` are taken and change nothing: both tools are always offered.",
+    "`includePlanTool` and `includeApplyPatchTool` are accepted and ignored: both tools are always available.",
   answers:
-    "`conversationId`, `model`, `reasoningEffort` where one is set, `rolloutPath`. With the engine `codex` the file appears with the first turn.",
+    "`conversationId`, `model`, `reasoningEffort` if it is set, `rolloutPath`. With the engine `codex` the file appears with the first turn.",
   errors: ["`-32600` `error deriving config: …`", "`-32603` `error creating conversation: …`"],
   example: [
     {
@@ -61,10 +61,10 @@ export const sendUserMessage = defineMethod({
   scope: "call",
   params: z.object({ conversationId: ConversationId, items: InputItems }),
   about:
-    "Says something to a conversation. A turn that runs is given it before its next request to the model; otherwise a new turn begins. What comes with " +
-    "images is always a turn of its own. What becomes of it is told to listeners.",
-  answers: "`{}` as soon as the turn has it.",
-  errors: [NOT_FOUND, "`-32000` when too many turns run and wait"],
+    "Sends a message to a conversation. A running turn gets it before its next request to the model; otherwise a new turn starts. A message with " +
+    "images always starts a new turn. Listeners get the events.",
+  answers: "`{}` as soon as the turn has the message.",
+  errors: [NOT_FOUND, "`-32000` if too many turns are running and waiting"],
   example: [
     { id: 5, method: "sendUserMessage", params: { conversationId: "0199…a1", items: [{ type: "text", data: { text: "Run the tests" } }] } },
     { id: 5, result: {} },
@@ -89,10 +89,10 @@ export const sendUserTurn = defineMethod({
     summary: SummaryWord,
   }),
   about:
-    "Like `sendUserMessage`, with settings that the conversation keeps for its later turns. While a turn runs that has others, it waits behind that turn: " +
-    "nothing it names is dropped. Without `effort` the model's own is used.",
-  answers: "`{}` as soon as the turn has it, or waits for its turn.",
-  errors: [NOT_FOUND, "`-32600` for settings above the ceilings of a listening server, which names the setting that raises them"],
+    "Like `sendUserMessage`, with settings that the conversation keeps for its later turns. While a turn with other settings runs, the message waits behind that turn: " +
+    "none of its settings is dropped. Without `effort`, the model's default is used.",
+  answers: "`{}` as soon as the turn has the message, or the new turn is queued.",
+  errors: [NOT_FOUND, "`-32600` for settings above the ceilings of a listening server; the error names the setting that raises them"],
   example: [
     {
       id: 6,
@@ -116,7 +116,7 @@ export const sendUserTurn = defineMethod({
   },
 });
 
-/** A listener whose client does not read holds up no answer for longer. */
+/** How long the response waits for a listener whose client does not read. */
 const TELLING_MS = 2_000;
 
 export const interruptConversation = defineMethod({
@@ -124,8 +124,8 @@ export const interruptConversation = defineMethod({
   scope: "call",
   params: z.object({ conversationId: ConversationId }),
   about:
-    "Ends the turn that runs on a conversation and those that wait behind it. It is answered when they have ended, after the client's own listeners were told; " +
-    "at once when nothing runs.",
+    "Interrupts the running turn of a conversation and the queued ones. The response is sent when they have ended, after the events for the client's own listeners; " +
+    "immediately if no turn runs.",
   answers: "`abortReason`: always `interrupted`.",
   errors: [NOT_FOUND],
   example: [
@@ -147,12 +147,14 @@ export const addConversationListener = defineMethod({
   scope: "read",
   params: z.object({ conversationId: ConversationId, experimentalRawEvents: optional(z.boolean()) }),
   about:
-    "Tells the client what happens on a conversation, as `codex/event/<tag>` notifications, until the listener is removed or the session ends. There may be any number " +
-    "of listeners, and each is told everything: the turn that runs from its beginning, and all later ones. The first listener of the session that opened the conversation " +
-    "is also told what happened before it came. A client that listens and has the scope `call` is asked what its turns need to have approved. `raw_response_item` is " +
-    "told only with `experimentalRawEvents`.",
+    "Sends the events of a conversation to the client, as `codex/event/<tag>` notifications, until the listener is removed or the session ends. There may be several " +
+    "listeners, and each gets all events: the running turn from its start, and all later turns. The first listener of the session that opened the conversation " +
+    "also gets the events before it was added. A listening client with the scope `call` is asked for the approvals of these turns. `raw_response_item` is " +
+    "sent only with `experimentalRawEvents`.",
   answers: "`subscriptionId`, for `removeConversationListener`.",
-  errors: ["`-32600` `conversation not found: {id}`: there is none, or it is somebody else's and the caller is no operator"],
+  errors: [
+    "`-32600` `conversation not found: {id}`: it does not exist, or it belongs to another principal and the caller is not an operator",
+  ],
   example: [
     { id: 8, method: "addConversationListener", params: { conversationId: "0199…a1" } },
     { id: 8, result: { subscriptionId: "7f1c3c0e-…" } },
@@ -170,7 +172,7 @@ export const removeConversationListener = defineMethod({
   name: "removeConversationListener",
   scope: "read",
   params: z.object({ subscriptionId: SubscriptionId }),
-  about: "Ends a listener of the same session. The conversation goes on.",
+  about: "Removes a listener of the same session. The conversation goes on.",
   answers: "`{}`",
   errors: ["`-32600` `subscription not found: {id}`"],
   example: [
@@ -183,12 +185,12 @@ export const removeConversationListener = defineMethod({
   },
 });
 
-/** Comes back when nothing runs any more, and this client's listeners have said so. Throws `ThreadNotFound`. */
+/** Returns when no turn runs any more and this client's listeners have reported it. Throws `ThreadNotFound`. */
 export async function interrupt(id: ThreadId, { agent, ask, client }: MethodContext): Promise<void> {
   const turns = await agent.runningTurns(ask, id);
   const told = turns.map((turn) => client.toldEndOf(turn));
   client.takeBack(id);
-  // One that is not there has nothing running either.
+  // `read` throws if the conversation does not exist.
   if (!(await agent.interrupt(ask, id))) await agent.read(ask, id);
   await Promise.all(turns.map(({ outcome }) => outcome));
   await endsWithin(TELLING_MS, Promise.all(told));

@@ -6,23 +6,23 @@ import { describe } from "../../lib/errors.js";
 import type { ThreadId } from "../../lib/ids.js";
 import type { Turn } from "../../threads/turn.js";
 
-/** The client that calls, as methods know it. */
+/** The calling client, as methods see it. */
 export interface MethodClient {
-  /** How this server names itself to it. */
+  /** The server's user agent for this client. */
   readonly userAgent: string;
   notify(method: string, params: unknown): void;
-  /** Tells it, and every other client that may manage the server. */
+  /** Notifies this client and every other one with the scope `manage`. */
   tellAll(method: string, params: unknown): void;
-  /** From this cursor of the feed on, the conversation's first listener is told everything, whenever it comes. */
+  /** The conversation's first listener gets everything from this cursor of the feed on, even if it is added later. */
   begins(id: ThreadId, cursor: string): void;
-  /** Gives the id of the subscription. Throws `ThreadNotFound` for a conversation that the caller may not watch. */
+  /** Returns the id of the subscription. Throws `ThreadNotFound` for a conversation that the caller may not watch. */
   listen(id: ThreadId, options: { readonly raw: boolean }): Promise<string>;
   unlisten(subscription: string): void;
-  /** Resolves when all its listeners on a conversation have told the end of a turn. */
+  /** Resolves when all its listeners on a conversation have sent the end of a turn. */
   toldEndOf(turn: Pick<Turn, "threadId" | "key">): Promise<unknown>;
-  /** What is sent to one conversation reaches it in order; an interrupt takes back what has not begun. */
+  /** Messages to one conversation are delivered in order. An interrupt withdraws those that have not started. */
   send(id: ThreadId, ask: Ask, begin: (ask: Ask) => Promise<Turn | undefined>): Promise<void>;
-  /** Takes back what was sent to a conversation and has not begun. */
+  /** Withdraws the messages to a conversation that have not started. */
   takeBack(id: ThreadId): void;
 }
 
@@ -31,23 +31,23 @@ export interface MethodContext {
   readonly agent: Agent;
   readonly ask: Ask;
   readonly client: MethodClient;
-  /** Done once the answer is on its way: what the client is to hear after it. */
+  /** Runs `tell` after the response was sent. */
   readonly afterwards: (tell: () => void) => void;
 }
 
-/** Everything there is to one method: the table, the dispatch and the documentation are made from it. */
+/** The definition of one method. The dispatch and the documentation are generated from it. */
 export interface CodexMethod {
   readonly name: string;
-  /** What a caller over the network needs. */
+  /** The scope that a network caller needs. */
   readonly scope: Scope;
   readonly params: z.ZodMiniObject;
-  /** One sentence, and what is worth knowing besides. */
+  /** The description: one sentence, and further details. */
   readonly about: string;
-  /** What the answer holds. */
+  /** The content of the result. */
   readonly answers: string;
-  /** Codes and texts of what can go wrong, beside what can for every method. */
+  /** The codes and texts of the method's errors, besides those that every method has. */
   readonly errors: readonly string[];
-  /** Requests and answers on the wire, in order; `…` stands for what is different each time. */
+  /** Requests and responses on the wire, in order; `…` stands for values that differ each time. */
   readonly example: readonly unknown[];
   call(params: unknown, context: MethodContext): Promise<unknown>;
 }
@@ -57,7 +57,7 @@ interface MethodDefinition<P extends z.ZodMiniObject> extends Omit<CodexMethod, 
   call(params: z.output<P>, context: MethodContext): Promise<unknown>;
 }
 
-/** Parameters are checked before `call` sees them: fields that nobody knows are passed over, and null is absent. Throws `invalidParams`. */
+/** Parameters are checked before `call`: unknown fields are ignored, and null counts as absent. Throws `invalidParams`. */
 export function defineMethod<P extends z.ZodMiniObject>(definition: MethodDefinition<P>): CodexMethod {
   const { name, params: schema } = definition;
   return {

@@ -3,7 +3,7 @@ import { RPC, RpcError } from "../../jsonrpc/errors.js";
 import { AppError, describe } from "../../lib/errors.js";
 import { InvalidCursor, NothingToStop, StorageFailed, ThreadBusyElsewhere, ThreadInUse, ThreadNotFound } from "../../threads/errors.js";
 
-/** Whatever the caller could have known, or can mend by asking for something else. */
+/** Errors that the caller can avoid by a different request. */
 const CALLERS_OWN: ReadonlySet<string> = new Set([
   "above_ceiling",
   "scope_missing",
@@ -15,8 +15,8 @@ const CALLERS_OWN: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * What was foreseen to go wrong, in the words of September 2025 where those had some: `-32600` for what the client asked, `-32603` for what failed
- * here. `data.code` is for programs, the same as in results of tools. What nobody foresaw stays what it is.
+ * Converts an expected error, in the wording of September 2025 where one exists: `-32600` for an invalid request, `-32603` for a failure of
+ * the server. `data.code` is for programs, the same as in tool results. Unexpected errors are returned unchanged.
  */
 export function asRefusal(error: unknown): unknown {
   if (!(error instanceof AppError)) return error;
@@ -40,7 +40,7 @@ function withAdvice(message: string, { advice }: AppError): string {
   return advice === undefined ? message : `${message} ${advice}`;
 }
 
-/** For what the surface words in its own way: `failing("error creating conversation", …)`. What is the caller's own keeps its words. */
+/** Adds the surface's own prefix to a failure: `failing("error creating conversation", …)`. The caller's own errors stay unchanged. */
 export async function failing<T>(what: string, work: Promise<T>): Promise<T> {
   try {
     return await work;

@@ -6,7 +6,7 @@ import { isFields } from "../../lib/fields.js";
 import { type ThreadId, threadIdOf } from "../../lib/ids.js";
 import { REASONING_SUMMARIES, type ThreadSettings } from "../../threads/settings.js";
 
-/** Absent, or null, which stands for it. */
+/** An absent field, or null, which counts as absent. */
 export function optional<T extends z.ZodMiniType>(schema: T) {
   return z.pipe(
     z.nullish(schema),
@@ -30,7 +30,7 @@ const SandboxModeWord = z.enum(SANDBOX_MODES);
 export const SummaryWord = z.enum(REASONING_SUMMARIES);
 const AbsolutePath = z.string().check(z.startsWith("/", "must be an absolute path"));
 
-/** The tag was `mode` in September 2025 and is `type` since. */
+/** The tag was `mode` in September 2025; since then it is `type`. */
 export const SandboxPolicyShape = z.pipe(
   z.object({
     mode: optional(SandboxModeWord),
@@ -54,7 +54,7 @@ function wrong(input: unknown, { issues }: z.core.ParsePayload, message: string)
   return z.NEVER;
 }
 
-/** What a new conversation may be told; the same as the tool `codex` takes, without the prompt. */
+/** The settings of a new conversation: the same as for the tool `codex`, without the prompt. */
 export const NewConversationShape = z.object({
   model: optional(z.string()),
   modelProvider: optional(z.string()),
@@ -70,22 +70,22 @@ export const NewConversationShape = z.object({
   includeApplyPatchTool: optional(z.boolean()),
 });
 
-/** The two tools are always offered: whether they are included is taken and changes nothing. */
+/** The two tools are always available, so whether to include them is accepted and ignored. */
 export function askedSettings(params: z.output<typeof NewConversationShape>): AskedSettings {
   const { modelProvider, includePlanTool: _, includeApplyPatchTool: __, config, ...asked } = params;
   const provider = modelProvider === undefined ? {} : { model_provider: modelProvider };
   return config === undefined && modelProvider === undefined ? asked : { ...asked, config: { ...config, ...provider } };
 }
 
-/** The words for a conversation's settings in answers. */
+/** The settings of a conversation in results. */
 export function modelFields({ model, reasoningEffort }: ThreadSettings): { model: string; reasoningEffort?: string } {
   return { model, ...(reasoningEffort !== undefined && { reasoningEffort }) };
 }
 
-/** One piece of what a user says. */
+/** One part of a user message. */
 export type InputPiece = { readonly text: string } | { readonly imageUrl: string } | { readonly imagePath: string };
 
-/** Codex's own form keeps the content under `data`; its documentation of the time had it beside `type`. */
+/** Codex's own format has the content under `data`; its documentation at the time had it beside `type`. */
 const InputItem = z.pipe(
   z.looseObject({ type: z.enum(["text", "image", "localImage"]) }),
   z.transform((item, context): InputPiece => {
@@ -120,7 +120,7 @@ type OldFileChange =
   | { readonly delete: { readonly content: string } }
   | { readonly update: { readonly unified_diff: string; readonly move_path: string | null } };
 
-/** Changes as September 2025 wrote them in `applyPatchApproval`: the kind is the key. */
+/** Changes in the `applyPatchApproval` format of September 2025: the kind is the key. */
 export function oldFileChanges(changes: FileChanges): Readonly<Record<string, OldFileChange>> {
   return Object.fromEntries(Object.entries(changes).map(([file, change]) => [file, oldFileChange(change)]));
 }

@@ -2,9 +2,9 @@ import { allInert, choice, inert, integer, type SettingGroup, table, text } from
 
 export const ACCOUNT_GROUP: SettingGroup = {
   title: "Login and history of Codex",
-  intro: "Kept for the Codex that shares this file.",
+  intro: "For the Codex CLI, which shares this file.",
   settings: {
-    chatgpt_base_url: inert(text, "Address of ChatGPT's backend."),
+    chatgpt_base_url: inert(text, "URL of ChatGPT's backend."),
     cli_auth_credentials_store: inert(
       choice(["file", "keyring", "auto"]),
       "Where Codex keeps its login; this server reads `auth.json`.",
@@ -17,7 +17,7 @@ export const ACCOUNT_GROUP: SettingGroup = {
     history: inert(
       table({
         persistence: inert(choice(["save-all", "none"]), "Whether Codex keeps your prompts in `history.jsonl`.", "`save-all`"),
-        max_bytes: inert(integer("usize"), "Size at which it forgets the oldest."),
+        max_bytes: inert(integer("usize"), "Size at which the oldest entries are removed."),
       }),
       "Codex's history of prompts; this server writes none.",
     ),
@@ -26,7 +26,7 @@ export const ACCOUNT_GROUP: SettingGroup = {
 
 export const INTERFACE_GROUP: SettingGroup = {
   title: "Codex's own interface",
-  intro: "Not looked at.",
+  intro: "Ignored.",
   settings: allInert(
     "analytics",
     "check_for_update_on_startup",
@@ -41,10 +41,10 @@ export const INTERFACE_GROUP: SettingGroup = {
   ),
 };
 
-/** Known so that a config.toml shared with a current Codex does not cause a wall of warnings. */
+/** Listed so that a config.toml shared with a current Codex does not cause many warnings. */
 export const NEWER_CODEX_GROUP: SettingGroup = {
   title: "Keys of newer Codex versions",
-  intro: "Not looked at.",
+  intro: "Ignored.",
   settings: allInert(
     "allow_login_shell",
     "allow_symlinked_codex_home",

@@ -15,7 +15,7 @@ import {
   text,
 } from "./settingTypes.js";
 
-// In the order in which Codex complains about them.
+// In the order of Codex's error messages.
 const NOT_FOR_PROGRAMS = ["url", "bearer_token_env_var", "bearer_token", "http_headers", "env_http_headers", "oauth_resource"];
 const NOT_FOR_URLS = ["args", "env", "env_vars", "cwd", "bearer_token"];
 
@@ -28,23 +28,23 @@ export const MCP_SERVERS_GROUP: SettingGroup = {
         "<name>",
         table(
           {
-            command: active(text, "Program that speaks MCP on stdio."),
+            command: active(text, "A program that serves MCP on stdio."),
             args: active(listOf(text), "Its arguments.", "`[]`"),
             env: active(mapOf("<name>", text), "Variables it gets.", "`{}`"),
-            env_vars: active(listOf(text), "The server's own variables that are passed on.", "`[]`"),
+            env_vars: active(listOf(text), "Variables of this server to pass on.", "`[]`"),
             cwd: active(filePath, "The folder it runs in."),
             url: active(text, "Address of an MCP server on HTTP."),
             bearer_token_env_var: active(text, "Environment variable with its token."),
             bearer_token: active(anything, "Refused: a token belongs in an environment variable."),
-            http_headers: active(mapOf("<header>", text), "Headers it gets."),
-            env_http_headers: active(mapOf("<header>", text), "Headers whose values come from environment variables."),
+            http_headers: active(mapOf("<header>", text), "Headers sent to it."),
+            env_http_headers: active(mapOf("<header>", text), "Headers sent to it whose values come from environment variables."),
             enabled: active(flag, "Whether it is used.", "`true`"),
-            startup_timeout_sec: active(float({ atLeast: 0 }), "Seconds it may take to start.", "`10`"),
+            startup_timeout_sec: active(float({ atLeast: 0 }), "Start-up timeout in seconds.", "`10`"),
             startup_timeout_ms: active(integer("u64"), "The same in milliseconds."),
-            tool_timeout_sec: active(float({ atLeast: 0 }), "Seconds one of its tools may take.", "`60`"),
+            tool_timeout_sec: active(float({ atLeast: 0 }), "Timeout of its tool calls in seconds.", "`60`"),
             enabled_tools: active(listOf(text), "Only these tools are offered.", "all"),
             disabled_tools: active(listOf(text), "These tools are not offered.", "`[]`"),
-            scopes: planned(listOf(text), "OAuth scopes asked for."),
+            scopes: planned(listOf(text), "OAuth scopes to request."),
             oauth_resource: inert(text, ""),
             required: inert(flag, ""),
           },

@@ -1,6 +1,6 @@
 import { active, mapOf, type Setting, type SettingGroup, type Settings, table, text } from "./settingTypes.js";
 
-/** Where a profile's key lands when it is not the key of the same name. */
+/** The target of a profile key that differs from the key of the same name. */
 export const PROFILE_KEY_PATHS: Readonly<Record<string, readonly string[]>> = {
   tools_web_search: ["tools", "web_search"],
   tools_view_image: ["tools", "view_image"],
@@ -27,16 +27,16 @@ const SAME_NAME_KEYS = [
   "oss_provider",
 ];
 
-/** Profiles repeat settings of the top level, so they are made from them. */
+/** Profiles repeat top-level settings, so their schema is derived from them. */
 export function profilesGroup(topLevel: Settings): SettingGroup {
   return {
     title: "Profiles",
     intro:
-      "A profile is a named set of settings laid over the rest of config.toml: a file `NAME.config.toml` beside it, which may hold any setting, or the table " +
+      "A profile is a named set of settings that overrides the rest of config.toml: a file `NAME.config.toml` beside it, which may hold any setting, or the table " +
       "`[profiles.NAME]`, as older Codex versions had it. The keys of such a table mean the settings of the same name; " +
       "`tools_web_search` and `tools_view_image` mean `tools.web_search` and `tools.view_image`.",
     settings: {
-      profile: active(text, "The profile used; a call's `profile` and `-p` win over it."),
+      profile: active(text, "The profile to use; a call's `profile` and `-p` override it."),
       profiles: active(mapOf("<name>", table(profileSettings(topLevel))), "By name."),
     },
   };

@@ -9,11 +9,11 @@ export const RETRY_LIMIT = 100;
 
 const PROVIDER_SETTINGS: Settings = {
   name: active(text, "Name for people.", "required"),
-  base_url: active(text, "Where `/responses` is found.", "`https://api.openai.com/v1`"),
+  base_url: active(text, "Base URL; requests go to `/responses` below it.", "`https://api.openai.com/v1`"),
   env_key: active(text, "Environment variable that holds the key; a call fails while it is empty."),
-  env_key_instructions: active(text, "Added to that failure: how to get a key."),
+  env_key_instructions: active(text, "How to get a key; added to the error of a missing key."),
   experimental_bearer_token: active(text, "The key itself; `env_key` is safer."),
-  wire_api: active(choice(WIRE_APIS), "Protocol of the provider; only `responses` is spoken so far.", "`responses`"),
+  wire_api: active(choice(WIRE_APIS), "Protocol of the provider; only `responses` is implemented.", "`responses`"),
   query_params: active(mapOf("<name>", text), "Added to every request's URL."),
   http_headers: active(mapOf("<header>", text), "Added to every request."),
   env_http_headers: active(
@@ -30,7 +30,11 @@ const PROVIDER_SETTINGS: Settings = {
     `Retries of an answer that broke off, at most ${RETRY_LIMIT}.`,
     `\`${DEFAULT_STREAM_RETRIES}\``,
   ),
-  stream_idle_timeout_ms: active(integer("u64"), "Silence after which an answer counts as broken off.", `\`${DEFAULT_STREAM_IDLE_MS}\``),
+  stream_idle_timeout_ms: active(
+    integer("u64"),
+    "Time without data after which an answer counts as broken off.",
+    `\`${DEFAULT_STREAM_IDLE_MS}\``,
+  ),
   requires_openai_auth: active(flag, "Uses your OpenAI login or key.", "`false`"),
   ...allInert(
     "auth",

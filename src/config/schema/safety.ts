@@ -8,20 +8,20 @@ export const SAFETY_GROUP: SettingGroup = {
   settings: {
     approval_policy: active(
       choice(APPROVAL_POLICIES),
-      "When you are asked before a command runs.",
+      "When approval is requested before a command runs.",
       "`on-request`; `untrusted` in a project marked untrusted",
     ),
     sandbox_mode: active(
       choice(SANDBOX_MODES),
-      "What commands may touch.",
+      "What commands may read and write.",
       "`workspace-write` in a project with a trust level, else `read-only`",
     ),
     sandbox_workspace_write: active(
       table({
         writable_roots: active(listOf(filePath), "More folders that may be written in `workspace-write`.", "`[]`"),
         network_access: active(flag, "Lets commands reach the network in `workspace-write`.", "`false`"),
-        exclude_tmpdir_env_var: active(flag, "Does not let `$TMPDIR` be written.", "`false`"),
-        exclude_slash_tmp: active(flag, "Does not let `/tmp` be written.", "`false`"),
+        exclude_tmpdir_env_var: active(flag, "Forbids writing to `$TMPDIR`.", "`false`"),
+        exclude_slash_tmp: active(flag, "Forbids writing to `/tmp`.", "`false`"),
       }),
       "Details of `workspace-write`.",
     ),
@@ -35,18 +35,18 @@ export const SAFETY_GROUP: SettingGroup = {
           ),
         }),
       ),
-      "Folders by absolute path; a thread's folder is looked up first, then the git repository around it.",
+      "Folders by absolute path. A thread's own folder is looked up first, then the git repository that contains it.",
     ),
     shell_environment_policy: active(
       table({
-        inherit: active(choice(["core", "all", "none"]), "Which of the server's variables commands start from.", "`all`"),
+        inherit: active(choice(["core", "all", "none"]), "Which of the server's variables commands inherit.", "`all`"),
         ignore_default_excludes: active(
           flag,
-          "Keeps variables named like `*KEY*`, `*SECRET*` or `*TOKEN*`. On a port, where it is not `true`, whatever looks like a secret is kept from commands: also passwords, credentials, and addresses with a password in them.",
+          "Keeps variables named like `*KEY*`, `*SECRET*` or `*TOKEN*`. On a port, unless it is `true`, commands get no variable that looks like a secret, including passwords, credentials, and URLs that contain a password.",
           "`true`; `false` on a port",
         ),
-        exclude: active(listOf(text), "Variables taken out; `*` and `?` match, case does not count.", "`[]`"),
-        set: active(mapOf("<name>", text), "Variables put in.", "`{}`"),
+        exclude: active(listOf(text), "Variables to remove; `*` and `?` are wildcards, case is ignored.", "`[]`"),
+        set: active(mapOf("<name>", text), "Variables to add.", "`{}`"),
         include_only: active(listOf(text), "If given, only matching variables stay.", "`[]`"),
         experimental_use_profile: inert(flag, "Commands of a login shell get its environment anyway.", "`false`"),
       }),

@@ -24,7 +24,7 @@ const GROUPS_OUTSIDE_PROFILES: readonly SettingGroup[] = [
 /** Every setting, in the order of docs/configuration.md, which is generated from here. */
 export const CONFIG_GROUPS: readonly SettingGroup[] = [profilesGroup(settingsOf(GROUPS_OUTSIDE_PROFILES)), ...GROUPS_OUTSIDE_PROFILES];
 
-/** What config.toml as a whole may hold. */
+/** The schema of a whole config.toml. */
 export const CONFIG_SCHEMA: TableType = table(settingsOf(CONFIG_GROUPS));
 
 function settingsOf(groups: readonly SettingGroup[]): Settings {

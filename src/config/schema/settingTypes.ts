@@ -1,17 +1,17 @@
-/** Settings as they were written: nested tables of plain values, from TOML or JSON. */
+/** Settings as written: nested tables of plain values, from TOML or JSON. */
 export type ConfigTree = { readonly [key: string]: unknown };
 
-/** The small language in which settings/ says what a value may be. Checking, docs and path handling all read it. */
+/** The schema language of the settings. Validation, docs and path handling all use it. */
 export type ConfigType =
   | { readonly kind: "text" }
-  /** A file or folder; relative ones count from where they were written. */
+  /** A file or folder; relative ones are resolved from the file they were written in. */
   | { readonly kind: "path" }
   | { readonly kind: "flag" }
   | { readonly kind: "integer"; readonly width: IntegerWidth; readonly atLeast?: number }
   | { readonly kind: "float"; readonly atLeast?: number }
   | { readonly kind: "choice"; readonly values: readonly string[] }
   | { readonly kind: "list"; readonly of: ConfigType }
-  /** Keys are the user's own names; `key` stands for them in the docs. */
+  /** Keys are names chosen by the user; `key` stands for them in the docs. */
   | { readonly kind: "map"; readonly key: string; readonly of: ConfigType }
   | TableType
   | { readonly kind: "anything" };
@@ -20,20 +20,20 @@ export interface TableType {
   readonly kind: "table";
   readonly fields: Settings;
   readonly required: readonly string[];
-  /** What is wrong with a table whose fields are each fine; undefined when nothing is. */
+  /** Checks a table whose fields are each valid; returns the error, or undefined. */
   readonly rule: ((table: ConfigTree) => string | undefined) | undefined;
 }
 
-/** Named as Codex's error texts name them. */
+/** Named as in Codex's error messages. */
 export type IntegerWidth = "u16" | "u64" | "usize" | "i64";
 
-/** `planned`: read and checked, acts in a later version. `inert`: accepted, never acts. */
+/** `planned`: read and checked, takes effect in a later version. `inert`: accepted, never takes effect. */
 export type SettingStatus = "active" | "planned" | "inert";
 
 export interface Setting {
   readonly type: ConfigType;
   readonly status: SettingStatus;
-  /** Empty for keys that are merely listed in the docs. */
+  /** Empty for keys that are only listed in the docs. */
   readonly about: string;
   readonly default: string | undefined;
 }
@@ -87,7 +87,7 @@ export function inert(type: ConfigType, about: string, defaultText?: string): Se
   return { type, status: "inert", about, default: defaultText };
 }
 
-/** Keys that are accepted whatever they hold, and never looked at. */
+/** Keys that are accepted with any value and ignored. */
 export function allInert(...keys: readonly string[]): Settings {
   return Object.fromEntries(keys.map((key) => [key, inert(anything, "")]));
 }

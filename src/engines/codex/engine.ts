@@ -64,7 +64,7 @@ export function createCodexEngine(options: CodexEngineOptions): Engine {
 }
 
 const CLEAN_TERMINALS = "thread/backgroundTerminals/clean";
-/** What a thread that leaves memory is given to end its commands in. */
+/** How long a closing thread has to end its commands. */
 const FAREWELL_MS = 2_000;
 
 interface OpenedThread {
@@ -81,34 +81,34 @@ interface ThreadParts {
   readonly novelties: Novelties;
 }
 
-/** A thread of Codex, loaded into whichever process runs at the moment. */
+/** A thread of Codex, loaded into the process that currently runs. */
 class CodexThread implements EngineThread, ThreadListener {
   readonly #parts: ThreadParts;
   #kept: KeptThread;
   readonly opening: readonly ThreadEvent[];
   readonly sandboxBackend: string;
   readonly #memory = new ThreadMemory();
-  /** Differs from ours once a thread had to be started again because its process died before it wrote anything down. */
+  /** Differs from our id if the thread had to be started again because its process died before it wrote anything. */
   #codexId: ThreadId;
-  /** Where it is loaded; undefined once that process is gone. */
+  /** The process that has loaded it; undefined once that is gone. */
   #loadedIn: RunningCodex | undefined;
   #loading: Promise<RunningCodex> | undefined;
   #guard: ThreadGuard;
-  /** Turns were given other settings than it was loaded with. */
+  /** A turn brought other settings since the thread was loaded. */
   #isReconfigured = false;
-  /** Those settings that Codex takes when it loads a thread, and not with a turn. */
+  /** The settings that Codex accepts only when it loads a thread, not with a turn. */
   #loadedWith: object;
   /** Codex has begun a turn on it, in this process or an earlier one. */
   #hasRun: boolean;
-  /** The newest turn, also when it has ended: Codex may have more to say about it. */
+  /** The newest turn, even if it has ended: Codex may still send messages about it. */
   #turn: CodexTurn | undefined;
   readonly #agents: SubAgents;
-  /** What turns that were told as ended have still to do. Never rejects. */
+  /** The remaining work of turns that were reported as ended. Never rejects. */
   #aftermath: Promise<unknown> = Promise.resolve();
 
   constructor({ kept, isNew, codex, guard }: OpenedThread, parts: ThreadParts) {
     this.#parts = parts;
-    // Whoever is told how the thread is configured is told what Codex runs it with.
+    // Readers see the settings that Codex actually uses.
     this.#kept = { ...kept, settings: settingsInForce(kept.settings) };
     this.#guard = guard;
     this.#loadedWith = saidAtLoading(kept.settings);
@@ -128,7 +128,7 @@ class CodexThread implements EngineThread, ThreadListener {
     return this.#kept;
   }
 
-  /** Each turn says what it runs with. */
+  /** Each turn states its settings. */
   configure(settings: ThreadSettings): void {
     this.#kept = { ...this.#kept, settings: settingsInForce(settings) };
     this.#isReconfigured = true;
@@ -137,7 +137,7 @@ class CodexThread implements EngineThread, ThreadListener {
   async *run(input: TurnInput, ctx: TurnContext): AsyncGenerator<readonly ThreadEvent[]> {
     const reviewTarget = input.work?.kind === "review" ? input.work.target : undefined;
     const { sandboxBackend } = this;
-    // Its settings are not known before it is loaded: a model that Codex does not have is replaced then.
+    // The settings are only known after loading: Codex may replace a model it does not have.
     const translated = () => new TurnTranslator({ memory: this.#memory, settings: this.#kept.settings, reviewTarget, sandboxBackend });
     let codex: RunningCodex;
     try {
@@ -174,7 +174,7 @@ class CodexThread implements EngineThread, ThreadListener {
     return (await this.#turn?.steer(text)) ?? false;
   }
 
-  /** Ends commands that turns left running, and lets Codex forget the thread. */
+  /** Ends commands that turns left running, and unloads the thread in Codex. */
   async close(): Promise<void> {
     await this.#aftermath;
     const codex = this.#loadedIn;
@@ -209,7 +209,7 @@ class CodexThread implements EngineThread, ThreadListener {
     this.#turn?.lost(reason);
   }
 
-  /** Codex with this thread loaded. Called again while it is being loaded, it waits for the same. */
+  /** Codex with this thread loaded. Concurrent calls share the same load. */
   #ready(reach: Reach | undefined): Promise<RunningCodex> {
     this.#loading ??= this.#load(reach).finally(() => {
       this.#loading = undefined;
@@ -228,7 +228,7 @@ class CodexThread implements EngineThread, ThreadListener {
     const isConfigured = isDeepStrictEqual(this.#loadedWith, saidAtLoading(settings));
     const isCurrent = isConfigured && (madeFor === undefined || isDeepStrictEqual(madeFor, { cwd, sandboxPolicy }));
     if (this.#loadedIn === codex && isSameReach(reach, this.#guard.reach) && isCurrent) return codex;
-    // Codex would forget it: it writes nothing down before the first turn.
+    // Codex would lose the thread: it writes nothing before the first turn.
     if (this.#loadedIn === codex && !isCurrent && !this.#hasRun) throw new CodexRefused(NOT_BEFORE_THE_FIRST_TURN);
     this.#leave();
     this.#guard.release();
@@ -243,7 +243,7 @@ class CodexThread implements EngineThread, ThreadListener {
     try {
       return (await resumeThread(codex, this.#codexId, { settings, guard: this.#guard, isAnew: !isConfigured })).id;
     } catch (error) {
-      // Codex writes nothing down before the first turn: a process that died until then took nothing with it.
+      // Codex writes nothing before the first turn, so a process that died before it lost nothing.
       if (error instanceof ThreadNotFound && !this.#hasRun) return (await startThread(codex, settings, this.#guard)).id;
       throw error;
     }
@@ -276,7 +276,7 @@ function saidAtLoading({ stated, looksOnly, leftOutServers }: ThreadSettings): o
   return { stated, looksOnly, leftOutServers };
 }
 
-/** Callers come with a new object each time. */
+/** Callers pass a new object each time. */
 function isSameReach(one: Reach | undefined, other: Reach | undefined): boolean {
   return (
     JSON.stringify([one?.folders, one?.foreign, one === undefined]) ===

@@ -31,11 +31,11 @@ export async function startThread(codex: RunningCodex, asked: ThreadSettings, gu
 interface ThreadToResume {
   readonly settings: ThreadSettings;
   readonly guard: ThreadGuard;
-  /** Nothing of what it was loaded with may stay. */
+  /** Nothing of the previous load may remain. */
   readonly isAnew?: boolean;
 }
 
-/** A thread that exists. Throws `ThreadNotFound`, `ThreadBusyElsewhere`, `CodexNotLoggedIn` or `CodexRefused`. */
+/** Loads an existing thread. Throws `ThreadNotFound`, `ThreadBusyElsewhere`, `CodexNotLoggedIn` or `CodexRefused`. */
 export async function resumeThread(
   codex: RunningCodex,
   id: ThreadId,
@@ -53,7 +53,7 @@ export async function resumeThread(
   }
 }
 
-/** A thread that is loaded keeps the rules that it was loaded with, which may have been made for somebody else. */
+/** A loaded thread keeps the rules it was loaded with, which may have been made for another caller. */
 async function unloadIfLoaded(server: RunningCodex["server"], threadId: ThreadId): Promise<void> {
   const { data } = asFields(await server.request("thread/loaded/list", {}));
   if (asList(data).includes(threadId)) await server.unload(threadId);
@@ -62,7 +62,7 @@ async function unloadIfLoaded(server: RunningCodex["server"], threadId: ThreadId
 async function requireLogin(server: RunningCodex["server"], { provider }: ThreadSettings): Promise<void> {
   if (!provider.requiresOpenaiAuth) return;
   const answer = await server.request("account/read", {}).catch((error: unknown) => {
-    // A Codex that does not tell is believed to be logged in: the turn will show.
+    // A Codex that does not report its login is assumed to be logged in: the turn will show.
     if (!(error instanceof RpcError)) throw error;
   });
   if (isFields(answer) && answer["requiresOpenaiAuth"] === true && answer["account"] === null)
@@ -74,15 +74,16 @@ async function requireLogin(server: RunningCodex["server"], { provider }: Thread
 function keptThread(answer: unknown, settings: ThreadSettings): KeptThread {
   const { thread, ...effective } = isFields(answer) ? answer : {};
   const { id, path } = isFields(thread) ? thread : {};
-  if (typeof id !== "string") throw new CodexRefused("Codex opened a thread without telling its id: it is newer than this server knows.");
+  if (typeof id !== "string")
+    throw new CodexRefused("Codex opened a thread without returning its id: its version is newer than this server supports.");
   return { id: parseThreadId(id), settings: inForce(settings, effective), record: recordOfCodex(textOrNothing(path) ?? "") };
 }
 
 const SANDBOX_WORDS = { readOnly: "read-only", workspaceWrite: "workspace-write", dangerFullAccess: "danger-full-access" } as const;
 
 /**
- * What Codex filled in where nobody stated anything. A thread is loaded without rights; one that was loaded already has those of its
- * last turn. With any others it is not taken.
+ * The settings with what Codex filled in. A newly loaded thread has no rights; one that was already loaded has those of its last turn. Any
+ * other sandbox is rejected.
  */
 function inForce(settings: ThreadSettings, { model, modelProvider, sandbox }: Fields): ThreadSettings {
   const { type } = isFields(sandbox) ? sandbox : {};
@@ -99,7 +100,7 @@ function inForce(settings: ThreadSettings, { model, modelProvider, sandbox }: Fi
   };
 }
 
-/** Codex writes the thread down itself, and lets nobody else do it while it has it open. */
+/** Codex writes the thread's record itself, and locks it while the thread is open. */
 function recordOfCodex(path: string): ThreadRecord {
   return { path, lease: async () => LEASE_OF_CODEX };
 }

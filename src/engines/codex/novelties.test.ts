@@ -14,9 +14,9 @@ it("each thing that no known Codex says is told once", () => {
     novelties.asked("item/hologram/requestApproval");
   }
   expect(lines).toEqual([
-    "codex: the notification turn/dreamt is not known here and is passed over; a newer codex-mcpd may know it",
-    "codex: the kind of item hologram is not known here and is passed over; a newer codex-mcpd may know it",
-    "codex: the request item/hologram/requestApproval is not known here and is passed over; a newer codex-mcpd may know it",
+    "codex: the notification turn/dreamt is not known here and is ignored; a newer codex-mcpd may know it",
+    "codex: the item kind hologram is not known here and is ignored; a newer codex-mcpd may know it",
+    "codex: the request item/hologram/requestApproval is not known here and is ignored; a newer codex-mcpd may know it",
   ]);
 });
 

@@ -3,10 +3,10 @@ import { ITEM_KINDS } from "./translate/items.js";
 import { NOTIFICATIONS } from "./translate/notifications.js";
 import { SERVER_REQUESTS } from "./translate/serverRequests.js";
 
-/** A Codex that invents names without end is not followed. */
+/** The limit of reported names, for a Codex that sends ever new ones. */
 const MOST_NAMES = 100;
 
-/** Tells once of each message and kind of item that no version of Codex had when this was written: a turn shows nothing of them. */
+/** Reports once each message and kind of item that is newer than this code: turns do not show them. */
 export class Novelties {
   readonly #report: (line: string) => void;
   readonly #told = new Set<string>();
@@ -18,7 +18,7 @@ export class Novelties {
   notified(method: string, params: unknown): void {
     if (!NOTIFICATIONS.has(method)) this.#tell(`the notification ${method}`);
     const kind = nonEmptyText(asFields(asFields(params)["item"])["type"]);
-    if (method === "item/started" && kind !== undefined && !ITEM_KINDS.has(kind)) this.#tell(`the kind of item ${kind}`);
+    if (method === "item/started" && kind !== undefined && !ITEM_KINDS.has(kind)) this.#tell(`the item kind ${kind}`);
   }
 
   asked(method: string): void {
@@ -28,6 +28,6 @@ export class Novelties {
   #tell(what: string): void {
     if (this.#told.has(what) || this.#told.size >= MOST_NAMES) return;
     this.#told.add(what);
-    this.#report(`codex: ${what} is not known here and is passed over; a newer codex-mcpd may know it`);
+    this.#report(`codex: ${what} is not known here and is ignored; a newer codex-mcpd may know it`);
   }
 }

@@ -10,24 +10,24 @@ import type { SubAgent } from "./subAgents.js";
 import type { ServerReaction } from "./translate/questions.js";
 import { approvalAnswer } from "./translate/serverRequests.js";
 
-/** Something that Codex waits for an answer to. */
+/** A request of Codex that needs an answer. */
 export interface CodexQuestion extends Extract<ServerReaction, { readonly kind: "ask" }> {
   readonly request: ThreadRequest;
-  /** Who asks, when it is not the thread's own agent. */
+  /** The asking agent, when it is not the thread's own. */
   readonly agent: SubAgent | undefined;
   readonly answer: Deferred<unknown>;
   readonly withdrawal: AbortController;
 }
 
 interface OpenQuestionsOptions extends Pick<TurnContext, "ask" | "signal"> {
-  /** Says something into the turn that asks. */
+  /** Adds text to the turn that asks. */
   readonly say: (text: string, question: CodexQuestion) => Promise<boolean>;
 }
 
-/** A denial waits so long for Codex to take the words about it. */
+/** How long a denial waits for Codex to accept the text about it. */
 const REMARK_MS = 5_000;
 
-/** What Codex asks in one turn, from its request to the answer that it gets. */
+/** Codex's questions in one turn, from the request to the response. */
 export class OpenQuestions {
   readonly #options: OpenQuestionsOptions;
   readonly #questions = new Map<RequestId, CodexQuestion>();
@@ -37,7 +37,7 @@ export class OpenQuestions {
     this.#options = options;
   }
 
-  /** Somebody decides, which may take a while. */
+  /** A decision is pending, which may take a while. */
   get isAsking(): boolean {
     return this.#asking.size > 0;
   }
@@ -48,7 +48,7 @@ export class OpenQuestions {
     return question;
   }
 
-  /** What Codex is answered. Rejects when the turn is over first. */
+  /** The response to Codex. Rejects when the turn ends first. */
   async answered({ request, answer }: CodexQuestion): Promise<unknown> {
     try {
       return await answer.promise;
@@ -57,7 +57,7 @@ export class OpenQuestions {
     }
   }
 
-  /** Puts it to whoever decides, and answers Codex. Never rejects. */
+  /** Asks for a decision and responds to Codex. Never rejects. */
   ask(question: CodexQuestion): Promise<ApprovalDecision> {
     const { ask, signal } = this.#options;
     const { method, params } = question.request;
@@ -74,8 +74,8 @@ export class OpenQuestions {
   }
 
   /**
-   * Codex has no field for the reason of a denial, and tells its model that the user said no. What is said into the turn before the denial is answered, the
-   * model reads together with it.
+   * Codex has no field for the reason of a denial, and tells its model that the user refused. Text added to the turn before the denial
+   * reaches the model together with it.
    */
   async #tellWhy(question: CodexQuestion, decision: ApprovalDecision): Promise<void> {
     const { signal, say } = this.#options;
@@ -85,13 +85,13 @@ export class OpenQuestions {
     await valueWithin(REMARK_MS, said, false);
   }
 
-  /** Codex says that one needs no answer any more. */
+  /** Codex no longer needs an answer to the question. */
   withdraw(params: unknown): void {
     const id = isFields(params) ? params["requestId"] : undefined;
     if (isRequestId(id)) this.#questions.get(id)?.withdrawal.abort(new Error("the question was answered elsewhere"));
   }
 
-  /** Those that are still open have lost their turn. */
+  /** Settles the open questions, whose turn is over. */
   async end(): Promise<void> {
     for (const { withdrawal } of this.#questions.values()) withdrawal.abort(TURN_IS_OVER);
     await Promise.all(this.#asking);
@@ -103,7 +103,7 @@ export const TURN_IS_OVER = new RpcError(RPC.invalidRequest, "the turn is over")
 
 const GIST_LENGTH = 200;
 
-/** What was asked for, as part of a sentence. */
+/** The subject as part of a sentence. */
 function gistOf(subject: ApprovalSubject): string {
   switch (subject.kind) {
     case "command":

@@ -13,13 +13,13 @@ interface WhereCodexAsks {
 }
 
 const COMMAND_APPROVAL = "item/commandExecution/requestApproval";
-/** What is asked for beside the command: a rule's or the model's reason, the network, more than the sandbox allows. */
+/** Requests in addition to the command: a rule's or the model's reason, the network, more than the sandbox allows. */
 const FURTHER_WISHES = ["reason", "networkApprovalContext", "additionalPermissions", "grantRoot"];
 
 /**
- * Whether a question about a command needs nobody: under `untrusted` Codex asks about every command, also those that only look. A command
- * that was allowed may run again outside the sandbox, so that it has to be safe there too, and a network caller, from whom files are hidden,
- * is always asked.
+ * Whether a question about a command can be approved without asking: under `untrusted` Codex asks about every command, even read-only ones.
+ * An approved command may run again outside the sandbox, so it must be safe there too. A network caller, from whom files are hidden, is
+ * always asked.
  */
 export async function needsNobody(method: string, params: unknown, where: WhereCodexAsks): Promise<boolean> {
   const { settings, guard, programs } = where;

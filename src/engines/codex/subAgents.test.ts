@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { settingsIn } from "../../../test/support/rollouts.js";
+import { settingsIn } from "../../../test/support/threads/rollouts.js";
 import type { ThreadEvent } from "../../threads/events.js";
 import type { ThreadListener } from "./appServer/appServer.js";
 import { SubAgents } from "./subAgents.js";
@@ -86,11 +86,33 @@ describe("an agent of the agent", () => {
     tell("a1", "turn/plan/updated", { plan: [{ step: "x", status: "pending" }] });
     tell("a1", "item/completed", item({ type: "agentMessage", id: "m", text: "all\n  good" }));
     tell("a1", "turn/completed", ended("completed"));
-    expect(shown.map(({ type }) => type)).toEqual(["commandStarted", "commandOutput", "commandEnded", "backgroundNote", "backgroundNote"]);
-    expect(shown.slice(-2)).toEqual([
+    expect(shown.map(({ type }) => type)).toEqual([
+      "agentChanged",
+      "commandStarted",
+      "commandOutput",
+      "commandEnded",
+      "backgroundNote",
+      "agentChanged",
+      "backgroundNote",
+    ]);
+    expect(shown.slice(-3)).toEqual([
       { type: "backgroundNote", message: "a1: all good" },
+      { type: "agentChanged", agentId: "a1", name: "a1", task: null, status: "completed", result: "all\n  good", tokens: 5 },
       { type: "backgroundNote", message: "The agent a1 is done (5 tokens)" },
     ]);
+  });
+
+  it.each([
+    ["newer models", "item/started", started("a1")],
+    ["older models", "item/completed", call("spawnAgent", "a1")],
+  ])("is shown with what it was told to do: %s", (_how, method, params) => {
+    const { agents, tell, shown } = stage();
+    const raw = { type: "function_call", name: "spawn_agent", call_id: params.item.id, arguments: '{"message":"count the files"}' };
+    agents.observe("rawResponseItem/completed", { item: raw });
+    agents.observe("rawResponseItem/completed", { item: { ...raw, call_id: "other", arguments: "{" } });
+    agents.observe(method, params);
+    tell("a1", "turn/started");
+    expect(shown).toMatchObject([{ type: "agentChanged", agentId: "a1", task: "count the files", status: "running", result: null }]);
   });
 
   it("that ends in the middle of a command shows the command's end", () => {
@@ -99,8 +121,9 @@ describe("an agent of the agent", () => {
     tell("a1", "turn/started");
     tell("a1", "item/started", { item: { type: "commandExecution", id: "c1", command: "sleep 9", cwd: "/ws" } });
     tell("a1", "turn/completed", ended("failed", { message: "gone" }));
-    expect(shown.slice(1)).toEqual([
+    expect(shown.slice(2)).toEqual([
       expect.objectContaining({ type: "commandEnded", callId: "c1", exitCode: -1 }),
+      expect.objectContaining({ type: "agentChanged", status: "failed", result: "gone" }),
       { type: "warning", message: "The agent a1 failed: gone" },
     ]);
   });

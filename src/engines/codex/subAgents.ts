@@ -1,6 +1,6 @@
 import type { Fields } from "../../lib/fields.js";
 import { oneLine } from "../../lib/oneLine.js";
-import type { ThreadEvent } from "../../threads/events.js";
+import type { HelpingAgent, ThreadEvent } from "../../threads/events.js";
 import type { ThreadSettings } from "../../threads/settings.js";
 import type { AppServer, ThreadListener, ThreadRequest } from "./appServer/appServer.js";
 import { asFields, asList, asText, nonEmptyText } from "./appServer/read.js";
@@ -11,44 +11,47 @@ import { ThreadMemory } from "./translate/threadMemory.js";
 import { newTurnState, type OpenItems, type TurnState } from "./translate/turnState.js";
 import { turnEndOf } from "./translate/turnTranslator.js";
 
-/** An agent that works for the agent of a thread, on a thread of its own. */
+/** An agent that works for a thread's agent, on a thread of its own. */
 export interface SubAgent {
   readonly threadId: string;
-  /** As people are told of it. */
+  /** The name shown to people. */
   readonly name: string;
   readonly openItems: OpenItems;
-  /** What is shown before the question that a request of its thread asks. */
+  /** The events to show before the question of this request. */
   asked(params: unknown): readonly ThreadEvent[];
 }
 
-/** What a turn does with what its agents do. */
+/** How a turn reacts to its sub-agents. */
 export interface AgentFollower {
   agentShown(events: readonly ThreadEvent[]): void;
   agentNotified(method: string, params: unknown): void;
   agentAsked(agent: SubAgent, request: ThreadRequest): Promise<unknown>;
-  /** None of them works any more. */
+  /** No sub-agent works any more. */
   agentsSettled(): void;
 }
 
 interface SubAgentsOptions {
   readonly settings: ThreadSettings;
-  /** False when the same text was told on the thread before: Codex warns each of them of the same. */
+  /** False when the same text was already shown on the thread: Codex repeats a warning for each agent. */
   readonly isNew: (text: string) => boolean;
-  /** The turn that everything they do belongs to. */
+  /** The turn to which their actions belong. */
   readonly follower: () => AgentFollower | undefined;
 }
 
-/** Far more than Codex lets work at once. */
+/** Far more than Codex runs at once. */
 const MOST_AGENTS = 200;
 const STATUS_MS = 5_000;
 
 /**
- * The agents that a thread's agent has begun, and those that these have begun. Codex tells what they do under threads of their own, and lets
- * them work on when the turn that began them has ended or was interrupted. They stay at hand: a later turn may give them more to do.
+ * The agents that a thread's agent has started, and those that these have started. Codex reports their actions on separate threads, and
+ * lets them continue when the turn that started them has ended or was interrupted. They stay available: a later turn may give them more
+ * work.
  */
 export class SubAgents {
   readonly #options: SubAgentsOptions;
   readonly #agents = new Map<string, Agent>();
+  /** What agents are to do, by the calls of the model that begin them, until these have begun. */
+  readonly #tasks = new Map<string, string>();
   #server: Pick<AppServer, "listen" | "unlisten" | "request"> | undefined;
 
   constructor(options: SubAgentsOptions) {
@@ -59,32 +62,34 @@ export class SubAgents {
     return [...this.#agents.keys()];
   }
 
-  /** The names of those that work, or were told to. */
+  /** The names of the agents that work, or were told to. */
   get atWork(): readonly string[] {
     return [...this.#agents.values()].filter(({ state }) => state !== "idle").map(({ name }) => name);
   }
 
-  /** From now on their messages come from this process. */
+  /** Receives their messages from this process from now on. */
   enter(server: Pick<AppServer, "listen" | "unlisten" | "request">): void {
     this.#server = server;
   }
 
-  /** Nothing of them is heard any more. */
+  /** Stops receiving their messages. */
   leave(): void {
     for (const threadId of this.#agents.keys()) this.#server?.unlisten(threadId);
     this.#agents.clear();
+    this.#tasks.clear();
     this.#server = undefined;
   }
 
-  /** Takes note of the agents that a message of the thread, or of one of them, is about. */
+  /** Tracks the agents named in a message of the thread or of one of its agents. */
   observe(method: string, params: unknown): void {
+    if (method === "rawResponseItem/completed") this.#observeTask(asFields(asFields(params)["item"]));
     if (method !== "item/started" && method !== "item/completed") return;
     const item = asFields(asFields(params)["item"]);
     if (item["type"] === "subAgentActivity") this.#observeActivity(item);
     if (item["type"] === "collabAgentToolCall" && method === "item/completed") this.#observeCall(item);
   }
 
-  /** Asks Codex about those that were told to work and have not begun: a message may leave an agent idle. */
+  /** Asks Codex about agents that were told to work and have not begun: a message may leave an agent idle. */
   async checkDue(): Promise<void> {
     const due = [...this.#agents.values()].filter(({ state }) => state === "due");
     await Promise.all(due.map((agent) => this.#check(agent)));
@@ -99,15 +104,30 @@ export class SubAgents {
     if (agent.state === "due" && type !== "active") agent.state = "idle";
   }
 
-  #observeActivity({ kind, agentThreadId, agentPath }: Fields): void {
+  #observeTask({ type, name, call_id: callId, arguments: given }: Fields): void {
+    if (type !== "function_call" || name !== "spawn_agent" || typeof callId !== "string" || this.#tasks.size >= MOST_AGENTS) return;
+    const task = nonEmptyText(argumentsOf(asText(given))["message"]);
+    if (task !== undefined) this.#tasks.set(callId, task);
+  }
+
+  #observeActivity({ id, kind, agentThreadId, agentPath }: Fields): void {
     const agent = this.#know(agentThreadId, nonEmptyText(agentPath)?.replace(/^\/root\//, ""));
+    if (kind === "started") agent?.give(this.#taskOf(id));
     if (kind === "interacted") agent?.expect();
   }
 
   /** Older models begin agents by a call, whose end tells which ones it was about. */
-  #observeCall({ tool, receiverThreadIds }: Fields): void {
+  #observeCall({ id, tool, prompt, receiverThreadIds }: Fields): void {
     const agents = asList(receiverThreadIds).map((threadId) => this.#know(threadId, undefined));
+    const task = this.#taskOf(id) ?? nonEmptyText(prompt);
+    if (tool === "spawnAgent" || tool === "sendInput") for (const agent of agents) agent?.give(task);
     if (tool === "sendInput" || tool === "resumeAgent") for (const agent of agents) agent?.expect();
+  }
+
+  #taskOf(callId: unknown): string | undefined {
+    const task = this.#tasks.get(asText(callId));
+    this.#tasks.delete(asText(callId));
+    return task;
   }
 
   #know(threadId: unknown, name: string | undefined): Agent | undefined {
@@ -135,7 +155,7 @@ export class SubAgents {
         if (!follower) return Promise.reject(new Error("no turn is running"));
         return follower.agentAsked(agent, request);
       },
-      // The thread that they belong to is told.
+      // The thread that owns the agents is notified itself.
       lost: () => {},
     };
   }
@@ -145,15 +165,17 @@ export class SubAgents {
   }
 }
 
-/** One of them. It works from the start of its turn to that turn's end. */
+/** One agent. It works from the start to the end of its turn. */
 class Agent implements SubAgent {
   readonly threadId: string;
   readonly name: string;
   readonly #options: Pick<SubAgentsOptions, "settings" | "isNew">;
   readonly #memory = new ThreadMemory();
-  /** Due: it was told to work, and has not begun. */
+  /** `due`: it was told to work, and has not begun. */
   state: "due" | "working" | "idle" = "due";
   #turn: TurnState;
+  #task: string | null = null;
+  #said: string | null = null;
   /** What it has cost so far: no receipt of the thread counts it. */
   #tokens = 0;
 
@@ -172,21 +194,27 @@ class Agent implements SubAgent {
     return startOfAskedPatch(this.#turn.items, params);
   }
 
+  give(task: string | undefined): void {
+    this.#task = task ?? this.#task;
+  }
+
   expect(): void {
     if (this.state === "idle") this.state = "due";
   }
 
-  /** What it did, as part of the turn that it works for. */
+  /** Its actions, as events of the turn it works for. */
   notified(method: string, params: unknown): readonly ThreadEvent[] {
     const fields = asFields(params);
     if (method === "turn/started") {
       this.#turn = this.#newTurn();
       this.state = "working";
-      return [];
+      this.#said = null;
+      return [this.#changed("running", null)];
     }
     if (method === "turn/completed") return this.#ended(fields);
     if (method === "thread/closed") this.state = "idle";
     return (translationOf(method)?.(fields, this.#turn) ?? []).flatMap((event) => {
+      if (event.type === "itemCompleted" && event.item.kind === "agentMessage") this.#said = event.item.texts.join("");
       if (event.type === "tokenCount") this.#tokens = event.usage?.total_token_usage.total_tokens ?? this.#tokens;
       return event.type === "warning" && !this.#options.isNew(event.message) ? [] : shownOf(event, this.name);
     });
@@ -196,9 +224,16 @@ class Agent implements SubAgent {
     this.state = "idle";
     const ending = turnEndOf(params);
     const closed = closeItems(this.#turn, ending.kind).flatMap((event) => shownOf(event, this.name));
-    if (ending.kind === "failed") return [...closed, { type: "warning", message: `The agent ${this.name} failed: ${ending.message}` }];
+    const changed = this.#changed(ending.kind, ending.kind === "failed" ? ending.message : this.#said);
+    if (ending.kind === "failed")
+      return [...closed, changed, { type: "warning", message: `The agent ${this.name} failed: ${ending.message}` }];
     const how = ending.kind === "completed" ? "is done" : "was stopped";
-    return [...closed, { type: "backgroundNote", message: `The agent ${this.name} ${how} (${this.#tokens} tokens)` }];
+    return [...closed, changed, { type: "backgroundNote", message: `The agent ${this.name} ${how} (${this.#tokens} tokens)` }];
+  }
+
+  #changed(status: HelpingAgent["status"], result: string | null): ThreadEvent {
+    const { threadId: agentId, name } = this;
+    return { type: "agentChanged", agentId, name, task: this.#task, status, result, tokens: this.#tokens };
   }
 
   #newTurn(): TurnState {
@@ -206,11 +241,20 @@ class Agent implements SubAgent {
   }
 }
 
+/** What a model gave to a call; nothing where that cannot be read. */
+function argumentsOf(text: string): Fields {
+  try {
+    return asFields(JSON.parse(text));
+  } catch {
+    return {};
+  }
+}
+
 const LONGEST_NOTE = 500;
 
 /**
- * What is shown of what an agent does: what it runs and changes as if the thread's own agent did it, what it says as a note. Its history, its
- * plan and its tokens are not the thread's.
+ * How an agent's event is shown: commands and changes like those of the thread's own agent, messages as notes. Its history, plan and token
+ * usage are not the thread's.
  */
 function shownOf(event: ThreadEvent, name: string): readonly ThreadEvent[] {
   switch (event.type) {

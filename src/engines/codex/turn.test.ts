@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { eventually } from "../../../test/support/eventually.js";
-import { settingsIn } from "../../../test/support/rollouts.js";
-import { valueAt } from "../../../test/support/scenario.js";
-import { turnContext, typesOf } from "../../../test/support/turns.js";
+import { valueAt } from "../../../test/support/scenarios/scenario.js";
+import { settingsIn } from "../../../test/support/threads/rollouts.js";
+import { turnContext, typesOf } from "../../../test/support/threads/turns.js";
 import type { ApprovalDecision, ApprovalSubject } from "../../approvals/model.js";
 import { RpcError } from "../../jsonrpc/errors.js";
 import { type Deferred, deferred } from "../../lib/promises.js";

@@ -13,25 +13,25 @@ import { type TurnEnding, type TurnTranslator, turnEndOf } from "./translate/tur
 import { addTurn, continueTurn, startTurn, steerTurn, stopTurn, type ThreadInCodex } from "./turnRequests.js";
 import { LateMessages, StallWatch, stallLimits } from "./turnWatch.js";
 
-/** An interrupted turn is told as ended after so long, whatever Codex does; `Turn` itself waits a little longer. */
+/** An interrupted turn is reported as ended after this time, whatever Codex does; `Turn` itself waits a little longer. */
 const INTERRUPT_MS = 1_500;
 
-/** How long Codex takes at most to begin what it said it would: another agent's work, the next turn for a goal. */
+/** The longest delay before Codex begins announced work: another agent's work, or the next turn for a goal. */
 const BEGINNING_MS = 5_000;
 
 interface CodexTurnParts {
   readonly thread: ThreadInCodex;
   readonly agents: Pick<SubAgents, "atWork" | "threadIds" | "checkDue">;
   readonly translator: TurnTranslator;
-  /** Whether a question is answered with yes without anybody being asked. */
+  /** Whether a question is approved without asking. */
   readonly needsNobody: (method: string, params: unknown) => Promise<boolean>;
-  /** Gets what is still to be done when the turn may already be told as ended. */
+  /** Takes over work that remains when the turn may already be reported as ended. */
   readonly afterwards: (work: Promise<unknown>) => void;
 }
 
-/** What one request for a turn has come to in Codex; a turn that goes on makes a second one. */
+/** One turn request in Codex; a turn that continues makes a second one. */
 interface TurnInCodex {
-  /** Its id, once it is accepted. */
+  /** Its id, once accepted. */
   readonly started: Promise<string>;
   readonly completed: Deferred<void>;
 }
@@ -42,14 +42,14 @@ type Happening =
   | { readonly kind: "ended"; readonly ending: TurnEnding };
 
 /**
- * One turn of Codex, from its start until nothing of it is left: from Codex's messages to batches of events, with its questions asked in
- * between, in order.
+ * One turn of Codex, until nothing of it is left. Turns Codex's messages into batches of events and asks its questions in between, in
+ * order.
  */
 export class CodexTurn implements ThreadListener, AgentFollower {
   /**
-   * Starting until Codex accepts it, then running; awaiting while Codex has ended it and other agents still work for it; stopping once Codex is
-   * told to end it; over as soon as its end is known, after which nothing is shown. A turn that goes on because of what the user said last, or
-   * other agents came to, starts again.
+   * `starting` until Codex accepts the turn, then `running`. `awaiting`: Codex has ended it, but other agents still work for it.
+   * `stopping`: Codex was told to end it. `over`: its end is known, and nothing more is shown. A turn that continues because of the user's
+   * last message, or of other agents' results, starts again.
    */
   #state: "starting" | "running" | "awaiting" | "stopping" | "over" = "starting";
   readonly #input: TurnInput;
@@ -60,10 +60,10 @@ export class CodexTurn implements ThreadListener, AgentFollower {
   readonly #lateMessages = new LateMessages();
   readonly #stallWatch: StallWatch;
   #inCodex: TurnInCodex | undefined;
-  /** Codex begins the next turn by itself until its goal is reached. */
+  /** Codex starts the next turn by itself until its goal is reached. */
   #hasGoal = false;
   #beginning: NodeJS.Timeout | undefined;
-  /** Settles when nothing of it runs in Codex any more; undefined until Codex is told to stop. */
+  /** Settles when nothing of the turn runs in Codex any more; undefined until Codex is told to stop. */
   #stopped: Promise<void> | undefined;
 
   constructor(input: TurnInput, ctx: TurnContext, parts: CodexTurnParts) {
@@ -87,7 +87,7 @@ export class CodexTurn implements ThreadListener, AgentFollower {
     return this.#state === "over";
   }
 
-  /** Begins it, and tells everything that happens, its end last. */
+  /** Starts the turn and yields everything that happens, its end last. */
   async *run(): AsyncGenerator<readonly ThreadEvent[]> {
     const { translator, thread } = this.#parts;
     const { signal } = this.#ctx;
@@ -136,10 +136,10 @@ export class CodexTurn implements ThreadListener, AgentFollower {
     return this.#asked(request, agent);
   }
 
-  /** What they came to waits for the thread's agent, who ended its turn before. */
+  /** Their results wait for the thread's agent, which ended its turn before. */
   agentsSettled(): void {
     if (this.#state !== "awaiting" || this.#hasGoal) return;
-    // Reviews and summaries say what they came to by themselves.
+    // Reviews and summaries report their results by themselves.
     if (this.#input.work) this.#end({ kind: "completed" });
     else this.#begin(continueTurn(this.#parts.thread));
   }
@@ -159,7 +159,7 @@ export class CodexTurn implements ThreadListener, AgentFollower {
     return this.#questions.answered(question);
   }
 
-  /** False when Codex takes nothing into the turn any more. */
+  /** False when Codex accepts no more input for the turn. */
   async steer(text: string): Promise<boolean> {
     if (this.#input.work || !this.#inCodex || !this.#isAtWork) return false;
     if (this.#state === "awaiting") return addTurn(text, this.#parts.thread);
@@ -184,16 +184,16 @@ export class CodexTurn implements ThreadListener, AgentFollower {
       },
       (error: unknown) => {
         if (error instanceof RpcError) this.#end({ kind: "failed", message: `Codex refused the turn: ${error.message}` });
-        // One that did not answer may have begun the turn all the same.
+        // Codex did not respond, but may have started the turn all the same.
         else this.#stop({ kind: "failed", message: describe(error) });
       },
     );
   }
 
-  /** Codex says that the turn is over. */
+  /** Codex reports that the turn is over. */
   #completed(ending: TurnEnding): void {
     this.#inCodex?.completed.resolve();
-    // What an interrupted turn left running is ended before its end is told; so are the agents of one that failed.
+    // Work left running by an interrupted turn is stopped before its end is reported; so are the agents of a failed turn.
     if (ending.kind === "interrupted") return this.#stop(ending);
     if (!this.#isAtWork) return;
     const { agents, thread } = this.#parts;
@@ -221,7 +221,7 @@ export class CodexTurn implements ThreadListener, AgentFollower {
     }, BEGINNING_MS);
   }
 
-  /** Once. A turn whose end is known may have left commands running: Codex is told all the same. */
+  /** Runs once. Even a turn whose end is known may have left commands running, so Codex is told to stop it. */
   #stop(ending: TurnEnding): void {
     if (this.#stopped || !this.#inCodex) return;
     if (this.#isAtWork) this.#state = "stopping";
@@ -241,7 +241,7 @@ export class CodexTurn implements ThreadListener, AgentFollower {
     this.#inbox.close();
   }
 
-  /** Everything but the end, which is returned once nothing is asked any more. */
+  /** Yields everything but the end, which is returned once no question is open. */
   async *#events(): AsyncGenerator<readonly ThreadEvent[], TurnEnding> {
     let ending: TurnEnding | undefined;
     try {
@@ -251,10 +251,10 @@ export class CodexTurn implements ThreadListener, AgentFollower {
       }
       return ending ?? INTERRUPTED;
     } finally {
-      // A turn that nobody follows any more must not go on by itself.
+      // A turn without a follower must not continue by itself.
       if (!ending) this.#stop(INTERRUPTED);
       this.#state = "over";
-      // Nothing is asked any more when its end is told.
+      // No question is open when the end is reported.
       await this.#questions.end();
     }
   }
@@ -263,7 +263,7 @@ export class CodexTurn implements ThreadListener, AgentFollower {
     if (events.length > 0) this.#inbox.put({ kind: "shown", events });
   }
 
-  /** What a question needs to be understood is told before the question is. */
+  /** Events that a question refers to are published before the question. */
   async *#play(batch: readonly Happening[]): AsyncGenerator<readonly ThreadEvent[], TurnEnding | undefined> {
     let events: ThreadEvent[] = [];
     for (const happening of batch) {
@@ -282,12 +282,12 @@ export class CodexTurn implements ThreadListener, AgentFollower {
 
   #ask(question: CodexQuestion): void {
     void this.#questions.ask(question).then((decision) => {
-      // Codex would end the turn of that agent only.
+      // Codex would end only the turn of that agent.
       if (question.agent && decision.kind === "abort") this.#stop(INTERRUPTED);
     });
   }
 
-  /** To the agent that asks. */
+  /** Sends the text to the agent that asks. */
   #say(text: string, { agent, request }: CodexQuestion): Promise<boolean> {
     if (!agent) return this.steer(text);
     const started = Promise.resolve(asText(asFields(request.params)["turnId"]));

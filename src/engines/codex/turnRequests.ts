@@ -11,40 +11,40 @@ import { inputParams, settingsUpdateParams, turnStartParams } from "./translate/
 
 /** Without a network Codex takes seconds to accept a turn. */
 const ACCEPTANCE = { timeoutMs: 60_000 };
-/** A Codex that has not stopped a turn by then has lost its way. */
+/** A Codex that has not stopped a turn by then is considered hung. */
 const STOP_MS = 10_000;
 const INTERRUPT_AGAIN_MS = 250;
 
-/** In place of a turn's id: whatever runs. */
+/** An empty turn id means: whatever runs. */
 const WHATEVER_RUNS = "";
 
-/** What a turn needs of the running Codex. */
+/** What a turn needs from the running Codex. */
 type TurnServer = Pick<AppServer, "request" | "checkAlive" | "kill" | "isGone">;
 
-/** A thread that is loaded in a Codex, as its turns need it. */
+/** A thread that is loaded in a Codex. */
 export interface ThreadInCodex {
   readonly server: TurnServer;
   /** The thread's id in Codex. */
   readonly codexThreadId: string;
   readonly settings: ThreadSettings;
   readonly guard: ThreadGuard;
-  /** Its turns say which model answers: it was loaded with another one. */
+  /** Its turns name the model, because the thread was loaded with another one. */
   readonly namesModel?: boolean;
   readonly canCleanTerminals: boolean;
 }
 
-/** Begins a turn, and gives the id that Codex interrupts it by. */
+/** Starts a turn and returns the id for interrupting it. */
 export async function startTurn(input: TurnInput, thread: ThreadInCodex): Promise<string> {
   if (input.work) return startWork(input.work, thread);
   return requestTurn(input, thread);
 }
 
-/** Lets the model answer what the thread holds already. */
+/** Lets the model respond to what the thread already contains. */
 export async function continueTurn(thread: ThreadInCodex): Promise<string> {
   return requestTurn(undefined, thread);
 }
 
-/** Gives a thread whose turn has ended in Codex more to consider. Throws `CodexRefused` for a text that it does not take. */
+/** Sends text to a thread whose turn has ended in Codex. Throws `CodexRefused` for a text that Codex does not accept. */
 export async function addTurn(text: string, thread: ThreadInCodex): Promise<boolean> {
   try {
     await requestTurn({ text }, thread);
@@ -55,11 +55,11 @@ export async function addTurn(text: string, thread: ThreadInCodex): Promise<bool
 }
 
 interface TurnToSteer extends Pick<ThreadInCodex, "server" | "codexThreadId"> {
-  /** The turn's id in Codex, once it is accepted. */
+  /** The turn's id in Codex, once accepted. */
   readonly started: Promise<string>;
 }
 
-/** Gives a running turn more to consider. False when Codex has no such turn. Throws `CodexRefused` for a text that it does not take. */
+/** Adds text to a running turn. False when Codex has no such turn. Throws `CodexRefused` for a text that Codex does not accept. */
 export async function steerTurn(text: string, { server, codexThreadId, started }: TurnToSteer): Promise<boolean> {
   const expectedTurnId = await started.catch(() => undefined);
   if (expectedTurnId === undefined) return false;
@@ -76,17 +76,17 @@ export async function steerTurn(text: string, { server, codexThreadId, started }
 const TAKES_NOTHING = /no active turn|expected active turn|cannot steer/i;
 
 interface TurnToStop extends TurnToSteer, Pick<ThreadInCodex, "canCleanTerminals"> {
-  /** Settles when Codex says that the turn is over. */
+  /** Settles when Codex reports that the turn is over. */
   readonly completed: Promise<unknown>;
-  /** The threads of the agents that may work for it; there may be more by the time it is over. */
+  /** The threads of the agents that may work for it; their number may still grow. */
   readonly agents: () => readonly string[];
-  /** Codex would begin another turn for the sake of its goal. */
+  /** Codex would start another turn for its goal. */
   readonly hasGoal: boolean;
 }
 
 /**
  * Ends a turn, its commands and its agents, which Codex leaves running when a turn is interrupted. Never rejects: a Codex that does not
- * obey is killed.
+ * comply is killed.
  */
 export async function stopTurn(turn: TurnToStop): Promise<void> {
   const obeyed = interruptAndClean(turn).then(
@@ -94,7 +94,7 @@ export async function stopTurn(turn: TurnToStop): Promise<void> {
     () => turn.server.isGone,
   );
   if (await valueWithin(STOP_MS, obeyed, false)) return;
-  await turn.server.kill("The Codex process was ended because it did not stop a turn when it was told to.");
+  await turn.server.kill("The Codex process was ended because it did not stop a turn when asked to.");
 }
 
 async function requestTurn(input: TurnInput | undefined, thread: ThreadInCodex): Promise<string> {
@@ -108,7 +108,7 @@ function idOf(answer: unknown): string {
   return (isFields(turn) ? textOrNothing(turn["id"]) : undefined) ?? WHATEVER_RUNS;
 }
 
-/** A review is interrupted by another id than the one that its answer tells, and the answer to a compaction tells none. */
+/** A review is interrupted by another id than the one in its response, and the response to a compaction has no id. */
 async function startWork(work: TurnWork, { server, codexThreadId: threadId, settings, guard }: ThreadInCodex): Promise<string> {
   await server.request("thread/settings/update", settingsUpdateParams(threadId, settings, guard), ACCEPTANCE);
   switch (work.kind) {
@@ -123,7 +123,9 @@ async function startWork(work: TurnWork, { server, codexThreadId: threadId, sett
   }
 }
 
-/** Codex looks for the common ancestor with `git` itself; without it the reviewer, who runs commands, is told to. */
+/**
+ * Codex finds the common ancestor with `git` itself; where that is disabled, the reviewer, which runs commands, is instructed to find it.
+ */
 function targetFor(target: ReviewTarget, { withoutGit }: ThreadGuard): ReviewTarget {
   if (!withoutGit || target.type !== "baseBranch") return target;
   const { branch } = target;
@@ -144,7 +146,7 @@ async function interruptAndClean(turn: TurnToStop): Promise<void> {
   await stopAgents(turn, new Set());
 }
 
-/** One that is stopped cannot begin another; those that it began before it was are stopped in the next round. */
+/** A stopped agent cannot start another; those it started before are stopped in the next round. */
 async function stopAgents(turn: TurnToStop, stopped: Set<string>): Promise<void> {
   const agents = turn.agents().filter((threadId) => !stopped.has(threadId));
   if (agents.length === 0) return;
@@ -162,7 +164,7 @@ async function cleanTerminals(threadId: string, { server, canCleanTerminals }: T
   if (canCleanTerminals) await server.request("thread/backgroundTerminals/clean", { threadId }).catch(tolerateRefusal);
 }
 
-/** What counts is that the turn is over: one that is not there yet or no more is refused, or gets no answer at all. */
+/** Repeats until the turn is over: Codex refuses or ignores an interrupt for a turn that has not begun yet or has already ended. */
 async function interruptUntil(completed: Promise<unknown>, turn: { threadId: string; turnId: string }, server: TurnServer): Promise<void> {
   const over = completed.then(() => true);
   for (let waitMs = 0; !(server.isGone || (await valueWithin(waitMs, over, false))); waitMs = INTERRUPT_AGAIN_MS)

@@ -2,15 +2,15 @@ import { isFields } from "../../lib/fields.js";
 import type { ThreadSettings } from "../../threads/settings.js";
 
 export interface StallLimits {
-  /** How long nothing may come while nothing is at work but the model. */
+  /** The longest silence while only the model is working. */
   readonly silenceMs: number;
-  /** How long the same complaint may be repeated. */
+  /** How long the same error may be repeated. */
   readonly repetitionMs: number;
 }
 
-/** Beyond what Codex itself waits for a word of the model. */
+/** Added to Codex's own timeout for the model. */
 const SILENCE_MARGIN_MS = 60_000;
-/** How long Codex may say the same thing again and again: that it waits for a network, for instance. */
+/** How long Codex may repeat the same message, for example that it waits for a network. */
 const REPETITION_MS = 120_000;
 
 export function stallLimits({ provider }: Pick<ThreadSettings, "provider">): StallLimits {
@@ -19,15 +19,18 @@ export function stallLimits({ provider }: Pick<ThreadSettings, "provider">): Sta
 }
 
 interface StallCallbacks {
-  /** Somebody else is waited for. */
+  /** Something else is being waited for. */
   readonly isExcused: () => boolean;
-  /** Nothing came for long, and there is a reason for it. */
+  /** Called after a long silence that has a reason. */
   readonly waiting: () => void;
-  /** Gets a sentence that says what is wrong. */
+  /** Receives a sentence that says what is wrong. */
   readonly stalled: (message: string) => void;
 }
 
-/** Every other item takes as long as it takes: what it runs has limits of its own. What other agents do shows by itself. */
+/**
+ * Items with a time limit here. All others may take any time: what they run has its own limits. Other agents' activity is visible by
+ * itself.
+ */
 const MODEL_ITEMS = new Set([
   "userMessage",
   "agentMessage",
@@ -40,7 +43,7 @@ const MODEL_ITEMS = new Set([
   "subAgentActivity",
 ]);
 
-/** Notices when a turn gets nowhere: Codex waits for a network for ever, and repeats itself meanwhile. */
+/** Detects a turn without progress: without a network Codex waits for ever and repeats its messages. */
 export class StallWatch {
   readonly #limits: StallLimits;
   readonly #callbacks: StallCallbacks;
@@ -95,10 +98,7 @@ export class StallWatch {
   }
 }
 
-/**
- * Notices when a turn ends with something that the user said to it meanwhile and the model was never asked about: Codex takes such
- * messages up to the very end of a turn.
- */
+/** Detects a turn that ends with a user message the model has not seen: Codex accepts such messages up to the very end of a turn. */
 export class LateMessages {
   #messages = 0;
   #isUnanswered = false;
@@ -109,11 +109,11 @@ export class LateMessages {
     if (method !== "item/started" || !isFields(item)) return;
     const isUsers = item["type"] === "userMessage";
     if (isUsers) this.#messages++;
-    // The first one is what the turn is about.
+    // The first message is the turn's own prompt.
     this.#isUnanswered = isUsers && this.#messages > 1;
   }
 
-  /** True once for each time. */
+  /** True once per occurrence. */
   takeUnanswered(): boolean {
     const isUnanswered = this.#isUnanswered;
     this.#isUnanswered = false;

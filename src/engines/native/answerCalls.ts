@@ -6,15 +6,15 @@ import type { Conversation } from "./conversation.js";
 import { type ToolCall, toolOutput } from "./model/items.js";
 import type { ToolResult } from "./tools/tool.js";
 
-/** Somebody who was asked decided that the turn ends here. */
+/** A person decided that the turn ends here. */
 export class TurnStopped extends Error {}
 
-/** The calls of one answer: carried out in their order, while the rest of the answer is awaited or when it has come. */
+/** The tool calls of one model response: run in order, while the rest of the response is awaited or after it. */
 export class AnswerCalls {
   readonly #conversation: Conversation;
   readonly #ctx: TurnContext;
   readonly #waiting: ToolCall[] = [];
-  /** What calls came to that were carried out before the answer had ended. */
+  /** Results of calls that ran before the response had ended. */
   readonly #early: { readonly call: ToolCall; readonly result: ToolResult }[] = [];
   #count = 0;
   #startedAt = 0;
@@ -28,7 +28,7 @@ export class AnswerCalls {
     return this.#count === 0;
   }
 
-  /** Those that nobody has begun to carry out. */
+  /** The calls that have not been started. */
   get waiting(): readonly ToolCall[] {
     return this.#waiting;
   }
@@ -38,18 +38,18 @@ export class AnswerCalls {
     this.#waiting.push(call);
   }
 
-  /** Before the answer has ended: what comes of the calls is not told until it has. */
+  /** Runs calls before the response has ended; their outputs are held back until then. */
   async *carryOutEarly(): AsyncGenerator<readonly ThreadEvent[]> {
     for (const call of this.#take()) this.#early.push({ call, result: yield* this.#carryOut(call) });
   }
 
-  /** The answer has ended. */
+  /** Runs the remaining calls after the response has ended. */
   async *carryOutRest(): AsyncGenerator<readonly ThreadEvent[]> {
     for (const { call, result } of this.#early.splice(0)) yield* this.#told(call, result);
     for (const call of this.#take()) yield* this.#told(call, yield* this.#carryOut(call));
   }
 
-  /** The answer will not end. The model learns in later requests what came of its calls; they were never part of the turn. */
+  /** The response will not end. Later requests give the model the results of its calls; they were never part of the turn. */
   giveUp(): ThreadEvent[] {
     const outputs = [
       ...this.#early.splice(0).map(({ call, result }) => toolOutput(call, result.parts ?? result.output)),
@@ -82,7 +82,7 @@ export class AnswerCalls {
     }
   }
 
-  /** Every call of the answer gets an output: the one that was stopped, and those that were to follow. */
+  /** Every call of the response gets an output: the stopped one, and those after it. */
   #aborted(stopped: ToolCall): ThreadEvent[] {
     const ms = performance.now() - this.#startedAt;
     const done = this.#early.splice(0).map(({ call, result }) => toolOutput(call, result.parts ?? result.output));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { CONTEXT, type ConversationOptions, conversationWith, drain, retrying } from "../../../test/support/conversations.js";
-import { accepted, assistant, call, completed, done, PlannedModel, says, usageOf } from "../../../test/support/modelDouble.js";
-import { typesOf } from "../../../test/support/turns.js";
+import { CONTEXT, type ConversationOptions, conversationWith, drain, retrying } from "../../../test/support/clients/conversations.js";
+import { accepted, assistant, call, completed, done, PlannedModel, says, usageOf } from "../../../test/support/model/modelDouble.js";
+import { typesOf } from "../../../test/support/threads/turns.js";
 import type { ThreadEvent } from "../../threads/events.js";
 import type { RawItem } from "../../threads/items.js";
 import { compact } from "./compact.js";

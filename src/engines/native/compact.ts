@@ -7,7 +7,7 @@ import { ModelFailure, RetryBudget, waitForRetry } from "./model/client.js";
 import { message, partTexts } from "./model/items.js";
 import { compactionLimit } from "./model/modelTraits.js";
 
-/** The user's own words are kept up to this size, newest first, beside the summary; less where the window is small. */
+/** The user's own messages are kept beside the summary up to this size, newest first; less where the context window is small. */
 const KEPT_USER_TOKENS = 20_000;
 const KEPT_USER_SHARE = 0.5;
 const CHARACTERS_PER_TOKEN = 4;
@@ -23,7 +23,7 @@ const SUMMARY_INTRODUCTION = "Earlier parts of this conversation were replaced b
 
 /** Whether there is anything to summarise. */
 export function hasPast({ history }: Conversation): boolean {
-  return history.items().some((item) => userText(item) !== "");
+  return history.items().some((item) => spokenText(item) !== "");
 }
 
 /** Replaces the history by its beginning, the user's latest messages and a summary that the model writes. Throws `ModelFailure`. */
@@ -56,7 +56,7 @@ async function* summarise(conversation: Conversation, signal: AbortSignal): Asyn
       return yield* ask(conversation, items, signal);
     } catch (error) {
       if (!(error instanceof ModelFailure)) throw error;
-      // Even the request for a summary must fit: the oldest item goes, one at a time, a call together with its output.
+      // Even the request for a summary must fit: the oldest item is dropped, one at a time, a call together with its output.
       if (error.info === "context_window_exceeded" && items.length > 2) {
         items = pairToolCalls(items.slice(1));
         continue;
@@ -75,7 +75,7 @@ async function* ask(
 ): AsyncGenerator<readonly ThreadEvent[], string> {
   const { threadId, client } = conversation.parts;
   const { settings } = conversation;
-  // Without tools, so that the answer is a summary and not a call.
+  // Without tools, so that the response is a summary and not a call.
   const body = new RequestTemplate({ threadId, settings, tools: [] }).bodyOf(items);
   let summary = "";
   for await (const batch of client.stream({ body }, signal)) {
@@ -88,17 +88,17 @@ async function* ask(
   return summary;
 }
 
-// A conversation that needs the next summary as soon as it has this one would never get on.
+// A conversation that needs another summary right after this one would never progress.
 function keptTokens({ settings }: Conversation): number {
   return Math.min(KEPT_USER_TOKENS, Math.floor(compactionLimit(settings) * KEPT_USER_SHARE));
 }
 
-/** What the user said; the newest, up to a limit, the oldest of them cut. */
+/** The user's messages, newest first up to a limit; the oldest of them is shortened. */
 function keptUserMessages(items: readonly RawItem[], characters: number): RawItem[] {
   const kept: RawItem[] = [];
   let room = characters;
   for (const item of [...items].reverse()) {
-    const text = userText(item);
+    const text = spokenText(item);
     if (text === "") continue;
     kept.unshift(message("user", startOf(text, room)));
     room -= text.length;
@@ -107,13 +107,13 @@ function keptUserMessages(items: readonly RawItem[], characters: number): RawIte
   return kept;
 }
 
-/** What the user said in this item; empty when it is something else, or the server put it in their name. */
-function userText(item: RawItem): string {
+/** The user's text in this item; empty for other items, and for text the server added in the user's name. */
+export function spokenText(item: RawItem): string {
   const text = item.type === "message" && item["role"] === "user" ? partTexts(item["content"], "input_text").join("\n") : "";
   return isSynthetic(text) ? "" : text;
 }
 
-/** The first characters, without half of a surrogate pair at the end. */
+/** The first characters, without a split surrogate pair at the end. */
 function startOf(text: string, length: number): string {
   return text.slice(0, length).replace(/[\uD800-\uDBFF]$/, "");
 }

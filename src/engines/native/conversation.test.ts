@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { settingsIn } from "../../../test/support/rollouts.js";
+import { settingsIn } from "../../../test/support/threads/rollouts.js";
 import type { ThreadSettings } from "../../threads/settings.js";
 import { RequestTemplate, Steering } from "./conversation.js";
 import { BASE_INSTRUCTIONS } from "./instructions.js";

@@ -6,10 +6,9 @@ import type { ThreadSettings } from "../../threads/settings.js";
 import { NO_RATE_LIMITS, type RateLimits, type TokenUsage, type TokenUsageInfo } from "../../threads/usage.js";
 import { BASE_INSTRUCTIONS } from "./instructions.js";
 import type { ModelClient, ModelFailure } from "./model/client.js";
-import { effortOnTheWire } from "./model/efforts.js";
 import { History, message } from "./model/items.js";
 import type { ModelChoice } from "./model/modelChoice.js";
-import { compactionLimit, traitsOf, usableWindow } from "./model/modelTraits.js";
+import { compactionLimit, effortOnTheWire, traitsOf, usableWindow } from "./model/modelTraits.js";
 import type { ThreadTools } from "./threadTools.js";
 import type { Declaration } from "./tools/tool.js";
 
@@ -19,18 +18,18 @@ export interface ConversationParts {
   readonly threadId: ThreadId;
   readonly settings: ThreadSettings;
   readonly history: History;
-  /** What the conversation begins with, and begins with again after it was summarised. */
+  /** The beginning of the conversation, also after it was summarised. */
   readonly initialContext: readonly RawItem[];
   readonly client: ModelClient;
   readonly threadTools: ThreadTools;
-  /** What confines its commands. */
+  /** The sandbox of its commands. */
   readonly sandboxBackend: string;
-  /** Who knows another model in the place of one that is not offered. Absent: nobody. */
+  /** Finds a replacement for a model that is not offered. Absent: there is none. */
   readonly models?: () => Promise<Pick<ModelChoice, "afterRefusal">>;
   readonly usage: TokenUsageInfo | null;
 }
 
-/** What one native thread knows between model requests: its history, and what it has cost so far. */
+/** The state of one native thread between model requests: its history and its token usage. */
 export class Conversation {
   readonly steering = new Steering();
   #settings: ThreadSettings;
@@ -45,7 +44,7 @@ export class Conversation {
     this.#usage = parts.usage;
   }
 
-  /** Those of its thread, with another model once that is no longer offered. */
+  /** The thread's settings, with another model once the original is no longer offered. */
   get settings(): ThreadSettings {
     return this.#settings;
   }
@@ -58,7 +57,7 @@ export class Conversation {
     return this.parts.history;
   }
 
-  /** The request with the tools that are available now; rebuilt only when they changed. */
+  /** The request with the currently available tools; rebuilt only when they change. */
   async template(signal: AbortSignal): Promise<RequestTemplate> {
     const tools = await this.parts.threadTools.declarations({ signal });
     if (this.#template?.tools !== tools)
@@ -67,15 +66,17 @@ export class Conversation {
   }
 
   /**
-   * After a failed request: the events to go on with when the provider does not have the model, and another one, or the same once
-   * more, may work. Undefined for every other failure. Throws `ModelFailure` with what to do.
+   * After a failed request: the events to continue with when the provider does not have the model and a retry with another one, or the
+   * same, may work. Undefined for every other failure. Throws `ModelFailure` with advice.
    */
   async afterRefusedModel(failure: ModelFailure, signal: AbortSignal): Promise<readonly ThreadEvent[] | undefined> {
     const { models, threadTools, sandboxBackend } = this.parts;
     const settings = this.#settings;
     if (!failure.missesModel || !models || this.#refused.has(settings.model)) return undefined;
+    // Codex 0.92.0 did not retry with a model that was explicitly named.
+    if (settings.asRecorded && settings.modelIsOurs === undefined) return undefined;
     this.#refused.add(settings.model);
-    // Who replies to a thread names no model, and could not.
+    // A reply to a thread cannot name a model.
     const mayReplace = settings.modelIsOurs !== undefined || settings.modelIsReplaceable === true || this.#usage !== null;
     const chosen = await (await models()).afterRefusal({ failure, settings, mayReplace }, signal);
     if (chosen.settings === settings) return [];
@@ -98,7 +99,7 @@ export class Conversation {
     return { type: "unseenItem", item };
   }
 
-  /** The user says something. */
+  /** Adds a user message. */
   hear(text: string, images: readonly string[] = []): ThreadEvent[] {
     const item: Item = { kind: "userMessage", id: randomUUID(), text, ...(images.length > 0 && { images }) };
     return [this.remember(message("user", text, images)), { type: "itemStarted", item }, { type: "itemCompleted", item }];
@@ -109,7 +110,7 @@ export class Conversation {
     return { type: "turnStarted", contextWindow: this.contextWindow };
   }
 
-  /** A separate conversation that shares only the beginning of this one. `addCostOf` adds what it cost to this one. */
+  /** A separate conversation that shares only the beginning of this one. `addCostOf` adds its token usage to this one. */
   aside(question: string): Conversation {
     const { initialContext } = this.parts;
     const history = new History([...initialContext, message("user", question)]);
@@ -126,7 +127,7 @@ export class Conversation {
     this.#template = undefined;
   }
 
-  /** How large the conversation was at the last answer, in tokens. */
+  /** The size of the conversation at the last response, in tokens. */
   get size(): number {
     return this.#usage?.last_token_usage.total_tokens ?? 0;
   }
@@ -139,7 +140,7 @@ export class Conversation {
     return { type: "tokenCount", usage: this.#usage, rateLimits: this.#rateLimits };
   }
 
-  /** A request was accepted. Codex forgot the limits of the answer before where this one names none. */
+  /** A request was accepted. Like Codex, this drops the previous limits where the response names none. */
   noteAccepted(limits: RateLimits | undefined): void {
     this.noteRateLimits(limits ?? (this.#settings.asRecorded ? NO_RATE_LIMITS : undefined));
   }
@@ -148,7 +149,7 @@ export class Conversation {
     if (limits) this.#rateLimits = limits;
   }
 
-  /** Adds the usage of one more answer. */
+  /** Adds the token usage of one more response. */
   noteUsage(last: TokenUsage): void {
     this.#setUsage(addUsage(this.#usage?.total_token_usage ?? NO_USAGE, last), last);
   }
@@ -158,7 +159,7 @@ export class Conversation {
     if (this.contextWindow !== null) this.noteSize(this.contextWindow);
   }
 
-  /** Sets the size where no answer tells it. */
+  /** Sets the size where no response reports it. */
   noteSize(totalTokens: number): void {
     this.#setUsage(this.#usage?.total_token_usage ?? NO_USAGE, { ...NO_USAGE, total_tokens: totalTokens });
   }
@@ -178,7 +179,7 @@ function addUsage(a: TokenUsage, b: TokenUsage): TokenUsage {
   };
 }
 
-/** Everything of a model request but the conversation, as JSON text that is made once per thread. */
+/** Everything of a model request except the conversation, as JSON text that is built once per thread. */
 export class RequestTemplate {
   readonly #start: string;
 
@@ -224,7 +225,7 @@ function reasoningFields(settings: ThreadSettings): Record<string, unknown> {
   };
 }
 
-/** How many messages may wait for the model at once. */
+/** The limit of messages waiting for the model. */
 const MOST_WAITING = 16;
 
 interface OpenTurn {
@@ -232,11 +233,11 @@ interface OpenTurn {
   waiting: string[];
 }
 
-/** What the user says while a turn runs, until the model is told. */
+/** User messages sent while a turn runs, until the model gets them. */
 export class Steering {
   #turn: OpenTurn | undefined;
 
-  /** From now on the turn accepts messages, until it closes or its signal aborts. */
+  /** Accepts messages until the turn closes or its signal aborts. */
   open(signal: AbortSignal): void {
     this.#turn = { signal, waiting: [] };
   }
@@ -256,7 +257,7 @@ export class Steering {
     return waiting;
   }
 
-  /** Stops accepting messages, unless one waits: then the turn has to go on with it. */
+  /** Stops accepting messages, unless one waits: then the turn must continue with it. */
   closeIfNothingWaits(): boolean {
     if (this.#turn && this.#turn.waiting.length > 0) return false;
     this.close();

@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { type ResponsesServer, type ResponsesServerOptions, startResponsesServer } from "../../../test/support/responsesServer.js";
-import { settingsIn, tempHome } from "../../../test/support/rollouts.js";
-import { lastMessageOf, playTurn, typesOf } from "../../../test/support/turns.js";
+import { type ResponsesServer, type ResponsesServerOptions, startResponsesServer } from "../../../test/support/model/responsesServer.js";
+import { settingsIn, tempHome } from "../../../test/support/threads/rollouts.js";
+import { lastMessageOf, playTurn, typesOf } from "../../../test/support/threads/turns.js";
 import { WritablePlaces } from "../../exec/outside/outsidePrograms.js";
 import { newThreadId } from "../../lib/ids.js";
 import type { EngineThread } from "../../threads/engine.js";

@@ -4,14 +4,14 @@ import type { Engine, EngineThread, ThreadOpening } from "../../threads/engine.j
 import type { ThreadEvent } from "../../threads/events.js";
 import type { RawItem } from "../../threads/items.js";
 import type { ThreadSettings } from "../../threads/settings.js";
+import { spokenText } from "./compact.js";
 import { Conversation } from "./conversation.js";
 import { findUserInstructions, initialContext } from "./instructions.js";
 import type { ModelClient } from "./model/client.js";
-import { checkEffort, withOfferedEffort } from "./model/efforts.js";
-import { HeardLimits } from "./model/heardLimits.js";
 import { History, type RecordedRequests } from "./model/items.js";
 import type { ModelChoice } from "./model/modelChoice.js";
-import { truncationOf } from "./model/modelTraits.js";
+import { checkEffort, truncationOf, withOfferedEffort } from "./model/modelTraits.js";
+import { HeardLimits } from "./model/provider.js";
 import { ResponsesClient } from "./model/responses.js";
 import type { ServiceSources } from "./services/nativeServices.js";
 import { openThreadTools } from "./threadTools.js";
@@ -19,12 +19,14 @@ import { patchToolOf } from "./tools/declarations.js";
 import { HostEnvironment, type HostOptions } from "./tools/hostEnvironment.js";
 import { ThreadFiles } from "./tools/threadFiles.js";
 import { runTurn } from "./turn.js";
+import type { TurnNotifier } from "./turnNotifier.js";
 
 export interface NativeEngineOptions extends HostOptions {
   readonly userAgent: string;
-  /** Absent: the engine runs turns and does nothing else. */
+  readonly report?: (line: string) => void;
+  /** Absent: the engine only runs turns. */
   readonly services?: ServiceSources;
-  /** What is shared with others who run programs; made by the engine where it is not given. The engine closes it. */
+  /** Shared with other users of programs; created by the engine if absent. The engine closes it. */
   readonly host?: HostEnvironment;
 }
 
@@ -35,8 +37,9 @@ export function createNativeEngine(options: NativeEngineOptions): Engine {
   const limits = new HeardLimits();
   const clientFor: ClientFactory = ({ provider }, threadId) =>
     new ResponsesClient({ provider, codexHome, env, userAgent, threadId, heard: (headers) => limits.hear(provider, headers) });
-  // Most threads are answered by the model they name, and need none of this.
+  // Most threads use the model they name, and need none of this.
   const models = lazily(async () => new (await import("./model/modelChoice.js")).ModelChoice({ codexHome, env, userAgent }));
+  const notifier = notifierFor(host, options.report);
   const loaded =
     services &&
     lazily(async () => {
@@ -45,34 +48,45 @@ export function createNativeEngine(options: NativeEngineOptions): Engine {
     });
   return {
     name: "native",
-    openThread: async (opening) => openNativeThread(opening, host, { clientFor, models }),
+    openThread: async (opening) => openNativeThread(opening, host, { clientFor, models, notifier }),
     ...(loaded && { services: () => loaded.get() }),
     async close() {
       await (await models.ifLoaded())?.[Symbol.asyncDispose]();
+      await (await notifier.ifLoaded())?.[Symbol.asyncDispose]();
       await host.close();
     },
   };
 }
 
-/** What answers the model requests of threads. */
+/** Responds to the threads' model requests. */
 interface ModelSide {
   readonly clientFor: ClientFactory;
-  /** Absent: every model that is named is there. */
+  /** Absent: every named model is assumed to exist. */
   readonly models?: Lazy<ModelChoice>;
+}
+
+/** What a thread needs from its engine. */
+interface ThreadNeeds extends ModelSide {
+  readonly notifier: Lazy<TurnNotifier>;
+}
+
+/** Loaded with the first thread whose user wants notifications about its turns. */
+export function notifierFor(host: HostEnvironment, report: (line: string) => void = () => {}): Lazy<TurnNotifier> {
+  return lazily(async () => new (await import("./turnNotifier.js")).TurnNotifier(host, report));
 }
 
 export type ClientFactory = (settings: ThreadSettings, threadId: ThreadId) => ModelClient;
 
-/** A thread of the loop, on whatever answers its model requests. */
+/** A thread of the agent loop on any model client. */
 export async function openNativeThread(
   { id, settings: asked, history, isReconfigured, reach }: ThreadOpening,
   host: HostEnvironment,
-  { clientFor, models }: ModelSide,
+  { clientFor, models, notifier }: ThreadNeeds,
 ): Promise<EngineThread> {
   const { settings, notice } = await settledModel(asked, { models, isNew: !history });
   const instructions = await findUserInstructions(settings, {
     codexHome: host.codexHome,
-    // Asked only where there are instructions.
+    // Only called if there are instructions.
     mayRead: (file) =>
       new ThreadFiles(settings, host, { running: { reach }, workspace: host.workspaceOf(settings.cwd) }).mayReadUnasked(file),
   });
@@ -104,7 +118,7 @@ export async function openNativeThread(
     opening,
     settings,
     sandboxBackend,
-    run: (input, ctx) => runTurn(conversation, input, ctx),
+    run: settings.notify ? await notifyingTurns(conversation, notifier) : (input, ctx) => runTurn(conversation, input, ctx),
     get keepsRunning() {
       return threadTools.keepsRunning;
     },
@@ -113,7 +127,25 @@ export async function openNativeThread(
   };
 }
 
-/** What a thread's model has to be told again when its settings are others: its limits and where it is, and what it was never told. */
+/** Turns of a thread whose user is notified when they complete; reviews and summaries are not reported. */
+async function notifyingTurns(conversation: Conversation, notifier: Lazy<TurnNotifier>): Promise<EngineThread["run"]> {
+  const [{ tellingCompletion }, told] = [await import("./turnNotifier.js"), await notifier.get()];
+  return (input, ctx) => {
+    const turn = runTurn(conversation, input, ctx);
+    if (input.work) return turn;
+    return tellingCompletion(turn, (lastMessage) => {
+      const inputMessages = conversation.history
+        .items()
+        .map(spokenText)
+        .filter((text) => text !== "");
+      told.tell({ settings: conversation.settings, turn: ctx, inputMessages, lastMessage });
+    });
+  };
+}
+
+/**
+ * The context that the model must get again when its settings changed: its permissions and environment, and anything it has not seen yet.
+ */
 function restated(context: readonly RawItem[], past: readonly RawItem[]): RawItem[] {
   const known = new Set(past.map((item) => JSON.stringify(item)));
   return context.filter((item, at) => at === 0 || at === context.length - 1 || !known.has(JSON.stringify(item)));
@@ -124,14 +156,17 @@ function recordedRequests(settings: ThreadSettings): RecordedRequests | undefine
   return { truncation: truncationOf(settings), readsText: patchToolOf(settings) === "freeform" };
 }
 
-/** The model that a thread opens with, and an effort that it offers. Throws `EffortNotOffered` where somebody named another just now. */
+/** The thread's initial model, with an effort that it offers. Throws `EffortNotOffered` if the caller named another effort. */
 async function settledModel(
   asked: ThreadSettings,
   { models, isNew }: { readonly models: Lazy<ModelChoice> | undefined; readonly isNew: boolean },
 ): Promise<{ readonly settings: ThreadSettings; readonly notice?: string }> {
-  // Without a list that was read there is nothing to choose by; the newest one is worth reading it for.
+  // Without a model list there is nothing to choose from; `latest` justifies reading it.
   const choice = asked.modelIsOurs === "latest" ? await models?.get() : await models?.ifLoaded();
   const { settings, notice } = choice?.forOpening(asked) ?? { settings: asked };
+  // Codex 0.92.0 let the provider refuse unknown efforts.
+  if (settings.asRecorded && !["max", "ultra"].includes(settings.reasoningEffort ?? ""))
+    return { settings, ...(notice !== undefined && { notice }) };
   const listed = choice?.listedEfforts(settings);
   if (isNew) checkEffort(settings, listed);
   return { settings: withOfferedEffort(settings, listed), ...(notice !== undefined && { notice }) };

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { settingsIn, tempHome } from "../../../test/support/rollouts.js";
+import { settingsIn, tempHome } from "../../../test/support/threads/rollouts.js";
 import type { ThreadSettings } from "../../threads/settings.js";
 import { findUserInstructions, initialContext, type UserInstructions } from "./instructions.js";
 import { message } from "./model/items.js";

@@ -11,7 +11,7 @@ import type { RawItem } from "../../threads/items.js";
 import type { ThreadSettings } from "../../threads/settings.js";
 import { message } from "./model/items.js";
 
-/** The instructions of a thread that brings none of its own. */
+/** The instructions of a thread without its own. */
 export const BASE_INSTRUCTIONS = `You are Codex, a coding agent. You work in a user's repository through the tools you are offered, on behalf of a person or of another program that called you. You are exact, careful and to the point.
 
 # How to work
@@ -59,7 +59,7 @@ AGENTS.md files hold what a project's people want you to know. They apply to the
 - Be brief: a few sentences for small things, a short list for larger ones. No preamble, no praise, no repetition of the request.
 - Use plain Markdown. Put paths, commands and identifiers in backticks. Do not paste whole files that you wrote; name them.`;
 
-/** What the model is told before the first turn: its limits, the caller's instructions, the project's instructions, where it is. */
+/** The context before the first turn: permissions, the caller's instructions, the project's instructions, the environment. */
 export function initialContext(
   settings: ThreadSettings,
   { userInstructions, env }: { readonly userInstructions?: string | undefined; readonly env: NodeJS.ProcessEnv },
@@ -72,7 +72,7 @@ export function initialContext(
   return items;
 }
 
-/** Left in the conversation after an interrupt, so that the model does not take half-done work for done. */
+/** Left in the conversation after an interrupt, so that the model does not mistake half-done work for finished work. */
 export const TURN_ABORTED = message(
   "user",
   "<turn_aborted>\nThe previous turn was stopped on purpose before it ended. Work it had begun may be half done; look at the current state before you build on it.\n</turn_aborted>",
@@ -111,17 +111,17 @@ const APPROVAL_TEXTS = {
 
 interface InstructionSources {
   readonly codexHome: string;
-  /** False for what is kept from commands, whatever the sandbox: whoever wrote a repository may have put links into it. */
+  /** False for files that commands must not read, whatever the sandbox: a repository's author may have put links into it. */
   readonly mayRead: MayRead;
 }
 
 export interface UserInstructions {
   readonly text: string | undefined;
-  /** One for each file that was left out though it is there. */
+  /** One for each existing file that was left out. */
   readonly warnings: readonly string[];
 }
 
-/** Instructions that users keep in files: one global file, then one per folder from the project's root down to the working directory. */
+/** Instructions from users' files: one global file, then one per folder from the project's root down to the working directory. */
 export async function findUserInstructions(settings: ThreadSettings, sources: InstructionSources): Promise<UserInstructions> {
   const warnings: string[] = [];
   const global = await globalInstructions(sources, warnings);
@@ -130,10 +130,10 @@ export async function findUserInstructions(settings: ThreadSettings, sources: In
   return { text: global ?? project, warnings };
 }
 
-/** More than models take, whatever a caller's settings allow. */
+/** More than models accept, whatever a caller's settings allow. */
 const MOST_BYTES = 1024 * 1024;
 
-/** The user's own, wherever they keep it; but not by a link from there to a secret. */
+/** The user's own file, wherever it is; but not a link from there to a secret. */
 async function globalInstructions({ codexHome, mayRead }: InstructionSources, warnings: string[]): Promise<string | undefined> {
   const home = await realpath(codexHome).catch(() => codexHome);
   for (const name of ["AGENTS.override.md", "AGENTS.md"]) {
@@ -166,7 +166,7 @@ async function projectInstructions(
   return texts.length > 0 ? texts.join("\n\n") : undefined;
 }
 
-/** From the folder that holds a root marker down to `cwd`; only `cwd` when nothing above it does. */
+/** From the folder with a root marker down to `cwd`; only `cwd` when no parent has one. */
 function foldersFromRoot(cwd: string, markers: readonly string[]): string[] {
   const folders: string[] = [];
   for (let folder = cwd; ; folder = path.dirname(folder)) {
@@ -194,7 +194,7 @@ async function firstReadable(folder: string, names: readonly string[], reading: 
     try {
       return await readGuarded(file, { ...limits, larger: "cut" });
     } catch (error) {
-      // Not ours to read: the next name may be.
+      // This file is unreadable, but the next name may be readable.
       if (error instanceof ReadRefused) warnings.push(`${file} was left out: ${whyLeftOut(error)}`);
     }
   }
@@ -203,11 +203,11 @@ async function firstReadable(folder: string, names: readonly string[], reading: 
 
 function whyLeftOut(error: ReadRefused): string {
   return ["hidden", "kernel"].includes(error.reason)
-    ? "it leads out of the project, or to something that is kept from the model."
+    ? "it leads out of the project, or to a file that the model may not read."
     : describe(error);
 }
 
-/** Without half a character at the end of what was cut. */
+/** Without a split character at the end. */
 function textOf({ bytes, isCut }: ReadFile): string {
   return isCut ? new TextDecoder("utf-8").decode(bytes, { stream: true }) : bytes.toString("utf8");
 }

@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { CONTEXT, conversationWith } from "../../../test/support/conversations.js";
-import { accepted, assistant, call, calls, completed, done, PlannedModel, says, usageOf } from "../../../test/support/modelDouble.js";
-import { openToolStage } from "../../../test/support/toolStage.js";
-import { historyOf, turnContext, typesOf } from "../../../test/support/turns.js";
+import { CONTEXT, conversationWith } from "../../../test/support/clients/conversations.js";
+import { openToolStage } from "../../../test/support/memory/toolStage.js";
+import { accepted, assistant, call, calls, completed, done, PlannedModel, says, usageOf } from "../../../test/support/model/modelDouble.js";
+import { historyOf, turnContext, typesOf } from "../../../test/support/threads/turns.js";
 import type { ReviewTarget, ThreadEvent } from "../../threads/events.js";
 import type { RawItem } from "../../threads/items.js";
 import type { Conversation } from "./conversation.js";
@@ -113,7 +113,7 @@ describe("a review", () => {
 
   it("without a word from the reviewer says that there is no verdict", async () => {
     const events = await play(conversationWith(new PlannedModel([accepted, completed()])));
-    expect(events.at(-1)).toEqual({ type: "turnCompleted", lastMessage: "The reviewer ended without a verdict." });
+    expect(events.at(-1)).toEqual({ type: "turnCompleted", lastMessage: "The reviewer did not give a verdict." });
   });
 
   it("that is stopped has no verdict, and the thread knows that it was stopped", async () => {

@@ -4,17 +4,17 @@ import type { RawItem } from "../../threads/items.js";
 import { REVIEW_REQUEST } from "../../threads/reviewFindings.js";
 import type { Conversation } from "./conversation.js";
 
-/** How a reviewer gets to its verdict: like any turn. */
+/** Runs a turn that ends with the reviewer's verdict. */
 interface Deliberation {
   readonly run: (reviewer: Conversation) => AsyncIterable<readonly ThreadEvent[]>;
   readonly signal: AbortSignal;
 }
 
-const NO_VERDICT = "The reviewer ended without a verdict.";
+const NO_VERDICT = "The reviewer did not give a verdict.";
 
 /**
- * A review in a conversation of its own, which begins where the thread began. The thread remembers that it was asked for and
- * what came out, so that a reply can refer to it; how the reviewer got there is shown and forgotten.
+ * A review in a separate conversation, which shares the thread's beginning. The thread records the request and the result, so that a reply
+ * can refer to it; the reviewer's steps are shown but not kept.
  */
 export async function* review(
   conversation: Conversation,
@@ -53,7 +53,7 @@ async function* deliberate(
   }
 }
 
-/** What the reviewer says is told once, as its verdict; what its conversation holds is not the thread's. */
+/** The reviewer's messages are shown once, as its verdict; the content of its conversation is not the thread's. */
 function isShown(event: ThreadEvent): boolean {
   switch (event.type) {
     case "rawItem":
@@ -81,7 +81,7 @@ function spoken(text: string): RawItem {
 
 const LONGEST_HINT = 80;
 
-/** What is reviewed, in a few words that fit into a line. */
+/** The subject of the review in a few words on one line. */
 export function reviewHint(target: ReviewTarget): string {
   switch (target.type) {
     case "uncommittedChanges":
@@ -95,7 +95,7 @@ export function reviewHint(target: ReviewTarget): string {
   }
 }
 
-/** Everything a reviewer is told. */
+/** The complete prompt of a reviewer. */
 export function reviewPrompt(target: ReviewTarget): string {
   return `${HOW_TO_REVIEW}\n\n# What to review\n${taskOf(target)}`;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { CONTEXT, conversationWith } from "../../../test/support/conversations.js";
-import { accepted, assistant, call, calls, completed, done, PlannedModel, says } from "../../../test/support/modelDouble.js";
-import { turnContext, typesOf } from "../../../test/support/turns.js";
+import { CONTEXT, conversationWith } from "../../../test/support/clients/conversations.js";
+import { accepted, assistant, call, calls, completed, done, PlannedModel, says } from "../../../test/support/model/modelDouble.js";
+import { turnContext, typesOf } from "../../../test/support/threads/turns.js";
 import type { ThreadEvent } from "../../threads/events.js";
 import type { RawItem } from "../../threads/items.js";
 import type { Conversation } from "./conversation.js";
@@ -69,7 +69,8 @@ describe("what the user says while the model works", () => {
 
   it("leaves the answer before as the last one when the model has nothing to add", async () => {
     const model = new PlannedModel(says("done"), [accepted, completed()]);
-    const { events } = await speakAt(conversationWith(model), ({ type }) => type === "tokenCount", "thanks");
+    const conversation = conversationWith(model, { settings: { asRecorded: false } });
+    const { events } = await speakAt(conversation, ({ type }) => type === "tokenCount", "thanks");
     expect(events.at(-1)).toEqual({ type: "turnCompleted", lastMessage: "done" });
   });
 

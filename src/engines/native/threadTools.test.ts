@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { settingsIn } from "../../../test/support/rollouts.js";
+import { settingsIn } from "../../../test/support/threads/rollouts.js";
 import { WritablePlaces } from "../../exec/outside/outsidePrograms.js";
 import type { ThreadSettings } from "../../threads/settings.js";
 import type { ServerHost } from "./agentServers/openLink.js";

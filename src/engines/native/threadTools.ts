@@ -19,7 +19,7 @@ interface Waiting {
   readonly signal: AbortSignal;
 }
 
-/** The tools of one thread: our own, chosen by its model and features, and those of its MCP servers. */
+/** The tools of one thread: the built-in ones, chosen by its model and features, and those of its MCP servers. */
 export interface ThreadTools {
   /** The declarations for the next request, in Codex's order; the same array as long as nothing changed. */
   declarations(waiting: Waiting): Promise<readonly Declaration[]>;
@@ -27,16 +27,16 @@ export interface ThreadTools {
   /** Events about the MCP servers since the last call. */
   news(): readonly ThreadEvent[];
   beginTurn(turn: TurnContext, purpose: TurnPurpose): void;
-  /** All calls of one model answer have been carried out. */
+  /** Called when all calls of one model response have run. */
   callsEnded(): void;
-  /** Warnings about files that the turn made; asked for at its end. */
+  /** Warnings about files that the turn created; called at its end. */
   leftBehind(): Promise<readonly ThreadEvent[]>;
   endTurn(): void;
-  /** Everything the running turn's patches changed so far. */
+  /** All changes by the running turn's patches so far. */
   turnDiff(): Promise<string | undefined>;
-  /** Another model is asked from now on. A thread that has used its tools keeps them. */
+  /** Switches to another model. A thread that has used its tools keeps them. */
   useSettings(settings: ThreadSettings): void;
-  /** Commands that were left running. */
+  /** Commands are still running after their turns. */
   readonly keepsRunning: boolean;
   close(): Promise<void>;
 }
@@ -48,7 +48,8 @@ export async function openThreadTools(settings: ThreadSettings, host: HostEnviro
     host,
     mark: settings.mcpServers.length > 0 ? host.mark(settings) : undefined,
     ask: serverQuestions(turns, settings.approvalPolicy),
-    shorten: (text) => truncateMiddle(text, truncationOf(settings)),
+    // As recorded, results are shortened in requests only.
+    shorten: (text) => (settings.asRecorded ? text : truncateMiddle(text, truncationOf(settings))),
     readingOnly: settings.looksOnly ?? false,
     asRecorded: settings.asRecorded ?? false,
   });
@@ -62,7 +63,7 @@ interface ThreadToolsParts {
   readonly servers: ToolServers;
 }
 
-/** The code of our own tools is loaded with the first call: it is most of the agent's, and many answers do without. */
+/** The code of the built-in tools is loaded with the first call: it is most of the agent's code, and many responses need no tool. */
 class LazyThreadTools implements ThreadTools {
   #parts: ThreadToolsParts;
   #ownDeclarations: readonly Declaration[];
@@ -99,7 +100,7 @@ class LazyThreadTools implements ThreadTools {
     return this.#parts.servers.takeStartupNews();
   }
 
-  /** A broken rules file turns off what rules allow, which the caller should know. */
+  /** A broken rules file disables everything that rules allow, so the caller is warned. */
   async ruleWarnings(): Promise<readonly string[]> {
     if (!existsSync(path.join(this.#parts.host.codexHome, "rules"))) return [];
     return (await this.#ownTools()).runtime.ruleWarnings();
@@ -111,7 +112,7 @@ class LazyThreadTools implements ThreadTools {
   }
 
   callsEnded(): void {
-    // A command that still runs could make more files until the turn ends.
+    // A command that still runs may create more files until the turn ends.
     if (!this.keepsRunning) this.#own?.runtime.files.toolsEnded();
   }
 
@@ -160,7 +161,7 @@ function declarationsOf(tools: readonly DeclaredTool[]): Declaration[] {
   return tools.map(({ declaration }) => declaration);
 }
 
-/** Puts the questions of a thread's MCP servers to whoever follows its turn. Without a turn, or under `never`, they are declined. */
+/** Forwards the questions of a thread's MCP servers to the follower of its turn. Without a turn, or under `never`, they are declined. */
 function serverQuestions(turns: CurrentTurn, approvalPolicy: ApprovalPolicy): AskElicitation {
   return async ({ server, message, requestedSchema }, { signal }) => {
     if (!turns.running || approvalPolicy === "never") return { action: "decline" };
@@ -171,27 +172,27 @@ function serverQuestions(turns: CurrentTurn, approvalPolicy: ApprovalPolicy): As
   };
 }
 
-/** What a client filled in goes on as it is: the server that asked checks it against its own schema. */
+/** The client's input is forwarded unchanged: the asking server validates it against its own schema. */
 type McpContent = Extract<McpAnswer, { action: "accept" }>["content"];
 
-/** What a thread has of its MCP servers. */
+/** A thread's view of its MCP servers. */
 export type ToolServers = Pick<AgentServers, "resources" | "tools" | "find" | "takeStartupNews" | "close">;
 
-/** Starts the servers of the settings, in the background. Their code is loaded only where there are any. */
+/** Starts the configured servers in the background. Their code is loaded only if there are any. */
 export async function openConfiguredServers(settings: readonly McpServerSettings[], options: AgentServersOptions): Promise<ToolServers> {
   if (settings.length === 0) return noServers(options);
   const { openAgentServers } = await import("./agentServers/agentServers.js");
   return openAgentServers(settings, options);
 }
 
-/** Their start is over at once, which is told as that of others is. */
+/** Without servers the start-up is complete at once; its summary is reported all the same. */
 function noServers({ asRecorded, shorten }: Pick<AgentServersOptions, "asRecorded" | "shorten">): ToolServers {
   const none: readonly never[] = [];
   const untold: McpStartupNews[] = [{ type: "mcpStartupCompleted", ready: [], failed: [], cancelled: [] }];
   return {
     resources: none,
     tools: async () => none,
-    // Codex offered the tools for resources where there were none.
+    // Codex offered the resource tools even without servers.
     async find(name) {
       if (!asRecorded) return undefined;
       const { resourceTools } = await import("./agentServers/resourceTools.js");

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
-import { CONTEXT, conversationWith, declaredPlanTool, drain, retrying } from "../../../test/support/conversations.js";
+import { CONTEXT, conversationWith, declaredPlanTool, drain, retrying } from "../../../test/support/clients/conversations.js";
 import {
   accepted,
   assistant,
@@ -12,8 +12,8 @@ import {
   PlannedModel,
   says,
   usageOf,
-} from "../../../test/support/modelDouble.js";
-import { turnContext, typesOf } from "../../../test/support/turns.js";
+} from "../../../test/support/model/modelDouble.js";
+import { turnContext, typesOf } from "../../../test/support/threads/turns.js";
 import type { ThreadEvent } from "../../threads/events.js";
 import type { RawItem } from "../../threads/items.js";
 import { isTurnEnd } from "../../threads/turn.js";
@@ -93,7 +93,7 @@ describe("a turn", () => {
       calls(call("update_plan", PLAN, "c2")),
       [accepted, completed()],
     );
-    const conversation = conversationWith(model);
+    const conversation = conversationWith(model, { settings: { asRecorded: false } });
     const events = await play(conversation);
     expect(events.at(-1)).toEqual({ type: "turnCompleted", lastMessage: "let me see" });
     expect(typesOf(events).filter((type) => type === "planUpdated")).toHaveLength(2);
@@ -367,7 +367,7 @@ describe("a turn that is asked for a summary", () => {
     const conversation = conversationWith(new PlannedModel());
     expect(await summarise(conversation)).toEqual([
       { type: "turnStarted", contextWindow: null },
-      { type: "turnCompleted", lastMessage: "There is nothing to summarise: nobody has said anything on this thread yet." },
+      { type: "turnCompleted", lastMessage: "There is nothing to summarise: this thread has no messages yet." },
     ]);
     expect(conversation.history.items()).toEqual(CONTEXT);
   });
@@ -489,10 +489,26 @@ describe("one answer of the model", () => {
 
   it("keeps unknown items for the model exactly", async () => {
     const item = { type: "hologram", id: "h", layers: [{ z: null }] };
-    const conversation = conversationWith(new PlannedModel([accepted, done(item), completed()]));
+    const conversation = conversationWith(new PlannedModel([accepted, done(item), completed()]), { settings: { asRecorded: false } });
     const { events } = await drain(sample(conversation, unending));
     expect(events[1]).toEqual({ type: "rawItem", item });
     expect(conversation.history.items().at(-1)).toEqual(item);
+  });
+
+  it.each<[string, RawItem[], string | undefined]>([
+    [
+      "the last part of a message",
+      [{ ...assistant("one"), content: ["one", "two"].map((text) => ({ type: "output_text", text })) }],
+      "two",
+    ],
+    ["an empty message", [assistant("")], ""],
+    ["no message", [], undefined],
+  ])("as Codex 0.92.0 answers with %s", async (_, items, lastMessage) => {
+    const conversation = conversationWith(new PlannedModel([accepted, ...items.map(done), completed()]));
+    const answer = sample(conversation, unending);
+    let next = await answer.next();
+    while (!next.done) next = await answer.next();
+    expect(next.value.lastMessage).toBe(lastMessage);
   });
 
   it("adds up what answers cost, and remembers the provider's limits", async () => {

@@ -9,8 +9,9 @@ import type { Conversation } from "./conversation.js";
 import { TURN_ABORTED } from "./instructions.js";
 import { type ModelEvent, ModelFailure, RetryBudget, waitForRetry } from "./model/client.js";
 import { filledIn, shownItem, toolCallOf, toolOutput, unansweredCalls } from "./model/items.js";
+import { recordedItem } from "./model/recordedItems.js";
 
-/** One turn, whatever is asked of it. The last event is the turn's end. */
+/** One turn of any kind. The last event is the turn's end. */
 export async function* runTurn(conversation: Conversation, input: TurnInput, ctx: TurnContext): AsyncGenerator<readonly ThreadEvent[]> {
   const { signal } = ctx;
   const { threadTools } = conversation.parts;
@@ -30,7 +31,7 @@ export async function* runTurn(conversation: Conversation, input: TurnInput, ctx
   }
 }
 
-/** A turn up to its end, with the message it ends with. */
+/** A turn up to its end; returns the final message. */
 type Work = AsyncGenerator<readonly ThreadEvent[], string | null>;
 
 function work(conversation: Conversation, input: TurnInput, ctx: TurnContext): Work {
@@ -56,7 +57,7 @@ async function* answerTo({ text, images }: TurnInput, conversation: Conversation
   }
 }
 
-const NOTHING_YET = "There is nothing to summarise: nobody has said anything on this thread yet.";
+const NOTHING_YET = "There is nothing to summarise: this thread has no messages yet.";
 
 async function* summarise(conversation: Conversation, { signal }: TurnContext): Work {
   yield [conversation.turnStarted()];
@@ -71,7 +72,7 @@ async function* reviewWith(conversation: Conversation, target: ReviewTarget, ctx
 }
 
 /**
- * The model answers and calls tools until it has nothing more to call and nobody had more to say; its last message is the result.
+ * The model responds and calls tools until there are no more calls and no more user messages; its last message is the result.
  * Throws `ModelFailure`, `TurnStopped`, or the signal's reason.
  */
 async function* answerUntilDone(conversation: Conversation, ctx: TurnContext): Work {
@@ -81,7 +82,7 @@ async function* answerUntilDone(conversation: Conversation, ctx: TurnContext): W
     for (const text of steering.take()) yield conversation.hear(text);
     yield [{ type: "turnContext", settings, sandboxBackend: parts.sandboxBackend }];
     const answer = yield* sample(conversation, ctx);
-    lastMessage = answer.lastMessage ?? lastMessage;
+    lastMessage = answer.lastMessage ?? (settings.asRecorded ? null : lastMessage);
     yield* answer.calls.carryOutRest();
     parts.threadTools.callsEnded();
     yield await turnDiff(conversation);
@@ -90,13 +91,13 @@ async function* answerUntilDone(conversation: Conversation, ctx: TurnContext): W
   }
 }
 
-/** After each answer of a turn that changed files by patches, what became of them so far. */
+/** The diff so far, after each response of a turn that changed files by patches. */
 async function turnDiff(conversation: Conversation): Promise<ThreadEvent[]> {
   const unifiedDiff = await conversation.parts.threadTools.turnDiff();
   return unifiedDiff === undefined ? [] : [{ type: "turnDiff", unifiedDiff }];
 }
 
-/** Every call gets an output, or the next request would be refused; and the model learns that it was stopped. */
+/** Every call gets an output, because the next request would be refused otherwise; and the model learns that it was stopped. */
 function aborted(conversation: Conversation): ThreadEvent[] {
   const outputs = unansweredCalls(conversation.history.items()).map((call) => conversation.remember(toolOutput(call, "aborted by user")));
   return [...outputs, conversation.rememberUnseen(TURN_ABORTED), { type: "turnAborted", reason: "interrupted" }];
@@ -105,24 +106,24 @@ function aborted(conversation: Conversation): ThreadEvent[] {
 function failed(conversation: Conversation, { message, advice, info, status }: ModelFailure): ThreadEvent[] {
   const said = advice === undefined || conversation.settings.asRecorded ? message : `${message.trimEnd()}\n${advice}`;
   const end: ThreadEvent = { type: "turnFailed", message: said, info };
-  // A quota that is used up says nothing of limits; one of a plan does, by refusing the request.
+  // An exhausted quota reports no limits; a plan's limit does, with the refused request.
   const tellsUsage = (info === "usage_limit_exceeded" && status !== undefined) || info === "context_window_exceeded";
   return tellsUsage ? [conversation.tokenCount(), end] : [end];
 }
 
-/** When the model says nothing for so long after a whole call, the call is not kept waiting for the end of the answer. */
+/** If the model is silent for this long after a complete call, the call runs before the end of the response. */
 const CALL_PATIENCE_MS = 30;
 
-/** What one model answer came to. */
+/** The result of one model response. */
 interface Answer {
   readonly calls: AnswerCalls;
   readonly lastMessage: string | undefined;
 }
 
 /**
- * Asks the model with the conversation as it is, again where that may help; each retry is announced. An answer that broke off is asked for
- * again in the same words: what it said and called stays in the conversation, but the model sees it with the next request only.
- * Throws `ModelFailure`.
+ * Sends the conversation to the model, with retries where they may help; each retry is announced. A response that broke off is requested
+ * again with the same request: its messages and calls stay in the conversation, but the model sees them only with the next request. Throws
+ * `ModelFailure`.
  */
 export async function* sample(conversation: Conversation, ctx: TurnContext): AsyncGenerator<readonly ThreadEvent[], Answer> {
   const { signal } = ctx;
@@ -148,19 +149,21 @@ export async function* sample(conversation: Conversation, ctx: TurnContext): Asy
         body = (await conversation.template(signal)).body(conversation.history);
         continue;
       }
+      // Codex 0.92.0 did not retry a rate-limited request.
+      if (conversation.settings.asRecorded && error.retry === "requestOnly") throw error;
       budget ??= new RetryBudget(conversation.settings.provider);
       yield* waitForRetry(budget, error, signal);
     }
   }
 }
 
-/** One request, and its answer up to the end. */
+/** One request, and its response up to the end. */
 async function* readAnswer(
   conversation: Conversation,
   { body, calls, signal }: { readonly body: string; readonly calls: AnswerCalls; readonly signal: AbortSignal },
 ): AsyncGenerator<readonly ThreadEvent[], string | undefined> {
   const reader = new AnswerReader(conversation, calls);
-  // A call that is being carried out may end the turn while the answer is still awaited.
+  // A running call may end the turn while the response is still awaited.
   const left = new AbortController();
   const stream = conversation.parts.client.stream({ body }, AbortSignal.any([signal, left.signal]))[Symbol.asyncIterator]();
   try {
@@ -176,11 +179,11 @@ async function* readAnswer(
       yield reader.take(value);
     }
   } finally {
-    left.abort(new Error("nobody waits for the answer any more"));
+    left.abort(new Error("the response is no longer needed"));
   }
 }
 
-/** Turns the events of one answer into thread events, and remembers its items. */
+/** Turns the events of one response into thread events, and adds its items to the history. */
 class AnswerReader {
   readonly #conversation: Conversation;
   readonly #started = new Set<string>();
@@ -206,7 +209,7 @@ class AnswerReader {
   #takeOne(event: ModelEvent, out: ThreadEvent[]): void {
     switch (event.type) {
       case "textDelta":
-        // The log keeps every delta: they share the text of their item's id.
+        // The log keeps every delta, so the deltas of an item share its id string.
         if (event.itemId !== this.#itemId) this.#itemId = event.itemId;
         out.push({ type: "messageDelta", itemId: this.#itemId, delta: event.delta });
         return;
@@ -224,9 +227,12 @@ class AnswerReader {
         out.push(this.#conversation.tokenCount());
         return;
       case "itemAdded":
-        return this.#start(event.item, out);
-      case "itemDone":
-        return this.#finish(event.item, out);
+      case "itemDone": {
+        const item = this.#conversation.settings.asRecorded ? recordedItem(event.item) : event.item;
+        if (item && event.type === "itemAdded") this.#start(item, out);
+        else if (item) this.#finish(item, out);
+        return;
+      }
       case "completed":
         if (event.usage) this.#conversation.noteUsage(event.usage);
         out.push(this.#conversation.tokenCount());
@@ -244,17 +250,20 @@ class AnswerReader {
   }
 
   #finish(raw: RawItem, out: ThreadEvent[]): void {
-    // Some providers only send whole items; a reader still sees each one begin.
+    // Some providers only send complete items; readers still see each one begin.
     this.#start(raw, out);
     const item = this.#shown(raw);
     if (item) out.push({ type: "itemCompleted", item });
-    // Some providers give no ids: the next item may have the same, none.
+    // Some providers send no ids, so the next item may have the same empty id.
     if (item) this.#started.delete(item.id);
-    const said = item?.kind === "agentMessage" ? item.texts.join("") : "";
-    if (said !== "") this.#lastMessage = said;
+    if (item?.kind === "agentMessage") this.#lastMessage = this.#answerIn(item.texts) ?? this.#lastMessage;
     const call = toolCallOf(raw);
     if (call) this.#calls.add(call);
     out.push(this.#conversation.remember(filledIn(raw)));
+  }
+
+  #answerIn(texts: readonly string[]): string | undefined {
+    return this.#conversation.settings.asRecorded ? texts.at(-1) : texts.join("") || undefined;
   }
 
   #shown(raw: RawItem) {

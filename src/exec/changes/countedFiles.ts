@@ -2,7 +2,7 @@ import path from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { changedRegions } from "../patch/lineDiff.js";
 
-/** A file that is another than before. Lines are absent where nobody counted them: binary, too large, or seen by its name alone. */
+/** A changed file. The line counts are absent where they were not computed: the file is binary or too large, or only its name is known. */
 export interface ChangedFile {
   readonly path: string;
   readonly kind: "add" | "update" | "delete";
@@ -10,27 +10,27 @@ export interface ChangedFile {
   readonly removed?: number;
 }
 
-/** What became of a name below a folder. */
+/** The change of one path below a folder. */
 export interface NamedChange {
   readonly name: string;
   readonly kind: ChangedFile["kind"];
-  /** The id of what it was; absent when it was not as the commit has it. */
+  /** The object id of the previous content; absent when that was not the committed content. */
   readonly committed?: string;
 }
 
 interface ComparedTexts {
   readonly root: string;
-  /** Undefined where a text is not at hand. */
+  /** Undefined where the text is not available. */
   readonly before: (change: NamedChange) => string | undefined;
   readonly now: (change: NamedChange) => string | undefined;
-  /** From then on nothing is counted any more. */
+  /** Stops the counting. */
   readonly signal: AbortSignal;
 }
 
-/** Lines that are compared with each other; the rest of two texts would take too long. */
+/** The most lines that are compared; larger texts would take too long. */
 const MOST_LINES = 20_000;
 
-/** The files with their lines, as far as those can be counted in time. Others are served between two of them. */
+/** The files with their line counts, as far as these can be computed in time. Yields to the event loop between files. */
 export async function countedFiles(
   changed: readonly NamedChange[],
   { root, before, now, signal }: ComparedTexts,

@@ -2,13 +2,13 @@ import { mkdirSync, realpathSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { findCheckout, gitFoldersOf, readGitCheckout } from "../../lib/files/gitFiles.js";
 import { smallFileIfAny } from "../../lib/files/smallFile.js";
-import { systemProgram } from "../outside/systemPrograms.js";
+import { systemProgram } from "../outside/outsidePrograms.js";
 import { runCommand } from "../run.js";
 import type { Sandbox } from "../sandbox/backend.js";
 import { mayReadFor } from "../sandbox/fileView.js";
 import { type CallerFolders, type CallerView, callerView, type HiddenPlace } from "../sandbox/hiddenPlaces.js";
 
-/** What looking at a workspace needs of the machine. */
+/** What examining a workspace needs from the host. */
 export interface LookingHost {
   readonly env: NodeJS.ProcessEnv;
   readonly hidden: readonly HiddenPlace[];
@@ -18,28 +18,28 @@ export interface LookingHost {
   removeTemporaryFolder(folder: string): void;
 }
 
-/** Whose files may be looked at; absent for the server's own user. */
+/** The caller's view of files; absent for the server's own user. */
 export type LookingFor = Pick<CallerFolders, "folders" | "foreign"> | undefined;
 
-/** A path of the work tree that is not as the commit has it. */
+/** A path in the work tree that differs from the commit. */
 export interface DirtyPath {
-  /** The id of what the commit has there; undefined when it has nothing. */
+  /** The committed object's id; undefined when the commit does not have the path. */
   readonly committed: string | undefined;
 }
 
-/** What git has to say of more paths than this is of no use to anybody. */
+/** A report about more paths than this is of no use. */
 const LARGEST_OUTPUT = 4 * 1024 * 1024;
-/** Up to so many tracked files git looks at all of them within some milliseconds. */
+/** Up to this number of tracked files, git examines all of them within milliseconds. */
 const FEW_FILES = 5_000;
-/** Where the sandbox shows our own folder. */
+/** Where our own folder appears in the sandbox. */
 const OWN_FOLDER = "/tmp";
-/** In there: what git reads from its standard input. */
+/** The file in that folder with git's standard input. */
 const WANTED = "wanted";
 
 /**
- * A repository as git sees it, compared with the commit it was at when this was opened. Git runs in the sandbox, reads only, and finds a
- * configuration of ours: nothing that the repository configures (hooks, filters, monitors, drivers, helpers) is ever started, and its index is
- * never written.
+ * A repository as git sees it, compared with the commit that was current when this was opened. Git runs in the sandbox, only reads, and
+ * uses a configuration of ours: nothing that the repository configures (hooks, filters, monitors, drivers, helpers) is ever started, and
+ * its index is never written.
  */
 export class Repository {
   readonly #git: string;
@@ -50,7 +50,7 @@ export class Repository {
 
   private constructor(
     readonly root: string,
-    /** Looking at all of it costs little. */
+    /** Examining the whole repository is cheap. */
     readonly isSmall: boolean,
     parts: { git: string; sandbox: Sandbox; folder: string; view: CallerView; environment: Readonly<Record<string, string>> },
   ) {
@@ -61,7 +61,7 @@ export class Repository {
     this.#environment = parts.environment;
   }
 
-  /** Undefined where there is none, or none that git may be let loose on. */
+  /** Undefined where there is no repository, or none that git may be run on. */
   static async open(cwd: string, host: LookingHost, lookingFor: LookingFor): Promise<Repository | undefined> {
     const git = systemProgram("git");
     const checkout = findCheckout(cwd);
@@ -86,7 +86,7 @@ export class Repository {
     }
   }
 
-  /** What differs from the commit. Undefined when git cannot tell, or not in time. */
+  /** The paths that differ from the commit. Undefined when git fails or takes too long. */
   async dirtyPaths(signal: AbortSignal): Promise<Map<string, DirtyPath> | undefined> {
     const output = await this.#run(
       ["status", "--porcelain=v2", "-z", "--no-renames", "--ignore-submodules=dirty", "--untracked-files=all"],
@@ -96,8 +96,8 @@ export class Repository {
   }
 
   /**
-   * What the commit holds under these ids, as far as it is text and not too much. By id and not by comparing with the commit: that takes git
-   * seconds in a repository of 50,000 files, however few paths are named.
+   * The committed content of these object ids, as far as it is text and not too large. Looked up by id rather than compared with the
+   * commit: in a repository of 50,000 files, that comparison takes git seconds, however few paths are named.
    */
   async texts(ids: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
     if (ids.length === 0) return new Map();
@@ -107,7 +107,7 @@ export class Repository {
   }
 
   async #run(args: readonly string[], signal: AbortSignal): Promise<Buffer | undefined> {
-    // The shell is for its redirection; what it runs is ours, word by word.
+    // The shell is only needed for the redirection; every word it runs is ours.
     const launch = this.#sandbox.wrap(["/bin/sh", "-c", `exec "$0" "$@" < ${OWN_FOLDER}/${WANTED}`, this.#git, ...args], {
       policy: { type: "read-only" },
       workspace: this.root,
@@ -144,7 +144,7 @@ interface RepositoryPlaces {
   readonly view: CallerView;
 }
 
-/** Makes a folder of ours what git takes for the repository's own. */
+/** Prepares a folder of ours that git treats as the repository's own `.git`. */
 function prepare(folder: string, { host, root, common, view }: RepositoryPlaces): void {
   const mayRead = mayReadFor({
     policy: { type: "read-only" },
@@ -181,7 +181,7 @@ function environmentOf(parts: Readonly<Record<"git" | "root" | "own" | "common",
   };
 }
 
-/** The machine as commands of the turn see it, with a folder of ours in the place of the temporary one. */
+/** The turn's view of the file system, with a folder of ours as its temporary folder. */
 function viewFor(
   lookingFor: LookingFor,
   { env, shown, tmp }: { readonly env: NodeJS.ProcessEnv; readonly shown: readonly string[]; readonly tmp: () => string },
@@ -193,7 +193,7 @@ function viewFor(
 const LARGEST_CONFIG = 256 * 1024;
 const BOOLEAN_KEYS = ["filemode", "ignorecase", "symlinks", "precomposeunicode"] as const;
 
-/** Of the repository's own configuration only what says how its files are stored. */
+/** Takes only those settings from the repository's configuration that describe how its files are stored. */
 function ownConfig(config: string, { exclude, isSha256 }: { readonly exclude: string; readonly isSha256: boolean }): string {
   const taken = BOOLEAN_KEYS.flatMap((key) => {
     const value = new RegExp(`^\\s*${key}\\s*=\\s*(true|false)\\s*$`, "im").exec(config)?.[1];
@@ -226,7 +226,7 @@ function layOut(folder: string, { config, commit }: { readonly config: string; r
   writeFileSync(path.join(folder, "HEAD"), `${commit ?? "ref: refs/heads/none"}\n`, { mode: 0o600 });
 }
 
-/** An index has about a hundred bytes for each file. */
+/** An index has about a hundred bytes per file. */
 function isSmallIndex(index: string): boolean {
   return (statSync(index, { throwIfNoEntry: false })?.size ?? 0) <= FEW_FILES * 100;
 }
@@ -238,7 +238,7 @@ function readStatus(output: Buffer): Map<string, DirtyPath> {
     const fields = { "1": 8, u: 10, "?": 1 }[record[0] ?? ""];
     if (fields === undefined) continue;
     const words = record.split(" ");
-    // Of a conflict the third stage before the last is the commit's; it is told without lines.
+    // In a conflict, the id of the committed version is in another field; conflicts are reported without line counts.
     const id = record[0] === "1" ? words[6] : undefined;
     const isCommitted = record[0] === "u" || (id !== undefined && !/^0+$/.test(id));
     dirty.set(words.slice(fields).join(" "), { committed: isCommitted ? (id ?? "") : undefined });

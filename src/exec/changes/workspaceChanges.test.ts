@@ -4,8 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { HostEnvironment } from "../../engines/native/tools/hostEnvironment.js";
-import { WritablePlaces } from "../outside/outsidePrograms.js";
-import { systemProgram } from "../outside/systemPrograms.js";
+import { systemProgram, WritablePlaces } from "../outside/outsidePrograms.js";
 import type { LookingHost } from "./repository.js";
 import { type ChangedFiles, WorkspaceChanges } from "./workspaceChanges.js";
 
@@ -171,6 +170,21 @@ describe.runIf(canSandbox)("in a repository", () => {
       rmSync(path.join(work, "gone/x.txt"));
     });
     expect(files).toEqual(["git", "add new.txt +1 -0", "delete gone/x.txt +0 -1", "update a.txt +1 -0"]);
+  });
+
+  it("one of 50,000 files is told of within its time, and is unknown without any", { timeout: 300_000 }, async () => {
+    execFileSync("bash", ["-c", "mkdir d{1..500}; touch d{1..500}/f{1..100}"], { cwd: work });
+    repository({ "a.txt": "1\n" });
+    const changes = (name: string) => () => {
+      put("a.txt", `1\n${name}\n`);
+      put(name, "n\n");
+      rmSync(path.join(work, "d250", name === "one" ? "f1" : "f2"));
+    };
+    const files = await told(changes("one"));
+    expect(files).toEqual(["git", "add one +1 -0", "delete d250/f1 +0 -0", "update a.txt +1 -0"]);
+    expect(await told(changes("two"), { withinMs: 0 })).toBe("unknown");
+    // A busy disk may take longer for it than the hook after the test has.
+    execFileSync("rm", ["-rf", work]);
   });
 
   it("nothing that the repository configures is run", async () => {

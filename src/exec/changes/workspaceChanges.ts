@@ -1,13 +1,15 @@
+import { type BigIntStats, type Dirent, lstatSync } from "node:fs";
+import { opendir } from "node:fs/promises";
 import path from "node:path";
 import { readGuarded } from "../../lib/files/guardedRead.js";
+import { timeoutSignal } from "../../lib/promises.js";
 import { followLinks } from "../../platform/paths.js";
 import { mayReadFor } from "../sandbox/fileView.js";
 import { callerView } from "../sandbox/hiddenPlaces.js";
 import { type ChangedFile, countedFiles, type NamedChange } from "./countedFiles.js";
-import { entriesChangedMs, type FileState, folderEntries, markOf } from "./folderEntries.js";
 import { type DirtyPath, type LookingFor, type LookingHost, Repository } from "./repository.js";
 
-/** `git` and `folder` compare the disk before and after, whoever wrote; `patches` is what the agent's own patches say. */
+/** `git` and `folder` compare the disk before and after, whoever made the changes; `patches` reports only the agent's own patches. */
 export interface ChangedFiles {
   readonly from: "git" | "folder" | "patches";
   readonly list: readonly ChangedFile[];
@@ -15,28 +17,31 @@ export interface ChangedFiles {
 
 export interface WorkspacePlace {
   readonly cwd: string;
-  /** What changed since then counts, whenever somebody looked first; milliseconds since 1970. */
+  /** Changes since this time count, even if the first examination came later; milliseconds since 1970. */
   readonly sinceMs: number;
   readonly lookingFor: LookingFor;
 }
 
-/** The kernel's clock for files lags behind ours by so much at most. */
+/** The kernel's file timestamps lag behind our clock by at most this much. */
 const FILE_CLOCK_LAG_MS = 10;
-/** How long a command may be kept waiting for the first look. */
+/** The longest delay of a command for the first examination. */
 const BEFORE_MS = 2_000;
 
-/** What a repository or a folder looked like before. */
+/** The state of a repository or folder before the turn. */
 interface FirstLook {
   readonly repository: Repository | undefined;
-  /** By the name below `root`: what was not as the commit has it, or all files where there is no repository. Undefined for what was deleted. */
+  /**
+   * By path below `root`: everything that differed from the commit, or all files where there is no repository. Undefined for a deleted
+   * file.
+   */
   readonly marks: ReadonlyMap<string, FileState | undefined>;
   readonly texts: ReadonlyMap<string, string>;
   readonly root: string;
-  /** The marks have everything that was not as the commit has it; otherwise the times of files tell what changed since. */
+  /** The marks cover everything that differed from the commit; otherwise file timestamps show what changed since. */
   readonly isComplete: boolean;
 }
 
-/** Looks at a workspace before the first thing that may change it, and again when all is done. */
+/** Examines a workspace before the first action that may change it, and again at the end. */
 export class WorkspaceChanges {
   readonly #host: LookingHost;
   readonly #place: WorkspacePlace;
@@ -47,15 +52,15 @@ export class WorkspaceChanges {
     this.#place = place;
   }
 
-  /** Resolves when the workspace may be changed. Never rejects, and looks once. */
+  /** Resolves when the workspace may be changed. Never rejects; examines the workspace only once. */
   async before(): Promise<void> {
-    this.#first ??= this.#lookFirst(AbortSignal.timeout(BEFORE_MS)).catch(() => "unknown" as const);
+    this.#first ??= this.#lookFirst(timeoutSignal(BEFORE_MS)).catch(() => "unknown" as const);
     await this.#first;
   }
 
   /**
-   * What is another than before; undefined when that could not be learned in time, `patches` when only those tell, since there is no repository and
-   * the folder is too large. Nothing was looked at where nothing was about to change it.
+   * The changes since the start. Undefined when they could not be determined in time; `patches` when there is no repository and the folder
+   * is too large. Nothing is examined in a turn without actions that may change files.
    */
   async after({
     withinMs,
@@ -70,7 +75,7 @@ export class WorkspaceChanges {
     if (first === "no repository") return byPatches;
     if (first === "unknown") return undefined;
     try {
-      return await this.#compare(first, AbortSignal.timeout(withinMs), patches);
+      return await this.#compare(first, timeoutSignal(withinMs), patches);
     } catch {
       return undefined;
     } finally {
@@ -95,12 +100,12 @@ export class WorkspaceChanges {
 
   async #lookAtRepository(repository: Repository, signal: AbortSignal): Promise<FirstLook | "unknown"> {
     const { root, isSmall } = repository;
-    // Two looks at a large one would take its caller's time: it is looked at once, in the end.
+    // Examining a large repository twice would delay the caller too much: it is examined once, at the end.
     if (!isSmall) return { repository, marks: new Map(), texts: new Map(), root, isComplete: false };
     const dirty = await repository.dirtyPaths(signal);
     if (!dirty) return "unknown";
     const marks = new Map([...dirty.keys()].map((name) => [name, markOf(path.join(root, name))] as const));
-    // The first look may come after the first change: an engine of its own does not wait for it.
+    // The first examination may come after the first change: an engine that runs elsewhere does not wait for it.
     for (const [name, mark] of marks) if (changedMs(path.join(root, name), mark) > this.#place.sinceMs) marks.delete(name);
     return { repository, marks, root, isComplete: true, texts: await this.#textsOf(root, marks, signal) };
   }
@@ -155,7 +160,7 @@ export class WorkspaceChanges {
     return countedFiles(changed, { root, before, now: ({ name }) => texts.get(name), signal });
   }
 
-  /** Texts that are few and small enough to be compared line by line. */
+  /** The texts that are few and small enough for a comparison by line. */
   async #textsOf(root: string, marks: ReadonlyMap<string, FileState | undefined>, signal: AbortSignal): Promise<Map<string, string>> {
     const texts = new Map<string, string>();
     const mayRead = this.#mayRead(root);
@@ -181,7 +186,7 @@ export class WorkspaceChanges {
 const MOST_COUNTED = 200;
 const LONGEST_TEXT = 256 * 1024;
 const MOST_TEXT = 4 * 1024 * 1024;
-/** What was deleted says so in the folder that it was in. */
+/** A deletion changes the timestamp of the containing folder. */
 function changedMs(file: string, mark: FileState | undefined): number {
   return mark ? mark.changedMs : entriesChangedMs(path.dirname(file));
 }
@@ -190,4 +195,81 @@ function difference(name: string, before: FileState | undefined, now: FileState 
   if (before?.key === now?.key) return [];
   if (!before) return [{ name, kind: "add" }];
   return [{ name, kind: now ? "update" : "delete" }];
+}
+
+/** Distinguishes states of a file without reading it. Programs cannot set the time of the last status change. */
+export interface FileState {
+  readonly key: string;
+  readonly bornMs: number;
+  readonly changedMs: number;
+  readonly isFile: boolean;
+  readonly bytes: number;
+}
+
+/** Undefined when the path does not exist. Links are not followed. */
+export function markOf(file: string): FileState | undefined {
+  try {
+    return asMark(lstatSync(file, { bigint: true }));
+  } catch {
+    return undefined;
+  }
+}
+
+function asMark(stats: BigIntStats): FileState {
+  return {
+    key: `${stats.ino} ${stats.size} ${stats.mode} ${stats.mtimeNs} ${stats.ctimeNs}`,
+    bornMs: Number(stats.birthtimeMs),
+    changedMs: Number(stats.ctimeMs),
+    isFile: stats.isFile(),
+    bytes: Number(stats.size),
+  };
+}
+
+/** When entries of the folder were last created or removed; 0 where there is no folder. */
+export function entriesChangedMs(folder: string): number {
+  try {
+    return Number(lstatSync(folder, { bigint: true }).mtimeMs);
+  } catch {
+    return 0;
+  }
+}
+
+/** Examining more entries would delay the call too much. */
+const MOST_ENTRIES = 4_000;
+
+/** The state of every readable file below a folder, by relative path. Undefined when there are too many or it takes too long. */
+export async function folderEntries(
+  folder: string,
+  { mayRead, signal }: { readonly mayRead: (file: string) => boolean; readonly signal: AbortSignal },
+): Promise<Map<string, FileState> | undefined> {
+  const found = new Map<string, FileState>();
+  const waiting = [""];
+  let seen = 0;
+  for (let within = waiting.pop(); within !== undefined; within = waiting.pop()) {
+    for (const entry of await entriesOf(path.join(folder, within))) {
+      if (++seen > MOST_ENTRIES || signal.aborted) return undefined;
+      const name = path.join(within, entry.name);
+      if (!mayRead(path.join(folder, name))) continue;
+      if (entry.isDirectory()) waiting.push(name);
+      else {
+        const mark = markOf(path.join(folder, name));
+        if (mark) found.set(name, mark);
+      }
+    }
+  }
+  return found;
+}
+
+/** Empty for a folder that is gone or unreadable. */
+async function entriesOf(folder: string): Promise<Dirent[]> {
+  const entries: Dirent[] = [];
+  try {
+    for await (const entry of await opendir(folder)) {
+      entries.push(entry);
+      if (entries.length > MOST_ENTRIES) break;
+    }
+  } catch {
+    // The entries read so far are all that is available.
+  }
+  return entries;
 }

@@ -3,12 +3,12 @@ import path from "node:path";
 import { isFields } from "../../lib/fields.js";
 import { smallFileIfAny } from "../../lib/files/smallFile.js";
 
-/** As the package calls itself and its programs. */
+/** The names of the package and its programs. */
 export const OWN_NAMES: ReadonlySet<string> = new Set(["codex-mcpd", "codex-mcp-server"]);
 const PACKAGE = "codex-mcpd";
 const LARGEST_MANIFEST = 65_536;
 
-/** Whether a file is this server's program: the one that runs here, or that of another version installed elsewhere. */
+/** Whether a file is this server's program: the running one, or that of another installed version. */
 export function isOwnProgram(file: string): boolean {
   const real = realPath(file);
   if (real === undefined) return false;
@@ -19,12 +19,12 @@ export function isOwnProgram(file: string): boolean {
 
 const RUNTIMES = /^(?:node|nodejs|bun|deno)(?:\.exe)?$/;
 const SCRIPT_RUNNERS = new Set(["run", "x"]);
-/** Options of Node that are followed by a word of their own. */
+/** Options of Node that take the next word as their value. */
 const WITH_VALUE = new Set(
   "-r --require --import --loader --experimental-loader -C --conditions --env-file --env-file-if-exists --title --input-type".split(" "),
 );
 
-/** The script that these words make a JavaScript runtime run; undefined when they are some other command. */
+/** The script that this command line makes a JavaScript runtime run; undefined for any other command. */
 export function scriptIn([program = "", ...args]: readonly string[]): string | undefined {
   if (!RUNTIMES.test(path.basename(program))) return undefined;
   for (let at = 0; at < args.length; at++) {
@@ -48,7 +48,7 @@ function realPath(file: string): string | undefined {
   }
 }
 
-/** The file lies beside a program that somebody else chose, and may be anything. */
+/** The file lies beside a program that someone else chose, so it may contain anything. */
 function packageName(manifest: string): unknown {
   try {
     const content: unknown = JSON.parse(smallFileIfAny(manifest, { maxBytes: LARGEST_MANIFEST }) ?? "");

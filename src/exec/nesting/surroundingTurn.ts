@@ -6,17 +6,17 @@ import { MARK_VARIABLE, narrowest, readMark, type TurnMark } from "./turnMark.js
 
 /** A process that this one descends from. */
 export interface Ancestor {
-  /** What it was started with; empty when that cannot be read. */
+  /** The environment it was started with; empty when that cannot be read. */
   environment(): readonly string[];
   commandLine(): readonly string[];
-  /** Where its relative paths begin. */
+  /** The working directory, for its relative paths. */
   folder(): string | undefined;
 }
 
 /**
- * The turn in which this process was started; undefined for a server that nobody started in one. Its own environment tells, unless somebody
- * in between has cleaned it: then the processes it descends from do, up to the server whose turn it is. What a process was started with
- * cannot be changed by those it starts.
+ * The turn in which this process was started; undefined for a server that was not started in one. The own environment has the mark, unless
+ * a program in between removed it: then the ancestors are searched, up to the server that runs the turn. A process cannot change the
+ * environment its ancestors were started with.
  */
 export function findSurroundingTurn(
   env: Readonly<Record<string, string | undefined>>,
@@ -31,7 +31,7 @@ export function findSurroundingTurn(
   return narrowest(found);
 }
 
-/** Whoever was started by a server that marks in another way is inside all the same. */
+/** A command mark alone comes from a server that does not mark its turns; it still means that this process runs inside one. */
 function marksIn(environment: readonly string[]): TurnMark[] {
   const marks = environment
     .filter((entry) => entry.startsWith(`${MARK_VARIABLE}=`))

@@ -1,14 +1,14 @@
 import path from "node:path";
 import { SANDBOX_MODES, type SandboxMode, type SandboxPolicy } from "../policies.js";
 
-/** In the environment of everything a turn starts. */
+/** Set in the environment of everything a turn starts. */
 export const MARK_VARIABLE = "CODEX_MCP_INSIDE";
-/** On every request that a turn makes over HTTP, where no environment travels along. That it is there is all it says. */
+/** Sent with every HTTP request of a turn, because a request carries no environment. Only its presence matters. */
 export const MARK_HEADER = "codex-mcp-inside";
 
 /**
- * What a turn tells everything it starts: how many turns there are around it, and how far the innermost may go. A server that is started in
- * there never goes further. `sealed` is the end: no server in there starts anything, whatever its settings are.
+ * The mark that a turn passes to everything it starts: the nesting depth, and the limits of the innermost turn. A server started inside
+ * never exceeds these limits. `sealed` is the strictest mark: a server inside starts nothing, whatever its settings are.
  */
 export type TurnMark = OpenMark | "sealed";
 
@@ -16,13 +16,13 @@ interface OpenMark {
   /** 1 in a turn of the outermost server. */
   readonly depth: number;
   readonly sandbox: SandboxMode;
-  /** What `workspace-write` opens, by its real path. Only then. */
+  /** The real path of the folder that `workspace-write` opens. Present only in that mode. */
   readonly folder?: string;
 }
 
 const FORM = /^([1-9]\d{0,2});(?:(read-only|danger-full-access)|workspace-write;(\/[^\0]*))$/;
 
-/** Whatever cannot be read counts as the strictest. */
+/** An unreadable mark counts as the strictest. */
 export function readMark(text: string): TurnMark {
   const [, depth, sandbox, folder] = FORM.exec(text) ?? [];
   if (depth === undefined) return "sealed";
@@ -35,14 +35,14 @@ export function markText(mark: TurnMark): string {
   return [mark.depth, mark.sandbox, ...(mark.folder === undefined ? [] : [mark.folder])].join(";");
 }
 
-/** The mark of a turn with this sandbox, on a server that runs inside `surrounding`. */
+/** The mark for a turn with this sandbox, on a server that runs inside `surrounding`. */
 export function markWithin(surrounding: TurnMark | undefined, { type: sandbox }: SandboxPolicy, folder: string | undefined): TurnMark {
   if (surrounding === "sealed") return "sealed";
   const own = openMark({ depth: (surrounding?.depth ?? 0) + 1, sandbox, folder });
   return (surrounding && narrowest([surrounding, own])) ?? own;
 }
 
-/** What holds where several marks are found: the greatest depth, and the least that any of them allows. */
+/** Combines several marks: the greatest depth, and the strictest limits. */
 export function narrowest(marks: readonly TurnMark[]): TurnMark | undefined {
   return marks.reduce<TurnMark | undefined>((known, mark) => (known === undefined ? mark : narrowerOf(known, mark)), undefined);
 }
@@ -62,7 +62,7 @@ function modeWithin(one: SandboxMode, other: SandboxMode): SandboxMode {
   return SANDBOX_MODES.indexOf(one) < SANDBOX_MODES.indexOf(other) ? one : other;
 }
 
-/** What may write in a folder nobody can name may do nothing. */
+/** `workspace-write` without a known folder allows nothing. */
 function openMark({ depth, sandbox, folder }: { depth: number; sandbox: SandboxMode; folder: string | undefined }): TurnMark {
   if (sandbox !== "workspace-write") return { depth, sandbox };
   return folder === undefined ? "sealed" : { depth, sandbox, folder };

@@ -1,19 +1,18 @@
-import { realpathSync } from "node:fs";
+import { accessSync, constants, realpathSync, statSync } from "node:fs";
 import path from "node:path";
 import { isInside, resolvedAsFarAsPossible } from "../../platform/paths.js";
-import { isExecutableFile, SYSTEM_FOLDERS } from "./systemPrograms.js";
 
 export interface OutsideSearch {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly writable: WritablePlaces;
 }
 
-/** What helper programs need to find their way. Anything else, `LD_PRELOAD` or `NODE_OPTIONS` for one, could make them run something. */
+/** The variables that helper programs need. Others, such as `LD_PRELOAD` or `NODE_OPTIONS`, could make them run foreign code. */
 const HELPER_VARIABLES = ["HOME", "LANG", "LC_ALL", "TZ"];
 
 /**
- * Finds programs by name that run outside the sandbox. PATH is searched without what a sandboxed command could have put there:
- * package runners begin it with the workspace's `node_modules/.bin`.
+ * Finds programs by name that run outside the sandbox. Entries of PATH that a sandboxed command could have written are skipped: package
+ * runners put the workspace's `node_modules/.bin` first.
  */
 export class OutsidePrograms {
   readonly #search: OutsideSearch;
@@ -22,32 +21,32 @@ export class OutsidePrograms {
     this.#search = search;
   }
 
-  /** The first program of that name that no command can have written; undefined where there is none. */
+  /** The first program of that name that no command can have written; undefined if there is none. */
   find(name: string): string | undefined {
     return this.#on(this.#folders(), name).find((file) => this.trusts(file));
   }
 
-  /** All of them, the best first. */
+  /** All such programs, the best first. */
   all(name: string): string[] {
     return this.#on(this.#folders(), name).filter((file) => this.trusts(file));
   }
 
-  /** Programs of that name on PATH that are passed over, for telling the user why. */
+  /** Programs of that name on PATH that are skipped, to tell the user why. */
   distrusted(name: string): string[] {
     return this.#on(foldersOf(this.#search.env["PATH"]), name).filter((file) => !this.trusts(file));
   }
 
-  /** Whether neither the file nor what it leads to can have been written by a command. */
+  /** Whether no command can have written the file or its link target. */
   trusts(file: string): boolean {
     return this.#trustsFolder(path.dirname(file)) && !this.#isWritable(realPathOf(file));
   }
 
-  /** PATH for what runs outside the sandbox. */
+  /** The PATH for programs outside the sandbox. */
   get searchPath(): string {
     return this.#folders().join(path.delimiter);
   }
 
-  /** As little as a helper program can do with. */
+  /** The minimal environment for a helper program. */
   environment(): Record<string, string> {
     const passed = HELPER_VARIABLES.flatMap((name) => {
       const value = this.#search.env[name];
@@ -84,7 +83,7 @@ function isSystemFolder(folder: string): boolean {
   return SYSTEM_FOLDERS.some((known) => known === folder);
 }
 
-/** A project's own programs, which whoever may write the project chooses. */
+/** A project's own programs are chosen by everyone who may write the project. */
 function isPackageBin(folder: string): boolean {
   return folder.endsWith(`${path.sep}node_modules${path.sep}.bin`);
 }
@@ -97,12 +96,12 @@ function realPathOf(file: string): string {
   }
 }
 
-/** Everybody may write these, whatever a thread's policy says. */
+/** Everyone can write these folders, whatever a thread's policy says. */
 export const SHARED_FOLDERS = ["/tmp", "/var/tmp", "/dev/shm"] as const;
 
 /**
- * Where sandboxed commands of any turn may write, now or in a turn before. Nothing in here may decide what runs outside the sandbox.
- * Places are only ever added: what an earlier turn has left behind stays.
+ * All folders that sandboxed commands of any turn, current or past, may write. Nothing in them may decide what runs outside the sandbox.
+ * Folders are never removed: files of an earlier turn remain.
  */
 export class WritablePlaces {
   readonly #folders = new Set<string>();
@@ -111,7 +110,7 @@ export class WritablePlaces {
     for (const folder of folders) this.open(folder);
   }
 
-  /** By its name and by where it leads. */
+  /** Adds the folder by its name and by its real path. */
   open(folder: string): void {
     const named = path.resolve(folder);
     this.#folders.add(named);
@@ -125,15 +124,17 @@ export class WritablePlaces {
 }
 
 export interface SearchedBy {
-  /** The PATH of the command, as it is. */
+  /** The command's own PATH, unchanged. */
   readonly searchPath: string;
-  /** What is relative in it counts from here. */
+  /** Relative entries in it start here. */
   readonly cwd: string;
-  /** The thread's folder: whoever made it could have put programs there. */
+  /** The thread's folder: its author could have put programs there. */
   readonly workspace: string;
 }
 
-/** Whether the program that a command would get by this name is one that nobody can have planted: the first on its own search path, whatever comes later. */
+/**
+ * Whether this name leads the command to a program that no one can have planted. Only the first match on the command's search path counts.
+ */
 export function leadsToTrusted(
   name: string,
   { searchPath, cwd, workspace }: SearchedBy,
@@ -143,4 +144,29 @@ export function leadsToTrusted(
   const found = folders.map((folder) => path.join(folder, name)).find(isExecutableFile);
   if (found === undefined || !outside.trusts(found)) return false;
   return ![found, resolvedAsFarAsPossible(found)].some((file) => isInside(file, resolvedAsFarAsPossible(workspace)));
+}
+
+/** Folders of the operating system. The sandbox keeps them read-only even inside a writable root, so their content can be trusted. */
+export const SYSTEM_FOLDERS = [
+  "/usr/local/sbin",
+  "/usr/local/bin",
+  "/usr/sbin",
+  "/usr/bin",
+  "/sbin",
+  "/bin",
+  "/run/current-system/sw/bin",
+] as const;
+
+/** A program of the operating system, independent of PATH: PATH may begin with a folder that commands can write. */
+export function systemProgram(name: string): string | undefined {
+  return SYSTEM_FOLDERS.map((folder) => path.join(folder, name)).find(isExecutableFile);
+}
+
+export function isExecutableFile(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile();
+  } catch {
+    return false;
+  }
 }

@@ -6,13 +6,13 @@ import type { PatchPlan } from "./plan.js";
 import { prepareRemoval, prepareWrite, type Step } from "./steps.js";
 
 interface ApplyOptions {
-  /** Asked about every path that is written or removed, with all links resolved. */
+  /** Called for every path that is written or removed, with all links resolved. */
   readonly mayWrite: MayWrite;
-  /** Asked about every path that is compared with the plan. */
+  /** Called for every path that is compared with the plan. */
   readonly mayRead: MayRead;
 }
 
-/** Writes all files of the plan or none: on any error what was done is undone. Throws PatchFailed. */
+/** Writes all files of the plan or none: on any error the changes are undone. Throws PatchFailed. */
 export async function applyPlan({ files }: Pick<PatchPlan, "files">, { mayWrite, mayRead }: ApplyOptions): Promise<void> {
   await using folders = new HeldFolders();
   const steps: Step[] = [];
@@ -22,7 +22,7 @@ export async function applyPlan({ files }: Pick<PatchPlan, "files">, { mayWrite,
   } catch (error) {
     throw withRemains(error, await undoAll(steps, folders));
   }
-  // The patch is in place: what cannot be cleared away is no reason to call it failed.
+  // The patch is applied: a failed clean-up does not make it a failure.
   await Promise.allSettled(steps.map((step) => step.finish()));
 }
 
@@ -43,14 +43,14 @@ async function prepareAll(files: PatchPlan["files"], { steps, ...tools }: StepTo
   }
 }
 
-/** Two names that lead to one file through a link: the sections were checked as if they were two. */
+/** Two names lead to the same file through a link, but their sections were checked as separate files. */
 function sameFileTwice(name: string, otherName: string): PatchFailed {
   return new PatchFailed(`Failed to write file ${name}: it is the same file as ${otherName}. Use one of the names only.`, {
     reason: "failed",
   });
 }
 
-/** Undoes as much as possible and tells what could not be. */
+/** Undoes as much as possible and returns what could not be undone. */
 async function undoAll(steps: readonly Step[], folders: HeldFolders): Promise<string[]> {
   const complaints: string[] = [];
   const attempt = async (what: string, undo: () => Promise<void>) => {

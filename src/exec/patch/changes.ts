@@ -8,7 +8,7 @@ import { NotPatchable } from "./errors.js";
 import { decodeText, type PlannedFile, readFileAt } from "./plannedFiles.js";
 import { unifiedDiff } from "./unifiedDiff.js";
 
-/** What a patch does to one file, as people and clients are shown it. Paths are absolute. */
+/** The change to one file, for people and clients. Paths are absolute. */
 export type PlannedChange =
   | { readonly kind: "add"; readonly path: string; readonly newContent: string }
   | { readonly kind: "delete"; readonly path: string; readonly oldContent: string }
@@ -21,13 +21,13 @@ export type PlannedChange =
       readonly unifiedDiff: string;
     };
 
-/** Codex shows one line around each change of a patch, and three around those of a turn. */
+/** Codex shows one line of context in the diff of a patch, and three in the diff of a turn. */
 const PATCH_CONTEXT_LINES = 1;
 const TURN_CONTEXT_LINES = 3;
 
 /**
- * One change per file, several sections for it put together; a file that was only passing through has none. Bytes that are no text,
- * overwritten and then deleted by the same patch, are shown as far as they are.
+ * One change per file, which combines all its sections. A file that the patch both created and removed has none. Non-text bytes that the
+ * patch overwrites and then deletes are shown as far as possible.
  */
 export function changesOf(files: readonly PlannedFile[]): PlannedChange[] {
   const sources = new Map(files.map((file) => [file.path, file]));
@@ -69,17 +69,17 @@ const NO_BLOB = "0".repeat(40);
 const FILE_MODE = "100644";
 
 interface Tracked {
-  /** What the file held before the turn's first patch touched it. */
+  /** The content before the turn's first patch to the file. */
   readonly first: Buffer | undefined;
   readonly latest: Buffer | undefined;
   readonly movedFrom: string | undefined;
   readonly shownPath: string | undefined;
 }
 
-/** The files that a turn's patches touched, as one diff in git's style between what they held before and what they hold now. */
+/** The files changed by a turn's patches, as one diff in git's style between their content before and now. */
 export class TurnDiff {
   readonly #files = new Map<string, Tracked>();
-  /** To be called once a plan was applied. */
+  /** To be called after a plan was applied. */
   add({ files }: { readonly files: readonly PlannedFile[] }): void {
     const origins = files.map(({ movedFrom }) =>
       movedFrom === undefined ? undefined : (this.#files.get(movedFrom)?.movedFrom ?? movedFrom),
@@ -96,7 +96,7 @@ export class TurnDiff {
     }
   }
 
-  /** Undefined when, all in all, nothing changed. Commands may have gone on with what patches began: the disk is looked at. */
+  /** Undefined when there is no overall change. Reads the disk, because commands may have changed the files further. */
   async text({ mayRead }: { readonly mayRead: MayRead }): Promise<string | undefined> {
     for (const [file, tracked] of this.#files) {
       const latest = await contentOf(file, { mayRead, known: tracked.latest });
@@ -117,12 +117,12 @@ export class TurnDiff {
     return diffs.join("") || undefined;
   }
 
-  /** Files of a git repository are named from its root, others by their whole path. */
+  /** Files in a git repository are named relative to its root, others by their absolute path. */
   #nameOf(file: string): string {
     return pathInRepository(file) ?? this.#files.get(file)?.shownPath ?? file;
   }
 
-  /** A file counts as moved if nothing new took its place and it replaced nothing; otherwise both ends are shown on their own. */
+  /** A file counts as moved if no new file took its place and it replaced none; otherwise both paths are shown separately. */
   #moves(): { targets: ReadonlyMap<string, string>; sources: ReadonlySet<string> } {
     const targets = new Map<string, string>();
     for (const [target, { first, latest, movedFrom }] of this.#files) {
@@ -134,7 +134,7 @@ export class TurnDiff {
   }
 }
 
-/** What the file holds now; where that cannot be read, what the last patch left there. */
+/** The current content; where it cannot be read, the content after the last patch. */
 async function contentOf(
   file: string,
   { mayRead, known }: { readonly mayRead: MayRead; readonly known: Buffer | undefined },
@@ -176,13 +176,13 @@ function hunks(before: Buffer | undefined, after: Buffer | undefined): string {
   }
 }
 
-/** The name git would give the content. */
+/** Git's object id for the content. */
 function blobId(content: Buffer | undefined): string {
   if (content === undefined) return NO_BLOB;
   return createHash("sha1").update(`blob ${content.length}\0`).update(content).digest("hex");
 }
 
-/** Undefined for files of no git repository. */
+/** Undefined for a file outside any git repository. */
 function pathInRepository(file: string): string | undefined {
   for (let folder = path.dirname(file); ; folder = path.dirname(folder)) {
     if (isCheckout(folder)) return path.relative(folder, file);

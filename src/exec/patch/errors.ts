@@ -1,7 +1,7 @@
 import { getSystemErrorMap } from "node:util";
 import { AppError, describe } from "../../lib/errors.js";
 
-/** The patch does not parse, or does not fit the files as they are; nothing was touched. The message is meant for the model. */
+/** The patch does not parse, or does not match the files; nothing was changed. The message is for the model. */
 export class PatchInvalid extends AppError {
   readonly code = "patch_invalid";
 }
@@ -15,10 +15,10 @@ export class EmptyPatch extends AppError {
   }
 }
 
-/** `denied`: outside of what may be written; `changed`: the file is not what the patch was checked against; `failed`: the system said no. */
+/** `denied`: outside the writable folders; `changed`: the file changed after the patch was checked; `failed`: a system error. */
 type PatchFailure = "denied" | "changed" | "failed";
 
-/** The patch could not be written; what had been written already was undone. The message is meant for the model. */
+/** The patch could not be written, and partial changes were undone. The message is for the model. */
 export class PatchFailed extends AppError {
   readonly code = "patch_failed";
   readonly reason: PatchFailure;
@@ -29,12 +29,12 @@ export class PatchFailed extends AppError {
   }
 }
 
-/** There is something at the path that a patch cannot work on. */
+/** A patch cannot work on what is at the path. */
 export class NotPatchable extends AppError {
   readonly code = "not_patchable";
 }
 
-/** The words of the C library, which models and Codex's users know, for the failures a patch can meet. */
+/** The C library's messages for errors that a patch can meet: models and Codex's users know them. */
 const WORDS: Readonly<Record<string, string>> = {
   EPERM: "Operation not permitted",
   ENOENT: "No such file or directory",
@@ -51,7 +51,7 @@ const WORDS: Readonly<Record<string, string>> = {
   ELOOP: "Too many levels of symbolic links",
 };
 
-/** Why the system refused, e.g. `No such file or directory (os error 2)`; the sentence around it names call and path. */
+/** The system's reason, e.g. `No such file or directory (os error 2)`; the surrounding sentence names the operation and the path. */
 export function systemReason(error: unknown): string {
   const errno = error instanceof Error && "errno" in error ? error.errno : undefined;
   if (typeof errno !== "number") return describe(error);
@@ -59,7 +59,7 @@ export function systemReason(error: unknown): string {
   return `${WORDS[name ?? ""] ?? words ?? describe(error)} (os error ${Math.abs(errno)})`;
 }
 
-/** Runs the action; a failure is told as `attempt` (say, `Failed to write file a.txt`) and the system's reason. */
+/** Runs the action; a failure is reported as `attempt` (e.g. `Failed to write file a.txt`) and the system's reason. */
 export async function orFail<T>(attempt: string, action: () => Promise<T>): Promise<T> {
   try {
     return await action();

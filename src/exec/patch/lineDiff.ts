@@ -1,14 +1,14 @@
 /**
- * The changed regions in order, none touching another. Texts that differ in very many lines are first cut at the lines
- * that occur exactly once on both sides, as patience diff does.
+ * The changed regions in order, without adjacent ones. Texts that differ in very many lines are first split at the lines that occur exactly
+ * once on both sides, as patience diff does.
  */
 export function changedRegions(before: readonly string[], after: readonly string[]): ChangedRegion[] {
-  // Most texts differ in a few lines: only what is between the first and the last of those is looked at any further.
+  // Most texts differ in a few lines: only the part between the first and the last difference is compared.
   const rest = withoutCommonEnds({ a: before, b: after }, { oldStart: 0, oldEnd: before.length, newStart: 0, newEnd: after.length });
   return merged(compare(numbered(before, after, rest), rest));
 }
 
-/** Equal lines get equal numbers, so that lines are compared once. Those outside the region stay without. */
+/** Equal lines get equal numbers, so that each text is compared only once. Lines outside the region get none. */
 function numbered(before: readonly string[], after: readonly string[], region: ChangedRegion): NumberedLines {
   const numbers = new Map<string, number>();
   const numbersOf = (lines: readonly string[], start: number, end: number): Int32Array => {
@@ -81,16 +81,16 @@ export interface ChangedRegion {
   readonly newEnd: number;
 }
 
-/** A line that is the same on both sides. */
+/** A line that is equal on both sides. */
 interface Match {
   readonly oldAt: number;
   readonly newAt: number;
 }
 
-/** Up to here the shortest edit script is sought (Myers); its time and memory grow with the square of this. */
+/** Up to this number of edits the shortest edit script is computed (Myers); time and memory grow with its square. */
 const MAX_EDITS = 1_000;
 
-/** Myers' greedy search: the matched lines of a shortest edit script, or undefined when it takes more than MAX_EDITS. */
+/** Myers' greedy algorithm: the matched lines of a shortest edit script, or undefined when it needs more than MAX_EDITS. */
 function shortestEdit({ a, b }: NumberedLines, { oldStart, oldEnd, newStart, newEnd }: ChangedRegion): Match[] | undefined {
   const width = oldEnd - oldStart;
   const height = newEnd - newStart;
@@ -134,7 +134,7 @@ function walkBack(trace: readonly Int32Array[], end: { x: number; y: number; old
   return matches.reverse();
 }
 
-/** As many as possible of the lines that occur once in the old and once in the new region, in the same order on both sides. */
+/** The longest series of lines that occur exactly once in each region and are in the same order on both sides. */
 function uniqueMatches({ a, b }: NumberedLines, { oldStart, oldEnd, newStart, newEnd }: ChangedRegion): Match[] {
   const inNew = uniquePlaces(b, newStart, newEnd);
   const matches: Match[] = [];
@@ -157,7 +157,7 @@ function uniquePlaces(lines: Int32Array, start: number, end: number): Map<number
   return places;
 }
 
-/** The longest subsequence whose new places rise as the old ones do (patience sorting). */
+/** The longest subsequence whose new positions increase with the old ones (patience sorting). */
 function longestRising(matches: readonly Match[]): Match[] {
   const piles: number[] = [];
   const previous: (number | undefined)[] = [];

@@ -4,14 +4,14 @@ export interface Patch {
   readonly operations: readonly FileOperation[];
 }
 
-/** What one section of a patch asks for; paths as they were written. */
+/** One section of a patch; paths as written. */
 export type FileOperation =
   | { readonly kind: "add"; readonly path: string; readonly content: string }
   | { readonly kind: "delete"; readonly path: string }
   | { readonly kind: "update"; readonly path: string; readonly movePath?: string; readonly chunks: readonly Chunk[] };
 
 export interface Chunk {
-  /** A line to find before the chunk's own lines; `""` is a blank line, which is not the same as no anchor. */
+  /** A line to find before the chunk's own lines; `""` is a blank line, which differs from no anchor. */
   readonly anchor: string | undefined;
   readonly lines: readonly ChunkLine[];
   readonly atEndOfFile: boolean;
@@ -32,7 +32,7 @@ const END_OF_FILE = "*** End of File";
 const HEREDOC_STARTS = new Set(["<<EOF", "<<'EOF'", '<<"EOF"']);
 const FIRST_BODY_LINE = 2;
 
-/** Throws PatchInvalid. A patch without sections parses: whether that is an error is for the caller to say. */
+/** Throws PatchInvalid. A patch without sections is accepted: the caller decides whether that is an error. */
 export function parsePatch(text: string): Patch {
   const trimmed = text.trim();
   const lines = new LineCursor(bodyOf(trimmed === "" ? [] : trimmed.split(/\r?\n/)), FIRST_BODY_LINE);
@@ -41,7 +41,7 @@ export function parsePatch(text: string): Patch {
   return { operations };
 }
 
-/** The lines between Begin and End, also when a model sent the heredoc around them as if a shell were listening. */
+/** The lines between Begin and End, even when a model sent a shell heredoc around them. */
 function bodyOf(lines: readonly string[]): readonly string[] {
   const complaint = envelopeComplaint(lines);
   if (complaint === undefined) return lines.slice(1, -1);
@@ -110,7 +110,7 @@ function takeAnchor(lines: LineCursor, { isFirst }: { isFirst: boolean }): strin
   throw invalidHunk(lines.number, `Expected update hunk to start with a @@ context marker, got: '${line}'`);
 }
 
-/** Undefined for a line that ends the chunk. A blank line stands for an empty context line: models drop the leading space. */
+/** Undefined for a line that ends the chunk. A blank line is an empty context line: models omit the leading space. */
 function parseChunkLine(line: string): ChunkLine | undefined {
   switch (line[0]) {
     case undefined:
@@ -137,7 +137,7 @@ function invalidHunk(lineNumber: number, message: string): PatchInvalid {
   return new PatchInvalid(`invalid hunk at line ${lineNumber}, ${message}`);
 }
 
-/** Reads lines one after the other and knows the number of the next one. */
+/** Reads lines in order and knows the number of the next one. */
 class LineCursor {
   readonly #lines: readonly string[];
   readonly #firstNumber: number;

@@ -9,7 +9,7 @@ import { O_PATH } from "../../platform/paths.js";
 import { NotPatchable, orFail, PatchFailed } from "./errors.js";
 import type { PlannedFile } from "./plannedFiles.js";
 
-/** A name in a held folder. */
+/** An entry of a folder that is held open. */
 export class HeldEntry {
   constructor(
     readonly folder: HeldFolder,
@@ -24,7 +24,7 @@ export class HeldEntry {
     return path.join(this.folder.realPath, this.name);
   }
 
-  /** An unused name beside this one, short enough for every file system. */
+  /** An unused name in the same folder, short enough for every file system. */
   sibling(): HeldEntry {
     return new HeldEntry(this.folder, `.patch-${randomBytes(6).toString("hex")}`);
   }
@@ -32,15 +32,15 @@ export class HeldEntry {
 
 interface WriteTarget {
   readonly path: string;
-  /** The path as the patch wrote it, for the error. */
+  /** The path as written in the patch, for errors. */
   readonly shownAs: string;
-  /** How the failure to do it is reported, e.g. `Failed to write file a.txt`. */
+  /** The beginning of the error message, e.g. `Failed to write file a.txt`. */
   readonly attempt: string;
   readonly followLink: boolean;
   readonly createFolders: boolean;
 }
 
-/** The place the path leads to, if it may be written there. */
+/** The real place of the path, if it may be written. */
 export async function holdTarget(target: WriteTarget, tools: StepTools): Promise<HeldEntry> {
   const { attempt, shownAs, followLink, createFolders } = target;
   const real = await orFail(attempt, () => realEntry(target.path, { followLink }));
@@ -52,7 +52,7 @@ export async function holdTarget(target: WriteTarget, tools: StepTools): Promise
   return new HeldEntry(folder, real.name);
 }
 
-/** What the kernel makes up is no file to patch, whoever allowed it. */
+/** Kernel files cannot be patched, even if writing was allowed. */
 export function isOpenTo(realPath: string, { mayWrite }: Pick<StepTools, "mayWrite">): boolean {
   return !isKernelPlace(realPath) && mayWrite(realPath);
 }
@@ -63,16 +63,16 @@ export interface StepTools {
   readonly mayRead: MayRead;
 }
 
-/** Decides about a path that has no link in it. */
+/** Decides about a path without links. */
 export type MayWrite = (realPath: string) => boolean;
 
-/** Where an entry really is: a folder without links in its path, and the entry's name in it. */
+/** The real location of an entry: a folder without links in its path, and the entry's name in it. */
 interface RealEntry {
   readonly folder: string;
   readonly name: string;
 }
 
-/** With `followLink` a link at the path leads to what it points to, which must exist; without, the link itself is meant. */
+/** With `followLink`, a link at the path is resolved and its target must exist; without, the link itself is meant. */
 async function realEntry(target: string, { followLink }: { followLink: boolean }): Promise<RealEntry> {
   if (followLink && (await isLink(target))) {
     const real = await realpath(target);
@@ -82,14 +82,14 @@ async function realEntry(target: string, { followLink }: { followLink: boolean }
 }
 
 export interface TouchedPath {
-  /** Of the file as the plan knows it. */
+  /** The file's path in the plan. */
   readonly path: string;
   readonly real: string;
 }
 
 /**
- * Every real path the plan would write or remove, move destinations included; of a link that is removed also the place it leads to, because
- * what it holds is shown or moved. A path that cannot be resolved is given as it is: applying the plan will fail on it.
+ * Every real path the plan would write or remove, including move destinations. A removed link also adds its target, because the target's
+ * content is shown or moved. A path that cannot be resolved is returned unchanged: applying the plan will fail on it.
  */
 export async function touchedPaths({ files }: { readonly files: readonly PlannedFile[] }): Promise<TouchedPath[]> {
   const places = files.flatMap(({ path: target, before, after }) => {
@@ -113,7 +113,7 @@ async function isLink(target: string): Promise<boolean> {
   }
 }
 
-/** Folders that are still to be made are named below the real path of the nearest one that exists. */
+/** Folders that do not exist yet are named below the real path of their nearest existing parent. */
 async function realFolder(folder: string): Promise<string> {
   try {
     return await realpath(folder);
@@ -128,19 +128,19 @@ function isMissing(error: unknown): boolean {
   return code === "ENOENT" || code === "ENOTDIR";
 }
 
-/** A folder that stays the one that was checked, whatever happens to the names that led to it. */
+/** A folder that was checked and stays the same folder, whatever happens to the names on its path. */
 interface HeldFolder {
   readonly realPath: string;
-  /** A path to the entry that leads through the folder itself. */
+  /** A path to the entry that goes through the held folder itself. */
   at(name: string): string;
-  /** Throws if the folder is no longer what its path leads to; only asked where a folder cannot be held. */
+  /** Throws if the path no longer leads to this folder; only called where a folder cannot be held open. */
   confirm(): Promise<void>;
 }
 
 /**
- * Opens folders by real path, one component after the other, never through a link. On Linux each is held by a descriptor and entries
- * are reached by /proc/self/fd, so that a link swapped in after the check leads nowhere. Elsewhere the path is checked
- * before and after use, which leaves a gap between the two.
+ * Opens folders by real path, one component at a time, never through a link. On Linux each is held by a descriptor and its entries are
+ * reached through /proc/self/fd, so that a link swapped in after the check has no effect. Elsewhere the path is checked before and after
+ * use, which leaves a gap between the two.
  */
 export class HeldFolders {
   readonly #held = new Map<string, HeldFolder>();
@@ -152,7 +152,7 @@ export class HeldFolders {
     this.#byDescriptor = byDescriptor;
   }
 
-  /** The folder, made if it is missing and `create` is set; its parents likewise. */
+  /** Opens the folder. With `create`, it and its parents are created if missing. */
   async open(realPath: string, { create }: { create: boolean }): Promise<HeldFolder> {
     const known = this.#held.get(realPath);
     if (known !== undefined) return known;
@@ -161,7 +161,7 @@ export class HeldFolders {
     return folder;
   }
 
-  /** Undoes what `create` made, as far as it is empty. */
+  /** Removes the folders made by `create` that are empty. */
   async removeMade(): Promise<void> {
     for (const { parent, name } of this.#made.splice(0).reverse()) {
       await rmdir(parent.at(name)).catch(ignoreInUse);
@@ -204,7 +204,7 @@ async function folderByPath(realPath: string): Promise<HeldFolder> {
   return { realPath, at: (name) => path.join(realPath, name), confirm };
 }
 
-/** False if somebody else made it at the same moment. */
+/** False if someone else created it at the same moment. */
 async function madeHere(folder: string): Promise<boolean> {
   try {
     await mkdir(folder);
@@ -215,7 +215,7 @@ async function madeHere(folder: string): Promise<boolean> {
   }
 }
 
-/** Somebody else put something into the folder meanwhile, or something in its place: it is not ours to clear away. */
+/** Someone else put something into the folder or in its place meanwhile, so we must not remove it. */
 function ignoreInUse(error: unknown): void {
   const code = errorCode(error) ?? "";
   if (!["ENOTEMPTY", "EEXIST", "ENOENT", "ENOTDIR"].includes(code)) throw error;

@@ -16,21 +16,21 @@ import {
 } from "./plannedFiles.js";
 import { rewrite } from "./rewrite.js";
 
-/** A patch checked against the disk: what every file holds now and what it will hold. Nothing has been written. */
+/** A patch checked against the disk: the content of every file now and after it. Nothing has been written. */
 export interface PatchPlan {
   readonly files: readonly PlannedFile[];
-  /** The same, for showing. */
+  /** The same, for display. */
   readonly changes: readonly PlannedChange[];
-  /** What a successful run prints: one line per file, paths as written in the patch. */
+  /** The output of a successful run: one line per file, paths as written in the patch. */
   readonly summary: string;
 }
 
 interface PlanOptions {
-  /** Absolute; relative paths of the patch start here. */
+  /** Absolute; the base of relative paths in the patch. */
   readonly cwd: string;
-  /** Asked about every path that is looked at, with all links resolved: a plan shows what files hold. */
+  /** Called for every path that is read, with all links resolved: a plan shows file content. */
   readonly mayRead: MayRead;
-  /** Changes are shown under the paths of the patch, put behind the folder, as Codex showed them. */
+  /** Changes are shown under the patch's own paths, joined to the folder, as Codex showed them. */
   readonly shownAsWritten?: boolean;
 }
 
@@ -44,7 +44,7 @@ export async function planPatch(patch: Patch, { cwd, mayRead, shownAsWritten }: 
   return { files, changes: changesOf(files), summary: summarise(patch) };
 }
 
-/** `a/../b` of a patch is told as it stands there; what is changed goes by the real path. */
+/** A path such as `a/../b` is shown as written; the real path is the one changed. */
 function asWritten(cwd: string): (file: PlannedFile) => PlannedFile {
   return (file) => ({ ...file, shownPath: isAbsolute(file.shownAs) ? file.shownAs : `${cwd}/${file.shownAs}` });
 }
@@ -117,7 +117,7 @@ async function currentText({ path, shownAs }: Target, { attempt, planning }: { a
   }
 }
 
-/** Mostly nothing is overwritten; a file that is may be of any encoding. */
+/** Usually nothing is overwritten; an overwritten file may have any encoding. */
 async function rememberOverwritten({ path, shownAs }: Target, { planned, read }: Planning): Promise<void> {
   if (planned.has(path)) return;
   try {
@@ -129,7 +129,7 @@ async function rememberOverwritten({ path, shownAs }: Target, { planned, read }:
   }
 }
 
-/** Below something that is not a folder there is no file either; making the folders will fail and say so. */
+/** Below a file there is no file either; creating the folders will fail with the right error. */
 function isAbsent(error: unknown): boolean {
   const code = errorCode(error);
   return code === "ENOENT" || code === "ENOTDIR";

@@ -1,34 +1,34 @@
 import { type MayRead, type ReadFile, readEntry, readGuarded } from "../../lib/files/guardedRead.js";
 import { NotPatchable } from "./errors.js";
 
-/** One file a patch touches. Absent on both sides when the patch made it and removed it again. */
+/** One file of a patch. Absent on both sides when the patch created it and removed it again. */
 export interface PlannedFile {
   /** Absolute, lexically normalised. */
   readonly path: string;
-  /** As the patch wrote it. */
+  /** As written in the patch. */
   readonly shownAs: string;
-  /** Behind its folder, where it is to be shown as written. */
+  /** The path as written, joined to the folder, where it is to be shown that way. */
   readonly shownPath?: string;
-  /** What the disk holds; undefined where there is no file. */
+  /** The content on disk; undefined where there is no file. */
   readonly before: Buffer | undefined;
-  /** What the disk shall hold; undefined where there shall be no file. */
+  /** The content after the patch; undefined where there will be no file. */
   readonly after: string | undefined;
-  /** The file, gone after the patch, whose content this is, moved and edited. */
+  /** The source of a move with edits; it is gone after the patch. */
   readonly movedFrom: string | undefined;
-  /** Made by the patch, as opposed to edited; what was there before is overwritten. */
+  /** Created by the patch, not edited; a previous file is overwritten. */
   readonly isNew: boolean;
 }
 
 interface Entry {
   readonly shownAs: string;
   readonly before: Buffer | undefined;
-  /** Bytes as long as no section has changed the file. */
+  /** Bytes until a section changes the file. */
   now: Buffer | string | undefined;
   movedFrom: string | undefined;
   isNew: boolean;
 }
 
-/** The files of a patch while its sections are gone through: each section sees what the ones before it left. */
+/** The files of a patch while its sections are processed: each section sees the result of the previous ones. */
 export class PlannedFiles {
   readonly #entries = new Map<string, Entry>();
 
@@ -36,7 +36,7 @@ export class PlannedFiles {
     return this.#entries.has(path);
   }
 
-  /** Must come before any other call for the path. */
+  /** Must be called before any other method for the path. */
   remember(path: string, { shownAs, before }: { shownAs: string; before: Buffer | undefined }): void {
     this.#entries.set(path, { shownAs, before, now: before, movedFrom: undefined, isNew: false });
   }
@@ -57,7 +57,7 @@ export class PlannedFiles {
     this.#change(path, { now: undefined, movedFrom: undefined, isNew: false });
   }
 
-  /** Moving a file onto itself is an update: it must not end as a removal. */
+  /** Moving a file onto itself is an update, and must not become a removal. */
   move(from: string, to: string, text: string): void {
     const source = this.#entries.get(from);
     if (source === undefined || from === to) return this.update(from, text);
@@ -66,7 +66,7 @@ export class PlannedFiles {
     this.remove(from);
   }
 
-  /** In the order in which the patch first named them. */
+  /** In the order of their first mention in the patch. */
   all(): PlannedFile[] {
     const files: PlannedFile[] = [];
     for (const [path, { now, movedFrom, isNew, ...entry }] of this.#entries) {
@@ -86,23 +86,26 @@ export class PlannedFiles {
 
 const MIB = 1024 * 1024;
 
-/** A patch holds old and new text, their lines and their difference at once, about twenty times a file's size: beyond this it is the wrong tool. */
+/**
+ * A patch holds the old and new text, their lines and their diff in memory, about twenty times a file's size: for larger files it is the
+ * wrong tool.
+ */
 const LIMIT = { maxBytes: 8 * MIB, larger: "refuse" } as const;
 
-/** The same for all files of one patch. */
+/** The limit for all files of one patch together. */
 export const LARGEST_PATCH_BYTES = 16 * MIB;
 
-/** Work and memory grow with lines, too: eight million empty ones took six seconds, in which nobody else was served. */
+/** Time and memory also grow with the number of lines: eight million empty ones blocked the server for six seconds. */
 export const MOST_PATCH_LINES = 500_000;
 
 export type FileOnDisk = Pick<ReadFile, "bytes" | "stats">;
 
-/** What a path leads to. Throws ReadRefused where the thread may not read it. */
+/** Reads the file that a path leads to. Throws ReadRefused where the thread may not read it. */
 export function readFileAt(path: string, mayRead: MayRead): Promise<FileOnDisk> {
   return readGuarded(path, { ...LIMIT, mayRead });
 }
 
-/** What an entry of a held folder holds; a link there is not followed. */
+/** Reads an entry of a held folder; a link there is not followed. */
 export function readHeldEntry(path: string): Promise<FileOnDisk> {
   return readEntry(path, LIMIT);
 }
@@ -116,7 +119,7 @@ export function decodeText(bytes: Buffer): string {
   }
 }
 
-/** How many lines end in these bytes, counted up to a limit. */
+/** The number of line ends in these bytes, counted up to a limit. */
 export function countLines(bytes: Buffer, { atMost }: { readonly atMost: number }): number {
   let count = 0;
   for (let at = bytes.indexOf(LINE_END); at >= 0 && count < atMost; at = bytes.indexOf(LINE_END, at + 1)) count++;

@@ -135,6 +135,17 @@ describe("a block of lines is found", () => {
     expect([find([...filler, "q"], ["q", "r", "q"]), find([...filler, ...block], block)]).toEqual([0, undefined]);
   });
 
+  it("but not in a file of more lines than can be searched while others wait", () => {
+    const chunk = { anchor: undefined, lines: [{ kind: "removed", text: "a" } as const], atEndOfFile: false };
+    expect(rewrite("a\n".repeat(3), [chunk], { path: "x" })).toBe("a\n".repeat(2));
+    expect(() => rewrite("a\n".repeat(400_001), [chunk], { path: "x" })).toThrow("x has more than 400000 lines");
+  });
+
+  it("with other blanks only in a file of up to 100,000 lines", () => {
+    const blanks = (count: number) => Array.from({ length: count }, () => "a ");
+    expect([find(blanks(100_000), ["a"]), find(blanks(100_001), ["a"])]).toEqual([0, undefined]);
+  });
+
   it("also when its first lines repeat", () => {
     expect(find(["}", "}", "}", "end"], ["}", "end"])).toBe(2);
     expect(find(["a", "a", "b", "a", "a", "c"], ["a", "a", "c"])).toBe(3);

@@ -2,11 +2,13 @@ import { PatchInvalid } from "./errors.js";
 import type { Chunk } from "./parse.js";
 
 /**
- * The file's text after the chunks of one section; throws PatchInvalid when one does not fit. Context lines are written as the
- * chunk has them, so a loose match also normalises their blanks. Line ends are never taken from the patch: a kept line keeps
- * its own, a new one gets the usual end of the lines it replaces.
+ * Applies the chunks of one section to the file's text; throws PatchInvalid when one does not match. Context lines are written as the chunk
+ * has them, so a loose match also normalises their whitespace. Line ends are never taken from the patch: a kept line keeps its own, and a
+ * new one gets the most frequent end of the lines it replaces.
  */
 export function rewrite(text: string, chunks: readonly Chunk[], { path }: { path: string }): string {
+  if (hasMoreLines(text, MOST_LINES))
+    throw new PatchInvalid(`${path} has more than ${MOST_LINES} lines, too many to be searched. Change it with a command instead.`);
   const file = splitText(text);
   const finder = new LineFinder(file.lines);
   const replacements: Replacement[] = [];
@@ -20,8 +22,20 @@ export function rewrite(text: string, chunks: readonly Chunk[], { path }: { path
   return assemble(file, replacements);
 }
 
+/** The search blocks the server; this many lines take some tenths of a second. */
+const MOST_LINES = 400_000;
+
+function hasMoreLines(text: string, most: number): boolean {
+  let at = -1;
+  for (let count = 0; count <= most; count++) {
+    at = text.indexOf("\n", at + 1);
+    if (at < 0) return false;
+  }
+  return true;
+}
+
 interface Replacement {
-  /** Appended lines go to the end whatever comes before them, so they do not move the place where the next chunk is sought. */
+  /** Appended lines always go to the end, so they do not move the start of the search for the next chunk. */
   readonly kind: "replace" | "append";
   readonly start: number;
   readonly length: number;
@@ -30,7 +44,7 @@ interface Replacement {
 
 interface NewLine {
   readonly text: string;
-  /** Which of the replaced lines this one is, if it was there before. */
+  /** The index of the replaced line that this line equals, if any. */
   readonly keeps: number | undefined;
 }
 
@@ -66,7 +80,7 @@ function blockOf(chunk: Chunk): Block {
   return { old, fresh };
 }
 
-/** Models end a chunk with a blank line that stands for the final newline, or only separates it from the next chunk. */
+/** Models end a chunk with a blank line that means the final newline, or only separates it from the next chunk. */
 function withoutFinalBlank({ old, fresh }: Block): Block[] {
   if (old.at(-1) !== "") return [];
   const dropped = old.length - 1;
@@ -92,13 +106,13 @@ function assemble(file: FileText, replacements: readonly Replacement[]): string 
 
 type LineEnd = "\n" | "\r\n";
 
-/** A text file taken apart so that lines can be replaced and everything else stays byte for byte. */
+/** A text file split so that lines can be replaced while everything else stays byte for byte. */
 interface FileText {
   readonly byteOrderMark: string;
   readonly lines: readonly string[];
-  /** One per line. A last line without an end gets the file's own: a patched file always ends with a line end. */
+  /** One per line. A last line without an end gets the file's usual one: a patched file always ends with a line end. */
   readonly ends: readonly LineEnd[];
-  /** The end most lines have. */
+  /** The end that most lines have. */
   readonly usualEnd: LineEnd;
 }
 
@@ -113,7 +127,7 @@ function splitText(text: string): FileText {
   return { byteOrderMark, lines: [...lines, unended], ends: [...ended, usualEnd], usualEnd };
 }
 
-/** The most frequent end; undefined when both are equally frequent, or there is none. */
+/** The most frequent line end; undefined for a tie or if there is none. */
 function usual(ends: readonly LineEnd[]): LineEnd | undefined {
   const windows = ends.filter((end) => end === "\r\n").length;
   const unix = ends.length - windows;
@@ -125,34 +139,42 @@ function usual(ends: readonly LineEnd[]): LineEnd | undefined {
 const PASSES: readonly ((line: string) => string)[] = [(line) => line, (line) => line.trimEnd(), (line) => line.trim(), foldTypography];
 
 /**
- * Finds blocks of lines in a file. Every pass keeps an index of where each line occurs, built when the pass is first needed:
- * a patch with thousands of chunks looks its lines up instead of reading the file again for each.
+ * Finds blocks of lines in a file. Each pass has an index of its lines, built when the pass is first needed: a patch with thousands of
+ * chunks looks its lines up instead of scanning the file for each.
  */
 export class LineFinder {
   readonly #lines: readonly string[];
   readonly #passes = PASSES.map((normalise) => ({ normalise, index: undefined as LineIndex | undefined }));
 
+  readonly #budget = { comparisons: MOST_COMPARISONS };
+
   constructor(lines: readonly string[]) {
     this.#lines = lines;
   }
 
-  /** Where `block` first occurs at or after `from`; with `atEnd` only the last lines of the file will do. */
+  /** The first position of `block` at or after `from`; with `atEnd`, only the last lines of the file match. */
   find(block: readonly string[], { from, atEnd = false }: { from: number; atEnd?: boolean }): number | undefined {
     const last = this.#lines.length - block.length;
     const first = atEnd ? Math.max(from, last) : from;
     if (first > last) return undefined;
     if (block.length === 0) return first;
-    for (const pass of this.#passes) {
+    const passes = this.#lines.length > MOST_LINES_FOR_LOOSE_PASSES ? this.#passes.slice(0, 1) : this.#passes;
+    for (const pass of passes) {
       pass.index ??= new LineIndex(this.#lines.map(pass.normalise));
-      const found = pass.index.find(block.map(pass.normalise), first);
+      const found = pass.index.find(block.map(pass.normalise), first, this.#budget);
       if (found !== undefined) return found;
     }
     return undefined;
   }
 }
 
-/** A block that nearly fits in millions of places is given up, not waited for: nobody else is served meanwhile. */
-const MOST_COMPARISONS = 1_000_000;
+/**
+ * The limit for all blocks of a file together. Blocks that nearly match in millions of places are given up, because the search blocks the
+ * server.
+ */
+const MOST_COMPARISONS = 4_000_000;
+/** Each loose pass creates a new string for every line. */
+const MOST_LINES_FOR_LOOSE_PASSES = 100_000;
 
 class LineIndex {
   readonly #lines: readonly string[];
@@ -167,18 +189,17 @@ class LineIndex {
     }
   }
 
-  find(block: readonly string[], from: number): number | undefined {
+  find(block: readonly string[], from: number, budget: { comparisons: number }): number | undefined {
     const { places, offset } = this.#rarest(block);
-    let comparisons = 0;
-    const isAt = (start: number) => block.every((line, at) => ++comparisons > 0 && this.#lines[start + at] === line);
-    for (let n = firstAtLeast(places, from + offset); n < places.length && comparisons < MOST_COMPARISONS; n++) {
+    const isAt = (start: number) => block.every((line, at) => budget.comparisons-- > 0 && this.#lines[start + at] === line);
+    for (let n = firstAtLeast(places, from + offset); n < places.length && budget.comparisons > 0; n++) {
       const start = (places[n] ?? 0) - offset;
       if (isAt(start)) return start;
     }
     return undefined;
   }
 
-  /** The block's line that occurs least: few places to try, none at all if one line is missing in the file. */
+  /** The least frequent line of the block: it has few positions to try, and none if the file lacks the line. */
   #rarest(block: readonly string[]): { places: readonly number[]; offset: number } {
     let rarest: { places: readonly number[]; offset: number } | undefined;
     for (const [offset, line] of block.entries()) {
@@ -189,7 +210,7 @@ class LineIndex {
   }
 }
 
-/** The index of the first of the ascending numbers that is not below `limit`. */
+/** The index of the first of the ascending numbers that is at least `limit`. */
 function firstAtLeast(ascending: readonly number[], limit: number): number {
   let low = 0;
   let high = ascending.length;

@@ -5,19 +5,22 @@ import { orFail, PatchFailed } from "./errors.js";
 import { type HeldEntry, holdTarget, isOpenTo, type StepTools } from "./places.js";
 import { type FileOnDisk, type PlannedFile, readFileAt, readHeldEntry } from "./plannedFiles.js";
 
-/** One file's part of a patch, prepared so far that nobody can see it. First all are committed, then all finished, or all undone. */
+/** The change to one file, prepared invisibly. First all steps are committed, then all are finished or all undone. */
 export interface Step {
   readonly realPath: string;
   commit(): Promise<void>;
   undo(): Promise<void>;
-  /** Clears away what was kept for `undo`. */
+  /** Removes what was kept for `undo`. */
   finish(): Promise<void>;
 }
 
-/** The permissions only: like a write by anyone but root, a patch must not carry set-user-id bits over to new content. */
+/** Only the permission bits: like a write by any user but root, a patch must not carry set-user-id bits over to new content. */
 const PERMISSIONS = 0o777;
 
-/** The new content lies beside its place, complete and with the right mode. A link at the path is followed, never replaced. */
+/**
+ * Writes the new content to a temporary file beside the target, complete and with the right mode. A link at the path is followed, never
+ * replaced.
+ */
 export async function prepareWrite(file: PlannedFile & { readonly after: string }, tools: StepTools): Promise<Step> {
   const { path, shownAs, before, after } = file;
   const attempt = `Failed to write file ${shownAs}`;
@@ -36,7 +39,7 @@ export async function prepareWrite(file: PlannedFile & { readonly after: string 
   });
 }
 
-/** Whose permissions and owner the file gets; nobody's if it is new. */
+/** The file whose permissions and owner the result gets; undefined for a new file. */
 async function statsToKeep({ movedFrom }: PlannedFile, onDisk: FileOnDisk | undefined): Promise<FileOnDisk["stats"] | undefined> {
   return movedFrom === undefined ? onDisk?.stats : await stat(movedFrom, { bigint: true }).catch(absentOrThrow);
 }
@@ -46,7 +49,7 @@ async function writeFresh(fresh: HeldEntry, { text, like }: { text: string; like
   await using file = await open(fresh.path, flags, like === undefined ? 0o666 : 0o600);
   await file.writeFile(text);
   if (like === undefined) return;
-  // Only root can give a file to somebody else; for others the patched file becomes their own, as with every editor.
+  // Only root can change a file's owner; for others the patched file becomes their own, as with every editor.
   await file.chown(Number(like.uid), Number(like.gid)).catch(() => undefined);
   await file.chmod(Number(like.mode) & PERMISSIONS);
 }
@@ -91,7 +94,7 @@ class WriteStep implements Step {
   }
 }
 
-/** Of a link only the link is removed, never what it points to. */
+/** Removes a link itself, never its target. */
 export async function prepareRemoval(file: PlannedFile, { isMove, ...tools }: StepTools & { isMove: boolean }): Promise<Step> {
   const { path, shownAs, before } = file;
   const attempt = `${isMove ? "Failed to remove original" : "Failed to delete file"} ${shownAs}`;
@@ -104,7 +107,7 @@ export async function prepareRemoval(file: PlannedFile, { isMove, ...tools }: St
   });
 }
 
-/** What a link leads to is shown, and copied by a move: it must lie where the patch could change it. */
+/** The content behind a link is shown, and copied by a move, so the target must lie where the patch may write. */
 async function readBehindLink(place: HeldEntry, attempt: string, tools: StepTools): Promise<FileOnDisk> {
   const target = await realpath(place.path);
   if (isOpenTo(target, tools)) return await readFileAt(target, tools.mayRead);
@@ -145,7 +148,7 @@ class RemovalStep implements Step {
   }
 }
 
-/** The original file under another name, so that it can come back as it was: same content, mode, owner and times. */
+/** The original file under a temporary name, so that it can be restored exactly: same content, mode, owner and times. */
 class SetAside {
   readonly #original: HeldEntry;
   readonly #aside: HeldEntry;
@@ -155,7 +158,7 @@ class SetAside {
     this.#aside = aside;
   }
 
-  /** Where hard links are possible the file stays visible under its name until the new one takes its place. */
+  /** Where hard links are possible, the file stays visible under its name until the new one replaces it. */
   static async keeping(place: HeldEntry): Promise<SetAside> {
     const aside = place.sibling();
     await link(place.path, aside.path).catch(() => rename(place.path, aside.path));
@@ -170,7 +173,7 @@ class SetAside {
 
   async restore(): Promise<void> {
     await orFail(`its old content is still in ${this.#aside.realPath}`, () => rename(this.#aside.path, this.#original.path));
-    // Renaming one link of a file onto another leaves both.
+    // Renaming one hard link of a file onto another leaves both.
     await this.discard();
   }
 
@@ -179,13 +182,13 @@ class SetAside {
   }
 }
 
-/** Compares what is there with what the plan was made from. */
+/** Compares the content on disk with the content the plan was made from. */
 function assertAsPlanned(attempt: string, actual: Buffer | undefined, planned: Buffer | undefined): void {
   const same = actual === undefined || planned === undefined ? actual === planned : actual.equals(planned);
   if (!same) throw changedMeanwhile(attempt);
 }
 
-/** A cheap second look, right before the change: is it still the file that was compared? */
+/** A cheap second check right before the change: is it still the file that was compared? */
 async function assertUntouched(attempt: string, path: string, known: FileOnDisk["stats"] | undefined): Promise<void> {
   const now = await lstat(path, { bigint: true }).catch(absentOrThrow);
   const same = now?.ino === known?.ino && now?.size === known?.size && now?.mtimeNs === known?.mtimeNs;

@@ -9,7 +9,7 @@ export function unifiedDiff(before: string, after: string, { context }: { contex
 
 type Hunk = readonly [ChangedRegion, ...ChangedRegion[]];
 
-/** With their line ends: a last line without one differs from the same line with one. */
+/** Lines include their ends: a last line without an end differs from the same line with one. */
 function linesOf(text: string): string[] {
   return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
 }
@@ -48,7 +48,7 @@ function hunkText(
   return parts.join("");
 }
 
-/** Lines are counted from one; an empty range names the line before it. */
+/** Lines are numbered from one; an empty range names the line before it. */
 function rangeText(start: number, end: number): string {
   const length = end - start;
   if (length === 1) return `${start + 1}`;

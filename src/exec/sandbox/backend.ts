@@ -13,14 +13,14 @@ import { type ProbedContainment, type ProbedSandbox, probeContainment, probeSand
 import { launchSeatbelt } from "./seatbelt.js";
 
 export interface SandboxOptions extends WhereToLook {
-  /** A folder of the server's own, for claims of placeholders. Absent: a killed process leaves its placeholders. */
+  /** A folder of the server's own for lock files of placeholders. Absent: a killed process leaves its placeholders behind. */
   readonly claims?: string;
-  /** What sandboxed commands must not even read: credentials, tokens, the threads of others. */
+  /** What sandboxed commands must not even read: credentials, tokens, other callers' threads. */
   readonly hidden?: readonly HiddenPlace[];
-  /** Real paths of what this server runs; they stay read-only in every root. */
+  /** Real paths of the server's own programs; they stay read-only in every root. */
   readonly ownPrograms?: readonly string[];
   readonly limits?: CommandLimits;
-  /** Off: commands with full access are plain child processes (`sudo` works then, and a crash of the server leaves them running). */
+  /** False: commands with full access are plain child processes (`sudo` works then, and a crash of the server leaves them running). */
   readonly containFullAccess?: boolean;
 }
 
@@ -31,24 +31,24 @@ export interface WrapOptions extends Omit<ConfinedCommand, "argv"> {
   readonly guarded?: readonly string[];
   readonly caller?: CallerView | undefined;
   readonly workRoots?: readonly string[] | undefined;
-  /** For what is no command of a turn: the limits of commands do not hold for it. */
+  /** For programs that are not commands of a turn: the limits for commands do not apply. */
   readonly unlimited?: boolean;
 }
 
-/** What stands between commands and the machine, and proved that it works here. */
+/** Confines commands. Its backend was probed and works on this machine. */
 export interface Sandbox {
   readonly backend: "bubblewrap" | "seatbelt" | "none";
-  /** Why there is none, with the remedy; otherwise the program in use. */
+  /** The program in use; without a sandbox, the reason and the remedy. */
   readonly detail: string;
-  /** What holds commands together that have full access. */
+  /** How processes of commands with full access are contained. */
   readonly fullAccess: "bubblewrap" | "unshare" | "plain";
   /** Throws rather than run a command with less than its policy. */
   wrap(argv: readonly string[], options: WrapOptions): Launch;
-  /** Tidies up when no more commands will come; the end of the process does so too. */
+  /** Cleans up when no more commands will come; the process does the same when it exits. */
   close(): void;
 }
 
-/** Tries the complete sandbox once, and keeps the answer. */
+/** Probes the complete sandbox once and caches the result. */
 export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   const probed = await probeSandbox(options);
   const fullAccess = options.containFullAccess === false ? PLAIN : await probeContainment(probed.candidates);
@@ -61,7 +61,7 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
     placeholders.close();
   };
   const tidyUpAtExit = () => {
-    // What a placeholder protects from must be over before it is removed.
+    // The commands that a placeholder protects against must end before it is removed.
     endAllAtOnce();
     tidyUp();
   };
@@ -86,7 +86,7 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
     fullAccess: fullAccess.kind,
     close() {
       process.off("exit", tidyUpAtExit);
-      // Their owners have ended all commands by now; one that they forgot must not go on without protection.
+      // All commands should have ended by now; a forgotten one must not continue without protection.
       if (open.size > 0) endAllAtOnce();
       tidyUp();
     },
@@ -95,7 +95,7 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
       const { policy, unlimited = false } = wrapOptions;
       const command = { ...wrapOptions, argv: unlimited ? argv : withResourceLimits(argv, limits) };
       const isFree = policy.type === "danger-full-access";
-      // It may want to make for itself what a placeholder stands for.
+      // The command may want to create the very file that a placeholder stands for.
       if (isFree) placeholders.endUnused();
       const launch = isFree ? launchFreely(command, fullAccess) : launchConfined(command, wrapOptions);
       return unlimited ? launch : withProcessLimit(launch, limits);
@@ -121,7 +121,7 @@ function withProcessLimit(launch: Launch, most: CommandLimits): Launch {
   };
 }
 
-/** As long as it is not released. */
+/** Tracks the launch until it is released. */
 function remembered(open: Set<Launch>, launch: Launch): Launch {
   const kept: Launch = {
     ...launch,
@@ -147,7 +147,8 @@ function launchFreely(command: ConfinedCommand, fullAccess: ProbedContainment): 
 
 function assertRunnable({ argv, cwd }: ConfinedCommand): void {
   if (!argv[0]) throw new ProgramNotStarted("the command", "it is empty");
-  if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) throw new WorkingFolderMissing(cwd);
+  const found = statSync(cwd, { throwIfNoEntry: false });
+  if (!found?.isDirectory()) throw new WorkingFolderMissing(cwd, { isOther: found !== undefined });
 }
 
 function detailOf(probed: ProbedSandbox): string {

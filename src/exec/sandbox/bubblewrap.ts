@@ -8,9 +8,9 @@ import { type MountedConfinement, openTree } from "./tree.js";
 
 export interface Bubblewrap {
   readonly program: string;
-  /** Absent before version 0.8; the filter refuses nested user namespaces as well. */
+  /** Missing before version 0.8; the filter refuses nested user namespaces as well. */
   readonly disablesUserNamespaces: boolean;
-  /** Absent before version 0.7: then /dev/shm is as large as the system makes it. */
+  /** Missing before version 0.7: then /dev/shm has the system's default size. */
   readonly setsSizes: boolean;
 }
 
@@ -20,8 +20,8 @@ const SECCOMP_FD = 5;
 const FIRST_MOUNT_FD = 6;
 
 /**
- * The command inside read-only or workspace-write. Every flag matters: without `--cap-drop`, for one, a command of root keeps
- * all capabilities, and can make `/` writable again.
+ * The command inside read-only or workspace-write. Every flag matters: without `--cap-drop`, for example, a command of root keeps all
+ * capabilities and can make `/` writable again.
  */
 export function confine(bubblewrap: Bubblewrap, command: ConfinedCommand, confinement: MountedConfinement): Launch {
   const network = allowsNetwork(confinement.policy);
@@ -34,7 +34,10 @@ export function confine(bubblewrap: Bubblewrap, command: ConfinedCommand, confin
     ...(network ? [] : ["--unshare-net"]),
     ...tree.flags,
     ...words(`--seccomp ${SECCOMP_FD} --json-status-fd ${STATUS_FD}`),
+    // The mark is found at the first process, which nothing in here can leave: the command's environment is the one that Codex gives.
     ...insideFlags(command),
+    "--unsetenv",
+    MARK_VARIABLE,
   ];
   const descriptors: Descriptor[] = [
     optionBytes(options),
@@ -47,7 +50,7 @@ export function confine(bubblewrap: Bubblewrap, command: ConfinedCommand, confin
 
 const filters = new Map<boolean, Buffer>();
 
-/** There are two, and each is the same for every command. */
+/** There are two filters, and each is the same for every command. */
 function filterFor({ network }: { network: boolean }): Buffer {
   const filter = filters.get(network) ?? seccompFilter(process.arch, { network });
   if (!filter) throw new SandboxFailed(`there is no system call filter for ${process.arch}`);
@@ -55,7 +58,7 @@ function filterFor({ network }: { network: boolean }): Buffer {
   return filter;
 }
 
-/** Full access to everything but its own end: a PID namespace, so that nothing outlives the command or the server. */
+/** Full access inside a PID namespace, so that nothing outlives the command or the server. */
 export function contain(bubblewrap: Bubblewrap, command: ConfinedCommand): Launch {
   const options = [
     ...words(`--die-with-parent --dev-bind / / --proc /proc --unshare-pid --json-status-fd ${STATUS_FD}`),
@@ -65,9 +68,9 @@ export function contain(bubblewrap: Bubblewrap, command: ConfinedCommand): Launc
 }
 
 /**
- * Options and environment go over a descriptor, and the sandbox program itself gets no environment: it runs outside, and a
- * variable such as LD_PRELOAD may come from a login profile that a sandboxed command could write. Only the mark of the turn it has: it is the
- * first process of the namespace, where everything finds it that has lost its own.
+ * Options and environment are passed over a descriptor, and the sandbox program itself gets no environment: it runs outside the sandbox,
+ * and a variable such as LD_PRELOAD may come from a login profile that a sandboxed command could write. Only the mark of the turn is kept:
+ * the sandbox program is the first process of the namespace, so processes that lost their own mark find it there.
  */
 function launchOf({ program }: Bubblewrap, { argv, env }: ConfinedCommand, descriptors: readonly Descriptor[]): Omit<Launch, "release"> {
   const mark = env[MARK_VARIABLE];
@@ -109,6 +112,6 @@ const REPORT: SandboxReport = {
     const complaint = stderr.trim().replace(/^bwrap: /, "");
     const [, program, reason] = /^execvp (.+): (.+)$/.exec(complaint) ?? [];
     if (program !== undefined && reason !== undefined) return new ProgramNotStarted(program, reason);
-    return new SandboxFailed(complaint || "bubblewrap ended without a word");
+    return new SandboxFailed(complaint || "bubblewrap ended without an error message");
   },
 };

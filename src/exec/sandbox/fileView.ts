@@ -1,39 +1,39 @@
 import { foldersBetween, followLinks, isBelow, isInside, isThere, resolvedAsFarAsPossible } from "../../platform/paths.js";
 import { RootRefused } from "../errors.js";
-import { SYSTEM_FOLDERS } from "../outside/systemPrograms.js";
+import { SYSTEM_FOLDERS } from "../outside/outsidePrograms.js";
 import type { SandboxPolicy } from "../policies.js";
 import { type CallerView, type HiddenPlace, isVisible, outermostHidden, sealAround, type VisibleFiles } from "./hiddenPlaces.js";
 import { enforceableRoots, mayWrite, type WritableRoot, writableRoots } from "./policy.js";
 
-/** A command as it sees itself, whatever is around it. */
+/** A command without anything around it. */
 export interface ConfinedCommand {
   readonly argv: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** A command on a terminal keeps it, which it would lose with a session of its own. */
+  /** A command on a terminal must keep it; a new session would detach it. */
   readonly terminal?: boolean;
 }
 
 /** What a sandboxed command may do. */
 export interface Confinement {
   readonly policy: SandboxPolicy;
-  /** The thread's folder, by the real path that it had when the thread was opened. */
+  /** The real path of the thread's folder at the time the thread was opened. */
   readonly workspace: string;
-  /** Real paths that the workspace must lie in, for a caller over the network. */
+  /** Real paths of the folders that must contain the workspace, for a network caller. */
   readonly workRoots?: readonly string[] | undefined;
-  /** The server's own environment decides where `$TMPDIR` is. */
+  /** The server's own environment determines `$TMPDIR`. */
   readonly serverEnv: Readonly<Record<string, string | undefined>>;
   /** What no command may even read. */
   readonly hidden: readonly HiddenPlace[];
-  /** Real paths that no command may write, whichever root contains them: what the server itself runs. */
+  /** Real paths that no command may write, whichever root contains them: the server's own programs. */
   readonly ownPrograms: readonly string[];
-  /** Real paths in the thread's folder that stay read-only, because other programs run what they say. */
+  /** Real paths in the thread's folder that stay read-only, because other programs execute their content. */
   readonly guarded: readonly string[];
-  /** The narrower view of a caller over the network; absent for the server's own user. */
+  /** The narrower view of a network caller; absent for the server's own user. */
   readonly caller?: CallerView | undefined;
 }
 
-/** One policy for all that touches files for a thread: its commands, its patches, and what the server reads for it. */
+/** One policy for everything that touches files for a thread: its commands, its patches, and the server's reads. */
 export interface FileView extends VisibleFiles {
   readonly roots: readonly WritableRoot[];
 }
@@ -48,7 +48,7 @@ export function fileView(confinement: Confinement): FileView {
   return { roots: open, ...visibleFiles(confinement, open) };
 }
 
-/** Whether a file may be read for the thread, by its real path. Answers also where no command could run. */
+/** Whether a file may be read for the thread, by its real path. Also works where no command could run. */
 export function mayReadFor(confinement: Confinement): (realPath: string) => boolean {
   const files = visibleFiles(confinement, rootsOf(confinement, []));
   return (realPath) => isVisible(files, realPath);
@@ -60,19 +60,20 @@ export function mayWriteFor(confinement: Confinement): (realPath: string) => boo
     const view = fileView(confinement);
     return (realPath) => mayWrite(view.roots, realPath) && isVisible(view, realPath);
   } catch (error) {
-    // Where no command would run, nothing may be written without a question either.
+    // Where no command would run, nothing may be written without approval either.
     if (error instanceof RootRefused) return () => false;
     throw error;
   }
 }
 
-/** What is checked here is the very path that is mounted: a link put in its place meanwhile leads nowhere else. */
+/** Checks the very path that is mounted: a link put in its place meanwhile has no effect. */
 function checkWorkspace({ policy, workspace, workRoots, hidden }: Confinement): void {
   if (policy.type === "danger-full-access") return;
   const refuse = (why: string): never => {
     throw new RootRefused(`The command was not run: ${workspace} ${why}`);
   };
-  if (followLinks(workspace)?.real !== workspace) refuse("is gone, or a link leads to it that commands can change. Name the real folder.");
+  if (followLinks(workspace)?.real !== workspace)
+    refuse("does not exist, or is reached through a link that commands can change. Name the real folder.");
   if (workRoots && !workRoots.some((root) => isInside(workspace, root))) refuse(`is not in a folder that this caller may work in.`);
   const seal = sealAround(hidden, workspace);
   if (seal)
@@ -93,12 +94,15 @@ function visibleFiles({ policy, workspace, hidden, caller }: Confinement, roots:
   };
 }
 
-/** Whoever may write the folder around a secret could swap what is put back beside it. */
+/**
+ * Hides the whole folder if it is writable: a command that can write the folder around a secret could replace the entries that are put back
+ * beside it.
+ */
 function wholeIfWritable(place: HiddenPlace, writable: readonly string[]): HiddenPlace {
   return place.names !== undefined && writable.some((root) => isInside(place.folder, root)) ? { folder: place.folder } : place;
 }
 
-/** Folders of the server and the system are never opened: a temporary one is left out, for one that was asked for nothing runs. */
+/** Folders of the server and of the system are never made writable: a temporary folder is skipped, and a requested one is an error. */
 function isOpenable({ root, given, temporary }: WritableRoot, { policy, hidden, ownPrograms }: Confinement): boolean {
   if (policy.type === "danger-full-access") return true;
   const owned =
@@ -114,18 +118,18 @@ function isOpenable({ root, given, temporary }: WritableRoot, { policy, hidden, 
 
 let known: readonly string[] | undefined;
 
-/** By their real paths: on most machines some are links to others. */
+/** Real paths: on most machines some of these are links to others. */
 function systemFolders(): readonly string[] {
   known ??= [...new Set(SYSTEM_FOLDERS.filter(isThere).map(resolvedAsFarAsPossible))];
   return known;
 }
 
-/** One place in the sandbox's file tree, which is read-only where nothing else is said. */
+/** One place in the sandbox's file tree. Everything not listed is read-only. */
 export type Mount = { readonly path: string } & (
   | { readonly access: "write" }
   /** Read-only, whether it exists or not. */
   | { readonly access: "protected" }
-  /** Read-only where something hidden or writable is around it. */
+  /** Read-only inside something hidden or writable. */
   | { readonly access: "shown" }
   | { readonly access: "hidden"; readonly hasMountsBelow: boolean }
   /** The folder without some of its entries. */
@@ -133,9 +137,9 @@ export type Mount = { readonly path: string } & (
 );
 
 /**
- * Outermost first, so that each is mounted on the one around it. Folders between a writable root and what is special in it
- * are mounted on themselves, because a folder that is a mount cannot be renamed: moving the folder around `.git` would
- * otherwise be the way to put another one in its place.
+ * Outermost first, so that each is mounted on the one around it. Folders between a writable root and a special place in it are mounted on
+ * themselves, because a mount point cannot be renamed: otherwise a command could move the folder around `.git` away and put another one in
+ * its place.
  */
 export function planMounts(view: FileView): Mount[] {
   const writable = view.roots.map(({ root }) => root);

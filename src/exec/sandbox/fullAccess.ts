@@ -4,10 +4,10 @@ import { ownRun, runName } from "../../platform/processes.js";
 import { ProgramNotStarted } from "../errors.js";
 import { COMMAND_MARK } from "../killTree.js";
 import type { Launch } from "../launch.js";
-import { systemProgram } from "../outside/systemPrograms.js";
+import { systemProgram } from "../outside/outsidePrograms.js";
 import type { ConfinedCommand } from "./fileView.js";
 
-/** No namespace: what leaves the command's process group is found by a mark, and after a crash only by the next server. */
+/** Without a namespace: processes that leave the command's process group are found by a mark, and after a crash only by the next server. */
 export function launchPlainly({ argv, cwd, env }: ConfinedCommand): Launch {
   const id = `${runName(ownRun())}.${randomUUID()}`;
   const [program = "", ...args] = argv;
@@ -22,7 +22,7 @@ export function launchPlainly({ argv, cwd, env }: ConfinedCommand): Launch {
   };
 }
 
-/** A PID namespace with what every Linux has, for full access where there is no bubblewrap. */
+/** A PID namespace made with `unshare`, which every Linux has, for full access where there is no bubblewrap. */
 export function launchUnshared({ argv, cwd, env }: ConfinedCommand): Launch {
   const asOrdinaryUser = getuid?.() === 0 ? [] : ["--user", "--map-current-user"];
   return {

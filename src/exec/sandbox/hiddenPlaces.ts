@@ -1,17 +1,20 @@
+// Long because hidden and guarded places form one policy, together with the search for the latter.
+import { type Dirent, lstatSync } from "node:fs";
+import { opendir } from "node:fs/promises";
 import { homedir, userInfo } from "node:os";
 import path from "node:path";
 import { isBelow, isInside, isThere, resolvedAsFarAsPossible } from "../../platform/paths.js";
 
-/** A folder that commands must not read, by its real path; what is made in it later is hidden as well. */
+/** A folder that commands must not read, by its real path; entries created later are hidden as well. */
 export interface HiddenPlace {
   readonly folder: string;
-  /** Only these entries are secret; the folder has others that programs need. Absent: all of it. */
+  /** Only these entries are secret; programs need the others. Absent: the whole folder is hidden. */
   readonly names?: readonly string[];
-  /** No thread works in there, but for folders below these entries. Absent: a thread's own folder shows through. */
+  /** No thread may work in the folder, except below these entries. Absent: a thread's own folder stays visible in it. */
   readonly sealedBut?: readonly string[];
 }
 
-/** The place that keeps a folder from being anybody's workspace. */
+/** The hidden place that prevents a folder from being a workspace. */
 export function sealAround(hidden: readonly HiddenPlace[], folder: string): HiddenPlace | undefined {
   return hidden.find(
     (place) =>
@@ -21,17 +24,17 @@ export function sealAround(hidden: readonly HiddenPlace[], folder: string): Hidd
   );
 }
 
-/** What files look like to one command: the machine's own tree, less what is hidden, plus what shows through. */
+/** The files that one command sees: the machine's own tree without the hidden places, plus the shown ones. */
 export interface VisibleFiles {
   readonly hidden: readonly HiddenPlace[];
-  /** Folders that are seen although they lie in a hidden one. */
+  /** Folders that stay visible although they lie in a hidden one. */
   readonly shown: readonly string[];
 }
 
-/** What the kernel makes up: it may never end, wait for ever, or tell about the process that reads it, which is ours. */
+/** The kernel generates these files: reading one may never end, block for ever, or reveal data of the reading process, which is ours. */
 const NOT_ON_DISK = ["/proc", "/sys", "/dev"];
 
-/** Whether something may be read, by its real path, for whoever sees these files: the innermost folder decides. */
+/** Whether a real path may be read in this view: the innermost hidden or shown folder decides. */
 export function isVisible({ hidden, shown }: VisibleFiles, realPath: string): boolean {
   if (NOT_ON_DISK.some((folder) => isInside(realPath, folder))) return false;
   const hiding = depthAround(realPath, hidden.flatMap(secretsOf));
@@ -42,7 +45,7 @@ function secretsOf({ folder, names }: HiddenPlace): string[] {
   return names === undefined ? [folder] : names.map((name) => path.join(folder, name));
 }
 
-/** Those that are not inside another one, unless something in between shows through. */
+/** The hidden places that are not inside another one, unless a shown folder lies in between. */
 export function outermostHidden({ hidden, shown }: VisibleFiles): HiddenPlace[] {
   const isCoveredBy = (place: HiddenPlace, other: HiddenPlace) => {
     if (place === other || other.names !== undefined) return false;
@@ -57,8 +60,8 @@ function depthAround(realPath: string, folders: readonly string[]): number {
 }
 
 /**
- * How a file with secrets is hidden: with the folder around it, because a mask on the file alone is lost when somebody replaces
- * the file. The folder is the one that the name is in and, where that is a link, the one that it leads to.
+ * Hides a file with secrets together with its folder, because a mask on the file alone is lost when the file is replaced. Applies to the
+ * folder of the name and, for a link, to the folder of its target.
  */
 export function secretPlaces(file: string, env: Readonly<Record<string, string | undefined>>): HiddenPlace[] {
   const named = path.join(resolvedAsFarAsPossible(path.dirname(file)), path.basename(file));
@@ -66,7 +69,7 @@ export function secretPlaces(file: string, env: Readonly<Record<string, string |
   return places.filter(({ folder }, at) => places.findIndex((other) => other.folder === folder) === at);
 }
 
-/** Where programs live, or people: only the file itself is left out of such a folder. */
+/** In folders with programs or home folders, only the file itself is hidden. */
 function placeOf(file: string, env: Readonly<Record<string, string | undefined>>): HiddenPlace {
   const folder = path.dirname(file);
   const onPath = (env["PATH"] ?? "").split(path.delimiter).filter((place) => path.isAbsolute(place));
@@ -75,29 +78,29 @@ function placeOf(file: string, env: Readonly<Record<string, string | undefined>>
   return isCommon ? { folder, names: [path.basename(file)] } : { folder };
 }
 
-/** What a caller over the network sees differently. */
+/** How the view of a network caller differs. */
 export interface CallerView {
-  /** What is hidden from this caller beside what is hidden from all. */
+  /** Hidden from this caller, in addition to what is hidden from all. */
   readonly hidden: readonly HiddenPlace[];
-  /** What shows through: the caller's folders, and what programs need. */
+  /** What stays visible: the caller's folders, and what programs need. */
   readonly shown: readonly string[];
-  /** The folder that is /tmp for the thread, by its real path; made when a command first needs it. */
+  /** The real path of the folder that is the thread's /tmp; created when a command first needs it. */
   readonly tmp: () => string;
 }
 
 export interface CallerFolders {
-  /** Real paths of the caller's own folders and of what the server lets everybody read. */
+  /** Real paths of the caller's own folders and of the server's read roots. */
   readonly folders: readonly string[];
-  /** Real paths of the folders of other callers. */
+  /** Real paths of other callers' folders. */
   readonly foreign: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly tmp: CallerView["tmp"];
 }
 
-/** Folders that everybody on the machine leaves files in. */
+/** Temporary folders shared by everyone on the machine. */
 const SHARED = ["/tmp", "/var/tmp"];
 
-/** How a caller over the network sees the machine: without the home folder of the server's user, other callers' folders and shared temporary files. */
+/** The view of a network caller: without the home folder of the server's user, other callers' folders and shared temporary files. */
 export function callerView({ folders, foreign, env, tmp }: CallerFolders): CallerView {
   const homes = homesOf(env).filter((home) => !folders.some((folder) => isInside(home, folder)));
   const others = foreign.filter((folder) => !folders.includes(folder));
@@ -109,14 +112,14 @@ export function callerView({ folders, foreign, env, tmp }: CallerFolders): Calle
 }
 
 function homesOf(env: CallerFolders["env"]): string[] {
-  // `homedir` is $HOME again where that is set; the user has another one in the system's table.
+  // `homedir` returns $HOME where that is set; the system's user table may have another one.
   const named = [env["HOME"], homedir(), userInfo().homedir].filter((home): home is string => home !== undefined && path.isAbsolute(home));
   return [...new Set(named.map(resolvedAsFarAsPossible))].filter((home) => home !== "/");
 }
 
 /**
- * Where tools keep what their programs need, by the folder on PATH that shows they are used. Credentials lie beside some of
- * them (`.cargo/credentials.toml`), so that only these parts are shown.
+ * The folders that a toolchain's programs need, by the folder on PATH that shows the toolchain is used. Credentials lie beside some of them
+ * (`.cargo/credentials.toml`), so only these parts are shown.
  */
 const TOOLCHAINS: Readonly<Record<string, readonly string[]>> = {
   ".nvm": [".nvm/versions"],
@@ -162,4 +165,171 @@ function neededIn(home: string, env: CallerFolders["env"]): string[] {
     .flatMap(([, parts]) => parts);
   const needed = [...used, ...[...toolchains, ...GIT_CONFIGURATION].map((name) => path.join(home, name))];
   return [...new Set(needed)].filter(isThere).map(resolvedAsFarAsPossible);
+}
+
+/** Names in a project from which other programs learn what to run: editors, agents, shells, direnv. */
+const NAMES = new Set([
+  ".mcp.json",
+  ".vscode",
+  ".idea",
+  ".envrc",
+  ".bashrc",
+  ".bash_profile",
+  ".bash_login",
+  ".bash_logout",
+  ".profile",
+  ".zshrc",
+  ".zshenv",
+  ".zprofile",
+  ".zlogin",
+  ".zlogout",
+  ".kshrc",
+  ".cshrc",
+  ".tcshrc",
+  ".login",
+  ".gitconfig",
+]);
+/** Files of agents and editors with the same power, in folders that contain much else. */
+const DEEPER_NAMES: Readonly<Record<string, readonly string[]>> = {
+  ".claude": ["settings.json", "settings.local.json"],
+  ".cursor": ["mcp.json"],
+  ".gemini": ["settings.json"],
+};
+/** Large, full of third-party content, and not opened as a project. */
+const PASSED_OVER = new Set(["node_modules"]);
+
+interface SearchBounds {
+  readonly folders: number;
+  readonly entries: number;
+  readonly depth: number;
+}
+
+/** A search takes a few milliseconds at most, however large the project. */
+const USUAL: SearchBounds = { folders: 1_500, entries: 30_000, depth: 8 };
+/** The first search in a project may take longer: its result is cached. */
+const FIRST: SearchBounds = { folders: 20_000, entries: 400_000, depth: 24 };
+/** Each is one more mount for every command. */
+const MOST_FOUND = 256;
+
+type NameSet = Pick<ReadonlySet<string>, "has">;
+
+export interface GuardedNames {
+  /** Real paths, outermost first. */
+  readonly names: readonly string[];
+  /** False: the project was too large for a complete search. */
+  readonly isComplete: boolean;
+}
+
+/**
+ * The guarded names that exist below a folder, except those in `besides`. Links are left out: nothing can be mounted over them. In inner
+ * repositories all of `.git` counts, as at the root: a file in it can name other folders for hooks and settings.
+ */
+async function findGuardedNames(
+  root: string,
+  { bounds, known, besides }: { readonly bounds: SearchBounds; readonly known: readonly string[]; readonly besides: NameSet },
+): Promise<GuardedNames> {
+  const names = known.filter((name) => !besides.has(name));
+  const isKnown = new Set(names);
+  let folders = [root];
+  let visited = 0;
+  let seen = 0;
+  for (let depth = 0; folders.length > 0; depth++) {
+    const next: string[] = [];
+    for (const folder of folders) {
+      if (depth === bounds.depth || visited++ >= bounds.folders) return { names, isComplete: false };
+      for await (const entry of entriesOf(folder)) {
+        if (seen++ >= bounds.entries) return { names, isComplete: false };
+        const file = path.join(folder, entry.name);
+        if (entry.isSymbolicLink() || besides.has(file)) continue;
+        const found = guardedAt(file, entry, { atRoot: folder === root }).filter((name) => !besides.has(name) && !isKnown.has(name));
+        if (names.length + found.length > MOST_FOUND) return { names, isComplete: false };
+        names.push(...found);
+        if (entry.isDirectory() && entry.name !== ".git" && !NAMES.has(entry.name) && !PASSED_OVER.has(entry.name)) next.push(file);
+      }
+    }
+    folders = next;
+  }
+  return { names, isComplete: true };
+}
+
+/** Whether a file is, or lies in, something that other programs execute: for files that a search did not reach. */
+export function guardedPart(root: string, file: string): string | undefined {
+  const steps = path.relative(root, file).split(path.sep);
+  const at = steps.findIndex(
+    (step, index) => NAMES.has(step) || step === ".git" || (DEEPER_NAMES[steps[index - 1] ?? ""]?.includes(step) ?? false),
+  );
+  return at < 0 ? undefined : path.join(root, ...steps.slice(0, at + 1));
+}
+
+function guardedAt(file: string, entry: Dirent, { atRoot }: { atRoot: boolean }): string[] {
+  // The root's own `.git` is protected whether it exists or not.
+  if (entry.name === ".git") return atRoot ? [] : [file];
+  if (NAMES.has(entry.name)) return [file];
+  if (!entry.isDirectory()) return [];
+  return (DEEPER_NAMES[entry.name] ?? []).map((name) => path.join(file, name)).filter(isRealThing);
+}
+
+function isRealThing(file: string): boolean {
+  try {
+    const stat = lstatSync(file, { throwIfNoEntry: false });
+    return stat !== undefined && !stat.isSymbolicLink();
+  } catch {
+    // A folder on the path is a file now, or is unreadable.
+    return false;
+  }
+}
+
+/** One by one: a folder may have hundreds of thousands of entries. */
+async function* entriesOf(folder: string): AsyncGenerator<Dirent> {
+  try {
+    yield* await opendir(folder);
+  } catch {
+    // No longer a folder, or unreadable.
+  }
+}
+
+/** The most projects that are cached; after eviction the next search counts as the first again. */
+const MOST_PROJECTS = 100;
+
+/**
+ * Finds guarded names and caches those of each project: a command that creates thousands of folders can keep later searches from reaching
+ * the names behind them, and must not remove their protection that way.
+ */
+export class GuardedNameSearch {
+  readonly #byProject = new Map<string, readonly string[]>();
+
+  /** The guarded names that exist now, except those in `besides`. Never rejects. */
+  async find(root: string, besides: NameSet = new Set()): Promise<GuardedNames> {
+    const remembered = this.#byProject.get(root);
+    const known = (remembered ?? []).filter(isRealThing);
+    const found = await findGuardedNames(root, { bounds: remembered ? USUAL : FIRST, known, besides });
+    this.#byProject.delete(root);
+    this.#byProject.set(root, [...new Set([...known, ...found.names])].slice(0, MOST_FOUND));
+    for (const oldest of this.#byProject.keys()) if (this.#byProject.size > MOST_PROJECTS) this.#byProject.delete(oldest);
+    return found;
+  }
+}
+
+/** More than realistic use creates; the oldest are evicted, and protected from then on. */
+const MOST_REMEMBERED = 1_000;
+
+/** Guarded names that turns of this server created themselves: they stay usable to its turns, as long as they are the same files. */
+export class NamesMadeHere {
+  readonly #inodes = new Map<string, number>();
+
+  add(name: string): void {
+    const inode = inodeOf(name);
+    if (inode === undefined) return;
+    this.#inodes.set(name, inode);
+    for (const oldest of this.#inodes.keys()) if (this.#inodes.size > MOST_REMEMBERED) this.#inodes.delete(oldest);
+  }
+
+  has(name: string): boolean {
+    const inode = this.#inodes.get(name);
+    return inode !== undefined && inodeOf(name) === inode;
+  }
+}
+
+function inodeOf(file: string): number | undefined {
+  return lstatSync(file, { throwIfNoEntry: false })?.ino;
 }

@@ -7,7 +7,7 @@ import { smallFileIfAny } from "../../lib/files/smallFile.js";
 import { isThere, namesIn, O_PATH } from "../../platform/paths.js";
 import { type ClaimFile, claimName, isAbandoned, keepFresh, makeClaim, parseClaim, withdrawClaim } from "../../platform/processes.js";
 
-/** A name in a folder that is held open, so that nobody can put another folder in its place meanwhile. */
+/** A name in a folder that is held open, so that the folder cannot be replaced meanwhile. */
 export interface NamedPlace {
   /** A descriptor. */
   readonly folder: number;
@@ -18,12 +18,15 @@ export function entryPath({ folder, name }: NamedPlace): string {
   return `/proc/self/fd/${folder}/${name}`;
 }
 
-/** Tells one entry from another that got its name; inodes alone are given out again at once. Undefined when nothing is there, or nobody can tell. */
+/**
+ * Distinguishes an entry from another one that got its name; inode numbers alone are reused at once. Undefined when the entry does not
+ * exist or cannot be examined.
+ */
 export function identityOf(place: NamedPlace): string | undefined {
   return identityAt(entryPath(place));
 }
 
-/** A command may have taken the rights on its folder away. */
+/** A command may have removed the permissions on its folder. */
 function identityAt(file: string): string | undefined {
   try {
     const stat = lstatSync(file, { throwIfNoEntry: false });
@@ -33,17 +36,17 @@ function identityAt(file: string): string | undefined {
   }
 }
 
-/** What a claim says of its placeholder: enough for another process to know it again, in another container too. */
+/** The content of a placeholder's lock file: enough for another process to recognise the placeholder, even in another container. */
 interface PlaceholderNote {
   readonly path: string;
-  /** The inode of the folder around it. */
+  /** The inode of the parent folder. */
   readonly parent: number;
-  /** When it was claimed, in milliseconds; it was made right after. */
+  /** The time of the claim, in milliseconds; the placeholder is created right after it. */
   readonly since: number;
 }
 
 interface HeldPlace {
-  /** With a descriptor of our own. */
+  /** With a descriptor of its own. */
   readonly place: NamedPlace;
   readonly note: PlaceholderNote;
   identity: string;
@@ -52,27 +55,27 @@ interface HeldPlace {
   readonly withdraw: () => void;
 }
 
-/** Two servers that make and remove the same placeholder at once meet again a few times at most. */
+/** Two servers that create and remove the same placeholder at once collide a few times at most. */
 const ATTEMPTS = 20;
 
 /**
- * Something must be there to be mounted over, or a command could create what it must not write. A placeholder is an empty folder, which git
- * does not see. Who uses it is kept in claims outside the workspace: removing a folder ends the mounts that other servers' commands have
- * on it, and a folder that a killed server left must be known as ours before it is removed.
+ * A mount needs an existing target; without one a command could create what it must not write. A placeholder is an empty folder, which git
+ * does not see. Lock files outside the workspace record who uses it: removing the folder would end the mounts of other servers' commands on
+ * it, and a folder that a killed server left must be recognised as ours before it is removed.
  */
 export class Placeholders {
   readonly #claims: string | undefined;
   readonly #ownClaims = new Set<string>();
   readonly #held = new Map<string, HeldPlace>();
 
-  /** Without a folder for claims, other servers take our placeholders for the user's, and a killed process leaves them for good. */
+  /** Without a folder for lock files, other servers treat our placeholders as the user's, and a killed process leaves them for good. */
   constructor(claims?: string) {
     this.#claims = claims;
   }
 
   /**
-   * Makes sure that something is there. Undefined when what is there belongs to the user, or when nobody can make it. Where nobody looks, a
-   * placeholder may stay a while for the next command: making and removing it costs more than the mount.
+   * Makes sure that the entry exists. Undefined when it belongs to the user, or cannot be created. Where users do not look, a placeholder
+   * may linger for the next command: creating and removing it costs more than the mount.
    */
   hold(place: NamedPlace, { lingerMs = 0 }: { lingerMs?: number } = {}): HeldPlaceholder | undefined {
     const { dev, ino } = fstatSync(place.folder);
@@ -80,7 +83,7 @@ export class Placeholders {
     const held = this.#held.get(key) ?? this.#begin(key, place, ino);
     if (!held) return undefined;
     clearTimeout(held.leaving);
-    // Somebody may have removed it, thinking it a stray.
+    // Someone may have removed it as a stray folder.
     if (!isThere(entryPath(place))) held.identity = madeFolder(entryPath(place)) ?? held.identity;
     held.users++;
     const { identity } = held;
@@ -96,12 +99,12 @@ export class Placeholders {
     };
   }
 
-  /** Removes what only waits for the next command. */
+  /** Removes placeholders that only linger for the next command. */
   endUnused(): void {
     for (const [key, { users }] of this.#held) if (users === 0) this.#end(key);
   }
 
-  /** Removes all that is held. What uses it must have been ended before. */
+  /** Removes all placeholders. The commands that use them must have ended before. */
   close(): void {
     for (const key of this.#held.keys()) this.#end(key);
   }
@@ -126,7 +129,7 @@ export class Placeholders {
       const withdraw = this.#claim(note);
       try {
         const identity = there ? identityOf(place) : madeFolder(file);
-        // Another server may have made or removed it in between.
+        // Another server may have created or removed it in between.
         if (identity !== undefined && identityOf(place) === identity)
           return { place, note, identity, users: 0, leaving: undefined, withdraw };
       } catch (error) {
@@ -151,7 +154,7 @@ export class Placeholders {
     closeSync(place.folder);
   }
 
-  /** Where no claim can be put down, the placeholder is made all the same: protection comes first. */
+  /** If no lock file can be written, the placeholder is created all the same: protection comes first. */
   #claim(note: PlaceholderNote): () => void {
     if (this.#claims === undefined) return () => {};
     const name = claimName(subjectOf(note.parent, path.basename(note.path)), randomBytes(4).toString("hex"));
@@ -160,7 +163,7 @@ export class Placeholders {
     try {
       makeClaim(file, JSON.stringify(note));
     } catch {
-      // CODEX_HOME cannot be written.
+      // CODEX_HOME is not writable.
     }
     const stopRefreshing = keepFresh(file);
     return () => {
@@ -170,7 +173,7 @@ export class Placeholders {
     };
   }
 
-  /** Other servers' claims of a place, those of the dead included: what they left can be taken over. */
+  /** Other servers' claims of a place, including those of dead servers: their placeholders can be taken over. */
   #othersAt(parent: number, name: string): readonly NotedClaim[] {
     return this.#claims === undefined ? [] : claimsIn(this.#claims, { subject: subjectOf(parent, name), besides: this.#ownClaims });
   }
@@ -178,22 +181,24 @@ export class Placeholders {
 
 export interface HeldPlaceholder {
   readonly identity: string;
-  /** False: somebody removed it meanwhile, and what was mounted over it is gone with it. */
+  /** False: someone removed it meanwhile, and the mount over it is gone too. */
   isIntact(): boolean;
   giveUp(): void;
 }
 
-/** A folder that is not there may be on a disk that another container has; its claim is kept for that one, though not for ever. */
+/** A missing folder may be on a disk of another container; its lock file is kept for that container for a limited time. */
 const KEPT_FOR_ABSENT_FOLDERS_MS = 30 * 24 * 3_600_000;
 
-/** Removes what servers have left that are over, in whichever container they ran. What is not certainly theirs, or not empty, stays. */
+/**
+ * Removes placeholders that dead servers left, in whichever container they ran. Anything that is not certainly theirs, or not empty, stays.
+ */
 export function sweepPlaceholders(claims: string): void {
   const all = namesIn(claims).flatMap((name) => parseClaim(name) ?? []);
   for (const claim of all.filter((each) => isAbandoned(each, claims))) {
     const file = path.join(claims, claim.name);
     const note = noteIn(file);
     const isUsed = () => all.some((other) => other.subject === claim.subject && other !== claim && !isAbandoned(other, claims));
-    // A server that was killed before it had written its note had made nothing yet.
+    // A server that was killed before it had written its note had not created anything yet.
     if (!note || isUsed() || clearAway(note) || hasLapsed(file)) withdrawClaim(file);
   }
 }
@@ -203,7 +208,7 @@ function hasLapsed(claim: string): boolean {
   return Date.now() - madeMs > KEPT_FOR_ABSENT_FOLDERS_MS;
 }
 
-/** False when the folder around it is not here. */
+/** False when the parent folder is not available here. */
 function clearAway({ path: file, parent, since }: PlaceholderNote): boolean {
   let folder: number;
   try {
@@ -247,29 +252,29 @@ function noteIn(file: string): PlaceholderNote | undefined {
   }
 }
 
-/** Device numbers differ from container to container; inodes do not. */
+/** Device numbers differ between containers; inode numbers do not. */
 function subjectOf(parent: number, name: string): string {
   return createHash("sha256").update(`${parent}/${name}`).digest("hex").slice(0, 16);
 }
 
-/** The kernel's clock for files lags behind by some milliseconds; making a folder takes far less than two seconds. */
+/** The kernel's file timestamps lag by some milliseconds; creating a folder takes far less than two seconds. */
 const CLOCK_LAG_MS = 50;
 const MADE_WITHIN_MS = 2_000;
 
-/** Made right after it was claimed, and never touched since: any change to a folder or in it gives it a later time. */
+/** Created right after the claim and unchanged since: any change to a folder or in it updates its time. */
 function isUnchanged(there: Stats, { since }: Pick<PlaceholderNote, "since">): boolean {
   return there.isDirectory() && there.ctimeMs >= since - CLOCK_LAG_MS && there.ctimeMs <= since + MADE_WITHIN_MS;
 }
 
-/** Cheap to tell of most repositories: a folder with folders in it has more links. */
+/** A cheap test that excludes most repositories: a folder with subfolders has more links. */
 function mayBePlaceholder(there: Stats): boolean {
   return there.isDirectory() && there.nlink <= 2;
 }
 
-/** Then a command, which has no more rights than we have, cannot make it either. */
+/** With these errors a command, which has no more rights than we have, cannot create it either. */
 const CANNOT_BE_MADE = new Set(["EACCES", "EPERM", "EROFS"]);
 
-/** The identity of a new folder; undefined when something is there. */
+/** The identity of the new folder; undefined when something already exists. */
 function madeFolder(file: string): string | undefined {
   try {
     mkdirSync(file);
@@ -284,7 +289,7 @@ function removeIfEmpty(folder: string): void {
   try {
     rmdirSync(folder);
   } catch {
-    // The user made something of it, or removed it.
+    // The user put something into it, or removed it.
   }
 }
 

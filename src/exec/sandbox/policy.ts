@@ -5,20 +5,20 @@ import { followLinks, isBelow, isInside, isThere, resolvedAsFarAsPossible } from
 import { RootRefused } from "../errors.js";
 import type { SandboxPolicy } from "../policies.js";
 
-/** Names that a command must not change in any folder it may write: they decide what runs outside the sandbox later. */
+/** Names that a command must not change in any writable folder: they determine what later runs outside the sandbox. */
 export const PROTECTED_NAMES = [".git", ".codex", ".agents"] as const;
 
 export interface WritableRoot {
-  /** As it was configured; `root` is where that leads. */
+  /** As configured; `root` is its real path. */
   readonly given: string;
   readonly root: string;
-  /** The links on the way there. */
+  /** The links on that path. */
   readonly links: readonly string[];
   /** Real paths that stay read-only, whether they exist or not. Those of a worktree may lie outside the root. */
   readonly protectedPaths: readonly string[];
-  /** More of the same, which exist. */
+  /** Further read-only paths, which exist. */
   readonly kept: readonly string[];
-  /** `/tmp` and `$TMPDIR` are given for convenience; the others were asked for. */
+  /** `/tmp` and `$TMPDIR` are included for convenience; the other roots were requested. */
   readonly temporary: boolean;
 }
 
@@ -28,11 +28,11 @@ export interface Place {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Real paths that stay read-only wherever a root contains them. They exist, and none is a link. */
   readonly kept?: readonly string[];
-  /** False: the thread has a /tmp of its own, which is none of the machine's folders. */
+  /** False: the thread has its own /tmp, not the machine's. */
   readonly sharesTmp?: boolean;
 }
 
-/** The folders a policy lets commands write, by real path, each once. A configured folder that does not exist is left out. */
+/** The folders that a policy lets commands write, by real path, without duplicates. A configured folder that does not exist is left out. */
 export function writableRoots(policy: SandboxPolicy, { workspace, env, kept = [], sharesTmp = true }: Place): WritableRoot[] {
   switch (policy.type) {
     case "read-only":
@@ -50,7 +50,7 @@ export function writableRoots(policy: SandboxPolicy, { workspace, env, kept = []
   }
 }
 
-/** Decides by the longest of the roots and protected paths above a path; a folder that is both was asked for, so it is writable. */
+/** The longest root or protected path above a path decides; a folder that is both was requested, so it is writable. */
 export function mayWrite(roots: readonly WritableRoot[], realPath: string): boolean {
   const allowed = longestAround(
     realPath,
@@ -97,7 +97,7 @@ function gitFoldersBehind(dotGit: string): string[] {
   return [own, ...(common ? [resolvedAsFarAsPossible(path.resolve(own, common))] : [])].map(firstMissingOf);
 }
 
-/** What a path needs first to come into being; the path itself when it is there. */
+/** The first missing component of a path; the path itself when it exists. */
 function firstMissingOf(file: string): string {
   const parent = path.dirname(file);
   return isThere(file) || isThere(parent) ? file : firstMissingOf(parent);
@@ -107,7 +107,7 @@ function isFolder(file: string): boolean {
   return lstatSync(file, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
-/** A folder that was asked for stays so when it is also a temporary one. */
+/** A folder that is both requested and temporary counts as requested. */
 function unique(roots: readonly WritableRoot[]): WritableRoot[] {
   return roots.filter(({ root }, at) => roots.findIndex((other) => other.root === root) === at);
 }
@@ -118,14 +118,13 @@ function longestAround(realPath: string, folders: readonly string[]): string | u
     .reduce<string | undefined>((best, folder) => (best !== undefined && best.length >= folder.length ? best : folder), undefined);
 }
 
-/** Folders that everybody may write, this policy or not. */
+/** Folders that everyone may write, whatever the policy. */
 const SHARED_TEMPORARY_FOLDERS = ["/tmp", "/var/tmp"];
 
 /**
- * The roots that mounts can enforce. Mounts follow links, so two kinds cannot be: a root reached through a link that a
- * command could have put there (it would choose what the next command may write), and a root where a protected name is a link
- * (nothing can be mounted over the link itself, so a command could replace it). A temporary folder is then left out; for a
- * folder that was asked for nothing runs.
+ * The roots that mounts can enforce. Mounts follow links, which excludes two kinds: a root reached through a link that a command could have
+ * created (it would choose what the next command may write), and a root in which a protected name is a link (nothing can be mounted over
+ * the link itself, so a command could replace it). A temporary folder is then skipped; a requested one is an error.
  */
 export function enforceableRoots(roots: readonly WritableRoot[]): WritableRoot[] {
   const changeable = [...roots.map(({ root }) => root), ...SHARED_TEMPORARY_FOLDERS];

@@ -3,8 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe } from "../../lib/errors.js";
 import type { Launch } from "../launch.js";
-import { OutsidePrograms, type WritablePlaces } from "../outside/outsidePrograms.js";
-import { isExecutableFile } from "../outside/systemPrograms.js";
+import { isExecutableFile, OutsidePrograms, type WritablePlaces } from "../outside/outsidePrograms.js";
 import type { SandboxPolicy } from "../policies.js";
 import { runCommand } from "../run.js";
 import { type Bubblewrap, confine, contain } from "./bubblewrap.js";
@@ -24,14 +23,17 @@ export type ProbedContainment =
   | { readonly kind: "plain" };
 
 const PROBE_MS = 5_000;
-/** What bubblewrap can do, newest first. */
+/** Bubblewrap's features by version, newest first. */
 const VERSIONS: readonly Omit<Bubblewrap, "program">[] = [
   { disablesUserNamespaces: true, setsSizes: true },
   { disablesUserNamespaces: false, setsSizes: true },
   { disablesUserNamespaces: false, setsSizes: false },
 ];
 
-/** That a program is there says nothing: the kernel, a container or a security module may forbid what it needs. So all of it is run once. */
+/**
+ * An installed program proves nothing: the kernel, a container or a security module may forbid what it needs. So the complete sandbox is
+ * run once.
+ */
 export async function probeSandbox(options: WhereToLook): Promise<ProbedSandbox> {
   if (process.platform === "darwin") return probeSeatbelt();
   const candidates = process.platform === "linux" ? bubblewrapCandidates(options) : [];
@@ -66,7 +68,7 @@ async function probeSeatbelt(): Promise<ProbedSandbox> {
     : { candidates: [], backend: "none", reason: `sandbox-exec: ${complaint}` };
 }
 
-/** What went wrong, or nothing. */
+/** The error message; undefined on success. */
 async function complaintOf(launch: () => Launch): Promise<string | undefined> {
   try {
     const { exitCode, stderr } = await runCommand(launch(), { timeoutMs: PROBE_MS }).result;
@@ -79,7 +81,7 @@ async function complaintOf(launch: () => Launch): Promise<string | undefined> {
 async function complaintInScratchFolder(launch: (folder: string) => Launch): Promise<string | undefined> {
   let folder: string;
   try {
-    // $TMPDIR may name a folder that is not there.
+    // $TMPDIR may name a missing folder.
     const parent = existsSync(tmpdir()) ? tmpdir() : "/tmp";
     folder = mkdtempSync(path.join(parent, "codex-mcpd-probe-"));
   } catch (error) {
@@ -119,12 +121,12 @@ function reasonOf(complaints: readonly string[]): string {
 }
 
 export interface WhereToLook {
-  /** Named by the user: then nothing else is tried. */
+  /** Set by the user: then nothing else is tried. */
   readonly bin?: string;
-  /** The Codex program, which may have a bubblewrap in its package. */
+  /** The Codex program, whose package may include a bubblewrap. */
   readonly codexBin?: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Nothing in here is trusted but the system's own folders. */
+  /** Programs in these folders are not trusted, except in the system's own folders. */
   readonly writable: WritablePlaces;
 }
 

@@ -5,10 +5,10 @@ import { type ConfinedCommand, type Confinement, fileView, type Mount, planMount
 import { launchPlainly } from "./fullAccess.js";
 import { allowsNetwork } from "./policy.js";
 
-/** Never looked up: it is part of macOS. */
+/** Not searched for: it is part of macOS. */
 const SANDBOX_EXEC = "/usr/bin/sandbox-exec";
 
-/** The command inside a generated profile. Not proven: no part of this has run on a Mac. */
+/** The command inside a generated profile. Not tested: no part of this has run on macOS. */
 export function launchSeatbelt(command: ConfinedCommand, confinement: Confinement): Launch {
   const profile = seatbeltProfile({ mounts: planMounts(fileView(confinement)), network: allowsNetwork(confinement.policy) });
   return {
@@ -27,8 +27,8 @@ export interface SeatbeltRules {
 }
 
 /**
- * Everything is denied but what is listed; of the rules that match, the last one counts, which is what mounts do by lying on
- * each other. Rules are by path, so that a protected name is protected before it exists.
+ * Everything is denied except what is listed. The last matching rule wins, which corresponds to mounts on top of each other. Rules match by
+ * path, so that a protected name is protected before it exists.
  */
 export function seatbeltProfile({ mounts, network }: SeatbeltRules): string {
   return [

@@ -5,7 +5,7 @@ const KILL_PROCESS = 0x80000000;
 const EPERM = 0x00050001;
 const ENOSYS = 0x00050026;
 
-/** Offsets in the kernel's `struct seccomp_data`; the low half of an argument comes first, and the calls below look at no more. */
+/** Offsets in the kernel's `struct seccomp_data`; the low half of an argument comes first, and the calls below need no more. */
 const CALL_NUMBER = 0;
 const ARCHITECTURE = 4;
 const argument = (position: number): number => 16 + 8 * position;
@@ -18,19 +18,20 @@ const AF_INET6 = 10;
 const AF_NETLINK = 16;
 const SOCK_STREAM = 1;
 const SOCK_SEQPACKET = 5;
-/** The rest of a socket's type are SOCK_NONBLOCK and SOCK_CLOEXEC. */
+/** The remaining bits of a socket's type are SOCK_NONBLOCK and SOCK_CLOEXEC. */
 const SOCK_TYPE = 0xf;
 const O_CREAT = 0o100;
-/** Without O_DIRECTORY, which always comes with it and has another value on arm64. */
+/** Without O_DIRECTORY, which always accompanies it and has another value on arm64. */
 const O_TMPFILE = 0o20000000;
 const SET_USER_ID_OR_GROUP_ID = 0o6000;
 
 /**
- * The filter that every sandboxed command runs under, or undefined on an architecture without a table.
- * Without network no socket can be made. With network only those that lead to it: one of the host's container or agent
- * sockets would lead out of the sandbox, and so may families that nobody thinks of. Pairs are for talking to oneself (Node and
- * shells need them), so only such as cannot be pointed elsewhere: a datagram pair reaches every UNIX socket of the machine.
- * No file gets a bit that lends the server's rights to whoever runs it, for it would stay when the sandbox is gone.
+ * The filter for every sandboxed command; undefined on an architecture without a table.
+ * Without network, no socket can be created. With network, only network sockets can: a UNIX socket of the host's container runtime or agent
+ * would lead out of the sandbox, and so might other families. Socket pairs serve communication within a program (Node and shells need
+ * them), so only kinds that cannot be redirected are allowed: a datagram pair can reach every UNIX socket of the machine.
+ * No file may get a set-user-id or set-group-id bit: it would lend the server's rights to anyone who runs the file, even after the sandbox
+ * ends.
  */
 export function seccompFilter(arch: string, { network }: { network: boolean }): Buffer | undefined {
   const table = CALL_TABLES[arch];
@@ -46,11 +47,11 @@ export function seccompFilter(arch: string, { network }: { network: boolean }): 
     { op: "return", value: KILL_PROCESS },
     { label: "known architecture", op: "load", offset: CALL_NUMBER },
     ...(foreignFrom === undefined ? [] : [{ op: "jumpIfAtLeast", value: foreignFrom, to: "refuse" } satisfies Instruction]),
-    // First, because the kernel remembers the answer to calls whose arguments do not matter, and these are made most often.
+    // First, because the kernel caches the result for calls whose arguments do not matter, and these are the most frequent.
     ...OPENING_CALLS.flatMap(({ name, flags }) => goTo(`created? flags ${flags}`, name)),
     ...MODE_ARGUMENTS.flatMap(({ name, at }) => goTo(`mode ${at}`, name)),
     ...DENIED_CALLS.flatMap((name) => goTo("refuse", name)),
-    // What they do is behind a pointer, which a filter cannot follow; libc falls back to clone, and nobody relies on openat2.
+    // Their arguments are behind a pointer, which a filter cannot follow; libc falls back to clone, and programs do not rely on openat2.
     ...goTo("not there", "clone3"),
     ...goTo("not there", "openat2"),
     ...goTo("new namespace?", "clone"),
@@ -80,7 +81,7 @@ export function seccompFilter(arch: string, { network }: { network: boolean }): 
   ]);
 }
 
-/** A mode counts only where a file may be made; otherwise programs leave there what was there. */
+/** The mode only matters when a file may be created; otherwise programs leave an arbitrary value there. */
 function createdWith({ flags, mode }: { flags: number; mode: number }): Instruction[] {
   return [
     { label: `created? flags ${flags}`, op: "load", offset: argument(flags) },
@@ -89,8 +90,8 @@ function createdWith({ flags, mode }: { flags: number; mode: number }): Instruct
 }
 
 /**
- * The few instructions of classic BPF that a system call filter needs. Jumps name a label; without `otherwise` the next
- * instruction follows. `keepBits` leaves those bits of what was loaded, and nothing else.
+ * The few instructions of classic BPF that a system call filter needs. Jumps name a label; without `otherwise` the next instruction
+ * follows. `keepBits` keeps only those bits of the loaded value.
  */
 type Instruction = { readonly label?: string } & (
   | { readonly op: "load"; readonly offset: number }
@@ -107,7 +108,7 @@ const CODES = { load: 0x20, jumpIfEqual: 0x15, jumpIfAtLeast: 0x35, jumpIfAnyBit
 const INSTRUCTION_BYTES = 8;
 const LONGEST_JUMP = 0xff;
 
-/** Little-endian `u16 code, u8 ifTrue, u8 ifFalse, u32 value`, as the kernel's `struct sock_filter`. */
+/** Little-endian `u16 code, u8 ifTrue, u8 ifFalse, u32 value`, like the kernel's `struct sock_filter`. */
 export function assemble(program: readonly Instruction[]): Buffer {
   const labels = new Map(program.map(({ label }, at) => [label, at]));
   const bytes = Buffer.alloc(program.length * INSTRUCTION_BYTES);
@@ -122,7 +123,7 @@ export function assemble(program: readonly Instruction[]): Buffer {
   return bytes;
 }
 
-/** The kernel knows no jumps backwards. */
+/** The kernel does not allow backward jumps. */
 function distance(labels: ReadonlyMap<string | undefined, number>, from: number, label: string): number {
   const steps = (labels.get(label) ?? -1) - from - 1;
   if (steps < 0 || steps > LONGEST_JUMP) throw new RangeError(`A jump to "${label}" cannot be encoded.`);

@@ -1,4 +1,4 @@
-/** What a command must not call whatever it is allowed to write or reach: ways around mounts, into other processes, or into the kernel. */
+/** Calls that are denied whatever a command may write or reach: they bypass mounts, or affect other processes or the kernel. */
 export const DENIED_CALLS = [
   "ptrace",
   "process_vm_readv",
@@ -34,13 +34,13 @@ export const DENIED_CALLS = [
   "delete_module",
 ] as const;
 
-/** Calls that may make a file, with the position of their flags; the mode comes next. */
+/** Calls that may create a file, with the position of their flags; the mode is the next argument. */
 export const OPENING_CALLS = [
   { name: "openat", flags: 2 },
   { name: "open", flags: 1 },
 ] as const;
 
-/** Calls that give a file its mode, with the position of that argument. */
+/** Calls that set a file's mode, with the position of that argument. */
 export const MODE_ARGUMENTS = [
   { name: "fchmod", at: 1 },
   { name: "fchmodat", at: 2 },
@@ -93,7 +93,7 @@ const UNIFIED = {
   open_tree_attr: 467,
 } as const;
 
-/** By `process.arch`. The arm64 numbers are taken from the kernel's generic table and have not been run. */
+/** By `process.arch`. The arm64 numbers are taken from the kernel's generic table and have not been tested. */
 export const CALL_TABLES: Readonly<Record<string, CallTable>> = {
   x64: {
     auditArch: 0xc000003e,

@@ -8,31 +8,31 @@ import { type Confinement, fileView, type Mount, planMounts } from "./fileView.j
 import { entryPath, type HeldPlaceholder, identityOf, type NamedPlace, type Placeholders } from "./placeholders.js";
 import { isInRepository, setAside, WatchedName } from "./watchedNames.js";
 
-/** Mounts need something to lie on. */
+/** Mounts need existing targets. */
 export interface MountedConfinement extends Confinement {
   readonly placeholders: Placeholders;
-  /** How large /dev/shm may become. Undefined: as the system makes it, which is half of the memory. */
+  /** The size limit of /dev/shm. Undefined: the system's default, which is half of the memory. */
   readonly sharedMemoryBytes?: number | undefined;
 }
 
 /** The file tree that a sandboxed command sees, as flags of bubblewrap. */
 export interface OpenTree {
   readonly flags: readonly string[];
-  /** What the flags refer to, from `firstDescriptor` on. */
+  /** The descriptors the flags refer to, numbered from `firstDescriptor`. */
   readonly descriptors: readonly number[];
-  /** Watches what cannot be mounted over; `stop` ends the command. */
+  /** Watches the names that cannot be mounted over; `stop` ends the command. */
   readonly supervise: (stop: (why: string) => void) => void;
-  /** Returns what the user should know. */
+  /** Returns messages for the user. */
   readonly release: () => string[];
 }
 
-/** Long enough for the commands of a turn, and short enough for nobody to wonder about it in /tmp. */
+/** Long enough for the commands of a turn, and short enough to go unnoticed in /tmp. */
 const LINGER_MS = 5_000;
 const SYSTEM_FILES = ["--ro-bind", "/sys", "/sys"];
-/** Capabilities or not, root may write sysctls wherever /proc is writable. */
+/** Even without capabilities, root may write sysctls wherever /proc is writable. */
 const OWN_PROCESSES = ["--proc", "/proc", "--remount-ro", "/proc"];
 
-/** Everything in /dev is memory: what is not bounded is read-only. */
+/** Everything in /dev is memory: parts without a size limit are read-only. */
 function ownDevices(sharedMemoryBytes: number | undefined): string[] {
   const sharedMemory =
     sharedMemoryBytes === undefined
@@ -69,7 +69,7 @@ export function openTree(confinement: MountedConfinement, { firstDescriptor }: {
     const folder = held.find(path.dirname(file));
     if (folder === undefined) return isThere(file) ? ["--ro-bind", file, file] : [];
     const place = { folder, name: path.basename(file) };
-    // A folder of that name would hide the repository around from programs that look for no more than the name.
+    // A `.git` folder would hide the surrounding repository from programs that only look for the name.
     if (place.name === ".git" && identityOf(place) === undefined && isInRepository(path.dirname(file)) && watchInstead(place)) return [];
     const placeholder = placeholders.hold(place, { lingerMs: temporary.has(path.dirname(file)) ? LINGER_MS : 0 });
     if (placeholder) undo.push(() => giveUp(place, placeholder));
@@ -77,11 +77,11 @@ export function openTree(confinement: MountedConfinement, { firstDescriptor }: {
     if (identity === undefined && placeholder)
       throw new RootRefused(`The command was not run: ${file} could not be protected, because something removes it. Try again.`);
     if (identity === undefined) {
-      // Nobody can make it, or another server has removed its placeholder in this moment.
+      // It cannot be created, or another server removed its placeholder at this moment.
       watchInstead(place);
       return [];
     }
-    // It may be the placeholder of a server with another CODEX_HOME, which removes it when it likes, before it is mounted too.
+    // It may be the placeholder of a server with another CODEX_HOME, which may remove it at any time, even before it is mounted.
     const isWatched = !placeholder && isEmptyFolder(place) && watchInstead(place, identity);
     return [isWatched ? "--ro-bind-try" : "--ro-bind", file, file];
   };
@@ -103,7 +103,7 @@ export function openTree(confinement: MountedConfinement, { firstDescriptor }: {
   try {
     const everything = view.roots.some(({ root }) => root === "/");
     const special = mounts.flatMap(flagsOf);
-    // Mounts below them have to be made first.
+    // Mounts below these places must be made first.
     const sealed = mounts
       .filter(({ access }) => access === "hidden" || access === "screened")
       .flatMap(({ path: folder }) => (caller && folder === "/tmp" && opensTmp(policy) ? [] : ["--remount-ro", folder]));
@@ -119,16 +119,16 @@ export function openTree(confinement: MountedConfinement, { firstDescriptor }: {
   }
 }
 
-/** One step that fails must not keep the others from being undone. */
+/** A failing step must not keep the others from being undone. */
 function unlessItThrows(step: () => readonly string[]): readonly string[] {
   try {
     return step();
   } catch (error) {
-    return [`A protected place could not be looked after: ${describe(error)}.`];
+    return [`A protected place could not be restored: ${describe(error)}.`];
   }
 }
 
-/** A placeholder that somebody removed protected nothing from then on. */
+/** A removed placeholder no longer protected anything. */
 function giveUp(place: NamedPlace, placeholder: HeldPlaceholder): string[] {
   let moved: string | undefined;
   try {
@@ -142,7 +142,7 @@ function giveUp(place: NamedPlace, placeholder: HeldPlaceholder): string[] {
 function isEmptyFolder(place: NamedPlace): boolean {
   const stat = lstatSync(entryPath(place), { throwIfNoEntry: false });
   if (!stat?.isDirectory()) return false;
-  // Folders with folders in them, as most repositories are, have more links.
+  // Folders with subfolders, as most repositories are, have more links.
   return stat.nlink <= 2 && readdirSync(entryPath(place)).length === 0;
 }
 
@@ -150,7 +150,7 @@ function opensTmp(policy: SandboxPolicy): boolean {
   return policy.type === "workspace-write" && !policy.exclude_slash_tmp;
 }
 
-/** Folders and files held open by descriptor, so that a link swapped in before the mount is made does not change what is mounted. */
+/** Folders and files held open by descriptor, so that a link swapped in before the mount does not change what is mounted. */
 class HeldPaths {
   readonly #byPath = new Map<string, number>();
 
@@ -162,12 +162,12 @@ class HeldPaths {
     return this.#byPath.get(folder);
   }
 
-  /** Returns which of the descriptors it is. */
+  /** Returns the descriptor's index. */
   openFolder(folder: string): number {
     return this.#hold(folder, openFolder(folder));
   }
 
-  /** What has gone, or has become a link, needs no mount: there is nothing left in its place that somebody relies on. */
+  /** A path that is gone or has become a link needs no mount: nothing relies on it any more. */
   openIfReal(file: string, mount: (index: number) => string[]): string[] {
     const fd = openReal(file);
     return fd === undefined ? [] : mount(this.#hold(file, fd));
@@ -210,7 +210,7 @@ function openFolder(folder: string): number {
   throw new RootRefused(moved);
 }
 
-/** The other entries of a folder, put back. No command can write the folder, so that nobody swaps them meanwhile. */
+/** Mounts the other entries of a folder again. No command can write the folder, so they cannot be replaced meanwhile. */
 function entriesBesides(without: readonly string[], folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true })
     .filter(({ name }) => !without.includes(name))

@@ -18,12 +18,13 @@ import { describe, errorCode } from "../../lib/errors.js";
 import { isThere, O_PATH } from "../../platform/paths.js";
 import { entryPath, identityOf, type NamedPlace } from "./placeholders.js";
 
-/** A command that puts it back again and again is not doing it by accident. */
+/** A command that recreates it repeatedly does so on purpose. */
 const MOST_MOVES = 3;
 
 /**
- * A protected name that nothing is mounted over. What appears there while a command runs is moved aside at once: git and editors must
- * not find it, and it is not ours to delete. Whoever makes it from outside meanwhile finds it aside as well; nobody can tell who made it.
+ * A protected name without a mount over it. Anything that appears there while a command runs is moved aside at once: git and editors must
+ * not find it, and it is not ours to delete. This also affects files that other programs create there meanwhile, because their author
+ * cannot be determined.
  */
 export class WatchedName {
   readonly #place: NamedPlace;
@@ -33,7 +34,7 @@ export class WatchedName {
   #failure: string | undefined;
   #stop: ((why: string) => void) | undefined;
 
-  /** `known`: the identity of what may be there, because it was there before. */
+  /** `known`: the identity of the entry that existed before and may stay. */
   constructor({ folder, name }: NamedPlace, known?: string) {
     this.#place = { folder: openSync(`/proc/self/fd/${folder}`, O_PATH), name };
     this.#known = known;
@@ -47,7 +48,7 @@ export class WatchedName {
     this.#stop = stop;
   }
 
-  /** Ends the watch when nothing of the command lives any more. Returns what the user should know. */
+  /** Ends the watch once no process of the command is left. Returns messages for the user. */
   end(): string[] {
     this.#look();
     this.cancel();
@@ -59,28 +60,28 @@ export class WatchedName {
     return this.#failure === undefined ? notices : [...notices, this.#failure];
   }
 
-  /** Ends the watch without a last look. */
+  /** Ends the watch without a final check. */
   cancel(): void {
     this.#unwatch();
     closeSync(this.#place.folder);
   }
 
-  /** Called by the system's watch too, so it must not throw. */
+  /** Also called by the file system watcher, so it must not throw. */
   #look(): void {
     const { name } = this.#place;
     try {
       const moved = setAside(this.#place, this.#known);
       if (moved === undefined) return;
       this.#moved.push(moved);
-      if (this.#moved.length === MOST_MOVES) this.#stop?.(`it made ${name} again and again, which is protected`);
+      if (this.#moved.length === MOST_MOVES) this.#stop?.(`it made ${name} repeatedly, which is protected`);
     } catch (error) {
       this.#failure = `${name} is protected, and what was made there could not be moved away (${describe(error)}): look at it before you use git or an editor in that folder.`;
-      this.#stop?.(`it kept ${name}, which is protected, from being looked after`);
+      this.#stop?.(`it kept ${name}, which is protected, from being watched`);
     }
   }
 }
 
-/** Beginning to watch a folder takes the kernel milliseconds where much is in it, as in `/tmp`; the next command mostly comes soon. */
+/** Starting a watch takes the kernel milliseconds in a large folder such as `/tmp`, and the next command usually comes soon. */
 const LINGER_MS = 5_000;
 
 interface FolderWatch {
@@ -91,9 +92,12 @@ interface FolderWatch {
 
 const folderWatches = new Map<string, FolderWatch>();
 
-/** Calls back with each name in a folder that changes, until what it returns is called. The folder is held open; its watch is shared. */
+/**
+ * Calls the listener with each name in the folder that changes, until the returned function is called. The folder must stay open; its watch
+ * is shared.
+ */
 function watchFolder(folder: number, listener: (changed: string | null) => void): () => void {
-  // Inodes are given out again at once.
+  // Inode numbers are reused at once.
   const { dev, ino, birthtimeMs } = fstatSync(folder);
   const key = `${dev}:${ino}:${birthtimeMs}`;
   const shared = folderWatches.get(key) ?? beginWatch(key, folder);
@@ -106,7 +110,7 @@ function watchFolder(folder: number, listener: (changed: string | null) => void)
   };
 }
 
-/** Undefined when the system has no more watches to give; the last look remains. */
+/** Undefined when the system has no more watches; the final check remains. */
 function beginWatch(key: string, folder: number): FolderWatch | undefined {
   const listeners: FolderWatch["listeners"] = new Set();
   try {
@@ -114,7 +118,7 @@ function beginWatch(key: string, folder: number): FolderWatch | undefined {
       for (const listener of listeners) listener(name);
     });
     const begun: FolderWatch = { watcher, listeners, leaving: undefined };
-    // A watch that failed tells nothing more: the next command begins another.
+    // A failed watch reports nothing more: the next command starts another.
     watcher.on("error", () => endWatch(key, begun));
     folderWatches.set(key, begun);
     return begun;
@@ -130,8 +134,8 @@ function endWatch(key: string, ended: FolderWatch): void {
 }
 
 /**
- * Moves away what is at a protected name and was not there before; returns where it is now. Where something was there before, an empty folder may be
- * the placeholder of another server.
+ * Moves aside an entry at a protected name that did not exist before; returns its new path. Where an entry existed before, an empty folder
+ * may be the placeholder of another server.
  */
 export function setAside(place: NamedPlace, known: string | undefined): string | undefined {
   return withRights(place.folder, () => {
@@ -149,7 +153,7 @@ export function setAside(place: NamedPlace, known: string | undefined): string |
   });
 }
 
-/** A command owns its workspace, and can take the rights on it from itself and from us; they are given back then. */
+/** A command owns its workspace and can remove permissions on it, for itself and for us; they are restored then. */
 function withRights<T>(folder: number, work: () => T): T {
   try {
     return work();
@@ -160,7 +164,9 @@ function withRights<T>(folder: number, work: () => T): T {
   }
 }
 
-/** Whether a folder lies in a repository: a `.git` of ours in it would hide that one from programs that go by the name alone. */
+/**
+ * Whether a folder lies in a repository: a `.git` placeholder in it would hide that repository from programs that only look for the name.
+ */
 export function isInRepository(folder: string): boolean {
   const dotGit = path.join(folder, ".git");
   if (isThere(path.join(dotGit, "HEAD")) || isFile(dotGit)) return true;
@@ -172,7 +178,7 @@ function isFile(file: string): boolean {
   try {
     return lstatSync(file, { throwIfNoEntry: false })?.isFile() === true;
   } catch {
-    // A folder on the way that may not be looked into.
+    // A folder on the path is unreadable.
     return false;
   }
 }

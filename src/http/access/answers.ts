@@ -15,7 +15,7 @@ export interface LoginRefusal {
   readonly headers?: AnswerHeaders;
 }
 
-/** A refusal in the form of OAuth, which clients read whether or not tokens come from an issuer. */
+/** A refusal in OAuth's error format, which clients read whether or not an issuer provides the tokens. */
 export function refuseLogin({ status, error, description, headers }: LoginRefusal): HttpAnswer {
   return jsonAnswer(status, { error, error_description: description }, headers);
 }

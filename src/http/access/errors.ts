@@ -1,11 +1,11 @@
 import { AppError } from "../../lib/errors.js";
 
-/** A setting of access control that cannot be used. The sentence never holds a secret. */
+/** An access control setting that cannot be used. The message never contains a secret. */
 export class AccessMisconfigured extends AppError {
   readonly code = "access_misconfigured";
 }
 
-/** The server would be reachable from other machines, and nobody would be asked who they are. */
+/** Other machines could reach the server without authentication. */
 export class UnguardedExposure extends AppError {
   readonly code = "unguarded_exposure";
 }

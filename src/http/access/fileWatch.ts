@@ -4,8 +4,8 @@ import { describe } from "../../lib/errors.js";
 const LOOK_EVERY_MS = 1_000;
 
 /**
- * Notices that any of some files was written, replaced or removed. It looks at them, instead of asking the system for news: editors replace
- * files, mounted secrets are links to links, and network file systems send no news.
+ * Detects that one of some files was written, replaced or removed. It polls instead of using file system notifications: editors replace
+ * files, mounted secrets are links to links, and network file systems send no notifications.
  */
 export class FileWatch {
   readonly #files: readonly string[];
@@ -17,7 +17,7 @@ export class FileWatch {
     this.#seen = this.#look();
   }
 
-  /** Whether something changed since this was asked last. */
+  /** Whether something changed since the last call. */
   happened(): boolean {
     const look = this.#look();
     const same = look === this.#seen;
@@ -25,7 +25,7 @@ export class FileWatch {
     return !same;
   }
 
-  /** Calls `look` regularly until `close`, which may then ask what happened. */
+  /** Calls `look` every second until `close`. `look` may call `happened`. */
   everySecond(look: () => void): void {
     this.#timer ??= setInterval(look, LOOK_EVERY_MS).unref();
   }

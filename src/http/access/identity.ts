@@ -1,49 +1,49 @@
-/** Who sends a request. What its scopes allow is for whoever serves it to know; here they are words. */
+/** The sender of a request. The served protocol defines what its scopes allow; here they are only strings. */
 export interface Identity {
   readonly principal: string;
   readonly scopes: readonly string[];
-  /** It is a process that this server has started, or the server itself. */
+  /** The sender is a process that this server started, or the server itself. */
   readonly inside?: true;
-  /** The folders it may work in, where they are its own: real paths, found when its token was read. */
+  /** The folders that the sender's token allows, where the token names any: real paths, resolved when the token was read. */
   readonly roots?: readonly string[];
-  /** A browser that has logged in shows a cookie for it. */
+  /** The sender is a logged-in browser that sent a cookie. */
   readonly byCookie?: true;
 }
 
-/** The words for scopes, and who has which of them. */
+/** The names of the scopes, and the defaults. */
 export interface ScopeWords {
-  /** In the order in which they are named to people. */
+  /** In the order in which they are shown. */
   readonly all: readonly string[];
-  /** What a token is good for whose line says nothing about it, and the most that what this server has started gets. */
+  /** The scopes of a token whose line names none, and the most that a process started by this server gets. */
   readonly usual: readonly string[];
-  /** What the server's own user has without a token. */
+  /** The scopes of the server's own user without a token. */
   readonly ownUser: readonly string[];
-  /** What the scope that an issuer names for managing adds. */
+  /** The scope that an issuer's manage scope adds. */
   readonly manage: string;
-  /** The word that stands for all of them. */
+  /** The scope that includes all others. */
   readonly operator: string;
 }
 
 export type AnswerHeaders = Readonly<Record<string, string>>;
 
-/** A whole answer, ready to be sent. */
+/** A complete HTTP response. */
 export interface HttpAnswer {
   readonly status: number;
   readonly headers: AnswerHeaders;
   readonly body: string;
 }
 
-/** A refusal that has nothing to do with who asks. How it is worded on the wire is decided by whoever serves. */
+/** A refusal that does not depend on the sender. The server decides its wire format. */
 export interface PlainRefusal {
   readonly status: 400 | 403;
   readonly message: string;
 }
 
-/** Who it is, or why nobody is let in. */
+/** The sender's identity, or the refusal. */
 export type LoginOutcome = { readonly identity: Identity } | { readonly answer: HttpAnswer } | { readonly refusal: PlainRefusal };
 
-/** What access control says of a request: who sent it, with headers that every answer to it must carry; or the answer, when that is its own. */
+/** The decision of access control: the sender with headers that every response must carry, or access control's own response. */
 export type Admission =
   | { readonly identity: Identity; readonly headers: AnswerHeaders }
-  /** A refusal, a preflight or the metadata of OAuth: nothing else may look at the request. */
+  /** A refusal, a preflight or the OAuth metadata: no handler gets the request. */
   | { readonly answer: HttpAnswer };

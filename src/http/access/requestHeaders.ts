@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 
-/** Whether a header came more than once. Node keeps one of them, and something in front of this server may have looked at another. */
+/** Whether a header occurs more than once. Node keeps one of them, and a proxy may have checked another. */
 export function isRepeated({ rawHeaders }: IncomingMessage, name: string): boolean {
   let seen = false;
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -12,19 +12,19 @@ export function isRepeated({ rawHeaders }: IncomingMessage, name: string): boole
   return false;
 }
 
-/** The path of the request's target, as it was written. */
+/** The path of the request target, as written. */
 export function requestPath({ url = "" }: IncomingMessage): string {
   const query = url.indexOf("?");
   return query < 0 ? url : url.slice(0, query);
 }
 
-/** What a request shows of who sent it. */
+/** The credential of a request. */
 export type Credential =
   | { readonly kind: "none" }
   | { readonly kind: "token"; readonly token: string }
   | { readonly kind: "unusable"; readonly complaint: string };
 
-/** The characters a bearer token may have (RFC 6750), so that any token can be sent as a header. */
+/** The characters of a bearer token (RFC 6750), so that every token can be sent in a header. */
 export const TOKEN_FORM = /^[A-Za-z0-9._~+/-]+=*$/;
 export const WHERE_TOKENS_BELONG = 'Send the token as "Authorization: Bearer TOKEN".';
 
@@ -41,7 +41,7 @@ export function credentialOf(request: IncomingMessage): Credential {
   return { kind: "token", token };
 }
 
-/** URLs end up in logs and histories, so a token there is spoilt, whether or not one is needed. */
+/** URLs end up in logs and histories, so a token in a URL is compromised, whether or not one is needed. */
 export function hasTokenInQuery({ url = "" }: IncomingMessage): boolean {
   const query = url.indexOf("?");
   if (query < 0) return false;

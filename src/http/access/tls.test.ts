@@ -8,7 +8,7 @@ import path from "node:path";
 import { connect } from "node:tls";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { eventually } from "../../../test/support/eventually.js";
-import { type SelfSigned, selfSigned } from "../../../test/support/selfSigned.js";
+import { type SelfSigned, selfSigned } from "../../../test/support/http/selfSigned.js";
 import { loadTls, renewTls } from "./tls.js";
 
 function stage(material: SelfSigned = selfSigned()) {
@@ -59,7 +59,7 @@ it("a new certificate is served without a restart; a key without its certificate
   onTestFinished(() => watched.close());
   writeFileSync(staged.files.key, selfSigned().key);
   await eventually("the wrong key is reported", () =>
-    staged.reports.find((line) => line.startsWith("the TLS certificate of before stays in use: ")),
+    staged.reports.find((line) => line.startsWith("the previous TLS certificate stays in use: ")),
   );
   const renewed = selfSigned();
   staged.write(renewed);

@@ -5,9 +5,9 @@ import { AppError, describe } from "../../lib/errors.js";
 import { FileWatch } from "./fileWatch.js";
 
 export interface TlsFiles {
-  /** The certificate and those of its issuers, in PEM. */
+  /** The certificate chain, in PEM. */
   readonly cert: string;
-  /** Its private key, in PEM. */
+  /** The private key, in PEM. */
   readonly key: string;
 }
 
@@ -22,7 +22,7 @@ export class TlsUnusable extends AppError {
   readonly code = "tls_unusable";
 }
 
-/** Reads both and checks that they belong together. An old certificate is reported only: clients decide about that. */
+/** Reads the certificate and the key, and checks that they match. An expired certificate is only reported: clients decide about it. */
 export function loadTls(files: TlsFiles, report: (line: string) => void): TlsMaterial {
   const cert = readPem(files.cert, "certificate");
   const key = readPem(files.key, "key");
@@ -34,7 +34,7 @@ export function loadTls(files: TlsFiles, report: (line: string) => void): TlsMat
   return { cert, key };
 }
 
-/** Gives the server the new certificate when the files change, until closed. One that cannot be used, or not yet, leaves the old one in place. */
+/** Installs the new certificate when the files change, until closed. If the new one cannot be used, the old one stays. */
 export function renewTls(server: Server, files: TlsFiles, report: (line: string) => void): { close(): void } {
   const changes = new FileWatch([files.cert, files.key]);
   changes.everySecond(() => {
@@ -43,7 +43,7 @@ export function renewTls(server: Server, files: TlsFiles, report: (line: string)
       server.setSecureContext(loadTls(files, report));
       report(`read the TLS certificate ${files.cert} again`);
     } catch (error) {
-      report(`the TLS certificate of before stays in use: ${describe(error)}`);
+      report(`the previous TLS certificate stays in use: ${describe(error)}`);
     }
   });
   return changes;
@@ -74,7 +74,7 @@ function parseKey(pem: string, file: string): KeyObject {
   }
 }
 
-/** What the other checks do not see, such as a broken second certificate or a key that is too weak. */
+/** Finds what the other checks miss, such as a broken second certificate or a weak key. */
 function checkChain(material: TlsMaterial, file: string): void {
   try {
     createSecureContext(material);

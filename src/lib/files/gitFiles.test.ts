@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { appendFileSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { tempHome } from "../../../test/support/rollouts.js";
+import { tempHome } from "../../../test/support/threads/rollouts.js";
 import { readGitCheckout } from "./gitFiles.js";
 
 const ANYTHING = () => true;

@@ -5,7 +5,10 @@ import { smallFileIfAny } from "./smallFile.js";
 
 const LARGEST_POINTER = { maxBytes: 4096 };
 
-/** A worktree or submodule has a file `.git`. A folder without HEAD is none: the sandbox puts one where commands must not make a repository. */
+/**
+ * A worktree or submodule has a file `.git`. A `.git` folder without HEAD is not a checkout: the sandbox creates one to keep commands from
+ * creating a repository.
+ */
 export function isCheckout(folder: string): boolean {
   const dotGit = path.join(folder, ".git");
   return existsSync(path.join(dotGit, "HEAD")) || isFile(dotGit);
@@ -15,21 +18,21 @@ function isFile(file: string): boolean {
   try {
     return statSync(file, { throwIfNoEntry: false })?.isFile() === true;
   } catch {
-    // A link to itself, or a folder that may not be looked into.
+    // A link to itself, or a folder without permission to look inside.
     return false;
   }
 }
 
 interface GitFolders {
-  /** Holds this worktree's HEAD. */
+  /** Contains this worktree's HEAD. */
   readonly own: string;
-  /** Holds the refs and the configuration; differs from `own` in a linked worktree. */
+  /** Contains the refs and the configuration; differs from `own` in a linked worktree. */
   readonly common: string;
 }
 
 /**
- * Where git keeps what belongs to a checkout. In a linked worktree that is the main repository, but only if the main repository knows the
- * worktree: everybody can write a file that points to somebody else's repository. Undefined where git would find no repository either.
+ * Git's folders for a checkout. A linked worktree uses those of its main repository, but only if that repository lists the worktree: anyone
+ * can write a `.git` file that points to a foreign repository. Undefined where git would find no repository either.
  */
 export function gitFoldersOf(checkout: string): GitFolders | undefined {
   const dotGit = path.join(checkout, ".git");
@@ -43,14 +46,14 @@ export function gitFoldersOf(checkout: string): GitFolders | undefined {
   return knowsWorktree({ own, common, checkout }) ? { own, common } : undefined;
 }
 
-/** As git's own list of worktrees: a folder in `worktrees` of the repository names the `.git` file that points to it. */
+/** Uses git's own list of worktrees: a folder in the repository's `worktrees` names the `.git` file that points to it. */
 function knowsWorktree({ own, common, checkout }: GitFolders & { readonly checkout: string }): boolean {
   try {
     const real = realpathSync.native(own);
     if (path.dirname(real) !== path.join(realpathSync.native(common), "worktrees")) return false;
     const named = smallFileIfAny(path.join(real, "gitdir"), LARGEST_POINTER)?.trim();
     if (!named || path.basename(named) !== ".git") return false;
-    // A link to the pointer of another worktree is not that worktree.
+    // A link to another worktree's `.git` file does not make this folder that worktree.
     if (!lstatSync(path.join(checkout, ".git")).isFile()) return false;
     return realpathSync.native(path.dirname(path.resolve(real, named))) === realpathSync.native(checkout);
   } catch {
@@ -58,7 +61,7 @@ function knowsWorktree({ own, common, checkout }: GitFolders & { readonly checko
   }
 }
 
-/** What a checkout is at, with the field names that Codex has in rollouts. */
+/** The state of a checkout, with Codex's field names for rollouts. */
 interface GitCheckout {
   readonly commit_hash?: string;
   readonly branch?: string;
@@ -66,11 +69,11 @@ interface GitCheckout {
 }
 
 /**
- * Read from git's own files, because a process per new thread costs more than the thread. Anything unusual (another
- * ref storage, an unreadable or absurdly large file) counts as not being in a checkout, or as that field being unknown.
+ * Reads git's own files, because starting a git process per new thread costs more than the thread. Anything unusual (another ref storage,
+ * an unreadable or very large file) means "not a checkout", or an unknown field.
  *
- * Everybody can make a `.git` that leads to a repository of somebody else, and whoever may read the thread reads its record: only a
- * repository that knows the checkout as its own is told, only from files of its own, and only if they may be read.
+ * Anyone can create a `.git` that points to a foreign repository, and everyone who may read the thread can read its record. Therefore only
+ * a repository that lists this checkout as its own is reported, only from its own files, and only if they may be read.
  */
 export function readGitCheckout(cwd: string, mayRead: MayRead): GitCheckout | undefined {
   try {
@@ -88,7 +91,7 @@ export function readGitCheckout(cwd: string, mayRead: MayRead): GitCheckout | un
   }
 }
 
-/** The folder around, or the folder itself, that is a checkout. */
+/** The nearest checkout: this folder or one of its parents. */
 export function findCheckout(cwd: string): string | undefined {
   for (let folder = path.resolve(cwd); ; folder = path.dirname(folder)) {
     if (isCheckout(folder)) return folder;
@@ -98,7 +101,7 @@ export function findCheckout(cwd: string): string | undefined {
 
 type ReadText = (file: string) => string | undefined;
 
-/** Enough for the packed refs of large repositories; read on the spot, because a rollout begins with this. */
+/** Enough for the packed refs of large repositories. The read is synchronous because a rollout begins with this data. */
 const LARGEST_READ = { maxBytes: 8 * 1024 * 1024 };
 
 function readerOf({ own, common }: GitFolders, mayRead: MayRead): ReadText {
@@ -107,7 +110,10 @@ function readerOf({ own, common }: GitFolders, mayRead: MayRead): ReadText {
   return (file) => smallFileIfAny(file, { ...LARGEST_READ, mayRead: (real) => isOfRepository(real) && mayRead(real) });
 }
 
-/** A folder `.git` of the checkout itself; a submodule's, whose configuration names the checkout; a linked worktree's, which was found by that. */
+/**
+ * True for the checkout's own `.git` folder, for a submodule's folder whose configuration names the checkout, and for a linked worktree,
+ * which was checked before.
+ */
 function isOwn({ own, common }: GitFolders, { checkout, config }: { readonly checkout: string; readonly config: string }): boolean {
   if (own !== common) return true;
   const real = realpathSync.native(checkout);
@@ -149,7 +155,7 @@ function firstValue(config: string, { section, key }: { readonly section: RegExp
   return undefined;
 }
 
-/** A remote may hold a token (`https://token@host`, `ssh://user:secret@host`); the user name of ssh is none and stays. */
+/** A remote URL may contain a token (`https://token@host`, `ssh://user:secret@host`). The user name of ssh is not a secret and stays. */
 function withoutCredentials(url: string): string {
   return url.replace(/^(https?:\/\/)[^/]*@/i, "$1").replace(/^((?:[a-z][a-z0-9+.-]*:\/\/)?[^/:@]*):[^/]*@/i, "$1@");
 }

@@ -5,29 +5,30 @@ import { errorCode } from "../errors.js";
 import { descriptorPath, isKernelFileSystem, isKernelPlace } from "./kernelFiles.js";
 import { ReadRefused } from "./readRefused.js";
 
-/** Decides about a path that has no link in it, whether there is something or not. */
+/** Decides about a path without links, whether it exists or not. */
 export type MayRead = (realPath: string) => boolean;
 
 export interface ReadLimit {
-  /** No more than this is taken from the file, whatever size it claims to have. */
+  /** The most that is read, whatever size the file claims to have. */
   readonly maxBytes: number;
-  /** What becomes of a file that is larger. */
+  /** What to do with a larger file. */
   readonly larger: "cut" | "refuse";
 }
 
 export interface ReadFile {
   readonly bytes: Buffer;
   readonly stats: BigIntStats;
-  /** There is more than was to be read. */
+  /** The file has more content than was read. */
   readonly isCut: boolean;
 }
 
-/** Never waits for a pipe or a device that somebody put at the path, and never takes a link there for the file. */
+/** Never blocks on a pipe or a device at the path, and never follows a link there. */
 const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW | constants.O_NOCTTY;
 
 /**
- * Reads a file that a model, a caller or a repository names. Links are followed first and the place they lead to is judged; what was opened in the
- * end is judged again by its own path, so that nothing is won by swapping a folder for a link in between. Throws ReadRefused, or what the system says.
+ * Reads a file whose path comes from a model, a caller or a repository. Links are resolved first and the real path is checked. The opened
+ * file is checked again by its own path, so that replacing a folder by a link in between gains nothing. Throws ReadRefused or the system's
+ * error.
  */
 export async function readGuarded(file: string, { mayRead, ...limit }: ReadLimit & { readonly mayRead: MayRead }): Promise<ReadFile> {
   const real = await whereItLeads(file);
@@ -37,7 +38,7 @@ export async function readGuarded(file: string, { mayRead, ...limit }: ReadLimit
   return await readOpened(opened, limit);
 }
 
-/** Reads an entry of a folder that the caller holds and has judged; a link there is refused by the system. */
+/** Reads an entry of a folder that the caller holds open and has checked; the system refuses a link there. */
 export async function readEntry(entry: string, limit: ReadLimit): Promise<ReadFile> {
   await using opened = await open(entry, FLAGS);
   return await readOpened(opened, limit);
@@ -45,7 +46,7 @@ export async function readEntry(entry: string, limit: ReadLimit): Promise<ReadFi
 
 const LONGEST_CHAIN = 40;
 
-/** The real path; of what is missing, the one it would have. So nobody learns from the kind of refusal whether a hidden file exists. */
+/** The real path; for a missing file, the real path it would have. So the kind of refusal does not reveal whether a hidden file exists. */
 async function whereItLeads(file: string, links = 0): Promise<string> {
   try {
     return await realpath(file);
@@ -74,7 +75,7 @@ async function assertStillReadable(opened: FileHandle, { real, mayRead }: { real
 
 async function readOpened(opened: FileHandle, { maxBytes, larger }: ReadLimit): Promise<ReadFile> {
   const stats = await opened.stat({ bigint: true });
-  // Reading a folder fails with the system's own words for it.
+  // Reading a folder fails with the system's own error.
   if (!stats.isFile() && !stats.isDirectory()) throw new ReadRefused("kind");
   const link = descriptorPath(opened.fd);
   if (link !== undefined && isKernelFileSystem((await statfs(link)).type)) throw new ReadRefused("kernel");

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 
-/** What is there is made up by the kernel while it is read: keys in an environment, memory, devices, files without an end. */
+/** The kernel generates these files when they are read: environments with keys, memory, devices, files without end. */
 const KERNEL_FOLDERS = ["/proc", "/sys", "/dev"] as const;
 
 /** The same file systems mounted elsewhere: proc, sysfs, debugfs, tracefs, cgroup, cgroup2, securityfs, configfs, pstore, efivarfs, devpts, bpf, nsfs. */
@@ -10,7 +10,7 @@ const KERNEL_FILE_SYSTEMS: ReadonlySet<number> = new Set([
   0x6e736673,
 ]);
 
-/** Nothing there is read or written for a model, a caller or a repository. Asked about real paths. */
+/** Nothing below these folders is read or written for a model, a caller or a repository. Takes real paths. */
 export function isKernelPlace(realPath: string): boolean {
   return KERNEL_FOLDERS.some((folder) => realPath === folder || realPath.startsWith(`${folder}${path.sep}`));
 }
@@ -19,7 +19,10 @@ export function isKernelFileSystem(type: number): boolean {
   return KERNEL_FILE_SYSTEMS.has(type);
 }
 
-/** A way to the very file behind a descriptor, and to the path it has now; undefined where the system has none. */
+/**
+ * A path that reaches the open file behind a descriptor, and whose link target is the file's current path; undefined where the system has
+ * none.
+ */
 export function descriptorPath(fd: number): string | undefined {
   hasDescriptorPaths ??= process.platform === "linux" && existsSync("/proc/self/fd");
   return hasDescriptorPaths ? `/proc/self/fd/${fd}` : undefined;

@@ -3,7 +3,7 @@ import type { MayRead } from "./guardedRead.js";
 import { descriptorPath, isKernelFileSystem, isKernelPlace } from "./kernelFiles.js";
 import { ReadRefused } from "./readRefused.js";
 
-/** Never waits for a pipe or a device that somebody put at the path. */
+/** Never blocks on a pipe or a device at the path. */
 const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
 
 export interface SmallRead {
@@ -12,19 +12,20 @@ export interface SmallRead {
 }
 
 /**
- * Reads a small text in one go: git's pointers, instructions that a setting names. It is for places where nothing may be waited for, and takes
- * as long as its limit allows. What it reads must not reach a model or caller as it is, or somebody must have named the file who may read it, or
- * `mayRead` judges where its links lead: they are followed, though never into what the kernel makes up. Throws ReadRefused, or what the system says.
+ * Reads a small text file synchronously: git's pointer files, or instructions that a setting names. It is for code that must not await, and
+ * blocks for as long as its limit allows. One of three must hold: the content does not reach a model or caller unchanged, the file was
+ * named by someone who may read it, or `mayRead` checks its real path. Links are followed, but never into kernel files. Throws ReadRefused
+ * or the system's error.
  */
 export function readSmallFile(file: string, { maxBytes, mayRead }: SmallRead): string {
   if (mayRead) assertReadable(realpathSync.native(file), mayRead);
-  // Opening a device can be a deed of its own.
+  // Merely opening a device can have side effects.
   assertPlain(statSync(file));
   const fd = openSync(file, FLAGS);
   try {
     assertPlain(fstatSync(fd));
     const opened = assertNotTheKernels(fd);
-    // A folder may have become a link since.
+    // A folder on the path may have become a link meanwhile.
     if (mayRead && opened !== undefined) assertReadable(opened, mayRead);
     const bytes = bytesUpTo(fd, maxBytes + 1);
     if (bytes.length > maxBytes) throw new ReadRefused("size", { maxBytes });
@@ -34,7 +35,7 @@ export function readSmallFile(file: string, { maxBytes, mayRead }: SmallRead): s
   }
 }
 
-/** Undefined where there is nothing that can be read like this. */
+/** Undefined where there is no file that can be read this way. */
 export function smallFileIfAny(file: string, how: SmallRead): string | undefined {
   try {
     return readSmallFile(file, how);
@@ -43,7 +44,7 @@ export function smallFileIfAny(file: string, how: SmallRead): string | undefined
   }
 }
 
-/** Reading a folder fails with the system's own words for it. */
+/** Reading a folder fails with the system's own error. */
 function assertPlain(stats: Stats): void {
   if (!stats.isFile() && !stats.isDirectory()) throw new ReadRefused("kind");
 }
@@ -52,7 +53,7 @@ function assertReadable(realPath: string, mayRead: MayRead): void {
   if (!mayRead(realPath)) throw new ReadRefused("hidden");
 }
 
-/** Gives the real path of the open file, where the system tells it. */
+/** Returns the real path of the open file, where the system provides it. */
 function assertNotTheKernels(fd: number): string | undefined {
   const link = descriptorPath(fd);
   if (link === undefined) return undefined;

@@ -6,7 +6,7 @@ import type { HttpMount } from "../../http/router.js";
 import { parseMessage } from "../../jsonrpc/message.js";
 import { checkedSessionId, findOrOpenSession, findSession, type SessionRules } from "./network/httpSession.js";
 import { sessionOver } from "./network/problems.js";
-import { SseSink } from "./network/sseStream.js";
+import { SseSink } from "./streamableHttp/exchange.js";
 
 const MESSAGES_PATH = "/messages";
 
@@ -15,8 +15,8 @@ export interface LegacySseRules extends SessionRules {
 }
 
 /**
- * The transport that MCP had before 2025-03-26, for clients that know no other: `GET /sse` is the session and says where to POST;
- * answers come on the stream, and the session ends with it.
+ * The MCP transport from before 2025-03-26, for clients that support no other. `GET /sse` opens the session and returns the URL to POST to.
+ * Responses arrive on the stream, and the session ends with it.
  */
 export function legacySse(rules: LegacySseRules): readonly HttpMount<Caller>[] {
   return [
@@ -30,7 +30,7 @@ function openStream({ response, caller, headers }: HttpRequest<Caller>, rules: L
   beginEventStream(response, headers);
   response.write(`event: endpoint\ndata: ${MESSAGES_PATH}?sessionId=${open.caller.sessionId}\n\n`);
   const { outbox } = open.connection;
-  // Event ids came later than this transport.
+  // This transport predates event ids.
   const stream = outbox.streams.attach({ name: outbox.names.next("everything"), kind: "everything", sink: new SseSink(response) });
   response.on("drain", () => outbox.streams.drained(stream));
   response.once("close", () => rules.sessions.end(open, "its stream was closed"));

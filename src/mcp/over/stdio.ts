@@ -1,7 +1,7 @@
 import { StreamWire } from "../../jsonrpc/streamWire.js";
 import type { Wire } from "../../jsonrpc/wire.js";
 
-/** This process's stdin and stdout as one Wire. From here on stdout carries messages and nothing else. */
+/** This process's stdin and stdout as one Wire. From here on, stdout carries only messages. */
 export function openStdio(): Wire {
   const { stdin, stdout } = process;
   const write = stdout.write.bind(stdout);
@@ -9,7 +9,7 @@ export function openStdio(): Wire {
   return new StreamWire(stdin, { stream: stdout, write: (text, written) => write(text, undefined, written) });
 }
 
-// A dependency (or a forgotten console.log) that prints would corrupt the protocol; what it prints goes to stderr instead.
+// Output of a dependency, or a forgotten console.log, would corrupt the protocol. It goes to stderr instead.
 function guardStdout(): void {
   process.stdout.write = process.stderr.write.bind(process.stderr);
 }

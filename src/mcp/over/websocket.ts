@@ -8,26 +8,27 @@ import { type Fields, isFields } from "../../lib/fields.js";
 import { CODEX_EVENT_START } from "../wording/codexEvent.js";
 import type { HttpSession } from "./network/httpSession.js";
 import { checkedSessionId, findOrOpenSession, findSession, type SessionRules } from "./network/httpSession.js";
+import { type CallMark, callsInSocketId, lostAnswer, numberInSocketId } from "./network/outbox.js";
 import { HTTP_RPC, RpcProblem, sessionOver } from "./network/problems.js";
 import type { SentMessage } from "./network/replayBuffer.js";
 import type { StreamSink } from "./network/stream.js";
 
 const SUBPROTOCOL = "mcp";
-/** Unsent bytes past which a socket gets no more until it has caught up. */
+/** A socket with more unsent bytes gets no messages until it has drained. */
 const CONGESTED_BYTES = 256 * 1024;
 
 export interface WebSocketRules extends SessionRules {
   readonly maxMessageBytes: number;
-  /** How long a session waits for its client to come back. */
+  /** How long a session without a socket waits for its client to reconnect. */
   readonly lingerMs: number;
 }
 
-/** MCP over WebSocket: a message per text frame, and a session that outlives its socket for a while. */
+/** MCP over WebSocket: one message per text frame. A session outlives its socket for a while. */
 export class WebSocketEndpoint {
   readonly #rules: WebSocketRules;
   readonly #server: WebSocketServer;
   readonly #sockets = new Map<WebSocket, { alive: boolean }>();
-  /** Sessions without a socket, until they have waited long enough. */
+  /** Sessions without a socket, until their time is up. */
   readonly #left = new Map<HttpSession, NodeJS.Timeout>();
 
   constructor(rules: WebSocketRules) {
@@ -44,18 +45,19 @@ export class WebSocketEndpoint {
     return this.#sockets.size;
   }
 
-  /** Throws `RpcProblem` when the session that the client names is not there. */
+  /** Throws `RpcProblem` if the named session does not exist, unless the client comes back for calls. */
   upgrade({ incoming, socket, head, caller }: HttpUpgrade<Caller>): void {
     const arrival = arrive(incoming, caller, this.#rules);
+    if ("lost" in arrival) return this.#server.handleUpgrade(incoming, socket, head, (ws) => answerLost(ws, arrival.lost));
     const sessionHeader = (headers: string[]) => headers.push(`mcp-session-id: ${arrival.open.caller.sessionId}`);
     this.#server.once("headers", sessionHeader);
     this.#server.handleUpgrade(incoming, socket, head, (ws) => this.#serve(ws, arrival));
     this.#server.off("headers", sessionHeader);
-    // The library refuses a handshake that is none by itself; nobody would ever come back to its session.
+    // The library itself rejects an invalid WebSocket handshake, so the session may be left without a client.
     if (arrival.open.connection.streamCount === 0) this.#awaitReturn(arrival.open);
   }
 
-  /** Asks every socket for a sign of life, and gives up those that gave none since the last time. */
+  /** Pings every socket, and terminates those that did not answer the previous ping. */
   ping(): void {
     for (const [socket, life] of this.#sockets) {
       if (!life.alive) socket.terminate();
@@ -72,16 +74,17 @@ export class WebSocketEndpoint {
   }
 
   #serve(socket: WebSocket, { open, after }: Arrival): void {
-    const { streams, names } = open.connection.outbox;
+    const { outbox } = open.connection;
+    const { streams, names } = outbox;
     const life = { alive: true };
     this.#sockets.set(socket, life);
     this.#hasReturned(open);
-    // A client has one socket; an older one is a connection that it has given up.
+    // A client has one socket. An older one is a connection that the client has given up.
     streams.endAll();
     const stream = streams.attach({
       name: names.next("everything"),
       kind: "everything",
-      sink: new SocketSink(socket, () => streams.drained(stream)),
+      sink: new SocketSink(socket, { idOf: (seq) => outbox.socketEventId(seq), drained: () => streams.drained(stream) }),
       after,
     });
     socket.on("pong", () => {
@@ -91,7 +94,7 @@ export class WebSocketEndpoint {
       life.alive = true;
       receive(open, frame, isBinary);
     });
-    // Its close follows.
+    // A close event follows.
     socket.on("error", () => {});
     socket.once("close", () => {
       this.#sockets.delete(socket);
@@ -120,12 +123,17 @@ export class WebSocketEndpoint {
 
 interface Arrival {
   readonly open: HttpSession;
-  /** The last message the client has seen. */
+  /** The last message that the client has seen. */
   readonly after?: number;
 }
 
-/** Browsers cannot set headers on an upgrade, so the query of the address does as well. */
-function arrive(incoming: IncomingMessage, caller: Caller, rules: SessionRules): Arrival {
+/** Calls that were started on an earlier server, or in a session that has ended. */
+interface LostArrival {
+  readonly lost: readonly CallMark[];
+}
+
+/** Browsers cannot set headers on an upgrade, so query parameters are accepted too. */
+function arrive(incoming: IncomingMessage, caller: Caller, rules: SessionRules): Arrival | LostArrival {
   const query = new URLSearchParams(incoming.url?.split("?")[1] ?? "");
   const said = (name: string) => incoming.headers[name] ?? query.get(name) ?? undefined;
   const [named, left] = [said("mcp-session-id"), said("last-event-id")];
@@ -133,11 +141,21 @@ function arrive(incoming: IncomingMessage, caller: Caller, rules: SessionRules):
   if (id === undefined || left === undefined)
     return { open: findOrOpenSession(id, { caller, begins: true, transport: "websocket" }, rules) };
   const open = findSession(id, caller, rules.sessions);
+  const lost = open ? [] : callsInSocketId(String(left));
+  if (lost.length > 0) return { lost };
   if (open?.connection.transport !== "websocket") throw sessionOver();
-  const after = Number(left);
+  const after = numberInSocketId(String(left));
   if (!open.connection.outbox.hasSaid(after))
     throw new RpcProblem({ status: 400, code: HTTP_RPC.refused, message: "Last-Event-ID must be the number of the last message seen" });
   return { open, after };
+}
+
+/** Responds to calls that have ended; otherwise the client would wait for its own timeout. There is no session to continue. */
+function answerLost(socket: WebSocket, lost: readonly CallMark[]): void {
+  // A close event follows.
+  socket.on("error", () => {});
+  for (const call of lost) socket.send(lostAnswer(call));
+  socket.close(1000, "the session is over");
 }
 
 function receive(open: HttpSession, frame: RawData, isBinary: boolean): void {
@@ -153,19 +171,25 @@ function textOf(frame: RawData): string {
   return frame instanceof ArrayBuffer ? Buffer.from(frame).toString("utf8") : frame.toString("utf8");
 }
 
+interface SinkParts {
+  /** The id that a reconnecting client sends, if it is more than the number. */
+  readonly idOf: (seq: number) => string | undefined;
+  readonly drained: () => void;
+}
+
 class SocketSink implements StreamSink {
   readonly #socket: WebSocket;
-  readonly #drained: () => void;
-  constructor(socket: WebSocket, drained: () => void) {
+  readonly #parts: SinkParts;
+  constructor(socket: WebSocket, parts: SinkParts) {
     this.#socket = socket;
-    this.#drained = drained;
+    this.#parts = parts;
   }
 
   write(messages: readonly SentMessage[]): boolean {
     const last = messages.length - 1;
-    // The last frame's callback comes when the ones before it have left too.
+    // The callback of the last frame fires after all earlier frames were sent.
     for (const [at, { text, seq }] of messages.entries())
-      this.#socket.send(withEventNumber(text, seq), at === last ? () => this.#sent() : undefined);
+      this.#socket.send(withEventNumber(text, seq, this.#parts.idOf(seq)), at === last ? () => this.#sent() : undefined);
     if (this.#socket.bufferedAmount <= CONGESTED_BYTES) return true;
     this.#blocked = true;
     return false;
@@ -176,10 +200,10 @@ class SocketSink implements StreamSink {
   #sent(): void {
     if (!this.#blocked || this.#socket.bufferedAmount > CONGESTED_BYTES) return;
     this.#blocked = false;
-    this.#drained();
+    this.#parts.drained();
   }
 
-  // Sockets are asked for signs of life by the endpoint, with pings.
+  // The endpoint keeps sockets alive with pings.
   keepAlive(): void {}
 
   end(how: "politely" | "at once"): void {
@@ -189,16 +213,21 @@ class SocketSink implements StreamSink {
 }
 
 const EVENT_NUMBER_KEY = "codex-mcpd/event";
+const EVENT_ID_KEY = "codex-mcpd/eventId";
 
-/** The message with its number in `_meta`, for clients that come back without the help of event ids. Errors have no `_meta`. */
-export function withEventNumber(text: string, seq: number): string {
-  // Events of a turn come by the thousand.
-  if (text.startsWith(CODEX_EVENT_START)) return `${CODEX_EVENT_START}"${EVENT_NUMBER_KEY}":${seq},${text.slice(CODEX_EVENT_START.length)}`;
+/** The message with its number, and its id if it has one, in `_meta` for clients that reconnect. Errors have no `_meta`. */
+export function withEventNumber(text: string, seq: number, id?: string): string {
+  // A fast path, because turns send thousands of events. An id is plain ASCII without quotes.
+  if (text.startsWith(CODEX_EVENT_START)) {
+    const named = id === undefined ? "" : `"${EVENT_ID_KEY}":"${id}",`;
+    return `${CODEX_EVENT_START}"${EVENT_NUMBER_KEY}":${seq},${named}${text.slice(CODEX_EVENT_START.length)}`;
+  }
   const message: unknown = parseJson(text);
   if (!isFields(message)) return text;
   for (const holder of ["params", "result"]) {
     const held = message[holder];
-    if (isFields(held)) return jsonText({ ...message, [holder]: { ...held, _meta: { ...metaOf(held), [EVENT_NUMBER_KEY]: seq } } });
+    const place = { [EVENT_NUMBER_KEY]: seq, ...(id !== undefined && { [EVENT_ID_KEY]: id }) };
+    if (isFields(held)) return jsonText({ ...message, [holder]: { ...held, _meta: { ...metaOf(held), ...place } } });
   }
   return text;
 }

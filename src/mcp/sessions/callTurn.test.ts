@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { completed } from "../../../test/support/callResults.js";
-import { MemorySession, threadOf } from "../../../test/support/memorySession.js";
-import { valueAt } from "../../../test/support/scenario.js";
+import { MemorySession, threadOf } from "../../../test/support/memory/memorySession.js";
+import { valueAt } from "../../../test/support/scenarios/scenario.js";
 import { ReceiptBook } from "../../agent/receipt.js";
 import { threadIdOf, turnIdOf } from "../../lib/ids.js";
 import { type Deferred, deferred } from "../../lib/promises.js";

@@ -16,13 +16,13 @@ import type { Call } from "../wording/turnView.js";
 import { TurnView } from "../wording/turnView.js";
 
 /**
- * Attaches a call to its turn: the client sees what happens until the turn ends, and a cancelled call interrupts it. The call does not own the turn:
- * others may read the same log, and one that waited long enough is answered while the turn goes on.
+ * Attaches a call to its turn. The client sees the events until the turn ends, and cancelling the call interrupts the turn. The call does
+ * not own the turn: other calls may read the same log, and a call whose waiting time is over returns while the turn goes on.
  */
 export async function followTurn(turnCall: TurnCall, call: Call): Promise<CallToolResult> {
   const { turn, agent, presentation, ifSilent, remarks, startText, present, stay: rules } = turnCall;
   using stay = new Stay(turn, rules, call.signal);
-  // What another call was shown is not shown again.
+  // Events that another call has already shown are not shown again.
   const shown = rules?.joined ? turn.log.size : 0;
   const client = new TurnView(turn, call, { ...presentation, startText });
   const questions: ElicitationChannel = new ElicitationChannel(call, turnCall, () => stay.held(questions.held));
@@ -34,7 +34,7 @@ export async function followTurn(turnCall: TurnCall, call: Call): Promise<CallTo
         questions.take(value, { isPast: seq <= shown });
         if (seq <= shown) continue;
         client.show(value);
-        // Within a batch too: a reader that was behind gets everything it missed in one.
+        // Checked within a batch too: a slow reader gets everything it missed in one batch.
         const congestion = call.peer.congested();
         if (congestion) await congestion;
       }
@@ -82,22 +82,22 @@ function answered({ stay }: TurnCall, result: CallToolResult): CallToolResult {
   return whole;
 }
 
-/** The questions that each client is being asked, by whichever of its calls: however many follow a turn, a person gets a form once. */
+/** The questions that each client is currently asked. If several calls follow a turn, a person still gets each form once. */
 const beingAsked = new WeakMap<Call["peer"], Set<ApprovalId>>();
 
-/** Puts a turn's questions to the client of one call, and takes them back when they are decided elsewhere. */
+/** Sends a turn's questions to the client of one call, and withdraws them when they are decided elsewhere. */
 export class ElicitationChannel {
   readonly #call: Call;
   readonly #turnCall: Pick<TurnCall, "agent" | "emptyForms" | "presentation">;
-  /** Those that have no answer yet. */
+  /** Questions without an answer. */
   readonly #unanswered = new Map<ApprovalId, ApprovalRequest>();
-  /** Those of them that were asked before the call came, until it has seen whether they were answered. */
+  /** Those asked before the call joined, until it has read whether they were answered. */
   readonly #past = new Map<ApprovalId, ApprovalRequest>();
   readonly #open = new Map<ApprovalId, AbortController>();
   readonly #asking = new Tasks(() => undefined);
   readonly #leftOpen: () => void;
 
-  /** `leftOpen` is told when the client was asked, and the question is for others all the same. */
+  /** `leftOpen` is called when the client was asked but the question stays open for others. */
   constructor(call: Call, turnCall: Pick<TurnCall, "agent" | "emptyForms" | "presentation">, leftOpen: () => void = () => {}) {
     this.#call = call;
     this.#turnCall = turnCall;
@@ -117,24 +117,24 @@ export class ElicitationChannel {
     }
   }
 
-  /** The call has seen what happened before it came: what is still open is for its client too. */
+  /** The call has read all earlier events. Questions that are still open are now sent to its client. */
   catchUp(): void {
     for (const request of this.#past.values()) this.#consider(request);
     this.#past.clear();
   }
 
-  /** What waits for an answer. */
+  /** The open questions. */
   get open(): readonly ApprovalRequest[] {
     return [...this.#unanswered.values()];
   }
 
-  /** What waits for somebody else than the client. */
+  /** The open questions that the client is not being asked. */
   get held(): readonly ApprovalId[] {
     const asked = beingAsked.get(this.#call.peer);
     return [...this.#unanswered.keys()].filter((id) => !asked?.has(id));
   }
 
-  /** Withdraws what is still being asked. */
+  /** Withdraws the forms that are still open. */
   async close(): Promise<void> {
     for (const abort of this.#open.values()) abort.abort(new Error("the turn has ended"));
     await this.#asking.settle();
@@ -168,7 +168,7 @@ export class ElicitationChannel {
       taken = takeAnswer(given, { agent, style: presentation.results });
       if (taken !== "taken") this.#call.asksNobody?.();
     } catch (error) {
-      // Withdrawn, or the client is gone: then the turn ends or somebody else has decided.
+      // The form was withdrawn, or the client is gone: the turn ends, or the question was decided elsewhere.
       if (!(error instanceof RpcError)) return;
       const reason = `the client could not answer: ${describe(error)}`;
       agent.decide(request.id, { kind: "denied", reason, failed: true, by: "elicitation" });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { OwnToolsStage } from "../../../test/support/ownToolsStage.js";
+import { OwnToolsStage } from "../../../test/support/memory/ownToolsStage.js";
 import type { Agent } from "../../agent/agent.js";
 import { type ApprovalDesk, MemoryApprovalDesk } from "../../approvals/desk.js";
 import type { ApprovalFallback } from "../../approvals/fallback.js";

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { completed } from "../../../test/support/callResults.js";
-import { MemorySession } from "../../../test/support/memorySession.js";
-import { valueAt } from "../../../test/support/scenario.js";
-import { claimMeta, FORMS, StatelessClient } from "../../../test/support/statelessClient.js";
+import { claimMeta, FORMS, StatelessClient } from "../../../test/support/clients/statelessClient.js";
+import { MemorySession } from "../../../test/support/memory/memorySession.js";
+import { valueAt } from "../../../test/support/scenarios/scenario.js";
 import { EVENTS_EXTENSION } from "../stateless/request.js";
 
 const WITH_EVENTS = claimMeta({ ...FORMS, extensions: { [EVENTS_EXTENSION]: {} } });

@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { MemoryAgent } from "../../../test/support/memoryAgent.js";
-import { MemorySession, threadOf } from "../../../test/support/memorySession.js";
-import { valueAt } from "../../../test/support/scenario.js";
+import { MemoryAgent } from "../../../test/support/memory/memoryAgent.js";
+import { MemorySession, threadOf } from "../../../test/support/memory/memorySession.js";
+import { valueAt } from "../../../test/support/scenarios/scenario.js";
 import type { ApprovalDecision, ApprovalId } from "../../approvals/model.js";
 
 const ASKING = { prompt: "!shell touch made.txt\n!say done", "approval-policy": "untrusted", sandbox: "workspace-write" };

@@ -4,7 +4,7 @@ import { VERSION } from "../../lib/version.js";
 import { type HandshakeRevision, negotiate } from "../revisions.js";
 import { userAgent } from "../wording/userAgent.js";
 
-/** What a client told about itself in the handshake. */
+/** The client's part of the handshake. */
 export interface Handshake {
   readonly revision: HandshakeRevision;
   readonly name: string;
@@ -32,7 +32,7 @@ export function readHandshake(params: unknown): Handshake {
 interface ServerProfile {
   readonly engine: string;
   readonly env: NodeJS.ProcessEnv;
-  /** What the client's model should know. */
+  /** Instructions for the client's model. */
   readonly instructions?: string | undefined;
 }
 

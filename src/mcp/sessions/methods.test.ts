@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { MemorySession } from "../../../test/support/memorySession.js";
+import { MemorySession } from "../../../test/support/memory/memorySession.js";
 import { declarationsOf, toolsOf } from "../tools/sets.js";
 
 function errorOf(answer: Readonly<Record<string, unknown>>): unknown {

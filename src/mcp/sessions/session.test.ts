@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { interrupted } from "../../../test/support/callResults.js";
-import { MemorySession } from "../../../test/support/memorySession.js";
-import { valueAt } from "../../../test/support/scenario.js";
+import { MemorySession } from "../../../test/support/memory/memorySession.js";
+import { valueAt } from "../../../test/support/scenarios/scenario.js";
 
 const CLIENT = { capabilities: {}, clientInfo: { name: "test", version: "1.0.0" } };
 

@@ -17,43 +17,45 @@ import { isLogLevel, LOG_LEVELS, type LogLevel } from "../wording/logMessage.js"
 import { type Call, readProgressToken } from "../wording/turnView.js";
 import { type Handshake, initializeResult, readHandshake } from "./initialize.js";
 
-/** Methods that are no part of MCP, for one session. */
+/** Methods of one session that are not part of MCP. */
 export interface FurtherMethods {
-  /** Whether there is a method of this name. */
   has(method: string): boolean;
   answer(request: IncomingRequest): Promise<unknown>;
-  /** Ends what the session's requests began and which outlives them. */
+  /** Ends work that the session's requests started and that outlives them. */
   close(): void;
 }
 
-/** Answers one method of a client. */
+/** The handler of one method. */
 export type SessionMethod = (session: Session, request: IncomingRequest) => unknown;
 
 export interface SessionParts {
-  /** Who is at the other end of a network session, or inside a turn; absent on stdio. */
+  /** The caller of a network session or of a session inside a turn; absent on stdio. */
   readonly caller?: Caller | undefined;
   readonly tools: Tools;
-  /** The era without sessions, for requests that name their version themselves. Loaded with the first of them. */
+  /** The stateless era, for requests that name their version. Loaded on first use. */
   readonly stateless?: (() => Promise<StatelessServer>) | undefined;
-  /** Methods beside MCP's, for clients that began this session. Loaded with the first of them. */
+  /** Methods besides MCP's, for clients with a handshake. Loaded on first use. */
   readonly furtherMethods?: ((session: Session) => Promise<FurtherMethods>) | undefined;
-  /** What a client may ask; MCP's own unless given. */
+  /** The methods that a client may call. Default: MCP's own. */
   readonly methods?: Readonly<Record<string, SessionMethod>>;
   readonly engine: string;
   readonly env: NodeJS.ProcessEnv;
-  /** Called once the client's handshake is answered: a good moment to load what its first call will need. */
+  /** Called after the response to the handshake: a good moment to load what the first call needs. */
   readonly welcomed: () => void;
-  /** For people who look at the server's own output. */
+  /** Writes to the server's own output. */
   readonly report: (line: string) => void;
-  /** Notes what nobody foresaw, and returns what the client is told of it. Absent on stdio, where the client is the user's own and is told all. */
+  /**
+   * Logs an unexpected error, and returns the message for the client. Absent on stdio, where the client belongs to the user and gets the
+   * full error.
+   */
   readonly failed?: (method: string, error: unknown) => string;
-  /** Requests that may be in flight at once. */
+  /** Maximum number of concurrent requests. */
   readonly requestsInFlight?: number | undefined;
 }
 
 const NOTHING = new JsonText({});
 
-/** What a client may ask in the era with sessions. */
+/** The methods of the era with sessions. */
 export const SESSION_METHODS: Readonly<Record<string, SessionMethod>> = {
   initialize,
   ping: () => NOTHING,
@@ -62,16 +64,16 @@ export const SESSION_METHODS: Readonly<Record<string, SessionMethod>> = {
   "logging/setLevel": setLogLevel,
 };
 
-/** One client: its peer, what it said of itself, and the calls it has running. */
+/** One client: its peer, its handshake and its running calls. */
 export class Session {
   readonly peer: JsonRpcPeer;
   readonly parts: SessionParts;
   logLevel: LogLevel | undefined;
-  /** What the client has shown of itself. */
+  /** What was learned from the client's behaviour. */
   readonly habits: ClientHabits = { answersByItself: false };
   #profile: Handshake | undefined;
   #further: Promise<FurtherMethods> | undefined;
-  /** Requests of the era without sessions that are being answered. */
+  /** Stateless requests in progress. */
   readonly #stateless = new Set<RequestId>();
 
   constructor(outlet: Outlet, parts: SessionParts) {
@@ -93,7 +95,7 @@ export class Session {
     return this.#profile;
   }
 
-  /** Another client may come by the same connection, behind a gateway: from then on it is the one that is spoken to. */
+  /** Behind a gateway, another client may use the same connection. The last handshake counts. */
   welcome(profile: Handshake): void {
     const isFirst = this.#profile === undefined;
     this.#profile = profile;
@@ -103,17 +105,17 @@ export class Session {
     if (isFirst) this.parts.welcomed();
   }
 
-  /** Stops what the client's calls started, and what they would start from now on; they are answered. */
+  /** Interrupts the client's calls, including those that are still to come. They still get a response. */
   interrupt(reason: Error): void {
     this.peer.interrupt(reason);
   }
 
-  /** The client went away in the middle of its calls and did not come back. */
+  /** The client disconnected during its calls and did not come back. */
   vanish(): void {
     this.peer.interrupt(new CallerVanished("the client's connection broke, and it did not come back"), { later: false });
   }
 
-  /** The client's channel is gone. What it asked in this session waits for it; what stood for itself is cancelled. */
+  /** The client's connection has closed. Requests of the session wait for the client; stateless requests are cancelled. */
   leave(): void {
     for (const id of this.#stateless) this.peer.cancel(id, new Error("the client has closed its connection"));
   }
@@ -131,7 +133,7 @@ export class Session {
     );
   }
 
-  /** Message by message: what names its version itself is of the era without sessions, all else of the one with. */
+  /** Each message that names its version belongs to the stateless era; all others belong to the session. */
   #answer(request: IncomingRequest): unknown {
     const { methods = SESSION_METHODS, stateless } = this.parts;
     if (stateless && claimsVersion(request.params)) return this.#answerStateless(request, stateless);
@@ -141,7 +143,8 @@ export class Session {
 
   #answerFurther(request: IncomingRequest): Promise<unknown> {
     const { furtherMethods, tools } = this.parts;
-    // All of MCP's names have a slash but two, and none of these has: clients that try what a server may have load nothing.
+    // All MCP method names but two contain a slash, and none of the further methods does. A client that probes MCP methods therefore loads
+    // nothing.
     if (!furtherMethods || tools.asRecorded || request.method.includes("/")) throw methodNotFound(request.method);
     this.#further ??= furtherMethods(this);
     return this.#further.then((further) => further.answer(request));
@@ -158,11 +161,11 @@ export class Session {
         method,
         params: isFields(params) ? params : {},
         claim,
-        // Asked for when it is needed: an AbortController is expensive to make.
+        // Created on demand: an AbortController is expensive.
         get signal() {
           return request.signal;
         },
-        // The channel's session is nothing to a request that stands for itself.
+        // A stateless request has no session, even if its channel has one.
         caller: withoutSession(this.parts.caller),
         peer: this.peer,
         habits: this.habits,
@@ -177,7 +180,7 @@ export class Session {
     return `internal error: ${describe(error)}`;
   }
 
-  /** Notifications we do not know are ignored, as the protocol asks. A cancelled request is not answered; what it started is interrupted. */
+  /** Unknown notifications are ignored, as the protocol requires. A cancelled request gets no response, and its work is interrupted. */
   #notified(method: string, params: unknown): void {
     if (method !== "notifications/cancelled") return;
     const { requestId, reason } = isFields(params) ? params : {};
@@ -186,12 +189,12 @@ export class Session {
 }
 
 /**
- * The official SDKs send the text of their error: "McpError: MCP error -32001: Request timed out", "Maximum total timeout exceeded", or what an
- * `AbortSignal.timeout` says; others write of a deadline. Nobody but a clock writes that.
+ * The official SDKs send the text of their error: "McpError: MCP error -32001: Request timed out", "Maximum total timeout exceeded", or the
+ * message of `AbortSignal.timeout`. Other clients mention a deadline. A person who cancels sends no such text.
  */
 const TIMED_OUT = /\btime(?:d)?[ _-]?out|deadline (?:has )?(?:been )?(?:exceeded|elapsed|passed)|DeadlineExceeded/i;
 
-/** Long enough for any of them; a client may send a megabyte. */
+/** Long enough for all of these; a client may send a megabyte. */
 const REASON_LENGTH = 1_000;
 
 function cancelReason(said: unknown): Error {
@@ -201,7 +204,7 @@ function cancelReason(said: unknown): Error {
 
 const lists = new WeakMap<readonly ToolDeclaration[], JsonText>();
 
-/** The list of a server's tools never changes, and is long. */
+/** A server's tool list never changes and is long, so its JSON text is cached. */
 function listOf(tools: readonly ToolDeclaration[]): JsonText {
   const known = lists.get(tools) ?? new JsonText({ tools });
   lists.set(tools, known);
@@ -244,7 +247,7 @@ async function callTool(session: Session, { id, params, signal }: IncomingReques
   const outcome = await tools.call(tool, args, call);
   if (!("turn" in outcome)) return outcome;
   session.peer.concerns(id, outcome.turn.threadId);
-  // A handshake needs nothing of what follows turns.
+  // Loaded here, because a handshake does not need it.
   const { followTurn } = await import("./callTurn.js");
   return followTurn(outcome, call);
 }

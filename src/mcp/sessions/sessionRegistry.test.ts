@@ -95,7 +95,7 @@ it("one that nobody uses ends after its time; one with a stream or a running cal
   sessions.sweep();
   expect([sessions.find("idle"), sessions.size]).toEqual(["ended", 2]);
   await sessions.close("over");
-  expect(ended[0]).toEqual(["idle", "nobody used it for long"]);
+  expect(ended[0]).toEqual(["idle", "it was idle for too long"]);
 });
 
 it("a session is attended while its client is connected, and a minute after its last request or answer", () => {
@@ -161,7 +161,7 @@ it("only one's own barely used sessions make way, unless one has none at all", (
   const { sessions, open } = registry({ sessions: 2 });
   for (const id of ["of ada", "also of ada"]) open(id).requests = 2;
   open("of bob", BOB).requests = 1;
-  expect(() => open("another of ada")).toThrow("This server has 3 sessions open, 2 of them yours, and no more for you");
+  expect(() => open("another of ada")).toThrow("This server has 3 sessions open, 2 of them yours, which is your share");
   open("of cleo", { ...ADA, principal: "cleo" as Principal });
   expect([sessions.find("of bob"), sessions.size]).toEqual(["ended", 3]);
 });

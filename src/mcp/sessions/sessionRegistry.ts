@@ -5,14 +5,14 @@ import { endsWithin } from "../../lib/promises.js";
 import { type Release, Shares } from "../../lib/shares.js";
 import type { Session } from "./session.js";
 
-/** How a session is connected, as far as its life depends on it. */
+/** The connection of a session, as far as the session's lifetime depends on it. */
 export interface Connection {
   readonly transport: "http" | "websocket" | "sse";
-  /** Streams or sockets that are open now. */
+  /** The number of open streams or sockets. */
   readonly streamCount: number;
-  /** A stream, a socket, or a request that waits for its answer is open. */
+  /** Whether a stream, a socket or a waiting request is open. */
   readonly isConnected: boolean;
-  /** When a client last got an answer; milliseconds since 1970, 0 for never. */
+  /** When the client last got a response; milliseconds since 1970, 0 for never. */
   readonly lastAnsweredAt: number;
   close(): Promise<void>;
 }
@@ -28,18 +28,18 @@ export interface OpenSession<C extends Connection> {
 
 export interface SessionLimits {
   readonly idleMs: number;
-  /** How long a session counts as attended after the last request. */
+  /** How long a session counts as attended after its last request. */
   readonly attendedMs: number;
-  /** How long a client may be gone in the middle of a call before nobody waits for it any more. */
+  /** How long a client may be disconnected during a call before the call is abandoned. */
   readonly vanishedMs: number;
-  /** Sessions that may be open, shared by principals. */
+  /** Maximum number of open sessions, shared by the principals. */
   readonly sessions: number;
 }
 
 export interface RegistryOptions<C extends Connection> {
   readonly limits: SessionLimits;
   readonly openSession: (caller: SessionCaller, connection: C) => Session;
-  /** Called once for every session that is over. */
+  /** Called once for every session that ends. */
   readonly ended: (open: OpenSession<C>, reason: string) => void;
   readonly now?: () => number;
 }
@@ -48,19 +48,19 @@ export class TooManySessions extends AppError {
   readonly code = "too_many_sessions";
 }
 
-/** How long calls of an ended session have to be answered. */
+/** How long the calls of an ended session have to complete. */
 const WIND_UP_MS = 2_500;
-/** Ids of ended sessions that are remembered, so that their clients learn that they are over. */
+/** The number of ended session ids that are remembered, so that their clients get the right error. */
 const REMEMBERED_ENDED = 10_000;
 
-/** The sessions of a listening server: found by id, ended when told or when nobody has used them for long. */
+/** The sessions of a listening server. They end on request, or after being idle for too long. */
 export class SessionRegistry<C extends Connection> {
   readonly #open = new Map<string, OpenSession<C>>();
   readonly #ended = new Set<string>();
   readonly #closing = new Set<Promise<void>>();
   readonly #shares: Shares<Principal>;
   readonly #places = new Map<OpenSession<C>, Release>();
-  /** Since when nobody is connected to sessions whose calls are being worked on, as far as it was noticed. */
+  /** Since when no client is connected to a session with running calls, as of the last sweep. */
   readonly #goneSince = new WeakMap<OpenSession<C>, number>();
   readonly #now: () => number;
 
@@ -75,7 +75,7 @@ export class SessionRegistry<C extends Connection> {
 
   open(who: Omit<Caller, "sessionId">, { id, connection }: { readonly id?: string; readonly connection: C }): OpenSession<C> {
     const place = this.#takePlace(who.principal);
-    // Made here and nowhere else; one the client chose was checked by the transport.
+    // Session ids are made only here. The transport has checked an id that the client chose.
     const sessionId = (id ?? randomUUID()) as SessionId;
     const caller: SessionCaller = { ...who, sessionId };
     const now = this.#now();
@@ -90,7 +90,7 @@ export class SessionRegistry<C extends Connection> {
     return this.#open.get(id) ?? (this.#ended.has(id) ? "ended" : undefined);
   }
 
-  /** Its client is connected, or was heard of a moment ago. */
+  /** Whether the client is connected, or was active a moment ago. */
   isAttended(id: SessionId): boolean {
     const open = this.#open.get(id);
     if (!open) return false;
@@ -102,7 +102,7 @@ export class SessionRegistry<C extends Connection> {
     return this.#open.values();
   }
 
-  /** The session is gone for its client at once; its running calls are interrupted and answered, then its streams end. */
+  /** Ends a session. It no longer exists for its client; its running calls are interrupted and get a response, and then its streams end. */
   end(open: OpenSession<C>, reason: string): void {
     const { sessionId } = open.caller;
     if (this.#open.get(sessionId) !== open) return;
@@ -117,14 +117,14 @@ export class SessionRegistry<C extends Connection> {
     this.#closing.add(closing);
   }
 
-  /** Ends sessions that nobody has used for long, and calls whose clients are gone. */
+  /** Ends idle sessions, and calls whose clients are gone. */
   sweep(): void {
     this.#giveUpVanished();
     for (const open of this.#open.values())
-      if (this.#isIdle(open) && this.#now() - open.lastUsedAt >= this.options.limits.idleMs) this.end(open, "nobody used it for long");
+      if (this.#isIdle(open) && this.#now() - open.lastUsedAt >= this.options.limits.idleMs) this.end(open, "it was idle for too long");
   }
 
-  /** A call whose connection broke is waited for while its client has a stream, sends a request, or may come back for what it missed. */
+  /** A call with a broken connection is kept while its client has a stream, sends requests, or may still reconnect. */
   #giveUpVanished(): void {
     const now = this.#now();
     for (const open of this.#open.values()) {
@@ -149,21 +149,21 @@ export class SessionRegistry<C extends Connection> {
     if (place) return place;
     const held = this.#shares.heldBy(principal);
     throw new TooManySessions(
-      `This server has ${this.#open.size} sessions open, ${held === this.#open.size ? "which is its limit" : `${held} of them yours, and no more for you`}. ` +
+      `This server has ${this.#open.size} sessions open, ${held === this.#open.size ? "which is its limit" : `${held} of them yours, which is your share`}. ` +
         "End one with DELETE, or try again later.",
     );
   }
 
   /**
-   * Sessions that came into being by a single call and were never used again make way for new ones: the principal's own, and anybody's for one that
-   * has none.
+   * Ends a session with a single call that was never used again, to make room for a new one: one of the principal's own, or any principal's
+   * if this principal has none.
    */
   #makeRoom(principal: Principal): boolean {
     const isNew = this.#shares.heldBy(principal) === 0;
     for (const open of this.#open.values()) {
       if (!this.#isIdle(open) || open.requests > 1 || open.session.profile !== undefined) continue;
       if (!isNew && open.caller.principal !== principal) continue;
-      this.end(open, "it made way for a new one");
+      this.end(open, "it was replaced by a new session");
       return true;
     }
     return false;

@@ -14,10 +14,10 @@ import { type Binding, RequestStates } from "./requestState.js";
 import { playRound, type RoundEnd } from "./round.js";
 import type { TaskRegistry } from "./taskRegistry.js";
 
-/** Calls that wait for their clients to come back: as many as may be in flight on one channel. */
+/** Calls that wait for their clients to come back. The same limit as for requests in flight on one channel. */
 const MAX_OPEN_CALLS = 1_024;
 
-/** One request's part in a call. */
+/** One request of a call. */
 interface Round {
   readonly binding: Binding;
   /** How long it waits. */
@@ -27,13 +27,13 @@ interface Round {
 export interface AgentCallParts {
   readonly tools: Tools;
   readonly tasks: TaskRegistry;
-  /** What is over this soon is answered by the call itself, also to clients that take tasks: they show it at once, and forget no handle. */
+  /** A call that ends within this time returns its result, even for clients that support tasks: they show it at once and keep no handle. */
   readonly taskAfterMs: number;
 }
 
 /**
- * `tools/call` without a way to ask back. A call with questions is answered with them, and repeated with the answers; the turn goes on
- * waiting meanwhile. For clients that take tasks a call that lasts becomes one.
+ * `tools/call` without server-to-client requests. A call with questions returns them, and the client repeats it with the answers; the turn
+ * waits meanwhile. For clients that support tasks, a long call becomes a task.
  */
 export class AgentCalls {
   readonly #states = new RequestStates();
@@ -75,11 +75,11 @@ export class AgentCalls {
     return this.#play(open, request, { binding, withinMs: outcome.stay?.patienceMs });
   }
 
-  /** Undefined when it could not be made one: then the call is answered as those of other clients are. */
+  /** Undefined if no task could be created. The call then returns as for clients without tasks. */
   async #asTask(followed: FollowedTurn, { signal, caller }: StatelessRequest): Promise<Fields | undefined> {
     const ifLost = lostTurn(followed.turn.threadId);
     const task = await this.#parts.tasks.adopt(followed, { owner: caller?.principal ?? null, ifLost: { ...ifLost }, inlineMs: 0, signal });
-    // A task attends its turn as long as that lasts: its client comes when it likes.
+    // A task attends its turn until the end, because its client may poll at any time.
     if (task) void followed.ended.then(() => followed.stay?.visit.told());
     return task;
   }
@@ -97,7 +97,7 @@ export class AgentCalls {
     const end = await this.#attend(open, request, withinMs);
     const { state, stay } = open.followed;
     if (end === "questions")
-      // Otherwise another request has answered in this very moment.
+      // Otherwise another request has just answered.
       return state.at === "asking" ? this.#inputRequired(open, state.requests, binding) : this.#play(open, request, { binding, withinMs });
     if (end === "late") return this.#leave(open);
     if (end === "cancelled") {
@@ -175,12 +175,12 @@ const REFUSALS = {
     "`requestState` is of a server that was restarted since: the turn was interrupted. Its thread can be continued with codex-reply.",
 } as const;
 
-/** Nobody reads it: the client has gone, or said that it does not wait any more. */
+/** Never read: the client has disconnected or cancelled. */
 function cancelled(): RpcError {
   return new RpcError(RPC.internalError, "The call was cancelled");
 }
 
-/** The call as tools know it. There is no way to ask its client in between. */
+/** The call as tools see it. Its client cannot be asked during the call. */
 function callOf(request: StatelessRequest): Call {
   const { id, params, signal, caller, claim, peer } = request;
   return {
@@ -198,7 +198,7 @@ function callOf(request: StatelessRequest): Call {
   };
 }
 
-/** A call whose turn outlives its request: its client comes back for it, with answers. */
+/** A call whose turn outlives its request. Its client comes back with answers. */
 class OpenCall {
   #attached = 0;
   #handedOut = false;
@@ -206,7 +206,7 @@ class OpenCall {
 
   readonly #abandoned: () => void;
 
-  /** `abandoned` is called when nobody came back in time. */
+  /** `abandoned` is called if the client does not come back in time. */
   constructor(
     readonly key: string,
     readonly followed: FollowedTurn,
@@ -215,7 +215,7 @@ class OpenCall {
     this.#abandoned = abandoned;
   }
 
-  /** A request follows the turn; `detach` is to be called when it does no longer. */
+  /** A request follows the turn. Call `detach` when it stops. */
   attach(): void {
     clearTimeout(this.#waiting);
     this.#attached++;
@@ -225,14 +225,16 @@ class OpenCall {
     this.#attached--;
   }
 
-  /** The client has the questions, and may take its time until the first of them expires. Returns when that is. */
+  /** The client has the questions, and has until the first of them expires. Returns that time. */
   handOut(): number {
     this.#handedOut = true;
     this.#awaitReturn();
     return this.followed.deadline;
   }
 
-  /** A request was cancelled. True when nobody wants the turn any more: no other request follows it, and no client has its questions. */
+  /**
+   * A request was cancelled. Returns true if the turn is no longer needed: no other request follows it, and no client holds its questions.
+   */
   isUnwanted(): boolean {
     if (this.#attached > 0) return false;
     if (!this.#handedOut || this.followed.state.at !== "asking") return true;

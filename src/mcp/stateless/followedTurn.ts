@@ -13,50 +13,53 @@ import { elicitationParams } from "../wording/elicitation.js";
 import { progressText } from "../wording/progress.js";
 import { runningResult, withLostTurns } from "../wording/runningResult.js";
 
-/** How something stands that goes on by itself while its client is elsewhere. */
+/** The state of work that continues without its client. */
 export type WorkState =
   | { readonly at: "working"; readonly message: string }
-  /** It waits for its client. The requests go by keys that are never used again. */
+  /** The work waits for its client. Each request has a key that is never reused. */
   | { readonly at: "asking"; readonly message: string; readonly requests: Fields }
   | { readonly at: "ended"; readonly end: WorkEnd };
 
 export type WorkEnd =
   | { readonly how: "answered"; readonly result: Fields }
   | { readonly how: "failed"; readonly error: RpcError }
-  /** Its client wanted it no longer; the result says so. */
+  /** Cancelled by its client; the result says so. */
   | { readonly how: "cancelled"; readonly result: Fields };
 
-/** What a task is about. */
+/** The work of a task. */
 export interface Work {
   readonly state: WorkState;
-  /** Settles with its end. Never rejects. */
+  /** Resolves when the work ends. Never rejects. */
   readonly ended: Promise<WorkEnd>;
-  /** Calls back whenever the state is another, until what it returns is called. */
+  /** Calls back on every change of the state, until the returned function is called. */
   watch(changed: () => void): () => void;
-  /** Takes answers by key. One that nobody waits for decides nothing. */
+  /** Takes answers by key. Answers to unknown keys are ignored. */
   answer(responses: Fields): void;
   cancel(): void;
 }
 
-/** For what comes from a client. Throws the end's error, if it is one. */
+/** The result to send to the client. Throws if the work failed. */
 export function resultOfWork(end: WorkEnd): Fields {
   if (end.how === "failed") throw end.error;
   return end.result;
 }
 
 export interface FollowOptions {
-  /** Of the request that the call began with. */
+  /** The id of the call's first request. */
   readonly requestId: RequestId;
-  /** Its client can be given questions. */
+  /** Whether the client can answer questions. */
   readonly canAnswer: boolean;
-  /** What its client calls itself. */
+  /** The client's name and version. */
   readonly client?: ClientInfo | undefined;
 }
 
-/** The turn of one call from its first event to its last, whether a request looks on or not: how far it is, what it asks, how it ended. */
+/**
+ * Follows the turn of one call from its first event to its last, with or without a request attached: its progress, its questions and its
+ * end.
+ */
 export class FollowedTurn implements Work {
   readonly ended: Promise<WorkEnd>;
-  /** The last event that a request was shown; the next request goes on from there. */
+  /** The last event that was shown; the next request continues from there. */
   shown = 0;
   #message = "Starting";
   #end: WorkEnd | undefined;
@@ -65,9 +68,9 @@ export class FollowedTurn implements Work {
   #asked = 0;
   #answersByItself = false;
   readonly #questions = new Map<string, ApprovalRequest>();
-  /** When they were first shown, by the same keys. */
+  /** When each question was first shown, by the same keys. */
   readonly #shownAt = new Map<string, number>();
-  /** Questions that wait for somebody else than the client. */
+  /** Questions that someone other than the client has to answer. */
   readonly #held = new Map<ApprovalId, ApprovalRequest>();
   readonly #left = new AbortController();
   readonly #watchers = new Set<() => void>();
@@ -84,7 +87,7 @@ export class FollowedTurn implements Work {
     this.ended = this.#follow();
   }
 
-  /** How its requests may leave the turn; undefined where a call lasts as long as its turn. */
+  /** The rules by which requests may leave the turn; undefined if a call lasts as long as its turn. */
   get stay(): CallStay | undefined {
     return this.#call.stay;
   }
@@ -101,7 +104,7 @@ export class FollowedTurn implements Work {
     return this.#call.presentation;
   }
 
-  /** What the first progress says that any request is shown. */
+  /** The text of the first progress notification. */
   get startText(): string | undefined {
     return this.shown === 0 ? this.#call.startText : undefined;
   }
@@ -112,7 +115,7 @@ export class FollowedTurn implements Work {
     return { at: "working", message: this.#message };
   }
 
-  /** When the first of the open questions is decided without its client; milliseconds since 1970. */
+  /** When the first open question expires; milliseconds since 1970. */
   get deadline(): number {
     return Math.min(...[...this.#questions.values()].map(({ deadline }) => deadline));
   }
@@ -138,12 +141,15 @@ export class FollowedTurn implements Work {
     this.#tell();
   }
 
-  /** Whoever followed it answered a question without asking anybody; none is put to them again. */
+  /** The client answered a question without asking a person, so it is not asked again. */
   get answersByItself(): boolean {
     return this.#answersByItself;
   }
 
-  /** Each request says for itself what its client can. Questions that a client cannot answer are decided for it, those that are open included. */
+  /**
+   * Each request declares its own client capabilities. A client that cannot answer forms is not asked, and questions already open are
+   * decided for it.
+   */
   isFollowedBy({ canAnswer }: Pick<FollowOptions, "canAnswer">): void {
     this.#canAnswer = canAnswer;
     if (canAnswer) return;
@@ -157,12 +163,12 @@ export class FollowedTurn implements Work {
     this.turn.interrupt();
   }
 
-  /** Nobody follows the turn here any more; it goes on. */
+  /** Stops following the turn, which goes on. */
   leave(): void {
     this.#left.abort();
   }
 
-  /** The answer of a request that leaves. */
+  /** The result of a request that leaves. */
   whileRunning(): Fields {
     const { threadId, ms } = this.turn;
     const result = this.#withLost(
@@ -220,7 +226,7 @@ export class FollowedTurn implements Work {
     if (event.type === "approvalDecided") this.#forget(event.id);
   }
 
-  /** A client of this era that did not say that it can answer must not be asked, whatever the fallback is. */
+  /** A client of this era that does not declare elicitation must not be asked, whatever the fallback is. */
   #consider(question: ApprovalRequest): void {
     if (this.#call.agent.mustAsk(question, { canAnswer: this.#canAnswer && !this.#answersByItself, askAnyway: false }))
       this.#questions.set(`approval-${++this.#asked}`, question);

@@ -21,7 +21,7 @@ export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
 /** Clients that declare it get `codex/event` notifications. */
 export const EVENTS_EXTENSION = "codex-mcpd/events";
 
-/** What a request says of its sender. */
+/** What a request declares about its sender. */
 export interface Claim {
   readonly version: string;
   /** Optional in this era. */
@@ -32,13 +32,13 @@ export interface Claim {
   readonly progressToken: RequestId | undefined;
 }
 
-/** Whether whoever sent the request can be given questions to fill in. A client that names no kind of them means forms. */
+/** Whether the client can show forms. An elicitation capability without a mode means forms. */
 export function takesForms({ capabilities }: Claim): boolean {
   const { elicitation } = capabilities;
   return isFields(elicitation) && (isFields(elicitation["form"]) || Object.keys(elicitation).length === 0);
 }
 
-/** The claim of a request, checked. Throws the JSON-RPC error that says what is wrong with it. */
+/** Reads and checks the claim of a request. Throws the JSON-RPC error that describes the problem. */
 export function readClaim(params: unknown): Claim {
   const meta = isFields(params) && isFields(params["_meta"]) ? params["_meta"] : {};
   const version = meta[META.protocolVersion];
@@ -56,7 +56,7 @@ export function readClaim(params: unknown): Claim {
   };
 }
 
-/** What is not as it should be is no name: nothing depends on it. */
+/** Malformed client info is ignored, because nothing depends on it. */
 function readClientInfo(info: unknown): ClientInfo | undefined {
   if (!isFields(info) || typeof info["name"] !== "string") return undefined;
   return { name: info["name"], version: textOrNothing(info["version"]) };
@@ -67,36 +67,36 @@ function readLogLevel(level: unknown): LogLevel | undefined {
   throw invalidParams(`\`_meta["${META.logLevel}"]\` is not a log level`);
 }
 
-/** What a client has shown of itself on a channel that is its own. */
+/** What was learned from a client's behaviour on its own channel. */
 export interface ClientHabits {
-  /** It declines questions without asking anybody. */
+  /** The client declines questions without asking a person. */
   answersByItself: boolean;
 }
 
-/** Whether questions may be put to whoever sent the request. */
+/** Whether the sender may be asked questions. */
 export function canBeAsked({ claim, habits }: Pick<StatelessRequest, "claim" | "habits">): boolean {
   return takesForms(claim) && habits?.answersByItself !== true;
 }
 
-/** A request that stands for itself: who sends it, what they can do, and how to tell them something before the result. */
+/** A stateless request: its sender, the sender's capabilities, and a channel for messages before the result. */
 export interface StatelessRequest {
   readonly id: RequestId;
   readonly method: string;
   readonly params: Fields;
   readonly claim: Claim;
-  /** Aborts when it is cancelled or its connection is gone. */
+  /** Aborts when the request is cancelled or its connection closes. */
   readonly signal: AbortSignal;
-  /** Undefined on stdio outside of turns: the client is the user's own. */
+  /** Undefined on stdio outside turns: the client belongs to the user. */
   readonly caller: Caller | undefined;
   readonly peer: Pick<JsonRpcPeer, "notify" | "notifyText" | "congested">;
-  /** Absent where requests of different clients may come the same way. */
+  /** Absent where several clients may share the channel. */
   readonly habits?: ClientHabits | undefined;
 }
 
-/** Answers one method. What it returns is completed with what every result of this era carries. */
+/** The handler of one method. The fields that every result of this era needs are added to its result. */
 export type StatelessMethod = (request: StatelessRequest) => Promise<Fields>;
 
-/** The codes that 2026-07-28 defines. */
+/** The error codes that 2026-07-28 defines. */
 export const STATELESS_RPC = { headerMismatch: -32020, missingCapability: -32021, unsupportedVersion: -32022 } as const;
 
 export function headerMismatch(message: string): RpcError {

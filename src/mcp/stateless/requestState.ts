@@ -1,8 +1,8 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 
-/** What a request state is good for: the same call, by the same principal. */
+/** What a request state is valid for: the same call by the same principal. */
 export interface Binding {
-  /** Undefined on stdio, where the client is the user's own. */
+  /** Undefined on stdio, where the client belongs to the user. */
   readonly principal: string | undefined;
   readonly tool: string;
   readonly args: unknown;
@@ -10,7 +10,7 @@ export interface Binding {
 
 export type Opened =
   | { readonly call: string }
-  /** It was given out by a server that is no longer there. */
+  /** Issued before the server was restarted. */
   | "of an earlier server"
   | "expired"
   | "not valid";
@@ -20,12 +20,12 @@ interface Payload {
   readonly until: number;
 }
 
-/** Signs the states that clients carry between the rounds of a call. The key lives as long as the process: so do the turns. */
+/** Signs the states that clients carry between the rounds of a call. The key lives as long as the process, and so do the turns. */
 export class RequestStates {
   readonly #key = randomBytes(32);
   readonly #server = randomBytes(8).toString("base64url");
 
-  /** `until` is when the questions that wait expire; milliseconds since 1970. */
+  /** `until` is when the open questions expire; milliseconds since 1970. */
   seal(call: string, { until, ...binding }: Binding & { readonly until: number }): string {
     const payload = Buffer.from(JSON.stringify({ call, until } satisfies Payload)).toString("base64url");
     return `v1.${this.#server}.${payload}.${this.#sign(payload, binding).toString("base64url")}`;
@@ -36,7 +36,7 @@ export class RequestStates {
     if (server === undefined) return "not valid";
     if (server !== this.#server) return "of an earlier server";
     if (!timingSafeEqual(Buffer.from(signature, "base64url"), this.#sign(payload, binding))) return "not valid";
-    // Its signature is ours, so its content is too.
+    // The signature is ours, so the content is too.
     const { call, until } = JSON.parse(Buffer.from(payload, "base64url").toString("utf8")) as Payload;
     return now > until ? "expired" : { call };
   }
@@ -47,7 +47,7 @@ export class RequestStates {
   }
 }
 
-/** The same for arguments that say the same, in whatever order a client writes their keys. */
+/** A digest that does not depend on the order of keys. */
 export function digestOf(args: unknown): string {
   return createHash("sha256")
     .update(JSON.stringify(inOrder(args)) ?? "")

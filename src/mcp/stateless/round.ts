@@ -3,16 +3,16 @@ import { TurnView } from "../wording/turnView.js";
 import type { FollowedTurn } from "./followedTurn.js";
 import { canBeAsked, EVENTS_EXTENSION, type StatelessRequest } from "./request.js";
 
-/** Questions that are asked at about the same time go out together. */
+/** Questions asked within this time are sent together. */
 const GATHER_MS = 20;
 
 /**
- * How a request's part in a turn ends: with the turn, with questions to its client, because it was cancelled, or because it waited long enough or for
- * somebody else's answer.
+ * Why a request stops following its turn: the turn ended, it has questions for the client, the request was cancelled, or its waiting time
+ * is over or someone else has to answer.
  */
 export type RoundEnd = "ended" | "questions" | "cancelled" | "late";
 
-/** Shows a turn to one request until it ends, has questions, or the time is over. What becomes of the turn is not decided here. */
+/** Shows a turn to one request until the turn ends, has questions, or the time is up. Does not decide what happens to the turn. */
 export async function playRound(
   followed: FollowedTurn,
   request: StatelessRequest,
@@ -34,7 +34,7 @@ export async function playRound(
   }
 }
 
-/** Somebody else has to answer, and this call's client was not told of it yet. */
+/** Whether someone else has to answer a question that this call's client has not been informed of. */
 function hasUntold({ stay, held }: FollowedTurn): boolean {
   return stay !== undefined && stay.visit.untold(held.map(({ id }) => id)).length > 0;
 }
@@ -72,7 +72,7 @@ async function showUntilSomethingIsDue(
   }
 }
 
-/** Undefined when the round goes on: the question was decided elsewhere meanwhile, or the turn ended with more to show. */
+/** Undefined if the round continues: the question was decided elsewhere meanwhile, or the turn ended with more to show. */
 async function endOf(followed: FollowedTurn, { signal }: StatelessRequest): Promise<RoundEnd | undefined> {
   const { turn } = followed;
   if (turn.ended && (signal.aborted || followed.shown >= turn.log.size)) {
@@ -85,7 +85,7 @@ async function endOf(followed: FollowedTurn, { signal }: StatelessRequest): Prom
 
 function viewFor({ turn, presentation, startText }: FollowedTurn, { id, signal, claim, peer }: StatelessRequest): TurnView {
   const { progressToken, logLevel, extensions } = claim;
-  // A client of this era is sent no log messages unless its request asks for them.
+  // In this era a client gets log messages only if its request asks for them.
   const logMessages = presentation.logMessages === "from-start" ? "on-request" : presentation.logMessages;
   return new TurnView(
     turn,

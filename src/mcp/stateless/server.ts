@@ -14,17 +14,17 @@ import { TaskRegistry } from "./taskRegistry.js";
 const SERVER_INFO = { name: "codex-mcp-server", title: "Codex", version: VERSION };
 
 export interface StatelessServerOptions {
-  /** What a client may ask. */
+  /** The methods that a client may call. */
   readonly methods: Readonly<Record<string, StatelessMethod>>;
-  /** Whether a method that is none of these is one of sessions. */
+  /** Whether an unknown method exists in sessions. */
   readonly isOfSessions?: ((method: string) => Promise<boolean>) | undefined;
-  /** Called when the server begins to leave: what only waits for changes ends. */
+  /** Called when the server starts to shut down: subscriptions end. */
   readonly leaving?: () => void;
-  /** Resolves when what goes on without a request has ended. */
+  /** Resolves when work without a request has ended. */
   readonly settled?: () => Promise<void>;
 }
 
-/** MCP without sessions (2026-07-28): every request brings what it takes to answer it. */
+/** MCP without sessions (2026-07-28): every request carries everything that is needed to answer it. */
 export class StatelessServer {
   #serving = 0;
   #idle: Deferred<void> | undefined;
@@ -50,19 +50,19 @@ export class StatelessServer {
   }
 
   async #unknown(method: string): Promise<RpcError> {
-    // All of MCP's names have a slash but two, and none of those that are meant.
+    // All MCP method names but two contain a slash, and none of the session-only methods does.
     const isMeant = !method.includes("/") && (await this.#options.isOfSessions?.(method));
     if (!isMeant) return methodNotFound(method);
     const remedy = "begin one with `initialize` (2025-11-25 or earlier), and leave the protocol version out of the request's `_meta`";
     return new RpcError(RPC.methodNotFound, `method not found: ${method} is served in sessions only: ${remedy}`, { method });
   }
 
-  /** Subscriptions are over; calls go on. */
+  /** Ends subscriptions; calls go on. */
   leave(): void {
     this.#options.leaving?.();
   }
 
-  /** Resolves when no request is being answered. */
+  /** Resolves when no request is in progress. */
   idle(): Promise<void> {
     if (this.#serving === 0) return Promise.resolve();
     this.#idle ??= deferred<void>();
@@ -74,7 +74,7 @@ export class StatelessServer {
     this.#idle = undefined;
   }
 
-  /** Resolves when no task goes on and what became of each is on the disk. */
+  /** Resolves when no task is running and the end of each is stored. */
   async settle(): Promise<void> {
     await this.#options.settled?.();
   }
@@ -87,14 +87,14 @@ export interface StatelessParts {
   /** How long a call lasts before it becomes a task. */
   readonly taskAfterMs: number;
   readonly isOfSessions?: StatelessServerOptions["isOfSessions"];
-  /** For people who look at the server's own output. */
+  /** Writes to the server's own output. */
   readonly report: (line: string) => void;
 }
 
-/** For the set that answers as Codex 0.92.0 did. */
+/** For the tool set that behaves as Codex 0.92.0 did. */
 const TWO_TOOLS = "`codex` starts a coding agent on a task and returns its answer with a threadId; `codex-reply` continues that thread.";
 
-/** The era without sessions. `ping`, `logging/setLevel` and the like do not exist in it, and are answered as unknown. */
+/** The stateless era. `ping`, `logging/setLevel` and others do not exist in it and get "method not found". */
 export function openStatelessServer(parts: StatelessParts): StatelessServer {
   const subscriptions = new Subscriptions();
   const changed = (id: string, form: Readonly<Record<string, unknown>>) => subscriptions.tell(taskNews(id, form));
@@ -114,7 +114,7 @@ export function openStatelessServer(parts: StatelessParts): StatelessServer {
   });
 }
 
-/** What a client may keep an answer for. The tools are the same as long as the server runs; whoever is inside a turn has others, for itself. */
+/** How long a client may cache a response. The tools do not change while the server runs. A caller inside a turn has other tools. */
 const DISCOVERY_TTL_MS = 3_600_000;
 const LIST_TTL_MS = 300_000;
 

@@ -5,23 +5,23 @@ import { Shares } from "../../lib/shares.js";
 import { META, type StatelessMethod, type StatelessRequest, TASKS_EXTENSION } from "./request.js";
 import type { TaskRegistry } from "./taskRegistry.js";
 
-/** Streams that may be open at once, shared by principals. */
+/** Maximum number of open streams, shared by the principals. */
 const MAX_OPEN = 1_024;
 
-/** Something to be told, by the topic it is about: a later one about the same replaces it. */
+/** A pending notification. A later one with the same topic replaces it. */
 export interface News {
   readonly topic: string;
   readonly method: string;
   readonly params: Fields;
 }
 
-/** The streams on which clients are told of changes. A client that reads slowly misses what was overtaken meanwhile, and nothing else. */
+/** The streams on which clients get change notifications. A slow client misses only notifications that were replaced by newer ones. */
 export class Subscriptions {
   readonly #open = new Set<Subscription>();
   readonly #places = new Shares({ limit: MAX_OPEN });
   #closed = false;
 
-  /** Notes from now on what is told of these topics. To be disposed of. */
+  /** Starts to collect notifications on these topics. Must be disposed. */
   open(request: StatelessRequest, topics: Iterable<string>): Subscription {
     const leave = this.#places.take(request.caller?.principal ?? "");
     if (!leave) throw new RpcError(RPC.busy, `${this.#open.size} subscriptions are open already; try again later`);
@@ -38,7 +38,7 @@ export class Subscriptions {
     for (const subscription of this.#open) subscription.take(news);
   }
 
-  /** Ends every stream, also those still to come, each with its result. */
+  /** Ends every stream, each with its result. Streams opened later end at once. */
   close(): void {
     this.#closed = true;
     for (const subscription of this.#open) subscription.end();
@@ -46,14 +46,14 @@ export class Subscriptions {
 }
 
 export interface Acknowledgement {
-  /** What the client asked for and will be told. */
+  /** The part of the requested filter that will be served. */
   readonly filter: Fields;
   readonly topics: Iterable<string>;
-  /** How things are, as far as nothing newer has come. */
+  /** The current states, unless a newer one has arrived. */
   readonly first: readonly News[];
 }
 
-/** One stream, from the moment its client asked for it. */
+/** One stream, from the moment of the request. */
 export class Subscription implements Disposable {
   readonly #untold = new Map<string, News>();
   readonly #end = () => this.end();
@@ -78,13 +78,13 @@ export class Subscription implements Disposable {
     this.#wake.resolve();
   }
 
-  /** Ends it after what is still to be told. */
+  /** Ends the stream after the pending notifications. */
   end(): void {
     this.#over = true;
     this.#wake.resolve();
   }
 
-  /** Tells the client what it will be told, and then that, until the request is cancelled or the server ends. */
+  /** Sends the acknowledgement and then the notifications, until the request is cancelled or the server shuts down. */
   async run({ filter, topics, first }: Acknowledgement): Promise<Fields> {
     this.#topics = new Set(topics);
     for (const topic of this.#untold.keys()) if (!this.#topics.has(topic)) this.#untold.delete(topic);
@@ -117,10 +117,10 @@ export class Subscription implements Disposable {
   }
 }
 
-/** The lists that a client can ask to be told about. */
+/** The lists whose changes a client can subscribe to. */
 export type ListFilter = "toolsListChanged" | "promptsListChanged" | "resourcesListChanged";
 
-/** Tasks that one stream may be about. */
+/** Maximum number of tasks per stream. */
 const MAX_TASKS = 1_024;
 
 export interface ListenParts {
@@ -130,14 +130,14 @@ export interface ListenParts {
   readonly tasks: TaskRegistry;
 }
 
-/** `subscriptions/listen`: what a client wants to hear of, and of that what this server will tell it. */
+/** `subscriptions/listen`: reads the requested filter and serves the part that this server supports. */
 export function listen({ subscriptions, lists, tasks }: ListenParts): StatelessMethod {
   return async (request) => {
     const { notifications: wanted } = request.params;
     if (!isFields(wanted)) throw invalidParams("subscriptions/listen: `notifications` must be an object");
     const wantedLists = lists.filter((list) => wanted[list] === true);
     const ids = TASKS_EXTENSION in request.claim.extensions ? taskIdsIn(wanted) : [];
-    // Before anything is looked up, so that nothing is missed between how a task is now and what comes.
+    // Opened before the tasks are read, so that no change in between is missed.
     using subscription = subscriptions.open(request, [...wantedLists, ...ids.map(taskTopic)]);
     const own = await ownTasks(ids, { board: tasks, principal: request.caller?.principal });
     return await subscription.run({
@@ -165,7 +165,7 @@ function taskIdsIn({ taskIds = [] }: Fields): readonly string[] {
   throw invalidParams(`subscriptions/listen: \`taskIds\` must be a list of at most ${MAX_TASKS} strings`);
 }
 
-/** Those of the caller. One that it has not is left out, as one that nobody has. */
+/** The caller's tasks. Other ids are left out, as unknown ids are. */
 async function ownTasks(
   ids: readonly string[],
   { board, principal }: { readonly board: TaskRegistry; readonly principal: string | undefined },

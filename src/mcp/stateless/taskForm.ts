@@ -3,12 +3,12 @@ import type { Fields } from "../../lib/fields.js";
 import { type FoundTask, type StoredTask, TASK_TTL_MS, type TaskEnd } from "../../tasks/taskStore.js";
 import type { WorkEnd, WorkState } from "./followedTurn.js";
 
-/** How often a client should ask, unless it is told. */
+/** How often a client without a subscription should poll. */
 const POLL_INTERVAL_MS = 1_000;
 
 export type TaskTimes = Pick<StoredTask, "id" | "createdAt" | "lastUpdatedAt">;
 
-/** A task as the extension writes it, with what belongs to its status. */
+/** A task in the extension's format, with the fields of its status. */
 export function taskForm(times: TaskTimes, state: WorkState): Fields {
   switch (state.at) {
     case "working":
@@ -20,13 +20,13 @@ export function taskForm(times: TaskTimes, state: WorkState): Fields {
   }
 }
 
-/** The handle that a call is answered with. What belongs to a status is for `tasks/get` to tell. */
+/** The handle that a call returns. The fields of a status come with `tasks/get`. */
 export function taskHandle(times: TaskTimes, state: WorkState): Fields {
   const { inputRequests: _requests, result: _result, error: _error, ...handle } = taskForm(times, state);
   return { resultType: "task", ...handle };
 }
 
-/** One that is known from the disk: it has ended, or goes on in another process, or did until that died. */
+/** A task read from disk: it has ended, runs in another process, or was lost when that process died. */
 export function storedForm({ task, lost }: FoundTask): Fields {
   if (task.end) return endedForm(task, task.end);
   if (lost) return endedForm(task, { status: "completed", result: task.ifLost });

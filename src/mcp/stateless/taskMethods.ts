@@ -5,7 +5,7 @@ import { type Fields, isFields } from "../../lib/fields.js";
 import { type Claim, missingCapability, type StatelessMethod, type StatelessRequest, TASKS_EXTENSION } from "./request.js";
 import type { TaskRegistry } from "./taskRegistry.js";
 
-/** What clients that declare the extension may ask of tasks. Its older forms, `tasks/result` and `tasks/list`, do not exist here. */
+/** The methods for clients that declare the extension. Its older methods, `tasks/result` and `tasks/list`, do not exist here. */
 export function taskMethods(tasks: TaskRegistry): Readonly<Record<string, StatelessMethod>> {
   return {
     "tasks/get": (request) => tasks.form(taskIdOf(request), request.caller?.principal),
@@ -26,13 +26,13 @@ export function taskMethods(tasks: TaskRegistry): Readonly<Record<string, Statel
   };
 }
 
-/** Throws `-32021` for a client that did not say that it knows tasks. */
+/** Throws `-32021` for a client that does not declare the tasks extension. */
 export function requireTasks({ extensions }: Claim): void {
   if (TASKS_EXTENSION in extensions) return;
   throw missingCapability("This needs a client with the tasks extension", { extensions: { [TASKS_EXTENSION]: {} } });
 }
 
-/** A token that may only watch neither answers for a turn nor ends it. */
+/** A read-only token may neither answer for a turn nor cancel it. */
 function requireCall({ caller }: StatelessRequest): void {
   if (!hasScope(caller, "call")) throw new RpcError(RPC.invalidRequest, new ScopeMissing("call").message);
 }

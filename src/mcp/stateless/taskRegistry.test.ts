@@ -1,10 +1,10 @@
 import { readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
+import { type Answer, type AskOptions, FORMS, resultIn, StatelessClient, TASKS } from "../../../test/support/clients/statelessClient.js";
 import { eventually } from "../../../test/support/eventually.js";
-import { tempHome } from "../../../test/support/rollouts.js";
-import { valueAt } from "../../../test/support/scenario.js";
-import { type Answer, type AskOptions, FORMS, resultIn, StatelessClient, TASKS } from "../../../test/support/statelessClient.js";
+import { valueAt } from "../../../test/support/scenarios/scenario.js";
+import { tempHome } from "../../../test/support/threads/rollouts.js";
 import { newThreadId, turnIdOf } from "../../lib/ids.js";
 import { VERSION } from "../../lib/version.js";
 import { TASK_TTL_MS, type TaskStore } from "../../tasks/taskStore.js";
@@ -153,7 +153,7 @@ describe("a call of a client that takes tasks", () => {
     writeFileSync(path.join(full.path, "mcp-server"), "in the way");
     await using client = new StatelessClient({ tasksIn: full.path });
     expect(resultIn(await client.call(ASKING, ASKS))).toMatchObject({ resultType: "input_required", requestState: expect.any(String) });
-    expect(client.agent.reported).toEqual([expect.stringContaining("a call could not be made a task: Cannot keep the task in")]);
+    expect(client.agent.reported).toEqual([expect.stringContaining("a call could not become a task: Cannot keep the task in")]);
   });
 });
 

@@ -7,34 +7,34 @@ import { newTaskId, type StoredTask, type TaskStore } from "../../tasks/taskStor
 import { resultOfWork, type Work, type WorkState } from "./followedTurn.js";
 import { endOf, storedForm, taskForm, taskHandle } from "./taskForm.js";
 
-/** Tasks that are in memory: those that go on, and those whose end could not be kept on the disk. */
+/** Maximum number of tasks in memory: running ones, and those whose end could not be stored. */
 const MAX_LIVE_TASKS = 1_024;
 
 export interface TaskRegistryOptions {
   readonly store: TaskStore;
-  /** Told whenever a task is another, with the form it has now. */
+  /** Called on every change of a task, with its current form. */
   readonly changed: (id: string, form: Fields) => void;
-  /** For people who look at the server's own output. */
+  /** Writes to the server's own output. */
   readonly report: (line: string) => void;
 }
 
 export interface Adoption extends Pick<StoredTask, "owner" | "ifLost"> {
-  /** What is over within this time is answered, and no task. */
+  /** Work that ends within this time returns its result instead of a task. */
   readonly inlineMs: number;
-  /** Aborts when the call is not wanted any more. Has no effect once the task's handle is given out. */
+  /** Aborts when the call is cancelled. Has no effect once the handle was returned. */
   readonly signal: AbortSignal;
 }
 
 interface LiveTask {
   stored: StoredTask;
-  /** What is told of it: an end only when it is on the disk, so that no client has seen what a restart would take back. */
+  /** The state shown to clients. An end is shown only once it is stored, so that no client sees an end that a restart would undo. */
   shown: WorkState;
   readonly work: Work;
-  /** Gives its place in memory back. */
+  /** Releases its slot in memory. */
   readonly leave: Release;
 }
 
-/** The tasks of this server: work that goes on without its client, and is asked after by an id. */
+/** The tasks of this server: work that continues without its client and is polled by id. */
 export class TaskRegistry {
   readonly #live = new Map<string, LiveTask>();
   readonly #followed: Tasks;
@@ -47,7 +47,7 @@ export class TaskRegistry {
     this.#followed = new Tasks((name, error) => options.report(`${name}: ${describe(error)}`));
   }
 
-  /** The answer to a call: its result if there is one at once, else a task's handle. Undefined when there is no room for a task, or no disk. */
+  /** The result of a call: its own result if it ends in time, otherwise a task handle. Undefined if no task can be added or stored. */
   async adopt(work: Work, { inlineMs, signal, ...facts }: Adoption): Promise<Fields | undefined> {
     await untilNotWorking(work, { withinMs: inlineMs, signal });
     if (work.state.at === "ended" || signal.aborted) return cancelledOrEnded(work, signal);
@@ -63,7 +63,9 @@ export class TaskRegistry {
     return taskHandle(task.stored, task.shown);
   }
 
-  /** The task as it is now. Throws `-32602` when this principal has no such task; on stdio the client is the user's own, and has all. */
+  /**
+   * The current form of a task. Throws `-32602` if this principal has no such task. A stdio client belongs to the user and sees all tasks.
+   */
   async form(id: string, principal: string | undefined): Promise<Fields> {
     const live = this.#live.get(id);
     const found = live ? { task: live.stored, lost: false } : await this.#options.store.find(id);
@@ -71,7 +73,7 @@ export class TaskRegistry {
     return live ? taskForm(live.stored, live.shown) : storedForm(found);
   }
 
-  /** The work of a task, as long as it goes on here; undefined when it has ended. Throws `-32602` as `form` does, and when it goes on elsewhere. */
+  /** The running work of a task; undefined if it has ended. Throws `-32602` as `form` does, and if the task runs in another process. */
   async work(id: string, principal: string | undefined): Promise<Work | undefined> {
     const { status } = await this.form(id, principal);
     const live = this.#live.get(id);
@@ -79,7 +81,7 @@ export class TaskRegistry {
     return live?.work;
   }
 
-  /** Resolves when no task goes on, and how each ended is on the disk. */
+  /** Resolves when no task is running and the end of each is stored. */
   settle(): Promise<void> {
     return this.#followed.settle();
   }
@@ -96,7 +98,7 @@ export class TaskRegistry {
       return task;
     } catch (error) {
       this.#forget(task);
-      this.#options.report(`a call could not be made a task: ${describe(error)}`);
+      this.#options.report(`a call could not become a task: ${describe(error)}`);
       return undefined;
     }
   }
@@ -107,7 +109,7 @@ export class TaskRegistry {
       if (work.state.at !== "ended") this.#show(task, work.state);
     };
     const unwatch = work.watch(note);
-    // It may have asked something while it was put on the disk.
+    // It may have asked something while it was being stored.
     note();
     const end = await work.ended;
     unwatch();
@@ -122,7 +124,7 @@ export class TaskRegistry {
       await this.#options.store.keep(ended);
       return true;
     } catch (error) {
-      this.#options.report(`how task ${ended.id} ended is kept in memory only: ${describe(error)}`);
+      this.#options.report(`the end of task ${ended.id} could not be stored and is kept in memory only: ${describe(error)}`);
       return false;
     }
   }
@@ -133,7 +135,7 @@ export class TaskRegistry {
     this.#options.changed(task.stored.id, taskForm(task.stored, state));
   }
 
-  /** Tasks whose end could not be kept on the disk make room for others. */
+  /** Tasks whose end could not be stored are dropped to make room. */
   #placeFor(owner: string): Release | undefined {
     const leave = this.#places.take(owner);
     if (leave) return leave;
@@ -152,7 +154,7 @@ function cancelledOrEnded(work: Work, { aborted }: AbortSignal): Promise<Fields>
   return work.ended.then(resultOfWork);
 }
 
-/** Resolves when the work has ended or asks something, when its client has gone, or when it takes too long. */
+/** Resolves when the work has ended or has a question, when its client is gone, or when the time is up. */
 function untilNotWorking(work: Work, { withinMs, signal }: { readonly withinMs: number; readonly signal: AbortSignal }): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {

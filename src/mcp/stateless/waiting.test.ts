@@ -1,8 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
+import { StatelessClient } from "../../../test/support/clients/statelessClient.js";
 import { eventually } from "../../../test/support/eventually.js";
-import { valueAt } from "../../../test/support/scenario.js";
-import { StatelessClient } from "../../../test/support/statelessClient.js";
+import { valueAt } from "../../../test/support/scenarios/scenario.js";
 import { CallerTimedOut } from "../../agent/errors.js";
 
 /** A turn that goes on until somebody lets the file appear. */

@@ -6,7 +6,7 @@ import type { RateLimitWindow } from "../../threads/usage.js";
 import { answer, type CallToolResult, refusal } from "../wording/callResult.js";
 import { arg, defineTool } from "./tool.js";
 
-/** Who pays for the model, and changing that, which changes it for everybody on this server. */
+/** Shows or changes the login at the model's provider. A change applies to everyone on this server. */
 export const accountTool = defineTool({
   name: "codex-account",
   title: "Codex Account",
@@ -44,12 +44,12 @@ async function login(agent: Agent, ask: Ask, apiKey: string | undefined): Promis
     await agent.login(ask, apiKey);
     return answer("Logged in with the API key.");
   } catch (error) {
-    // Whoever complains may quote the key, and what is thrown ends in a log.
+    // The error may quote the key, and thrown errors are logged.
     return refusal(error instanceof AppError ? error : undefined, describe(error).replaceAll(apiKey, "****"));
   }
 }
 
-/** What is used up of the account, and when it is whole again. */
+/** How much of each limit is used, and when it resets. */
 function limitLines(limits: AccountLimits | undefined): string[] {
   if (!limits) return [];
   const { windows, requests, tokens } = limits;

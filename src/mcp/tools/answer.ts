@@ -6,7 +6,7 @@ import { questionLine } from "../wording/activity.js";
 import { answer } from "../wording/callResult.js";
 import { arg, defineTool } from "./tool.js";
 
-/** Answers what a turn asks, where the client cannot show the question to a person itself. */
+/** Answers a turn's question where the client cannot show it to a person. */
 export const answerTool = defineTool({
   name: "codex-answer",
   title: "Codex Answer",
@@ -16,10 +16,10 @@ export const answerTool = defineTool({
   input: {
     id: arg.text("The question's id."),
     decision: arg.optional(
-      arg.choice(["approve", "approve-for-session", "deny", "abort"], "`abort` also ends the turn. Not for questions that want words."),
+      arg.choice(["approve", "approve-for-session", "deny", "abort"], "`abort` also ends the turn. Not for questions that need text."),
     ),
     reason: arg.optional(arg.text("With `deny`: what the agent should do instead.")),
-    text: arg.optional(arg.text("The answer to a question that wants words; several fields as a JSON object.")),
+    text: arg.optional(arg.text("The answer to a question that needs text; several fields as a JSON object.")),
   },
   output: {
     type: "object",
@@ -28,7 +28,7 @@ export const answerTool = defineTool({
   },
   sets: ["codex"],
   order: 7,
-  answers: "that the question is decided; what comes of it is in the answer of the turn",
+  answers: "a confirmation; the effect shows in the result of the turn",
   example: { id: "3f1c2a52-7f0e-4f5c-9d0f-0a4a2f7f6a11", decision: "deny", reason: "Use the test database." },
   async call({ id, ...given }, { agent, ask }) {
     const open = await agent.questions(ask);
@@ -65,7 +65,7 @@ interface Settlement {
   readonly decision: ApprovalDecision;
 }
 
-/** Somebody else may be quicker. */
+/** Another client may have answered first. */
 async function settle(agent: Agent, ask: Ask, { request, decision }: Settlement): Promise<void> {
   if (await agent.answer(ask, request.id, { ...decision, by: "tool" })) return;
   throw new QuestionSettled(request.id, (await agent.questions(ask)).map(openLine));
@@ -75,7 +75,7 @@ function openLine(request: ApprovalRequest): string {
   return `${request.id} (thread ${request.threadId}): ${questionLine(request)}`;
 }
 
-/** Throws `InvalidArguments` when what was given is no answer to this question. */
+/** Throws `InvalidArguments` if the arguments do not answer this question. */
 function decisionOf({ subject }: ApprovalRequest, { decision, reason, text }: Given): ApprovalDecision {
   if (subject.kind === "form" && text !== undefined) return { kind: "answered", content: contentOf(text, subject.requestedSchema) };
   switch (decision) {
@@ -83,7 +83,7 @@ function decisionOf({ subject }: ApprovalRequest, { decision, reason, text }: Gi
     case "approve-for-session":
       if (subject.kind === "form")
         throw new InvalidArguments(
-          `This question wants words: give \`text\` (${fieldsOf(subject.requestedSchema).join(", ")}), or \`decision\` deny.`,
+          `This question needs a text answer: give \`text\` (${fieldsOf(subject.requestedSchema).join(", ")}), or \`decision\` deny.`,
         );
       return { kind: decision === "approve" ? "approved" : "approvedForSession" };
     case "deny":
@@ -103,7 +103,7 @@ function fieldsOf(schema: Readonly<Record<string, unknown>>): readonly string[] 
   return isFields(schema["properties"]) ? Object.keys(schema["properties"]) : [];
 }
 
-/** A form with one field takes the text as it is; one with several takes an object. Whoever asked checks it against the form. */
+/** A form with one field takes the text as it is; one with several takes a JSON object. The asking server validates the content. */
 function contentOf(text: string, schema: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const fields = fieldsOf(schema);
   const parsed = parsedObject(text);

@@ -8,13 +8,13 @@ export interface GivenAnswer {
   readonly request: ApprovalRequest;
   /** As the client sent it. */
   readonly answer: unknown;
-  /** How long it took, from when the client got the question. */
+  /** Time since the client got the question. */
   readonly afterMs: number;
 }
 
 /**
- * Takes a client's answer to a question, in either era. `asked nobody`: it was not a person's, and the client is not to be asked again; `left open`: nor
- * is the question decided, which is left to others. As recorded, every answer is a person's.
+ * Applies a client's answer to a question, in either era. `asked nobody`: the client answered without a person and must not be asked again.
+ * `left open`: in addition, the question is not decided and stays open for others. In the recorded style every answer counts as a person's.
  */
 export function takeAnswer(
   { request, answer, afterMs }: GivenAnswer,
@@ -25,10 +25,11 @@ export function takeAnswer(
   return "taken";
 }
 
-/** The form in which a client is asked: one that a person can submit there. */
+/** The form in which to ask a client, so that a person can submit it there. */
 export function formFor(
   client: ClientInfo | undefined,
   { emptyForms, style }: { readonly emptyForms: boolean; readonly style: ResultStyle },
 ): FormOptions {
-  return { emptyForm: emptyForms || clientProfile(client).form === "empty", explains: style !== "recorded" };
+  const recordedMessage = style === "recorded";
+  return { emptyForm: emptyForms || clientProfile(client).form === "empty", explains: !recordedMessage, recordedMessage };
 }

@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { MemorySession } from "../../../test/support/memory/memorySession.js";
+import { valueAt } from "../../../test/support/scenarios/scenario.js";
 import { InvalidArguments } from "../../agent/errors.js";
 import { codexTool } from "./codex.js";
 import { codexOriginalTool } from "./codexOriginal.js";
@@ -16,6 +18,7 @@ const REPLY = { ...codexReplyOriginalTool, wording: { structName: "CodexToolCall
 const PREFIX = "Failed to parse configuration for Codex tool: ";
 const POLICIES = "`untrusted`, `on-failure`, `on-request`, `never`";
 const SANDBOXES = "`read-only`, `workspace-write`, `danger-full-access`";
+const LONG = "x".repeat(100_000);
 
 function complaintOf(parse: () => unknown): string {
   try {
@@ -93,6 +96,10 @@ describe("bad arguments are refused in Codex's words", () => {
     [[], "invalid length 0, expected struct CodexToolCallParam with 10 elements"],
     [{ prompt: "go", sandbox: "full" }, `unknown variant \`full\`, expected one of ${SANDBOXES}`],
     [{ prompt: "go", "approval-policy": "always" }, `unknown variant \`always\`, expected one of ${POLICIES}`],
+    [{ prompt: "go", "approval-policy": {} }, "invalid value: map, expected map with a single key"],
+    [{ prompt: "go", "approval-policy": { never: 1, untrusted: 1 } }, "invalid value: map, expected map with a single key"],
+    [{ prompt: "go", "approval-policy": { never: 1 } }, "invalid type: integer `1`, expected unit"],
+    [{ prompt: "go", sandbox: { full: 1 } }, `unknown variant \`full\`, expected one of ${SANDBOXES}`],
   ] as const)("%j: %s", ([args, complaint]) => {
     expect(complaintAbout(args)).toBe(PREFIX + complaint);
   });
@@ -117,7 +124,7 @@ describe("arguments of our own tools", () => {
 
   it.for([
     [undefined, "missing field `command`"],
-    [["ls"], "invalid type: sequence, expected a map"],
+    [["ls"], "invalid type: sequence, expected a map of arguments"],
     [{ command: "ls" }, '`command`: invalid type: string "ls", expected a sequence of strings'],
     [{ command: [1] }, "`command`: invalid type: sequence, expected a sequence of strings"],
     [{ command: [], timeoutMs: "1" }, '`timeoutMs`: invalid type: string "1", expected a whole number'],
@@ -134,6 +141,27 @@ describe("arguments of our own tools", () => {
       'codex-threads: `archived`: invalid type: string "yes", expected a boolean',
       "codex-threads: `archived`: invalid type: integer `1`, expected a boolean",
     ]);
+  });
+});
+
+describe("of today's `codex`, a wrong argument is refused with its name, what came and what was expected", () => {
+  it.for([
+    [{ prompt: 5 }, "`prompt`: invalid type: integer `5`, expected a string"],
+    [{ prompt: "go", cwd: ["/x"] }, "`cwd`: invalid type: sequence, expected a string"],
+    [{ prompt: "go", config: "a" }, '`config`: invalid type: string "a", expected a map'],
+    [{ prompt: "go", sandbox: true }, `\`sandbox\`: invalid type: boolean \`true\`, expected one of ${SANDBOXES}`],
+    [{ prompt: "go", sandbox: "full" }, `\`sandbox\`: unknown variant \`full\`, expected one of ${SANDBOXES}`],
+    [{ prompt: "go", wait: "50" }, '`wait`: invalid type: string "50", expected a whole number'],
+    [{ prompt: "go", wait: -1 }, "`wait`: invalid value: integer `-1`, expected a whole number from 0 to 31536000"],
+    [[], "invalid type: sequence, expected a map of arguments"],
+    ["x", 'invalid type: string "x", expected a map of arguments'],
+  ] as const)("%j: %s", ([args, complaint]) => {
+    expect(complaintOf(() => parseArguments(args, codexTool))).toBe(PREFIX + complaint);
+  });
+
+  it.for([{ config: LONG }, { sandbox: LONG }, { [LONG]: 1 }, LONG])("and a long one is not repeated whole", (args) => {
+    const complaint = complaintOf(() => parseArguments(args, codexTool));
+    expect([complaint.length < 500, complaint.includes("…")]).toEqual([true, true]);
   });
 });
 
@@ -235,5 +263,22 @@ describe("an argument of another set", () => {
 
   it("nobody has is refused as ever", () => {
     expect(complaintOf(() => parseArguments({ prompt: "x", nonsense: 1 }, codexTool))).toMatch(/`wait`$/);
+  });
+});
+
+describe("a thread id that is none", () => {
+  it.for([
+    ["codex-wait", {}],
+    ["codex-reply", { prompt: "x" }],
+    ["codex-steer", { prompt: "x" }],
+    ["codex-manage", { action: "stop" }],
+    ["codex-threads", { action: "read" }],
+  ] as const)("is refused by %s with where ids are", async ([tool, args]) => {
+    await using client = new MemorySession();
+    const result = await client.call(tool, { ...args, threadId: "abc" });
+    expect([valueAt(result, "isError"), valueAt(result, "content.0.text")]).toEqual([
+      true,
+      "Failed to parse thread_id: invalid length: expected length 32 for simple format, found 3. The threadId is in the result of the call that began the thread; `codex-threads` lists the threads that you can continue.",
+    ]);
   });
 });

@@ -1,4 +1,4 @@
-/** Names that different sets and servers have for one argument. */
+/** The names of one argument in different tool sets and servers. */
 const SAME: readonly (readonly string[])[] = [
   ["cwd", "workingDirectory"],
   ["approval-policy", "approval_policy", "approvalPolicy"],
@@ -9,7 +9,7 @@ const SAME: readonly (readonly string[])[] = [
   ["branch", "base"],
 ];
 
-/** What there is in the place of arguments that only another set has. The first sentence is for tools that have the argument it names. */
+/** What to use instead of arguments that only another set has. The first sentence whose named argument the tool has is used. */
 const INSTEAD: Readonly<Record<string, readonly (readonly [needs: string, sentence: string])[]>> = {
   fullAuto: [["sandbox", "Use `sandbox: workspace-write` in its place."]],
   reasoningEffort: [["config", "Use `config: { model_reasoning_effort: … }` in its place."]],
@@ -17,7 +17,7 @@ const INSTEAD: Readonly<Record<string, readonly (readonly [needs: string, senten
   uncommitted: [["target", "Use `target: uncommitted` in its place."]],
 };
 
-/** The sets that have arguments by these names, for whoever means them. */
+/** The tool sets that have arguments with these names. */
 const OF_SET: Readonly<Record<string, string>> = {
   workingDirectory: "codex-cli",
   fullAuto: "codex-cli",
@@ -35,7 +35,7 @@ const OF_SET: Readonly<Record<string, string>> = {
   query: "openoxide",
 };
 
-/** What helps whoever names an argument that a tool does not have and another set's does; undefined for names that nobody has. */
+/** Advice for an unknown argument that a tool of another set has; undefined for names that no set has. */
 export function adviceOnArgument(name: string, known: Readonly<Record<string, unknown>>): string | undefined {
   const has = (other: string) => Object.hasOwn(known, other);
   const same = SAME.find((names) => names.includes(name))?.find((other) => other !== name && has(other));

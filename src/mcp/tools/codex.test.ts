@@ -3,10 +3,10 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
 import { completed, failed, refused } from "../../../test/support/callResults.js";
-import { MemoryAgent } from "../../../test/support/memoryAgent.js";
-import { MemorySession, threadOf } from "../../../test/support/memorySession.js";
-import { OwnToolsStage } from "../../../test/support/ownToolsStage.js";
-import { valueAt } from "../../../test/support/scenario.js";
+import { MemoryAgent } from "../../../test/support/memory/memoryAgent.js";
+import { MemorySession, threadOf } from "../../../test/support/memory/memorySession.js";
+import { OwnToolsStage } from "../../../test/support/memory/ownToolsStage.js";
+import { valueAt } from "../../../test/support/scenarios/scenario.js";
 import { AppError } from "../../lib/errors.js";
 import type { Engine } from "../../threads/engine.js";
 

@@ -46,7 +46,7 @@ export const codexTool = defineTool({
   call: beginTask,
 });
 
-/** What both declarations of `codex` take. */
+/** The arguments of both declarations of `codex`. */
 interface TaskArguments {
   readonly prompt: string;
   readonly config: Readonly<Record<string, unknown>> | undefined;
@@ -62,7 +62,7 @@ interface TaskArguments {
   readonly wait?: number | undefined;
 }
 
-/** A thread with its first turn. */
+/** Opens a thread with its first turn. */
 export async function beginTask(
   { prompt, config, cwd, model, profile, sandbox, wait, ...named }: TaskArguments,
   { agent, ask, turnId, clientRoots }: McpToolContext,

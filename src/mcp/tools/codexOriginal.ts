@@ -2,7 +2,7 @@ import { APPROVAL_POLICIES, SANDBOX_MODES } from "../../exec/policies.js";
 import { beginTask } from "./codex.js";
 import { arg, defineTool, THREAD_OUTPUT } from "./tool.js";
 
-/** `codex` exactly as Codex 0.92.0 declared it: what is added for today's callers stays out of here. */
+/** `codex` exactly as Codex 0.92.0 declared it, without our additions. */
 export const codexOriginalTool = defineTool({
   name: "codex",
   title: "Codex",

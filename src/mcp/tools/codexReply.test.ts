@@ -1,8 +1,8 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { completed, failed, noSuchThread, refused, refusedOn } from "../../../test/support/callResults.js";
-import { MemorySession, threadOf } from "../../../test/support/memorySession.js";
-import { rolloutFile, spokenOn } from "../../../test/support/storedThread.js";
+import { MemorySession, threadOf } from "../../../test/support/memory/memorySession.js";
+import { rolloutFile, spokenOn } from "../../../test/support/threads/storedThread.js";
 import { threadIdOf } from "../../lib/ids.js";
 
 const NOBODY = "0199a213-81c0-7800-8aa1-bbab2a035a53";
@@ -93,7 +93,10 @@ describe("a reply is refused", () => {
       { prompt: "go", threadId: "" },
       `Failed to parse thread_id: invalid length: expected length 32 for simple format, found 0${WHERE_IDS_ARE}`,
     ],
-    [{ prompt: "go", threadId: 5 }, "Failed to parse configuration for Codex tool: invalid type: integer `5`, expected a string"],
+    [
+      { prompt: "go", threadId: 5 },
+      "Failed to parse configuration for Codex tool: `threadId`: invalid type: integer `5`, expected a string",
+    ],
   ] as const)("with the arguments %j", async ([args, why]) => {
     await using client = new MemorySession();
     expect(await client.call("codex-reply", args)).toEqual(refused(why));

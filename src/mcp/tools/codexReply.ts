@@ -1,22 +1,22 @@
-import { InvalidArguments } from "../../agent/errors.js";
 import type { ThreadId } from "../../lib/ids.js";
-import { InvalidUuid, parseThreadId } from "../../lib/uuid.js";
 import type { CallToolResult } from "../wording/callResult.js";
 import {
   arg,
   defineTool,
   type McpToolContext,
   onThread,
+  parseNamedThread,
   RESULT_TOKENS,
   resultTokens,
   SHOWN_AT_ONCE,
+  ThreadNotNamed,
   TURN_OUTPUT,
   type TurnAnswer,
   WAIT_ARGUMENT,
 } from "./tool.js";
 import { waitForTurn } from "./wait.js";
 
-/** One more turn on a thread, whichever process started it. */
+/** Runs another turn on a thread, whichever process started it. */
 export const codexReplyTool = defineTool({
   name: "codex-reply",
   title: "Codex Reply",
@@ -47,14 +47,14 @@ interface NamedThread {
   readonly conversationId: string | undefined;
 }
 
-/** What both declarations of `codex-reply` take. */
+/** The arguments of both declarations of `codex-reply`. */
 interface ReplyArguments extends NamedThread {
   readonly prompt: string;
   readonly "result-tokens"?: number | undefined;
   readonly wait?: number | undefined;
 }
 
-/** Whoever has nothing to say waits for what runs: people allow their models `codex` and `codex-reply` alone. */
+/** Without a prompt the call waits for the running turn: some users allow their models only `codex` and `codex-reply`. */
 async function replyOrWait(
   { prompt = "", ...rest }: Omit<ReplyArguments, "prompt"> & { readonly prompt: string | undefined },
   context: McpToolContext,
@@ -63,7 +63,7 @@ async function replyOrWait(
   return continueThread({ ...rest, prompt }, context);
 }
 
-/** One more turn on the thread that the arguments name. */
+/** Runs another turn on the named thread. */
 export async function continueThread(
   { prompt, wait, "result-tokens": tokens, ...named }: ReplyArguments,
   { agent, ask }: McpToolContext,
@@ -75,16 +75,5 @@ export async function continueThread(
 function namedThread({ threadId, conversationId }: NamedThread): ThreadId {
   const named = threadId ?? conversationId;
   if (named === undefined) throw new ThreadNotNamed("Failed to parse thread_id: either threadId or conversationId must be provided");
-  try {
-    return parseThreadId(named);
-  } catch (error) {
-    if (error instanceof InvalidUuid) throw new ThreadNotNamed(`Failed to parse thread_id: ${error.message}`, { cause: error });
-    throw error;
-  }
-}
-
-class ThreadNotNamed extends InvalidArguments {
-  override get advice(): string {
-    return "The threadId is in the result of the call that began the thread; `codex-threads` lists the threads that you can continue.";
-  }
+  return parseNamedThread(named);
 }

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { MemorySession, type MemorySessionOptions } from "../../../test/support/memorySession.js";
-import { valueAt } from "../../../test/support/scenario.js";
+import { MemorySession, type MemorySessionOptions } from "../../../test/support/memory/memorySession.js";
+import { valueAt } from "../../../test/support/scenarios/scenario.js";
 
 /** The kinds of events that a client of this name is sent while it asks for two words. */
 async function shown(name: string, options: MemorySessionOptions): Promise<readonly unknown[]> {

@@ -6,7 +6,7 @@ import { arg, defineTool } from "./tool.js";
 const DEFAULT_TIMEOUT_MS = 60_000;
 const TIMED_OUT = 124;
 
-/** One command in the sandbox it names, outside any thread. Nobody is asked. */
+/** Runs one command in the requested sandbox, outside any thread. No approval is requested. */
 export const execTool = defineTool({
   name: "codex-exec",
   title: "Codex Exec",
@@ -24,7 +24,7 @@ export const execTool = defineTool({
   },
   sets: ["extras"],
   order: 20,
-  answers: "exit code, stdout and stderr; 124 when its time was up",
+  answers: "exit code, stdout and stderr; 124 after a timeout",
   example: { command: ["ls", "-l"], cwd: ".", sandbox: "read-only", timeoutMs: 5_000 },
   async call({ command, timeoutMs = DEFAULT_TIMEOUT_MS, ...asked }, { agent, ask }) {
     const result = await agent.run(ask, { argv: command, timeoutMs, ...asked });

@@ -1,8 +1,7 @@
-import { parseThreadId } from "../../lib/uuid.js";
 import { answer } from "../wording/callResult.js";
-import { arg, defineTool, onThread, TURN_OUTPUT } from "./tool.js";
+import { arg, defineTool, onThread, parseNamedThread, TURN_OUTPUT } from "./tool.js";
 
-/** What is done to a thread as a whole. */
+/** Operations on a thread as a whole. */
 export const manageTool = defineTool({
   name: "codex-manage",
   title: "Codex Manage",
@@ -13,7 +12,7 @@ export const manageTool = defineTool({
     action: arg.choice(["stop", "fork", "archive", "unarchive", "compact"], "What to do."),
     threadId: arg.text("The thread."),
   },
-  // `compact` is a turn; the others tell the thread alone.
+  // `compact` is a turn; the other actions return only the thread id.
   output: {
     type: "object",
     properties: TURN_OUTPUT.properties,
@@ -21,10 +20,10 @@ export const manageTool = defineTool({
   },
   sets: ["codex"],
   order: 9,
-  answers: "the thread's id, or the fork's; `compact` when the summary is there",
+  answers: "the thread's id, or the fork's; `compact` returns when the summary is complete",
   example: { action: "fork", threadId: "01a1deff-64d2-720b-95d7-1a4692eca0f5" },
   async call({ action, threadId: named }, { agent, ask }) {
-    const threadId = parseThreadId(named);
+    const threadId = parseNamedThread(named);
     switch (action) {
       case "stop":
         await agent.stop(ask, threadId);

@@ -2,7 +2,7 @@ import type { ModelSummary } from "../../threads/engineServices.js";
 import { answer } from "../wording/callResult.js";
 import { defineTool } from "./tool.js";
 
-/** What may be named as `model`. */
+/** The models that a call may name. */
 export const modelsTool = defineTool({
   name: "codex-models",
   title: "Codex Models",

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { refused } from "../../../test/support/callResults.js";
 import { eventually } from "../../../test/support/eventually.js";
-import { callerNamed, OwnToolsStage } from "../../../test/support/ownToolsStage.js";
+import { callerNamed, OwnToolsStage } from "../../../test/support/memory/ownToolsStage.js";
 import type { Ask } from "../../agent/agent.js";
 import type { ApprovalDecision, ApprovalRequest, ApprovalSubject } from "../../approvals/model.js";
 import { newThreadId, type ThreadId, turnIdOf } from "../../lib/ids.js";
@@ -73,7 +73,9 @@ describe("codex-threads", () => {
     expect(page.structuredContent).toMatchObject({ threadId, state: "idle", turn: 1, entries: expect.any(Array) });
     expect(page.content[0]?.text).toMatch(`Thread ${threadId}, turn 1 of 1; idle`);
     expect(await stage.call("codex-threads", { threadId }, BOB)).toEqual(refused(expect.stringContaining("Session not found")));
-    expect(await stage.call("codex-threads", { threadId, cursor: "99.0" }, ALICE)).toEqual(refused(expect.stringContaining("no cursor")));
+    expect(await stage.call("codex-threads", { threadId, cursor: "99.0" }, ALICE)).toEqual(
+      refused(expect.stringContaining("cursor is not valid")),
+    );
   });
 });
 
@@ -134,7 +136,7 @@ describe("codex-answer", () => {
     [COMMAND, {}, "Give `decision`"],
     [COMMAND, { text: "yes" }, "Give `decision`"],
     [form("name"), {}, "Give `text`"],
-    [form("name"), { decision: "approve" }, "wants words"],
+    [form("name"), { decision: "approve" }, "needs a text answer"],
     [form("name", "host"), { text: "main" }, "has the fields name, host"],
   ] as const)("what is no answer to %o leaves it open: %j", async ([subject, given, why]) => {
     await using stage = new OwnToolsStage();
@@ -149,7 +151,7 @@ describe("codex-answer", () => {
     const approve = (id: string, who: Parameters<OwnToolsStage["call"]>[2]) => stage.call("codex-answer", { id, decision: "approve" }, who);
     expect(await approve(request.id, BOB)).toEqual(refused(expect.stringContaining("Nothing waits for an answer now.")));
     expect(await approve("unknown", ALICE)).toEqual(
-      refused(expect.stringContaining(`Open are: ${request.id} (thread ${request.threadId}): run`)),
+      refused(expect.stringContaining(`Open questions: ${request.id} (thread ${request.threadId}): run`)),
     );
     expect((await approve(request.id, ALICE)).isError).toBeUndefined();
     expect(await approve(request.id, ALICE)).toEqual(refused(expect.stringContaining("was answered, or its turn has ended")));

@@ -1,6 +1,6 @@
 import { arg, defineTool, TURN_OUTPUT, WAIT_ARGUMENT } from "./tool.js";
 
-/** A question to an agent that can look at everything and change nothing. */
+/** A question to a read-only agent. */
 export const queryTool = defineTool({
   name: "codex-query",
   title: "Codex Query",
@@ -8,9 +8,9 @@ export const queryTool = defineTool({
     "Asks Codex about code, for research or a second opinion. It cannot change anything and never asks: safe in plan mode, several at once. " +
     "Takes seconds to minutes. Ask more on the same thread with codex-reply.",
   input: {
-    prompt: arg.text("The question, self-contained: the agent does not see your conversation."),
-    cwd: arg.optional(arg.text("Absolute path of the folder to look at.")),
-    model: arg.optional(arg.text("Omit unless the user names one.")),
+    prompt: arg.text("The question, self-contained."),
+    cwd: arg.optional(arg.text("Absolute path of the folder.")),
+    model: arg.optional(arg.text("As in codex.")),
     wait: WAIT_ARGUMENT,
   },
   output: TURN_OUTPUT,

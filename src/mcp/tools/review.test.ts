@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { expect, it } from "vitest";
-import { MemorySession, threadOf } from "../../../test/support/memorySession.js";
-import { valueAt } from "../../../test/support/scenario.js";
+import { MemorySession, threadOf } from "../../../test/support/memory/memorySession.js";
+import { valueAt } from "../../../test/support/scenarios/scenario.js";
 
 /** As a script says it: its line breaks are written out. */
 const VERDICT = [
@@ -60,4 +60,13 @@ it("a review that fails has no findings", async () => {
   await using client = new MemorySession();
   const result = await review(client, "!fail server_error broken");
   expect([valueAt(result, "structuredContent.status"), findingsOf(result)]).toEqual(["failed", undefined]);
+});
+
+it("the tokens of a review are those of its turn", async () => {
+  await using client = new MemorySession();
+  const result = await review(client, "!usage 40 2 Fine as it is.");
+  const used = { input: 40, cachedInput: 0, output: 2, reasoning: 0, total: 42 };
+  expect(valueAt(result, "structuredContent.usage")).toEqual({ turn: used, thread: used });
+  const reply = await client.call("codex-reply", { threadId: threadOf(result), prompt: "!usage 50 3 Yes." });
+  expect([valueAt(reply, "structuredContent.usage.turn.total"), valueAt(reply, "structuredContent.usage.thread.total")]).toEqual([53, 95]);
 });

@@ -4,7 +4,7 @@ import type { Turn } from "../../threads/turn.js";
 import { answer, type DraftResult } from "../wording/callResult.js";
 import { arg, defineTool, TURN_OUTPUT, type TurnAnswer, WAIT_ARGUMENT } from "./tool.js";
 
-/** A turn that looks at changes and says what is wrong with them. */
+/** A review turn. */
 export const reviewTool = defineTool({
   name: "codex-review",
   title: "Codex Review",
@@ -16,7 +16,7 @@ export const reviewTool = defineTool({
     commit: arg.optional(arg.text("`commit`: its hash.")),
     instructions: arg.optional(arg.text("`custom`: what to review and how.")),
     cwd: arg.optional(arg.text("Absolute path of the repository.")),
-    model: arg.optional(arg.text("Omit unless the user names one.")),
+    model: arg.optional(arg.text("As in codex.")),
     wait: WAIT_ARGUMENT,
   },
   output: TURN_OUTPUT,
@@ -30,7 +30,7 @@ export const reviewTool = defineTool({
   },
 });
 
-/** Without changes there is nothing to ask a model, and no thread is opened. */
+/** Without changes the model is not called and no thread is opened. */
 function reviewAnswer(begun: Turn | { readonly nothing: string }, wait: number | undefined): DraftResult | TurnAnswer {
   if ("nothing" in begun) return answer(begun.nothing, { threadId: "", content: begun.nothing, status: "completed", findings: [] });
   return { turn: begun, wait };

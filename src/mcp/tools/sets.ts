@@ -1,26 +1,27 @@
 import { AppError } from "../../lib/errors.js";
+import { isFields } from "../../lib/fields.js";
 import type { ResultStyle } from "../wording/callResult.js";
 import type { EventsShown } from "../wording/turnView.js";
 import { givesStructured } from "./structuredSwitch.js";
 import type { ToolDeclaration, ToolSetName } from "./tool.js";
 import { type CatalogTool, LISTED_TOOLS } from "./tools.generated.js";
 
-/** How what happens in a call is shown to its client. */
+/** How the events of a call are shown to its client. */
 export interface Presentation {
-  /** Codex's events, as `codex/event` notifications, unless the server or the client has it otherwise. */
+  /** Codex's events as `codex/event` notifications, unless the server or the client chooses otherwise. */
   readonly events: EventsShown;
-  /** MCP's progress notifications, for calls with a progress token. */
+  /** MCP progress notifications, for calls with a progress token. */
   readonly progress: boolean;
-  /** MCP's log messages: once the client has asked for a level, from the start, or never. */
+  /** MCP log messages: after the client has set a level, from the start, or never. */
   readonly logMessages: "on-request" | "from-start" | "never";
   readonly results: ResultStyle;
-  /** A call may end before its turn does, which then goes on. */
+  /** Whether a call may return before its turn ends. The turn then goes on. */
   readonly turnsOutliveCalls: boolean;
-  /** How a call of a tool that there is not is answered. */
+  /** The error for an unknown tool. */
   readonly unknownTool?: (name: string) => string;
 }
 
-/** A choice of tools, and how they present themselves. */
+/** A group of tools and how they present their results. */
 interface ToolSet {
   readonly presentation: Presentation;
   readonly summary: string;
@@ -28,7 +29,7 @@ interface ToolSet {
 
 const OURS: Presentation = { events: "all", progress: true, logMessages: "on-request", results: "extended", turnsOutliveCalls: true };
 
-/** `--tools`. Each tool names its sets itself. */
+/** The values of `--tools`. Each tool names its sets itself. */
 export const TOOL_SETS: Readonly<Record<ToolSetName, ToolSet>> = {
   codex: { presentation: OURS, summary: "Codex's two tools and ours" },
   extras: { presentation: OURS, summary: "commands, models, account and settings, for people who ask for them" },
@@ -56,14 +57,14 @@ export class ToolSetsClash extends AppError {
   readonly code = "tool_sets_clash";
 }
 
-/** A tool as a server serves it. */
+/** A tool with the presentation of its set. */
 export interface ServedTool extends CatalogTool {
   readonly presentation: Presentation;
 }
 
 /**
- * The tools of the sets, in the order in which clients see them. Throws `ToolSetsClash` when two of them have a tool of one name. What the environment
- * says to a set counts for its list too.
+ * The tools of the sets, in the order in which clients see them. Throws `ToolSetsClash` if two sets have a tool with the same name.
+ * Environment variables that a set reads also affect its list.
  */
 export function toolsOf(names: readonly ToolSetName[], env: Readonly<NodeJS.ProcessEnv> = {}): readonly ServedTool[] {
   const served = new Map<string, ToolSetName>();
@@ -87,6 +88,17 @@ export function isToolSet(name: string): name is ToolSetName {
   return Object.hasOwn(TOOL_SETS, name);
 }
 
-export function declarationsOf(tools: readonly ServedTool[]): readonly ToolDeclaration[] {
-  return tools.map(({ declaration }) => declaration);
+/** As clients are shown them. With `modelNames`, the tool that all others refer to for `model` names them. */
+export function declarationsOf(tools: readonly ServedTool[], modelNames: readonly string[] = []): readonly ToolDeclaration[] {
+  return tools.map(({ declaration, sets }) =>
+    modelNames.length > 0 && declaration.name === "codex" && sets.includes("codex") ? withModelNames(declaration, modelNames) : declaration,
+  );
+}
+
+function withModelNames({ inputSchema, ...declaration }: ToolDeclaration, names: readonly string[]): ToolDeclaration {
+  const schema = isFields(inputSchema) ? inputSchema : {};
+  const properties = isFields(schema["properties"]) ? schema["properties"] : {};
+  const model = isFields(properties["model"]) ? properties["model"] : {};
+  const description = `${String(model["description"])} Offered: ${names.join(", ")}.`;
+  return { ...declaration, inputSchema: { ...schema, properties: { ...properties, model: { ...model, description } } } };
 }

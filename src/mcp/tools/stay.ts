@@ -9,16 +9,17 @@ export interface StayRules {
   readonly visit: Visit;
   /** How long the call waits; `Infinity` for as long as the turn takes. */
   readonly patienceMs: number;
-  /** Told when the client gave up before that. */
+  /** Called when the client gave up before that. */
   readonly timedOut: () => void;
 }
 
-/** Questions that are asked at about the same time, or decided at once, are told together. */
+/** Questions asked within this time are reported together. A question decided within this time is not reported. */
 const GATHER_MS = 20;
 
 /**
- * One call's time with a turn. It ends with the turn; before that when its patience ends, when there is a question that only others can answer, or when
- * its client stops waiting. A client that takes back its call, and one that takes part in no other way, interrupts the turn.
+ * One call's attendance of a turn. It ends with the turn, or earlier: when its waiting time is over, when a question is open that only
+ * others can answer, or when its client stops waiting. A client that cancels its call interrupts the turn, and so does a client without
+ * rules for leaving.
  */
 export class Stay implements Disposable {
   readonly #turn: Turn;
@@ -40,15 +41,16 @@ export class Stay implements Disposable {
     if (signal.aborted) this.#aborted();
   }
 
-  /** Aborts when the call is to end though the turn goes on. */
+  /** Aborts when the call must return although the turn goes on. */
   get over(): AbortSignal {
     return this.#over.signal;
   }
 
-  /** These questions are open, and nobody is being asked by this call. */
+  /** Reports the open questions that this call does not ask its client. */
   held(questions: readonly ApprovalId[]): void {
     clearTimeout(this.#gathering);
-    // A call that comes back to questions which were told before waits on: answered at once each time, it would be repeated without end.
+    // A call that returns to questions already reported keeps waiting. If it returned at once each time, the model would repeat it without
+    // end.
     if (!this.#rules || this.#rules.visit.untold(questions).length === 0) return;
     this.#gathering = setTimeout(() => {
       this.#rules?.visit.toldOf(questions);
@@ -56,12 +58,12 @@ export class Stay implements Disposable {
     }, GATHER_MS);
   }
 
-  /** The client is told how the turn ended. */
+  /** The client receives the turn's result. */
   told(): void {
     this.#rules?.visit.told();
   }
 
-  /** Whoever has not said otherwise leaves, and knows the thread. */
+  /** Unless another way was recorded, the caller leaves and knows the thread id. */
   [Symbol.dispose](): void {
     clearTimeout(this.#patience);
     clearTimeout(this.#gathering);

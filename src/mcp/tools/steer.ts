@@ -1,8 +1,7 @@
-import { parseThreadId } from "../../lib/uuid.js";
 import { answer } from "../wording/callResult.js";
-import { arg, defineTool } from "./tool.js";
+import { arg, defineTool, parseNamedThread } from "./tool.js";
 
-/** More for a turn that runs. What comes of it is in the answer of the call that began the turn. */
+/** Adds input to a running turn. Its effect shows in the result of the call that started the turn. */
 export const steerTool = defineTool({
   name: "codex-steer",
   title: "Codex Steer",
@@ -13,10 +12,10 @@ export const steerTool = defineTool({
   annotations: { destructiveHint: false },
   sets: ["codex"],
   order: 8,
-  answers: "at once; what comes of it is in the answer of the call whose turn runs",
+  answers: "a confirmation, immediately; the effect shows in the result of the running turn",
   example: { threadId: "01a1deff-64d2-720b-95d7-1a4692eca0f5", prompt: "Leave the changelog alone." },
   async call({ threadId, prompt }, { agent, ask }) {
-    const id = parseThreadId(threadId);
+    const id = parseNamedThread(threadId);
     await agent.steer(ask, id, prompt);
     return answer("Added to the running turn.", { threadId: id });
   },

@@ -1,6 +1,6 @@
 /**
- * `STRUCTURED_CONTENT_ENABLED`, as the npm wrapper read it, but on unless it is turned off: a result without what its schema declares is refused by
- * clients that check. So it is turned off together with the schema.
+ * Reads `STRUCTURED_CONTENT_ENABLED` like the npm wrapper, but the default is on. Clients that validate refuse a result without the fields
+ * of its schema, so turning it off removes the schema too.
  */
 export function givesStructured(env: Readonly<NodeJS.ProcessEnv>): boolean {
   return !["0", "false", "no", "off"].includes((env["STRUCTURED_CONTENT_ENABLED"] ?? "").trim().toLowerCase());

@@ -2,12 +2,11 @@ import type { Agent, Ask } from "../../agent/agent.js";
 import { InvalidArguments } from "../../agent/errors.js";
 import type { ThreadActivity } from "../../agent/threadActivity.js";
 import type { ThreadId } from "../../lib/ids.js";
-import { parseThreadId } from "../../lib/uuid.js";
 import type { ThreadQuery, ThreadSummary } from "../../threads/store.js";
 import { type TranscriptEntry, transcriptOf, transcriptPage } from "../../threads/transcript.js";
 import { activityLine, shownActivity } from "../wording/activity.js";
 import { answer, type CallToolResult } from "../wording/callResult.js";
-import { arg, defineTool } from "./tool.js";
+import { arg, defineTool, parseNamedThread } from "./tool.js";
 
 const DEFAULT_LIMIT = 25;
 
@@ -23,7 +22,7 @@ const ACTIVITY = {
   },
 };
 
-/** The threads that are kept, those of other processes and of the Codex CLI included: what there is, what goes on, what was said. */
+/** The stored threads, including those of other processes and of the Codex CLI: their list, their state and their history. */
 export const threadsTool = defineTool({
   name: "codex-threads",
   title: "Codex Threads",
@@ -73,11 +72,11 @@ export const threadsTool = defineTool({
   example: { action: "list", cwd: ".", limit: 1 },
   async call({ action, threadId: named, limit = DEFAULT_LIMIT, cursor, ...query }, { agent, ask }) {
     if (named === undefined) {
-      if (action === "read") throw new InvalidArguments("`read` needs `threadId`. `list` tells the ids.");
+      if (action === "read") throw new InvalidArguments("`read` needs `threadId`. `list` shows the ids.");
       return listAnswer(agent, ask, { ...query, cursor, limit });
     }
     if (action === "list") throw new InvalidArguments("`threadId` is for `read`. Search the list with `search` or `cwd`.");
-    return readAnswer(agent, ask, { threadId: parseThreadId(named), cursor });
+    return readAnswer(agent, ask, { threadId: parseNamedThread(named), cursor });
   },
 });
 
@@ -95,7 +94,7 @@ async function listAnswer(agent: Agent, ask: Ask, query: ThreadQuery): Promise<C
   });
 }
 
-/** Not where its record is: that is a place of the server's. */
+/** Without the path of the rollout file, which is internal to the server. */
 function shownThread({ id, preview, cwd, startedAt, lastUsedAt, name }: ThreadSummary): Omit<ThreadSummary, "path"> {
   return { id, preview, cwd, startedAt, lastUsedAt, ...(name !== undefined && { name }) };
 }

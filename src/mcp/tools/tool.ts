@@ -1,4 +1,4 @@
-// Long because what a tool is, how its arguments are checked and what both eras take from it belong together.
+// Long because a tool's definition, the check of its arguments and what both eras need of it belong together.
 import type { Agent, Ask } from "../../agent/agent.js";
 import { InvalidArguments } from "../../agent/errors.js";
 import type { NamedSessions } from "../../agent/namedSessions.js";
@@ -6,6 +6,8 @@ import { alternatives, unexpected } from "../../lib/complaints.js";
 import { AppError } from "../../lib/errors.js";
 import { isFields } from "../../lib/fields.js";
 import type { ThreadId, TurnId } from "../../lib/ids.js";
+import { oneLine } from "../../lib/oneLine.js";
+import { InvalidUuid, parseThreadId } from "../../lib/uuid.js";
 import type { Turn } from "../../threads/turn.js";
 import { type DraftResult, failureOn, type PresentTurn } from "../wording/callResult.js";
 import { adviceOnArgument } from "./argumentsElsewhere.js";
@@ -23,7 +25,7 @@ export interface ArgumentSchema {
   readonly description: string;
 }
 
-/** An argument of a tool: how it is advertised and checked, and, for the compiler only, what a handler gets. */
+/** An argument of a tool: its schema and, for the compiler only, the type that the handler gets. */
 export interface Argument<T> {
   readonly schema: ArgumentSchema;
   readonly isOptional: boolean;
@@ -32,7 +34,7 @@ export interface Argument<T> {
 
 export type ToolArguments = Readonly<Record<string, Argument<unknown>>>;
 
-/** What a handler gets of arguments that were checked. */
+/** The checked arguments as the handler gets them. */
 export type ValuesOf<A extends ToolArguments> = { readonly [K in keyof A]: A[K] extends Argument<infer T> ? T : never };
 
 function text(description: string): Argument<string> {
@@ -70,24 +72,25 @@ function needed<T>(schema: ArgumentSchema): Argument<T> {
 /** The kinds of arguments that a tool can have. */
 export const arg = { text, choice, whole, flag, texts, table, optional };
 
-/** For tools whose answer is what becomes of a turn. */
+/** For tools whose result is a turn's outcome. */
 export const RESULT_TOKENS = arg.optional(arg.whole({ from: 0, to: 1_000_000 }, "Longest result in tokens (20000)."));
 
 const YEAR_S = 31_536_000;
 
 /** Of every tool whose answer is a turn's. */
-export const WAIT_ARGUMENT = optional(
-  whole({ from: 0, to: YEAR_S }, "Seconds to wait; then the turn goes on and the result says `running`."),
-);
+export const WAIT_ARGUMENT = optional(whole({ from: 0, to: YEAR_S }, "Seconds to wait; then the result says `running`."));
 
-/** Claude Code 2.1.325 hides tools behind a search and cuts long results; it reads these (tried: three model requests in place of five). */
+/**
+ * Claude Code 2.1.325 hides tools behind a search and truncates long results; these fields prevent both (measured: three model requests
+ * instead of five).
+ */
 export const SHOWN_AT_ONCE = { "anthropic/alwaysLoad": true, "anthropic/maxResultSizeChars": 500_000 } as const;
 
-/** The schema of all arguments of a tool, as `tools/list` shows it. */
+/** The schema of all arguments of a tool, as in `tools/list`. */
 export interface InputSchema {
   readonly properties: Readonly<Record<string, ArgumentSchema>>;
   readonly required?: readonly string[];
-  /** Absent where arguments that nobody knows are passed over. */
+  /** Absent where unknown arguments are ignored. */
   readonly additionalProperties?: false;
   readonly type: "object";
 }
@@ -109,19 +112,19 @@ export function schemaOf(args: ToolArguments, { ignoresUnknown = false, listsNot
 }
 
 export interface CodexWording {
-  /** The name that Codex's complaints give the arguments. */
+  /** The name that Codex's errors give the arguments. */
   readonly structName: string;
-  /** The complaint about a call without arguments. */
+  /** The error for a call without arguments. */
   readonly absent: string;
 }
 
-/** What arguments are checked against, and how complaints are worded. Without Codex's wording, no arguments are like an empty map. */
+/** What arguments are checked against, and how errors are worded. Without Codex's wording, missing arguments count as an empty object. */
 export type ExpectedArguments = Pick<McpTool, "inputSchema" | "name" | "wording" | "ignoresUnknown">;
 
 /**
- * Checks a call's arguments. Complaints about Codex's tools are worded as Codex words them, so that clients that match on them go on
- * working: it reads arguments in the order they were sent, stops at the first bad one, misses absent ones last, and takes an
- * optional one that is null for absent. Where unknown arguments are not ignored, every null stands for an absent one.
+ * Checks a call's arguments. Errors of Codex's tools begin with Codex's wording (in `codex-original` they are exactly Codex's), so that
+ * clients that match on them keep working. Codex reads arguments in the order sent, stops at the first invalid one, reports missing ones
+ * last, and treats a null optional one as absent. Where unknown arguments are refused, every null counts as absent.
  */
 export function parseArguments(args: unknown, expected: ExpectedArguments): Readonly<Record<string, unknown>> {
   const { inputSchema, wording, ignoresUnknown = false } = expected;
@@ -134,7 +137,7 @@ export function parseArguments(args: unknown, expected: ExpectedArguments): Read
   const given = Object.entries(value).filter(([name, entry]) => !isPassedOver(name) && !isAbsent(name, entry));
   for (const [name, entry] of given) {
     if (!Object.hasOwn(known, name)) throw unparsable(unknownField(name, expected), expected);
-    const problem = problemWith(entry, known[name]);
+    const problem = problemWith(entry, known[name], { asRecorded: isRecorded(expected) });
     if (problem !== undefined) throw unparsable(problem, expected, name);
   }
   const missing = required.find((name) => !given.some(([sent]) => sent === name));
@@ -142,30 +145,60 @@ export function parseArguments(args: unknown, expected: ExpectedArguments): Read
   return Object.fromEntries(given);
 }
 
-/** In serde's words, which later Codex versions had for it. */
+/** In serde's wording, which later Codex versions used for it. */
 function unknownField(name: string, { inputSchema }: ExpectedArguments): string {
   const known = Object.keys(inputSchema.properties);
-  const complaint = `unknown field \`${name}\`, ${known.length === 0 ? "there are no fields" : `expected ${alternatives(known)}`}`;
+  const complaint = `unknown field \`${oneLine(name, LONGEST_VALUE)}\`, ${known.length === 0 ? "there are no fields" : `expected ${alternatives(known)}`}`;
   const advice = adviceOnArgument(name, inputSchema.properties);
   return advice === undefined ? complaint : `${complaint}. ${advice}`;
 }
 
-function noMap(value: unknown, { inputSchema, wording }: ExpectedArguments): string {
-  if (!wording) return `invalid type: ${unexpected(value)}, expected a map`;
+/**
+ * Codex named no argument and repeated the whole value, however long. Today's tools name the argument and shorten the value to one line.
+ */
+function isRecorded({ wording, ignoresUnknown }: ExpectedArguments): boolean {
+  return wording !== undefined && ignoresUnknown === true;
+}
+
+const LONGEST_VALUE = 80;
+
+function received(value: unknown): string {
+  return oneLine(unexpected(value), LONGEST_VALUE);
+}
+
+function noMap(value: unknown, expected: ExpectedArguments): string {
+  const { inputSchema, wording } = expected;
+  if (!wording || !isRecorded(expected)) return `invalid type: ${received(value)}, expected a map of arguments`;
   return Array.isArray(value)
     ? `invalid length ${value.length}, expected struct ${wording.structName} with ${Object.keys(inputSchema.properties).length} elements`
     : `invalid type: ${unexpected(value)}, expected struct ${wording.structName}`;
 }
 
-function problemWith(entry: unknown, schema: ArgumentSchema | undefined): string | undefined {
+function problemWith(
+  entry: unknown,
+  schema: ArgumentSchema | undefined,
+  { asRecorded }: { readonly asRecorded: boolean },
+): string | undefined {
   const { fits, expected } = KINDS[schema?.type ?? "string"];
-  if (!fits(entry)) return `invalid type: ${unexpected(entry)}, expected ${schema?.enum ? "string or map" : expected}`;
+  if (!fits(entry)) {
+    if (asRecorded && schema?.enum && isFields(entry)) return notAVariant(entry, schema.enum);
+    if (asRecorded) return `invalid type: ${unexpected(entry)}, expected ${schema?.enum ? "string or map" : expected}`;
+    return `invalid type: ${received(entry)}, expected ${schema?.enum ? alternatives(schema.enum) : expected}`;
+  }
   if (schema?.enum && !schema.enum.some((value) => value === entry))
-    return `unknown variant \`${String(entry)}\`, expected ${alternatives(schema.enum)}`;
+    return `unknown variant \`${asRecorded ? String(entry) : oneLine(String(entry), LONGEST_VALUE)}\`, expected ${alternatives(schema.enum)}`;
   const { minimum = -Infinity, maximum = Infinity } = schema ?? {};
   if (typeof entry === "number" && (entry < minimum || entry > maximum))
     return `invalid value: ${unexpected(entry)}, expected a whole number from ${minimum} to ${maximum}`;
   return undefined;
+}
+
+/** What serde says of an object where it reads a choice: its one key is the variant, which has no content. */
+function notAVariant(entry: Readonly<Record<string, unknown>>, values: readonly unknown[]): string {
+  const [variant, ...more] = Object.keys(entry);
+  if (variant === undefined || more.length > 0) return "invalid value: map, expected map with a single key";
+  if (!values.includes(variant)) return `unknown variant \`${variant}\`, expected ${alternatives(values.map(String))}`;
+  return `invalid type: ${unexpected(entry[variant])}, expected unit`;
 }
 
 interface Kind {
@@ -181,15 +214,15 @@ const KINDS: Readonly<Record<ArgumentSchema["type"], Kind>> = {
   boolean: { fits: (entry) => typeof entry === "boolean", expected: "a boolean" },
 };
 
-function unparsable(why: string, { name, wording }: ExpectedArguments, argument?: string): InvalidArguments {
-  if (wording) return new InvalidArguments(`Failed to parse configuration for Codex tool: ${why}`);
-  return new InvalidArguments(`${name}: ${argument === undefined ? "" : `\`${argument}\`: `}${why}`);
+function unparsable(why: string, expected: ExpectedArguments, argument?: string): InvalidArguments {
+  const named = argument === undefined || isRecorded(expected) ? why : `\`${argument}\`: ${why}`;
+  return new InvalidArguments(`${expected.wording ? "Failed to parse configuration for Codex tool" : expected.name}: ${named}`);
 }
 
-/** The sets that `--tools` can name; what they are is in sets.ts. */
+/** The sets that `--tools` can name; sets.ts defines them. */
 export type ToolSetName = "codex" | "codex-cli" | "codex-original" | "extras" | "openoxide";
 
-/** A tool as `tools/list` shows it. */
+/** A tool as in `tools/list`. */
 export interface ToolDeclaration {
   readonly _meta?: Readonly<Record<string, unknown>>;
   readonly annotations?: ToolAnnotations;
@@ -197,11 +230,11 @@ export interface ToolDeclaration {
   readonly inputSchema: unknown;
   readonly name: string;
   readonly outputSchema?: unknown;
-  /** Absent where it stands among the annotations, as in the set `codex-cli`. */
+  /** Absent if it is among the annotations, as in the set `codex-cli`. */
   readonly title?: string;
 }
 
-/** What a client may want to know before it lets a model call a tool. */
+/** Hints for a client that decides whether a model may call a tool. */
 export interface ToolAnnotations {
   readonly title?: string;
   readonly readOnlyHint?: boolean;
@@ -216,14 +249,14 @@ export interface OutputSchema {
   readonly type: "object";
 }
 
-/** What a turn's answer looked like to programs with Codex 0.92.0. */
+/** The structured result of a turn in Codex 0.92.0. */
 export const THREAD_OUTPUT: OutputSchema = {
   properties: { threadId: { type: "string" }, content: { type: "string" } },
   required: ["threadId", "content"],
   type: "object",
 };
 
-/** What a turn's answer looks like to programs. A call that failed before its turn began has the first three alone. */
+/** The structured result of a turn. A call that failed before its turn started has only the first three fields. */
 export const TURN_OUTPUT: OutputSchema = {
   properties: {
     ...THREAD_OUTPUT.properties,
@@ -233,82 +266,81 @@ export const TURN_OUTPUT: OutputSchema = {
   type: "object",
 };
 
-/** The answer to a call is what becomes of a turn. Each era of MCP follows the turn in its own way. */
+/** The result of the call is the outcome of a turn. Each era of MCP follows the turn in its own way. */
 export interface TurnAnswer {
   readonly turn: Turn;
-  /** The answer, when the turn completes without a word. */
+  /** The text if the turn completes without a message. */
   readonly ifSilent?: string | undefined;
-  /** How many seconds the call is to wait for the turn's end. */
+  /** How many seconds the call waits for the turn to end. */
   readonly wait?: number | undefined;
-  /** The most tokens of the result, where the call says. */
+  /** Maximum tokens of the result, if the call sets it. */
   readonly resultTokens?: number;
-  /** What the first progress says. Absent: what the turn does first. */
+  /** The text of the first progress notification. Default: the turn's first step. */
   readonly startText?: string;
-  /** What the tool makes of the turn's end. Absent: what most tools make of it. */
+  /** How the tool reports the end of the turn. Default: the result that most tools share. */
   readonly present?: PresentTurn;
 }
 
-/** What a call said of it, if it did. */
 export function resultTokens(tokens: number | undefined): Pick<TurnAnswer, "resultTokens"> {
   return tokens === undefined ? {} : { resultTokens: tokens };
 }
 
 export interface McpToolContext {
   readonly agent: Agent;
-  /** Who calls, to be passed to the agent. */
+  /** The caller, to be passed to the agent. */
   readonly ask: Ask;
-  /** What the first turn of a thread is called that the call opens. */
+  /** The id of the first turn of a thread that the call opens. */
   readonly turnId: TurnId;
-  /** The folders that the client works in, as far as it tells; none of them was checked. */
+  /** The client's roots, if it reports them; not validated. */
   readonly clientRoots: () => Promise<readonly string[]>;
-  /** The most tokens of a result, for calls that do not say. */
+  /** Maximum tokens of a result, for calls that do not set it. */
   readonly resultTokens: number;
-  /** Conversations by names that callers choose. */
+  /** Named sessions. */
   readonly sessions: NamedSessions;
   /** The environment of the server. */
   readonly env: Readonly<NodeJS.ProcessEnv>;
-  /** What the Codex of this machine says of itself; undefined where there is none. */
+  /** The help text of the installed Codex; undefined if there is none. */
   readonly codexHelp: () => Promise<string | undefined>;
 }
 
-/** A tool in one value. Its file is all there is to it: the list, the schemas, the pins and docs/tools.md are generated from it. */
+/** A tool in one value. The tool list, the schemas, the recorded schemas in the tests and docs/tools.md are generated from it. */
 interface ToolDefinition<A extends ToolArguments> {
   readonly name: string;
   readonly title: string;
-  /** Every word is paid for by every client. */
+  /** Every client pays for each word in tokens. */
   readonly description: string;
   readonly input: A;
   readonly output?: OutputSchema;
   readonly annotations?: ToolAnnotations;
   /** `_meta` of its declaration: hints that single clients read. */
   readonly meta?: Readonly<Record<string, unknown>>;
-  /** The sets that it is in. */
+  /** The sets that contain it. */
   readonly sets: readonly ToolSetName[];
-  /** Where it stands in the list: lower numbers first, then by name. */
+  /** Its position in the list: lower numbers first, then by name. */
   readonly order: number;
-  /** For calls from inside a turn too. Such a tool starts nothing, changes nothing and tells nothing that is somebody's. */
+  /** Also available to callers inside a turn. Such a tool starts nothing, changes nothing and reveals no caller's data. */
   readonly servedInside?: true;
-  /** Complaints are worded as Codex words them; otherwise they name the tool and the argument. */
+  /** Argument errors use Codex's wording; otherwise they name the tool and the argument. */
   readonly wording?: CodexWording;
-  /** Arguments that it does not know are passed over, as the server did that it stands for. Otherwise they are refused. */
+  /** Unknown arguments are ignored, as in the server that the tool replaces. Otherwise they are refused. */
   readonly ignoresUnknown?: true;
-  /** Its schema says that nothing is required where nothing is, as that server's did. */
+  /** The schema contains an empty `required`, as in the server that the tool replaces. */
   readonly listsNothingRequired?: true;
-  /** In place of `parseArguments`. Throws `InvalidArguments`. */
+  /** Replaces `parseArguments`. Throws `InvalidArguments`. */
   readonly parse?: typeof parseArguments;
-  /** How it words what was foreseen to go wrong. Absent: the error's own words. */
+  /** How it reports an expected failure. Default: the error's message. */
   readonly refusal?: (error: AppError) => DraftResult;
-  /** What comes back, in a line of docs/tools.md. */
+  /** What the tool returns, in one line for docs/tools.md. */
   readonly answers: string;
-  /** Arguments that a call could have, for the documentation and the fuzzer. */
+  /** Valid arguments, for the documentation and the fuzzer. */
   readonly example: Readonly<Record<string, unknown>>;
-  /** What goes wrong in a way that was foreseen is an `AppError`; the caller gets it as an `isError` result. */
+  /** Throws `AppError` for an expected failure; the caller gets it as an `isError` result. */
   readonly call: (args: ValuesOf<A>, context: McpToolContext) => Promise<DraftResult | TurnAnswer>;
 }
 
 export interface McpTool extends Omit<ToolDefinition<ToolArguments>, "call" | "input"> {
   readonly inputSchema: InputSchema;
-  /** Takes what `parseArguments` makes of a call's arguments. */
+  /** Takes the result of `parseArguments`. */
   call(args: Readonly<Record<string, unknown>>, context: McpToolContext): Promise<DraftResult | TurnAnswer>;
 }
 
@@ -316,7 +348,7 @@ export function defineTool<const A extends ToolArguments>({ input, ...tool }: To
   return { ...tool, inputSchema: schemaOf(input, tool) };
 }
 
-/** The tool as clients see it; keys in the order in which Codex writes them. */
+/** The tool as clients see it, with keys in the order in which Codex writes them. */
 export function declarationOf({ annotations, description, inputSchema, meta, name, output, title }: McpTool): ToolDeclaration {
   return {
     ...(meta && { _meta: meta }),
@@ -329,12 +361,28 @@ export function declarationOf({ annotations, description, inputSchema, meta, nam
   };
 }
 
-/** What goes wrong on a thread that the caller named is told with the thread's id, so that a program can go on there. */
+/** A failure on a named thread is reported with the thread id, so that a program can continue there. */
 export async function onThread(threadId: ThreadId, begin: () => Promise<DraftResult | TurnAnswer>): Promise<DraftResult | TurnAnswer> {
   try {
     return await begin();
   } catch (error) {
     if (error instanceof AppError) return failureOn(threadId, error);
     throw error;
+  }
+}
+
+/** The thread that an argument names. Throws `InvalidArguments`; the message begins like Codex's error and says where to find ids. */
+export function parseNamedThread(named: string): ThreadId {
+  try {
+    return parseThreadId(named);
+  } catch (error) {
+    if (error instanceof InvalidUuid) throw new ThreadNotNamed(`Failed to parse thread_id: ${error.message}`, { cause: error });
+    throw error;
+  }
+}
+
+export class ThreadNotNamed extends InvalidArguments {
+  override get advice(): string {
+    return "The threadId is in the result of the call that began the thread; `codex-threads` lists the threads that you can continue.";
   }
 }

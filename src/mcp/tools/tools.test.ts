@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { noSuchThread, refused } from "../../../test/support/callResults.js";
-import { callerNamed, OwnToolsStage } from "../../../test/support/ownToolsStage.js";
+import { callerNamed, OwnToolsStage } from "../../../test/support/memory/ownToolsStage.js";
 import { AboveCeiling } from "../../agent/errors.js";
 import { AppError } from "../../lib/errors.js";
-import { newThreadId, turnIdOf } from "../../lib/ids.js";
+import { newThreadId, type ThreadId, turnIdOf } from "../../lib/ids.js";
 import { InvalidCursor } from "../../threads/errors.js";
 import type { CallToolResult } from "../wording/callResult.js";
 import { toolsOf } from "./sets.js";
@@ -111,10 +111,7 @@ describe("the threads", () => {
 
   it("a fork is its caller's, and only who may use a thread can fork or archive it", async () => {
     await using stage = new OwnToolsStage();
-    const ask = { ...ALICE, signal: new AbortController().signal };
-    const { threadId: id, outcome } = await stage.agent.begin(ask, { text: "one" }, { turnId: turnIdOf("1") });
-    await outcome;
-    await stage.threads.settle();
+    const id = await idleThread(stage);
     stage.catalog.kept.push(id);
     const { structuredContent } = await stage.call("codex-manage", { action: "fork", threadId: id }, ALICE);
     expect(stage.owners.kept.get(structuredContent?.["threadId"] as never)).toBe("alice");
@@ -273,10 +270,25 @@ it("the models are told with what is worth knowing of them", async () => {
 
 it("there is nothing to steer where no turn runs", async () => {
   await using stage = new OwnToolsStage();
-  const threadId = newThreadId();
-  expect(await stage.call("codex-steer", { threadId, prompt: "x" })).toEqual(refused(expect.stringContaining("Send them as a reply")));
-  expect(await stage.call("codex-steer", { threadId, prompt: "x" }, ALICE)).toEqual(refused(noSuchThread(threadId)));
+  const unknown = newThreadId();
+  for (const who of [undefined, ALICE])
+    expect(await stage.call("codex-steer", { threadId: unknown, prompt: "x" }, who)).toEqual(refused(noSuchThread(unknown)));
+  const threadId = await idleThread(stage);
+  expect(await stage.call("codex-steer", { threadId, prompt: "x" }, ALICE)).toEqual(
+    refused(expect.stringMatching(/Send them as a reply.*`codex-reply`/)),
+  );
+  expect(await stage.call("codex-manage", { action: "stop", threadId }, ALICE)).toEqual(
+    refused(expect.stringMatching(/Nothing runs.*`codex-reply`/)),
+  );
 });
+
+async function idleThread({ agent, threads }: OwnToolsStage): Promise<ThreadId> {
+  const ask = { ...ALICE, signal: new AbortController().signal };
+  const { threadId, outcome } = await agent.begin(ask, { text: "one" }, { turnId: turnIdOf("1") });
+  await outcome;
+  await threads.settle();
+  return threadId;
+}
 
 function withAbort(): { signal: AbortSignal; abort: () => void } {
   const controller = new AbortController();

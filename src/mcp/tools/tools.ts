@@ -10,7 +10,7 @@ import { RPC, RpcError } from "../../jsonrpc/errors.js";
 import { AppError } from "../../lib/errors.js";
 import { isFields } from "../../lib/fields.js";
 import { turnIdOf } from "../../lib/ids.js";
-import { monotonicMs } from "../../lib/promises.js";
+import { monotonicMs, timeoutSignal } from "../../lib/promises.js";
 import type { Telemetry } from "../../observability/telemetry.js";
 import type { TurnWatch } from "../../threads/turn.js";
 import { clientProfile } from "../clientProfiles.js";
@@ -23,7 +23,7 @@ import { declarationsOf, type Presentation, type ServedTool } from "./sets.js";
 import type { StayRules } from "./stay.js";
 import { type McpTool, parseArguments, type ToolDeclaration, type TurnAnswer } from "./tool.js";
 
-/** What calls of tools work with. */
+/** What tool calls work with. */
 export interface OpenedAgent {
   readonly agent: Agent;
   readonly sessions: NamedSessions;
@@ -32,25 +32,27 @@ export interface OpenedAgent {
 
 export interface ToolsParts {
   readonly tools: readonly ServedTool[];
-  /** Opened with the first call, so that a handshake need not wait for the agent. */
+  /** Opened by the first call, so that a handshake does not wait for the agent. */
   readonly open: () => Promise<OpenedAgent>;
-  /** Why nothing is started for a caller. */
+  /** Why nothing may be started for a caller. */
   readonly objection: Objection;
-  /** Questions carry no form, as Codex sent them; for clients that cannot show ours. */
+  /** Questions have no form fields, as in Codex; for clients that cannot show ours. */
   readonly emptyForms?: boolean | undefined;
-  /** Where a person can watch and answer, if that is served. */
+  /** The URL of the console, if it is served. */
   readonly consoleAddress?: (() => string | undefined) | undefined;
-  /** Which of Codex's events clients are sent. */
+  /** Which of Codex's events clients get. */
   readonly events?: "auto" | EventsShown | undefined;
-  /** The most tokens of a result, for calls that do not say. Absent: any number. */
+  /** Maximum tokens of a result, for calls that do not set it. Absent: unlimited. */
   readonly resultTokens?: number | undefined;
+  /** The models that the provider of new threads is known to offer, for the list. */
+  readonly modelNames?: (() => readonly string[]) | undefined;
   /** The environment of the server. */
   readonly env?: Readonly<NodeJS.ProcessEnv> | undefined;
-  /** What the Codex of this machine says of itself; undefined where there is none. */
+  /** The help text of the installed Codex; undefined if there is none. */
   readonly codexHelp?: (() => Promise<string | undefined>) | undefined;
 }
 
-/** A call whose answer is what becomes of a turn. Each era of MCP follows the turn in its own way. */
+/** A call whose result is the outcome of a turn. Each era of MCP follows the turn in its own way. */
 export interface TurnCall extends Omit<TurnAnswer, "wait"> {
   /** Absent where calls last as long as their turns. */
   readonly stay?: CallStay | undefined;
@@ -58,52 +60,53 @@ export interface TurnCall extends Omit<TurnAnswer, "wait"> {
   readonly presentation: Presentation;
   readonly emptyForms: boolean;
   readonly consoleAddress?: string | undefined;
-  /** Sentences about the call itself, for its answer. */
+  /** Remarks about the call itself, for its result. */
   readonly remarks?: readonly string[];
   readonly resultTokens: number;
 }
 
 /** A call that may leave its turn. */
 export interface CallStay extends StayRules {
-  /** How long each further request waits that goes on with the call. */
+  /** How long each further request of the same call waits. */
   readonly limitMs: number;
-  /** The turn was begun by another call, and has been shown to it. */
+  /** Another call started the turn and has shown its events. */
   readonly joined: boolean;
-  /** Turns in the same folder whose callers do not know them. */
+  /** Turns in the same folder whose callers do not know the thread id. */
   readonly lost: readonly AttendedTurn[];
-  /** The call was answered before its turn ended, or did not begin it. */
+  /** The call returned before its turn ended, or it did not start the turn. */
   readonly answered: (result: CallToolResult) => void;
 }
 
-/** The tools of a server: who is shown which, and one way to call them for both eras of MCP. */
+/** The tools of a server: which caller sees which, and one way to call them for both eras of MCP. */
 export class Tools {
   readonly #parts: ToolsParts;
-  readonly #all: readonly ToolDeclaration[];
+  #all: readonly ToolDeclaration[] | undefined;
   readonly #inside: readonly ToolDeclaration[];
-  /** Nothing is served but what Codex 0.92.0 had, as it had it. */
+  /** Only the tools of Codex 0.92.0 are served, in its format. */
   readonly asRecorded: boolean;
-  /** Calls wait for the same promises, so that they reach the agent in the order in which they came. */
+  /** All calls wait for the same promises, so that they reach the agent in the order of arrival. */
   #opened: Promise<OpenedAgent> | undefined;
   readonly #loaded = new Map<ServedTool, Promise<McpTool>>();
 
   constructor(parts: ToolsParts) {
     this.#parts = parts;
-    this.#all = declarationsOf(parts.tools);
     this.asRecorded = parts.tools.length > 0 && parts.tools.every(({ presentation }) => presentation.results === "recorded");
     this.#inside = declarationsOf(parts.tools.filter(({ servedInside }) => servedInside));
   }
 
-  /** The same array for the same kind of caller. */
+  /** Returns the same array for the same kind of caller. */
   listFor(caller: Caller | undefined): readonly ToolDeclaration[] {
-    return this.objectionTo(caller) === undefined ? this.#all : this.#inside;
+    if (this.objectionTo(caller) !== undefined) return this.#inside;
+    this.#all ??= declarationsOf(this.#parts.tools, this.#parts.modelNames?.());
+    return this.#all;
   }
 
-  /** Why nothing is started for a caller, in words for a model. */
+  /** Why nothing may be started for a caller, worded for a model. */
   objectionTo(caller: Caller | undefined): string | undefined {
     return this.#parts.objection(caller);
   }
 
-  /** What a caller's model should know; nothing where the tools answer as Codex 0.92.0 did, which had no such words. */
+  /** Instructions for a caller's model. Undefined where the tools behave as Codex 0.92.0 did, which had none. */
   instructionsFor(caller: Caller | undefined): string | undefined {
     const isOurs = this.#parts.tools.some(({ presentation }) => presentation.results === "extended");
     return this.objectionTo(caller) ?? (isOurs ? INSTRUCTIONS : undefined);
@@ -113,13 +116,13 @@ export class Tools {
     return this.#parts.tools.find(({ declaration }) => declaration.name === name);
   }
 
-  /** The answer to a call of a tool that there is not. */
+  /** The result of a call to an unknown tool. */
   unknown(name: string): CallToolResult {
     const worded = this.#parts.tools.find(({ presentation }) => presentation.unknownTool)?.presentation.unknownTool;
     return refusal(undefined, worded?.(name) ?? `Unknown tool '${name}'`);
   }
 
-  /** Whatever was foreseen to go wrong is an `isError` result. Throws `RPC.busy` when too much is going on already. */
+  /** An expected failure is an `isError` result. Throws `RPC.busy` if too much is running already. */
   async call(served: ServedTool, args: unknown, call: Call): Promise<CallToolResult | TurnCall> {
     const { declaration, servedInside, presentation } = served;
     const since = monotonicMs();
@@ -178,7 +181,7 @@ export class Tools {
     };
   }
 
-  /** What failed is tried again with the next call. */
+  /** The next call retries after a failure. */
   #open(): Promise<OpenedAgent> {
     const opened = this.#parts.open();
     this.#opened = opened;
@@ -196,14 +199,14 @@ export class Tools {
   }
 }
 
-/** For advice, which does not wait long for them. */
+/** Roots are only a hint, so the call does not wait long for them. */
 const ROOTS_MS = 2_000;
 const MOST_ROOTS = 5;
 
 async function rootsOf({ tellsRoots = false, peer, requestId, signal }: Call): Promise<readonly string[]> {
   if (!tellsRoots) return [];
   try {
-    const both = AbortSignal.any([signal, AbortSignal.timeout(ROOTS_MS)]);
+    const both = AbortSignal.any([signal, timeoutSignal(ROOTS_MS)]);
     const answer = await peer.request("roots/list", undefined, {
       signal: both,
       withdrawWith: "notifications/cancelled",
@@ -225,7 +228,7 @@ function folderOf(uri: unknown): string[] {
   }
 }
 
-/** Whoever asks for events by an extension gets them, whatever its name. */
+/** A client that declares the events extension gets events, whatever its name. */
 function eventsFor(mode: "auto" | EventsShown, { events, results }: Presentation, { client, asksForEvents }: Call): EventsShown {
   if (events === "none") return "none";
   if (mode !== "auto") return mode;
@@ -237,7 +240,7 @@ interface StayParts {
   readonly ask: Ask;
   readonly call: Call;
   readonly presentation: Presentation;
-  /** When the call came. */
+  /** When the call arrived. */
   readonly since: number;
   readonly joined: boolean;
   readonly trail: CallTrail;
@@ -268,7 +271,7 @@ async function stayFor({ turn, wait }: TurnAnswer, parts: StayParts): Promise<Ca
     joined,
     lost,
     answered: (result) => {
-      // A call that began its turn ends with it, in the log and in numbers.
+      // A call that started its turn ends with it, in the log and in the metrics.
       if (joined) trail.ended(result);
     },
   };

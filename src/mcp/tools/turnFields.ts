@@ -1,7 +1,7 @@
 const TEXT = { type: "string" };
 const NUMBER = { type: "number" };
 const COUNT = { type: "integer" };
-/** Older drafts of JSON Schema refuse an empty list of what is required. */
+/** Older drafts of JSON Schema forbid an empty `required`. */
 const objectOf = (properties: Readonly<Record<string, unknown>>, required: readonly string[] = []) => ({
   type: "object",
   properties,
@@ -13,10 +13,10 @@ const WINDOW = objectOf({ usedPercent: NUMBER, windowMinutes: { type: ["number",
   "usedPercent",
 ]);
 
-/** What a result tells of a turn beside thread and answer, as a schema for programs; `wording/turnReport.ts` fills it in. */
+/** The schema of a turn's result besides thread and answer; `wording/turnReport.ts` fills it in. */
 export const TURN_FIELDS = {
   status: { type: "string", enum: ["completed", "failed", "interrupted", "running"] },
-  /** Of reviews. */
+  /** Only for reviews. */
   findings: listOf(
     objectOf(
       {
@@ -57,9 +57,9 @@ export const TURN_FIELDS = {
   model: TEXT,
   ms: COUNT,
   notices: listOf(TEXT),
-  /** What a turn that runs waits for. */
+  /** The open questions of a running turn. */
   questions: listOf(objectOf({ id: TEXT, what: TEXT })),
-  /** Turns in the same folder whose callers do not know them. */
+  /** Turns in the same folder whose callers do not know the thread id. */
   alsoRunning: listOf(objectOf({ threadId: TEXT, state: TEXT })),
   next: TEXT,
 } as const;

@@ -1,9 +1,9 @@
 import { appendFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { refusedOn } from "../../../test/support/callResults.js";
-import { MemorySession, threadOf } from "../../../test/support/memorySession.js";
-import { valueAt } from "../../../test/support/scenario.js";
-import { rolloutFile, spokenOn } from "../../../test/support/storedThread.js";
+import { MemorySession, threadOf } from "../../../test/support/memory/memorySession.js";
+import { valueAt } from "../../../test/support/scenarios/scenario.js";
+import { rolloutFile, spokenOn } from "../../../test/support/threads/storedThread.js";
 
 const NOBODY = "0199a213-81c0-7800-8aa1-bbab2a035a53";
 const TIMED_OUT = "McpError: MCP error -32001: Request timed out";
@@ -243,7 +243,7 @@ describe("a client that times out", () => {
     await client.agent.open.settle();
     const result = await client.call("codex", { prompt: HELD });
     expect(saidBy(result)).toBe("made");
-    expect(valueAt(result, "structuredContent.notices.0")).toMatch(/^This turn was begun \d+ s ago by a call with the same arguments/);
+    expect(valueAt(result, "structuredContent.notices.0")).toMatch(/^This turn was started \d+ s ago by a call with the same arguments/);
     expect(valueAt(await client.call("codex-threads", { action: "list" }), "structuredContent.threads.length")).toBe(1);
   });
 

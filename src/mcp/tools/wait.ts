@@ -1,5 +1,4 @@
 import type { ThreadId } from "../../lib/ids.js";
-import { parseThreadId } from "../../lib/uuid.js";
 import type { CallToolResult } from "../wording/callResult.js";
 import { idleResult } from "../wording/runningResult.js";
 import {
@@ -7,6 +6,7 @@ import {
   defineTool,
   type McpToolContext,
   onThread,
+  parseNamedThread,
   RESULT_TOKENS,
   resultTokens,
   TURN_OUTPUT,
@@ -14,7 +14,7 @@ import {
   WAIT_ARGUMENT,
 } from "./tool.js";
 
-/** A long poll: answers when the turn ends, when it asks something, or when the call's patience ends. */
+/** A long poll: returns when the turn ends, when it has a question, or when the waiting time is over. */
 export const waitTool = defineTool({
   name: "codex-wait",
   title: "Codex Wait",
@@ -25,12 +25,12 @@ export const waitTool = defineTool({
   annotations: { readOnlyHint: true },
   sets: ["codex"],
   order: 5,
-  answers: "the answer of the turn that runs, or of the last one; `running` when there is none yet",
+  answers: "the result of the running turn, or of the last one; `running` if there is none yet",
   example: { threadId: "01a1deff-64d2-720b-95d7-1a4692eca0f5" },
-  call: async ({ threadId, ...wanted }, context) => waitForTurn(parseThreadId(threadId), wanted, context),
+  call: async ({ threadId, ...wanted }, context) => waitForTurn(parseNamedThread(threadId), wanted, context),
 });
 
-/** The turn that somebody waits for who comes back to the thread; where there is none, the thread's last answer. */
+/** The turn that a returning caller should wait for; if there is none, the thread's last answer. */
 export function waitForTurn(
   id: ThreadId,
   { wait, "result-tokens": tokens }: { readonly wait?: number | undefined; readonly "result-tokens"?: number | undefined },

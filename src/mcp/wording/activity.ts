@@ -9,11 +9,11 @@ import { progressText } from "./progress.js";
 const LONGEST_QUESTION = 200;
 
 interface ActivityOptions {
-  /** A list of threads has a line for each question; who is shown one thread reads all of it. */
+  /** A list of threads shows one line per question; the view of one thread shows the whole question. */
   readonly wholeQuestions?: boolean;
 }
 
-/** What goes on on a thread, in a few words. A thread that nothing is known of is idle. */
+/** The activity of a thread in a few words. An unknown thread counts as idle. */
 export function activityLine(activity: ThreadActivity | undefined, options: ActivityOptions = {}): string {
   if (!activity || activity.state === "idle") return "idle";
   const { state, ms, questions, queued } = activity;
@@ -39,7 +39,7 @@ function asked(request: ApprovalRequest, { wholeQuestions = false }: ActivityOpt
   return wholeQuestions ? questionText(request.subject) : questionLine(request);
 }
 
-/** What somebody is asked, in one line. */
+/** A question in one line. */
 export function questionLine({ subject }: Pick<ApprovalRequest, "subject">): string {
   return oneLine(visible(gistOf(subject)), LONGEST_QUESTION);
 }
@@ -55,12 +55,12 @@ function gistOf(subject: ApprovalSubject): string {
   }
 }
 
-/** What a turn does, by its last step. */
+/** The current activity of a turn, from its last step. */
 export function doingText(step: ThreadEvent | undefined): string {
   return progressText(step) ?? "starting";
 }
 
-/** A time as people say it. */
+/** A duration in words. */
 export function span(ms: number): string {
   const seconds = Math.round(ms / 1_000);
   if (seconds < 60) return `${seconds} s`;

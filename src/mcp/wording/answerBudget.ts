@@ -1,9 +1,9 @@
 import type { ThreadId } from "../../lib/ids.js";
 
-/** As clients count before they have a tokenizer at hand. */
+/** A common estimate of clients without a tokenizer. */
 export const CHARACTERS_PER_TOKEN = 4;
 
-/** The text of a review has the same and should keep some room. */
+/** The text of a review repeats the findings and needs room too. */
 const FINDINGS_SHARE = 0.5;
 
 /** How many characters of a result the findings of a review may take. */
@@ -13,13 +13,13 @@ export function roomForFindings(tokens: number): number {
 
 export interface AnswerBudget {
   readonly tokens: number;
-  /** What the rest of the result takes. */
+  /** The size of the rest of the result. */
   readonly spentCharacters: number;
-  /** Where all of it can be read. */
+  /** The thread with the full answer. */
   readonly threadId: ThreadId;
 }
 
-/** An answer that is too long keeps its beginning and its end, and says how much is missing and where it is. */
+/** Shortens a long answer to its beginning and end, and says how much is missing and where to find it. */
 export function withinBudget(answer: string, { tokens, spentCharacters, threadId }: AnswerBudget): string {
   const room = Math.max(tokens * CHARACTERS_PER_TOKEN - spentCharacters, 0);
   if (answer.length <= room) return answer;
@@ -33,9 +33,9 @@ export function withinBudget(answer: string, { tokens, spentCharacters, threadId
 }
 
 const SEPARATOR = "\n\n";
-/** Less than this on both sides together tells nothing. */
+/** Less than this on both sides together is not useful. */
 const SMALLEST_REST = 80;
-/** A line that ends this near to the cut is kept whole. */
+/** If a line ends this near the cut, the cut moves to the line's end. */
 const NEARBY = 200;
 
 function headOf(text: string, length: number): string {

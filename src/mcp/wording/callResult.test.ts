@@ -28,7 +28,7 @@ function textsFor(
 
 describe("what helps", () => {
   const FOUND_BY =
-    "`codex-threads` lists the threads that you can continue (`archived: true`: those that were put away); `codex` begins a new one.";
+    "`codex-threads` lists the threads that you can continue (`archived: true`: the archived ones); `codex` begins a new one.";
 
   it("follows an error in the text and in the structured part, but not where results are as recorded", () => {
     const draft = failureOn(THREAD, new ThreadNotFound(THREAD));
@@ -94,7 +94,7 @@ describe("the answer to a call", () => {
     expect(turnResult({ status: "failed", message: "no model" }, CONTEXT)).toEqual({
       content: [
         { text: `no model\n\n${next}`, type: "text" },
-        { text: `\nthreadId: ${THREAD}\nstatus: failed after 0.0 s\nnext: ${next}`, type: "text" },
+        { text: `\nthreadId: ${THREAD}\nstatus: failed after 0.0 s`, type: "text" },
       ],
       isError: true,
       structuredContent: expect.objectContaining({ threadId: THREAD, content: "no model", status: "failed", next }) as unknown,

@@ -1,4 +1,5 @@
 import type { TurnReceipt } from "../../agent/receipt.js";
+import { SANDBOX_REMEDY } from "../../exec/errors.js";
 import type { AppError } from "../../lib/errors.js";
 import type { ThreadId } from "../../lib/ids.js";
 import type { TurnOutcome } from "../../threads/events.js";
@@ -19,61 +20,67 @@ export interface CallToolResult {
   readonly _meta?: Readonly<Record<string, unknown>>;
 }
 
-/** A result that `presented` has not made ready for the wire yet. */
+/** A result before `presented` prepares it for the wire. */
 export interface DraftResult extends CallToolResult {
-  /** What helps; told where results say more than Codex's did. */
+  /** What the caller can do; shown only in the `extended` style. */
   readonly advice?: string | undefined;
 }
 
-/** `recorded`: nothing in a result that Codex 0.92.0 would not have put there. `plain`: tools word their results themselves, for callers that know no others. */
+/**
+ * `recorded`: only what Codex 0.92.0 would have put in a result. `plain`: the tools word their results themselves, for callers of other
+ * servers.
+ */
 export type ResultStyle = "extended" | "recorded" | "plain";
 
-/** What a tool that words its results itself gets to know of a turn. */
+/** The end of a turn, for a tool that words its results itself. */
 export interface EndedTurn {
   readonly threadId: ThreadId;
   readonly outcome: TurnOutcome;
   readonly receipt: TurnReceipt;
-  /** Sentences about the call itself. */
+  /** Remarks about the call itself. */
   readonly remarks: readonly string[];
 }
 
 export type PresentTurn = (ended: EndedTurn) => CallToolResult;
 
-/** An answer for people and models, and the same for programs. */
+/** A text for people and models, and the same as data for programs. */
 export function answer(text: string, structuredContent?: Readonly<Record<string, unknown>>): CallToolResult {
   return { content: [{ text, type: "text" }], ...(structuredContent && { structuredContent }) };
 }
 
-/** A call that never reached a thread. The error's code is for programs. */
+/** The result of a call that never reached a thread. The error's code is for programs. */
 export function refusal(error: AppError | undefined, why = error?.message ?? ""): DraftResult {
   const draft: DraftResult = { content: [{ text: why, type: "text" }], isError: true };
   return error ? { ...draft, advice: adviceOn(error), _meta: { [ERROR_CODE]: error.code } } : draft;
 }
 
-/** A call that failed on a thread before its turn began. */
+/** The result of a call that failed on a thread before its turn started. */
 export function failureOn(threadId: ThreadId, error: AppError): DraftResult {
   const { message } = error;
   const text = message.includes(threadId) ? message : `${message} (thread ${threadId})`;
   return { ...failure(threadId, { text, why: message }), advice: adviceOn(error), _meta: { [ERROR_CODE]: error.code } };
 }
 
-/** What to do about errors of parts that know no tools. */
+/** Advice for errors of modules that do not know the tools. */
 const ADVICE: Readonly<Record<string, string>> = {
   thread_not_found:
-    "`codex-threads` lists the threads that you can continue (`archived: true`: those that were put away); `codex` begins a new one.",
+    "`codex-threads` lists the threads that you can continue (`archived: true`: the archived ones); `codex` begins a new one.",
+  thread_in_use: "`codex-wait` returns its answer, `codex-manage` with `stop` ends it.",
+  nothing_to_steer: "That is `codex-reply`.",
+  nothing_to_stop: "`codex-wait` returns its last answer, `codex-reply` goes on.",
 };
 
 function adviceOn({ advice, code }: AppError): string | undefined {
   return advice ?? (Object.hasOwn(ADVICE, code) ? ADVICE[code] : undefined);
 }
 
-/** In `_meta` of results: why a call was refused, in a word that does not change. */
+/** The `_meta` key of results with a stable error code. */
 const ERROR_CODE = "codex-mcpd/error";
 
-/** How a result must look for the one who reads it. */
+/** Properties of the client that decide the form of a result. */
 export interface ResultReader {
   readonly client: Pick<ClientProfile, "shows">;
-  /** Its revision of MCP has results for programs. */
+  /** Whether its MCP revision has `structuredContent`. */
   readonly takesStructured: boolean;
 }
 
@@ -81,18 +88,18 @@ export interface ResultContext {
   readonly threadId: ThreadId;
   readonly engine: string;
   readonly receipt: TurnReceipt;
-  /** The answer, when the turn completes without a word. */
+  /** The text if the turn completes without a message. */
   readonly ifSilent?: string | undefined;
   readonly reader: ResultReader;
   readonly results: ResultStyle;
-  /** What it may cost the context of whoever reads it. */
+  /** Maximum tokens of the result. */
   readonly resultTokens: number;
-  /** Sentences about the call itself. */
+  /** Remarks about the call itself. */
   readonly remarks?: readonly string[] | undefined;
   readonly present?: PresentTurn | undefined;
 }
 
-/** What became of a turn, as the answer of the call that waited for it. */
+/** The outcome of a turn as the result of the call that waited for it. */
 export function turnResult(outcome: TurnOutcome, context: ResultContext): CallToolResult {
   const { engine, results, reader, present, threadId, receipt, remarks = [] } = context;
   if (present) return presented(present({ threadId, outcome, receipt, remarks }), { results, engine });
@@ -107,7 +114,7 @@ interface Presented {
   readonly remarks?: readonly string[] | undefined;
 }
 
-/** A scripted model is never taken for a real one, in no style. */
+/** In every style the result shows if the model was scripted. */
 export function presented({ advice, ...result }: DraftResult, { results, engine, remarks = [] }: Presented): CallToolResult {
   if (results === "extended") return withRemarks(advice === undefined ? result : withAdvice(result, advice), remarks);
   const { _meta, ...rest } = result;
@@ -115,7 +122,7 @@ export function presented({ advice, ...result }: DraftResult, { results, engine,
   return engine === "scripted" ? { ...shown, _meta: { ...shown._meta, [TURN_META]: { engine } } } : shown;
 }
 
-/** Clients show their model the text alone, or `structuredContent` alone. */
+/** Clients show their model either only the text or only `structuredContent`. */
 function withAdvice({ content: [first, ...rest], structuredContent, ...result }: CallToolResult, advice: string): CallToolResult {
   const advised = (text: unknown) =>
     `${String(text)
@@ -141,7 +148,7 @@ function plainRemarks(result: CallToolResult, remarks: readonly string[]): CallT
 
 const TURN_META = "codex-mcpd/turn";
 
-/** Codex said the cause and no more. */
+/** Codex reported only the cause. */
 function asRecorded(result: CallToolResult): CallToolResult {
   const { threadId, content } = result.structuredContent ?? {};
   if (threadId === undefined || typeof content !== "string" || !result.isError) return result;
@@ -181,7 +188,8 @@ function extendedResult(outcome: TurnOutcome, context: ResultContext): CallToolR
   }
   const why = outcome.status === "failed" ? within(outcome.message) : INTERRUPTED;
   const first = `${why}\n\n${turn.next ?? ""}`;
-  const texts = seesReport(context.reader, { isError: true }) ? [first, `\n${report}`] : [first];
+  // The first text of an error already contains the next step.
+  const texts = seesReport(context.reader, { isError: true }) ? [first, `\n${reportText({ ...turn, next: undefined })}`] : [first];
   return {
     content: texts.map((text) => ({ text, type: "text" })),
     isError: true,
@@ -191,7 +199,10 @@ function extendedResult(outcome: TurnOutcome, context: ResultContext): CallToolR
 
 const INTERRUPTED = "The turn was interrupted before it ended.";
 
-/** Whether the texts say what the structured part says: for whoever is not known to show that to its model. Of errors nearly all show texts alone. */
+/**
+ * Whether the texts must repeat the structured part: for clients that are not known to show it to their model. Nearly all clients show only
+ * the texts of errors.
+ */
 function seesReport({ client, takesStructured }: ResultReader, { isError }: { readonly isError: boolean }): boolean {
   switch (client.shows) {
     case "everything":
@@ -210,6 +221,7 @@ function nextStep(outcome: TurnOutcome, { threadId, receipt }: ResultContext): s
   const goOn = `codex-reply with threadId "${threadId}"`;
   switch (outcome.status) {
     case "completed":
+      if (receipt.lacksSandbox) return COMMANDS_NOT_RUN;
       return receipt.isWriteRefused && receipt.files?.list.length === 0 ? NOTHING_WRITTEN : undefined;
     case "failed":
       return `The turn on thread ${threadId} failed. When the cause is gone, go on with ${goOn}.`;
@@ -221,6 +233,8 @@ function nextStep(outcome: TurnOutcome, { threadId, receipt }: ResultContext): s
 const NOTHING_WRITTEN =
   'Nothing was written: the sandbox is read-only. If files should change, start the task again with codex and sandbox "workspace-write".';
 
+const COMMANDS_NOT_RUN = `Commands did not run: no sandbox works on this machine, and nobody allowed them without one; ${SANDBOX_REMEDY}.`;
+
 /** Programs find the engine there. Whoever shows its model everything is spared what it has already. */
 function withMeta(result: CallToolResult, { engine, receipt }: ResultContext, { client }: ResultReader): CallToolResult {
   if (client.shows === "everything" && engine !== "scripted") return result;
@@ -228,13 +242,13 @@ function withMeta(result: CallToolResult, { engine, receipt }: ResultContext, { 
   return { ...result, _meta: { [TURN_META]: { engine, ...(approvalPolicy !== undefined && { approvalPolicy }) } } };
 }
 
-/** The answer of a task whose turn nobody can tell the end of any more. */
+/** The result of a task whose turn ended with its server. */
 export function lostTurn(threadId: ThreadId): CallToolResult {
   const why = `The turn was interrupted: the server ended before it. Its thread ${threadId} can be continued with codex-reply.`;
   return failure(threadId, { text: why, why });
 }
 
-/** The answer of a call that nobody knows any more: the server it was sent to, or its session, is gone. */
+/** The result of a call that is no longer known: its server was restarted, or its session has ended. */
 export function lostCall(threadId: string | undefined): CallToolResult {
   const over = "This call is over: the server was restarted, or its session has ended.";
   if (threadId === undefined) return refusal(undefined, `${over} No thread is known to have begun for it; call again.`);

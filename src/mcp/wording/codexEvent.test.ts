@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { settingsIn } from "../../../test/support/rollouts.js";
+import { settingsIn } from "../../../test/support/threads/rollouts.js";
 import { eventMsgs } from "../../codexwire/eventMsg.js";
 import { threadIdOf, turnIdOf } from "../../lib/ids.js";
 import type { ThreadEvent } from "../../threads/events.js";

@@ -1,27 +1,27 @@
 import { type EventMsg, eventMsgs } from "../../codexwire/eventMsg.js";
-import { LaterFields } from "../../codexwire/laterFields.js";
 import { jsonText, type RequestId } from "../../jsonrpc/message.js";
 import type { About } from "../../jsonrpc/wire.js";
+import type { ThreadId, TurnId } from "../../lib/ids.js";
 import type { ThreadEvent } from "../../threads/events.js";
 import type { Turn } from "../../threads/turn.js";
 
-/** How every notification about a turn's event begins: its `_meta` is open, and whoever has something to add puts it first. */
+/** The start of every `codex/event` notification. Its `_meta` is open, so that a transport can insert fields. */
 export const CODEX_EVENT_START = '{"jsonrpc":"2.0","method":"codex/event","params":{"_meta":{';
 
-/** Writes a turn's events as the text of `codex/event` notifications, for one call. */
+/** Writes a turn's events as `codex/event` notifications for one call. */
 export class CodexEventWriter {
   readonly #requestId: RequestId;
   readonly #where: Pick<Turn, "threadId" | "id">;
   readonly #beforeId: string;
   readonly #ofTurn: string;
-  /** What precedes the item's id and the text in each of a delta's two notifications. */
+  /** The text before the item id and the delta, in each of a delta's two notifications. */
   readonly #deltaStart: string;
   readonly #legacyDeltaStart: string;
   readonly #later: LaterFields | undefined;
-  /** The item whose deltas come now, and what precedes their text. */
+  /** The item of the current deltas, and the text before each delta. */
   #item: { readonly id: string; readonly start: string } | undefined;
 
-  /** `recorded`: with the fields of Codex 0.92.0 alone. */
+  /** `recorded`: only the fields of Codex 0.92.0. */
   constructor(requestId: RequestId, turn: Pick<Turn, "threadId" | "id">, fields: "recorded" | "extended") {
     this.#requestId = requestId;
     this.#later = fields === "extended" ? new LaterFields(turn) : undefined;
@@ -34,9 +34,9 @@ export class CodexEventWriter {
     this.#legacyDeltaStart = `${this.#ofTurn}{"type":"agent_message_delta","delta":`;
   }
 
-  /** The notifications an event shows as, in order. */
+  /** The notifications of an event, in order. */
   write(event: ThreadEvent): string[] {
-    // Deltas come by the thousand: their text is put together around one escaped piece.
+    // A fast path, because turns have thousands of deltas: each text is built around one escaped delta.
     if (event.type === "messageDelta") {
       const delta = JSON.stringify(event.delta);
       return [`${this.#startOfDeltas(event.itemId)}${delta}}}}`, `${this.#legacyDeltaStart}${delta}}}}`];
@@ -56,14 +56,14 @@ export class CodexEventWriter {
     return this.#item.start;
   }
 
-  /** Says beside Codex's own fields what really confines the commands. */
+  /** Adds the sandbox that is really in force to Codex's own fields. */
   #configured(event: Extract<ThreadEvent, { type: "threadConfigured" }>): string {
     const [msg] = this.#msgs(event);
     const meta = { requestId: this.#requestId, threadId: this.#where.threadId, "codex-mcpd/sandbox": event.sandboxBackend ?? "none" };
     return jsonText({ jsonrpc: "2.0", method: "codex/event", params: { _meta: meta, id: "", msg } });
   }
 
-  /** What belongs to the opening of a thread is not part of a turn. */
+  /** Events of opening a thread are not part of a turn. */
   #startOf(event: ThreadEvent): string {
     switch (event.type) {
       case "deprecation":
@@ -80,7 +80,7 @@ export class CodexEventWriter {
   }
 }
 
-/** What a transport may know of an event: whose it is, and whether a reader that is behind could do without it. */
+/** Delivery hints for a transport: the request of an event, and whether a slow reader can miss it. */
 export function aboutEvent(event: ThreadEvent, relatedTo: RequestId): About {
   switch (event.type) {
     case "messageDelta":
@@ -96,4 +96,104 @@ export function aboutEvent(event: ThreadEvent, relatedTo: RequestId): About {
     default:
       return { relatedTo };
   }
+}
+
+/**
+ * The fields that Codex 0.152.1, the last version with an MCP server, added to the events of 0.92.0: the thread and turn, the status, and
+ * times. Times are those of sending to a client that follows the running turn.
+ */
+export class LaterFields {
+  readonly #threadId: ThreadId;
+  readonly #turnId: TurnId;
+  readonly #now: () => number;
+  readonly #itemsStarted = new Map<string, number>();
+  #turnStarted: number | undefined;
+
+  constructor({ threadId, id }: { readonly threadId: ThreadId; readonly id: TurnId }, now: () => number = Date.now) {
+    this.#threadId = threadId;
+    this.#turnId = id;
+    this.#now = now;
+  }
+
+  /** The messages of an event with the fields added. */
+  added(event: ThreadEvent, msgs: readonly EventMsg[]): readonly EventMsg[] {
+    // Codex retries a request silently; a waiting user should know.
+    if (event.type === "modelRetry" && event.quiet) return [{ type: "background_event", message: retryText(event) }];
+    return msgs.map((msg) => ({ ...msg, ...this.#fieldsOf(msg, event) }));
+  }
+
+  #fieldsOf(msg: EventMsg, event: ThreadEvent): Readonly<Record<string, unknown>> {
+    const at = this.#now();
+    switch (msg.type) {
+      case "session_configured":
+        return { thread_id: this.#threadId };
+      case "task_started":
+        this.#turnStarted = at;
+        return { turn_id: this.#turnId, started_at: seconds(at) };
+      case "task_complete":
+      case "turn_aborted":
+        return { turn_id: this.#turnId, ...this.#span(at) };
+      case "item_started":
+      case "item_completed":
+        return this.#itemTimes(msg, event, at);
+      case "exec_command_begin":
+        return { process_id: msg["process_id"] ?? null, started_at_ms: at };
+      case "exec_command_end":
+        return {
+          process_id: msg["process_id"] ?? null,
+          completed_at_ms: at,
+          ...(event.type === "commandEnded" && { status: commandStatus(event) }),
+        };
+      case "patch_apply_end":
+        return event.type === "patchEnded" ? { status: patchStatus(event) } : {};
+      case "exec_approval_request":
+        return { started_at_ms: at, available_decisions: decisions(msg["proposed_execpolicy_amendment"]) };
+      case "apply_patch_approval_request":
+        return { started_at_ms: at };
+      default:
+        return {};
+    }
+  }
+
+  #span(at: number): Readonly<Record<string, unknown>> {
+    const started = this.#turnStarted;
+    if (started === undefined) return { completed_at: seconds(at) };
+    return { started_at: seconds(started), completed_at: seconds(at), duration_ms: at - started };
+  }
+
+  #itemTimes(msg: EventMsg, event: ThreadEvent, at: number): Readonly<Record<string, unknown>> {
+    if (event.type !== "itemStarted" && event.type !== "itemCompleted") return {};
+    const { id } = event.item;
+    if (msg.type === "item_started") {
+      this.#itemsStarted.set(id, at);
+      return { started_at_ms: at };
+    }
+    const started = this.#itemsStarted.get(id) ?? at;
+    this.#itemsStarted.delete(id);
+    return { started_at_ms: started, completed_at_ms: at };
+  }
+}
+
+function seconds(ms: number): number {
+  return Math.floor(ms / 1000);
+}
+
+function commandStatus({ exitCode, declined }: Extract<ThreadEvent, { type: "commandEnded" }>): string {
+  if (declined) return "declined";
+  return exitCode === 0 ? "completed" : "failed";
+}
+
+function patchStatus({ success, declined }: Extract<ThreadEvent, { type: "patchEnded" }>): string {
+  if (declined) return "declined";
+  return success ? "completed" : "failed";
+}
+
+/** The possible decisions on a command. */
+function decisions(amendment: unknown): readonly unknown[] {
+  const always = amendment === undefined ? [] : [{ approved_execpolicy_amendment: { proposed_execpolicy_amendment: amendment } }];
+  return ["approved", "approved_for_session", ...always, "denied", "abort"];
+}
+
+function retryText({ attempt, limit, cause }: Extract<ThreadEvent, { type: "modelRetry" }>): string {
+  return `Asking the model again (${attempt}/${limit}): ${cause}`;
 }

@@ -120,6 +120,9 @@ describe("the question", () => {
         "- delete /project/c",
       ].join("\n"),
     );
+    const recorded = elicitationParams(request(subject), 1, { recordedMessage: true });
+    expect(recorded["message"]).toBe("Allow Codex to apply proposed code changes?");
+    expect(JSON.stringify(recorded["requestedSchema"])).toContain("delete /project/c");
   });
 
   it("carries an empty form, as Codex sent it, for those who want that", () => {
@@ -301,9 +304,12 @@ describe("an answer", () => {
   });
 });
 
-it("as recorded, a question that is closed without an answer is refused like any other", () => {
-  expect(readDecision({ action: "cancel" }, "command", "recorded")).toEqual(DENIED);
-});
+it.for([{ action: "cancel" }, { decision: "timed_out" }, { decision: 1 }, {}, [], null, "approved"])(
+  "as recorded, a question that %j answers is refused like any other",
+  (answer) => {
+    expect([readDecision(answer, "command", "recorded"), readDecision(answer, "patch", "recorded")]).toEqual([DENIED, DENIED]);
+  },
+);
 
 describe("an answer is the client's own", () => {
   it.for([

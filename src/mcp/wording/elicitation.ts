@@ -7,15 +7,20 @@ import type { ResultStyle } from "./callResult.js";
 export interface FormOptions {
   /** Without fields, as Codex sent it. */
   readonly emptyForm?: boolean;
-  /** Where there is no field whose description says it, the message says why it is asked and how far a yes goes. */
+  /** If there is no field to describe it, the message says why approval is needed and what it permits. */
   readonly explains?: boolean;
+  /** The message is the sentence that Codex sends; the form and the parameters still say what is asked about. */
+  readonly recordedMessage?: boolean;
 }
 
-/** An approval as `elicitation/create` parameters: Codex's own, a form that any client can show, and a copy under `_meta`, which SDK clients keep. */
+/**
+ * An approval as `elicitation/create` parameters: Codex's own fields, a form that any client can show, and a copy under `_meta`, which SDK
+ * clients keep.
+ */
 export function elicitationParams(
   { threadId, turnId, subject, deadline }: ApprovalRequest,
   requestId: RequestId,
-  { emptyForm = false, explains = false }: FormOptions = {},
+  { emptyForm = false, explains = false, recordedMessage = false }: FormOptions = {},
 ): Fields {
   const codex = {
     codex_mcp_tool_call_id: String(requestId),
@@ -23,8 +28,9 @@ export function elicitationParams(
     codex_call_id: subject.callId,
   };
   const about = subjectParams(subject);
+  const message = messageOf(subject, { listsFiles: !recordedMessage });
   return {
-    message: emptyForm && explains ? `${messageOf(subject)}${inMessage(subject)}` : messageOf(subject),
+    message: emptyForm && explains ? `${message}${inMessage(subject)}` : message,
     requestedSchema: subject.kind === "form" ? visibleSchema(subject.requestedSchema) : emptyForm ? EMPTY_FORM : decisionForm(subject),
     threadId,
     codex_elicitation: KINDS[subject.kind],
@@ -44,10 +50,10 @@ export function elicitationParams(
   };
 }
 
-/** More than this is read by nobody who is asked in a result. */
+/** A longer question in a result would not be read. */
 const LONGEST_QUESTION = 4_000;
 
-/** The whole question in words, for whoever is not shown a form: nobody should say yes to the beginning of a command. */
+/** The whole question as text, for clients without forms: nobody should approve a command after seeing only its beginning. */
 export function questionText(subject: ApprovalSubject): string {
   const text = `${messageOf(subject)}${inMessage(subject)}`;
   if (text.length <= LONGEST_QUESTION) return text;
@@ -57,7 +63,7 @@ export function questionText(subject: ApprovalSubject): string {
 
 const EMPTY_FORM = { properties: {}, type: "object" };
 
-/** A patch's reason and files stand before the question. */
+/** The reason and the files of a patch come before the question. */
 function inMessage(subject: ApprovalSubject): string {
   switch (subject.kind) {
     case "command":
@@ -71,14 +77,14 @@ function inMessage(subject: ApprovalSubject): string {
 
 const KINDS = { command: "exec-approval", patch: "patch-approval", form: "mcp-elicitation" } as const;
 
-function messageOf(subject: ApprovalSubject): string {
+function messageOf(subject: ApprovalSubject, { listsFiles = true }: { readonly listsFiles?: boolean } = {}): string {
   switch (subject.kind) {
     case "command":
       return `Allow Codex to run \`${visibleLines(subject.commandText)}\` in \`${visible(subject.cwd)}\`?`;
     case "patch":
       return [
         ...patchPreface(subject),
-        ["Allow Codex to apply proposed code changes?", ...shortList(changedFiles(subject))].join("\n- "),
+        ["Allow Codex to apply proposed code changes?", ...(listsFiles ? shortList(changedFiles(subject)) : [])].join("\n- "),
       ].join("\n");
     case "form":
       return `${visible(subject.server)}: ${visibleLines(subject.message)}`;
@@ -87,7 +93,7 @@ function messageOf(subject: ApprovalSubject): string {
 
 type PatchSubject = Extract<ApprovalSubject, { kind: "patch" }>;
 
-/** Before the question, as Codex puts it: why it is asked; and what a yes gives beyond the changes. */
+/** Before the question, as in Codex: the reason, and what approval permits beyond the changes. */
 function patchPreface(subject: PatchSubject): string[] {
   return [...(subject.reason === undefined ? [] : [visible(subject.reason)]), ...grantOf(subject)];
 }
@@ -117,7 +123,7 @@ function changedFiles({ changes, outside = {} }: PatchSubject): string[] {
   });
 }
 
-/** What a server says of its form is for people; names and values go back to it and stay as they are. */
+/** Titles and descriptions are for people and are made safe to show. Names and values go back to the server unchanged. */
 function visibleSchema(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(visibleSchema);
   if (!isFields(schema)) return schema;
@@ -146,7 +152,7 @@ function subjectParams(subject: ApprovalSubject): Record<string, unknown> {
   }
 }
 
-/** What a person fills in. The description carries what the recorded message leaves out: reason, reach, files. */
+/** The form that a person fills in. The description contains what the recorded message omits: reason, permissions, files. */
 function decisionForm(subject: Exclude<ApprovalSubject, { kind: "form" }>): unknown {
   return {
     type: "object",
@@ -155,7 +161,7 @@ function decisionForm(subject: Exclude<ApprovalSubject, { kind: "form" }>): unkn
         type: "string",
         title: "Decision",
         description: explanation(subject),
-        // In this form titles are known to every revision; in the newer one of 2025-11-25 older clients refuse the question.
+        // All revisions know titles in this format. Older clients refuse a question with the newer one of 2025-11-25.
         enum: ["approved", "approved_for_session", "denied", "abort"],
         enumNames: ["Allow once", "Allow for this session", "Deny", "Deny and stop the agent"],
       },
@@ -173,7 +179,8 @@ function explanation(subject: Exclude<ApprovalSubject, { kind: "form" }>): strin
   return `${reason}${grant.join("")}${reach} Files: ${shortList(changedFiles(subject)).join(", ")}.`;
 }
 
-function reachOf({ staysInSandbox }: ApprovalSubject): string {
+function reachOf({ staysInSandbox, lacksSandbox }: ApprovalSubject): string {
+  if (lacksSandbox) return "It runs without a sandbox.";
   return staysInSandbox ? "It runs inside the sandbox." : "It is not confined by the sandbox.";
 }
 
@@ -192,12 +199,12 @@ const WORDS: ReadonlyMap<string, ApprovalDecision> = new Map([
   ["cancel", { kind: "denied", dismissed: true }],
 ]);
 
-/** Nobody reads a question and answers it in this time. */
+/** No person reads and answers a question in less time. */
 const READING_MS = 250;
 
 /**
- * Whether a client answered without asking anybody: headless programs and policies decline or cancel at once, and say nothing else. What a person does is
- * slower, or has content.
+ * Whether a client answered without asking a person. Headless programs and policies decline or cancel at once and add nothing. A person is
+ * slower, or adds content.
  */
 export function isAnsweredByItself(answer: unknown, afterMs: number): boolean {
   if (afterMs >= READING_MS || !isFields(answer) || "decision" in answer) return false;
@@ -208,14 +215,15 @@ export function isAnsweredByItself(answer: unknown, afterMs: number): boolean {
 
 /**
  * A client's answer → a decision. A top-level `decision` (Codex's form) wins; `content.decision` counts only with an accepting action
- * or none; then the action alone. What cannot be read is denied, and says so. Closing a question without an answer ends no turn: clients do it by
- * themselves, and all of a turn's work would be lost.
+ * or none; then the action alone. What cannot be read is denied, and says so; in the recorded style it is a denial like any other. Closing a
+ * question without an answer ends no turn: clients do it by themselves, and all of a turn's work would be lost.
  */
 export function readDecision(answer: unknown, kind: ApprovalSubject["kind"], style: ResultStyle = "extended"): ApprovalDecision {
   if (kind === "form") return readForm(answer);
   const decision = readAnswer(answer);
-  if (decision.kind !== "denied" || !decision.dismissed) return decision;
-  return style === "recorded" ? { kind: "denied" } : NOBODY_ANSWERED;
+  if (decision.kind !== "denied" || !(decision.dismissed || decision.failed)) return decision;
+  if (style === "recorded") return { kind: "denied" };
+  return decision.dismissed ? NOBODY_ANSWERED : decision;
 }
 
 const NOBODY_ANSWERED: ApprovalDecision = { kind: "denied", dismissed: true, reason: "nobody answered" };
@@ -230,7 +238,7 @@ function readAnswer(answer: unknown): ApprovalDecision {
   return unreadable();
 }
 
-/** MCP's own form of answer, and nothing else: the question is not ours. */
+/** Only MCP's own answer format is accepted: the question is from another server. */
 function readForm(answer: unknown): ApprovalDecision {
   const { action, content } = isFields(answer) ? answer : {};
   if (action === "accept") return { kind: "answered", content: isFields(content) ? content : {} };

@@ -1,6 +1,6 @@
 /**
- * What a calling model should know before it looks at any tool: some clients load these words and the tools' names alone, and cut them at 2,048
- * characters.
+ * What a calling model should know before it looks at any tool. Some clients load only this text and the tool names, and truncate the text
+ * at 2,048 characters.
  */
 export const INSTRUCTIONS = `Codex is a second coding agent on this machine.
 - \`codex-query\`: ask about code or get a second opinion. It cannot write and never asks; safe in plan mode, several at once.

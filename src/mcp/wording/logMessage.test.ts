@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { settingsIn } from "../../../test/support/rollouts.js";
+import { settingsIn } from "../../../test/support/threads/rollouts.js";
 import { newThreadId } from "../../lib/ids.js";
 import type { ThreadEvent } from "../../threads/events.js";
 import { isLogLevel, LOG_LEVELS, logMessage, reaches } from "./logMessage.js";

@@ -18,7 +18,7 @@ export function reaches(level: LogLevel, threshold: LogLevel): boolean {
   return LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf(threshold);
 }
 
-/** The line an event is worth in a client's log: steps are info, retries and warnings warning, failures error. Never prompts or answers. */
+/** The log message of an event: steps are info, retries and warnings are warning, failures are error. Never contains prompts or answers. */
 export function logMessage(event: ThreadEvent): LogMessage | undefined {
   switch (event.type) {
     case "turnStarted":

@@ -4,8 +4,8 @@ import type { ThreadEvent } from "../../threads/events.js";
 import { isTurnEnd } from "../../threads/turn.js";
 
 /**
- * What a person should read while a turn runs; undefined for events that change nothing for them. How it ended is the answer's
- * to say: progress that arrives together with the answer comes too late for the official clients, which report it as an error.
+ * The progress text of an event; undefined for events without one. The end of a turn has none: the official clients report progress that
+ * arrives together with the result as an error.
  */
 export function progressText(event: ThreadEvent | undefined): string | undefined {
   const text = event && textOf(event);
@@ -24,7 +24,7 @@ function textOf(event: ThreadEvent): string | undefined {
       const current = event.plan.find(({ status }) => status === "in_progress");
       return current ? `Plan: ${current.step}` : "Plan updated";
     }
-    // What somebody is asked about does not run yet; the question is told next.
+    // A command that needs approval does not run yet; the question follows.
     case "commandStarted":
       return event.awaitsApproval ? undefined : `Running ${commandGist(event.command)}`;
     case "patchStarted": {
@@ -52,7 +52,7 @@ function textOf(event: ThreadEvent): string | undefined {
   }
 }
 
-/** What a question keeps waiting. */
+/** What a question blocks. */
 function waitingFor(subject: ApprovalSubject): string {
   switch (subject.kind) {
     case "command":
@@ -73,33 +73,33 @@ export function commandGist(command: readonly string[]): string {
   return line.length > GIST_LENGTH ? `${line.slice(0, GIST_LENGTH - 1)}…` : line;
 }
 
-/** A client hears something at least every ten seconds, so that it never takes a long turn for a dead one; timers are late at times. */
+/** A client gets a notification at least every ten seconds, so that a long turn does not look dead. The margin covers late timers. */
 const HEARTBEAT_MS = 9_000;
 
 /**
- * Some things are followed at once by what makes them wrong or late: a command of Codex by the question whether it may run; the beginning of a short answer
- * by the answer, and progress that comes together with it is reported as an error by the official clients.
+ * Delays a text that may be outdated at once: a command by its approval question, and the start of a short answer by the result. The
+ * official clients report progress that arrives together with the result as an error.
  */
 const HELD_BACK_MS = 50;
 
-/** What a call begins with. */
+/** The first progress of a call. */
 export interface FirstProgress {
-  /** What is repeated until something happens. */
+  /** Repeated until something happens. */
   readonly waiting: string;
-  /** Whose turn it is: said once, with the first message, so that a client that gives up knows where to go on. */
+  /** Names the thread once, in the first notification, so that a client that times out knows where to continue. */
   readonly subject?: string | undefined;
-  /** Said at once, as the zeroth step; as the npm wrapper counted, the next one is the second. */
+  /** Sent at once as step 0. The next step is 2, as the npm wrapper counted. */
   readonly startText?: string | undefined;
 }
 
-/** Sends numbered progress for one call: each change once, and the last text again when nothing changes. */
+/** Sends numbered progress for one call: each change once, and the last text again while nothing changes. */
 export class ProgressReporter {
   readonly #heartbeat: NodeJS.Timeout;
   readonly #since = Date.now();
   #count = 0;
   #text: string;
   #subject: string | undefined;
-  /** What is said unless something else comes first. */
+  /** The delayed text, cancelled if another event comes first. */
   #held: NodeJS.Timeout | undefined;
 
   constructor(
@@ -117,7 +117,8 @@ export class ProgressReporter {
   }
 
   observe(event: ThreadEvent): void {
-    // What is still held back would come between the end and the answer, which may take a while: what the turn changed is looked up first.
+    // A delayed text would come between the end and the result. The result may take a while, because the changed files are determined
+    // first.
     if (isTurnEnd(event)) clearTimeout(this.#held);
     const text = progressText(event);
     if (text === undefined || text === this.#text) return;

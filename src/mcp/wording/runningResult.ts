@@ -11,23 +11,23 @@ import { findingsField } from "./turnReport.js";
 
 export interface RunningTurn {
   readonly threadId: ThreadId;
-  /** What it is doing, in a line. */
+  /** Its current activity, in one line. */
   readonly doing: string;
   /** How long it has run. */
   readonly ms: number;
-  /** What it waits for, and nobody is being asked. */
+  /** The open questions that no client is being asked. */
   readonly questions: readonly ApprovalRequest[];
-  /** Where a person can watch and answer, if that is served. */
+  /** The URL of the console, if it is served. */
   readonly console?: string | undefined;
 }
 
-/** Without a question the whole is meant to cost a model no more than 120 tokens. */
+/** Without a question, the result should cost a model at most 120 tokens. */
 const DOING_LENGTH = 80;
 const MOST_QUESTIONS = 3;
 const WAIT = "Call codex-wait (or codex-reply without a prompt) with this threadId; do not resend the task.";
 const ANSWER = "Ask the user, then call codex-answer with the id, then codex-wait.";
 
-/** A call has ended, and its turn goes on: which thread it is, what it is doing and what to do next. */
+/** The result of a call that returns while its turn goes on: the thread, its activity and what to do next. */
 export function runningResult({ threadId, doing, ms, questions, console: address }: RunningTurn): CallToolResult {
   const told = questions.slice(0, MOST_QUESTIONS).map(({ id, subject }) => ({ id, what: questionText(subject) }));
   const content =
@@ -47,7 +47,7 @@ function furtherQuestions({ length }: readonly ApprovalRequest[]): string[] {
   return length > MOST_QUESTIONS ? [`${length - MOST_QUESTIONS} more questions are shown when these are answered.`] : [];
 }
 
-/** A thread on which nothing runs: its last answer, once more, as long as the budget lets it be. */
+/** The result for a thread without a running turn: its last answer again, within the budget. */
 export function idleResult(threadId: ThreadId, last: LastAnswer | undefined, { tokens }: Pick<AnswerBudget, "tokens">): CallToolResult {
   if (last !== undefined) {
     const findings = last.findings && findingsField(last.findings, { cwd: last.cwd, room: roomForFindings(tokens) });
@@ -55,14 +55,14 @@ export function idleResult(threadId: ThreadId, last: LastAnswer | undefined, { t
     const content = withinBudget(last.text, { tokens, spentCharacters: JSON.stringify(fields).length, threadId });
     return answer(content, { ...fields, content });
   }
-  const why = `No turn runs on thread ${threadId}, and its last one left no answer: it was cut short, or ended without a word. Go on with codex-reply and a prompt.`;
+  const why = `No turn runs on thread ${threadId}, and its last one left no answer: it was interrupted, or ended without a message. Go on with codex-reply and a prompt.`;
   return { ...answer(why, { threadId, content: why, status: "interrupted" }), isError: true };
 }
 
-/** More of them would cost every further call in the folder more than they are worth. */
+/** More would cost every further call in the folder more than they are worth. */
 const MOST_LOST = 3;
 
-/** Names the threads whose calls timed out before their clients knew them, the newest of them: nobody else will. */
+/** Adds the newest threads whose calls timed out before their clients learned the id. No other result names them. */
 export function withLostTurns(result: CallToolResult, lost: readonly AttendedTurn[]): CallToolResult {
   if (lost.length === 0) return result;
   const named = lost.slice(-MOST_LOST).map((attended) => ({ threadId: attended.turn.threadId, ...standingOf(attended) }));
@@ -84,7 +84,7 @@ function standingOf({ turn, since, wasInterrupted }: AttendedTurn): { readonly s
   return { state: turn.ended ? "has an answer" : runs(), next: "codex-wait gets its answer." };
 }
 
-/** Whoever asks again in the same words is told that it is no new turn, and how to get one. */
+/** Tells a caller that repeated a request that no new turn was started, and how to start one. */
 export function joinedRemark(ms: number): string {
-  return `This turn was begun ${span(ms)} ago by a call with the same arguments that timed out; it was not begun again. To have it done anew, call again once it has ended.`;
+  return `This turn was started ${span(ms)} ago by a call with the same arguments that timed out; it was not started again. To run it again, repeat the call once it has ended.`;
 }

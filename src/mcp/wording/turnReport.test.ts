@@ -62,7 +62,7 @@ describe("a turn that did much", () => {
       "commands: 7 run, 1 failed (last: npm test, exit code 1)",
       "approvals: 2 asked, 1 allowed, 1 denied (rm -rf\\u{202e} x: denied by --approval-fallback: it leaves)",
       "tokens: 1,234 in this turn, 56,789 on the thread; this turn cost $0.0123",
-      "rate limits: 42 % of 5 h used, anew at 2027-01-15T08:00Z; 7 % used",
+      "rate limits: 42 % of 5 h used, resets at 2027-01-15T08:00Z; 7 % used",
       "next: Do this.",
     ]);
   });
@@ -125,7 +125,7 @@ it("files that could not be learned are unknown, not none", () => {
 
 it.for([
   ["folder", "files changed: 1 (no repository: the folder was compared)"],
-  ["patches", "files changed: 1 (by the agent's own patches alone)"],
+  ["patches", "files changed: 1 (from the agent's own patches only)"],
 ] as const)("where files come from (%s) is said", ([from, line]) => {
   const files = { from, list: [{ path: "/elsewhere/x", kind: "add" }] } as const;
   expect(

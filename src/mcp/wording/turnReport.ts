@@ -11,24 +11,24 @@ import { commandGist } from "./progress.js";
 
 export type ReportedStatus = "completed" | "failed" | "interrupted" | "running";
 
-/** What is told of a turn beside its answer. */
+/** What a result reports about a turn besides its answer. */
 export interface ReportedTurn {
   readonly threadId: ThreadId;
   readonly status: ReportedStatus;
   readonly receipt: TurnReceipt;
-  /** Sentences about the call itself. */
+  /** Remarks about the call itself. */
   readonly remarks?: readonly string[];
-  /** What whoever called should do, if anything. */
+  /** What the caller should do next, if anything. */
   readonly next?: string | undefined;
-  /** How many characters the findings of a review may take; they are in its text as well. */
+  /** How many characters the findings of a review may take; its text contains them too. */
   readonly roomForFindings?: number;
 }
 
-/** More would fill the context of whoever reads it; the folder itself has the rest. */
+/** More would fill the reader's context; the folder itself shows the rest. */
 const MAX_FILES = 50;
 const MAX_DECISIONS = 5;
 
-/** For programs, and for models that are shown data. What is not known is left out. */
+/** For programs, and for models that see structured data. Unknown fields are omitted. */
 export function reportFields({
   status,
   receipt,
@@ -68,7 +68,7 @@ const MAX_FILE_LINES = 4;
 const MAX_NOTES = 2;
 const NOTE_LENGTH = 300;
 
-/** The same for people, and for models that are shown texts: the thread first, at most twelve lines, nothing that says nothing. */
+/** The same for people, and for models that see text: the thread first, at most twelve lines, no empty statements. */
 export function reportText(turn: ReportedTurn): string {
   const { threadId, status, receipt, remarks = [], next } = turn;
   const { commands, usage, costUsd, inForce, rateLimits, ms } = receipt;
@@ -106,7 +106,7 @@ function fileLines({ files, commands, inForce }: TurnReceipt): string[] {
 }
 
 const LETTERS = { add: "A", update: "M", delete: "D" } as const;
-const SEEN_BY = { git: "", folder: " (no repository: the folder was compared)", patches: " (by the agent's own patches alone)" } as const;
+const SEEN_BY = { git: "", folder: " (no repository: the folder was compared)", patches: " (from the agent's own patches only)" } as const;
 
 function lineText({ added, removed }: ChangedFile): string {
   return added === undefined && removed === undefined ? "" : ` +${added ?? 0} -${removed ?? 0}`;
@@ -125,7 +125,7 @@ function approvalLine({ approvals: { asked, allowed, denied, decisions } }: Turn
   return [`approvals: ${asked} asked, ${allowed} allowed, ${denied} denied${why ?? ""}`];
 }
 
-/** Reviewers name the worst first, so what does not fit is left out at the end. */
+/** Reviewers list the most severe findings first, so those that do not fit are dropped at the end. */
 export function findingsField(
   found: readonly ReviewFinding[],
   { cwd, room }: { readonly cwd: string | undefined; readonly room: number },
@@ -151,7 +151,7 @@ function decisionField(question: DecidedQuestion): Readonly<Record<string, unkno
   };
 }
 
-/** Whoever it was, in words that do not make a person of a program. */
+/** Who decided, worded so that a program is not presented as a person. */
 function wayText({ by: way }: DecidedQuestion): string {
   switch (way) {
     case "console":
@@ -159,7 +159,7 @@ function wayText({ by: way }: DecidedQuestion): string {
     case "elicitation":
       return "in the client";
     case "client":
-      return "by the client itself, which asked nobody";
+      return "by the client itself, without asking a person";
     case "fallback":
       return "by --approval-fallback";
     case "deadline":
@@ -218,10 +218,10 @@ function windowText({ used_percent, window_minutes, resets_at }: RateLimitWindow
   return `${Math.round(used_percent)} %${span} used${reset}`;
 }
 
-/** A provider may say anything. */
+/** A provider may send any number. */
 function momentText(unixSeconds: number): string {
   const moment = new Date(unixSeconds * 1_000);
-  return Number.isNaN(moment.getTime()) ? "" : `, anew at ${moment.toISOString().slice(0, 16)}Z`;
+  return Number.isNaN(moment.getTime()) ? "" : `, resets at ${moment.toISOString().slice(0, 16)}Z`;
 }
 
 function shortPath(file: string, cwd: string | undefined): string {

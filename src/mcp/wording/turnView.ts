@@ -12,28 +12,28 @@ import { aboutEvent, CodexEventWriter } from "./codexEvent.js";
 import { type LogLevel, logMessage, reaches } from "./logMessage.js";
 import { ProgressReporter, progressText } from "./progress.js";
 
-/** One `tools/call` while it is worked on: who asked, how to reach them, and whether they still want it. */
+/** One `tools/call` in progress: its caller, its channel and its abort signal. */
 export interface Call {
   readonly requestId: RequestId;
   readonly signal: AbortSignal;
-  /** Undefined on stdio outside of turns: the client is the user's own. */
+  /** Undefined on stdio outside turns: the client belongs to the user. */
   readonly caller: Caller | undefined;
   readonly progressToken: RequestId | undefined;
-  /** From which level on the client wants log messages; undefined for none. */
+  /** The lowest level of log messages that the client wants; undefined for none. */
   readonly logLevel: () => LogLevel | undefined;
   readonly peer: Pick<JsonRpcPeer, "notify" | "notifyText" | "congested" | "request">;
-  /** The client said that it can put questions to a person, and has not shown otherwise. */
+  /** The client declared elicitation, and has not shown that it answers without a person. */
   readonly canElicit: boolean;
-  /** It has answered one by itself. */
+  /** Called when the client answered a question without a person. */
   readonly asksNobody?: () => void;
-  /** The client said that it can be asked which folders it works in. */
+  /** The client declared that it can list its roots. */
   readonly tellsRoots?: boolean | undefined;
   readonly revision: HandshakeRevision | undefined;
-  /** What the client calls itself. */
+  /** The client's name and version. */
   readonly client?: ClientInfo | undefined;
-  /** It declared that it takes Codex's events. */
+  /** The client declared the events extension. */
   readonly asksForEvents?: boolean;
-  /** The trace it belongs to, as the client said. */
+  /** The trace context that the client sent. */
   readonly trace?: TraceContext | undefined;
 }
 
@@ -43,25 +43,25 @@ export function readProgressToken(params: Readonly<Record<string, unknown>>): Re
   return typeof token === "string" || typeof token === "number" || typeof token === "bigint" ? token : undefined;
 }
 
-/** What has to be known of a call to show it something. */
+/** What is needed of a call to send it notifications. */
 export type Shown = Pick<Call, "requestId" | "signal" | "progressToken" | "logLevel"> & {
   readonly peer: Pick<Call["peer"], "notify" | "notifyText">;
 };
 
-/** Which `codex/event` notifications a client gets; `no-deltas` leaves out the pieces of what is told whole later. */
+/** Which `codex/event` notifications a client gets. `no-deltas` omits the deltas of texts that are also sent whole. */
 export type EventsShown = "all" | "no-deltas" | "none";
 
 export interface TurnViewOptions {
   readonly events: EventsShown;
   readonly progress: boolean;
   readonly logMessages: "on-request" | "from-start" | "never";
-  /** Events have Codex 0.92.0's fields, or those of later versions beside them. */
+  /** Whether events have only the fields of Codex 0.92.0, or those of later versions too. */
   readonly results: ResultStyle;
-  /** What the first progress says, before anything has happened. */
+  /** The text of the first progress notification. */
   readonly startText?: string | undefined;
 }
 
-/** What one client gets to see of a turn: every event, and progress and log messages if it asked for them. */
+/** What one client sees of a turn: every event, and progress and log messages if it asked for them. */
 export class TurnView {
   readonly #call: Shown;
   readonly #meta: Readonly<Record<string, unknown>>;
@@ -69,7 +69,7 @@ export class TurnView {
   readonly #progress: ProgressReporter | undefined;
   readonly #deltas: boolean;
   readonly #logs: TurnViewOptions["logMessages"];
-  /** Named in the first line of the log. */
+  /** Included in the first log message. */
   #unnamed: { readonly threadId: ThreadId } | undefined;
 
   constructor(turn: Turn, call: Shown, { events, progress, logMessages, results, startText }: TurnViewOptions) {
@@ -106,14 +106,14 @@ export class TurnView {
     const threshold = this.#logs === "never" ? undefined : (this.#call.logLevel() ?? (fromStart ? "info" : undefined));
     const line = threshold === undefined ? undefined : logMessage(event);
     if (!line || !threshold || !reaches(line.level, threshold)) return;
-    // Where log messages are all that is shown of a turn, they say what a person should read.
+    // Where log messages are all that a client sees of a turn, they also carry the progress text.
     const text = fromStart ? progressText(event) : undefined;
     const data = { ...line.data, ...(text !== undefined && { text }), ...this.#unnamed };
     this.#notify("notifications/message", { level: line.level, logger: "codex", data });
     this.#unnamed = undefined;
   }
 
-  /** A cancelled call gets the turn's last events, as Codex sends them, but nothing of MCP's own any more. */
+  /** A cancelled call still gets the turn's last events, as in Codex, but no MCP notifications. */
   #notify(method: string, params: Readonly<Record<string, unknown>>): void {
     if (this.#call.signal.aborted) return;
     this.#call.peer.notify(method, { ...params, _meta: this.#meta }, { relatedTo: this.#call.requestId });

@@ -1,7 +1,7 @@
 import os from "node:os";
 import { VERSION } from "../../lib/version.js";
 
-/** How this server names itself, in Codex's form: product, system, terminal, and the client it works for. */
+/** The user agent in Codex's format: product, system, terminal and client. */
 export function userAgent(env: NodeJS.ProcessEnv, client?: { readonly name: string; readonly version: string }): string {
   const terminal = env["TERM_PROGRAM"] || env["TERM"] || "unknown";
   const behalf = client ? ` (${client.name}; ${client.version})` : "";

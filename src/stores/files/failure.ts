@@ -2,7 +2,7 @@ import { getSystemErrorMap } from "node:util";
 import { AppError, describe, errorCode } from "../../lib/errors.js";
 import { StorageFailed } from "../../threads/errors.js";
 
-/** What was attempted, on which path, why it failed, and what to do about it. An error that already says so passes through. */
+/** An error that says what was attempted, on which path, why it failed, and what to do. An AppError is returned unchanged. */
 export function storageFailure(attempt: string, path: string, error: unknown): AppError {
   if (error instanceof AppError) return error;
   const remedy = REMEDIES[errorCode(error) ?? ""];
@@ -28,14 +28,14 @@ const REMEDIES: Readonly<Record<string, string>> = {
   EIO: "The disk reports an error: check it, then send the reply again.",
 };
 
-/** The system's words without the call and the path, which the sentence names already. */
+/** The system's message without the call and the path, which the sentence already names. */
 function reasonOf(error: unknown): string {
   const errno = error instanceof Error && "errno" in error ? error.errno : undefined;
   const known = typeof errno === "number" ? getSystemErrorMap().get(errno) : undefined;
   return known?.[1] ?? describe(error);
 }
 
-/** Nothing is wrong with the file or folder: to go on without it would lose what it holds. */
+/** The file or folder itself is fine: continuing without it would lose its content. */
 export function isOutOfFiles(error: unknown): boolean {
   const code = errorCode(error instanceof StorageFailed ? error.cause : error);
   return code === "EMFILE" || code === "ENFILE";

@@ -9,15 +9,15 @@ import type { NamedSession, NamedSessionStore, SpokenTurn } from "../../threads/
 import { storageFailure } from "./failure.js";
 import { writeWholeFile } from "./wholeFile.js";
 
-/** More than a session takes whose texts were cut. */
+/** More than a session with shortened texts takes. */
 const LARGEST_FILE_BYTES = 128 * 1024;
-/** Far more than anybody may have; what else lies there is not read. */
+/** Far more than the limit allows; further files are not read. */
 const MOST_FILES = 20_000;
 const OWN_FOLDER = "user";
 
 /**
- * Named sessions as a small file each, in a folder for each owner. Names and owners are chosen by others, so paths are made of their hashes: no name
- * leads out of its folder, none meets another on a disk that ignores case, and the file says whose it is.
+ * Named sessions as one small file each, in a folder per owner. Callers choose names and owners, so paths are made from their hashes: no
+ * name leads out of its folder, none collides on a case-insensitive disk, and the file records its owner.
  */
 export class NamedSessionFiles implements NamedSessionStore {
   readonly #folder: string;
@@ -53,7 +53,7 @@ export class NamedSessionFiles implements NamedSessionStore {
     const folder = this.#folderOf(owner);
     const names = (await namesIn(folder)).slice(0, MOST_FILES);
     const sessions: NamedSession[] = [];
-    // One after the other: a listing must not take all the files that a process may have open.
+    // One at a time: a listing must not use all file descriptors of the process.
     for (const name of names) {
       const session = await sessionIn(path.join(folder, name)).catch(() => undefined);
       if (session) sessions.push(session);
@@ -78,7 +78,7 @@ async function namesIn(folder: string): Promise<string[]> {
   try {
     return (await promises.readdir(folder)).filter((name) => name.endsWith(".json"));
   } catch (error) {
-    // The first session makes it.
+    // The first session creates it.
     if (errorCode(error) === "ENOENT") return [];
     throw storageFailure("list the sessions in", folder, error);
   }
@@ -95,7 +95,7 @@ async function sessionIn(file: string): Promise<NamedSession | undefined> {
   }
 }
 
-/** Undefined for what is no session: a torn file, or one that somebody has edited. */
+/** Undefined for an invalid file: a torn one, or one edited by hand. */
 function sessionOf(text: string): NamedSession | undefined {
   const { id, createdAt, lastUsedAt, turnCount, threadId, cwd, sandbox, recent } = fieldsIn(text);
   if (typeof id !== "string" || !isCount(createdAt) || !isCount(lastUsedAt) || !isCount(turnCount)) return undefined;

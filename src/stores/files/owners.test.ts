@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { tempHome } from "../../../test/support/rollouts.js";
+import { tempHome } from "../../../test/support/threads/rollouts.js";
 import { newThreadId, type ThreadId } from "../../lib/ids.js";
 import { StorageFailed } from "../../threads/errors.js";
 import { OwnerFiles } from "./owners.js";

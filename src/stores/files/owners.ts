@@ -8,10 +8,10 @@ import type { ThreadOwners } from "../../threads/store.js";
 import { storageFailure } from "./failure.js";
 import { writeWholeFile } from "./wholeFile.js";
 
-/** More than the longest subject of a token takes. */
+/** More than the longest token subject takes. */
 const LARGEST_FILE_BYTES = 8_192;
 
-/** Whose thread is whose, as a small file for each thread that has an owner. */
+/** The owners of threads, as one small file for each thread that has one. */
 export class OwnerFiles implements ThreadOwners {
   readonly #folder: string;
 

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { tempHome } from "../../../test/support/rollouts.js";
+import { tempHome } from "../../../test/support/threads/rollouts.js";
 import { sharedSecret } from "./sharedSecret.js";
 
 it("is the same for all who need it at once, and later, and private to the user", async () => {

@@ -6,8 +6,8 @@ import { errorCode } from "../../lib/errors.js";
 const BYTES = 32;
 
 /**
- * A secret that all processes of a home share, now and after a restart: the first that needs it makes it. A home that cannot be written gives each
- * process its own.
+ * A secret shared by all processes of a CODEX_HOME, also after a restart: the first process that needs it creates it. If the home is not
+ * writable, each process has its own.
  */
 export async function sharedSecret(codexHome: string, name: string): Promise<Buffer> {
   const file = path.join(codexHome, "mcp-server", name);
@@ -18,7 +18,7 @@ export async function sharedSecret(codexHome: string, name: string): Promise<Buf
   }
 }
 
-/** Undefined for a file that is missing, or is none of ours. */
+/** Undefined for a file that is missing or invalid. */
 async function secretIn(file: string): Promise<Buffer | undefined> {
   try {
     await using handle = await promises.open(file, "r");
@@ -30,7 +30,7 @@ async function secretIn(file: string): Promise<Buffer | undefined> {
   }
 }
 
-/** A file gets its name when it is whole, and only one gets it: whoever comes second takes the first one's. */
+/** The file gets its name when it is complete, and only one process succeeds: a second one uses the first one's. */
 async function makeSecret(file: string): Promise<Buffer> {
   const draft = `${file}.${randomBytes(6).toString("hex")}.new`;
   await promises.mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
@@ -38,7 +38,7 @@ async function makeSecret(file: string): Promise<Buffer> {
     await promises.writeFile(draft, randomBytes(BYTES), { mode: 0o600, flag: "wx" });
     await promises.link(draft, file).catch(async (error: unknown) => {
       if (errorCode(error) !== "EEXIST") throw error;
-      // Torn, or something else: nobody can have used it.
+      // A torn or foreign file: no process can have used it.
       if (!(await secretIn(file))) await promises.rename(draft, file);
     });
   } finally {

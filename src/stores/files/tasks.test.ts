@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { tempHome } from "../../../test/support/rollouts.js";
+import { tempHome } from "../../../test/support/threads/rollouts.js";
 import { ownRun } from "../../platform/processes.js";
 import { newTaskId, type StoredTask, TASK_TTL_MS } from "../../tasks/taskStore.js";
 import { StorageFailed } from "../../threads/errors.js";

@@ -8,11 +8,11 @@ import { StorageFailed } from "../../threads/errors.js";
 import { storageFailure } from "./failure.js";
 import { writeWholeFile } from "./wholeFile.js";
 
-/** Far more than anybody starts in a day; past it the oldest go. */
+/** Far more than are started in a day; beyond it the oldest are removed. */
 const MOST_FILES = 10_000;
 const SWEEP_EVERY_MS = 10 * 60_000;
 
-/** Tasks as a small file each, which several processes may share. */
+/** Tasks as one small file each, which several processes may share. */
 export class TaskFiles implements TaskStore {
   readonly #folder: string;
   readonly #now: () => number;
@@ -57,7 +57,7 @@ export class TaskFiles implements TaskStore {
     return path.join(this.#folder, `${id}.json`);
   }
 
-  /** While it goes on here, the time of its file tells other machines that it does. */
+  /** While a task runs here, the modification time of its file shows that to other machines. */
   #noteRunning({ id, end }: StoredTask): void {
     this.#stopRunning(id);
     if (end === undefined) this.#running.set(id, keepFresh(this.#fileOf(id)));
@@ -68,7 +68,7 @@ export class TaskFiles implements TaskStore {
     this.#running.delete(id);
   }
 
-  /** What is no id of ours names no file of ours. */
+  /** Also guards the path: a foreign id never becomes a file name. */
   #isExpired(id: string): boolean {
     const createdAt = timeOfTaskId(id);
     if (createdAt === undefined) return true;
@@ -81,7 +81,7 @@ export class TaskFiles implements TaskStore {
     this.#sweptAt = this.#now();
     const names = (await namesIn(this.#folder)).sort();
     const tooMany = names.length - MOST_FILES;
-    // Names begin with the time, which has as many digits for decades: the oldest come first.
+    // Names begin with the time, whose number of digits is constant for decades: the oldest come first.
     for (const [at, name] of names.entries()) {
       if (at < tooMany || this.#isExpired(name.slice(0, name.indexOf(".")))) await rm(path.join(this.#folder, name), { force: true });
     }
@@ -96,7 +96,7 @@ async function namesIn(folder: string): Promise<string[]> {
   try {
     return await readdir(folder);
   } catch (error) {
-    // The first task makes it.
+    // The first task creates it.
     if (errorCode(error) === "ENOENT") return [];
     throw error;
   }
@@ -104,7 +104,7 @@ async function namesIn(folder: string): Promise<string[]> {
 
 function taskIn(text: string, file: string): TaskFile {
   const value = parsed(text);
-  // Written whole by this class or not at all: what has these two has the rest.
+  // This class writes files atomically: a file with these two fields has the rest.
   if (isFields(value) && typeof value["id"] === "string" && isFields(value["run"])) return value as unknown as TaskFile;
   throw new StorageFailed(`${file} does not hold a task. Restore it, or remove it.`);
 }

@@ -3,8 +3,8 @@ import { promises } from "node:fs";
 import path from "node:path";
 
 /**
- * Puts a small file into the place of an older one, with its folder, private to the user. It appears whole or not at all, and is on the
- * disk before it has its name: after a power failure, a file that is there tells the truth.
+ * Replaces a small file atomically; creates its folder, private to the user. The file is on disk before it gets its name: after a power
+ * failure, an existing file is complete.
  */
 export async function writeWholeFile(file: string, text: string): Promise<void> {
   const draft = `${file}.${randomBytes(6).toString("hex")}.new`;

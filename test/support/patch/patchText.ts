@@ -9,7 +9,7 @@ export function addSection(path: string, lines: readonly string[]): string {
   return [`*** Add File: ${path}`, ...lines.map((line) => `+${line}`)].join("\n");
 }
 
-/** A section that turns one list of lines into the other, with as much context as it takes to be unambiguous. Undefined if they are equal. */
+/** A section that turns one list of lines into the other, with enough context to be unambiguous. Undefined if they are equal. */
 export function updateSection(
   path: string,
   before: readonly string[],
@@ -43,7 +43,7 @@ function withContext(
   return { start: from, end: to };
 }
 
-/** Undefined for no lines at all: they would be found anywhere. */
+/** Undefined for an empty list, which would match anywhere. */
 function firstPlace(lines: readonly string[], { from, to, cursor }: { from: number; to: number; cursor: number }): number | undefined {
   if (from === to) return undefined;
   for (let place = cursor; place <= from; place++) {

@@ -29,7 +29,7 @@ export class SeededRandom {
     return choice;
   }
 
-  /** Between `least` and `most` things made one after the other. */
+  /** A list of `least` to `most` generated values. */
   several<T>(least: number, most: number, make: () => T): T[] {
     return Array.from({ length: least + this.below(most - least + 1) }, make);
   }

@@ -4,7 +4,7 @@ import path from "node:path";
 
 const SWAPPER = path.resolve(import.meta.dirname, "../../programs/swap-folder.mjs");
 
-/** Swaps the folder for a link to the outside, over and over, until disposed. */
+/** Repeatedly replaces the folder with a link to the outside, until disposed. */
 export async function startSwapping(folder: string, outside: string): Promise<AsyncDisposable> {
   const child = spawn(process.execPath, [SWAPPER, folder, outside], { stdio: ["ignore", "pipe", "inherit"] });
   const gone = once(child, "exit");

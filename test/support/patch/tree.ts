@@ -6,7 +6,7 @@ import { parsePatch } from "../../../src/exec/patch/parse.js";
 import { type PatchPlan, planPatch } from "../../../src/exec/patch/plan.js";
 import type { MayRead } from "../../../src/lib/files/guardedRead.js";
 
-/** A folder of its own with some files in it, gone afterwards. */
+/** A temporary folder with some files, removed afterwards. */
 export class Tree implements AsyncDisposable {
   private constructor(readonly root: string) {}
 
@@ -29,7 +29,7 @@ export class Tree implements AsyncDisposable {
     return planPatch(parsePatch(patch), { cwd: this.root, mayRead });
   }
 
-  /** Plans and applies; only what really lies in the tree may be written. Gives the summary. */
+  /** Plans and applies; only files inside the tree, after resolving links, may be written. Returns the summary. */
   async apply(patch: string): Promise<string> {
     const plan = await this.plan(patch);
     await applyPlan(plan, { mayWrite: this.mayWrite, mayRead: () => true });
@@ -44,7 +44,7 @@ export class Tree implements AsyncDisposable {
     return Object.fromEntries(entries.flatMap(([name, { text }]) => (text === undefined ? [] : [[name, text]])));
   }
 
-  /** Everything there is, with type and mode: equal snapshots mean that nothing was touched. Links are not followed. */
+  /** All entries with type and mode: equal snapshots mean that nothing changed. Links are not followed. */
   async snapshot(folder = ""): Promise<Record<string, Entry>> {
     const snapshot: Record<string, Entry> = {};
     for (const name of (await readdir(this.at(folder))).sort()) {

@@ -8,12 +8,12 @@ import { Deadline, withDeadline } from "../../../lib/promises.js";
 import type { AppServerProcess } from "./appServerProcess.js";
 import { AppServerGone, AppServerSilent } from "./errors.js";
 
-/** What one thread does with what Codex says about it. */
+/** Receives Codex's messages for one thread. */
 export interface ThreadListener {
   notified(method: string, params: unknown): void;
-  /** The result, or a thrown error, which becomes Codex's answer. */
+  /** Resolves with the result; a thrown error becomes the error response to Codex. */
   asked(request: ThreadRequest): Promise<unknown>;
-  /** Nothing more will come. */
+  /** No more messages will come. */
   lost(reason: AppServerGone): void;
 }
 
@@ -25,19 +25,19 @@ export interface ThreadRequest {
 
 interface RequestOptions {
   readonly timeoutMs?: number;
-  /** Stops waiting; what was asked for may happen all the same. */
+  /** Stops waiting; the request may still take effect. */
   readonly signal?: AbortSignal | undefined;
 }
 
 type ThreadlessListener = (method: string, params: unknown) => void;
 
 const REQUEST_MS = 30_000;
-/** Codex refuses what it cannot take at the moment and asks to come again. */
+/** Codex is overloaded and asks for a retry. */
 const OVERLOADED = -32001;
 const OVERLOAD_WAITS_MS = [50, 150, 400, 1_000, 2_000];
-/** Longer than the slowest answer on a machine that is busy. */
+/** Longer than the slowest response on a busy machine. */
 const SIGN_OF_LIFE_MS = 30_000;
-/** Notifications that came before whoever opened the thread could listen. */
+/** The limit of notifications kept until a listener is registered for the thread. */
 const MOST_UNCLAIMED = 200;
 /** Notifications that name no thread and concern all of them. */
 export const THREADLESS: ReadonlySet<string> = new Set([
@@ -46,10 +46,10 @@ export const THREADLESS: ReadonlySet<string> = new Set([
   "deprecationNotice",
   "windows/worldWritableWarning",
 ]);
-/** After these a thread is no longer loaded: nothing that was said of it concerns whoever opens it next. */
+/** After these a thread is unloaded: earlier notifications do not concern its next listener. */
 const UNLOADED: ReadonlySet<string> = new Set(["thread/closed", "thread/archived"]);
 
-/** What a running Codex is told and asked, and how its messages find their thread. */
+/** Sends requests to a running Codex and routes its messages to threads. */
 export class AppServer {
   readonly #process: AppServerProcess;
   readonly #report: (line: string) => void;
@@ -77,7 +77,7 @@ export class AppServer {
   async run(): Promise<void> {
     const reading = this.#peer.run(this.#process.wire.incoming).catch((error: unknown) => this.#report(`codex: ${String(error)}`));
     const reason = await this.#process.gone;
-    // What it said before it went still counts.
+    // Messages that arrived before the end still count.
     await Promise.race([reading, sleep(100)]);
     this.#state = { at: "gone", reason };
     this.#peer.close(reason);
@@ -97,14 +97,14 @@ export class AppServer {
     return this.#state.at === "gone";
   }
 
-  /** Throws `RpcError` with Codex's own words, `AppServerSilent` or `AppServerGone`. */
+  /** Throws `RpcError` with Codex's own message, `AppServerSilent` or `AppServerGone`. */
   async request(method: string, params: unknown, { timeoutMs = REQUEST_MS, signal }: RequestOptions = {}): Promise<unknown> {
     const silence = () => new AppServerSilent(`Codex did not answer ${method} within ${Math.round(timeoutMs / 1_000)} s.`);
     using deadline = new Deadline(timeoutMs, silence);
     return await withDeadline({ deadline, signal }, (ends) => this.#requestUntilTaken(method, params, ends));
   }
 
-  /** A thread that is put away and taken out again is unloaded at once; left alone, it stays loaded for half an hour. */
+  /** Archiving and unarchiving a thread unloads it at once; otherwise it stays loaded for half an hour. */
   async unload(threadId: string): Promise<void> {
     for (const method of ["thread/archive", "thread/unarchive"]) await this.request(method, { threadId });
   }
@@ -113,7 +113,7 @@ export class AppServer {
     this.#peer.notify(method, undefined);
   }
 
-  /** From now on the thread's messages come here; whoever called ends it with `unlisten`. */
+  /** Routes the thread's messages to the listener until the caller calls `unlisten`. */
   listen(threadId: string, listener: ThreadListener): void {
     this.#listeners.set(threadId, listener);
     for (const { method, params } of this.#unclaimed.filter((early) => early.threadId === threadId)) listener.notified(method, params);
@@ -124,7 +124,7 @@ export class AppServer {
     this.#listeners.delete(threadId);
   }
 
-  /** Gets what concerns no thread. Whoever called ends it with what is returned. */
+  /** Receives messages that concern no thread, until the returned function is called. */
   listenThreadless(listener: ThreadlessListener): () => void {
     this.#threadlessListeners.add(listener);
     return () => this.#threadlessListeners.delete(listener);
@@ -134,12 +134,12 @@ export class AppServer {
     return this.#process.close(new AppServerGone(reason));
   }
 
-  /** Ends a process that does not answer any more; harmless for one that does. */
+  /** Kills a process that no longer responds; a responsive one is not affected. */
   async checkAlive(): Promise<void> {
     try {
       await this.request("thread/loaded/list", { limit: 1 }, { timeoutMs: SIGN_OF_LIFE_MS });
     } catch (error) {
-      if (error instanceof AppServerSilent) await this.kill("The Codex process was ended because it did not answer any more.");
+      if (error instanceof AppServerSilent) await this.kill("The Codex process was ended because it no longer responded.");
     }
   }
 

@@ -18,34 +18,34 @@ interface AppServerProgram {
   readonly program: string;
   readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;
-  /** Arguments of `-c` beside those that every process gets. */
+  /** Arguments of `-c` in addition to those that every process gets. */
   readonly settings: readonly string[];
-  /** The turn that this server runs in. */
+  /** The turn inside which this server runs. */
   readonly surrounding?: TurnMark | undefined;
-  /** Gets what Codex writes on its stderr, a line at a time. */
+  /** Receives Codex's stderr, one line at a time. */
   readonly report: (line: string) => void;
 }
 
 /**
- * Without the first, Codex asks the internet for a catalogue of plug-ins at its start. The second gives the model its plan tool back.
- * The third is stated by every thread anyway; in config.toml, `untrusted` would keep Codex from starting.
+ * Without the first setting, Codex fetches a plug-in catalogue from the internet when it starts. The second gives the model its plan tool
+ * back. The third is set by every thread anyway; in config.toml, `untrusted` would keep Codex from starting.
  */
 const SETTINGS = ["features.plugins=false", "tools.update_plan.enabled=true", 'approval_policy="on-request"'];
 
-/** Tells `git` where its repository is; set to a place that is none, every call fails that has not changed it. */
+/** Tells `git` where its repository is; set to an invalid path, it makes every call fail that does not override it. */
 export const GIT_VARIABLE = "GIT_DIR";
 const NO_REPOSITORY = "/dev/null";
 
-/** Codex ends by itself, with all its commands, once its stdin is closed. */
+/** Codex exits by itself, with all its commands, once its stdin is closed. */
 const FAREWELL_MS = 2_000;
-/** What it wrote just before it ended is still read. */
+/** Time to read the output that was written just before the end. */
 const DRAIN_MS = 200;
 
-/** Starts `codex app-server` in a process group of its own. Throws `CodexUnusable` when the system does not let it start. */
+/** Starts `codex app-server` in its own process group. Throws `CodexUnusable` when the system cannot start it. */
 export function startAppServerProcess(options: AppServerProgram): Promise<AppServerProcess> {
   const { program, cwd } = options;
   const argv = [program, "app-server", ...[...SETTINGS, ...options.settings].flatMap((setting) => ["-c", setting])];
-  // One process runs turns of any sandbox, so that what they start is held to the least.
+  // One process runs turns with any sandbox, so everything it starts gets the strictest mark.
   const mark = { [MARK_VARIABLE]: markText(markWithin(options.surrounding, { type: "read-only" }, undefined)) };
   const launch = launchPlainly({ argv, cwd, env: { ...withoutSecrets(options.env, []), ...mark } });
   return new Promise((resolve, reject) => {
@@ -55,7 +55,7 @@ export function startAppServerProcess(options: AppServerProgram): Promise<AppSer
   });
 }
 
-/** One `codex app-server`, from its start until nothing of it lives any more. */
+/** One `codex app-server` process, until everything it started has ended. */
 export class AppServerProcess {
   readonly wire: Wire;
   readonly #child: ChildProcessWithoutNullStreams;
@@ -81,18 +81,18 @@ export class AppServerProcess {
     return this.#child.pid ?? 0;
   }
 
-  /** Resolves with the reason as soon as nothing more can come from it. Never rejects. */
+  /** Resolves with the reason as soon as no more output can come. Never rejects. */
   get gone(): Promise<AppServerGone> {
     return this.#gone.promise;
   }
 
-  /** Closes its stdin, and ends it if that is not enough. Resolves when nothing of it lives any more. */
+  /** Closes its stdin, and kills it if that is not enough. Resolves when everything it started has ended. */
   async close(reason: AppServerGone): Promise<void> {
     this.#leave(reason);
     await this.#life;
   }
 
-  /** For one that does not answer any more. */
+  /** For a process that no longer responds. */
   async kill(reason: AppServerGone): Promise<void> {
     this.#leave(reason);
     this.#child.kill("SIGKILL");
@@ -126,18 +126,18 @@ function howItEnded({ exitCode, signalCode }: ChildProcessWithoutNullStreams): s
 }
 
 interface AppServerNeeds {
-  /** Absent where PATH is taken as it is. */
+  /** Absent where PATH is used unchanged. */
   readonly programs?: Pick<OutsidePrograms, "searchPath">;
   readonly withoutGit: boolean;
 }
 
-/** Ours, and of use to what Codex starts: where results go, and that it is started from inside a turn. */
+/** Variables of ours that Codex's children need: the callback address, and the mark that they run inside a turn. */
 const PASSED_ON = new Set(["CODEX_MCP_CALLBACK_URI", MARK_VARIABLE]);
 const OURS = /^(CODEX_MCP_|OTEL_.*HEADERS$)/;
 
 /**
- * The environment of `codex app-server`: what Codex needs, without secrets of ours. It starts programs by name outside its
- * sandbox, so its PATH has no folder that commands can write.
+ * The environment of `codex app-server`: what Codex needs, without our secrets. Codex starts programs by name outside its sandbox, so its
+ * PATH has no folder that commands can write.
  */
 export function appServerEnvironment(env: NodeJS.ProcessEnv, { programs, withoutGit }: AppServerNeeds): NodeJS.ProcessEnv {
   const kept = Object.entries(withoutSecrets(env, [])).filter(([name]) => PASSED_ON.has(name) || !OURS.test(name));
@@ -149,16 +149,16 @@ export function appServerEnvironment(env: NodeJS.ProcessEnv, { programs, without
 }
 
 const LONGEST_LINE = 2_000;
-/** A process that complains without end is heard for so long. */
+/** The limit of reported stderr lines per process. */
 const REPORTED_LINES = 200;
 
 interface StderrOptions {
   readonly report: (line: string) => void;
-  /** Takes secrets out: the last line may become part of an answer. */
+  /** Masks secrets: the last line may become part of an error message. */
   readonly mask: (line: string) => string;
 }
 
-/** Keeps a program's stderr flowing: passes its lines on, up to a number, and remembers the last one. */
+/** Drains a program's stderr: reports its lines, up to a limit, and keeps the last one. */
 export class StderrReader {
   readonly #options: StderrOptions;
   #last = "";
@@ -175,7 +175,7 @@ export class StderrReader {
     });
   }
 
-  /** `: …` for the end of a sentence, without its full stop; empty when nothing was said. */
+  /** `: …` for the end of a sentence, without its full stop; empty without output. */
   get lastWords(): string {
     return this.#last === "" ? "" : `: ${this.#last.replace(/\.$/, "")}`;
   }

@@ -5,49 +5,49 @@ import { CodexRefused } from "./errors.js";
 import { codexProgram } from "./findBinary.js";
 import { type RunningCodex, Supervisor, type SupervisorOptions } from "./supervisor.js";
 
-/** Each takes 100 MB and more; a server that needs this many different ones is used in a way nobody foresaw. */
+/** Each process takes 100 MB and more; needing more different ones is not an intended use. */
 const MOST_PROCESSES = 8;
 
 type ProviderChoice = Pick<ThreadSettings, "provider" | "stated">;
 
 export interface AppServersOptions extends Omit<SupervisorOptions, "settings"> {
-  /** What a thread gets for which nobody states anything. Absent: whatever Codex reads in config.toml. */
+  /** The provider of a thread that states none. Absent: Codex reads it from config.toml. */
   readonly defaults?: () => ProviderChoice;
 }
 
-/** The Codex processes of this server: one for all threads, unless threads want different providers. */
+/** The Codex processes of this server: one for all threads, unless threads need different providers. */
 export class AppServers {
   readonly #options: AppServersOptions;
   readonly #supervisors = new Map<string, Supervisor>();
-  /** Those that are lent once. */
+  /** Processes lent for a single use. */
   readonly #temporary = new Set<Supervisor>();
 
   constructor(options: AppServersOptions) {
     this.#options = options;
   }
 
-  /** Starts nothing yet. Throws `CodexRefused` for settings that no process can be given. */
+  /** Does not start the process yet. Throws `CodexRefused` for settings that cannot be passed to a process. */
   for(thread: ProviderChoice): Supervisor {
     return this.#with(processSettings(thread));
   }
 
-  /** For what concerns no thread in particular. */
+  /** For work that concerns no particular thread. */
   usual(): Supervisor {
     return this.#with(this.#usualSettings());
   }
 
-  /** Those that may have a thread, the usual one first: only the process that has loaded a thread may change its file. */
+  /** The processes that may have loaded a thread, the usual one first: only the process that has loaded a thread may change its file. */
   holders(): readonly Supervisor[] {
     const usual = this.usual();
     return [usual, ...[...this.#supervisors.values()].filter((supervisor) => supervisor !== usual && supervisor.isRunning)];
   }
 
-  /** Lends a Codex that runs in this folder and with these settings, and ends it afterwards unless it is the usual one. */
+  /** Lends a Codex that runs in this folder with these settings, and ends it afterwards unless it is the usual one. */
   async lendIn<T>(cwd: string, work: (codex: RunningCodex) => Promise<T>, settings: readonly string[] = []): Promise<T> {
     if (cwd === this.#options.cwd && settings.length === 0) return this.usual().lend(work);
     const temporary = new Supervisor({ ...this.#options, cwd, settings: [...this.#usualSettings(), ...settings] });
     if (this.#temporary.size >= MOST_PROCESSES)
-      throw new CodexRefused(`Codex runs in ${MOST_PROCESSES} other folders already; try again when one is done.`);
+      throw new CodexRefused(`Codex runs in ${MOST_PROCESSES} other folders already; try again when one of them has finished.`);
     this.#temporary.add(temporary);
     try {
       return await temporary.lend(work);
@@ -62,7 +62,7 @@ export class AppServers {
     return codexProgram(this.#options);
   }
 
-  /** Resolves when nothing of Codex lives any more. */
+  /** Resolves when all Codex processes have ended. */
   async close(): Promise<void> {
     await Promise.all([...this.#supervisors.values(), ...this.#temporary].map((supervisor) => supervisor.close()));
   }
@@ -78,7 +78,7 @@ export class AppServers {
     if (known) return known;
     if (this.#supervisors.size >= MOST_PROCESSES)
       throw new CodexRefused(`Codex runs for ${MOST_PROCESSES} different providers already; restart this server to use others.`);
-    // Commands with full access that left their group live on when a server is killed, until the next one comes.
+    // When a server is killed, commands with full access that left their process group survive until the next server starts.
     if (this.#supervisors.size === 0) sweepLeftovers();
     const supervisor = new Supervisor({ ...this.#options, settings });
     this.#supervisors.set(key, supervisor);
@@ -86,12 +86,12 @@ export class AppServers {
   }
 }
 
-/** Their values may be secrets, and everybody on the machine can read a command line. */
+/** Their values may be secrets, and every user of the machine can read command lines. */
 const NOT_ON_A_COMMAND_LINE = new Set(["experimental_bearer_token", "http_headers", "query_params"]);
 
 /**
- * What a Codex process must be started with to run threads with these settings, as arguments of its `-c`: from 0.166 on it takes
- * turns only with the provider that it was started with. A provider that config.toml does not have is described as it was stated.
+ * The `-c` arguments a Codex process needs to run threads with these settings: since 0.166 it only runs turns with the provider it was
+ * started with. A provider that config.toml lacks is described by its stated settings.
  */
 export function processSettings({ provider, stated }: Pick<ThreadSettings, "provider" | "stated">): readonly string[] {
   const description = tableIn(tableIn(stated, "model_providers"), provider.id);
@@ -101,15 +101,15 @@ export function processSettings({ provider, stated }: Pick<ThreadSettings, "prov
 
 function settingLines(path: readonly string[], value: unknown): string[] {
   if (path.some((key) => NOT_ON_A_COMMAND_LINE.has(key)))
-    throw new CodexRefused(`Codex can be told \`${path.join(".")}\` only by config.toml: write it there, or use --engine native.`);
+    throw new CodexRefused(`Codex accepts \`${path.join(".")}\` only in config.toml: set it there, or use --engine native.`);
   if (isFields(value)) return Object.entries(value).flatMap(([key, below]) => settingLines([...path, key], below));
   return [settingLine(path, value)];
 }
 
-/** What JSON writes for texts, numbers, flags and lists of them, TOML reads as the same. */
+/** JSON's strings, numbers, booleans and lists of them are valid TOML with the same meaning. */
 function settingLine(path: readonly string[], value: unknown): string {
   const odd = path.find((key) => !/^[\w-]+$/.test(key));
-  if (odd !== undefined) throw new CodexRefused(`Codex cannot be told about \`${odd}\` on its command line: write it into config.toml.`);
+  if (odd !== undefined) throw new CodexRefused(`Codex does not accept \`${odd}\` on its command line: write it into config.toml.`);
   return `${path.join(".")}=${JSON.stringify(value)}`;
 }
 

@@ -3,22 +3,22 @@ import { AppError } from "../../../lib/errors.js";
 import type { ThreadId } from "../../../lib/ids.js";
 import { ThreadBusyElsewhere, ThreadNotFound } from "../../../threads/errors.js";
 
-/** No Codex was found where one was looked for. */
+/** No Codex was found. */
 export class CodexMissing extends AppError {
   readonly code = "codex_missing";
 }
 
-/** A Codex was found, and it cannot be worked with: no program, another platform, too old, no sensible answer at the start. */
+/** A Codex was found but cannot be used: not a program, another platform, too old, or no valid response at the start. */
 export class CodexUnusable extends AppError {
   readonly code = "codex_unusable";
 }
 
-/** Codex works, but nobody is logged in to the provider it would use. */
+/** Codex works, but is not logged in to the provider it would use. */
 export class CodexNotLoggedIn extends AppError {
   readonly code = "codex_not_logged_in";
 }
 
-/** The process ended, or was ended, while something waited for it. */
+/** The process ended, or was ended, while a request was pending. */
 export class AppServerGone extends AppError {
   readonly code = "app_server_gone";
 }
@@ -33,7 +33,7 @@ export class CodexRefused extends AppError {
   readonly code = "codex_refused";
 }
 
-/** What Codex refused, as an error whose words help; anything else that went wrong stays as it is. `deed` completes "Codex did not …". */
+/** Turns Codex's error response into a helpful error; any other error is returned unchanged. `deed` completes "Codex did not …". */
 export function codexRefusal(error: unknown, deed: string, remedy?: string): unknown {
   if (!(error instanceof RpcError)) return error;
   if (/unknown variant/i.test(error.message))
@@ -42,7 +42,7 @@ export function codexRefusal(error: unknown, deed: string, remedy?: string): unk
   return new CodexRefused(remedy === undefined ? complaint : `${complaint.replace(/\.$/, "")}. ${remedy}`, { cause: error });
 }
 
-/** The same for what concerns one thread. Codex has one code for nearly every refusal; only its words tell them apart. */
+/** The same for one thread. Codex uses one code for nearly every refusal; only the messages differ. */
 export function threadRefusal(error: unknown, id: ThreadId, deed: string): unknown {
   if (!(error instanceof RpcError)) return error;
   if (/no (archived )?rollout found|thread not found/i.test(error.message)) return new ThreadNotFound(id);
@@ -51,7 +51,7 @@ export function threadRefusal(error: unknown, id: ThreadId, deed: string): unkno
   return codexRefusal(error, `${deed} thread ${id}`);
 }
 
-/** Another process has the thread. */
+/** Another process has the thread open. */
 export function isHeldElsewhere(error: unknown): boolean {
   return error instanceof RpcError && /active writer/i.test(error.message);
 }

@@ -1,12 +1,12 @@
 import { closeSync, openSync, readFileSync, readSync, realpathSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
-import { isExecutableFile } from "../../../exec/outside/systemPrograms.js";
+import { isExecutableFile } from "../../../exec/outside/outsidePrograms.js";
 import { type Fields, isFields } from "../../../lib/fields.js";
 import { CodexMissing, CodexUnusable } from "./errors.js";
 import { type CodexSearch, type FoundCodex, findCodex, passedOver, programsOf } from "./locate.js";
 
-/** The program to start: behind the npm launcher the native one, otherwise what was found. Throws `CodexMissing` or `CodexUnusable`. */
+/** The program to start: the native one behind the npm launcher, otherwise the one found. Throws `CodexMissing` or `CodexUnusable`. */
 export function codexProgram(search: CodexSearch, machine: Machine = process): string {
   const found = findCodex(search);
   if (!found)
@@ -23,7 +23,7 @@ export function codexProgram(search: CodexSearch, machine: Machine = process): s
   );
 }
 
-/** A launcher that nobody can have changed may lead to a program that somebody can. */
+/** A trusted launcher may lead to a program that commands could have changed. */
 function requireTrusted(program: string, { path: launcher, namedBy }: FoundCodex, search: CodexSearch): string {
   if (namedBy !== "PATH" || programsOf(search).trusts(program)) return program;
   throw new CodexUnusable(
@@ -40,7 +40,7 @@ function checkedFile({ path: file, namedBy }: FoundCodex): string {
   return realpathSync(file);
 }
 
-/** The launcher of the npm package finds its program by Node's rules; so do we. */
+/** The launcher of the npm package resolves its program by Node's rules; so do we. */
 function nativeBehind(launcher: string, machine: Machine): string | undefined {
   const name = platformPackage(machine);
   if (name === undefined) return undefined;
@@ -48,16 +48,16 @@ function nativeBehind(launcher: string, machine: Machine): string | undefined {
   try {
     folders.push(path.dirname(createRequire(launcher).resolve(`${name}/package.json`)));
   } catch {
-    // Some other script, or a package that holds the programs of all platforms itself.
+    // Another script, or a package that contains the programs of all platforms itself.
   }
   folders.push(path.join(path.dirname(launcher), ".."));
   return folders.flatMap((folder) => nativeProgramIn(folder, machine)).find(isExecutableFile);
 }
 
-/** The package of a program is so many folders above it at most. */
+/** A program is at most this many folders below its package. */
 const PACKAGE_DEPTH = 5;
 
-/** The version that the npm package around a program tells; undefined where there is none. */
+/** The version of the npm package around a program; undefined where there is none. */
 export function packagedVersion(program: string): string | undefined {
   let folder = path.dirname(program);
   for (let depth = 0; depth < PACKAGE_DEPTH; depth++, folder = path.dirname(folder)) {
@@ -76,7 +76,7 @@ function manifestIn(folder: string): Fields {
   }
 }
 
-/** Enough to tell what kind of program it is. */
+/** Enough to recognise the kind of program. */
 const BEGINNING_BYTES = 20;
 
 function readBeginning(file: string): Buffer {
@@ -85,7 +85,7 @@ function readBeginning(file: string): Buffer {
   try {
     descriptor = openSync(file, "r");
   } catch {
-    // Programs may be executable without being readable: what it is shows when it is started.
+    // A program may be executable without being readable: starting it will show what it is.
     return bytes;
   }
   try {
@@ -116,7 +116,7 @@ function platformPackage({ platform, arch }: Machine): string | undefined {
   return TRIPLES[`${platform}-${arch}`] && `@openai/codex-${platform}-${arch}`;
 }
 
-/** Where that program can be inside a package; the second place was used before 0.120. */
+/** The possible locations of that program in a package; the second one was used before 0.120. */
 function nativeProgramIn(folder: string, { platform, arch }: Machine): string[] {
   const triple = TRIPLES[`${platform}-${arch}`];
   if (triple === undefined) return [];
@@ -127,7 +127,7 @@ function nativeProgramIn(folder: string, { platform, arch }: Machine): string[] 
 const ELF_MACHINES: Readonly<Record<string, number>> = { x64: 0x3e, arm64: 0xb7 };
 const MACH_O = ["cffaedfe", "cafebabe"];
 
-/** Whether a file that begins like this can run here; true where the beginning tells nothing. */
+/** Whether a file that begins like this can run here; true where the beginning is not conclusive. */
 function matchesMachine(beginning: Buffer, { platform, arch }: Machine): boolean {
   const magic = beginning.toString("hex", 0, 4);
   if (magic === "00000000") return true;

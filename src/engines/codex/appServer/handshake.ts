@@ -12,33 +12,33 @@ import { CodexUnusable } from "./errors.js";
 const HANDSHAKE_MS = 15_000;
 
 const CLIENT = { name: "codex_mcpd", title: "codex-mcpd", version: VERSION };
-/** Notifications that no reader of ours has a use for. */
+/** Notifications that nothing here uses. */
 const SILENCED = ["remoteControl/status/changed", "thread/readState/changed"];
-/** Without these there is no engine, whatever the version. */
+/** The engine needs these methods, whatever the version. */
 const NEEDED = ["thread/start", "thread/resume", "turn/start", "turn/interrupt"];
 
-/** What the running Codex is and can do. */
+/** The version and abilities of the running Codex. */
 export interface CodexAbilities {
   readonly version: string;
-  /** Undefined when it does not say which methods it has: then they are tried. */
+  /** Undefined when it does not list its methods: then they are tried. */
   readonly methods: ReadonlySet<string> | undefined;
-  /** It lets us use what it calls experimental. */
+  /** It accepted our use of its experimental API. */
   readonly isExperimental: boolean;
 }
 
-/** Introduces us and learns what this Codex can do. Throws `CodexUnusable` when it is not one that we can work with. */
+/** Performs the handshake and determines what this Codex supports. Throws `CodexUnusable` when it cannot be used. */
 export async function shakeHands(server: AppServer, program: string): Promise<CodexAbilities> {
   const { userAgent, isExperimental } = await initialize(server);
   const version = readVersion(userAgent);
   if (version === undefined)
-    throw new CodexUnusable(`${program} answered, but not as a Codex app-server does: it did not tell its version.`);
+    throw new CodexUnusable(`${program} responded, but not like a Codex app-server: it did not report its version.`);
   requireSupported(version, program);
   server.notify("initialized");
   const methods = await askMethods(server);
   const missing = methods && NEEDED.filter((method) => !methods.has(method));
   if (missing && missing.length > 0)
     throw new CodexUnusable(
-      `Codex ${version} at ${program} no longer has ${missing.join(", ")}: it is newer than this server knows. Update codex-mcpd, or use --engine native.`,
+      `Codex ${version} at ${program} no longer has ${missing.join(", ")}: its version is newer than this server supports. Update codex-mcpd, or use --engine native.`,
     );
   return { version, methods, isExperimental };
 }
@@ -49,7 +49,7 @@ async function initialize(server: AppServer): Promise<{ readonly userAgent: stri
     const answer = await server.request("initialize", { clientInfo: CLIENT, capabilities }, { timeoutMs: HANDSHAKE_MS });
     return { userAgent: userAgentOf(answer), isExperimental: true };
   } catch (error) {
-    // A Codex that does not know one of the capabilities may do without all of them.
+    // A Codex that does not know one of the capabilities may accept the request without any.
     if (!(error instanceof RpcError)) throw error;
     const answer = await server.request("initialize", { clientInfo: CLIENT }, { timeoutMs: HANDSHAKE_MS });
     return { userAgent: userAgentOf(answer), isExperimental: false };
@@ -60,7 +60,7 @@ function userAgentOf(answer: unknown): string {
   return (isFields(answer) ? textOrNothing(answer["userAgent"]) : undefined) ?? "";
 }
 
-/** The complaint about a method that cannot exist lists those that do. */
+/** The error for an unknown method lists the existing ones. */
 async function askMethods(server: AppServer): Promise<ReadonlySet<string> | undefined> {
   try {
     await server.request("codex_mcpd/which_methods", {}, { timeoutMs: HANDSHAKE_MS });
@@ -72,19 +72,19 @@ async function askMethods(server: AppServer): Promise<ReadonlySet<string> | unde
   }
 }
 
-/** The first version whose app-server keeps what we rely on: lists without holes, policies that survive a resume. */
+/** The first version whose app-server behaves as we rely on: complete lists, policies that survive a resume. */
 const OLDEST = [0, 150, 0] as const;
 const PROBE_MS = 10_000;
 
-/** Of texts like `codex-cli 0.166.0` and `ours/0.166.0 (Debian …)`: the first thing that looks like a version. */
+/** Finds the version in texts such as `codex-cli 0.166.0` and `ours/0.166.0 (Debian …)`. */
 export function readVersion(text: string): string | undefined {
   return /(?:^|[\s/v])(\d+\.\d+\.\d+(?:-[\w.]+)?)/.exec(text)?.[1];
 }
 
-/** The first version known to hold threads to permission profiles of their own, for commands, patches and everything it reads itself. */
+/** The first version known to enforce permission profiles per thread, for commands, patches and its own reads. */
 const FIRST_HIDING = [0, 160, 1] as const;
 
-/** Whether a Codex can keep its commands from reading what is hidden. Shown for Linux only. */
+/** Whether a Codex can keep its commands from reading hidden files. Verified for Linux only. */
 export function hidesSecrets(version: string, platform: string = process.platform): boolean {
   return platform === "linux" && isAtLeast(version, FIRST_HIDING);
 }
@@ -103,8 +103,8 @@ interface HomeOfCodex {
 }
 
 /**
- * Why Codex cannot confine a command with this home; undefined when it can. It keeps the helper of its sandbox there, and refuses to where
- * commands may write: every sandboxed command fails then, while its turn completes.
+ * Why Codex cannot confine a command with this home; undefined when it can. Codex keeps its sandbox helper there, and refuses to do so in a
+ * folder that commands may write: every sandboxed command would fail, while its turn completes.
  */
 export function homeInTemporaryFolder({ codexHome, env }: HomeOfCodex, platform: string = process.platform): string | undefined {
   const folder = resolvedAsFarAsPossible(env["TMPDIR"] || "/tmp");
@@ -115,7 +115,7 @@ export function homeInTemporaryFolder({ codexHome, env }: HomeOfCodex, platform:
   );
 }
 
-/** Throws `CodexUnusable` for a version we do not work with; pre-releases count as their release. */
+/** Throws `CodexUnusable` for an unsupported version; pre-releases count as their release. */
 export function requireSupported(version: string, program: string): void {
   if (!isAtLeast(version, OLDEST))
     throw new CodexUnusable(
@@ -128,16 +128,16 @@ function isAtLeast(version: string, oldest: readonly number[]): boolean {
   return (oldest.map((part, at) => (parts[at] ?? 0) - part).find((step) => step !== 0) ?? 0) >= 0;
 }
 
-/** What the program says about itself; costs a process. */
+/** Asks the program for its version, which costs a process start. */
 export async function askVersion(program: string, env: NodeJS.ProcessEnv): Promise<string> {
   let text: string;
   try {
     ({ stdout: text } = await promisify(execFile)(program, ["--version"], { env, timeout: PROBE_MS, killSignal: "SIGKILL" }));
   } catch (error) {
-    throw new CodexUnusable(`${program} cannot tell its version: ${describe(error).split("\n")[0]}`, { cause: error });
+    throw new CodexUnusable(`${program} did not report its version: ${describe(error).split("\n")[0]}`, { cause: error });
   }
   const version = readVersion(text);
   if (version === undefined)
-    throw new CodexUnusable(`${program} is no Codex CLI: asked for its version, it said ${JSON.stringify(text.slice(0, 80))}`);
+    throw new CodexUnusable(`${program} is not a Codex CLI: asked for its version, it printed ${JSON.stringify(text.slice(0, 80))}`);
   return version;
 }

@@ -2,14 +2,14 @@ import path from "node:path";
 import { OutsidePrograms, WritablePlaces } from "../../../exec/outside/outsidePrograms.js";
 
 export interface CodexSearch {
-  /** What `--codex-bin` names; counts before `CODEX_BIN` and the path. */
+  /** The value of `--codex-bin`; takes precedence over `CODEX_BIN` and PATH. */
   readonly codexBin?: string;
   readonly env: NodeJS.ProcessEnv;
-  /** Nothing in there is found on the path: Codex runs outside the sandbox of commands that may write there. */
+  /** Programs in these folders are skipped on PATH: Codex runs outside the sandbox of commands that may write there. */
   readonly writable?: WritablePlaces;
 }
 
-/** Where a Codex is, and who said so. */
+/** The location of a Codex, and what named it. */
 export interface FoundCodex {
   readonly path: string;
   readonly namedBy: "--codex-bin" | "CODEX_BIN" | "PATH";
@@ -17,7 +17,10 @@ export interface FoundCodex {
 
 const NAME = "codex";
 
-/** Looks at names only and opens nothing, so that a start may ask. What was named by hand is taken as it is; undefined when nothing is there. */
+/**
+ * Only looks at names and opens nothing, so that it is cheap at the start. An explicitly named program is returned unchecked; undefined
+ * when none is found.
+ */
 export function findCodex(search: CodexSearch): FoundCodex | undefined {
   const { codexBin, env } = search;
   if (codexBin) return { path: path.resolve(codexBin), namedBy: "--codex-bin" };
@@ -26,7 +29,7 @@ export function findCodex(search: CodexSearch): FoundCodex | undefined {
   return onPath === undefined ? undefined : { path: onPath, namedBy: "PATH" };
 }
 
-/** A sentence about a Codex that is on the path and was passed over; undefined when there is none, or another one was found. */
+/** A sentence about a Codex on PATH that was skipped; undefined when there is none, or another one was found. */
 export function passedOver(search: CodexSearch): string | undefined {
   if (findCodex(search)) return undefined;
   const [file] = programsOf(search).distrusted(NAME);

@@ -1,6 +1,6 @@
 import { type Fields, isFields } from "../../../lib/fields.js";
 
-/** What the app-server sent, read without trust: a value of the wrong kind counts as absent. */
+/** Reads a message of the app-server without trusting it: a value of the wrong type counts as absent. */
 
 export function asFields(value: unknown): Fields {
   return isFields(value) ? value : {};
@@ -10,7 +10,7 @@ export function asText(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-/** Undefined for an empty text too. */
+/** Also undefined for an empty string. */
 export function nonEmptyText(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }

@@ -13,32 +13,32 @@ export interface SupervisorOptions extends CodexSearch {
   /** Arguments of `-c`. */
   readonly settings: readonly string[];
   readonly cwd: string;
-  /** The turn that this server runs in. */
+  /** The turn inside which this server runs. */
   readonly surrounding?: TurnMark | undefined;
-  /** Callers come over a network: a repository of theirs must not decide which programs Codex runs. */
+  /** Callers come over the network: their repositories must not decide which programs Codex runs. */
   readonly listens?: boolean;
   readonly report: (line: string) => void;
 }
 
-/** A Codex that runs and has told what it can do. */
+/** A running Codex whose abilities are known. */
 export interface RunningCodex extends CodexAbilities {
   readonly server: AppServer;
   readonly program: string;
 }
 
-/** After so many failures in a row, the next start waits so long. */
+/** The delay before a start after consecutive failures. */
 const FIRST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 5_000;
 
-/** Keeps one Codex process for all threads: starts it when it is first needed, again after it is gone, and ends it with the last of them. */
+/** Keeps one Codex process for all threads: starts it when first needed, restarts it after it is gone, and ends it after its last user. */
 export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #tasks: Tasks;
   #running: RunningCodex | undefined;
   #starting: Promise<RunningCodex> | undefined;
-  /** The newest process, also while it is being started. */
+  /** The newest process, including one that is still starting. */
   #server: AppServer | undefined;
-  /** The process that went before is gone. */
+  /** Settles when the previous process is gone. */
   #ended: Promise<void> = Promise.resolve();
   #users = 0;
   #failuresInARow = 0;
@@ -50,7 +50,7 @@ export class Supervisor {
     this.#tasks = new Tasks((name, error) => options.report(`${name}: ${String(error)}`));
   }
 
-  /** The running Codex, started if need be. Throws `CodexMissing`, `CodexUnusable` or `AppServerGone`. */
+  /** The running Codex, started if necessary. Throws `CodexMissing`, `CodexUnusable` or `AppServerGone`. */
   async get(): Promise<RunningCodex> {
     if (this.#state === "closed") throw SHUTTING_DOWN;
     if (this.#running) return this.#running;
@@ -60,24 +60,24 @@ export class Supervisor {
     return this.#starting;
   }
 
-  /** Somebody needs the process: a thread that is open or about to be, or work that is no thread's. */
+  /** Registers a user of the process: a thread that is open or opening, or other work. */
   enter(): void {
     this.#users++;
   }
 
   /**
-   * Whoever entered is done. The last one takes the process with it: it holds much memory, and the right to write the threads that it has
-   * ever opened, which their owner may want to go on with elsewhere.
+   * Unregisters a user. After the last one the process ends: it holds much memory and the write locks of all threads it has opened, which
+   * their owner may want to continue elsewhere.
    */
   leave(): void {
     if (--this.#users > 0 || !this.#running) return;
     const { server } = this.#running;
     this.#running = undefined;
-    this.#ended = server.close("The Codex process was stopped because no thread is open any more.");
+    this.#ended = server.close("The Codex process was stopped because no thread is open.");
     this.#tasks.start("end of codex app-server", () => this.#ended);
   }
 
-  /** Lends the running Codex to work that has no thread of its own. */
+  /** Lends the running Codex to work without a thread. */
   async lend<T>(work: (codex: RunningCodex) => Promise<T>): Promise<T> {
     this.enter();
     try {
@@ -99,12 +99,12 @@ export class Supervisor {
     return this.#running !== undefined;
   }
 
-  /** The running one did what it is for: what failed before it no longer counts. */
+  /** Resets the failure count after success. */
   noteSuccess(): void {
     this.#failuresInARow = 0;
   }
 
-  /** Resolves when nothing of Codex lives any more. */
+  /** Resolves when all Codex processes have ended. */
   async close(): Promise<void> {
     this.#state = "closed";
     await this.#server?.close(SHUTTING_DOWN.message);
@@ -114,7 +114,7 @@ export class Supervisor {
 
   async #start(): Promise<RunningCodex> {
     if (this.#failuresInARow > 0) await sleep(Math.min(FIRST_WAIT_MS * 2 ** (this.#failuresInARow - 1), LONGEST_WAIT_MS));
-    // Two processes cannot have the same thread.
+    // Two processes cannot have the same thread open.
     await this.#ended;
     const program = codexProgram(this.#options);
     const env = await this.#environment(program);
@@ -130,19 +130,19 @@ export class Supervisor {
       return running;
     } catch (error) {
       this.#failuresInARow++;
-      await server.kill("The Codex process was ended because it did not start properly.");
+      await server.kill("The Codex process was ended because its start-up failed.");
       throw await this.#explain(error, program);
     }
   }
 
-  /** Only a version that can keep the variable from commands is started without `git`. */
+  /** Only a version that can hide the variable from commands is started with `git` disabled. */
   async #environment(program: string): Promise<NodeJS.ProcessEnv> {
     const { env, writable, listens } = this.#options;
     const withoutGit = listens === true && hidesSecrets(await askVersion(program, env));
     return appServerEnvironment(env, { withoutGit, ...(writable ? { programs: new OutsidePrograms({ env, writable }) } : {}) });
   }
 
-  /** Once, and again when it was replaced: the process comes and goes with what it is needed for. */
+  /** Logged once per program and version: the process starts and ends often. */
   #introduce({ program, version }: RunningCodex): void {
     const introduction = `engine codex: ${program}, version ${version}`;
     if (introduction !== this.#introduction) this.#options.report(introduction);
@@ -157,7 +157,7 @@ export class Supervisor {
     if (this.#state === "open") this.#options.report((await server.gone).message);
   }
 
-  /** One that ends or stays silent at its start is often too old to know `app-server`. */
+  /** A process that exits or does not respond at the start is often too old to know `app-server`. */
   async #explain(failure: unknown, program: string): Promise<unknown> {
     if (this.#state === "closed" || !(failure instanceof AppServerGone || failure instanceof AppServerSilent)) return failure;
     const version = await askVersion(program, this.#options.env).catch(() => undefined);

@@ -12,27 +12,27 @@ export type EnforcedPolicy = Exclude<SandboxPolicy, { type: "danger-full-access"
 
 export interface ProfileRules {
   readonly policy: EnforcedPolicy;
-  /** Where the commands run. */
+  /** The commands' working folder. */
   readonly cwd: string;
-  /** All that may be read besides. */
+  /** Everything else that may be read. */
   readonly readable: readonly string[];
   readonly hidden: readonly HiddenPlace[];
-  /** Real paths that are not written even where a folder around them is. */
+  /** Real paths that stay read-only even inside a writable folder. */
   readonly readOnly: readonly string[];
-  /** The Codex program, which is what Codex's sandbox starts first. */
+  /** The Codex program, which Codex's sandbox starts first. */
   readonly program: string;
   readonly codexHome: string;
   /** The only place for temporary files; absent where the machine's are shared. */
   readonly tmp?: string | undefined;
 }
 
-/** Codex reads these in a path as a pattern, and takes patterns for refusals only. */
+/** Codex interprets these characters in a path as a pattern, and supports patterns only in denials. */
 const PATTERN = /[*?[\]{}]/;
 
 /** Links to Codex's own program, which its sandbox starts first. Not every version shows them to single commands by itself. */
 const HELPERS = ["tmp/arg0", "tmp/arg0-linux"];
 
-/** An entry of Codex's `permissions`: what commands may read, write and reach, as a list of what is open. */
+/** An entry of Codex's `permissions`: a list of what commands may read, write and reach. */
 export function permissionProfile(rules: ProfileRules): Fields {
   const { policy, readable, program, tmp } = rules;
   const roots = writtenRoots(rules);
@@ -40,7 +40,7 @@ export function permissionProfile(rules: ProfileRules): Fields {
   requireHomeOutside(open, rules.codexHome);
   const helpers = HELPERS.map((folder) => path.join(rules.codexHome, folder));
   const shown = [":minimal", ...readable.filter((place) => !PATTERN.test(place)), packageOf(program), ...helpers, ...open];
-  // Of two words about one place the later one counts.
+  // If two entries concern one place, the later one wins.
   const filesystem = {
     ...each(shown, "read"),
     ...each([...roots, ...temporary(policy, tmp)], "write"),
@@ -68,7 +68,7 @@ function requireHomeOutside(open: readonly string[], codexHome: string): void {
   );
 }
 
-/** A published program lies in a folder with what it needs. */
+/** A published program lies in a folder with everything it needs. */
 function packageOf(program: string): string {
   const folder = path.dirname(path.dirname(program));
   return path.basename(path.dirname(folder)) === "vendor" ? folder : program;
@@ -88,14 +88,14 @@ function secretsOf({ folder, names }: HiddenPlace): string[] {
   return names === undefined ? [folder] : names.map((name) => path.join(folder, name));
 }
 
-/** Codex's sandbox has its own. */
+/** Codex's sandbox creates its own. */
 const MADE_BY_SANDBOX = ["/proc", "/dev"];
-/** Each becomes a mount of every command. */
+/** Each becomes a mount for every command. */
 const MOST_PLACES = 2_000;
 
 /**
- * The largest places that hold nothing hidden: together they are all that may be read. Codex's sandbox shows what it is told to
- * show; what lies beside it is not there, whether it exists today, comes to be later or is replaced.
+ * The largest places without hidden content: together they are everything that may be read. Codex's sandbox shows only the places it is
+ * given, so everything beside them stays invisible, even if it is created or replaced later.
  */
 export async function readablePlaces(files: VisibleFiles): Promise<string[]> {
   const places = [...new Set(await opened("/", files))].filter((place) => !MADE_BY_SANDBOX.includes(place));
@@ -117,7 +117,7 @@ async function opened(folder: string, files: VisibleFiles): Promise<string[]> {
   return all(entries.map((entry) => openedEntry(path.join(folder, entry.name), entry, files)));
 }
 
-/** Files that everybody leaves come and go, and a mount of one that has just gone would fail the command. */
+/** Files in shared folders come and go, and mounting one that is just gone would fail the command. */
 function isSteady(file: string, { hidden }: VisibleFiles): boolean {
   return !SHARED_FOLDERS.some((folder) => folder === path.dirname(file)) || hidden.some(({ folder }) => isInside(folder, file));
 }
@@ -137,7 +137,7 @@ async function entriesOf(folder: string): Promise<Dirent[]> {
   try {
     return await readdir(folder, { withFileTypes: true });
   } catch {
-    // What the server's user cannot list, commands cannot either.
+    // A folder that the server's user cannot list is not accessible to commands either.
     return [];
   }
 }

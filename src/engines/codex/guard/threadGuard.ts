@@ -2,9 +2,8 @@ import { homedir } from "node:os";
 import path from "node:path";
 import { DEFAULT_ENVIRONMENT_POLICY, keptBackVariables } from "../../../exec/environment.js";
 import type { SandboxPolicy } from "../../../exec/policies.js";
-import { findGuardedNames } from "../../../exec/sandbox/guardedNames.js";
-import type { CallerView } from "../../../exec/sandbox/hiddenPlaces.js";
-import { callerView, type HiddenPlace, secretPlaces } from "../../../exec/sandbox/hiddenPlaces.js";
+import { type CallerView, callerView, GuardedNameSearch, type HiddenPlace, secretPlaces } from "../../../exec/sandbox/hiddenPlaces.js";
+import { withMountAliases } from "../../../exec/sandbox/mountAliases.js";
 import { TemporaryFolders } from "../../../exec/temporaryFolders.js";
 import { RpcError } from "../../../jsonrpc/errors.js";
 import type { Fields } from "../../../lib/fields.js";
@@ -19,42 +18,42 @@ import { asFields, asTexts, nonEmptyText } from "../appServer/read.js";
 import type { RunningCodex } from "../appServer/supervisor.js";
 import { type EnforcedPolicy, permissionProfile, readablePlaces } from "./permissionProfile.js";
 
-/** What is known of the machine and of who may call, for keeping threads from more than they are to see. */
+/** What restricting threads needs to know about the machine and the callers. */
 export interface GuardOptions {
   readonly env: NodeJS.ProcessEnv;
-  /** Where the server was started. */
+  /** The folder in which the server was started. */
   readonly cwd: string;
   readonly codexHome?: string;
   /** Files of the server that no command of a network caller may read. */
   readonly secretFiles?: readonly string[];
-  /** Real paths of what the server itself runs. */
+  /** Real paths of the server's own programs. */
   readonly ownPrograms?: readonly string[];
-  /** What a thread gets for which nobody states anything. */
+  /** The settings of a thread that states none. */
   readonly defaults?: () => Pick<ThreadSettings, "shellEnvironment">;
-  /** Callers come over a network. */
+  /** Callers come over the network. */
   readonly listens?: boolean;
-  /** More than one principal may call: a Codex that cannot hide them from each other must not serve them. */
+  /** More than one principal may call: a Codex that cannot isolate them from each other must not serve them. */
   readonly severalCallers?: boolean;
 }
 
-/** How a thread is loaded and its turns are confined, beyond its settings. */
+/** How a thread is loaded and its turns are confined, in addition to its settings. */
 export interface ThreadGuard {
-  /** Whose thread it is: another caller's turn needs another guard. */
+  /** The caller it was made for: another caller's turn needs another guard. */
   readonly reach: Reach | undefined;
-  /** What its permission profiles were made for; absent where it has none. */
+  /** The settings its permission profiles were made for; absent where it has none. */
   readonly madeFor?: Pick<ThreadSettings, "cwd" | "sandboxPolicy">;
-  /** The folder it is loaded in. Turns run in its own, whose project configuration Codex has not read then. */
+  /** The folder the thread is loaded in. Turns run in the thread's own folder, whose project configuration Codex has then not read. */
   readonly loadIn: string;
-  /** Laid over the thread's configuration. */
+  /** Overrides the thread's configuration. */
   readonly config: Fields;
   /** Names of permission profiles in that configuration; absent where Codex's own sandbox policies are used. */
   readonly profiles?: { readonly reading: string; readonly working: string };
-  /** Codex's own calls of `git` fail, since a repository's configuration can name programs for them. */
+  /** Codex's own calls of `git` fail, because a repository's configuration can name programs for git to run. */
   readonly withoutGit: boolean;
   release(): void;
 }
 
-/** A single command's profile, and what it needs in its environment. */
+/** A single command's profile, and its additional environment. */
 interface CommandGuard extends Disposable {
   readonly profile: { readonly name: string; readonly definition: Fields };
   readonly env: Readonly<Record<string, string | null>>;
@@ -66,7 +65,7 @@ interface CommandToGuard {
   readonly reach: Reach;
 }
 
-/** What a caller who shares the machine with others sees of it, and the folder for its temporary files. */
+/** The file view of a caller who shares the machine with others, and the folder for its temporary files. */
 interface CallerPlace {
   readonly view: CallerView;
   readonly tmp: string;
@@ -74,14 +73,15 @@ interface CallerPlace {
 
 const READING = "codex_mcpd_reading";
 const WORKING = "codex_mcpd_working";
-/** Belongs to no project. */
+/** A folder outside every project. */
 const NOWHERE = path.parse(process.cwd()).root;
 
-/** Makes the guards of threads and single commands. */
+/** Creates the guards of threads and single commands. */
 export class ThreadGuards {
   readonly #options: GuardOptions;
   readonly #codexHome: string;
   readonly #temporaryFolders: TemporaryFolders;
+  readonly #guardedNames = new GuardedNameSearch();
 
   constructor(options: GuardOptions) {
     this.#options = options;
@@ -90,14 +90,14 @@ export class ThreadGuards {
     this.#temporaryFolders = new TemporaryFolders(this.#codexHome);
   }
 
-  /** Throws `CodexRefused` where the caller cannot be kept from what is hidden, or no command could be confined. */
+  /** Throws `CodexRefused` where hidden files cannot be kept from the caller, or no command could be confined. */
   async forThread(codex: RunningCodex, settings: ThreadSettings, reach: Reach | undefined): Promise<ThreadGuard> {
     this.#requireSandbox(settings.sandboxPolicy);
     const { trustsFolders, excludedVariables, mcpServers } = await readCodexConfig(codex.server);
     const stated = asFields(settings.stated?.["mcp_servers"]);
     const { looksOnly = false } = settings;
     const configured = { ...mcpServers, ...stated };
-    // Codex offers all tools of a server or those it is told by name, never those that say that they only read.
+    // Codex can offer all tools of a server or a list of names, but cannot select the tools that declare themselves read-only.
     const servers = looksOnly ? turnedOff(configured) : mcpServersIn(this.#codexHome, configured);
     const secrets = keptBackVariables(settings.shellEnvironment, this.#options.env);
     const exclude = [...new Set([...excludedVariables, ...secrets])];
@@ -129,7 +129,7 @@ export class ThreadGuards {
     }
   }
 
-  /** For a command of a network caller, before the Codex is started that will run it. */
+  /** For a command of a network caller, called before the Codex that will run it is started. */
   async forCommand(program: string, { reach, ...command }: CommandToGuard): Promise<CommandGuard> {
     const place = this.#placeOf(reach);
     try {
@@ -146,8 +146,8 @@ export class ThreadGuards {
   }
 
   /**
-   * A fork is loaded only to be written down, so that it needs no servers. Nobody says who asked for it: a server that listens is taken
-   * to be called from elsewhere.
+   * A fork is loaded only to be written, so it needs no servers. Its caller is not known here: on a server that listens, a network caller
+   * is assumed.
    */
   async forFork(codex: RunningCodex): Promise<{ readonly cwd?: string; readonly config: Fields }> {
     const { trustsFolders, mcpServers } = await readCodexConfig(codex.server);
@@ -155,14 +155,14 @@ export class ThreadGuards {
     return this.#options.listens && trustsFolders ? { cwd: NOWHERE, config } : { config };
   }
 
-  /** What a single command gets nothing of; it has no settings of its own. */
+  /** The variables removed from a single command, which has no settings of its own. */
   withoutSecrets(): Readonly<Record<string, null>> {
     const { env, defaults } = this.#options;
     const names = keptBackVariables(defaults?.().shellEnvironment ?? DEFAULT_ENVIRONMENT_POLICY, env);
     return Object.fromEntries(names.map((name) => [name, null]));
   }
 
-  /** Whether this Codex can hide what is to be hidden. Throws `CodexRefused` when it cannot and has to. */
+  /** Whether this Codex can hide files. Throws `CodexRefused` when it cannot but must. */
   hides({ version, program }: Pick<RunningCodex, "version" | "program">): boolean {
     if (hidesSecrets(version)) return true;
     if (this.#options.severalCallers) throw new CodexRefused(cannotHide(version, program));
@@ -187,7 +187,7 @@ export class ThreadGuards {
   async #profile(program: string, thread: { cwd: string; policy: EnforcedPolicy; place: CallerPlace | undefined }): Promise<Fields> {
     const { cwd, policy, place } = thread;
     const hidden = [...this.#hidden(), ...(place?.view.hidden ?? [])];
-    const guarded = policy.type === "read-only" ? [] : (await findGuardedNames(resolvedAsFarAsPossible(cwd))).names;
+    const guarded = policy.type === "read-only" ? [] : (await this.#guardedNames.find(resolvedAsFarAsPossible(cwd))).names;
     return permissionProfile({
       policy,
       cwd,
@@ -202,11 +202,11 @@ export class ThreadGuards {
 
   #hidden(): HiddenPlace[] {
     const { cwd, env, secretFiles = [] } = this.#options;
-    return [{ folder: this.#codexHome }, ...secretFiles.flatMap((file) => secretPlaces(path.resolve(cwd, file), env))];
+    return withMountAliases([{ folder: this.#codexHome }, ...secretFiles.flatMap((file) => secretPlaces(path.resolve(cwd, file), env))]);
   }
 }
 
-/** Full access has no profile; nothing is widened to it by one. */
+/** Full access has no profile; no profile extends a policy to it. */
 function enforced(policy: SandboxPolicy): EnforcedPolicy {
   return policy.type === "danger-full-access" ? { type: "read-only" } : policy;
 }
@@ -215,16 +215,16 @@ function temporaryVariables(place: CallerPlace | undefined): Record<string, stri
   return place ? { TMPDIR: place.tmp, TMP: place.tmp, TEMP: place.tmp } : {};
 }
 
-/** What the user's configuration says of things that a thread has to be guarded from. */
+/** The parts of the user's configuration that matter for guarding a thread. */
 interface CodexConfig {
-  /** Some folder is trusted: Codex would run what its `.codex/config.toml` says, and so it would for folders that pose as part of it. */
+  /** Some folder is trusted: Codex would execute settings of its `.codex/config.toml`, also for folders that pretend to be part of it. */
   readonly trustsFolders: boolean;
   /** `shell_environment_policy.exclude`. */
   readonly excludedVariables: readonly string[];
   readonly mcpServers: Fields;
 }
 
-/** Without the configuration of any project. A Codex that does not tell is taken to trust folders. */
+/** Reads the configuration without that of any project. A Codex that does not report it is assumed to trust folders. */
 async function readCodexConfig(server: AppServer): Promise<CodexConfig> {
   const answer = await server.request("config/read", { includeLayers: false }).catch((error: unknown) => {
     if (!(error instanceof RpcError)) throw error;
@@ -239,8 +239,8 @@ async function readCodexConfig(server: AppServer): Promise<CodexConfig> {
 }
 
 /**
- * Where MCP servers start for which nobody named a folder. Codex would start them in the thread's, where package runners
- * prefer what a command or a caller has put there.
+ * Sets the working folder of MCP servers that name none. Codex would start them in the thread's folder, where package runners prefer
+ * programs that a command or a caller has put there.
  */
 function mcpServersIn(folder: string, servers: Fields): Fields {
   const homeless = Object.entries(servers).filter(([, server]) => {

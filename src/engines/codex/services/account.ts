@@ -7,11 +7,11 @@ import { asFields, nonEmptyText } from "../appServer/read.js";
 import type { Supervisor } from "../appServer/supervisor.js";
 import { rateLimitsOf } from "../translate/notifications.js";
 
-/** The login that Codex keeps in its home, shared with everybody who uses Codex there. */
+/** The login stored in CODEX_HOME, shared with every user of that Codex. */
 export class CodexAccount implements Account {
   readonly #supervisor: () => Supervisor;
   #pending: PendingLogin | undefined;
-  /** What changes the login happens one after the other. Never rejects. */
+  /** Serialises changes of the login. Never rejects. */
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(supervisor: () => Supervisor) {
@@ -53,7 +53,7 @@ export class CodexAccount implements Account {
     return true;
   }
 
-  /** Codex still has the one method of its older protocol that tells the secret; where it has not, the secret is not told. */
+  /** Codex still has one method of its older protocol that returns the secret; without that method, the secret is not available. */
   async credentials({ refresh }: { readonly refresh: boolean }): Promise<Credentials> {
     try {
       return await this.#supervisor().lend(async ({ server }) => {
@@ -85,7 +85,7 @@ export class CodexAccount implements Account {
     });
   }
 
-  /** Ends a login that nobody has completed. */
+  /** Cancels a pending login. */
   async close(): Promise<void> {
     await this.#pending?.cancel();
   }
@@ -94,7 +94,7 @@ export class CodexAccount implements Account {
     return this.#supervisor().lend(({ server }) => server.request(method, params));
   }
 
-  /** Each step ends a login that is still waiting: there is one account. */
+  /** Each step cancels a pending login: there is only one account. */
   #inTurn<T>(step: () => Promise<T>): Promise<T> {
     const done = this.#last.then(async () => {
       await this.#pending?.cancel();
@@ -118,7 +118,7 @@ export class CodexAccount implements Account {
       const [id, url] = [nonEmptyText(loginId), nonEmptyText(authUrl)];
       if (id === undefined || url === undefined)
         throw new CodexRefused(
-          "Codex began a login without an address: it is newer than this server knows. Run `codex login` on its machine.",
+          "Codex began a login without a URL: its version is newer than this server supports. Run `codex login` on its machine.",
         );
       const pending = new PendingLogin(server, { id, patienceMs: BROWSER_PATIENCE_MS });
       this.#pending = pending;
@@ -133,7 +133,9 @@ export class CodexAccount implements Account {
       const { loginId, verificationUrl, userCode } = asFields(answer);
       const [id, url, code] = [nonEmptyText(loginId), nonEmptyText(verificationUrl), nonEmptyText(userCode)];
       if (id === undefined || url === undefined || code === undefined)
-        throw new CodexRefused("Codex began a login without a code: it is newer than this server knows. Run `codex login` on its machine.");
+        throw new CodexRefused(
+          "Codex began a login without a code: its version is newer than this server supports. Run `codex login` on its machine.",
+        );
       const pending = new PendingLogin(server, { id, patienceMs: DEVICE_PATIENCE_MS });
       this.#pending = pending;
       supervisor.keepFor("login", async () => void (await pending.settled()));
@@ -142,10 +144,10 @@ export class CodexAccount implements Account {
   }
 }
 
-/** Codex asks ChatGPT for them, which takes as long as that takes. */
+/** Codex asks ChatGPT for them, which may be slow. */
 const LIMITS_MS = 10_000;
 
-/** Nothing where Codex does not tell: whoever asks who is logged in gets that all the same. */
+/** Empty where Codex does not report limits: the account state is returned all the same. */
 async function limitsOf(server: AppServer): Promise<Pick<AccountState, "limits">> {
   try {
     const answer = await server.request("account/rateLimits/read", undefined, { timeoutMs: LIMITS_MS });
@@ -165,7 +167,7 @@ function accountState(answer: unknown): AccountState {
   const { type, email, planType } = asFields(account);
   const kind = nonEmptyText(type);
   if (kind === undefined) return requiresOpenaiAuth === true ? NOT_LOGGED_IN : { kind: "none", isNeeded: false };
-  // Clouds have logins of their own, which are keys of a kind.
+  // Cloud providers have logins of their own, which are reported as keys.
   if (kind !== "chatgpt") return { kind: "apiKey", source: kind === "apiKey" ? "the login of Codex" : kind };
   const [address, plan] = [nonEmptyText(email), nonEmptyText(planType)];
   return { kind, ...(address === undefined ? {} : { email: address }), ...(plan === undefined ? {} : { plan }) };
@@ -194,7 +196,7 @@ const BROWSER_PATIENCE_MS = 10 * 60_000;
 const CANCEL_MS = 2_000;
 const NOT_COMPLETED = "Login server error: Login was not completed";
 
-/** A login that waits for its user. The process that began it must live as long. */
+/** A login that waits for its user. The process that started it must stay alive as long. */
 class PendingLogin {
   readonly id: string;
   readonly #server: AppServer;
@@ -213,15 +215,15 @@ class PendingLogin {
     return this.#isOver;
   }
 
-  /** How it ended, once nobody waits for it any more: it is done, cancelled or too late, or Codex is gone. Never rejects. */
+  /** How it ended: completed, cancelled, timed out, or Codex is gone. Never rejects. */
   settled(): Promise<LoginEnd> {
     this.#settled ??= this.#wait();
     return this.#settled;
   }
 
-  /** Harmless when it is over. */
+  /** Harmless after the end. */
   async cancel(): Promise<void> {
-    // Whatever Codex answers, nobody waits for this login any more.
+    // Whatever Codex responds, this login is no longer awaited.
     await this.#server.request("account/login/cancel", { loginId: this.id }, { timeoutMs: CANCEL_MS }).catch(() => undefined);
     this.#over.resolve({ success: false, error: NOT_COMPLETED });
   }

@@ -10,7 +10,7 @@ import { CodexAccount } from "./account.js";
 import { listModels } from "./models.js";
 import { runInCodexSandbox } from "./runOnce.js";
 
-/** What Codex can do besides running turns. Its process is started for it when none runs, and ends afterwards. */
+/** What Codex can do besides running turns. Its process is started when none runs, and ends afterwards. */
 export class CodexServices implements EngineServices {
   readonly #servers: AppServers;
   readonly #guards: ThreadGuards;
@@ -39,7 +39,7 @@ export class CodexServices implements EngineServices {
   }
 }
 
-/** The settings in force in a folder as Codex reads them, without those that we start its process with. */
+/** The effective settings in a folder as Codex reads them, without those we start its process with. */
 async function readConfig({ server }: RunningCodex, cwd: string): Promise<Fields> {
   const answer = await server.request("config/read", { cwd, includeLayers: true }).catch((error: unknown) => {
     throw codexRefusal(error, "tell its settings");
@@ -60,12 +60,12 @@ function isOurs({ name }: Fields): boolean {
   return asFields(name)["type"] === "sessionFlags";
 }
 
-/** Those of a folder that is not trusted are read and not used. */
+/** The settings of an untrusted folder are read but not used. */
 function isInForce({ disabledReason }: Fields): boolean {
   return disabledReason === undefined || disabledReason === null;
 }
 
-/** The table with every value of the layer replaced by what the first of the others says; the strongest comes first. */
+/** The table with every value of the layer replaced by that of the first other layer that has it; the strongest layer comes first. */
 function without(layer: Fields, table: Fields, others: readonly Fields[]): Fields {
   const cleared = Object.entries(layer).map(([key, value]) => {
     const below = others.map((other) => other[key]);
@@ -74,7 +74,7 @@ function without(layer: Fields, table: Fields, others: readonly Fields[]): Field
   return { ...table, ...Object.fromEntries(cleared) };
 }
 
-/** Codex tells every setting there is, most of them as null. */
+/** Codex reports every possible setting, most of them as null. */
 function onlySet(table: Fields): Fields {
   const set = Object.entries(table).filter(([, value]) => value !== null && value !== undefined);
   return Object.fromEntries(set.map(([key, value]) => [key, isFields(value) ? onlySet(value) : value]));

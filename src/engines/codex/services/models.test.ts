@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { settingsIn } from "../../../../test/support/rollouts.js";
+import { settingsIn } from "../../../../test/support/threads/rollouts.js";
 import { EffortNotOffered } from "../../../threads/errors.js";
 import type { ThreadSettings } from "../../../threads/settings.js";
 import type { RunningCodex } from "../appServer/supervisor.js";

@@ -1,3 +1,4 @@
+import { timeoutSignal } from "../../../lib/promises.js";
 import type { ModelSummary } from "../../../threads/engineServices.js";
 import { EffortNotOffered } from "../../../threads/errors.js";
 import type { ThreadSettings } from "../../../threads/settings.js";
@@ -6,10 +7,10 @@ import { asFields, asList, nonEmptyText } from "../appServer/read.js";
 import type { RunningCodex } from "../appServer/supervisor.js";
 
 const PAGE = 100;
-/** Far beyond any catalogue: a Codex that goes on for ever is not followed. */
+/** Far more than any catalogue has; bounds a Codex that never ends its list. */
 const MOST_PAGES = 20;
 
-/** The models that Codex offers to whoever is logged in, the default one first. */
+/** The models that Codex offers for the current login, the default first. */
 export async function listModels({ server }: Pick<RunningCodex, "server">, signal: AbortSignal): Promise<readonly ModelSummary[]> {
   const models: ModelSummary[] = [];
   let cursor: string | undefined;
@@ -37,20 +38,20 @@ function modelSummary(entry: unknown): ModelSummary[] {
   return [{ model: name, displayName: nonEmptyText(displayName) ?? name, isDefault: isDefault === true, reasoningEfforts }];
 }
 
-/** Codex may ask OpenAI for its list. A thread does not wait longer than this for what the turn will show anyway. */
+/** Codex may ask OpenAI for its list. A thread waits no longer than this, because the turn will show the same. */
 const LIST_MS = 5_000;
 
 /**
- * The settings of a new thread with `latest` as the model that Codex has for it. Throws `EffortNotOffered` where Codex knows the model and
- * it has no such effort: Codex itself takes every word, and the API refuses it in the middle of the turn.
+ * The settings of a new thread, with `latest` replaced by Codex's model for it. Throws `EffortNotOffered` where Codex knows the model and
+ * it lacks the effort: Codex itself accepts any word, and the API would refuse it during the turn.
  */
 export async function settledModel(codex: Pick<RunningCodex, "server">, settings: ThreadSettings): Promise<ThreadSettings> {
   const { modelIsOurs, modelIsReplaceable, reasoningEffort: effort, provider } = settings;
-  // Codex lists OpenAI's models: of those of other providers it knows nothing.
+  // Codex lists only OpenAI's models and knows nothing about other providers.
   const mayReplace = modelIsReplaceable === true && provider.requiresOpenaiAuth && !settings.modelIsDefault;
   if (modelIsOurs !== "latest" && effort === undefined && !mayReplace) return settings;
   // A Codex that does not tell its models is left to decide.
-  const models = await listModels(codex, AbortSignal.timeout(LIST_MS)).catch(() => []);
+  const models = await listModels(codex, timeoutSignal(LIST_MS)).catch(() => []);
   const usual = models.find(({ isDefault }) => isDefault);
   const named = models.find(({ model }) => model === settings.model);
   const isReplaced = mayReplace && usual !== undefined && named === undefined;

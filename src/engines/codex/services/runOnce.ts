@@ -5,7 +5,7 @@ import { ProgramNotStarted, WorkingFolderMissing } from "../../../exec/errors.js
 import type { SandboxPolicy } from "../../../exec/policies.js";
 import { RpcError } from "../../../jsonrpc/errors.js";
 import { type Fields, isFields } from "../../../lib/fields.js";
-import { valueWithin } from "../../../lib/promises.js";
+import { Deadline, valueWithin } from "../../../lib/promises.js";
 import type { OneOffCommand, OneOffResult } from "../../../threads/engineServices.js";
 import type { Reach } from "../../../threads/limits.js";
 import type { AppServer } from "../appServer/appServer.js";
@@ -18,11 +18,11 @@ import type { EnforcedPolicy } from "../guard/permissionProfile.js";
 import type { ThreadGuards } from "../guard/threadGuard.js";
 import { sandboxPolicyParams } from "../translate/settings.js";
 
-/** What is kept of each stream. */
+/** The limit kept of each stream. */
 const OUTPUT_BYTES = 1_048_576;
-/** Codex ends a command that takes too long; when it has not by then, we do. */
+/** Codex ends a command that takes too long; after this margin, we do. */
 const MARGIN_MS = 5_000;
-/** What a command that was told to end is given. */
+/** How long a command may take to end after it was told to. */
 const TERMINATION_MS = 5_000;
 const TIMED_OUT = 124;
 const UNKNOWN = -1;
@@ -32,7 +32,7 @@ interface CommandPlaces {
   readonly guards: ThreadGuards;
 }
 
-/** Runs a command in Codex's sandbox. When the signal aborts, it rejects with the reason once the command is gone. */
+/** Runs a command in Codex's sandbox. When the signal aborts, rejects with its reason once the command is gone. */
 export async function runInCodexSandbox(command: OneOffCommand, places: CommandPlaces, signal: AbortSignal): Promise<OneOffResult> {
   const { cwd, sandboxPolicy, reach } = command;
   if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) throw new WorkingFolderMissing(cwd);
@@ -40,13 +40,13 @@ export async function runInCodexSandbox(command: OneOffCommand, places: CommandP
   const run = (codex: RunningCodex) => runIn(codex, { ...command, env, sandbox: policyOf(command) }, signal);
   if (sandboxPolicy.type === "danger-full-access") return places.servers.usual().lend(run);
   if (reach) return runGuarded({ ...command, reach, sandboxPolicy }, places, signal);
-  // Codex lets a command that may write its workspace write the folder of Codex's own process too.
+  // A command that may write its workspace can also write the working folder of Codex's own process.
   return sandboxPolicy.type === "workspace-write" ? places.servers.lendIn(cwd, run) : places.servers.usual().lend(run);
 }
 
 type GuardedCommand = OneOffCommand & { readonly reach: Reach; readonly sandboxPolicy: EnforcedPolicy };
 
-/** Codex takes the profile of a single command from its own configuration only, so that each gets a process of its own. */
+/** Codex takes the profile of a single command only from its own configuration, so each command gets its own process. */
 async function runGuarded(command: GuardedCommand, { servers, guards }: CommandPlaces, signal: AbortSignal): Promise<OneOffResult> {
   const { cwd, sandboxPolicy: policy, reach } = command;
   using guard = await guards.forCommand(servers.program(), { cwd, policy, reach });
@@ -60,13 +60,13 @@ async function runGuarded(command: GuardedCommand, { servers, guards }: CommandP
 }
 
 interface PlacedCommand extends OneOffCommand {
-  /** How Codex is told what confines it. */
+  /** The sandbox parameters for Codex. */
   readonly sandbox: Fields;
-  /** Changes to the environment that Codex gives it; null takes a variable away. */
+  /** Changes to the environment that Codex gives it; null removes a variable. */
   readonly env: Readonly<Record<string, string | null>>;
 }
 
-/** Codex itself is kept from repositories; commands are not. */
+/** Codex itself is kept from running git; commands are not. */
 const GIT_AGAIN = { [GIT_VARIABLE]: null };
 
 async function runIn({ server }: RunningCodex, command: PlacedCommand, signal: AbortSignal): Promise<OneOffResult> {
@@ -76,8 +76,8 @@ async function runIn({ server }: RunningCodex, command: PlacedCommand, signal: A
   const processId = randomUUID();
   const params = { processId, command: argv, cwd, timeoutMs, outputBytesCap: OUTPUT_BYTES, env, ...sandbox };
   const running = server.request("command/exec", params, { timeoutMs: timeoutMs + MARGIN_MS + 2 * TERMINATION_MS });
-  const overdue = AbortSignal.timeout(timeoutMs + MARGIN_MS);
-  const stop = AbortSignal.any([signal, overdue]);
+  using overdue = new Deadline(timeoutMs + MARGIN_MS, () => new Error("The command has not ended in time."));
+  const stop = AbortSignal.any([signal, overdue.signal]);
   let stopping: Promise<void> | undefined;
   const end = () => {
     stopping = endCommand(server, processId, running);
@@ -86,7 +86,7 @@ async function runIn({ server }: RunningCodex, command: PlacedCommand, signal: A
   try {
     const since = performance.now();
     const result = resultOf(await running, argv);
-    if (overdue.aborted) return { ...result, exitCode: TIMED_OUT, timedOut: true };
+    if (overdue.signal.aborted) return { ...result, exitCode: TIMED_OUT, timedOut: true };
     // Codex ends a command that takes too long with the same code that a command may have chosen.
     return result.exitCode === TIMED_OUT && performance.now() - since >= timeoutMs ? { ...result, timedOut: true } : result;
   } catch (error) {
@@ -98,7 +98,7 @@ async function runIn({ server }: RunningCodex, command: PlacedCommand, signal: A
   }
 }
 
-/** Codex is killed when it does not obey, and takes the command with it. Never rejects. */
+/** Codex is killed when it does not comply, which ends the command too. Never rejects. */
 async function endCommand(server: AppServer, processId: string, running: Promise<unknown>): Promise<void> {
   const over = running.then(
     () => true,
@@ -106,10 +106,10 @@ async function endCommand(server: AppServer, processId: string, running: Promise
   );
   const telling = server.request("command/exec/terminate", { processId }, { timeoutMs: TERMINATION_MS }).catch(() => undefined);
   const [isOver] = await Promise.all([valueWithin(TERMINATION_MS, over, false), telling]);
-  if (!isOver) await server.kill("The Codex process was ended because it did not end a command when it was told to.");
+  if (!isOver) await server.kill("The Codex process was ended because it did not end a command when asked to.");
 }
 
-/** For a single command Codex does not count the folder it runs in as its workspace. */
+/** For a single command, Codex does not count the working folder as its workspace. */
 function policyOf({ cwd, sandboxPolicy: policy }: OneOffCommand): Fields {
   return { sandboxPolicy: sandboxPolicyParams(policy.type === "workspace-write" ? withRoot(policy, cwd) : policy) };
 }
@@ -118,7 +118,7 @@ function withRoot(policy: Extract<SandboxPolicy, { type: "workspace-write" }>, c
   return { ...policy, writable_roots: [...(policy.writable_roots ?? []), cwd].map((root) => path.resolve(cwd, root)) };
 }
 
-/** As TOML, whose texts are written like those of JSON. */
+/** In TOML, whose strings are written like JSON's. */
 function inlineTable(table: Fields): string {
   const entries = Object.entries(table).map(
     ([key, value]) => `${JSON.stringify(key)}=${isFields(value) ? inlineTable(value) : JSON.stringify(value)}`,
@@ -126,7 +126,7 @@ function inlineTable(table: Fields): string {
   return `{${entries.join(",")}}`;
 }
 
-/** How Codex's sandbox dies when the program is not there or may not be executed. */
+/** How Codex's sandbox fails when the program is missing or not executable. */
 const SANDBOX_PANIC = /^\s*thread 'main' \(?.*panicked at .*linux-sandbox.*\nFailed to execvp [^\n]*: ([^\n:]+)/;
 const SPAWN_FAILED = /^failed to spawn command: (.+)$/;
 const ERROR_NUMBER = / \(os error \d+\)$/;

@@ -11,14 +11,14 @@ import { CodexRefused, codexRefusal, isHeldElsewhere, threadRefusal } from "../a
 import { asFields, asList, asNumber, asText, nonEmptyText } from "../appServer/read.js";
 import type { ThreadGuards } from "../guard/threadGuard.js";
 
-/** Everything that somebody began; what agents began for themselves is left out. */
+/** Every thread that a user began; threads that agents began themselves are left out. */
 const SOURCES = ["cli", "vscode", "exec", "appServer", "unknown"];
-/** Requests for one page of a search. A page that finds less than it was asked for still says where the next one goes on. */
+/** The limit of requests for one page of a search. A page with fewer results than requested still has the cursor of the next one. */
 const MOST_REQUESTS = 40;
-/** Codex starts the fork's MCP servers before it answers. */
+/** Codex starts the fork's MCP servers before it responds. */
 const FORK_MS = 60_000;
 
-/** The threads that Codex keeps in its home, whoever began them. */
+/** The threads stored in CODEX_HOME, whoever began them. */
 export class CodexCatalog implements ThreadCatalog {
   readonly #servers: AppServers;
   readonly #guards: ThreadGuards;
@@ -78,7 +78,7 @@ export class CodexCatalog implements ThreadCatalog {
     throw threadRefusal(held, id, deed);
   }
 
-  /** Archived or not; a title is only given to a thread that is in the list, and Codex does not say why it is not. */
+  /** Archived or not. Only a listed thread can be renamed, and Codex does not say why it refuses others. */
   async #isThere(id: ThreadId): Promise<boolean> {
     try {
       await this.#servers.usual().lend(({ server }) => server.request("thread/read", { threadId: id }));
@@ -89,7 +89,7 @@ export class CodexCatalog implements ThreadCatalog {
   }
 }
 
-/** What Codex is asked to do to a thread. */
+/** A request to change a thread. */
 interface Change {
   readonly method: string;
   /** Completes "Codex did not …". */
@@ -97,7 +97,7 @@ interface Change {
   readonly params?: Fields;
 }
 
-/** Codex searches with regard to capital letters, so that the search is ours. */
+/** Codex's search is case-sensitive, so we search ourselves. */
 async function page(server: AppServer, query: ThreadQuery): Promise<ThreadPage> {
   const search = query.search?.toLowerCase();
   const isWanted = ({ beginning, summary: { name = "" } }: ListedThread) =>
@@ -128,27 +128,28 @@ async function listThreads(server: AppServer, { limit, cursor, archived = false,
 }
 
 /**
- * The fork is put away and taken out again, because only so Codex unloads it at once: whoever opens it next, in whichever process, finds
- * it as a thread like any other.
+ * The fork is archived and unarchived, because that is the only way to make Codex unload it at once: any process can then open it like any
+ * other thread.
  */
 async function fork(server: AppServer, source: Fields & { readonly threadId: ThreadId }): Promise<ThreadId> {
   const answer = await server.request("thread/fork", { ...source, excludeTurns: true, sandbox: "read-only" }, { timeoutMs: FORK_MS });
   const threadId = nonEmptyText(asFields(asFields(answer)["thread"])["id"]);
-  if (threadId === undefined) throw new CodexRefused("Codex forked a thread without telling its id: it is newer than this server knows.");
+  if (threadId === undefined)
+    throw new CodexRefused("Codex forked a thread without returning its id: its version is newer than this server supports.");
   await server.unload(threadId);
   return parseThreadId(threadId);
 }
 
 const PREVIEW_LENGTH = 160;
 
-/** A thread as the app-server lists it. */
+/** A thread in the app-server's list. */
 interface ListedThread {
   readonly summary: ThreadSummary;
-  /** Everything the user said to begin it. */
+  /** The user's complete first message. */
   readonly beginning: string;
 }
 
-/** Undefined for what is no thread. */
+/** Undefined for an invalid entry. */
 function listedThread(entry: unknown): ListedThread | undefined {
   const { id, preview, cwd, createdAt, recencyAt, updatedAt, name } = asFields(entry);
   const threadId = nonEmptyText(id);

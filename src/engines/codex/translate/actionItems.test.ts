@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { began, done, endingOf, shownAs, translatorFor, WORKSPACE } from "../../../../test/support/translatedTurn.js";
+import { began, done, endingOf, shownAs, translatorFor, WORKSPACE } from "../../../../test/support/codex/translatedTurn.js";
 import { ThreadMemory } from "./threadMemory.js";
 
 const COMMAND_BEGUN = {

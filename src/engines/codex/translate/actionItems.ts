@@ -21,7 +21,7 @@ export const commandExecution: ItemKind = {
   unfinished: ({ item, text }, ending) => ({ ...item, unfinished: UNFINISHED[ending], aggregatedOutput: text }),
 };
 
-/** The words of a command that comes as one line. */
+/** The words of a command given as one line. */
 export function commandWords(line: string): readonly string[] {
   return shellWords(line) ?? [line];
 }
@@ -54,7 +54,7 @@ function parsedCommand(action: Fields): ParsedCommand {
   }
 }
 
-/** The streams come merged: all of it counts as standard output. */
+/** The streams arrive merged: everything counts as standard output. */
 function outcomeOf(item: Fields): CommandOutcome {
   const output = asText(item["aggregatedOutput"]);
   const exitCode = asNumber(item["exitCode"]) ?? -1;
@@ -64,7 +64,7 @@ function outcomeOf(item: Fields): CommandOutcome {
   return { stdout: output, stderr, aggregatedOutput: all, formattedOutput: all, exitCode, durationMs };
 }
 
-/** Why there is no exit code, where there is none. */
+/** The reason for a missing exit code. */
 function commandComplaint(item: Fields, output: string): string {
   if (item["status"] === "declined") return COMMAND_REJECTED;
   const unfinished = nonEmptyText(item["unfinished"]);
@@ -72,7 +72,7 @@ function commandComplaint(item: Fields, output: string): string {
   return asNumber(item["exitCode"]) === null && output === "" ? COMMAND_NOT_RUN : "";
 }
 
-/** A command that ends at once streams nothing; what it printed is then known only now. */
+/** A command that ends at once streams nothing; its output is only known at the end. */
 function unstreamedOutput({ id, text }: OpenItem, { stdout }: CommandOutcome): ThreadEvent[] {
   if (text !== "" || stdout === "") return [];
   return [{ type: "commandOutput", callId: id, stream: "stdout", bytes: Buffer.from(stdout) }];
@@ -82,7 +82,7 @@ const PATCH_REJECTED = "patch rejected by user";
 const PATCH_INTERRUPTED = "patch interrupted";
 const PATCH_FAILED = "the patch could not be applied";
 
-/** Whether it is asked about shows only in what follows its beginning, so the beginning is shown with that. */
+/** Whether a patch needs approval is only known from the message after its start, so the start is shown with that. */
 export const fileChange: ItemKind = {
   start: () => [],
   complete(open, { settings }) {
@@ -92,14 +92,14 @@ export const fileChange: ItemKind = {
   unfinished: ({ item }) => ({ ...item, status: "interrupted" }),
 };
 
-/** Nothing when it was shown before. */
+/** Empty when it was shown before. */
 function patchStarted(open: OpenItem, { autoApproved }: { readonly autoApproved: boolean }): ThreadEvent[] {
   if (open.isShown) return [];
   open.isShown = true;
   return [{ type: "patchStarted", callId: open.id, autoApproved, changes: readChanges(open.item["changes"]) }];
 }
 
-/** What is shown before a question about a patch is put. */
+/** The events to show before a question about a patch. */
 export function startOfAskedPatch(items: OpenItems, params: unknown): ThreadEvent[] {
   const open = items.find(asFields(params)["itemId"]);
   return open?.item["type"] === "fileChange" ? patchStarted(open, { autoApproved: false }) : [];
@@ -126,7 +126,7 @@ function changeOf(change: Fields): FileChange {
   }
 }
 
-/** Where a file moved to stands a second time behind its diff, in words. */
+/** The target of a move is repeated in words after the diff. */
 function updateOf(diff: string, movedTo: string | undefined): FileChange {
   if (movedTo === undefined) return { type: "update", unified_diff: diff, move_path: null };
   const remark = `\n\nMoved to: ${movedTo}`;
@@ -150,7 +150,7 @@ function patchComplaint(item: Fields): string {
 
 const LETTERS = { add: "A", update: "M", delete: "D" } as const;
 
-/** What applying the patch printed; the app-server keeps it to itself. */
+/** The output of applying the patch, which the app-server does not report. */
 function summary(changes: FileChanges, cwd: string): string {
   const lines = Object.entries(changes).map(([file, change]) => {
     const written = change.type === "update" ? (change.move_path ?? file) : file;

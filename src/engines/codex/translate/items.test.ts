@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { began, done, endingOf, shownAs, type Told, translatorFor } from "../../../../test/support/translatedTurn.js";
+import { began, done, endingOf, shownAs, type Told, translatorFor } from "../../../../test/support/codex/translatedTurn.js";
 import type { ReviewTarget } from "../../../threads/events.js";
 import type { TurnEnding } from "./turnTranslator.js";
 

@@ -11,7 +11,7 @@ const userMessage: ItemKind = shownAs(({ id, item }) => {
   return { kind: "userMessage", id, text: parts.map(({ text }) => asText(text)).join(""), ...(images.length > 0 && { images }) };
 });
 
-/** Not shown in a review: the reviewer's own messages stay open for ever, and what it came to is told as the review's result. */
+/** Not shown in a review: the reviewer's own messages are never completed, and its conclusion is reported as the review's result. */
 const agentMessage: ItemKind = {
   start(open, { review }) {
     if (review) return [];
@@ -47,7 +47,7 @@ const webSearch: ItemKind = shownAs(({ id, item }) => ({
   action: searchAction(asFields(item["action"])),
 }));
 
-/** Some messages come whole, and a reader of deltas must miss nothing. */
+/** Some messages arrive without deltas, but readers of deltas need the whole text. */
 function unstreamedText({ id, text: streamed }: OpenItem, text: string): ThreadEvent[] {
   const delta = text.startsWith(streamed) ? text.slice(streamed.length) : "";
   return delta === "" ? [] : [{ type: "messageDelta", itemId: id, delta }];
@@ -66,7 +66,7 @@ const ACTION_TYPES: ReadonlyMap<string, string> = new Map([
   ["findInPage", "find_in_page"],
 ]);
 
-/** As Codex 0.92.0 wrote it: snake case, and no keys without a value. */
+/** In the format of Codex 0.92.0: snake case, and no keys without a value. */
 function searchAction(action: Fields): Fields {
   const type = nonEmptyText(action["type"]) ?? "other";
   const rest = Object.entries(action).filter(([key, value]) => key !== "type" && value !== null);
@@ -87,7 +87,7 @@ const mcpToolCall: ItemKind = {
   unfinished: ({ item }) => ({ ...item, status: "failed", error: { message: "tool call interrupted" } }),
 };
 
-/** 0.92.0 told it once, when the picture was looked at. */
+/** Codex 0.92.0 reported it once, when the image was viewed. */
 const imageView: ItemKind = {
   start: ({ id, item }) => [{ type: "imageViewed", callId: id, path: asText(item["path"]) }],
   complete: () => [],
@@ -100,7 +100,7 @@ const contextCompaction: ItemKind = {
   unfinished: () => undefined,
 };
 
-/** For kinds that 0.92.0 had no event for. */
+/** For kinds without an event in 0.92.0. */
 function notedAs(words: (item: Fields) => string): ItemKind {
   return {
     start: ({ item }) => [{ type: "backgroundNote", message: words(item) }],
@@ -113,7 +113,7 @@ function invocationOf(item: Fields): McpInvocation {
   return { server: asText(item["server"]), tool: asText(item["tool"]), arguments: item["arguments"] ?? null };
 }
 
-/** The app-server adds its own call stack to some errors. */
+/** The app-server appends its own stack trace to some errors. */
 const BACKTRACE = /\n+Stack backtrace:\n[\s\S]*$/;
 
 function resultOf(item: Fields): { readonly Ok: unknown } | { readonly Err: string } {
@@ -149,7 +149,7 @@ const exitedReviewMode: ItemKind = {
   unfinished: () => undefined,
 };
 
-/** A review ends with its turn, and not before: the app-server makes up a result for one that was interrupted or failed. */
+/** A review ends with its turn, not before: the app-server invents a result for one that was interrupted or failed. */
 export function endReview(turn: TurnState, ending: Ending): readonly ThreadEvent[] {
   const { review } = turn;
   if (!review) return [];
@@ -194,7 +194,7 @@ export const itemStarted: Translation = (params, turn) => {
   return [...(kind === userMessage ? cutShort(turn) : []), ...kind.start(open, turn)];
 };
 
-/** What completes without having begun, or as something else than it began as, is shown to begin. */
+/** An item that completes without a start, or with another kind than it started with, is shown as starting first. */
 export const itemCompleted: Translation = (params, turn) => {
   const item = asFields(params["item"]);
   const kind = kindOf(item);
@@ -210,7 +210,7 @@ export const itemCompleted: Translation = (params, turn) => {
   return [...replaced, ...kind.start(open, turn), ...kind.complete(open, turn)];
 };
 
-/** The app-server leaves items open when a turn is interrupted; a reader sees each one end. */
+/** The app-server leaves items open when a turn is interrupted; readers must see each one end. */
 export function closeItems(turn: TurnState, ending: Ending): ThreadEvent[] {
   return turn.items.takeWhere(() => true).flatMap((open) => closeItem(open, turn, ending));
 }
@@ -219,12 +219,12 @@ function isAnswer({ item }: OpenItem): boolean {
   return kindOf(item) === agentMessage || kindOf(item) === reasoning;
 }
 
-/** What a broken connection cut is asked for again, and told when it comes whole. */
+/** A response cut by a broken connection is requested again, and shown when it is complete. */
 export function forgetCutAnswer(turn: TurnState): void {
   turn.items.takeWhere(isAnswer);
 }
 
-/** When the user is heard, the model begins a new answer and leaves the one before as it is. */
+/** A user message makes the model begin a new response and abandon the current one. */
 function cutShort(turn: TurnState): ThreadEvent[] {
   return turn.items.takeWhere(isAnswer).flatMap((open) => closeItem(open, turn, "completed"));
 }

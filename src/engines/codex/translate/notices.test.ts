@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { settingsIn } from "../../../../test/support/rollouts.js";
-import { endingOf, shownAs, type Told } from "../../../../test/support/translatedTurn.js";
+import { endingOf, shownAs, type Told } from "../../../../test/support/codex/translatedTurn.js";
+import { settingsIn } from "../../../../test/support/threads/rollouts.js";
 import { ThreadMemory } from "./threadMemory.js";
 
 const DROPPED = { responseStreamDisconnected: { httpStatusCode: null } };
@@ -93,7 +93,7 @@ const WARNINGS: readonly (readonly [Told, string])[] = [
   [["model/rerouted", { fromModel: "a", toModel: "b", reason: "policy" }], "The model a was replaced by b (policy)"],
   [
     ["windows/worldWritableWarning", { samplePaths: ["C:\\x", "C:\\y"] }],
-    "Folders that everybody may write to are not protected by the sandbox: C:\\x, C:\\y",
+    "Folders that everyone may write are not protected by the sandbox: C:\\x, C:\\y",
   ],
 ];
 
@@ -105,7 +105,7 @@ const NOTES: readonly (readonly [Told, string])[] = [
   [["hook/completed", { run: { eventName: "stop", status: "failed", statusMessage: "exit 1" } }], "Hook stop: failed (exit 1)"],
   [["modelProvider/authRecoveryStarted", { provider: "p", message: "renewing" }], "renewing"],
   [["modelProvider/authRecoveryCompleted", { provider: "p" }], "Renewing the login at p"],
-  [["model/verification", { verifications: [] }], "The provider wants the account to be verified for this model"],
+  [["model/verification", { verifications: [] }], "The provider requires a verified account for this model"],
   [["model/safetyBuffering/updated", { reasons: ["x", "y"] }], "The answer is held back for a safety check (x, y)"],
   [["item/autoApprovalReview/started", {}], "A second model judges whether this may run"],
   [["item/autoApprovalReview/completed", { review: { status: "approved" } }], "The second model's judgement: approved"],

@@ -7,7 +7,7 @@ import type { Failure, Translation, TurnState } from "./turnState.js";
 
 const RETRY = /\b(\d+)\/(\d+)\s*$/;
 
-/** An error that is retried is announced; any other is expected to end the turn. */
+/** An error that will be retried is announced; any other is expected to end the turn. */
 export const errorNotice: Translation = ({ error, willRetry }, turn) => {
   const failure = failureOf(asFields(error));
   if (willRetry !== true) {
@@ -38,12 +38,12 @@ export const modelRerouted: Translation = ({ fromModel, toModel, reason }, { mem
   warningOnce(`The model ${asText(fromModel)} was replaced by ${asText(toModel)}${inBrackets(reason)}`, memory);
 
 export const worldWritable: Translation = ({ samplePaths }, { memory }) =>
-  warningOnce(`Folders that everybody may write to are not protected by the sandbox: ${asTexts(samplePaths).join(", ")}`, memory);
+  warningOnce(`Folders that everyone may write are not protected by the sandbox: ${asTexts(samplePaths).join(", ")}`, memory);
 
 export const authRecovery: Translation = ({ provider, message }) =>
   note(nonEmptyText(message) ?? `Renewing the login at ${asText(provider)}`);
 
-export const modelVerification: Translation = () => note("The provider wants the account to be verified for this model");
+export const modelVerification: Translation = () => note("The provider requires a verified account for this model");
 
 export const safetyBuffering: Translation = ({ reasons }) =>
   note(`The answer is held back for a safety check${inBrackets(asTexts(reasons).join(", "))}`);
@@ -64,7 +64,7 @@ export const strictReviewRequired: Translation = () => note("Everything that run
 export const oauthCompleted: Translation = ({ name, success, error }: Fields) =>
   note(success === true ? `Logged in to the MCP server ${asText(name)}` : `No login to the MCP server ${asText(name)}${inBrackets(error)}`);
 
-/** Without a network the same is told again and again; a turn says it once in a row. */
+/** Without a network the same error is repeated many times; a turn shows consecutive repetitions once. */
 function failureOnce(message: string, turn: TurnState): ThreadEvent[] {
   if (turn.lastRetry === message) return [];
   turn.lastRetry = message;
@@ -89,14 +89,14 @@ function inBrackets(text: unknown): string {
   return said === undefined ? "" : ` (${said})`;
 }
 
-/** The error of a turn, as 0.92.0 told it. */
+/** The error of a turn in 0.92.0's wording. */
 export function failureOf(error: Fields): Failure {
-  // Newer versions write the same sentences with typographic apostrophes.
+  // Newer versions use typographic apostrophes in the same sentences.
   const message = (nonEmptyText(error["message"]) ?? "the turn failed").replaceAll("’", "'");
   return { message, info: errorInfo(error["codexErrorInfo"]) };
 }
 
-/** What Codex does not say by itself: when a limit ends, and how to log in. */
+/** Adds what Codex does not say: when a limit resets, and how to log in. */
 export function withRemedy({ message, info }: Failure, { memory, settings }: Pick<TurnState, "memory" | "settings">): string {
   if (info === "unauthorized" && settings.provider.requiresOpenaiAuth && !/codex login/.test(message))
     return `${sentence(message)} Run \`codex login\` on the machine of this server.`;
@@ -105,7 +105,7 @@ export function withRemedy({ message, info }: Failure, { memory, settings }: Pic
   return `${sentence(message)} The limit resets at ${new Date(resetsAt * 1_000).toISOString()}.`;
 }
 
-/** When the last of the windows that are used up is whole again, in seconds since 1970. */
+/** The latest reset of all exhausted windows, in seconds since 1970. */
 function endOfLimit({ primary, secondary }: RateLimits): number | undefined {
   const full = [primary, secondary].filter((window) => window !== null && window.used_percent >= 100);
   const ends = full.flatMap((window) => (window?.resets_at ? [window.resets_at] : []));
@@ -116,7 +116,7 @@ function sentence(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
-/** Kinds that 0.92.0 did not have are `other`. */
+/** Kinds unknown to 0.92.0 become `other`. */
 function errorInfo(info: unknown): CodexErrorInfo {
   if (typeof info === "string") return PLAIN.get(info) ?? "other";
   const [kind] = Object.keys(asFields(info));

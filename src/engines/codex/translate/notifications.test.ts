@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { contextOf, shownAs, type Told, translatorFor } from "../../../../test/support/translatedTurn.js";
+import { contextOf, shownAs, type Told, translatorFor } from "../../../../test/support/codex/translatedTurn.js";
 import { THREADLESS } from "../appServer/appServer.js";
 import { ITEM_KINDS } from "./items.js";
 import { NOTIFICATIONS, translationOf } from "./notifications.js";
@@ -131,7 +131,7 @@ thread/environment/connected thread/environment/disconnected thread/goal/cleared
 thread/prediction/updated thread/project/updated thread/queue/changed thread/readState/changed thread/realtime/closed
 thread/realtime/error thread/realtime/item/completed thread/realtime/item/started thread/realtime/item/transcript/delta
 thread/realtime/itemAdded thread/realtime/outputAudio/delta thread/realtime/sdp thread/realtime/started
-thread/realtime/transcript/delta thread/realtime/transcript/done thread/reverted thread/settings/updated thread/started
+thread/realtime/transcript/delta thread/realtime/transcript/done thread/reverted thread/section/changed thread/settings/updated thread/started
 thread/status/changed thread/tokenUsage/updated thread/unarchived turn/completed turn/diff/updated turn/moderationMetadata
 turn/plan/updated turn/started warning windows/worldWritableWarning windowsSandbox/setupCompleted
 `
@@ -140,7 +140,7 @@ turn/plan/updated turn/started warning windows/worldWritableWarning windowsSandb
 
 it("every notification of the app-server is shown, or left out for a reason", () => {
   expect([...NOTIFICATIONS.keys()].sort()).toEqual(LISTED);
-  expect(LISTED).toHaveLength(87);
+  expect(LISTED).toHaveLength(88);
   const unexplained = [...NOTIFICATIONS].filter(([, known]) => typeof known !== "function" && known.ignored === "");
   expect(unexplained).toEqual([]);
 });

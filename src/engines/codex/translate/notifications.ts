@@ -23,7 +23,7 @@ import {
 import { rawItemCompleted } from "./rawItems.js";
 import { keepOutput, keepPart, type Translation } from "./turnState.js";
 
-/** The final message stands in the turn's end too; how the turn ends is for the engine to say. */
+/** The final message is also in the turn's end; the engine decides how the turn ends. */
 const turnCompleted: Translation = ({ turn: ended }, turn) => {
   const messages = asList(asFields(ended)["items"])
     .map(asFields)
@@ -47,7 +47,7 @@ const usageUpdated: Translation = ({ tokenUsage }, { memory }) => {
   return [{ type: "tokenCount", usage, rateLimits: memory.rateLimits }];
 };
 
-/** Shown with the next count of tokens. */
+/** Shown with the next token count. */
 const rateLimitsUpdated: Translation = ({ rateLimits }, { memory }) => {
   memory.rateLimits = rateLimitsOf(asFields(rateLimits));
   return [];
@@ -58,7 +58,7 @@ const mcpStartupUpdated: Translation = (params, { memory, settings }) => [
   ...memory.mcp.settle(settings.mcpServers.map(({ name }) => name)),
 ];
 
-// What is streamed of an item that is not open belongs to nothing a reader has seen.
+// Deltas of an item that is not open are dropped, because readers have not seen the item.
 
 const messageDelta: Translation = ({ itemId, delta }, { items }) => {
   const open = items.find(itemId);
@@ -99,7 +99,7 @@ const commandOutput: Translation = ({ itemId, delta }, { items }) => {
   return [{ type: "commandOutput", callId: open.id, stream: "stdout", bytes: Buffer.from(text) }];
 };
 
-/** A change that is still being written grows. */
+/** A change grows while it is being written. */
 const patchUpdated: Translation = ({ itemId, changes }, { items }) => {
   const open = items.find(itemId);
   if (open && Array.isArray(changes)) open.item = { ...open.item, changes };
@@ -121,7 +121,7 @@ const ACCOUNT = { ignored: "about the login, which no turn waits for" };
 const APP = { ignored: "about the app-server's own user interface" };
 const VOICE = { ignored: "voice is not offered" };
 
-/** Every notification of app-server 0.166.0: how it shows, or why it does not. */
+/** Every notification of app-server 0.166.0: its translation, or the reason why it is not shown. */
 export const NOTIFICATIONS: ReadonlyMap<string, Translation | Ignored> = new Map<string, Translation | Ignored>([
   ["turn/started", () => []],
   ["turn/completed", turnCompleted],
@@ -178,6 +178,7 @@ export const NOTIFICATIONS: ReadonlyMap<string, Translation | Ignored> = new Map
   ["thread/name/updated", STORE],
   ["thread/readState/changed", STORE],
   ["thread/project/updated", STORE],
+  ["thread/section/changed", APP],
   ["project/changed", STORE],
   ["thread/settings/updated", { ignored: "the settings are ours, and sent with every turn" }],
   ["thread/queue/changed", { ignored: "turns are queued here, not there" }],
@@ -218,7 +219,7 @@ export const NOTIFICATIONS: ReadonlyMap<string, Translation | Ignored> = new Map
   ["thread/realtime/closed", VOICE],
 ]);
 
-/** Undefined for what is not shown, known or not. */
+/** Undefined for notifications that are not shown, known or not. */
 export function translationOf(method: string): Translation | undefined {
   const known = NOTIFICATIONS.get(method);
   return typeof known === "function" ? known : undefined;

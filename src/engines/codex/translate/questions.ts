@@ -7,7 +7,7 @@ import { asFields, asList, asText, asTexts, nonEmptyText } from "../appServer/re
 import { commandWords, parsedCommands, readChanges } from "./actionItems.js";
 import type { OpenItem, OpenItems } from "./turnState.js";
 
-/** What a request of the app-server means: a question to somebody, or an answer that is known without asking. */
+/** The meaning of an app-server request: a question to ask, or a response that is known without asking. */
 export type ServerReaction =
   | { readonly kind: "ask"; readonly subject: ApprovalSubject }
   | { readonly kind: "answer"; readonly result: unknown }
@@ -16,19 +16,19 @@ export type ServerReaction =
 export interface QuestionContext {
   readonly items: OpenItems;
   readonly settings: ThreadSettings;
-  /** The name of the agent that asks, when it is not the thread's own. */
+  /** The name of the asking agent, when it is not the thread's own. */
   readonly asker?: string | undefined;
 }
 
-/** How one kind of request is put to somebody, and how the decision goes back. */
+/** How one kind of request becomes a question, and how the decision becomes the response. */
 export interface QuestionKind {
   read(params: Fields, context: QuestionContext): ServerReaction;
   answer(decision: ApprovalDecision, params: Fields): unknown;
 }
 
 /**
- * Nothing the app-server asks about is known to stay in the sandbox: once approved, a command that the sandbox stops may be
- * run again outside it without a further question, also under `untrusted`.
+ * Nothing the app-server asks about is known to stay in the sandbox: after approval, a command that the sandbox stops may run again outside
+ * it without another question, even under `untrusted`.
  */
 const LEAVES_SANDBOX = { staysInSandbox: false, needsPerson: false } as const;
 export const NEEDS_PERSON = { staysInSandbox: false, needsPerson: true } as const;
@@ -58,7 +58,7 @@ export const commandQuestion: QuestionKind = {
 };
 
 /**
- * A prefix is allowed no further than this command for this session: Codex would write it into the user's rules, for good and for
+ * Approving a prefix allows only this command for this session: Codex would write the prefix into the user's rules, permanently and for
  * every program that reads them.
  */
 function approvalWord({ kind }: ApprovalDecision): string {
@@ -76,7 +76,7 @@ function approvalWord({ kind }: ApprovalDecision): string {
   }
 }
 
-/** What the request itself says wins over what the item said. */
+/** The request's own fields take precedence over the item's. */
 function said(params: Fields): OpenItem["item"] {
   return Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null && value !== undefined));
 }
@@ -89,7 +89,7 @@ function reasonOf(params: Fields): string | undefined {
   return reasons.filter((reason) => reason !== undefined).join("; ") || undefined;
 }
 
-/** The request names an item and nothing of what it changes; that stands in the item. */
+/** The request only names an item; the changes are in the item. */
 export const patchQuestion: QuestionKind = {
   read(params, { items, settings }) {
     const open = items.find(params["itemId"]);
@@ -113,7 +113,7 @@ export const patchQuestion: QuestionKind = {
   answer: (decision) => ({ decision: approvalWord(decision) }),
 };
 
-/** By their names; where links lead is Codex's to know. */
+/** Compares by name; Codex resolves links itself. */
 function outsideOf(changes: FileChanges, cwd: string): { readonly outside?: Record<string, string> } {
   const files = Object.entries(changes).flatMap(([file, change]) => [file, (change.type === "update" && change.move_path) || file]);
   const isOutside = (file: string) => /^\.\.(?:\/|$)/.test(path.relative(cwd, path.resolve(cwd, file)));
@@ -135,7 +135,7 @@ const SCHEMA = {
   },
 };
 
-/** The agent wants its sandbox widened. It gets what it asked for, or nothing. */
+/** The agent asks for a wider sandbox. It gets everything it asked for, or nothing. */
 export const permissionQuestion: QuestionKind = {
   read(params, { settings }) {
     const wanted = permissionsInWords(params["permissions"]);
@@ -180,7 +180,7 @@ function scopeOf(decision: ApprovalDecision): "turn" | "session" | undefined {
   }
 }
 
-/** What a set of asked permissions would allow, in words; undefined when it is nothing. */
+/** The requested permissions in words; undefined when there are none. */
 function permissionsInWords(profile: unknown): string | undefined {
   const { network, fileSystem } = asFields(profile);
   const words = [...(asFields(network)["enabled"] === true ? ["use the network"] : []), ...placesInWords(asFields(fileSystem))];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { began, done, endingOf, shownAs, type Told } from "../../../../test/support/translatedTurn.js";
+import { began, done, endingOf, shownAs, type Told } from "../../../../test/support/codex/translatedTurn.js";
 
 const CALL = { type: "function_call", id: "fc_1", name: "exec_command", call_id: "c1", arguments: '{"cmd":"touch x","workdir":"sub"}' };
 const OUTPUT = {

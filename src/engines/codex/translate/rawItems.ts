@@ -5,7 +5,7 @@ import type { CommandCall, RawItem } from "../../../threads/items.js";
 import { asText, nonEmptyText } from "../appServer/read.js";
 import type { OpenToolCall, Translation, TurnState } from "./turnState.js";
 
-/** The model's conversation as it went over the wire. A command that no item showed is shown with its output. */
+/** The model's conversation as sent over the wire. A command without an item is shown with its output. */
 export const rawItemCompleted: Translation = ({ item }, turn) => {
   const raw = rawItem(item);
   if (!raw) return [];
@@ -14,7 +14,7 @@ export const rawItemCompleted: Translation = ({ item }, turn) => {
   return [...(answered && !answered.isShown ? unseenCommand(answered, raw, turn) : []), { type: "rawItem", item: raw }];
 };
 
-/** Every call gets an output, or a model would refuse the history. */
+/** Every call gets an output; a model would reject the history otherwise. */
 export function answerCalls(turn: TurnState): ThreadEvent[] {
   return turn.calls.takeAll().map(({ callId, outputType }) => ({
     type: "rawItem",
@@ -28,14 +28,14 @@ function rawItem(value: unknown): RawItem | undefined {
   return typeof type === "string" && type !== DECLARATIONS ? { type, ...rest } : undefined;
 }
 
-/** Newer models get their tools inside the conversation: tens of thousands of characters that nobody said. */
+/** Newer models receive their tools inside the conversation: tens of thousands of characters that are not messages. */
 const DECLARATIONS = "additional_tools";
 
 const OUTPUT = /^Wall time: ([\d.]+) seconds\n(?:.*\n)*?Process exited with code (-?\d+)\n(?:.*\n)*?Output:\n/m;
 
 /**
- * A sandboxed command that ends at once and looks as if the sandbox had stopped it has no item; only the model is told.
- * Calls that ran nothing (a refused patch, a complaint) were not shown by 0.92.0 either.
+ * A sandboxed command that ends at once and seems to have been stopped by the sandbox has no item; only the model gets its output. Calls
+ * that ran nothing (a refused patch, an error) were not shown by 0.92.0 either.
  */
 function unseenCommand({ callId, call }: OpenToolCall, output: RawItem, { settings }: TurnState): ThreadEvent[] {
   const words = commandWords(call);

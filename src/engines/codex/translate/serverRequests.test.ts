@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { settingsIn } from "../../../../test/support/rollouts.js";
-import { WORKSPACE } from "../../../../test/support/translatedTurn.js";
+import { WORKSPACE } from "../../../../test/support/codex/translatedTurn.js";
+import { settingsIn } from "../../../../test/support/threads/rollouts.js";
 import type { ApprovalDecision } from "../../../approvals/model.js";
 import type { ApprovalPolicy } from "../../../exec/policies.js";
 import { approvalAnswer, SERVER_REQUESTS, serverRequest } from "./serverRequests.js";
@@ -52,7 +52,7 @@ it("every request of the app-server is a question, or refused for a reason", () 
     "mcpServer/elicitation/request": "asked",
   });
   expect(read("item/tool/call", {})).toEqual({ kind: "refuse", message: "no tools were declared to the model" });
-  expect(read("something/new", {})).toEqual({ kind: "refuse", message: "something/new is not known here" });
+  expect(read("something/new", {})).toEqual({ kind: "refuse", message: "something/new is unknown here" });
 });
 
 describe("a command", () => {
@@ -238,7 +238,7 @@ describe("a question of the agent", () => {
       read(USER_INPUT, { questions: [{ ...closed, isSecret: true }] }),
       read(USER_INPUT, { questions: [] }),
       read(USER_INPUT, params, { approvalPolicy: "never" }),
-    ]).toEqual([{ kind: "refuse", message: "secrets cannot be asked for here" }, unasked, unasked]);
+    ]).toEqual([{ kind: "refuse", message: "forms cannot ask for secrets" }, unasked, unasked]);
   });
 });
 

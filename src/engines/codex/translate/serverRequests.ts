@@ -14,7 +14,7 @@ import {
 
 const FORMS: ReadonlySet<unknown> = new Set(["form", "openai/form", "openaiForm"]);
 
-/** One of Codex's own MCP servers wants something filled in. Addresses to visit and proofs of identity cannot be passed on. */
+/** One of Codex's own MCP servers asks for a form to be filled in. URLs to visit and proofs of identity cannot be forwarded. */
 const mcpQuestion: QuestionKind = {
   read(params, context) {
     const { mode, requestedSchema } = params;
@@ -58,7 +58,7 @@ const SCHEMA = {
   },
 };
 
-/** Codex asks whether a tool of an MCP server may be called, in the form of a question of that server. */
+/** Codex asks whether a tool of an MCP server may be called, in the form of a question from that server. */
 const toolQuestion: QuestionKind = {
   read(params) {
     const args = asFields(asFields(params["_meta"])["tool_params"]);
@@ -99,18 +99,18 @@ function actionOf({ kind }: ApprovalDecision): "accept" | "decline" | "cancel" {
   }
 }
 
-/** Codex also offers to remember it for good, in the user's config.toml; that is the user's to write. */
+/** Codex also offers to remember the decision permanently in config.toml; only the user should write there. */
 function isForSession(decision: ApprovalDecision): boolean {
   return decision.kind === "approvedForSession" || (decision.kind === "answered" && decision.content["remember"] === "session");
 }
 
-/** The agent asks its user something. Without an answer it goes on by its own judgement. */
+/** The agent asks its user a question. Without an answer it continues by its own judgement. */
 const userQuestion: QuestionKind = {
   read(params, { settings }) {
     const questions = questionsOf(params);
     if (questions.length === 0 || settings.approvalPolicy === "never") return { kind: "answer", result: { answers: {} } };
-    // A form shows what is typed, and clients may keep it.
-    if (questions.some((question) => question["isSecret"] === true)) return { kind: "refuse", message: "secrets cannot be asked for here" };
+    // A form shows what is typed, and clients may store it.
+    if (questions.some((question) => question["isSecret"] === true)) return { kind: "refuse", message: "forms cannot ask for secrets" };
     return {
       kind: "ask",
       subject: {
@@ -144,7 +144,7 @@ function questionsOf(params: Fields): Fields[] {
     .filter((question) => nonEmptyText(question["id"]) !== undefined);
 }
 
-/** Where other answers than the offered ones are welcome, the offers are only described. */
+/** Where other answers than the listed ones are allowed, the list is only described. */
 function property(question: Fields): Fields {
   const options = asList(question["options"]).map(asFields);
   const offers = options.map((option) => `${asText(option["label"])}: ${asText(option["description"])}`);
@@ -168,7 +168,7 @@ interface Refused {
 
 const OLD = { refused: "only threads of the older protocol ask this way" };
 
-/** Every request of app-server 0.166.0: who is asked, or why it is refused. */
+/** Every request of app-server 0.166.0: the question it becomes, or the reason for refusing it. */
 export const SERVER_REQUESTS: ReadonlyMap<string, QuestionKind | Refused> = new Map<string, QuestionKind | Refused>([
   ["item/commandExecution/requestApproval", commandQuestion],
   ["item/fileChange/requestApproval", patchQuestion],
@@ -183,14 +183,14 @@ export const SERVER_REQUESTS: ReadonlyMap<string, QuestionKind | Refused> = new 
   ["execCommandApproval", OLD],
 ]);
 
-/** What a request of the app-server means for whoever follows the turn. */
+/** The meaning of an app-server request for the followers of the turn. */
 export function serverRequest(method: string, params: unknown, context: QuestionContext): ServerReaction {
   const known = SERVER_REQUESTS.get(method);
-  if (known === undefined) return { kind: "refuse", message: `${method} is not known here` };
+  if (known === undefined) return { kind: "refuse", message: `${method} is unknown here` };
   return "refused" in known ? { kind: "refuse", message: known.refused } : saidBy(context.asker, known.read(asFields(params), context));
 }
 
-/** Whoever is asked is told which agent asks. */
+/** Adds the name of the asking agent to the question. */
 function saidBy(asker: string | undefined, reaction: ServerReaction): ServerReaction {
   if (asker === undefined || reaction.kind !== "ask") return reaction;
   const { reason } = reaction.subject;
@@ -198,7 +198,7 @@ function saidBy(asker: string | undefined, reaction: ServerReaction): ServerReac
   return { ...reaction, subject: { ...reaction.subject, reason: reason === undefined ? by : `${by}: ${reason}` } };
 }
 
-/** The result that tells the app-server how its question was decided. */
+/** The response that tells the app-server how its question was decided. */
 export function approvalAnswer(method: string, params: unknown, decision: ApprovalDecision): unknown {
   const known = SERVER_REQUESTS.get(method);
   if (known === undefined || "refused" in known) throw new Error(`${method} asks nobody`);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { settingsIn } from "../../../../test/support/rollouts.js";
+import { settingsIn } from "../../../../test/support/threads/rollouts.js";
 import { APPROVAL_POLICIES } from "../../../exec/policies.js";
 import type { ThreadGuard } from "../guard/threadGuard.js";
 import { settingsNotices, threadResumeParams, threadStartParams, turnStartParams } from "./settings.js";

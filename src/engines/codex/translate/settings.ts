@@ -6,28 +6,28 @@ import type { ThreadGuard } from "../guard/threadGuard.js";
 
 type Params = Readonly<Record<string, unknown>>;
 
-/** `thread/start`. Raw events need the experimental API; without it they have to be left out. */
+/** `thread/start`. Raw events need the experimental API, and must be left out without it. */
 export function threadStartParams(settings: ThreadSettings, { rawEvents, guard }: { rawEvents: boolean; guard: ThreadGuard }): Params {
   return { ...threadParams(settings, guard), ...(rawEvents ? { experimentalRawEvents: true } : {}) };
 }
 
-/** `thread/resume`. Sandbox and approval policy are said again: a thread that is loaded from disk may come back without them. */
+/** `thread/resume`. Sandbox and approval policy are stated again: a thread loaded from disk may lack them. */
 export function threadResumeParams(threadId: string, settings: ThreadSettings, guard: ThreadGuard): Params {
   return { threadId, excludeTurns: true, ...threadParams(settings, guard) };
 }
 
-/** What a turn is given to consider. */
+/** The input of a turn. */
 export function inputParams(threadId: string, { text, images = [] }: TurnInput): Params {
   const said = text === "" && images.length > 0 ? [] : [{ type: "text", text }];
   return { threadId, input: [...said, ...images.map((url) => ({ type: "image", url }))] };
 }
 
-/** `turn/start`. Every turn says how it is confined: what an earlier one said would hold until something else changes it. */
+/** `turn/start`. Every turn states its confinement: otherwise that of an earlier turn would remain in force. */
 export function turnStartParams(threadId: string, input: TurnInput | undefined, settings: ThreadSettings, guard: ThreadGuard): Params {
   return { ...(input ? inputParams(threadId, input) : { input: [] }), ...settingsUpdateParams(threadId, settings, guard) };
 }
 
-/** `thread/settings/update`: how a thread that was loaded without rights works from now on. */
+/** `thread/settings/update`: sets the rights of a thread that was loaded without any. */
 export function settingsUpdateParams(threadId: string, settings: ThreadSettings, guard: ThreadGuard): Params {
   return {
     threadId,
@@ -40,13 +40,13 @@ export function settingsUpdateParams(threadId: string, settings: ThreadSettings,
   };
 }
 
-/** The settings as Codex was told them. */
+/** The settings as sent to Codex. */
 export function settingsInForce(settings: ThreadSettings): ThreadSettings {
   const approvalPolicy = POLICIES[settings.approvalPolicy];
   return approvalPolicy === settings.approvalPolicy ? settings : { ...settings, approvalPolicy };
 }
 
-/** What Codex was told instead of what was asked for, worth telling the caller. */
+/** Notices for the caller about settings that were replaced. */
 export function settingsNotices(settings: ThreadSettings): readonly string[] {
   const { approvalPolicy, leftOutServers = [] } = settings;
   const sent = POLICIES[approvalPolicy];
@@ -57,8 +57,8 @@ export function settingsNotices(settings: ThreadSettings): readonly string[] {
 }
 
 /**
- * Codex dropped `on-failure`. Under `on-request` too nothing leaves the sandbox unasked, and commands judged dangerous are asked about
- * besides. `untrusted` is still taken; where it no longer is, Codex refuses the thread, since nothing else asks as much.
+ * Codex dropped `on-failure`. Under `on-request` nothing leaves the sandbox without a question either, and dangerous commands need approval
+ * as well. `untrusted` is still accepted; a Codex without it refuses the thread, because no other policy asks as much.
  */
 const POLICIES: Readonly<Record<ApprovalPolicy, ApprovalPolicy>> = {
   untrusted: "untrusted",
@@ -68,8 +68,8 @@ const POLICIES: Readonly<Record<ApprovalPolicy, ApprovalPolicy>> = {
 };
 
 /**
- * A thread that begins with the right to write makes Codex trust its folder: it notes so in the user's config.toml, reads the
- * project's own configuration and starts the programs that stand there. So each is loaded without rights, and its turns get them.
+ * A thread that starts with write access makes Codex trust its folder: Codex notes that in the user's config.toml, reads the project's own
+ * configuration and starts the programs named there. So each thread is loaded without rights, and its turns get them.
  */
 function threadParams(settings: ThreadSettings, { loadIn, profiles, config }: ThreadGuard): Params {
   const { baseInstructions, developerInstructions } = settings;
@@ -86,7 +86,7 @@ function threadParams(settings: ThreadSettings, { loadIn, profiles, config }: Th
   };
 }
 
-/** Said by parameters of their own, or by what they led to. */
+/** Passed as separate parameters, or already resolved into them. */
 const SAID_ELSEWHERE: ReadonlySet<string> = new Set([
   "approval_policy",
   "approvals_reviewer",
@@ -101,13 +101,13 @@ const SAID_ELSEWHERE: ReadonlySet<string> = new Set([
   "sandbox_workspace_write",
 ]);
 
-/** Nothing that a folder's skills name is written into config.toml. */
+/** Keeps Codex from writing a skill's MCP dependencies into config.toml. */
 const NOT_WANTED = { skill_mcp_dependency_install: false };
 
-/** The feature alone takes sub-agents from older models only; newer ones bring them along. */
+/** The feature flag removes sub-agents only from older models; newer ones need this setting. */
 const WITHOUT_AGENTS = { agents: { enabled: false } };
 
-/** What could change something outside the sandbox of commands. Codex cannot offer the reading part of it alone. */
+/** Features that could change something outside the commands' sandbox. Codex cannot offer only their read-only part. */
 const CHANGES_THINGS = {
   apps: false,
   plugins: false,
@@ -120,7 +120,7 @@ const CHANGES_THINGS = {
   memories: false,
 };
 
-/** What was said beside config.toml, which Codex reads itself. */
+/** The settings from outside config.toml, which Codex reads itself. */
 function configOf(settings: ThreadSettings, { withSandbox }: { withSandbox: boolean }): Params {
   const { stated = {}, sandboxPolicy: sandbox, compactPrompt, leftOutServers = [], looksOnly = false } = settings;
   const rest = Object.entries(stated).filter(([key]) => !SAID_ELSEWHERE.has(key));
@@ -140,14 +140,14 @@ function configOf(settings: ThreadSettings, { withSandbox }: { withSandbox: bool
   };
 }
 
-/** What an entry says in config.toml stays; that it is not used is laid over it. */
+/** The entry of config.toml is kept; a setting on top disables it. */
 function withoutServers(stated: unknown, servers: readonly LeftOutServer[]): Params {
   const entries = isFields(stated) ? stated : {};
   const entryOf = (name: string) => (Object.hasOwn(entries, name) && isFields(entries[name]) ? entries[name] : {});
   return { ...entries, ...Object.fromEntries(servers.map(({ name }) => [name, { ...entryOf(name), enabled: false }])) };
 }
 
-/** Tables are laid over each other; of two other values the second counts. */
+/** Merges tables recursively; other values are replaced by those of `above`. */
 function merged(below: Fields, above: Fields): Fields {
   const both = Object.entries(above).map(([key, value]) => {
     const under = Object.hasOwn(below, key) ? below[key] : undefined;
@@ -156,13 +156,13 @@ function merged(below: Fields, above: Fields): Fields {
   return { ...below, ...Object.fromEntries(both) };
 }
 
-/** A profile says more than a policy can: what is hidden. Full access has neither. */
+/** A profile can express more than a policy: hidden files. Full access has neither. */
 function confinementParams(policy: SandboxPolicy, { profiles }: ThreadGuard): Params {
   if (!profiles || policy.type === "danger-full-access") return { sandboxPolicy: sandboxPolicyParams(policy) };
   return { permissions: policy.type === "read-only" ? profiles.reading : profiles.working };
 }
 
-/** The policy as an object, which turns and single commands are given. */
+/** The policy as an object, for turns and single commands. */
 export function sandboxPolicyParams(policy: SandboxPolicy): Params {
   switch (policy.type) {
     case "danger-full-access":

@@ -4,7 +4,7 @@ import type { McpServerStatus } from "../../../threads/items.js";
 import { NO_RATE_LIMITS, type RateLimits } from "../../../threads/usage.js";
 import { asText, nonEmptyText } from "../appServer/read.js";
 
-/** Notifications that count when no turn runs. */
+/** Notifications that matter while no turn runs. */
 const OUTSIDE_TURNS: ReadonlySet<string> = new Set([
   "account/rateLimits/updated",
   "configWarning",
@@ -15,11 +15,11 @@ const OUTSIDE_TURNS: ReadonlySet<string> = new Set([
   "windows/worldWritableWarning",
 ]);
 
-/** What came between two turns and waits to be shown; beyond it the oldest is forgotten. */
+/** The limit of notifications kept between two turns; the oldest are dropped. */
 const MOST_KEPT = 200;
-/** Texts that were told and are not told again. */
+/** The limit of remembered texts, which are not repeated. */
 const MOST_TOLD = 200;
-/** Turns whose stragglers are still recognised. */
+/** The number of ended turns whose late messages are recognised. */
 const MOST_FINISHED = 100;
 
 interface Notification {
@@ -27,7 +27,7 @@ interface Notification {
   readonly params: unknown;
 }
 
-/** What one thread of the app-server has told beyond the running turn. One per thread, for as long as it is open. */
+/** What one app-server thread reported outside the running turn. One per thread, for as long as it is open. */
 export class ThreadMemory {
   readonly mcp = new McpStartup();
   contextWindow: number | null = null;
@@ -36,7 +36,7 @@ export class ThreadMemory {
   readonly #finishedTurns = new Set<string>();
   #kept: Notification[] = [];
 
-  /** A notification that came while no turn runs; shown when the next one starts. */
+  /** Keeps a notification that came while no turn runs; it is shown when the next one starts. */
   betweenTurns(method: string, params: unknown): void {
     if (!OUTSIDE_TURNS.has(method)) return;
     this.#kept.push({ method, params });
@@ -49,7 +49,7 @@ export class ThreadMemory {
     return kept;
   }
 
-  /** False when the same text was told on this thread before: the app-server repeats some with every turn. */
+  /** False when the same text was already shown on this thread: the app-server repeats some with every turn. */
   isNew(text: string): boolean {
     if (this.#told.has(text)) return false;
     keep(this.#told, text, MOST_TOLD);
@@ -60,7 +60,7 @@ export class ThreadMemory {
     keep(this.#finishedTurns, appServerTurnId, MOST_FINISHED);
   }
 
-  /** Commands outlive an interrupted turn, and what becomes of them still carries its id. */
+  /** Commands outlive an interrupted turn, and their notifications still carry its id. */
   isFinished(appServerTurnId: unknown): boolean {
     return typeof appServerTurnId === "string" && this.#finishedTurns.has(appServerTurnId);
   }
@@ -72,10 +72,10 @@ function keep(texts: Set<string>, text: string, most: number): void {
   if (texts.size > most && oldest !== undefined) texts.delete(oldest);
 }
 
-/** More servers than this are not kept apart. */
+/** The limit of MCP servers that are tracked. */
 const MOST_SERVERS = 200;
 
-/** How the starts of a thread's MCP servers went; once all are settled, that is told, once. */
+/** The start-up results of a thread's MCP servers; once all are known, one summary is reported. */
 class McpStartup {
   readonly #statuses = new Map<string, McpServerStatus>();
   #isSettled = false;
@@ -88,7 +88,7 @@ class McpStartup {
     return [{ type: "mcpStartupUpdated", server, status }];
   }
 
-  /** The summary, when every expected server has started or failed and it was not told before. */
+  /** The summary, when every expected server has started or failed and it was not reported before. */
   settle(expected: readonly string[]): ThreadEvent[] {
     const all = [...this.#statuses];
     const isOpen = all.some(([, { state }]) => state === "starting") || !expected.every((server) => this.#statuses.has(server));
@@ -113,7 +113,7 @@ function statusOf(params: Fields): McpServerStatus | undefined {
   }
 }
 
-/** The summary names the server beside the reason. */
+/** The reason without the server's name, which the summary has beside it. */
 function bareReason(error: string): string {
   return error.replace(/^MCP client for `[^`]*` failed to start: (?:MCP startup failed: )?/, "");
 }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { began, done, endingOf, shownAs } from "../../../../test/support/translatedTurn.js";
+import { began, done, endingOf, shownAs } from "../../../../test/support/codex/translatedTurn.js";
 
 const PICTURES = Array.from({ length: 600 }, (_, at) => ({
   type: "mcpToolCall",

@@ -10,13 +10,13 @@ export interface Failure {
   readonly info: CodexErrorInfo;
 }
 
-/** A review from its beginning to the turn's end, which alone tells whether what it came to counts. */
+/** A review until the end of its turn, which determines whether the result counts. */
 interface Review {
-  /** Undefined until it is told. */
+  /** Undefined until it is known. */
   result: string | undefined;
 }
 
-/** What a turn is run with. */
+/** The inputs of a turn's translation. */
 export interface TurnSetup {
   readonly settings: ThreadSettings;
   readonly memory: ThreadMemory;
@@ -24,23 +24,23 @@ export interface TurnSetup {
   readonly reviewTarget?: ReviewTarget | undefined;
 }
 
-/** What is known of the running turn, for those who translate its notifications. */
+/** The state of the running turn, for the translations of its notifications. */
 export interface TurnState extends TurnSetup {
   readonly items: OpenItems;
   readonly calls: OpenToolCalls;
-  /** What the agent said last. */
+  /** The agent's last message. */
   lastMessage: string | null;
-  /** What the agent asked the user without waiting for an answer. */
+  /** Questions to the user that the agent asked without waiting for an answer. */
   openQuestions: readonly string[];
   /** The error that is expected to end the turn. */
   failure: Failure | undefined;
-  /** What was last said about a retry that is not counted. */
+  /** The last text about a retry that has no count. */
   lastRetry: string | undefined;
-  /** Until the end of a turn in which a reviewer is at work. */
+  /** Present until the end of a turn with a reviewer. */
   review: Review | undefined;
 }
 
-/** How one kind of notification shows. */
+/** Translates one kind of notification. */
 export type Translation = (params: Fields, turn: TurnState) => readonly ThreadEvent[];
 
 export function newTurnState(setup: TurnSetup): TurnState {
@@ -59,39 +59,39 @@ export function newTurnState(setup: TurnSetup): TurnState {
 /** How a turn ended. */
 export type Ending = "completed" | "interrupted" | "failed";
 
-/** How one kind of the app-server's items shows. */
+/** Translates one kind of the app-server's items. */
 export interface ItemKind {
   start(open: OpenItem, turn: TurnState): readonly ThreadEvent[];
-  /** `open.item` is the item as it completed. */
+  /** `open.item` is the completed item. */
   complete(open: OpenItem, turn: TurnState): readonly ThreadEvent[];
-  /** The item as it would have completed, when the turn ends before it does; undefined when then nothing is to be shown. */
+  /** The item to complete with when the turn ends first; undefined when nothing is to be shown. */
   unfinished(open: OpenItem, ending: Ending): Fields | undefined;
 }
 
-/** Far more than run at once; whatever begins beyond it is shown as a whole when it completes. */
+/** Far more than run at once; an item beyond the limit is shown as a whole when it completes. */
 const MOST_OPEN_ITEMS = 500;
 
-/** How much of a command's streamed output is kept, for the case that the command never completes. */
+/** How much of a command's streamed output is kept, in case the command never completes. */
 const OUTPUT_KEPT = 1_048_576;
 
-/** An item from its beginning to its end, with what was streamed of it. */
+/** An item in progress, with its streamed content. */
 export interface OpenItem {
   readonly id: string;
-  /** As it was last told. */
+  /** The latest version of the item. */
   item: Fields;
   /** A message's text, or a command's output. */
   text: string;
   readonly summary: string[];
   readonly content: string[];
-  /** Its beginning was shown. */
+  /** Its start was shown. */
   isShown: boolean;
 }
 
-/** The items of the running turn that have begun and not completed, in the order they began. */
+/** The running turn's items that have started and not completed, in order. */
 export class OpenItems {
   readonly #items = new Map<string, OpenItem>();
 
-  /** Undefined when it is open already, or too much is. */
+  /** Undefined when it is already open, or the limit is reached. */
   add(item: Fields): OpenItem | undefined {
     const open = openItem(item);
     if (this.#items.has(open.id) || this.#items.size >= MOST_OPEN_ITEMS) return undefined;
@@ -124,28 +124,28 @@ export function keepOutput(open: OpenItem, delta: string): void {
   if (open.text.length < OUTPUT_KEPT) open.text += delta;
 }
 
-/** Adds to one of several texts. An index beyond the next one counts as the next. */
+/** Appends to one of several texts. An index beyond the next one counts as the next. */
 export function keepPart(parts: string[], index: number, delta: string): void {
   const at = Math.min(Math.max(0, Math.trunc(index)), parts.length);
   parts[at] = (parts[at] ?? "") + delta;
 }
 
-/** Far more than a model asks for at once. */
+/** Far more than a model calls at once. */
 const MOST_OPEN_CALLS = 500;
 
 export interface OpenToolCall {
   readonly callId: string;
   readonly call: RawItem;
   readonly outputType: string;
-  /** An item shows what became of it. */
+  /** An item shows its result. */
   isShown: boolean;
 }
 
-/** The model's tool calls that have no output yet, as raw events tell them. */
+/** The model's tool calls without an output, from raw events. */
 class OpenToolCalls {
   readonly #calls = new Map<string, OpenToolCall>();
 
-  /** Anything but a call is left alone. */
+  /** Ignores items that are not calls. */
   add(call: RawItem): void {
     const outputType = OUTPUT_TYPES.get(call.type);
     const callId = asText(call["call_id"]);
@@ -158,7 +158,7 @@ class OpenToolCalls {
     if (open) open.isShown = true;
   }
 
-  /** The call this item answers, if it answers one. */
+  /** Removes and returns the call that this item answers, if any. */
   takeAnswered(output: RawItem): OpenToolCall | undefined {
     const open = this.#calls.get(asText(output["call_id"]));
     if (!open || open.outputType !== output.type) return undefined;
@@ -166,7 +166,7 @@ class OpenToolCalls {
     return open;
   }
 
-  /** Empties it. */
+  /** Removes and returns all calls. */
   takeAll(): readonly OpenToolCall[] {
     const all = [...this.#calls.values()];
     this.#calls.clear();

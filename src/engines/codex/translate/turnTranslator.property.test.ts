@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { SeededRandom } from "../../../../test/support/patch/random.js";
-import { settingsIn } from "../../../../test/support/rollouts.js";
+import { settingsIn } from "../../../../test/support/threads/rollouts.js";
 import { eventMsgs } from "../../../codexwire/eventMsg.js";
 import { threadIdOf, turnIdOf } from "../../../lib/ids.js";
 import type { ThreadEvent } from "../../../threads/events.js";

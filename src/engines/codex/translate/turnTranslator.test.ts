@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { began, contextOf, done, shownAs, type Told, translatorFor } from "../../../../test/support/translatedTurn.js";
+import { began, contextOf, done, shownAs, type Told, translatorFor } from "../../../../test/support/codex/translatedTurn.js";
 import { eventMsgs } from "../../../codexwire/eventMsg.js";
 import { threadIdOf, turnIdOf } from "../../../lib/ids.js";
 import { ThreadMemory } from "./threadMemory.js";

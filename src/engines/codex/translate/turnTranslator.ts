@@ -14,11 +14,11 @@ import { newTurnState, type OpenItems, type TurnSetup, type TurnState } from "./
 const MOST_IDS = 10;
 
 interface TurnTranslatorOptions extends TurnSetup {
-  /** What confines the turn's commands. */
+  /** The sandbox of the turn's commands. */
   readonly sandboxBackend: string;
 }
 
-/** What the app-server tells of one turn → what happened, in the words and the order of Codex 0.92.0. One per turn. */
+/** Translates the app-server's notifications of one turn into events with the wording and order of Codex 0.92.0. One per turn. */
 export class TurnTranslator {
   readonly #turn: TurnState;
   /** The app-server's ids of this turn. */
@@ -35,19 +35,19 @@ export class TurnTranslator {
     return this.#turn.items;
   }
 
-  /** What a notification shows as; nothing for unknown and misshapen ones, for those of earlier turns, and after the end. */
+  /** The events for a notification; none for unknown and malformed ones, for those of earlier turns, and after the end. */
   notification(method: string, params: unknown): readonly ThreadEvent[] {
     const translate = translationOf(method);
     if (this.#state === "ended" || !translate || !isFields(params) || this.#isOfEarlierTurn(params)) return [];
     return [...this.#begin(), ...translate(params, this.#turn)];
   }
 
-  /** What is shown before the question that a request of the app-server asks. */
+  /** The events to show before the question of an app-server request. */
   asked(params: unknown): readonly ThreadEvent[] {
     return this.#state === "ended" ? [] : startOfAskedPatch(this.#turn.items, params);
   }
 
-  /** Closes what is open, then the turn's only end. Nothing when it has ended before. */
+  /** Closes open items, then emits the turn's only end. Empty when it has already ended. */
   end(ending: TurnEnding): readonly ThreadEvent[] {
     if (this.#state === "ended") return [];
     const start = this.#begin();
@@ -85,13 +85,13 @@ export class TurnTranslator {
   }
 }
 
-/** How a turn ended, as the app-server or the engine says. */
+/** How a turn ended, according to the app-server or the engine. */
 export type TurnEnding =
   | { readonly kind: "completed" }
   | { readonly kind: "interrupted" }
   | { readonly kind: "failed"; readonly message: string; readonly info?: CodexErrorInfo };
 
-/** The parameters of `turn/completed` → how it ended. A status nobody knows counts as a failure. */
+/** The parameters of `turn/completed` → how it ended. An unknown status counts as a failure. */
 export function turnEndOf(params: unknown): TurnEnding {
   const { status, error } = asFields(asFields(params)["turn"]);
   switch (status) {
@@ -120,7 +120,7 @@ function turnEnd(ending: TurnEnding, turn: TurnState): TurnEnd {
   }
 }
 
-/** A caller reads the last message only, and would never learn that it was asked something. */
+/** A caller may read only the last message, and would miss the question. */
 function withQuestions(lastMessage: string | null, questions: readonly string[]): string | null {
   if (questions.length === 0) return lastMessage;
   return [...(lastMessage === null ? [] : [lastMessage]), ...questions.map((question) => `The agent asks: ${question}`)].join("\n\n");

@@ -16,7 +16,7 @@ interface AgentServerOptions {
   readonly questions: Questions;
 }
 
-/** One configured server. One that was lost is started again when it is needed: one attempt per need. */
+/** One configured server. A lost server is started again when it is needed, with one attempt each time. */
 export class AgentServer {
   readonly #settings: McpServerSettings;
   readonly #options: AgentServerOptions;
@@ -33,7 +33,7 @@ export class AgentServer {
     return this.#settings.name;
   }
 
-  /** What it offers, as it said at its first start. */
+  /** Its tools, as listed at its first start. */
   get tools(): readonly ListedTool[] {
     const { enabledTools, disabledTools } = this.#settings;
     return this.#tools.filter(({ name }) => (enabledTools?.includes(name) ?? true) && !disabledTools.includes(name));
@@ -45,7 +45,7 @@ export class AgentServer {
     await this.#latest;
   }
 
-  /** Waits for the server to be up, then for its answer, each within its limit. Aborting the signal is told to the server. */
+  /** Waits for the server to be up, then for its response, each within its limit. Aborting the signal cancels the request at the server. */
   async request<Schema extends StandardSchemaV1>(
     request: McpRequest<Schema>,
     { signal }: { readonly signal: AbortSignal },
@@ -63,7 +63,7 @@ export class AgentServer {
     return (await this.#connected(signal)).hasResources;
   }
 
-  /** Resolves when nothing of it is left. */
+  /** Resolves when all its processes and connections are closed. */
   async close(): Promise<void> {
     this.#closing.abort(new McpStartCancelled("MCP startup cancelled"));
     const connection = await this.#latest?.catch(NEVER_UP);
@@ -103,7 +103,7 @@ export class AgentServer {
 
 const NEVER_UP = () => undefined;
 
-/** Under this name servers know Codex; some treat it specially. */
+/** The name under which servers know Codex; some treat it specially. */
 const IDENTITY = { name: "codex-mcp-client", title: "Codex", version: VERSION };
 
 interface ConnectionOptions extends LinkOptions {
@@ -115,13 +115,13 @@ interface OpenConnection {
   readonly tools: readonly ListedTool[];
 }
 
-/** Starts or calls the server, shakes hands and learns its tools. When that fails, nothing is left of it. */
+/** Starts or contacts the server, performs the handshake and lists its tools. On failure everything is closed again. */
 async function openConnection(settings: McpServerSettings, options: ConnectionOptions): Promise<OpenConnection> {
   const { name, startupTimeoutMs } = settings;
   if (!/^[a-zA-Z0-9_-]+$/.test(name)) throw new Error(`Invalid MCP server name '${name}': must match pattern ^[a-zA-Z0-9_-]+$`);
   const link = await openLink(settings, options);
   try {
-    // A program comes up while this is loaded.
+    // The program starts while this module is loaded.
     const { Client } = await import("./sdk.js");
     const client = new Client(IDENTITY, { capabilities: { elicitation: {} } });
     client.setRequestHandler("elicitation/create", async ({ params }, { mcpReq }) => {
@@ -140,7 +140,7 @@ async function openConnection(settings: McpServerSettings, options: ConnectionOp
   }
 }
 
-/** Each step of a start may take the whole time. */
+/** Each step of a start may take the whole time limit. */
 function startupStep(limitMs: number, signal: AbortSignal) {
   return async <T>(what: string, work: (ends: AbortSignal) => Promise<T>): Promise<T> => {
     using deadline = new Deadline(limitMs, () => new McpTimedOut(`timed out ${what} after ${durationText(limitMs)}`));
@@ -148,12 +148,12 @@ function startupStep(limitMs: number, signal: AbortSignal) {
   };
 }
 
-/** As long as Node's timers go. The official client limits every request; ours are limited by whoever makes them. */
+/** The maximum of Node's timers. The official client limits every request; here the callers set the limits. */
 const NO_LIMIT_MS = 2 ** 31 - 1;
-/** A reason is for a person; some servers answer with a whole page. */
+/** A reason is for people; some servers respond with a whole page. */
 const LONGEST_REASON = 500;
 const UNAUTHORIZED = 401;
-/** The client's word for a connection that ended while somebody waited for an answer. */
+/** The client's error code for a connection that closed while a request was pending. */
 const CLOSED = "CONNECTION_CLOSED";
 
 interface McpRequest<Schema extends StandardSchemaV1> {
@@ -162,7 +162,7 @@ interface McpRequest<Schema extends StandardSchemaV1> {
   readonly answer: Schema;
 }
 
-/** One conversation with a server. What fails is told in our words, without the secrets the server was given. */
+/** One connection to a server. Errors have our wording and do not contain the secrets the server was given. */
 class Connection {
   readonly #client: Client;
   readonly #link: ServerLink;
@@ -172,7 +172,7 @@ class Connection {
     this.#link = link;
   }
 
-  /** Nothing will come from the server any more. */
+  /** No more messages can come from the server. */
   get lost(): boolean {
     return this.#link.transport.lostBecause !== undefined;
   }
@@ -197,7 +197,7 @@ class Connection {
     });
   }
 
-  /** Aborting the signal tells the server that nobody waits any more. */
+  /** Aborting the signal cancels the request at the server. */
   async request<Schema extends StandardSchemaV1>(
     { method, params = {}, answer }: McpRequest<Schema>,
     signal: AbortSignal,
@@ -209,7 +209,7 @@ class Connection {
     }
   }
 
-  /** Resolves when nothing of the server is left here. */
+  /** Resolves when the connection and its process are closed. */
   async close(): Promise<void> {
     await this.#link.transport.close();
   }
@@ -217,7 +217,8 @@ class Connection {
   #failure(what: string, error: unknown): Error {
     if (fieldOf(error, "status") === UNAUTHORIZED) return new McpLoginNeeded("Auth required", { cause: error });
     const reason = maskSent(reasonOf(error, this.#link.transport), this.#link.secrets, this.#link.url).slice(0, LONGEST_REASON);
-    return new McpRequestFailed(`${what} failed: ${reason}`, { cause: error });
+    const isLost = this.#link.transport.lostBecause !== undefined;
+    return new McpRequestFailed(`${what} failed: ${reason}`, { cause: error, isLost });
   }
 }
 
@@ -225,12 +226,18 @@ function reasonOf(error: unknown, { lostBecause, lastWords }: ServerLink["transp
   const code = fieldOf(error, "code");
   const status = fieldOf(error, "status");
   // Numbers are what a server answered; the client's own codes are words.
-  if (typeof code === "number") return `Mcp error: ${code}: ${describe(error)}`;
+  if (typeof code === "number") return `Mcp error: ${code}: ${describe(error)}${dataOf(error)}`;
   if (typeof status === "number") return `HTTP ${status}: ${describe(error)}`;
   if (code !== CLOSED || lostBecause === undefined) return describe(error);
   return `connection closed: ${lostBecause}${lastWords === undefined ? "" : `: ${lastWords}`}`;
 }
 
-function fieldOf(error: unknown, name: "code" | "status"): unknown {
+/** What the server added to its error, as Codex shows it. */
+function dataOf(error: unknown): string {
+  const data = fieldOf(error, "data");
+  return data === undefined || data === null ? "" : `(${JSON.stringify(data)})`;
+}
+
+function fieldOf(error: unknown, name: "code" | "data" | "status"): unknown {
   return error instanceof Error && name in error ? Reflect.get(error, name) : undefined;
 }

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
+import { eventually } from "../../../../test/support/eventually.js";
 import {
   callNamed,
   httpServer,
@@ -11,9 +12,8 @@ import {
   programServer,
   startupOf,
   structuredAnswer,
-} from "../../../../test/support/agentMcpServers.js";
-import { eventually } from "../../../../test/support/eventually.js";
-import { processesMarked, stragglers } from "../../../../test/support/markedProcesses.js";
+} from "../../../../test/support/processes/agentMcpServers.js";
+import { processesMarked, stragglers } from "../../../../test/support/processes/markedProcesses.js";
 import { OutsidePrograms, WritablePlaces } from "../../../exec/outside/outsidePrograms.js";
 import { type McpStartupNews, namePrefix, ToolNames } from "./agentServers.js";
 

@@ -17,23 +17,23 @@ import { mcpTool } from "./serverTool.js";
 
 export interface AgentServersOptions {
   readonly host: ServerHost;
-  /** What tells servers that they are inside a turn. Absent: the strictest. */
+  /** Tells servers that they run inside a turn. Absent: the strictest mark. */
   readonly mark?: TurnMark | undefined;
-  /** Ends all of them, as `close` does. */
+  /** Closes all of them, like `close`. */
   readonly signal?: AbortSignal;
-  /** Gets the questions of servers; without it they are declined. */
+  /** Receives the servers' questions; without it they are declined. */
   readonly ask?: AskElicitation;
-  /** What the model gets of a long output. */
+  /** Shortens a long output for the model. */
   readonly shorten: (text: string) => string;
-  /** Only tools that say of themselves that they change nothing are offered. */
+  /** Only tools that declare themselves read-only are offered. */
   readonly readingOnly?: boolean;
-  /** Failures are worded as Codex 0.92.0 worded them. */
+  /** Errors have the wording of Codex 0.92.0. */
   readonly asRecorded?: boolean;
-  /** How long after the opening a request waits for servers that are still starting. */
+  /** How long after opening a request waits for servers that are still starting. */
   readonly patienceMs?: number;
 }
 
-/** Most servers are up by then, and one that hangs costs the thread's first request no more than this. */
+/** Most servers are up by then; a hanging one delays the thread's first request by no more than this. */
 const DEFAULT_PATIENCE_MS = 2_000;
 
 /** Starts all servers at once, in the background. */
@@ -43,9 +43,9 @@ export function openAgentServers(settings: readonly McpServerSettings[], options
   return servers;
 }
 
-/** The agent's own MCP servers in one thread, and what they offer to its model. */
+/** The agent's own MCP servers in one thread, and their tools for its model. */
 export class AgentServers implements AsyncDisposable {
-  /** Tools to list and read what servers have. */
+  /** Tools to list and read the servers' resources. */
   readonly resources: readonly DeclaredTool[];
   readonly #servers: readonly AgentServer[];
   readonly #options: AgentServersOptions;
@@ -71,26 +71,26 @@ export class AgentServers implements AsyncDisposable {
     if (this.#options.signal?.aborted) this.#end();
   }
 
-  /** What happened while they started and was not fetched yet: each server's states, and in the end one summary. */
+  /** Start-up events since the last call: each server's states, and at the end one summary. */
   takeStartupNews(): readonly McpStartupNews[] {
     return this.#news.take();
   }
 
-  /** The tools of the servers that are up, by name; the same array as long as nothing was added. Waits for the others only at first. */
+  /** The tools of the running servers, by name; the same array as long as nothing was added. Waits for the other servers only at first. */
   async tools({ signal }: { readonly signal: AbortSignal }): Promise<readonly DeclaredTool[]> {
     const patienceMs = this.#patientUntil - performance.now();
     if (patienceMs > 0) await orAborted(endsWithin(patienceMs, this.#allStarted()), signal);
     return this.#tools;
   }
 
-  /** What the model means by this name; when it is a tool of a server that is still starting, waits for that one. */
+  /** The tool with this name; if its server is still starting, waits for that server. */
   async find(name: string, { signal }: { readonly signal: AbortSignal }): Promise<Tool | undefined> {
     const awaited = [...this.#starting].filter(([server]) => name.startsWith(namePrefix(server.name)));
     await orAborted(Promise.all(awaited.map(([, started]) => started)), signal);
     return [...this.resources, ...this.#tools].find((tool) => tool.name === name);
   }
 
-  /** Ends all of them, also those that are still starting. Resolves when nothing of them is left. */
+  /** Closes all of them, including those that are still starting. Resolves when all processes and connections are closed. */
   async close(): Promise<void> {
     this.#end();
     await this.#closed;
@@ -141,15 +141,15 @@ function isReading({ annotations }: ListedTool): boolean {
   return isFields(annotations) && annotations["readOnlyHint"] === true;
 }
 
-/** What the Responses API takes as the name of a function. */
+/** The Responses API's limit for function names. */
 const LONGEST_NAME = 64;
 const UNSUPPORTED = /[^a-zA-Z0-9_-]/gu;
 
-/** The names under which the model sees the tools of all servers. A name that was given stays with its tool. */
+/** The names under which the model sees the tools of all servers. An assigned name stays with its tool. */
 export class ToolNames {
   readonly #taken = new Set<string>();
 
-  /** Undefined when the very same tool has a name already. */
+  /** Undefined when the same tool already has a name. */
   assign(server: string, tool: string): string | undefined {
     const raw = `mcp__${server}__${tool}`;
     const plain = raw.replaceAll(UNSUPPORTED, "_");
@@ -160,12 +160,12 @@ export class ToolNames {
   }
 }
 
-/** What the names of all tools of a server begin with. */
+/** The prefix of all tool names of a server. */
 export function namePrefix(server: string): string {
   return `mcp__${server}__`.replaceAll(UNSUPPORTED, "_");
 }
 
-/** Of the name as the server wrote it, so that tools stay apart whose names became alike. */
+/** Uses a hash of the original name, so that tools whose cleaned names are equal stay distinct. */
 function withHash(plain: string, raw: string): string {
   const hash = createHash("sha1").update(raw).digest("hex");
   return plain.slice(0, LONGEST_NAME - hash.length) + hash;
@@ -173,10 +173,10 @@ function withHash(plain: string, raw: string): string {
 
 export type McpStartupNews = Extract<ThreadEvent, { type: "mcpStartupUpdated" | "mcpStartupCompleted" }>;
 
-/** How a start went; the bare reason of a failure is for the summary, the sentence around it for the update. */
+/** The result of a start. The bare reason of a failure is for the summary, the full sentence for the update. */
 type Outcome = { readonly state: "ready" | "cancelled" } | { readonly state: "failed"; readonly error: string; readonly reason: string };
 
-/** What happens while the servers of a thread start, for whoever comes to fetch it. */
+/** Collects start-up events of a thread's servers until they are fetched. */
 class StartupNews {
   readonly #servers: readonly string[];
   readonly #outcomes = new Map<string, Outcome>();
@@ -187,7 +187,7 @@ class StartupNews {
     for (const server of servers) this.#tell(server, { state: "starting" });
   }
 
-  /** What was not told yet. */
+  /** The events since the last call. */
   take(): readonly McpStartupNews[] {
     const untold = this.#untold;
     this.#untold = [];

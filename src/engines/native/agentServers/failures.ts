@@ -2,7 +2,7 @@ import { systemReason } from "../../../exec/patch/errors.js";
 import { AppError } from "../../../lib/errors.js";
 import type { McpServerSettings } from "../../../threads/settings.js";
 
-/** A server of config.toml did not come up. `reason` is the bare cause; the message is for whoever watches. */
+/** A server of config.toml did not start. `reason` is the bare cause; the message is for people. */
 export class McpServerNotStarted extends AppError {
   readonly code = "mcp_server_not_started";
   constructor(
@@ -14,22 +14,22 @@ export class McpServerNotStarted extends AppError {
   }
 }
 
-/** The time for one step was over. */
+/** The time limit of one step expired. */
 export class McpTimedOut extends AppError {
   readonly code = "mcp_timed_out";
 
-  /** What the official client tells the server as the reason of a cancelled request; the message is for whoever asked. */
+  /** The official client sends this text to the server as the reason of the cancellation; the message is for the caller. */
   override toString(): string {
     return "timed out";
   }
 }
 
-/** The server wants to know who asks. */
+/** The server requires authentication. */
 export class McpLoginNeeded extends AppError {
   readonly code = "mcp_login_needed";
 }
 
-/** The only program of that name is one that a command may have put there. */
+/** The only program of that name is one that a command may have planted. */
 export class McpProgramDistrusted extends AppError {
   readonly code = "mcp_program_distrusted";
   constructor(command: string, found: string) {
@@ -39,12 +39,18 @@ export class McpProgramDistrusted extends AppError {
   }
 }
 
-/** A request was refused, or the server is gone. */
+/** The server refused a request, or is gone. */
 export class McpRequestFailed extends AppError {
   readonly code = "mcp_request_failed";
+  /** The connection ended, and with it the request. */
+  readonly isLost: boolean;
+  constructor(message: string, { isLost = false, ...options }: ErrorOptions & { readonly isLost?: boolean } = {}) {
+    super(message, options);
+    this.isLost = isLost;
+  }
 }
 
-/** The call makes no sense. */
+/** The call is invalid. */
 export class McpCallRefused extends AppError {
   readonly code = "mcp_call_refused";
 }
@@ -66,7 +72,7 @@ export function notStarted({ name, startupTimeoutMs }: McpServerSettings, cause:
   }
   if (cause instanceof McpLoginNeeded) {
     return new McpServerNotStarted(
-      `The ${name} MCP server wants a login. Put a token into an environment variable and name it in your config.toml:\n[mcp_servers.${name}]\nbearer_token_env_var = "XX"`,
+      `The ${name} MCP server requires a login. Put a token into an environment variable and name it in your config.toml:\n[mcp_servers.${name}]\nbearer_token_env_var = "XX"`,
       reason,
       { cause },
     );
@@ -74,7 +80,7 @@ export function notStarted({ name, startupTimeoutMs }: McpServerSettings, cause:
   return new McpServerNotStarted(`MCP client for \`${name}\` failed to start: MCP startup failed: ${reason}`, reason, { cause });
 }
 
-/** As Codex writes durations: `60s`, `1.5s`, `250ms`. */
+/** In Codex's format for durations: `60s`, `1.5s`, `250ms`. */
 export function durationText(ms: number): string {
   return ms >= 1000 ? `${ms / 1000}s` : `${ms}ms`;
 }

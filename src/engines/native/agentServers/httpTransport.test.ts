@@ -1,9 +1,9 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, it } from "vitest";
-import { callNamed, httpServer, openServers, startupOf, structuredAnswer } from "../../../../test/support/agentMcpServers.js";
 import { eventually } from "../../../../test/support/eventually.js";
-import { type HttpTool, startHttpMcpServer } from "../../../../test/support/httpMcpServer.js";
-import { startLoopback } from "../../../../test/support/loopback.js";
+import { type HttpTool, startHttpMcpServer } from "../../../../test/support/http/httpMcpServer.js";
+import { startLoopback } from "../../../../test/support/http/loopback.js";
+import { callNamed, httpServer, openServers, startupOf, structuredAnswer } from "../../../../test/support/processes/agentMcpServers.js";
 import { deferred } from "../../../lib/promises.js";
 
 const greet: HttpTool = () => ({ content: [{ type: "text", text: "hello" }] });
@@ -138,7 +138,7 @@ describe("a server on HTTP that fails", () => {
         status: {
           state: "failed",
           error:
-            'The web MCP server wants a login. Put a token into an environment variable and name it in your config.toml:\n[mcp_servers.web]\nbearer_token_env_var = "XX"',
+            'The web MCP server requires a login. Put a token into an environment variable and name it in your config.toml:\n[mcp_servers.web]\nbearer_token_env_var = "XX"',
         },
       },
       { type: "mcpStartupCompleted", ready: [], failed: [{ server: "web", error: "Auth required" }], cancelled: [] },

@@ -9,17 +9,17 @@ import type {
 } from "@modelcontextprotocol/client";
 import { describe } from "../../../lib/errors.js";
 import { endsWithin } from "../../../lib/promises.js";
-import { sendRequest } from "../model/http.js";
+import { sendRequest } from "../model/responses.js";
 import { LONGEST_MESSAGE } from "./programTransport.js";
 
-/** How long a server may take to hear that its session is over. */
+/** How long the request that ends the session may take. */
 const FAREWELL_MS = 300;
 
 type RequestId = string | number;
 
 /**
- * A server on Streamable HTTP. Unlike the client's own transport it notices that a server is gone: by a request that failed, or by a
- * stream that ended before the answer came.
+ * A server on Streamable HTTP. Unlike the client's own transport, it detects a server that is gone: by a failed request, or by a stream
+ * that ends before the response.
  */
 export class HttpTransport implements Transport {
   onclose?: (() => void) | undefined;
@@ -39,12 +39,12 @@ export class HttpTransport implements Transport {
     };
   }
 
-  /** Why nothing comes any more; undefined while something may. */
+  /** Why no more messages can come; undefined while they can. */
   get lostBecause(): string | undefined {
     return this.#lostBecause;
   }
 
-  /** Nothing but messages comes over HTTP. */
+  /** HTTP carries only messages, no stderr. */
   readonly lastWords = undefined;
 
   get sessionId(): string | undefined {
@@ -90,7 +90,7 @@ export class HttpTransport implements Transport {
   }
 }
 
-/** The server may be gone already, and forgets the session sooner or later. */
+/** The server may already be gone, and sessions expire anyway. */
 const NO_FAREWELL = () => {};
 
 function isAnswer(message: JSONRPCMessage): message is Extract<JSONRPCMessage, { id: RequestId }> & { method?: never } {
@@ -101,7 +101,7 @@ function isRequest(message: JSONRPCMessage): message is Extract<JSONRPCMessage, 
   return "id" in message && "method" in message;
 }
 
-/** A request whose answer nobody waits for any more. */
+/** The id of the request that this message cancels. */
 function withdrawnBy(message: JSONRPCMessage): RequestId | undefined {
   if (!("method" in message) || message.method !== "notifications/cancelled") return undefined;
   const id = message.params?.["requestId"];
@@ -111,8 +111,8 @@ function withdrawnBy(message: JSONRPCMessage): RequestId | undefined {
 const WITHOUT_BODY = new Set([204, 205, 304]);
 
 /**
- * `fetch` for the official client over this process's own connections: proxies are honoured, a stream may be silent for as long as it
- * likes, and no single message grows without bound. Redirects are left to the client, which follows them within the origin.
+ * `fetch` for the official client over this process's own connections: proxies are used, streams have no idle timeout, and single messages
+ * are limited in size. Redirects are left to the client, which follows them within the origin.
  */
 export function fetchMessages(env: NodeJS.ProcessEnv): FetchLike {
   return async (url, init = {}) => {
@@ -122,7 +122,7 @@ export function fetchMessages(env: NodeJS.ProcessEnv): FetchLike {
       headers: Object.fromEntries(new Headers(init.headers)),
       body,
       env,
-      // What a tool does must not be done twice because a connection was closed.
+      // A tool call must not be repeated because a connection was closed.
       fresh: body.includes('"method":"tools/call"'),
       signal: init.signal ?? new AbortController().signal,
     });

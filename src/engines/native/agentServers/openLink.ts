@@ -3,8 +3,7 @@ import os from "node:os";
 import path from "node:path";
 import type { Launch } from "../../../exec/launch.js";
 import { MARK_HEADER, MARK_VARIABLE, markText, type TurnMark } from "../../../exec/nesting/turnMark.js";
-import type { OutsidePrograms } from "../../../exec/outside/outsidePrograms.js";
-import { isExecutableFile } from "../../../exec/outside/systemPrograms.js";
+import { isExecutableFile, type OutsidePrograms } from "../../../exec/outside/outsidePrograms.js";
 import type { ConfinedCommand } from "../../../exec/sandbox/fileView.js";
 import { errorCode } from "../../../lib/errors.js";
 import type { McpServerSettings, McpServerTransport } from "../../../threads/settings.js";
@@ -14,21 +13,21 @@ import { type ProgramTransport, startServerProgram } from "./programTransport.js
 
 export interface ServerLink {
   readonly transport: ProgramTransport | HttpTransport;
-  /** What the server was given and must not be repeated in a text of ours. */
+  /** Values given to the server that must not appear in our texts. */
   readonly secrets: Readonly<Record<string, string>>;
-  /** Where it is; its query may be secret too. */
+  /** Its URL; the query may be secret too. */
   readonly url?: URL;
 }
 
 export interface LinkOptions {
   readonly host: ServerHost;
-  /** What tells servers that they are inside a turn. Absent: the strictest. */
+  /** Tells servers that they run inside a turn. Absent: the strictest mark. */
   readonly mark?: TurnMark | undefined;
-  /** Keeps a program from being started. */
+  /** Cancels the start of a program. */
   readonly signal: AbortSignal;
 }
 
-/** The way to a server: its program is started, or its address is known. */
+/** Opens the transport to a server: starts its program, or prepares its URL. */
 export async function openLink({ name, transport }: McpServerSettings, options: LinkOptions): Promise<ServerLink> {
   const { host, mark = "sealed", signal } = options;
   if (transport.kind === "program") {
@@ -46,18 +45,18 @@ export async function openLink({ name, transport }: McpServerSettings, options: 
   return { transport: new HttpTransport(inner), secrets: headers, url };
 }
 
-/** What the programs of servers are started with. They run outside the sandbox, so nothing a command could write decides what runs. */
+/** How servers' programs are started. They run outside the sandbox, so no file that a command could write may decide what runs. */
 export interface ServerHost {
   readonly env: Environment;
   readonly codexHome: string;
   readonly outside: Pick<OutsidePrograms, "find" | "distrusted" | "searchPath">;
-  /** Holds a program together, so that nothing of it outlives us. */
+  /** Contains a program's processes, so that none outlives this server. */
   contain(command: ConfinedCommand): Promise<Launch>;
 }
 
 type Program = Extract<McpServerTransport, { kind: "program" }>;
 
-/** A server's program as it is to be started. Throws the system's error when there is no such program. */
+/** How to start a server's program. Throws the system's error when there is no such program. */
 function serverProgram(transport: Program, { env, codexHome, outside }: ServerHost): ConfinedCommand {
   return {
     argv: [findProgram(transport, { codexHome, outside }), ...transport.args],
@@ -66,8 +65,11 @@ function serverProgram(transport: Program, { env, codexHome, outside }: ServerHo
   };
 }
 
-/** A path is taken as it was configured; a name is looked for where no command can have planted a program. */
-function findProgram({ command, cwd, env }: Program, { codexHome, outside }: Pick<ServerHost, "codexHome" | "outside">): string {
+/** A path is used as configured; a name is searched for in folders where no command can have planted a program. */
+export function findProgram(
+  { command, cwd, env }: Pick<Program, "command" | "cwd" | "env">,
+  { codexHome, outside }: Pick<ServerHost, "codexHome" | "outside">,
+): string {
   if (command.includes(path.sep)) return executable(path.resolve(cwd ?? codexHome, command));
   const own = env["PATH"];
   const found = own === undefined ? outside.find(command) : onPath(command, own);
@@ -81,7 +83,7 @@ function executable(file: string): string {
   return file;
 }
 
-/** A search path that the configuration writes for a server stands as it is. */
+/** A search path set in the server's configuration is used unchanged. */
 function onPath(name: string, searchPath: string): string | undefined {
   const folders = searchPath.split(path.delimiter).filter((folder) => path.isAbsolute(folder));
   return folders.map((folder) => path.join(folder, name)).find(isExecutableFile);
@@ -92,8 +94,8 @@ function notThere(command: string): Error {
 }
 
 /**
- * Where servers run that name no folder: never where commands may write, for package runners prefer what lies there, and not
- * only there but in every folder above. The file ends their search.
+ * The working folder of servers that name none: never a folder that commands may write, because package runners prefer programs found there
+ * and in every parent folder. The file stops their search.
  */
 function startFolder(codexHome: string): string {
   const folder = path.join(codexHome, "mcp-server", "start-folder");
@@ -108,12 +110,12 @@ function startFolder(codexHome: string): string {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What a program needs to find its way on the machine. Everything else, keys above all, is passed on only where it is named. */
+/** The variables that a program needs on the machine. Everything else, above all keys, is passed on only if named. */
 const CORE = ["HOME", "LOGNAME", "PATH", "SHELL", "USER", "__CF_USER_TEXT_ENCODING", "LANG", "LC_ALL", "TERM", "TMPDIR", "TZ"];
 
 type Http = Extract<McpServerTransport, { kind: "http" }>;
 
-/** The variables a server that runs as a program gets. */
+/** The environment of a server that runs as a program. */
 export function programEnvironment({ env, envVars }: Pick<Program, "env" | "envVars">, ours: Environment): Record<string, string> {
   const passed: Record<string, string> = {};
   for (const name of [...CORE, ...envVars]) {
@@ -123,7 +125,7 @@ export function programEnvironment({ env, envVars }: Pick<Program, "env" | "envV
   return { ...passed, ...env };
 }
 
-/** The headers a server on HTTP gets. Throws when its token is not there. */
+/** The headers for a server on HTTP. Throws when its token is missing. */
 export function httpHeaders(name: string, transport: Http, ours: Environment): Record<string, string> {
   const fromVariables = Object.entries(transport.envHttpHeaders).flatMap(([header, variable]) => {
     const value = ours[variable];

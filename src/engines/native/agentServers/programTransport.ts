@@ -9,26 +9,26 @@ import { LineSplitter } from "../../../jsonrpc/streamWire.js";
 import { isFields } from "../../../lib/fields.js";
 import { deferred, endsWithin, valueWithin } from "../../../lib/promises.js";
 
-/** The longest message taken from a server, in characters. Pictures travel in them; a server that sends more is cut off. */
+/** The longest accepted message of a server, in characters. Messages may contain images; a server that sends more is disconnected. */
 export const LONGEST_MESSAGE = 16 * 1024 * 1024;
-/** How long a server may take to leave by itself once nobody speaks to it any more. */
+/** How long a server may take to exit after its input was closed. */
 const FAREWELL_MS = 300;
-/** What a server wrote just before it ended is still read; a child of its own may hold the pipe open for ever. */
+/** Time to read output written just before the end; a child process may hold the pipe open for ever. */
 const DRAIN_MS = 200;
-/** As much of its stderr as helps to tell why it ended. */
+/** How much of its stderr is kept to explain why it ended. */
 const KEPT_STDERR = 2_000;
 
-/** Starts a server. Rejects with the signal's reason once that is aborted. */
+/** Starts a server. Rejects with the signal's reason if aborted. */
 export async function startServerProgram(launch: Launch, signal: AbortSignal): Promise<ProgramTransport> {
   const program = await startProgram(launch, { stdin: "pipe", signal });
   signal.throwIfAborted();
-  if (!program?.stdin) throw new ProgramNotStarted(launch.program, "it takes no input");
+  if (!program?.stdin) throw new ProgramNotStarted(launch.program, "it accepts no input");
   return new ProgramTransport({ ...program, stdin: program.stdin, release: () => launch.release() });
 }
 
 type Talking = StartedProgram & Pick<Launch, "release"> & { readonly stdin: Writable };
 
-/** A server that speaks on its stdin and stdout, a message a line. Its stderr is read, and forgotten but for the end. */
+/** A server on stdin and stdout, one message per line. Only the end of its stderr is kept. */
 export class ProgramTransport implements Transport {
   onclose?: (() => void) | undefined;
   onerror?: ((error: Error) => void) | undefined;
@@ -51,12 +51,12 @@ export class ProgramTransport implements Transport {
     this.#life = this.#untilNothingLives();
   }
 
-  /** Why nothing comes any more; undefined while something may. */
+  /** Why no more messages can come; undefined while they can. */
   get lostBecause(): string | undefined {
     return this.#lostBecause;
   }
 
-  /** The last line the server complained with, if it did. */
+  /** The last line of its stderr, if any. */
   get lastWords(): string | undefined {
     return this.#stderr.trim().split("\n").at(-1)?.trim() || undefined;
   }
@@ -69,14 +69,14 @@ export class ProgramTransport implements Transport {
     try {
       await written(this.#program.stdin, `${JSON.stringify(message)}\n`);
     } catch (error) {
-      // How the program ended says more than that it does not listen any more.
+      // The way the program ended is more informative than a closed input.
       await endsWithin(2 * DRAIN_MS, this.#lost.promise);
       this.#lose("it closed its input");
       throw error;
     }
   }
 
-  /** Resolves when nothing of the server lives any more. */
+  /** Resolves when all processes of the server have ended. */
   async close(): Promise<void> {
     this.#lose("it was closed");
     await this.#life;
@@ -95,7 +95,7 @@ export class ProgramTransport implements Transport {
     if (message) this.onmessage?.(message);
   }
 
-  /** Tells whoever waits for an answer at once; the farewell takes its time. */
+  /** Fails pending requests at once; closing the program takes its time. */
   #lose(because: string): void {
     if (this.#lostBecause !== undefined) return;
     this.#lostBecause = because;
@@ -142,12 +142,12 @@ function howItEnded(exitCode: number | undefined): string {
   return signal === undefined ? `it exited with code ${exitCode}` : `it was ended by ${signal}`;
 }
 
-/** Servers that print other things on stdout are common; they are passed over. */
+/** Servers often print other text on stdout; such lines are ignored. */
 function messageIn(line: string): JSONRPCMessage | undefined {
   if (!line.startsWith("{")) return undefined;
   try {
     const value: unknown = JSON.parse(line);
-    // The client looks at what kind of message it is, and ignores what is none.
+    // The client determines the kind of message and ignores invalid ones.
     return isFields(value) ? (value as JSONRPCMessage) : undefined;
   } catch {
     return undefined;

@@ -1,6 +1,6 @@
 import type { Deadline } from "../../../lib/promises.js";
 
-/** What a server wants to know from whoever uses it (`elicitation/create`, form mode). */
+/** A server's question to its user (`elicitation/create`, form mode). */
 export interface McpElicitation {
   readonly server: string;
   readonly message: string;
@@ -11,10 +11,10 @@ export type McpAnswer =
   | { readonly action: "accept"; readonly content: Record<string, string | number | boolean | string[]> }
   | { readonly action: "decline" | "cancel" };
 
-/** Aborting the signal withdraws the question; what is answered then goes nowhere. */
+/** Aborting the signal withdraws the question; a later answer is ignored. */
 export type AskElicitation = (elicitation: McpElicitation, context: { readonly signal: AbortSignal }) => Promise<McpAnswer>;
 
-/** The questions of one server. While one is open the time of its calls stands still, and with the last call they are withdrawn. */
+/** The questions of one server. An open question pauses the time limits of its calls; the end of the last call withdraws them. */
 export class Questions {
   readonly #put: AskElicitation | undefined;
   readonly #open = new Set<AbortController>();

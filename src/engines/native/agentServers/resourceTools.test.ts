@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { callNamed, openServers, programServer, startupOf } from "../../../../test/support/agentMcpServers.js";
+import { callNamed, openServers, programServer, startupOf } from "../../../../test/support/processes/agentMcpServers.js";
 import type { AgentServers } from "./agentServers.js";
 
 let servers: AgentServers;

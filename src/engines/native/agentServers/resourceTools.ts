@@ -8,31 +8,31 @@ import { McpCallRefused, McpServerNotStarted } from "./failures.js";
 import { allPages, type Page, ResourceContents, ResourcePage, TemplatePage } from "./serverAnswers.js";
 import { shownCall, sortedKeys } from "./serverTool.js";
 
-/** What the tools are about: where to ask, and what the model gets of a long answer. */
+/** What the tools need: the servers, and how long responses are shortened for the model. */
 interface ResourceSources {
   readonly servers: readonly AgentServer[];
   readonly shorten: (text: string) => string;
 }
 
-/** What the servers have to read, as tools for the model. */
+/** Tools with which the model reads the servers' resources. */
 export function resourceTools(sources: ResourceSources): readonly DeclaredTool[] {
   return [
     listingTool(sources, RESOURCES, {
       name: "list_mcp_resources",
-      description: "Lists what MCP servers have to read: files, schemas, notes and the like.",
+      description: "Lists the resources of MCP servers: files, schemas, notes and the like.",
     }),
     listingTool(sources, TEMPLATES, {
       name: "list_mcp_resource_templates",
-      description: "Lists the patterns of addresses under which MCP servers have more to read.",
+      description: "Lists the resource templates of MCP servers: URI patterns for further resources.",
     }),
     readingTool(sources),
   ];
 }
 
-/** Codex checked these arguments when it had read them, and knew no places in the text. */
+/** Codex checked these arguments after parsing, so its errors had no positions in the text. */
 const IN_OUR_WORDS = { asRecorded: false };
 
-/** Stands for all servers together where one has to be named. */
+/** Stands for all servers together where a name is required. */
 const ALL_SERVERS = "codex";
 
 const ListArguments = z.object({ server: z.optional(z.nullable(z.string())), cursor: z.optional(z.nullable(z.string())) });
@@ -43,8 +43,8 @@ function listingTool(
   { name, description }: { name: string; description: string },
 ): DeclaredTool {
   const properties = {
-    server: { type: "string", description: "The server to ask, by its name; all of them if left out." },
-    cursor: { type: "string", description: "`nextCursor` of the same server's page before." },
+    server: { type: "string", description: "The server's name; all servers if left out." },
+    cursor: { type: "string", description: "`nextCursor` of the same server's previous page." },
   };
   return {
     name,
@@ -71,7 +71,7 @@ function readingTool(sources: ResourceSources): DeclaredTool {
   const name = "read_mcp_resource";
   const properties = {
     server: { type: "string", description: "The server's name, as the list of resources gives it." },
-    uri: { type: "string", description: "The resource's address, as the list gives it or made from a template." },
+    uri: { type: "string", description: "The resource's URI, from the list or made from a template." },
   };
   const parameters = { type: "object", properties, required: ["server", "uri"], additionalProperties: false };
   return {
@@ -130,10 +130,10 @@ interface Asking {
   readonly signal: AbortSignal;
 }
 
-/** A kind of thing that servers list page by page. */
+/** A kind of entry that servers list page by page. */
 interface Listing {
   readonly method: string;
-  /** What the list is called in a server's answer and in ours. */
+  /** The key of the list in a server's response and in ours. */
   readonly key: string;
   page(server: AgentServer, params: { cursor?: string }, asking: Asking): Promise<Page<Fields>>;
 }
@@ -162,7 +162,7 @@ async function pageOf(server: AgentServer, listing: Listing, cursor: string | un
   return { server: server.name, [listing.key]: entries.map(from(server)), ...(typeof nextCursor === "string" && { nextCursor }) };
 }
 
-/** Everything of all servers, by their names. A server that cannot tell is left out, so that the others can be heard. */
+/** All entries of all servers, by server name. A server that fails is left out, so that the others are still listed. */
 async function listOfAll(servers: readonly AgentServer[], listing: Listing, asking: Asking): Promise<Fields> {
   const byName = servers.toSorted((a, b) => (a.name < b.name ? -1 : 1));
   const lists = await Promise.allSettled(

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { McpRequestFailed } from "./failures.js";
 
-/** What servers answer, as far as it is looked at: everything else is passed on as it came. */
+/** The parts of servers' responses that are validated; everything else is passed on unchanged. */
 
 const tool = z.looseObject({
   name: z.string(),
@@ -25,7 +25,7 @@ export const CallResult = z.looseObject({
 export type ListedTool = z.infer<typeof tool>;
 export type CallResult = z.infer<typeof CallResult>;
 
-/** A server that has more to list than this lists the same again and again. */
+/** A server with more pages repeats itself. */
 const MOST_PAGES = 64;
 
 export interface Page<Entry> {
@@ -33,7 +33,7 @@ export interface Page<Entry> {
   readonly nextCursor: string | null | undefined;
 }
 
-/** Everything a server lists, page after page. */
+/** All entries a server lists, over all pages. */
 export async function allPages<Entry>(
   method: string,
   pageAt: (params: { cursor?: string }) => Promise<Page<Entry>>,

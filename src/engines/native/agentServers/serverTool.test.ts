@@ -2,9 +2,9 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { callNamed, newMark, openServers, programServer, structuredAnswer } from "../../../../test/support/agentMcpServers.js";
 import { eventually } from "../../../../test/support/eventually.js";
-import { stragglers } from "../../../../test/support/markedProcesses.js";
+import { callNamed, newMark, openServers, programServer, structuredAnswer } from "../../../../test/support/processes/agentMcpServers.js";
+import { stragglers } from "../../../../test/support/processes/markedProcesses.js";
 import { launchPlainly } from "../../../exec/sandbox/fullAccess.js";
 import { deferred } from "../../../lib/promises.js";
 import type { AgentServers } from "./agentServers.js";
@@ -56,7 +56,7 @@ describe("a call of a server's tool", () => {
   it("shows the model pictures as pictures", async () => {
     const { result, events } = await callNamed(servers, "mcp__desk__picture");
     expect(result).toEqual({
-      output: '[{"text":"look","type":"text"},{"data":"(the picture follows)","mimeType":"image/png","type":"image"}]',
+      output: '[{"text":"look","type":"text"},{"data":"(the image follows)","mimeType":"image/png","type":"image"}]',
       after: [{ type: "message", role: "user", content: [{ type: "input_image", image_url: "data:image/png;base64,iVBORw0KGgo=" }] }],
     });
     expect(events[1]).toMatchObject({ result: { Ok: { content: [{}, { data: "iVBORw0KGgo=" }] } } });
@@ -134,7 +134,7 @@ describe("a server that dies", () => {
     await callNamed(fragile, "mcp__desk__greet");
     rmSync(cwd, { recursive: true });
     await callNamed(fragile, "mcp__desk__die");
-    const reason = `The command was not run: its working folder ${cwd} does not exist or is no folder.`;
+    const reason = `The command was not run: its working folder ${cwd} does not exist or is not a folder.`;
     const Err = `tool call error: failed to get client\n\nCaused by:\n    MCP startup failed: ${reason}`;
     expect((await callNamed(fragile, "mcp__desk__greet")).result.output).toBe(`err: ${JSON.stringify(Err)}`);
     expect((await callNamed(fragile, "mcp__desk__greet")).result.output).toBe(`err: ${JSON.stringify(Err)}`);

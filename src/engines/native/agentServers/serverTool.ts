@@ -5,18 +5,18 @@ import { JsonFault, lineAndColumn, readPlaces } from "../../../lib/serdeJson.js"
 import type { McpInvocation } from "../../../threads/items.js";
 import type { Declaration, DeclaredTool, ToolContext, ToolResult, ToolRun } from "../tools/tool.js";
 import type { AgentServer } from "./agentServer.js";
-import { McpServerNotStarted, McpTimedOut } from "./failures.js";
+import { McpRequestFailed, McpServerNotStarted, McpTimedOut } from "./failures.js";
 import { CallResult, type ListedTool } from "./serverAnswers.js";
 
 interface McpToolOptions {
-  /** As the model calls it. */
+  /** The name that the model calls. */
   readonly name: string;
   readonly tool: ListedTool;
   readonly server: AgentServer;
   readonly shorten: (text: string) => string;
 }
 
-/** A server's tool, as the model may call it. */
+/** A server's tool for the model. */
 export function mcpTool({ name, tool, server, shorten }: McpToolOptions): DeclaredTool {
   return {
     name,
@@ -32,12 +32,12 @@ export function mcpTool({ name, tool, server, shorten }: McpToolOptions): Declar
 
 function declarationOf(name: string, { description, inputSchema = {} }: ListedTool): Declaration {
   const { $schema: _, ...schema } = inputSchema;
-  // The Responses API refuses a function whose parameters are no object with properties.
+  // The Responses API refuses a function whose parameters are not an object with properties.
   const parameters = { ...schema, type: "object", properties: schema["properties"] ?? {} };
   return { type: "function", name, description: description ?? "", strict: false, parameters };
 }
 
-/** No arguments at all are fine. */
+/** Missing arguments are valid. */
 function parsedArguments(
   args: string,
   { asRecorded }: Pick<ToolContext, "asRecorded">,
@@ -59,10 +59,10 @@ async function call(server: AgentServer, invocation: McpInvocation, { signal, sh
   try {
     const params = { name: invocation.tool, ...argumentsOf(invocation) };
     const result = await server.request({ method: "tools/call", params, answer: CallResult }, { signal });
-    return { result: { Ok: shownResult(result) }, answer: answerOf(result, { shorten, asRecorded }) };
+    return { result: { Ok: shownResult(result, { asRecorded }) }, answer: answerOf(result, { shorten, asRecorded }) };
   } catch (error) {
     signal.throwIfAborted();
-    const Err = callFailureText(invocation, error);
+    const Err = callFailureText(invocation, error, { asRecorded });
     return { result: { Err }, answer: failureAnswer(Err) };
   }
 }
@@ -74,10 +74,14 @@ function argumentsOf({ arguments: value }: McpInvocation): { arguments?: Record<
 }
 
 /** As Codex words it, with the cause below. */
-function callFailureText({ server, tool }: McpInvocation, error: unknown): string {
+function callFailureText({ server, tool }: McpInvocation, error: unknown, { asRecorded }: Pick<ToolContext, "asRecorded">): string {
   if (error instanceof McpServerNotStarted) return failureText("failed to get client", [`MCP startup failed: ${error.reason}`]);
-  const causes = error instanceof McpTimedOut ? [describe(error), "deadline has elapsed"] : [describe(error)];
-  return failureText(`tool call failed for \`${server}/${tool}\``, causes);
+  return failureText(`tool call failed for \`${server}/${tool}\``, causesOf(error, { asRecorded }));
+}
+
+function causesOf(error: unknown, { asRecorded }: Pick<ToolContext, "asRecorded">): readonly string[] {
+  if (error instanceof McpTimedOut) return [describe(error), "deadline has elapsed"];
+  return [asRecorded && error instanceof McpRequestFailed && error.isLost ? "tools/call failed: Transport closed" : describe(error)];
 }
 
 /** Several causes are numbered, the outermost first. */
@@ -91,7 +95,7 @@ interface CallEnd {
   readonly answer: ToolResult;
 }
 
-/** Makes a call and shows how it begins and ends. An interrupted one has no end to show. */
+/** Makes a call and yields its start and end events. An interrupted call has no end event. */
 export async function* shownCall(
   invocation: McpInvocation,
   { callId, signal }: Pick<ToolContext, "callId" | "signal">,
@@ -105,12 +109,12 @@ export async function* shownCall(
   return answer;
 }
 
-/** A result as Codex writes it in events: the keys of content blocks are sorted, structured content is as it came. */
-function shownResult(result: CallResult): Fields {
-  return { ...result, content: result.content.map(sortedKeys) };
+/** A result as Codex writes it in events: the keys of content blocks are sorted, structured content is as it came. 0.92.0 left `_meta` out. */
+function shownResult({ _meta, ...result }: CallResult, { asRecorded }: Pick<ToolContext, "asRecorded">): Fields {
+  return { ...result, content: result.content.map(sortedKeys), ...(_meta !== undefined && !asRecorded && { _meta }) };
 }
 
-/** What the model gets of a result: structured content if there is some, else the blocks, as JSON; pictures follow as pictures. */
+/** The result for the model: structured content if present, else the blocks, as JSON; images follow as images. */
 function answerOf(result: CallResult, { shorten, asRecorded }: Pick<CallOptions, "shorten" | "asRecorded">): ToolResult {
   const { structuredContent, content } = result;
   if (structuredContent !== undefined && structuredContent !== null) return { output: shorten(JSON.stringify(structuredContent)) };
@@ -121,12 +125,12 @@ function answerOf(result: CallResult, { shorten, asRecorded }: Pick<CallOptions,
   return pictures.length === 0 ? { output } : { output, after: [{ type: "message", role: "user", content: pictures }] };
 }
 
-/** What the model gets of a failure. */
+/** The failure text for the model. */
 function failureAnswer(error: string): ToolResult {
   return { output: `err: ${JSON.stringify(error)}` };
 }
 
-const SHOWN_BELOW = "(the picture follows)";
+const SHOWN_BELOW = "(the image follows)";
 
 function pictureOf(block: Fields): Fields[] {
   const { type, data, mimeType } = block;

@@ -3,12 +3,12 @@ import type { RateLimits, RateLimitWindow } from "../../../threads/usage.js";
 import type { ModelFailure } from "./client.js";
 import { type CredentialSources, findCredential } from "./provider.js";
 
-/** The failure of a request that was refused for its key, with where that key comes from and how to get a right one. */
+/** Adds to a failure about a key where that key comes from and how to get a valid one. */
 export function aboutKey(failure: ModelFailure, provider: ModelProvider, sources: CredentialSources): ModelFailure {
   const used = findCredential(provider, sources);
   if (!used)
     return failure.withAdvice(
-      `Provider \`${provider.id}\` wants a key: name the environment variable that holds it with env_key in [model_providers.${provider.id}] of config.toml.`,
+      `Provider \`${provider.id}\` requires a key: name the environment variable that contains it with env_key in [model_providers.${provider.id}] of config.toml.`,
     );
   const remedy = provider.requiresOpenaiAuth
     ? "Replace it there (a new key: https://platform.openai.com/api-keys), then start this server again; or run `codex login` and use --engine codex."
@@ -16,7 +16,7 @@ export function aboutKey(failure: ModelFailure, provider: ModelProvider, sources
   return failure.withAdvice(`Provider \`${provider.id}\` refused the key from ${used.source}. ${remedy}`);
 }
 
-/** When a limit that was hit is whole again; empty when nobody said. */
+/** When an exhausted limit resets; empty if unknown. */
 export function resetAdvice(resetsAt: number | undefined, now = Date.now()): { readonly advice?: string } {
   if (resetsAt === undefined || !Number.isFinite(resetsAt)) return {};
   const at = new Date(resetsAt * 1000);
@@ -25,7 +25,7 @@ export function resetAdvice(resetsAt: number | undefined, now = Date.now()): { r
   return { advice: `The limit resets at ${at.toISOString().replace(/\.\d+Z$/, "Z")} (in ${inWords(ms)}).` };
 }
 
-/** The reset of the window that is used up; of several the last one. */
+/** The latest reset of the exhausted windows. */
 export function resetOf(limits: RateLimits | undefined): number | undefined {
   const windows = [limits?.primary, limits?.secondary].filter((window): window is RateLimitWindow => (window?.resets_at ?? null) !== null);
   const full = windows.filter(({ used_percent }) => used_percent >= 100);

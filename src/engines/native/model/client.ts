@@ -4,22 +4,22 @@ import type { RawItem } from "../../../threads/items.js";
 import type { ModelProvider } from "../../../threads/settings.js";
 import type { RateLimits, TokenUsage } from "../../../threads/usage.js";
 
-/** Something that answers model requests: the Responses API of a provider, or the scripted model. */
+/** Responds to model requests: the Responses API of a provider, or the scripted model. */
 export interface ModelClient {
   /**
-   * Sends one request and yields what comes back, in batches as it arrives. Ends after `completed`.
-   * Throws `ModelFailure` for everything that goes wrong, and the signal's reason when it aborts.
+   * Sends one request and yields the response's events in batches as they arrive. Ends after `completed`.
+   * Throws `ModelFailure` for all failures, and the signal's reason when it aborts.
    */
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<readonly ModelEvent[]>;
 }
 
 export interface ModelRequest {
-  /** The request as JSON text, kept as text so that a long history is joined instead of serialised anew. */
+  /** The request as JSON text, so that a long history is concatenated instead of serialised again. */
   readonly body: string;
 }
 
 export type ModelEvent =
-  /** The answer begins: the provider accepted the request. */
+  /** The response begins: the provider accepted the request. */
   | { readonly type: "accepted"; readonly rateLimits: RateLimits | undefined }
   | { readonly type: "itemAdded"; readonly item: RawItem }
   | { readonly type: "itemDone"; readonly item: RawItem }
@@ -30,8 +30,8 @@ export type ModelEvent =
   | { readonly type: "completed"; readonly responseId: string; readonly usage: TokenUsage | undefined };
 
 /**
- * What may help after a failure. `request`: no answer began, so the request is repeated, and after that the whole exchange; `requestOnly`:
- * the request alone; `stream`: the answer broke off, and the exchange is repeated; `never`: asking again would give the same.
+ * What to retry after a failure. `request`: no response began, so the request is retried, and after that the whole exchange; `requestOnly`:
+ * only the request; `stream`: the response broke off, and the exchange is retried; `never`: a retry would give the same result.
  */
 type Retrying = "request" | "requestOnly" | "stream" | "never";
 
@@ -55,18 +55,18 @@ interface FailureDetails {
   readonly cause?: unknown;
 }
 
-/** Why a model request failed, in the words Codex uses on the wire. */
+/** Why a model request failed, in Codex's wording. */
 export class ModelFailure extends Error {
   override readonly name = "ModelFailure";
   readonly info: CodexErrorInfo;
   readonly retry: Retrying;
   readonly retryAfterMs: number | undefined;
-  /** The HTTP status of a request that was refused. */
+  /** The HTTP status of a refused request. */
   readonly status: number | undefined;
   readonly rateLimits: RateLimits | undefined;
-  /** The provider says that it does not have the model. */
+  /** The provider does not have the model. */
   readonly missesModel: boolean;
-  /** What to do about it, in a sentence that Codex's own words do not have. */
+  /** Advice that Codex's own message lacks. */
   readonly advice: string | undefined;
   readonly #about: FailureDetails;
 
@@ -87,7 +87,7 @@ export class ModelFailure extends Error {
     return message === this.message ? this : new ModelFailure(message, this.#about);
   }
 
-  /** The same failure, which asking again does not help. */
+  /** The same failure with advice; it is not retried. */
   withAdvice(advice: string): ModelFailure {
     return new ModelFailure(this.message, { ...this.#about, retry: "never", advice });
   }
@@ -95,7 +95,7 @@ export class ModelFailure extends Error {
 
 const BASE_DELAY_MS = 200;
 const MAX_BACK_OFF_MS = 30_000;
-/** When a provider asks for a longer wait, the request fails at once instead of keeping the caller waiting. */
+/** When a provider asks for a longer delay, the request fails at once instead of keeping the caller waiting. */
 const MAX_DELAY_MS = 120_000;
 
 interface RetryPlan {
@@ -106,8 +106,8 @@ interface RetryPlan {
 }
 
 /**
- * Counts the failures of one exchange with the model and says whether, and when, to ask again. As in Codex the two limits multiply: each
- * repetition of the exchange repeats its request as often as the first did.
+ * Counts the failures of one exchange with the model and decides whether and when to retry. As in Codex, the two limits multiply: each
+ * retry of the exchange may retry its request as often as the first did.
  */
 export class RetryBudget {
   readonly #limits: Readonly<Record<RetryLevel, number>>;

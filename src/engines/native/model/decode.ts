@@ -5,12 +5,12 @@ import { type ModelEvent, ModelFailure } from "./client.js";
 import { failureOfResponse } from "./failures.js";
 
 /**
- * Parses server-sent events from chunks that end anywhere. Only `data` is read: event names, ids and retry times mean nothing in a
- * model's answer.
+ * Parses server-sent events from arbitrary chunks. Only `data` is read: event names, ids and retry times have no meaning in a model
+ * response.
  */
 export class EventStreamReader {
   readonly #take: (data: string) => void;
-  /** The start of a line whose end has not come. */
+  /** The start of an incomplete line. */
   #rest = "";
   #data: string | undefined;
   #atStart = true;
@@ -25,7 +25,7 @@ export class EventStreamReader {
     const text = this.#plain(piece);
     let from = 0;
     let end = text.indexOf("\n");
-    // Only the new piece is searched: a line may come in thousands of them.
+    // Only the new chunk is searched: a line may arrive in thousands of chunks.
     if (end !== -1 && this.#rest !== "") {
       const line = this.#rest + text.slice(0, end);
       this.#rest = "";
@@ -56,7 +56,7 @@ export class EventStreamReader {
     this.#data = this.#data === undefined ? data : `${this.#data}\n${data}`;
   }
 
-  /** With `\n` as the only end of a line, and without the mark that may stand before the first. */
+  /** Normalises line ends to `\n` and removes a byte order mark. */
   #plain(piece: string): string {
     let text = piece;
     if (this.#atStart && text.startsWith("\uFEFF")) text = text.slice(1);
@@ -69,18 +69,18 @@ export class EventStreamReader {
 
 const DELTA_START = '{"type":"response.output_text.delta",';
 const DELTA_FIELD = '"delta":"';
-/** V8 makes a slice of this length a view of the text it was cut from, which then lives as long as the slice: a log keeps its deltas. */
+/** V8 implements a slice of this length as a view that keeps the whole source text alive, and a log keeps its deltas. */
 const VIEW_LENGTH = 13;
 
 /**
- * Decodes the events of one answer from JSON. Most are text deltas that differ in their text only: the first delta of an item is parsed,
- * the text of the others is found by searching.
+ * Decodes the events of one response from JSON. Most are text deltas that differ only in their text: the first delta of an item is parsed,
+ * and in the others the text is located by string search.
  */
 export class EventReader {
   #itemId = "";
   #idField: string | undefined;
 
-  /** Undefined for events we have no use for. Throws `ModelFailure`. */
+  /** Undefined for events that are not used. Throws `ModelFailure`. */
   read(json: string): ModelEvent | undefined {
     const delta = this.#deltaOfSameItem(json);
     if (delta !== undefined) return { type: "textDelta", itemId: this.#itemId, delta };
@@ -92,13 +92,13 @@ export class EventReader {
     return event;
   }
 
-  // Where no backslash is, every quote begins or ends a string; where no second pair of braces is, every key is the event's own.
+  // Without a backslash, every quote begins or ends a string; without a second pair of braces, every key is the event's own.
   #deltaOfSameItem(json: string): string | undefined {
     if (this.#idField === undefined || !json.startsWith(DELTA_START)) return undefined;
     if (json.includes("\\") || json.lastIndexOf("{") !== 0 || json.indexOf("}") !== json.length - 1) return undefined;
     const idAt = json.indexOf(this.#idField);
     const at = json.indexOf(DELTA_FIELD);
-    // Of a key that comes twice the last would count.
+    // If a key occurs twice, the last one would count.
     if (json.lastIndexOf('"type"') !== 1 || json.lastIndexOf('"item_id"') !== idAt || json.lastIndexOf('"delta"') !== at) return undefined;
     const from = at + DELTA_FIELD.length;
     const end = json.indexOf('"', from);
@@ -106,7 +106,7 @@ export class EventReader {
   }
 }
 
-// Garbage between events is skipped, as Codex does: if it mattered, the answer does not complete, and that is the error.
+// Like Codex, skips invalid data between events: if it mattered, the response does not complete, and that is the error.
 function parse(json: string): unknown {
   try {
     return JSON.parse(json);
@@ -115,7 +115,7 @@ function parse(json: string): unknown {
   }
 }
 
-/** One event of a Responses stream, as JSON → what it means to us; undefined for events we have no use for. Throws `ModelFailure`. */
+/** One parsed event of a Responses stream → our event; undefined for events that are not used. Throws `ModelFailure`. */
 export function decodeEvent(event: unknown): ModelEvent | undefined {
   if (!isFields(event)) return undefined;
   switch (event["type"]) {
@@ -168,7 +168,7 @@ function tokenUsage(usage: Fields): TokenUsage {
     cached_input_tokens: count(input["cached_tokens"]),
     output_tokens: count(usage["output_tokens"]),
     reasoning_output_tokens: count(output["reasoning_tokens"]),
-    // Some providers leave the sum to the reader.
+    // Some providers omit the sum.
     total_tokens: count(usage["total_tokens"] ?? count(usage["input_tokens"]) + count(usage["output_tokens"])),
   };
 }

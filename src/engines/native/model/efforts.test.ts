@@ -1,9 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { settingsIn } from "../../../../test/support/rollouts.js";
+import { settingsIn } from "../../../../test/support/threads/rollouts.js";
 import { EffortNotOffered } from "../../../threads/errors.js";
-import { checkEffort, effortOnTheWire, withOfferedEffort } from "./efforts.js";
-import { LISTED_MODELS } from "./modelTraits.js";
+import { checkEffort, effortOnTheWire, LISTED_MODELS, withOfferedEffort } from "./modelTraits.js";
 
 /** The rows of the table in docs/configuration.md: model, efforts, its own, what `ultra` is sent as. */
 function documentedRows(): string[][] {

@@ -1,9 +1,8 @@
-// Long because every way in which a provider refuses is worded here, and no wording may repeat what we sent.
+// Long because all provider errors are worded here, and no wording may repeat what we sent.
 import { STATUS_CODES } from "node:http";
 import { resetAdvice, resetOf } from "./advice.js";
 import { ModelFailure } from "./client.js";
-import { durationMs } from "./heardLimits.js";
-import { type ResponseHeaders, readRateLimits } from "./provider.js";
+import { durationMs, type ResponseHeaders, readRateLimits } from "./provider.js";
 
 interface RefusedAnswer {
   readonly status: number;
@@ -12,7 +11,7 @@ interface RefusedAnswer {
   readonly url: string;
 }
 
-/** An HTTP status that is no success → the failure, worded as Codex words it. */
+/** An HTTP error status → the failure, in Codex's wording. */
 export function failureOfStatus({ status, headers, body, url }: RefusedAnswer): ModelFailure {
   const phrase = `${status} ${STATUS_CODES[status] ?? "<unknown status code>"}`;
   const retryAfterMs = readRetryAfter(headers, Date.now());
@@ -58,7 +57,7 @@ export function failureOfStatus({ status, headers, body, url }: RefusedAnswer): 
   }
 }
 
-/** How the Responses API says that it cannot read a picture. */
+/** The Responses API's error for an unreadable image. */
 const INVALID_IMAGE = "The image data you provided does not represent a valid image";
 
 function isBlockedByCloudflare(status: number, body: string): boolean {
@@ -112,7 +111,7 @@ function amount(header: ResponseHeaders[string]): number | undefined {
   return typeof header === "string" && /^\s*\d+(\.\d+)?\s*$/.test(header) ? Number(header) : undefined;
 }
 
-/** Statuses that say "not now": asking again may help. */
+/** Temporary statuses: a retry may help. */
 function isPassing(status: number): boolean {
   return status === 408 || status === 409 || status === 425 || status >= 500;
 }
@@ -131,7 +130,7 @@ function usageLimit(body: string, headers: ResponseHeaders): ModelFailure | unde
   });
 }
 
-/** When the error object says that the limit is whole again, in seconds since 1970. */
+/** When the limit resets according to the error object, in seconds since 1970. */
 function resetIn(error: Record<string, unknown>): number | undefined {
   const { resets_at: at, resets_in_seconds: inSeconds } = error;
   if (typeof at === "number") return at;
@@ -143,7 +142,7 @@ function resetAfter(headers: ResponseHeaders): number | undefined {
   return ms === undefined ? undefined : Math.ceil((Date.now() + ms) / 1000);
 }
 
-/** For a key: its money is gone, or it asks too often. */
+/** For a key: its quota is used up, or it is rate limited. */
 function adviceOfLimit(body: string, headers: ResponseHeaders): { readonly advice?: string } {
   const error = parseError(body);
   if ([error?.["code"], error?.["type"]].includes("insufficient_quota"))
@@ -162,7 +161,7 @@ const MISSING_MODEL_CODES: ReadonlySet<unknown> = new Set([
   "unsupported_model",
   "DeploymentNotFound",
 ]);
-/** As OpenAI, Azure, vLLM, Ollama, OpenRouter and the backend of ChatGPT word it. */
+/** The wordings of OpenAI, Azure, vLLM, Ollama, OpenRouter and ChatGPT's backend. */
 const MISSING_MODEL_WORDS = [
   /\bmodel\b.{0,120} (does not|doesn't) exist/is,
   /\bmodel\b.{0,120} not found/is,
@@ -179,7 +178,7 @@ function saysModelIsMissing(body: string): boolean {
   return MISSING_MODEL_WORDS.some((words) => words.test(text));
 }
 
-/** Who refuses a model says so at once. */
+/** An error about the model is at the beginning of the body. */
 const LONGEST_COMPLAINT = 2_000;
 
 function parseError(body: string): Record<string, unknown> | undefined {
@@ -207,7 +206,7 @@ function delayInText(message: string): number | undefined {
   return Number(match[1]) * (match[2]?.toLowerCase() === "ms" ? 1 : 1000);
 }
 
-/** The text of a ChatGPT plan's usage limit, with the way out that the plan has. */
+/** The text for a ChatGPT plan's usage limit, with the options that the plan has. */
 export function usageLimitText({ planType, resetsAt }: { readonly planType: unknown; readonly resetsAt: unknown }): string {
   const again = typeof resetsAt === "number" ? `try again at ${readableTime(new Date(resetsAt * 1000), new Date())}` : "try again later";
   const more = "visit https://chatgpt.com/codex/settings/usage to purchase more credits";
@@ -230,7 +229,7 @@ function capitalised(text: string): string {
   return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 }
 
-/** "Jan 1st, 2100 12:00 AM" in local time; only the clock for a moment of today. */
+/** "Jan 1st, 2100 12:00 AM" in local time; only the time for today. */
 export function readableTime(at: Date, now: Date): string {
   const hour = at.getHours();
   const clock = `${hour % 12 === 0 ? 12 : hour % 12}:${String(at.getMinutes()).padStart(2, "0")} ${hour < 12 ? "AM" : "PM"}`;
@@ -253,14 +252,14 @@ const MASK = "****";
 const HARMLESS = /^(?:api[-_]?)?version$/i;
 
 /**
- * Masks what we sent in a server's answer: some servers repeat the key that they refuse, or the whole URL, be it JSON-escaped,
- * percent-encoded or as HTML entities.
+ * Masks our own values in a server's response: some servers repeat the refused key or the whole URL, perhaps JSON-escaped, percent-encoded
+ * or as HTML entities.
  */
 export function maskSent(text: string, headers: Readonly<Record<string, string>>, url?: URL): string {
   const query = [...(url?.searchParams ?? [])].filter(([name]) => !HARMLESS.test(name));
   const values = [...Object.values(headers).map((value) => value.replace(/^(?:Bearer|Basic) /i, "")), ...credentialsIn(url)];
   const secrets = [...values, ...query.map(([, value]) => value)].filter(({ length }) => length >= SHORTEST_SECRET);
-  // Longest first: one may be the beginning of another.
+  // Longest first: one may be a prefix of another.
   const masked = [...new Set(secrets)].sort((a, b) => b.length - a.length).reduce(withoutSecret, text);
   return query.filter(([, value]) => value !== "" && value.length < SHORTEST_SECRET).reduce(withoutParameter, masked);
 }
@@ -277,7 +276,7 @@ function decoded(text: string): string {
   }
 }
 
-/** Half of a character has no address. */
+/** A lone surrogate cannot be percent-encoded. */
 function encoded(text: string): string {
   try {
     return encodeURIComponent(text);
@@ -292,13 +291,16 @@ function withoutSecret(text: string, secret: string): string {
   return forms.reduce((rest, form) => rest.replaceAll(form, MASK), text);
 }
 
-/** A short value is known by the name before it. */
+/** A short value is recognised by the parameter name before it. */
 function withoutParameter(text: string, [name, value]: readonly [string, string]): string {
   const pattern = new RegExp(`(?<=[?&;\\s"']|%3f|%26|^)(${spellings(name)}(?:=|%3d|\\\\u003d))${spellings(value)}(?![\\w%])`, "gi");
   return text.replace(pattern, `$1${MASK}`);
 }
 
-/** Each character as it is, behind backslashes (a limit keeps hostile text from being slow), percent-encoded once or twice, as JSON's `\u…`, or as a page's entity. */
+/**
+ * Each character as it is, after backslashes (with a limit, so that hostile text is not slow), percent-encoded once or twice, as JSON's
+ * `\u…`, or as an HTML entity.
+ */
 function spellings(secret: string): string {
   return [...secret].map(spellingsOf).join("");
 }

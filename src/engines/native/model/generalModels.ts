@@ -1,11 +1,11 @@
 import type { ListedModel } from "./modelLists.js";
 import { bareName } from "./modelTraits.js";
 
-/** What is listed and no model for this work. */
+/** Listed models that are not meant for coding. */
 const OTHER_WORK =
   /embed|whisper|tts|dall-?e|image|audio|realtime|transcri|translat|moderat|search|instruct|babbage|davinci|sora|guard|rerank|ocr|computer-use|deep-research|daybreak|auto-review/i;
 
-/** How far the last part of a name of OpenAI's is from the general model of its generation. */
+/** How far a variant in OpenAI's model names is from the general model of its generation. */
 const VARIANTS: readonly (readonly [RegExp, number])[] = [
   [/^(sol|codex)$/, 9],
   [/^$/, 8],
@@ -14,16 +14,16 @@ const VARIANTS: readonly (readonly [RegExp, number])[] = [
   [/^luna$/, 5],
   [/-?(mini|nano)\b/, 1],
 ];
-/** A small model stands where one of the generation before would. */
+/** A small model ranks like one of the previous generation. */
 const SMALL = /\b(mini|nano)\b/;
 const SMALL_IS_OLDER_BY = 8;
 
-/** Names with a date are frozen states of the model without one. */
+/** Names with a date are snapshots of the model without one. */
 const DATE = /-20\d\d-?\d\d-?\d\d$/;
 
 /**
- * How good a name is for somebody who named none: the generation first, then how general the model is. Names that say nothing about
- * that are all alike, but for those made for code.
+ * The rank of a model as a default: the generation first, then how general the model is. Unknown names rank equally, except those made for
+ * code.
  */
 function rankOf(name: string): number {
   const bare = bareName(name).toLowerCase();
@@ -41,7 +41,7 @@ function reasonerRank(bare: string): number {
   return /cod(e|er|ex|ing)\b/.test(bare) ? 2 : 0;
 }
 
-/** The models for this work that can still be had, best first for somebody who named none. */
+/** The available models for coding, the best default first. */
 export function generalModels(models: readonly ListedModel[], now = new Date()): readonly ListedModel[] {
   return models
     .filter(({ name, shutdown }) => !OTHER_WORK.test(name) && !(shutdown && shutdown <= now))
@@ -50,7 +50,7 @@ export function generalModels(models: readonly ListedModel[], now = new Date()):
     .map(({ model }) => model);
 }
 
-/** The same model under whoever's name. */
+/** The same model, with or without a vendor prefix. */
 export function listedAs(model: string, models: readonly ListedModel[]): ListedModel | undefined {
   return models.find(({ name }) => name === model) ?? models.find(({ name }) => bareName(name) === model);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { settingsIn } from "../../../../test/support/rollouts.js";
-import { durationMs, HeardLimits } from "./heardLimits.js";
+import { settingsIn } from "../../../../test/support/threads/rollouts.js";
+import { durationMs, HeardLimits } from "./provider.js";
 
 const { provider } = settingsIn("/");
 const NOW = 1_790_000_000_000;

@@ -2,8 +2,8 @@ import { getEventListeners, once } from "node:events";
 import http from "node:http";
 import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
-import { bodyOf, type Loopback, startLoopback } from "../../../../test/support/loopback.js";
-import { proxyFor, sendRequest } from "./http.js";
+import { bodyOf, type Loopback, startLoopback } from "../../../../test/support/http/loopback.js";
+import { proxyFor, sendRequest } from "./responses.js";
 
 interface Exchange {
   readonly status: number | undefined;

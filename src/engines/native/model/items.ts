@@ -2,7 +2,7 @@ import { resultAsText, type TruncationPolicy, truncateMiddle } from "../../../ex
 import { type Fields, isFields } from "../../../lib/fields.js";
 import type { Item, RawItem } from "../../../threads/items.js";
 
-/** A call the model makes, whichever kind of item carries it. */
+/** A tool call, whichever kind of item carries it. */
 export interface ToolCall {
   readonly callId: string;
   readonly name: string;
@@ -10,7 +10,7 @@ export interface ToolCall {
   readonly outputType: "function_call_output" | "custom_tool_call_output";
 }
 
-/** The item a reader sees for a raw one; undefined for calls and kinds that are not shown as items. */
+/** The shown item for a raw one; undefined for calls and for kinds that are not shown as items. */
 export function shownItem(raw: RawItem, { showRawReasoning }: { readonly showRawReasoning: boolean }): Item | undefined {
   const id = typeof raw["id"] === "string" ? raw["id"] : "";
   switch (raw.type) {
@@ -42,16 +42,23 @@ export function toolCallOf(raw: RawItem): ToolCall | undefined {
     case "custom_tool_call":
       return { callId, name: stringOf(raw["name"]), args: stringOf(raw["input"]), outputType: "custom_tool_call_output" };
     case "local_shell_call":
-      return { callId, name: "local_shell", args: JSON.stringify(raw["action"] ?? {}), outputType: "function_call_output" };
+      return { callId, name: "local_shell", args: JSON.stringify(shellArguments(raw["action"])), outputType: "function_call_output" };
     default:
       return undefined;
   }
 }
 
-/** What the action of a `local_shell_call` has, in Codex also where the model left it out. */
+/** The action of a `local_shell_call` as arguments of the shell tool. */
+function shellArguments(action: unknown): Fields {
+  if (!isFields(action)) return {};
+  const { working_directory: workdir, ...rest } = action;
+  return typeof workdir === "string" ? { ...rest, workdir } : rest;
+}
+
+/** The fields that Codex adds to the action of a `local_shell_call` where the model left them out. */
 const ABSENT_IN_ACTION = { timeout_ms: null, working_directory: null, env: null, user: null };
 
-/** An item as it is kept and shown: with the fields that Codex filled in. */
+/** An item as stored and shown: with the fields that Codex fills in. */
 export function filledIn(raw: RawItem): RawItem {
   const { action } = raw;
   if (raw.type !== "local_shell_call" || !isFields(action)) return raw;
@@ -73,7 +80,7 @@ export function toolOutput(call: ToolCall, output: string | readonly Fields[]): 
   return { type: call.outputType, call_id: call.callId, output };
 }
 
-/** What a message says. A refusal is an answer, too. */
+/** The text of a message. A refusal counts as text too. */
 function saidIn(content: unknown): string[] {
   if (!Array.isArray(content)) return [];
   return content.flatMap((part: unknown) =>
@@ -99,8 +106,8 @@ function stringOf(value: unknown): string {
 }
 
 /**
- * The conversation as the model sees it, kept as the JSON text of the request's `input`:
- * a turn on a long thread joins one more piece instead of serialising everything again.
+ * The conversation as the model sees it, kept as the JSON text of the request's `input`: a turn on a long thread appends to it instead of
+ * serialising everything again.
  */
 export class History {
   readonly #recorded: RecordedRequests | undefined;
@@ -129,14 +136,14 @@ export class History {
   }
 
   items(): RawItem[] {
-    // We wrote every piece of it from a RawItem.
+    // We wrote every part of it from a RawItem.
     return JSON.parse(`[${this.#text}]`) as RawItem[];
   }
 }
 
 const SENT_WITHOUT_ID = new Set(["message", "reasoning", "function_call", "custom_tool_call", "local_shell_call", "web_search_call"]);
 
-/** Nothing is stored at the provider, so that an id would name something it does not have. Kinds we do not know are sent as they came. */
+/** Nothing is stored at the provider, so an id would name something it does not have. Unknown kinds are sent unchanged. */
 function asSent(item: RawItem): RawItem {
   if (!SENT_WITHOUT_ID.has(item.type)) return item;
   const { id: _, ...sent } = item;
@@ -145,13 +152,13 @@ function asSent(item: RawItem): RawItem {
 
 /** How Codex 0.92.0 sent items back. */
 export interface RecordedRequests {
-  /** How much of an output one request gets to see. */
+  /** How much of an output one request contains. */
   readonly truncation: TruncationPolicy;
-  /** The model has the patch tool of free text, and reads results as text. */
+  /** The model has the freeform patch tool, and reads results as text. */
   readonly readsText: boolean;
 }
 
-/** Outputs were measured once more with what was put around them, a fifth more being allowed. */
+/** Outputs were measured again with their framing, with a fifth more allowed. */
 const ALLOWANCE = 1.2;
 
 function asRecorded(item: RawItem, { truncation, readsText }: RecordedRequests): RawItem {

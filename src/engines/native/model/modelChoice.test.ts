@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { startLoopback } from "../../../../test/support/loopback.js";
-import { settingsIn } from "../../../../test/support/rollouts.js";
+import { startLoopback } from "../../../../test/support/http/loopback.js";
+import { settingsIn } from "../../../../test/support/threads/rollouts.js";
 import type { ThreadSettings } from "../../../threads/settings.js";
 import { ModelFailure } from "./client.js";
 import { ModelChoice } from "./modelChoice.js";
@@ -80,7 +80,7 @@ describe("a model that the provider refuses", () => {
     const { refused } = await stageWith(404, OURS);
     await expect(refused()).rejects.toMatchObject({
       advice: expect.stringMatching(
-        /^Nobody named a model, so `gpt-6\.1-sol` was asked for.*answered with status 404\)\. Name one that it offers/,
+        /^No model was named, so `gpt-6\.1-sol` was requested.*returned status 404\)\. Name one that it offers/,
       ),
     });
   });

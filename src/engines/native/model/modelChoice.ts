@@ -1,11 +1,10 @@
 import { DEFAULT_MODEL, type ModelProvider, type ThreadSettings } from "../../../threads/settings.js";
 import type { ModelFailure } from "./client.js";
-import { withOfferedEffort } from "./efforts.js";
 import { generalModels, listedAs } from "./generalModels.js";
 import { type ListedModel, type ListSources, type ModelListing, ModelLists } from "./modelLists.js";
-import { retirementOf } from "./modelTraits.js";
+import { retirementOf, withOfferedEffort } from "./modelTraits.js";
 
-/** What a request is made with, and what the caller should be told about it. */
+/** The settings of a request, and a notice for the caller. */
 interface ChosenModel {
   readonly settings: ThreadSettings;
   readonly notice?: string;
@@ -14,11 +13,11 @@ interface ChosenModel {
 interface Refusal {
   readonly failure: ModelFailure;
   readonly settings: ThreadSettings;
-  /** Nobody who is there named the model. */
+  /** The caller did not name the model. */
   readonly mayReplace: boolean;
 }
 
-/** Which model is asked where nobody named one, and in the place of one that is not offered. */
+/** Chooses the model where none was named, and the replacement for one that is not offered. */
 export class ModelChoice implements AsyncDisposable {
   readonly lists: ModelLists;
 
@@ -26,7 +25,7 @@ export class ModelChoice implements AsyncDisposable {
     this.lists = new ModelLists(sources);
   }
 
-  /** For a thread that opens. Asks nobody: a list that was read earlier may say better than the table. */
+  /** For a thread that opens. Makes no request: a list that was read earlier may be better than the built-in table. */
   forOpening(settings: ThreadSettings): ChosenModel {
     const { modelIsOurs, provider } = settings;
     if (!modelIsOurs) return { settings };
@@ -36,15 +35,15 @@ export class ModelChoice implements AsyncDisposable {
     return model ? replaced(settings, model) : { settings };
   }
 
-  /** The efforts that a list says a model offers. Asks nobody. */
+  /** The efforts that a model list states for a model. Makes no request. */
   listedEfforts({ model, provider }: ThreadSettings): readonly string[] | undefined {
     const listing = this.lists.known(provider);
     return listing?.kind === "read" ? listedAs(model, listing.models)?.efforts : undefined;
   }
 
   /**
-   * After the provider has said that it does not have the model: what to ask it with once more. Throws the failure, with what to do
-   * about it, where the list lacks a name that somebody gave, or cannot be read.
+   * After the provider reported that it does not have the model: the settings for a retry. Throws the failure with advice where the caller
+   * named a model that is not in the list, or the list cannot be read.
    */
   async afterRefusal({ failure, settings, mayReplace }: Refusal, signal: AbortSignal): Promise<ChosenModel> {
     const listing = await this.lists.read(settings.provider, signal);
@@ -69,7 +68,7 @@ function chosenFrom(listing: ModelListing | undefined, { model, modelIsOurs }: T
 function replaced(settings: ThreadSettings, { name, efforts }: ListedModel): ChosenModel {
   if (name === settings.model) return { settings };
   const other = withOfferedEffort({ ...settings, model: name }, efforts);
-  // Under `latest` whatever is newest is what was asked for.
+  // Under `latest`, the newest model is what was requested.
   if (settings.modelIsOurs === "latest") return { settings: other };
   const effort = other.reasoningEffort === settings.reasoningEffort ? "" : `, with the effort \`${other.reasoningEffort}\``;
   const notice = `Model \`${name}\` was used${effort}: provider \`${settings.provider.id}\` does not offer \`${settings.model}\`. Name a model to choose another.`;
@@ -78,7 +77,7 @@ function replaced(settings: ThreadSettings, { name, efforts }: ListedModel): Cho
 
 const MOST_NAMED = 8;
 
-/** Where somebody named a model that the provider's list lacks. */
+/** Advice for a named model that is not in the provider's list. */
 export function useAnother({ model, provider }: Pick<ThreadSettings, "model" | "provider">, models: readonly ListedModel[]): string {
   const general = generalModels(models);
   const same = listedAs(model, models);
@@ -101,10 +100,10 @@ function withoutList(
   return failure.withAdvice(`Model \`${settings.model}\` ${retirement}: use \`${DEFAULT_MODEL}\` instead, or leave \`model\` out.`);
 }
 
-/** Where nobody named a model and nobody knows which there are. */
+/** Advice where no model was named and the provider's list is unknown. */
 function nameOne(
   { model, provider }: { readonly model: string; readonly provider: ModelProvider },
   { why }: { readonly why: string },
 ): string {
-  return `Nobody named a model, so \`${model}\` was asked for, which provider \`${provider.id}\` does not have; its list of models could not be read (${why}). Name one that it offers: \`model\` in the call or in config.toml.`;
+  return `No model was named, so \`${model}\` was requested, which provider \`${provider.id}\` does not have; its list of models could not be read (${why}). Name one that it offers: \`model\` in the call or in config.toml.`;
 }

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { startLoopback } from "../../../../test/support/loopback.js";
-import { NOBODY_LISTENS } from "../../../../test/support/mockProvider.js";
-import { settingsIn } from "../../../../test/support/rollouts.js";
+import { startLoopback } from "../../../../test/support/http/loopback.js";
+import { NOBODY_LISTENS } from "../../../../test/support/model/mockProvider.js";
+import { settingsIn } from "../../../../test/support/threads/rollouts.js";
 import type { ModelProvider } from "../../../threads/settings.js";
 import { ModelLists } from "./modelLists.js";
 
@@ -48,10 +48,29 @@ describe("the list of a provider", () => {
     });
   });
 
+  it("tells no efforts that are none, and not any number of them", async () => {
+    const levels = [
+      "low",
+      "high\u001b[31m",
+      { effort: "two\nlines" },
+      "x".repeat(5_000),
+      "a sentence",
+      ...Array<string>(50_000).fill("low"),
+    ];
+    const { server, provider } = await offering({ data: [{ id: "a", supported_reasoning_levels: levels }] });
+    await using _ = server;
+    const listing = await lists().read(provider, unending);
+    const efforts = (listing.kind === "read" && listing.models[0]?.efforts) || [];
+    expect([new Set(efforts), efforts.length <= 16]).toEqual([new Set(["low"]), true]);
+  });
+
   it.each([
     ["more pages", { data: [{ id: "a" }], has_more: true }],
     ["entries that are no models", { data: [{ id: "a" }, null, { id: 2 }, { id: "" }] }],
-    ["names that belong into no text", { data: [{ id: "a" }, { id: "b\u001b[2J" }, { id: "c".repeat(201) }] }],
+    [
+      "names that belong into no text",
+      { data: [{ id: "a" }, { id: "b\u001b[2J" }, { id: "c".repeat(201) }, { id: "\u202etpg" }, { id: "e\u2028f" }, { id: "g\u200bh" }] },
+    ],
   ])("with %s is not whole: what it lacks may be there", async (_what, body) => {
     const { server, provider } = await offering(body);
     await using _ = server;
@@ -59,11 +78,11 @@ describe("the list of a provider", () => {
   });
 
   it.each([
-    ["that is missing", "{}", 404, "answered with status 404"],
-    ["that is forbidden", "{}", 403, "answered with status 403"],
-    ["that is something else", "<html>", 200, "something that is no list"],
-    ["that is no list", "[]", 200, "something that is no list"],
-    ["that is huge", `{"data":[{"id":"${"x".repeat(5_000_000)}"}]}`, 200, "too long to be read"],
+    ["that is missing", "{}", 404, "returned status 404"],
+    ["that is forbidden", "{}", 403, "returned status 403"],
+    ["that is something else", "<html>", 200, "did not return a list"],
+    ["that is no list", "[]", 200, "did not return a list"],
+    ["that is huge", `{"data":[{"id":"${"x".repeat(5_000_000)}"}]}`, 200, "too large to read"],
   ])("%s is told as unread", async (_what, body, status, why) => {
     const { server, provider } = await offering(body, status);
     await using _ = server;

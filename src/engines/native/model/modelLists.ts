@@ -1,24 +1,24 @@
 import { createHash } from "node:crypto";
 import { describe } from "../../../lib/errors.js";
 import { type Fields, isFields, textOrNothing } from "../../../lib/fields.js";
-import { orAborted } from "../../../lib/promises.js";
+import { orAborted, timeoutSignal } from "../../../lib/promises.js";
 import type { ModelProvider, ReasoningEffort } from "../../../threads/settings.js";
 import { maskSent } from "./failures.js";
-import { readStart, sendRequest } from "./http.js";
 import { type CredentialSources, endpoint, providerHeaders, shownUrl } from "./provider.js";
+import { readStart, sendRequest } from "./responses.js";
 
-/** A model as its provider lists it. */
+/** A model in its provider's list. */
 export interface ListedModel {
   readonly name: string;
-  /** The efforts it offers, where the list says so. */
+  /** The efforts it offers, if the list states them. */
   readonly efforts?: readonly ReasoningEffort[];
-  /** When it was made, in seconds since 1970. */
+  /** Its creation time, in seconds since 1970. */
   readonly created?: number;
-  /** From when on it is not offered any more. */
+  /** When it will be removed. */
   readonly shutdown?: Date;
 }
 
-/** What asking a provider for its models came to. Only a list that was read whole can lack a name. */
+/** The result of a provider's model list. Only a completely read list can prove that a name is missing. */
 export type ModelListing =
   | { readonly kind: "read"; readonly models: readonly ListedModel[]; readonly isWhole: boolean }
   | { readonly kind: "unread"; readonly why: string; readonly status?: number };
@@ -27,13 +27,17 @@ export interface ListSources extends CredentialSources {
   readonly userAgent: string;
 }
 
-/** A list is asked for at most this often, unless somebody wants to know; one that could not be read sooner. */
+/** A list is requested at most this often, unless a caller asks for it; a failed one is retried sooner. */
 const LIST_LASTS_MS = 24 * 60 * 60_000;
 const FAILURE_LASTS_MS = 60_000;
 const DEADLINE_MS = 10_000;
 const LONGEST_ANSWER = 4 * 1024 * 1024;
 const MOST_MODELS = 5_000;
 const LONGEST_NAME = 200;
+/** What people do not see, or see in another place, is in no name: callers and their models are shown names. */
+const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/u;
+const EFFORT = /^[a-z][a-z0-9_-]{0,31}$/i;
+const MOST_EFFORTS = 16;
 /** Providers and keys whose lists are kept. */
 const MOST_LISTS = 32;
 
@@ -42,7 +46,7 @@ interface KeptListing {
   readonly at: number;
 }
 
-/** What the providers of this process offer, as `GET models` told it. Never asked while a call waits that could do without. */
+/** The models of the providers in use, from `GET models`. Never requested while a call that can do without it waits. */
 export class ModelLists implements AsyncDisposable {
   readonly #sources: ListSources;
   readonly #kept = new Map<string, KeptListing>();
@@ -53,7 +57,7 @@ export class ModelLists implements AsyncDisposable {
     this.#sources = sources;
   }
 
-  /** What is known without asking anybody. */
+  /** The cached list, without a request. */
   known(provider: ModelProvider): ModelListing | undefined {
     const kept = this.#kept.get(this.#keyOf(provider));
     if (!kept) return undefined;
@@ -61,14 +65,14 @@ export class ModelLists implements AsyncDisposable {
     return Date.now() - kept.at < lasts ? kept.listing : undefined;
   }
 
-  /** Asks the provider. Whoever asks meanwhile gets the same answer. Rejects only with the signal's reason. */
+  /** Requests the list. Concurrent callers share the response. Rejects only with the signal's reason. */
   async read(provider: ModelProvider, signal: AbortSignal): Promise<ModelListing> {
     const key = this.#keyOf(provider);
     const reading = this.#reading.get(key) ?? this.#begin(key, provider);
     return orAborted(reading, signal);
   }
 
-  /** Reads a list for those who come later. */
+  /** Reads a list in the background for later callers. */
   prefetch(provider: ModelProvider): void {
     if (!this.known(provider)) void this.read(provider, this.#closing.signal).catch(() => undefined);
   }
@@ -79,7 +83,7 @@ export class ModelLists implements AsyncDisposable {
   }
 
   #begin(key: string, provider: ModelProvider): Promise<ModelListing> {
-    const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(DEADLINE_MS)]);
+    const signal = AbortSignal.any([this.#closing.signal, timeoutSignal(DEADLINE_MS)]);
     const reading = readList(provider, this.#sources, signal).then((listing) => {
       this.#reading.delete(key);
       this.#keep(key, listing);
@@ -98,7 +102,7 @@ export class ModelLists implements AsyncDisposable {
     }
   }
 
-  /** Another key may be offered other models. Keys are not kept, not even here. */
+  /** Another key may have access to other models. Keys themselves are not stored, not even here. */
   #keyOf(provider: ModelProvider): string {
     let headers: unknown;
     try {
@@ -127,10 +131,10 @@ async function readList(provider: ModelProvider, sources: ListSources, signal: A
     signal.addEventListener("abort", stop, { once: true });
     const text = await readStart(response, LONGEST_ANSWER);
     signal.removeEventListener("abort", stop);
-    if (status !== 200) return { kind: "unread", status, why: `${shownUrl(url)} answered with status ${status}` };
+    if (status !== 200) return { kind: "unread", status, why: `${shownUrl(url)} returned status ${status}` };
     if (signal.aborted) return { kind: "unread", why: late(url) };
-    if (text.length >= LONGEST_ANSWER) return { kind: "unread", status, why: `the list at ${shownUrl(url)} is too long to be read` };
-    return listingIn(text) ?? { kind: "unread", status, why: `${shownUrl(url)} answered with something that is no list of models` };
+    if (text.length >= LONGEST_ANSWER) return { kind: "unread", status, why: `the list at ${shownUrl(url)} is too large to read` };
+    return listingIn(text) ?? { kind: "unread", status, why: `${shownUrl(url)} did not return a list of models` };
   } catch (error) {
     if (signal.aborted && url) return { kind: "unread", why: late(url) };
     return { kind: "unread", why: maskSent(url ? `${shownUrl(url)} cannot be reached: ${describe(error)}` : describe(error), own, url) };
@@ -141,7 +145,7 @@ function late(url: URL): string {
   return `${shownUrl(url)} did not answer within ${DEADLINE_MS / 1000} seconds`;
 }
 
-/** OpenAI's form (`data`, `id`) or Codex's own (`models`, `slug`). */
+/** OpenAI's format (`data`, `id`) or Codex's own (`models`, `slug`). */
 function listingIn(text: string): ModelListing | undefined {
   let answer: unknown;
   try {
@@ -154,7 +158,7 @@ function listingIn(text: string): ModelListing | undefined {
   if (lists.length === 0) return undefined;
   const entries: unknown[] = lists.flat();
   const models = entries.slice(0, MOST_MODELS).flatMap(listedModel);
-  // An entry that cannot be read, or a next page, may be the very model that is missed.
+  // An unreadable entry, or a further page, may be the very model that seems missing.
   const isWhole = entries.length <= MOST_MODELS && models.length === entries.length && answer["has_more"] !== true;
   return { kind: "read", models, isWhole };
 }
@@ -162,7 +166,7 @@ function listingIn(text: string): ModelListing | undefined {
 function listedModel(entry: unknown): ListedModel[] {
   if (!isFields(entry)) return [];
   const name = textOrNothing(entry["id"]) ?? textOrNothing(entry["slug"]) ?? "";
-  if (name === "" || name.length > LONGEST_NAME || /\p{Cc}/u.test(name)) return [];
+  if (name === "" || name.length > LONGEST_NAME || UNSEEN.test(name)) return [];
   const efforts = effortsIn(entry);
   const { created } = entry;
   const shutdown = dateIn(entry["shutdown_date"]);
@@ -179,7 +183,8 @@ function listedModel(entry: unknown): ListedModel[] {
 function effortsIn(entry: Fields): ReasoningEffort[] {
   const levels: unknown = entry["supported_reasoning_levels"] ?? entry["supported_reasoning_efforts"];
   if (!Array.isArray(levels)) return [];
-  return levels.flatMap((level: unknown) => textOrNothing(isFields(level) ? level["effort"] : level) ?? []);
+  const names = levels.slice(0, MOST_EFFORTS).map((level: unknown) => textOrNothing(isFields(level) ? level["effort"] : level) ?? "");
+  return names.filter((name) => EFFORT.test(name));
 }
 
 /** ISO or seconds since 1970. */

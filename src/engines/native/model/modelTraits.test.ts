@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { settingsIn } from "../../../../test/support/rollouts.js";
+import { settingsIn } from "../../../../test/support/threads/rollouts.js";
 import { CATALOGUE, compactionLimit, traitsOf, usableWindow } from "./modelTraits.js";
 
 const HIGH = ["low", "medium", "high"];

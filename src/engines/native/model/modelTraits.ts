@@ -1,21 +1,22 @@
 import { bytesOf, type TruncationPolicy } from "../../../exec/output.js";
+import { EffortNotOffered } from "../../../threads/errors.js";
 import type { ReasoningEffort, ThreadSettings, Verbosity } from "../../../threads/settings.js";
 
-/** What a model can do, as far as a request depends on it. */
+/** The traits of a model on which a request depends. */
 export interface ModelTraits {
   readonly contextWindow: number | undefined;
   readonly reasoning: boolean;
   /** The efforts it offers, weakest first; undefined where only the provider knows. */
   readonly efforts: readonly ReasoningEffort[] | undefined;
   readonly defaultEffort: ReasoningEffort | undefined;
-  /** What Codex sends for `ultra`, which is a word of Codex and not of the API. */
+  /** What Codex sends for `ultra`, which the API does not know. */
   readonly ultraIsSentAs?: ReasoningEffort;
-  /** Whether answers can be asked to be short or long, and what is asked unless configured. */
+  /** Whether the verbosity of responses can be set, and the default. */
   readonly verbosity: boolean;
   readonly defaultVerbosity: Verbosity | undefined;
   readonly parallelToolCalls: boolean;
   readonly shellTool: "shell" | "shell_command" | "local_shell";
-  /** How patches come: as free text held to a grammar, as a function call, or only through the shell. */
+  /** How patches are sent: as freeform text under a grammar, as a function call, or only through the shell. */
   readonly patchTool: "freeform" | "function" | "none";
   readonly truncation: TruncationPolicy;
 }
@@ -29,8 +30,8 @@ const UP_TO_MAX = [...UP_TO_XHIGH, "max"];
 const UP_TO_ULTRA = [...UP_TO_MAX, "ultra"];
 
 /**
- * The newest family. Codex runs commands of these models in its code mode; the loop here offers them functions. The catalogue says
- * nothing of parallel calls any more, since code mode has a single tool; the last models with functions all make them.
+ * The newest family. Codex runs these models' commands in its code mode; the loop here offers functions. The catalogue no longer states
+ * parallel calls, because code mode has a single tool; the last models with functions all support them.
  */
 const NEWEST: ModelTraits = {
   contextWindow: 272_000,
@@ -46,20 +47,20 @@ const NEWEST: ModelTraits = {
   truncation: TOKENS,
 };
 
-/** A name that no row knows: it can what the newest can. How hard it thinks and how much it says by itself is left to it. */
+/** For an unknown name: the newest family's abilities. Effort and verbosity are left to the model. */
 const UNKNOWN: ModelTraits = {
   ...NEWEST,
   efforts: undefined,
   defaultEffort: undefined,
   defaultVerbosity: undefined,
   shellTool: "shell",
-  // Providers that are not OpenAI's have functions, and few have free text under a grammar.
+  // Providers other than OpenAI support functions, but few support freeform text under a grammar.
   patchTool: "function",
 };
-/** A name of OpenAI's that no row knows is newer than the table. */
+/** An unknown name of OpenAI's is newer than the table. */
 const NEWER: ModelTraits = { ...UNKNOWN, shellTool: "shell_command", patchTool: "freeform" };
 
-/** What Codex 0.92.0 took a name for that it did not know. */
+/** What Codex 0.92.0 assumed for an unknown name. */
 const RECORDED_UNKNOWN: ModelTraits = {
   contextWindow: undefined,
   reasoning: false,
@@ -101,14 +102,14 @@ const CODEX: ModelTraits = {
 interface CatalogueRow {
   readonly name: RegExp;
   readonly traits: ModelTraits;
-  /** Where the row comes from. */
+  /** The origin of the row. */
   readonly source: string;
 }
 
 const CODEX_166 = "`codex debug models` of Codex 0.166.0; what `ultra` becomes was seen in its requests";
 const CODEX_92 = "the requests of Codex 0.92.0; efforts from OpenAI's API reference";
 
-/** Every trait of every model. The first match wins. */
+/** All traits of all models. The first match wins. */
 export const CATALOGUE: readonly CatalogueRow[] = [
   { name: /^gpt-6\.1-terra\b/, traits: { ...NEWEST, contextWindow: 500_000, ultraIsSentAs: "xhigh" }, source: CODEX_166 },
   { name: /^gpt-6(\.1-sol|-astra)\b/, traits: { ...NEWEST, ultraIsSentAs: "xhigh" }, source: CODEX_166 },
@@ -140,7 +141,7 @@ export const CATALOGUE: readonly CatalogueRow[] = [
   { name: /^gpt-\d/, traits: NEWER, source: "newer than this table: what the newest family can" },
 ];
 
-/** Where Codex 0.92.0 took a model for something else than the table does; counts only where everything is to be as it was there. */
+/** Where Codex 0.92.0 differs from the table; used only when its behaviour must be reproduced. */
 const RECORDED_CATALOGUE: readonly CatalogueRow[] = [
   {
     name: /^codex-mini-latest/,
@@ -152,7 +153,7 @@ const RECORDED_CATALOGUE: readonly CatalogueRow[] = [
   { name: /^exp-codex/, traits: { ...CODEX, efforts: undefined, defaultEffort: undefined, parallelToolCalls: true }, source: CODEX_92 },
 ];
 
-/** The models that Codex 0.166.0 shows to people, in its order: the docs tell their efforts. */
+/** The models that Codex 0.166.0 shows to users, in its order: the docs list their efforts. */
 export const LISTED_MODELS = [
   "gpt-6.1-sol",
   "gpt-6-astra",
@@ -171,7 +172,7 @@ interface RetiredModels {
   readonly source: string;
 }
 
-/** Names that many configurations still have. A provider that lists one has it all the same. */
+/** Names that many configurations still contain. A provider that lists one still has it. */
 const RETIRED: readonly RetiredModels[] = [
   { name: /^gpt-5\.2-codex$/, words: "was shut down on 2026-07-23", source: "public guides; absent from the catalogue of Codex 0.166.0" },
   {
@@ -181,12 +182,12 @@ const RETIRED: readonly RetiredModels[] = [
   },
 ];
 
-/** What became of a model that is gone; undefined for any other. */
+/** What happened to a discontinued model; undefined for any other. */
 export function retirementOf(model: string): string | undefined {
   return RETIRED.find(({ name }) => name.test(bareName(model)))?.words;
 }
 
-/** What is asked about: the model, and how names that nobody knows are taken. */
+/** The model, and how unknown names are treated. */
 type AskedModel = Pick<ThreadSettings, "model" | "asRecorded">;
 
 export function traitsOf({ model, asRecorded = false }: AskedModel): ModelTraits {
@@ -195,7 +196,7 @@ export function traitsOf({ model, asRecorded = false }: AskedModel): ModelTraits
   return known ?? (asRecorded ? RECORDED_UNKNOWN : UNKNOWN);
 }
 
-/** Without whose it is: `openai/gpt-oss-120b`. */
+/** Without the vendor prefix: `openai/gpt-oss-120b`. */
 export function bareName(model: string): string {
   return model.slice(model.lastIndexOf("/") + 1);
 }
@@ -209,15 +210,51 @@ export function truncationOf(settings: ThreadSettings): TruncationPolicy {
   return truncation.unit === "tokens" ? asked : { unit: "bytes", limit: bytesOf(asked) };
 }
 
-/** Tokens of the window that a conversation may use; the rest is kept for the answer. */
+/** Tokens of the window that a conversation may use; the rest is reserved for the response. */
 export function usableWindow(settings: ThreadSettings): number | null {
   const window = settings.contextWindow ?? traitsOf(settings).contextWindow;
   return window === undefined ? null : Math.floor(window * 0.95);
 }
 
-/** The size of a conversation at which it is summarised. */
+/** The size at which a conversation is summarised. */
 export function compactionLimit(settings: ThreadSettings): number {
   if (settings.autoCompactTokenLimit !== undefined) return settings.autoCompactTokenLimit;
   const window = settings.contextWindow ?? traitsOf(settings).contextWindow;
   return window === undefined ? Number.POSITIVE_INFINITY : Math.floor(window * 0.9);
+}
+
+/** The efforts of all families, weakest first. */
+const WEAKEST_FIRST: readonly ReasoningEffort[] = ["none", "minimal", "low", "medium", "high", "xhigh", "max", "ultra"];
+
+/** The efforts that one provider states for one model; absent when it states none. */
+export type OfferedEfforts = readonly ReasoningEffort[] | undefined;
+
+/** The efforts a model accepts; undefined where only the provider knows, empty for a model without reasoning. */
+export function offeredEfforts(settings: ThreadSettings, listed?: OfferedEfforts): OfferedEfforts {
+  return listed ?? traitsOf(settings).efforts;
+}
+
+/** Throws `EffortNotOffered`. A model without reasoning gets no effort, whatever the configuration says. */
+export function checkEffort(settings: ThreadSettings, listed?: OfferedEfforts): void {
+  const { model, reasoningEffort: effort } = settings;
+  const offered = offeredEfforts(settings, listed);
+  if (effort === undefined || !offered || offered.length === 0 || offered.includes(effort)) return;
+  throw new EffortNotOffered(effort, { model, offered });
+}
+
+/** The settings with an effort that their model offers: the strongest that does not exceed the configured one. */
+export function withOfferedEffort(settings: ThreadSettings, listed?: OfferedEfforts): ThreadSettings {
+  const { reasoningEffort: effort } = settings;
+  const offered = offeredEfforts(settings, listed);
+  if (effort === undefined || !offered || offered.length === 0 || offered.includes(effort)) return settings;
+  const most = WEAKEST_FIRST.indexOf(effort);
+  const reasoningEffort = offered.findLast((word) => WEAKEST_FIRST.indexOf(word) <= most) ?? offered[0];
+  return { ...settings, ...(reasoningEffort !== undefined && { reasoningEffort }) };
+}
+
+/** The effort in the API's terms; undefined for the model's default. */
+export function effortOnTheWire(settings: ThreadSettings): ReasoningEffort | undefined {
+  const { defaultEffort, ultraIsSentAs } = traitsOf(settings);
+  const effort = settings.reasoningEffort ?? defaultEffort;
+  return effort === "ultra" ? (ultraIsSentAs ?? effort) : effort;
 }

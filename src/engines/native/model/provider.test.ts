@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { settingsIn, tempHome } from "../../../../test/support/rollouts.js";
+import { settingsIn, tempHome } from "../../../../test/support/threads/rollouts.js";
 import type { ModelProvider } from "../../../threads/settings.js";
 import { ModelFailure } from "./client.js";
 import { endpoint, findBearerToken, providerHeaders, readRateLimits, shownUrl } from "./provider.js";

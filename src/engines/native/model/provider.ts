@@ -1,11 +1,12 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { errorCode } from "../../../lib/errors.js";
+import type { AccountLimits, KeyLimit } from "../../../threads/engineServices.js";
 import type { ModelProvider } from "../../../threads/settings.js";
 import type { RateLimits, RateLimitWindow } from "../../../threads/usage.js";
 import { ModelFailure } from "./client.js";
 
-/** An address below the provider's base URL, with its query parameters. Throws `ModelFailure` when that is no URL. */
+/** A URL below the provider's base URL, with its query parameters. Throws `ModelFailure` when the base is not a URL. */
 export function endpoint(provider: ModelProvider, name: "responses" | "models"): URL {
   const url = baseUrlOf(provider);
   url.pathname = `${url.pathname.replace(/\/+$/, "")}/${name}`;
@@ -26,7 +27,7 @@ export function shownUrl(url: URL): string {
   return `${url.protocol}//${url.host}${url.pathname}`;
 }
 
-/** The headers a provider asks for, its credentials included. Throws `ModelFailure` when those are missing. */
+/** The headers for a provider, including its credentials. Throws `ModelFailure` when those are missing. */
 export function providerHeaders(provider: ModelProvider, sources: CredentialSources): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(provider.httpHeaders)) headers[name.toLowerCase()] = value;
@@ -44,10 +45,10 @@ export interface CredentialSources {
   readonly codexHome: string;
 }
 
-/** A key, and where it was found. */
+/** A key and its source. */
 interface Credential {
   readonly token: string;
-  /** For people: names the place, never the key. */
+  /** For people: names the source, never the key. */
   readonly source: string;
 }
 
@@ -61,7 +62,7 @@ export function findCredential(provider: ModelProvider, { env, codexHome }: Cred
   if (provider.envKey !== undefined) return requiredVariable(provider.envKey, provider, env);
   if (provider.bearerToken !== undefined)
     return { token: provider.bearerToken, source: `experimental_bearer_token of provider ${provider.id} in config.toml` };
-  // A key for OpenAI is never sent to a provider that did not ask for it.
+  // A key for OpenAI is never sent to a provider that does not require it.
   if (!provider.requiresOpenaiAuth) return undefined;
   const given = fromVariable("CODEX_API_KEY", env);
   if (given) return given;
@@ -96,7 +97,7 @@ interface Login {
   readonly hasChatGptTokens: boolean;
 }
 
-/** What `auth.json` in CODEX_HOME holds. Throws `ModelFailure` when it exists and cannot be read. */
+/** The content of `auth.json` in CODEX_HOME. Throws `ModelFailure` when it exists but cannot be read. */
 export function readLogin(codexHome: string): Login {
   let text: string;
   try {
@@ -118,12 +119,12 @@ function filled(value: string | undefined): string | undefined {
   return value === undefined || value.trim() === "" ? undefined : value.trim();
 }
 
-/** Environment variables that hold keys of the provider, which commands do not get. */
+/** Environment variables with the provider's keys, which commands do not get. */
 export function secretVariables({ envKey, envHttpHeaders }: ModelProvider): string[] {
   return ["OPENAI_API_KEY", "CODEX_API_KEY", ...(envKey === undefined ? [] : [envKey]), ...Object.values(envHttpHeaders)];
 }
 
-/** Headers of an HTTP answer, names in lower case. */
+/** Headers of an HTTP response, names in lower case. */
 export type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 /** The rate limits in a provider's response headers; undefined when there are none. */
@@ -165,4 +166,51 @@ export function readNumber(value: string | string[] | undefined): number | null 
 
 function isTrue(value: string | string[]): boolean {
   return typeof value === "string" && /^(true|1)$/i.test(value);
+}
+
+/** The limit of providers whose limits are remembered. */
+const MOST_PROVIDERS = 32;
+
+/** The account limits that providers reported with their last responses, whichever thread made the request. */
+export class HeardLimits {
+  readonly #heard = new Map<string, AccountLimits>();
+
+  hear({ id, baseUrl }: ModelProvider, headers: ResponseHeaders, now = Date.now()): void {
+    const limits = limitsIn(headers, now);
+    if (!limits) return;
+    const key = `${id} ${baseUrl}`;
+    if (this.#heard.size >= MOST_PROVIDERS && !this.#heard.has(key)) this.#heard.clear();
+    // A response about one limit does not reset the others.
+    this.#heard.set(key, { ...this.#heard.get(key), ...limits });
+  }
+
+  of({ id, baseUrl }: ModelProvider): AccountLimits | undefined {
+    return this.#heard.get(`${id} ${baseUrl}`);
+  }
+}
+
+function limitsIn(headers: ResponseHeaders, now: number): AccountLimits | undefined {
+  const windows = readRateLimits(headers);
+  const requests = keyLimit(headers, "requests", now);
+  const tokens = keyLimit(headers, "tokens", now);
+  if (!windows && !requests && !tokens) return undefined;
+  return { ...(windows && { windows }), ...(requests && { requests }), ...(tokens && { tokens }), at: now };
+}
+
+/** The headers of OpenAI's API, which other providers copied: `x-ratelimit-limit-requests`, `-remaining-requests`, `-reset-requests`. */
+function keyLimit(headers: ResponseHeaders, of: "requests" | "tokens", now: number): KeyLimit | undefined {
+  const limit = readNumber(headers[`x-ratelimit-limit-${of}`]);
+  const remaining = readNumber(headers[`x-ratelimit-remaining-${of}`]);
+  if (limit === null || remaining === null) return undefined;
+  const resetMs = durationMs(headers[`x-ratelimit-reset-${of}`]);
+  return { limit, remaining, resetsAt: resetMs === undefined ? null : Math.ceil((now + resetMs) / 1000) };
+}
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** `6m0s`, `120ms`, `1h2m3.5s`; undefined for anything else. */
+export function durationMs(text: ResponseHeaders[string]): number | undefined {
+  if (typeof text !== "string" || !/^(?:\d+(?:\.\d+)?(?:ms|[smhd]))+$/.test(text)) return undefined;
+  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|[smhd])/g)];
+  return parts.reduce((sum, [, amount, unit = ""]) => sum + Number(amount) * (UNITS[unit] ?? 0), 0);
 }

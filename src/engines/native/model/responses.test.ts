@@ -1,8 +1,8 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, it } from "vitest";
-import { startLoopback } from "../../../../test/support/loopback.js";
-import { ask, clientFor, SMALL_BODY } from "../../../../test/support/modelRequests.js";
-import { startResponsesServer } from "../../../../test/support/responsesServer.js";
+import { startLoopback } from "../../../../test/support/http/loopback.js";
+import { ask, clientFor, SMALL_BODY } from "../../../../test/support/model/modelRequests.js";
+import { startResponsesServer } from "../../../../test/support/model/responsesServer.js";
 
 const COMPLETED = { type: "completed", responseId: "r", usage: undefined };
 const ACCEPTED = { type: "accepted", rateLimits: undefined };

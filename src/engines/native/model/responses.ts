@@ -1,4 +1,4 @@
-import type { IncomingMessage } from "node:http";
+import http, { type IncomingMessage } from "node:http";
 import { StringDecoder } from "node:string_decoder";
 import { describe, errorCode } from "../../../lib/errors.js";
 import { IdleDeadline } from "../../../lib/promises.js";
@@ -7,25 +7,24 @@ import { aboutKey } from "./advice.js";
 import { type ModelClient, type ModelEvent, ModelFailure, type ModelRequest } from "./client.js";
 import { EventReader, EventStreamReader } from "./decode.js";
 import { failureOfStatus, maskSent } from "./failures.js";
-import { readStart, sendRequest } from "./http.js";
 import { type CredentialSources, endpoint, providerHeaders, readRateLimits, shownUrl } from "./provider.js";
 
-/** Error bodies are shown to people; more than this helps nobody. */
+/** Error bodies are shown to people; a longer text is of no use. */
 const MAX_ERROR_BODY = 64 * 1024;
-/** An answer past this is a stream that never ends, not an answer. */
+/** A response beyond this size is a stream that never ends. */
 const MAX_ANSWER_BYTES = 128 * 1024 * 1024;
-/** After the answer is complete the connection may be reused if the server ends it within this time. */
+/** After a complete response, the connection can be reused if the server ends the response within this time. */
 const LINGER_MS = 1_000;
 
 export interface ResponsesOptions extends CredentialSources {
   readonly provider: ModelProvider;
   readonly userAgent: string;
   readonly threadId: string;
-  /** Told the headers of every answer. */
+  /** Receives the headers of every response. */
   readonly heard?: (headers: IncomingMessage["headers"]) => void;
 }
 
-/** The Responses API of one provider, streaming. Retries are the caller's, so that each can be announced. */
+/** The streaming Responses API of one provider. The caller handles retries, so that each can be announced. */
 export class ResponsesClient implements ModelClient {
   readonly #options: ResponsesOptions;
 
@@ -105,7 +104,7 @@ async function* readAnswer(response: IncomingMessage, idle: IdleDeadline): Async
     }
   });
   let bytes = 0;
-  // Not `setEncoding`: it decodes every piece of the wire for itself, and an answer comes in thousands.
+  // Not `setEncoding`: it decodes every network chunk separately, and a response has thousands.
   const text = new StringDecoder("utf8");
   try {
     yield [{ type: "accepted", rateLimits: readRateLimits(response.headers) }];
@@ -136,7 +135,7 @@ function brokenOff(error: unknown): ModelFailure {
   });
 }
 
-/** A complete answer's connection is kept for the next request; any other is closed. */
+/** The connection of a complete response is kept for the next request; any other is closed. */
 function letGo(response: IncomingMessage, complete: boolean): void {
   if (!complete) {
     response.destroy();
@@ -148,7 +147,7 @@ function letGo(response: IncomingMessage, complete: boolean): void {
 }
 
 function unsendableHeader(provider: ModelProvider, cause: unknown): ModelFailure {
-  // Node names the header, never its value.
+  // Node's error names the header, never its value.
   return new ModelFailure(
     `Provider \`${provider.id}\` cannot be asked: ${describe(cause)}. Check its key and its headers in config.toml.`,
     {
@@ -164,4 +163,134 @@ function unsupportedWire(provider: ModelProvider): ModelFailure {
       `Set wire_api = "responses" in [model_providers.${provider.id}] of config.toml if the provider offers the Responses API.`,
     { retry: "never" },
   );
+}
+
+interface HttpOptions {
+  readonly method: "GET" | "POST" | "DELETE";
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** Uses a new connection, so that the server sees the request at most once. */
+  readonly fresh?: boolean;
+  readonly signal: AbortSignal;
+  /** May name proxies: `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`, in either case. */
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/**
+ * Sends one request, through the proxy that `env` names for the URL. Resolves with the response's headers; rejects with the signal's reason
+ * when it aborts.
+ */
+export async function sendRequest(url: URL, options: HttpOptions): Promise<http.IncomingMessage> {
+  const route = await routeTo(url, options);
+  const body = Buffer.from(options.body ?? "");
+  for (;;) {
+    try {
+      return await send(url, route, { ...options, body });
+    } catch (error) {
+      // The server may have just closed a kept-alive connection. Each retry uses up one of those, so the last retry uses a new connection.
+      if (!(error instanceof StaleConnection)) throw error;
+    }
+  }
+}
+
+class StaleConnection extends Error {}
+
+async function send(
+  url: URL,
+  { start, agent }: Route,
+  { method, headers, body, signal }: Pick<HttpOptions, "method" | "headers" | "signal"> & { readonly body: Buffer },
+): Promise<http.IncomingMessage> {
+  signal.throwIfAborted();
+  return new Promise((resolve, reject) => {
+    const request = start(url, { method, agent, headers: { ...headers, "content-length": String(body.length) } }, resolve);
+    // Node's own `signal` option destroys the socket with an error. If the response completes at that moment, the error is unhandled and
+    // ends the process. The option is also ignored while a proxy opens its tunnel.
+    const leave = () => {
+      reject(signal.reason);
+      request.destroy();
+    };
+    signal.addEventListener("abort", leave, { once: true });
+    request.once("close", () => signal.removeEventListener("abort", leave));
+    request.on("error", (error) => {
+      if (request.reusedSocket && ["ECONNRESET", "EPIPE"].includes(errorCode(error) ?? ""))
+        reject(new StaleConnection("stale", { cause: error }));
+      else reject(error);
+    });
+    request.end(body);
+  });
+}
+
+/** How a URL is reached: the function that starts a request, and the agent with its connections; none for a separate connection. */
+interface Route {
+  readonly start: (url: URL, options: http.RequestOptions, onAnswer: (answer: http.IncomingMessage) => void) => http.ClientRequest;
+  readonly agent: http.Agent | false;
+}
+
+// node:http costs a third of fetch per request and allows an idle timeout of our own; docs/decisions/0005 has the numbers.
+const keepAlive = { keepAlive: true, maxFreeSockets: 64 };
+const agents = new Map<string, Promise<http.Agent>>();
+
+/** Uses the proxy that the environment names for this URL. `fresh`: on a new connection. */
+async function routeTo(url: URL, { env, fresh = false }: Pick<HttpOptions, "env" | "fresh">): Promise<Route> {
+  const proxy = proxyFor(url, env);
+  const start = await starterFor(url.protocol);
+  if (fresh) return { start, agent: proxy === "" ? false : await newAgent(url.protocol, proxy, {}) };
+  const key = `${url.protocol}${proxy}`;
+  const agent = agents.get(key) ?? newAgent(url.protocol, proxy, keepAlive);
+  agents.set(key, agent);
+  return { start, agent: await agent };
+}
+
+// TLS and proxies are loaded on first use; without them, the first response of a server comes some milliseconds earlier.
+async function starterFor(protocol: string): Promise<Route["start"]> {
+  return protocol === "https:" ? (await import("node:https")).request : http.request;
+}
+
+async function newAgent(protocol: string, proxy: string, options: http.AgentOptions): Promise<http.Agent> {
+  if (proxy !== "") return (await import("./proxyAgent.js")).proxyAgent(protocol, proxy, options);
+  return protocol === "https:" ? new (await import("node:https")).Agent(options) : new http.Agent(options);
+}
+
+const DEFAULT_PORTS: Readonly<Record<string, string>> = { "http:": "80", "https:": "443" };
+
+/** The proxy that the environment names for a URL; empty for none. */
+export function proxyFor({ protocol, hostname, port }: URL, env: NodeJS.ProcessEnv): string {
+  const variable = (name: string) => env[name] || env[name.toUpperCase()] || "";
+  const address = { host: hostname, port: port || DEFAULT_PORTS[protocol] };
+  if (entriesOf(variable("no_proxy")).some((entry) => covers(entry, address))) return "";
+  const proxy = variable(`${protocol.slice(0, -1)}_proxy`) || variable("all_proxy");
+  // Programs that read these variables use plain HTTP for a proxy without a scheme.
+  return proxy === "" || proxy.includes("://") ? proxy : `http://${proxy}`;
+}
+
+function entriesOf(list: string): string[] {
+  return list
+    .toLowerCase()
+    .split(/[,\s]+/)
+    .filter((entry) => entry !== "");
+}
+
+/** `example.org`, `example.org:8080`, `.example.org` and `*.example.org` for all subdomains, `*` for everything, `::1` or `[::1]`. */
+function covers(entry: string, address: { readonly host: string; readonly port: string | undefined }): boolean {
+  const [, named, port] = /^(\[.*\]|[^:]*):(\d+)$/.exec(entry) ?? [];
+  if (port !== undefined && port !== address.port) return false;
+  const host = named ?? entry;
+  if (host.startsWith("*")) return address.host.endsWith(host.slice(1));
+  if (host.startsWith(".")) return address.host.endsWith(host);
+  return address.host === host || address.host === `[${host}]`;
+}
+
+/** The first characters of a response; the rest is not read. */
+export async function readStart(response: IncomingMessage, limit: number): Promise<string> {
+  let text = "";
+  response.setEncoding("utf8");
+  try {
+    for await (const chunk of response as AsyncIterable<string>) {
+      text += chunk;
+      if (text.length >= limit) break;
+    }
+  } catch (error) {
+    text += ` (the rest of the answer could not be read: ${describe(error)})`;
+  }
+  return text.slice(0, limit);
 }

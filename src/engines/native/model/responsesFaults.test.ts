@@ -3,9 +3,9 @@ import type { ServerResponse } from "node:http";
 import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { startLoopback } from "../../../../test/support/loopback.js";
-import { ask, clientFor, SMALL_BODY } from "../../../../test/support/modelRequests.js";
-import { startResponsesServer } from "../../../../test/support/responsesServer.js";
+import { startLoopback } from "../../../../test/support/http/loopback.js";
+import { ask, clientFor, SMALL_BODY } from "../../../../test/support/model/modelRequests.js";
+import { startResponsesServer } from "../../../../test/support/model/responsesServer.js";
 import type { ModelEvent } from "./client.js";
 
 const DELTA = 'data: {"type":"response.output_text.delta","item_id":"m","delta":"x"}\n\n';

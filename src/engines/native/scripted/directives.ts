@@ -10,7 +10,7 @@ import {
   shellCall,
 } from "./scriptedCalls.js";
 
-/** What one line of a script makes the model answer. */
+/** What one line of a script makes the model respond. */
 export type Reply =
   | { readonly kind: "text"; readonly deltas: readonly string[]; readonly gapMs?: number }
   | { readonly kind: "items"; readonly items: readonly OutputItem[] }
@@ -21,14 +21,14 @@ export type Reply =
   | { readonly kind: "cut" }
   | { readonly kind: "hang" };
 
-/** One thing of several in an answer. */
+/** One of several parts of a response. */
 export type Part =
   | { readonly item: OutputItem }
-  /** `isCut`: the message never ends. */
+  /** `isCut`: the message is never completed. */
   | { readonly text: string; readonly isCut?: true }
   | { readonly reasoning: string };
 
-/** What an answer is said to have cost. */
+/** The token usage that a response reports. */
 export interface TokenCounts {
   readonly input: number;
   readonly output: number;
@@ -36,7 +36,7 @@ export interface TokenCounts {
 
 const MOST_DELTAS = 200_000;
 
-/** A line that cannot be played is answered too: with a message that says what is wrong with it. */
+/** An invalid line gets a response too: a message that says what is wrong with it. */
 export function playDirective(line: string, context: CallContext): Reply {
   const [, word = "", rest = ""] = /^!(-|[a-z]+)\s?(.*)$/s.exec(line) ?? [];
   const play = DIRECTIVES.get(word);
@@ -73,7 +73,7 @@ const DIRECTIVES: ReadonlyMap<string, Play> = new Map<string, Play>([
   ["incomplete", (rest) => ({ kind: "incomplete", reason: rest })],
   ["think", () => complaint("!think needs the text of the reasoning summary.")],
   ["delay", () => complaint(`!delay needs a number of milliseconds, at most ${LONGEST_DELAY_MS}.`)],
-  // Holds the place of a second tool output; played only when that output never came.
+  // A placeholder for a second tool output; played only when that output never came.
   ["-", () => textReply("")],
 ]);
 
@@ -105,7 +105,7 @@ function slow(rest: string): Reply {
   return { kind: "text", deltas: numberedWords(count), gapMs };
 }
 
-/** Words, and a command in the same answer. */
+/** Text and a command in the same response. */
 function mix(rest: string, context: CallContext): Reply {
   const [text = "", command = ""] = rest.split("||").map((part) => part.trim());
   return { kind: "parts", parts: [{ text }, { item: shellCall(command, context) }] };
@@ -136,7 +136,7 @@ function planSteps(rest: string): { step: string; status: string }[] {
   return rest.split("|").map((step, index) => ({ step, status: index === 0 ? "in_progress" : "pending" }));
 }
 
-/** Begins another agent, whose script is the rest of the line: ` ;; ` parts its lines. */
+/** Starts another agent, whose script is the rest of the line: ` ;; ` separates its lines. */
 function spawn(rest: string, context: CallContext): Reply {
   const [task_name, script] = splitWord(rest);
   const { namespace } = firstOffered(context.tools, ["spawn_agent"]) ?? {};
@@ -189,10 +189,10 @@ function withLineBreaks(rest: string): string {
   return rest.replaceAll("\\n", "\n");
 }
 
-/** What to answer next. */
+/** The next response. */
 interface CurrentLine {
   readonly line: string;
-  /** The reasoning summary that precedes every answer of this script. */
+  /** The reasoning summary before every response of this script. */
   readonly think: string | undefined;
   readonly delayMs: number;
 }
@@ -202,8 +202,8 @@ const LONGEST_DELAY_MS = 3_600_000;
 const DIRECTIVE = /^!(-|[a-z]+)(\s|$)/;
 
 /**
- * The script is the newest user message with directive lines, and the tool outputs that followed it say how far it has been played.
- * `!delay` and `!think` hold for the whole script and are no answers of their own.
+ * The script is the newest user message with directive lines; the tool outputs after it tell how far it has been played. `!delay` and
+ * `!think` apply to the whole script and are not responses of their own.
  */
 export function currentLine(input: readonly ScriptInputItem[]): CurrentLine {
   const { lines, answered } = findScript(input);
@@ -211,7 +211,7 @@ export function currentLine(input: readonly ScriptInputItem[]): CurrentLine {
   const think = settingIn(lines, "!think ");
   const answers = lines.filter((line) => !line.startsWith("!delay ") && !line.startsWith("!think "));
   const delayMs = delay === undefined ? 0 : wholeNumber(delay, { atMost: LONGEST_DELAY_MS });
-  // A delay that is no number is left in the script, where playing it says what is wrong.
+  // An invalid delay stays in the script, so that playing it reports the error.
   if (delayMs === undefined) return { line: `!delay ${delay}`, think, delayMs: 0 };
   return { line: answers[answered] ?? "!say done", think, delayMs };
 }
@@ -220,7 +220,7 @@ function settingIn(lines: readonly string[], start: string): string | undefined 
   return lines.find((line) => line.startsWith(start))?.slice(start.length);
 }
 
-/** A number as scripts write it: digits only, within its limit. */
+/** A number in a script: digits only, within its limit. */
 function wholeNumber(text: string, limit: { readonly atLeast?: number; readonly atMost: number }): number | undefined {
   const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
   return value >= (limit.atLeast ?? 0) && value <= limit.atMost ? value : undefined;
@@ -230,7 +230,7 @@ function findScript(input: readonly ScriptInputItem[]): { lines: string[]; answe
   let answered = 0;
   for (const item of input.toReversed()) {
     if (item.type?.endsWith("_output")) answered++;
-    // What one agent tells another is no message of a role.
+    // A message between agents has no role.
     if (item.role !== "user" && item.type !== "agent_message") continue;
     const lines = directiveLines(textOf(item.content));
     if (lines.length > 0) return { lines, answered };
@@ -252,7 +252,7 @@ function textOf(content: unknown): string {
   return content.map(textOfPart).join("\n");
 }
 
-/** A task for another agent comes as something only the model could read; the scripted one writes it in plain text. */
+/** A task for another agent is normally unreadable to all but the model; the scripted model writes it in plain text. */
 function textOfPart(part: unknown): string {
   if (typeof part !== "object" || part === null) return "";
   if ("text" in part && typeof part.text === "string") return part.text;

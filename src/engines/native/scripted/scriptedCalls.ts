@@ -1,18 +1,18 @@
-/** What the scripted model looks at in an entry of the conversation. */
+/** The fields of a conversation entry that the scripted model reads. */
 export interface ScriptInputItem {
   readonly type?: string;
   readonly role?: string;
   readonly content?: unknown;
-  /** Tools that are offered in the conversation instead of beside it. */
+  /** Tools offered inside the conversation. */
   readonly tools?: readonly OfferedTool[];
 }
 
-/** A tool as a model request offers it. */
+/** A tool in a model request. */
 export interface OfferedTool {
   readonly type: string;
   readonly name?: string;
   readonly namespace?: string;
-  /** What is in a namespace. */
+  /** The tools of a namespace. */
   readonly tools?: readonly OfferedTool[];
 }
 
@@ -29,7 +29,7 @@ export function offeredTools({ tools = [], input }: Offer): OfferedTool[] {
   );
 }
 
-/** Where a call is made: the tools it may use, and the ids of the conversation. */
+/** What a call needs: the offered tools, and new ids. */
 export interface CallContext {
   readonly tools: readonly OfferedTool[];
   readonly newId: (prefix: string) => string;
@@ -43,7 +43,7 @@ export function functionCall(name: string, args: string, { newId }: CallContext)
   return { type: "function_call", call_id: newId("call"), name: tool, ...(namespace ? { namespace } : {}), arguments: args };
 }
 
-/** A tool that is offered only to the programs that `exec` runs. */
+/** A call of a tool that is only offered to programs run by `exec`. */
 function codeCall(name: string, argument: unknown, { newId }: CallContext): OutputItem {
   const input = `text(await tools.${name}(${JSON.stringify(argument)}));`;
   return { type: "custom_tool_call", call_id: newId("call"), name: CODE_TOOL, input };
@@ -65,7 +65,7 @@ const ESCALATION = {
 
 const CODE_ESCALATION = { sandbox_permissions: "require_escalated", justification: ESCALATION.justification };
 
-/** Runs the command with whichever shell tool is offered; `escalated` asks to leave the sandbox. */
+/** Runs the command with the offered shell tool; `escalated` asks to leave the sandbox. */
 export function shellCall(command: string, context: CallContext, options: { readonly escalated?: boolean } = {}): OutputItem {
   const tool = firstOffered(context.tools, SHELL_TOOLS);
   const extra = options.escalated ? ESCALATION : {};
@@ -86,13 +86,13 @@ function shellArguments(name: string, command: string, argv: readonly string[]):
   return { command: argv };
 }
 
-/** Hands the patch to the apply_patch tool in the form it is offered, or to a shell where it is not. */
+/** Passes the patch to the apply_patch tool in its offered form, or to a shell if there is none. */
 export function scriptedPatch(patch: string, context: CallContext): OutputItem {
   const tool = firstOffered(context.tools, ["apply_patch"]);
   if (tool?.type === "custom") return { type: "custom_tool_call", call_id: context.newId("call"), name: "apply_patch", input: patch };
   if (tool) return functionCall("apply_patch", JSON.stringify({ input: patch }), context);
   if (runsCode(context.tools)) return codeCall("apply_patch", patch, context);
-  // The recordings count one id more for a patch that goes through the shell.
+  // The recordings use one more id for a patch through the shell.
   context.newId("call");
   return shellCall(`apply_patch <<'PATCH'\n${patch}\nPATCH`, context);
 }

@@ -2,29 +2,33 @@ import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { IdleDeadline, lazily } from "../../../lib/promises.js";
 import type { Engine } from "../../../threads/engine.js";
-import { type ClientFactory, type NativeEngineOptions, openNativeThread } from "../engine.js";
+import { type ClientFactory, type NativeEngineOptions, notifierFor, openNativeThread } from "../engine.js";
 import { type ModelClient, type ModelEvent, ModelFailure, type ModelRequest } from "../model/client.js";
 import { decodeEvent } from "../model/decode.js";
 import { failureOfStatus } from "../model/failures.js";
 import { HostEnvironment } from "../tools/hostEnvironment.js";
 import { type ScriptedAnswer, ScriptedModel } from "./scriptedModel.js";
 
-/** The native loop on the scripted model: no key, no network, and it says so. */
+/** The native loop on the scripted model: without key or network, and it says so. */
 export function createScriptedEngine(options: Omit<NativeEngineOptions, "userAgent">): Engine {
   const host = options.host ?? new HostEnvironment(options);
   const model = new ScriptedModel();
   const clientFor: ClientFactory = ({ provider }) => new ScriptedClient(model, provider.streamIdleTimeoutMs);
   const { services } = options;
+  const notifier = notifierFor(host, options.report);
   const loaded = services && lazily(async () => (await import("../services/nativeServices.js")).scriptedServices(services, host));
   return {
     name: "scripted",
-    openThread: (opening) => openNativeThread(opening, host, { clientFor }),
+    openThread: (opening) => openNativeThread(opening, host, { clientFor, notifier }),
     ...(loaded && { services: () => loaded.get() }),
-    close: () => host.close(),
+    async close() {
+      await (await notifier.ifLoaded())?.[Symbol.asyncDispose]();
+      await host.close();
+    },
   };
 }
 
-/** The scripted model as a provider: the same answers, decoding and failures as over HTTP, without a socket. */
+/** The scripted model as a provider: the same responses, decoding and failures as over HTTP, without a socket. */
 class ScriptedClient implements ModelClient {
   readonly #model: ScriptedModel;
   readonly #idleTimeoutMs: number;

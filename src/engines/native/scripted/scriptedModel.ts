@@ -2,17 +2,17 @@ import { assertNever } from "../../../lib/assertNever.js";
 import { currentLine, type Part, playDirective, type Reply, type TokenCounts } from "./directives.js";
 import { type OfferedTool, type OutputItem, offeredTools, type ScriptInputItem } from "./scriptedCalls.js";
 
-/** What the scripted model looks at in a request to the Responses API. */
+/** The fields of a Responses API request that the scripted model reads. */
 export interface ScriptRequest {
   readonly model: string;
   readonly input: readonly ScriptInputItem[];
   readonly tools?: readonly OfferedTool[];
 }
 
-/** How a Responses API server would answer: wait, then either an error status with a body, or a stream of events and its ending. */
+/** How a Responses API server would respond: a delay, then either an error status with a body, or a stream of events and its ending. */
 export interface ScriptedAnswer {
   readonly delayMs: number;
-  /** Between two text deltas. */
+  /** Delay between two text deltas. */
   readonly gapMs: number;
   readonly status: number;
   /** Only with a status other than 200. */
@@ -20,15 +20,15 @@ export interface ScriptedAnswer {
   readonly events: readonly ResponseStreamEvent[];
   /** `cut`: the connection breaks off after the events; `hang`: it stays open and nothing more comes. */
   readonly ending: "end" | "cut" | "hang";
-  /** Before a failure or a cut that ends an answer with something in it: whoever listens has begun with that by then. */
+  /** Delay before a failure or cut that follows some content: readers have processed the content by then. */
   readonly pauseMs?: number;
 }
 
 const PAUSE_MS = 300;
 
 /**
- * A model that takes its lines from the prompt instead of thinking: each line of the newest user message that starts with a
- * directive (`!say hello`, `!plan a|b`, `!status 500`, …) is one answer. Ids count up from 1 for as long as the instance lives.
+ * A model that takes its responses from the prompt: each line of the newest user message that starts with a directive (`!say hello`, `!plan
+ * a|b`, `!status 500`, …) is one response. Ids count up from 1 for as long as the instance lives.
  */
 export class ScriptedModel {
   #lastId = 0;
@@ -69,7 +69,7 @@ function usageOf({ input, output }: TokenCounts = { input: 10, output: 5 }) {
   };
 }
 
-/** The events a provider would stream for this reply, up to the point where it ends, breaks off or falls silent. */
+/** The events that a provider would stream for this reply, up to the point where it ends, breaks off or hangs. */
 function replyEvents(reply: Exclude<Reply, { kind: "status" }>, context: StreamContext): readonly ResponseStreamEvent[] {
   const stream = new EventList();
   const response = {
@@ -134,7 +134,7 @@ interface Place {
   readonly at: number;
 }
 
-/** Undefined for a message that does not end. */
+/** Undefined for a message that is not completed. */
 function addPart(
   stream: EventList,
   part: Part,
@@ -149,7 +149,7 @@ function addPart(
   return undefined;
 }
 
-/** The thoughts themselves, as open models stream them. */
+/** Raw reasoning, as open models stream it. */
 function addRawReasoning(stream: EventList, { id, at }: Place, text: string): OutputItem {
   const item = { type: "reasoning", id, summary: [], content: [] };
   stream.add("response.output_item.added", { output_index: at, item });

@@ -1,7 +1,7 @@
 import type { SandboxPolicy, ShellEnvironmentPolicy } from "../../../exec/policies.js";
 import type { McpServerSettings, ModelProvider, ThreadSettings } from "../../../threads/settings.js";
 
-/** Settings as config.toml would say them, defaults filled in. Secrets are still in there. */
+/** Settings in config.toml's form, defaults filled in. Secrets are still included. */
 export function configWords(settings: ThreadSettings): Record<string, unknown> {
   const { provider } = settings;
   return withoutAbsent({

@@ -1,10 +1,10 @@
 import { lstatSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { settingsIn, tempHome } from "../../../../test/support/rollouts.js";
+import { settingsIn, tempHome } from "../../../../test/support/threads/rollouts.js";
 import type { Account } from "../../../threads/engineServices.js";
 import type { ModelProvider } from "../../../threads/settings.js";
-import { HeardLimits } from "../model/heardLimits.js";
+import { HeardLimits } from "../model/provider.js";
 import { ApiKeyInvalid, keyAccount, LoginNotKept, LoginNotPossible } from "./keyAccount.js";
 
 const KEY = "sk-0123456789";

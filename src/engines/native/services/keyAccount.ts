@@ -6,10 +6,9 @@ import { type Fields, isFields } from "../../../lib/fields.js";
 import type { Account, AccountState } from "../../../threads/engineServices.js";
 import type { ModelProvider } from "../../../threads/settings.js";
 import { ModelFailure } from "../model/client.js";
-import type { HeardLimits } from "../model/heardLimits.js";
-import { type CredentialSources, findCredential, readLogin } from "../model/provider.js";
+import { type CredentialSources, findCredential, type HeardLimits, readLogin } from "../model/provider.js";
 
-/** This engine cannot log in or out that way. */
+/** This engine does not support this kind of login or logout. */
 export class LoginNotPossible extends AppError {
   readonly code = "login_not_possible";
 }
@@ -28,7 +27,7 @@ export class LoginNotKept extends AppError {
 
 const LONGEST_KEY = 4096;
 
-/** The account of an engine that pays with keys: those of the environment and the one in `auth.json`. */
+/** The account of an engine that uses API keys: those of the environment and the one in `auth.json`. */
 export function keyAccount(provider: () => ModelProvider, sources: CredentialSources, heard: HeardLimits): Account {
   const { codexHome } = sources;
   return {
@@ -39,7 +38,7 @@ export function keyAccount(provider: () => ModelProvider, sources: CredentialSou
 
     async loginWithKey(apiKey) {
       const key = apiKey.trim();
-      // What cannot stand in a header would make every request fail.
+      // A key that is not a valid header value would make every request fail.
       if (key.length > LONGEST_KEY || !/^[\x21-\x7e]+$/.test(key)) throw new ApiKeyInvalid();
       await keepApiKey(codexHome, key);
     },
@@ -99,7 +98,7 @@ function stateOf(provider: ModelProvider, sources: CredentialSources): AccountSt
   }
 }
 
-/** The address in the middle part of a token, which is not checked. */
+/** The email address in a token's payload; the token is not verified. */
 function emailIn(token: unknown): string | undefined {
   if (typeof token !== "string") return undefined;
   try {
@@ -110,7 +109,7 @@ function emailIn(token: unknown): string | undefined {
   }
 }
 
-/** A file that cannot be read is no login. */
+/** An unreadable file counts as no login. */
 function loginIn(codexHome: string): ReturnType<typeof readLogin> {
   try {
     return readLogin(codexHome);
@@ -120,17 +119,17 @@ function loginIn(codexHome: string): ReturnType<typeof readLogin> {
   }
 }
 
-/** Puts the key into `auth.json` as Codex does. What else is in there stays. Throws `LoginNotKept`. */
+/** Writes the key to `auth.json` as Codex does. Other members are kept. Throws `LoginNotKept`. */
 async function keepApiKey(codexHome: string, apiKey: string): Promise<void> {
   const file = authFileIn(codexHome);
   await writeMembers(file, { ...(await readMembers(file)), OPENAI_API_KEY: apiKey });
 }
 
-/** Takes the key out of `auth.json`, and the file away when nothing else is in there. Throws `LoginNotKept`. */
+/** Removes the key from `auth.json`, and the file if nothing else is in it. Throws `LoginNotKept`. */
 async function dropApiKey(codexHome: string): Promise<void> {
   const file = authFileIn(codexHome);
   const members = await readMembers(file);
-  // Newer versions of Codex write down that the key is what they log in with.
+  // Newer versions of Codex record that they log in with the key.
   const others = Object.entries(members).filter(
     ([name, value]) => name !== "OPENAI_API_KEY" && !(name === "auth_mode" && value === "apikey"),
   );
@@ -142,7 +141,7 @@ function authFileIn(codexHome: string): string {
   return path.join(codexHome, "auth.json");
 }
 
-/** A file that is no JSON has nothing in it that could be kept. */
+/** A file that is not JSON has nothing to keep. */
 async function readMembers(file: string): Promise<Fields> {
   const text = await attempt(`read ${file}`, () => readIfThere(file));
   try {
@@ -162,7 +161,7 @@ async function readIfThere(file: string): Promise<string> {
   }
 }
 
-/** Whole or not at all, whenever the process ends. The folder is hidden from commands, so that none sees the new file; a link stays one. */
+/** Atomic, whenever the process ends. The folder is hidden from commands, so none sees the temporary file; a link stays a link. */
 async function writeMembers(named: string, members: Fields): Promise<void> {
   await attempt(`write ${named}`, async () => {
     await promises.mkdir(path.dirname(named), { recursive: true, mode: 0o700 });

@@ -2,22 +2,22 @@ import type { EngineServices, ModelSummary } from "../../../threads/engineServic
 import type { ThreadSettings } from "../../../threads/settings.js";
 import { maskedConfig } from "../../maskedConfig.js";
 import { generalModels } from "../model/generalModels.js";
-import type { HeardLimits } from "../model/heardLimits.js";
 import type { ModelChoice } from "../model/modelChoice.js";
 import type { ListedModel } from "../model/modelLists.js";
 import { traitsOf } from "../model/modelTraits.js";
+import type { HeardLimits } from "../model/provider.js";
 import type { HostEnvironment } from "../tools/hostEnvironment.js";
 import { configWords } from "./configWords.js";
 import { keyAccount, LoginNotPossible } from "./keyAccount.js";
 import { runOneOffCommand } from "./runOnce.js";
 
-/** What the services are made from that is not the engine's own. */
+/** The services' inputs from outside the engine. */
 export interface ServiceSources {
-  /** What a new thread in this folder would run with; without one, in the server's own. */
+  /** The settings of a new thread in this folder; without one, in the server's own. */
   readonly settingsIn: (cwd?: string) => ThreadSettings;
 }
 
-/** What the engine has learnt from its providers. */
+/** What the engine has learned from its providers' responses. */
 interface HeardFromProviders {
   readonly models: ModelChoice;
   readonly limits: HeardLimits;
@@ -33,7 +33,7 @@ export function nativeServices(sources: ServiceSources, host: HostEnvironment, {
   };
 }
 
-/** There is one scripted model, and nobody pays for it. */
+/** There is only the scripted model, without an account. */
 export function scriptedServices(sources: ServiceSources, host: HostEnvironment): EngineServices {
   const needless = async () => {
     throw new LoginNotPossible("The scripted model needs no login. Start this server with another engine to use a real one.");
@@ -60,7 +60,7 @@ function servicesOfAnyModel({ settingsIn }: ServiceSources, host: HostEnvironmen
   };
 }
 
-/** The model of new threads, then what else its provider lists. Many providers have no list, and then the one is all that is known. */
+/** The model of new threads, then the others in its provider's list. Many providers have no list; then only the first is known. */
 export async function availableModels(
   settings: ThreadSettings,
   models: ModelChoice,

@@ -9,13 +9,16 @@ import { secretVariables } from "../model/provider.js";
 import type { HostEnvironment } from "../tools/hostEnvironment.js";
 import { OWN_TMP, ThreadFiles } from "../tools/threadFiles.js";
 
-/** Where a command runs that belongs to no thread. */
+/** Where a command without a thread runs. */
 interface OneOffPlace {
   readonly host: HostEnvironment;
   readonly settings: ThreadSettings;
 }
 
-/** Nobody is asked: the command runs in the sandbox it names, or not at all. Rejects with the signal's reason once nothing of it lives any more. */
+/**
+ * No approval is requested: the command runs in the given sandbox, or not at all. Rejects with the signal's reason once all its processes
+ * have ended.
+ */
 export async function runOneOffCommand(
   { argv, cwd, sandboxPolicy: policy, timeoutMs, check, reach }: OneOffCommand,
   { host, settings }: OneOffPlace,
@@ -50,7 +53,7 @@ async function runWith(launch: () => Launch, options: RunOptions): Promise<Comma
   return await runCommand(launch(), options).result;
 }
 
-/** Output is kept up to a size, its beginning and its end. */
+/** The beginning and the end of a long output are kept. */
 function withOmission({ stderr, omittedBytes }: CommandResult): string {
   return omittedBytes === 0 ? stderr : `${stderr}\n(${omittedBytes} bytes in the middle of the output are left out)\n`;
 }

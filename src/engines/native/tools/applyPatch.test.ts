@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { openToolStage, type PlayedTurn, type ToolStage } from "../../../../test/support/toolStage.js";
-import { typesOf } from "../../../../test/support/turns.js";
+import { openToolStage, type PlayedTurn, type ToolStage } from "../../../../test/support/memory/toolStage.js";
+import { typesOf } from "../../../../test/support/threads/turns.js";
 import type { ApprovalPolicy, SandboxMode } from "../../../exec/policies.js";
 import type { RawItem } from "../../../threads/items.js";
 

@@ -24,12 +24,12 @@ const REJECTED = "patch rejected by user";
 const REVIEWING = "patch rejected: a review changes no files; report what should change instead";
 const OUTSIDE = "patch rejected: writing outside of the project; rejected by user approval settings";
 
-/** `apply_patch` as free text held to a grammar. */
+/** `apply_patch` as freeform text under a grammar. */
 export function freeformPatchTool(runtime: ToolRuntime): Tool {
   return { name: "apply_patch", run: (patch, ctx) => applyPatch(patch, { cwd: runtime.settings.cwd }, { runtime, ctx }) };
 }
 
-/** `apply_patch` as a function, for models that know no free text. */
+/** `apply_patch` as a function, for models without freeform tools. */
 export function functionPatchTool(runtime: ToolRuntime): Tool {
   return {
     name: "apply_patch",
@@ -55,7 +55,7 @@ export async function* patchThroughShell(
   return yield* applyPatch(call.patch, { cwd: path.resolve(cwd, call.workdir ?? ""), warning }, running);
 }
 
-/** A call that is being carried out, and what its thread has for it. */
+/** A running call with its thread's parts. */
 interface RunningCall {
   readonly runtime: ToolRuntime;
   readonly ctx: ToolContext;
@@ -63,7 +63,7 @@ interface RunningCall {
 
 interface Where {
   readonly cwd: string;
-  /** Said to the model once the patch is known to fit. */
+  /** Added for the model once the patch is known to match the files. */
   readonly warning?: RawItem;
 }
 
@@ -121,7 +121,7 @@ async function* applyPlanned(plan: PatchPlan, running: RunningCall): ToolRun {
   return refusal ?? { output };
 }
 
-/** Whether the patch may be applied as it is, has to be asked for, or is out of the question. */
+/** Whether the patch may be applied directly, needs approval, or is rejected. */
 function assess(paths: readonly string[], runtime: ToolRuntime): "run" | "ask" | "reject" {
   if (!needsApproval(paths, runtime)) return "run";
   if (runtime.settings.approvalPolicy === "never") return "reject";
@@ -137,13 +137,13 @@ function needsApproval(paths: readonly string[], runtime: ToolRuntime): boolean 
 
 interface Asked {
   readonly changes: FileChanges;
-  /** Where the changes really land. */
+  /** The real paths of the changes. */
   readonly paths: readonly string[];
   readonly outside: Readonly<Record<string, string>>;
   readonly reason?: string;
 }
 
-/** By the names under which the files are shown, whichever these are, and where they really are. */
+/** Shown name → real path, for files outside the workspace. */
 function outsideOf(places: readonly TouchedPath[], changes: FileChanges, runtime: ToolRuntime): Record<string, string> {
   const workspace = resolvedAsFarAsPossible(runtime.settings.cwd);
   const outside = new Map(places.filter(({ real }) => !isInside(real, workspace)).map(({ path: file, real }) => [file, real]));
@@ -154,7 +154,7 @@ function outsideOf(places: readonly TouchedPath[], changes: FileChanges, runtime
   return Object.fromEntries(outside);
 }
 
-/** Undefined when it was approved. */
+/** Undefined when approved. */
 async function question(
   { changes, paths, outside, reason }: Asked,
   { runtime, ctx }: RunningCall,
@@ -185,7 +185,10 @@ async function question(
   }
 }
 
-/** Undefined when everything was written; then the change is shown. Beyond the sandbox only what was approved is written, wherever links lead by now. */
+/**
+ * Undefined when everything was written; the change is shown then. Outside the sandbox, only approved paths are written, wherever links
+ * lead by now.
+ */
 async function* write(
   plan: PatchPlan,
   approvedNow: readonly string[],
@@ -194,7 +197,7 @@ async function* write(
   ctx.signal.throwIfAborted();
   const { mayRead } = runtime.files;
   const isApproved = (file: string) => runtime.approved.has(file) || approvedNow.includes(file);
-  // What is hidden by now stays so: the question was about another place.
+  // A path that has become hidden stays so: the question was about another place.
   const mayWrite = (file: string) => mayRead(file) && (runtime.files.mayWrite(file) || isApproved(file));
   try {
     await applyPlan(plan, { mayWrite, mayRead });

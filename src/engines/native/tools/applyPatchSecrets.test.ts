@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { openToolStage, type PlayedTurn, type PlayOptions, type ToolStage } from "../../../../test/support/toolStage.js";
+import { openToolStage, type PlayedTurn, type PlayOptions, type ToolStage } from "../../../../test/support/memory/toolStage.js";
 import type { ApprovalPolicy, SandboxMode } from "../../../exec/policies.js";
 import type { RawItem } from "../../../threads/items.js";
 

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { isMissing } from "../../../../test/sandbox/available.js";
-import { openToolStage, shellOutput, type ToolStage } from "../../../../test/support/toolStage.js";
+import { openToolStage, shellOutput, type ToolStage } from "../../../../test/support/memory/toolStage.js";
 import type { ApprovalDecision } from "../../../approvals/model.js";
 
 const ALWAYS: ApprovalDecision = { kind: "approvedForSession" };

@@ -123,8 +123,8 @@ export const UPDATE_PLAN: Declaration = {
 };
 
 /**
- * The patch format as a Lark grammar, for models that are held to it while they write. Stricter than the parser: no blank lines
- * between sections, no empty new files, a chunk's lines all with their prefix.
+ * The patch format as a Lark grammar that constrains the model's output. Stricter than the parser: no blank lines between sections, no
+ * empty new files, and a prefix on every line of a chunk.
  */
 export const PATCH_GRAMMAR = `start: "*** Begin Patch" LF section+ "*** End Patch" LF?
 
@@ -187,7 +187,7 @@ const VIEW_IMAGE: Declaration = {
   },
 };
 
-/** What the model is offered of our own tools, in Codex's order; `resources` are what its MCP servers have to read. */
+/** The declarations of the built-in tools in Codex's order; `resources` are the tools for MCP resources. */
 export function declaredTools(settings: ThreadSettings, resources: readonly Declaration[]): readonly Declaration[] {
   return [
     ...COMMANDS[commandToolsOf(settings)],
@@ -215,20 +215,20 @@ const PATCHES: Readonly<Record<PatchTool, readonly Declaration[]>> = {
   function: [FUNCTION_PATCH],
 };
 
-/** How the model runs commands. */
+/** The kind of tool with which the model runs commands. */
 export function commandToolsOf(settings: ThreadSettings): CommandTools {
   const { features } = settings;
   if (features["shell_tool"] === false) return "none";
   return features["unified_exec"] ? "sessions" : traitsOf(settings).shellTool;
 }
 
-/** How the model sends patches. */
+/** The kind of tool with which the model sends patches. */
 export function patchToolOf(settings: ThreadSettings): PatchTool {
   if (settings.looksOnly) return "none";
   return settings.features["apply_patch_freeform"] ? "freeform" : traitsOf(settings).patchTool;
 }
 
-/** The provider searches by itself. Only OpenAI's is known to; elsewhere it has to be asked for. */
+/** The provider runs the search. Only OpenAI is known to support it; for others it must be configured. */
 function webSearch(settings: ThreadSettings): Declaration[] {
   const mode = settings.webSearch ?? searchFeature(settings) ?? (settings.provider.id === "openai" ? "cached" : "disabled");
   return mode === "disabled" ? [] : [{ type: "web_search", external_web_access: mode === "live" }];

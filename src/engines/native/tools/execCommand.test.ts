@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { processesIn } from "../../../../test/support/processesIn.js";
-import { openToolStage, type PlayedTurn, type ToolStage } from "../../../../test/support/toolStage.js";
-import { typesOf } from "../../../../test/support/turns.js";
+import { openToolStage, type PlayedTurn, type ToolStage } from "../../../../test/support/memory/toolStage.js";
+import { processesIn } from "../../../../test/support/processes/processesIn.js";
+import { typesOf } from "../../../../test/support/threads/turns.js";
 
 function open(approvalPolicy: "never" | "untrusted" = "never"): Promise<ToolStage> {
   return openToolStage({ settings: { approvalPolicy, features: { unified_exec: true } } });

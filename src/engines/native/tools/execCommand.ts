@@ -9,8 +9,7 @@ import { Mailbox } from "../../../lib/promises.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import type { CommandCall } from "../../../threads/items.js";
 import { patchThroughShell } from "./applyPatch.js";
-import { type CommandRequest, forbiddenByRules, judge, refuse } from "./judge.js";
-import { userShell } from "./shell.js";
+import { type CommandRequest, forbiddenByRules, judge, refuse, userShell } from "./shell.js";
 import { readArguments, type Tool, type ToolContext, type ToolRun } from "./tool.js";
 import type { ToolRuntime } from "./toolRuntime.js";
 
@@ -35,7 +34,7 @@ const WriteArguments = z.object({
   max_output_tokens: z.optional(z.nullable(z.number())),
 });
 
-/** `exec_command` and `write_stdin`: commands that may go on after the call that started them. */
+/** `exec_command` and `write_stdin`: commands that may outlive the call that started them. */
 export function execTools(runtime: ToolRuntime): Tool[] {
   const running: Running = new Map();
   return [
@@ -107,10 +106,10 @@ async function* writeStdin(args: string, { runtime, running, ctx }: ExecContext)
   if ("complaint" in read) return { output: read.complaint };
   const { session_id: id, chars, yield_time_ms: yieldTimeMs, max_output_tokens: tokens } = read.value;
   const left = running.get(id);
-  // A shell may read the input as a script. Refusing it does no harm to other programs.
+  // A shell may execute the input as a script. For other programs a refusal does no harm.
   const forbidden = chars ? await forbiddenByRules(["bash", "-c", chars], runtime) : undefined;
   if (forbidden !== undefined) return { output: `write_stdin failed: ${forbidden}` };
-  // An earlier turn may have been allowed what this one is not.
+  // An earlier turn may have had rights that this one does not have.
   if (runtime.confined && left?.sandboxed === false) return { output: `write_stdin failed: process ${id} runs outside the sandbox` };
   try {
     const wait = { yieldTimeMs: writeYieldMs(yieldTimeMs ?? undefined, chars ?? ""), signal: ctx.signal };

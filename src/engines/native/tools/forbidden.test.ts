@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { openToolStage, type PlayOptions, type ToolStageOptions } from "../../../../test/support/toolStage.js";
+import { openToolStage, type PlayOptions, type ToolStageOptions } from "../../../../test/support/memory/toolStage.js";
 
 const RULES = 'prefix_rule(pattern=["touch"], decision="forbidden", justification="do not touch")\n';
 const ALLOWING = `${RULES}prefix_rule(pattern=[["touch", "bash", "env", "eval", "dash"]], decision="allow")\n`;
@@ -41,6 +41,84 @@ const WAYS: readonly Way[] = [
   ["no sandbox", "shell", { command: TOUCH }, { sandboxBin: "/bin/false", settings: { approvalPolicy: "on-request" } }],
   ["a confined turn", "shell", { command: TOUCH }, {}, { confined: true }],
 ];
+
+/** Other ways to write it, which a rule sees through. */
+const SPELLINGS = [
+  "coproc touch made",
+  "coproc NAME { touch made; }",
+  "env -S 'touch made'",
+  "env -S'touch made'",
+  "env -iS 'touch made'",
+  "env --split-string='touch made'",
+  "env --unset X -C . touch made",
+  "bash -c -- 'touch made'",
+  "bash -c -e 'touch made'",
+  "bash -co pipefail 'touch made'",
+  "bash -c -o pipefail +x 'touch made'",
+  "$'\\x74ouch' made",
+  "$'\\164ouch' made",
+  "to$'\\u0075'ch made",
+  '$"touch" made',
+  "exec -la name touch made",
+  "timeout --signal KILL 5 touch made",
+  "sudo sudo sudo sudo sudo sudo sudo touch made",
+  "setarch -R touch made",
+  "prlimit --nproc=10 touch made",
+  "/lib64/ld-linux-x86-64.so.2 /usr/bin/touch made",
+  "hash -p /usr/bin/touch t; t made",
+  "shopt -s expand_aliases\nalias t=touch\nt made",
+];
+
+/** What only running it would tell. */
+const UNCLEAR = [
+  "t=touch; $t made",
+  "$(echo touch) made",
+  "`echo touch` made",
+  "{touch,made}",
+  "/usr/bin/touc? made",
+  "env $T made",
+  'bash -c "$SCRIPT"',
+  'bash -c "bash -c \\"bash -c \'$x made\'\\""',
+];
+
+describe("a rule is not got round by", () => {
+  it.each(SPELLINGS)("%s", async (command) => {
+    await using stage = await openToolStage({ rules: RULES, settings: { approvalPolicy: "on-request" } });
+    const { output, asked } = await stage.use("shell", { command: ["bash", "-c", command] });
+    expect({ told: output.includes("rejected: do not touch"), asked, made: existsSync(stage.path("made")) }).toEqual({
+      told: true,
+      asked: [],
+      made: false,
+    });
+  });
+
+  it.each(["git -C . push", "git -c a.b=c --no-pager push", "git $X"])("%s", async (command) => {
+    const rules = 'prefix_rule(pattern=["git", "push"], decision="forbidden")\n';
+    await using stage = await openToolStage({ rules, settings: { approvalPolicy: "never" } });
+    const { output } = await stage.use("shell", { command: ["bash", "-c", command] });
+    expect(output).toContain("rejected: ");
+  });
+});
+
+describe("while a rule forbids something, what cannot be read is asked about, and refused where nobody may be asked:", () => {
+  it.each(UNCLEAR)("%s", async (command) => {
+    await using asking = await openToolStage({ rules: RULES, settings: { approvalPolicy: "on-request" } });
+    const { asked } = await asking.use("shell", { command: ["bash", "-c", command] }, { answers: [{ kind: "denied" }] });
+    expect(asked).toHaveLength(1);
+    await using silent = await openToolStage({ rules: RULES, settings: { approvalPolicy: "never" } });
+    expect((await silent.use("shell", { command: ["bash", "-c", command] })).output).toContain("cannot be read");
+    expect([asking, silent].filter((stage) => existsSync(stage.path("made")))).toEqual([]);
+  });
+
+  it.each(["echo touch $HOME", "ls *.md | grep -c touch", "x=touch; echo $x", "[ -f touch ] || true", "for f in a; do cat $f; done"])(
+    "not: %s",
+    async (command) => {
+      await using stage = await openToolStage({ rules: RULES, settings: { approvalPolicy: "never" } });
+      const { output } = await stage.use("shell", { command: ["bash", "-c", command] });
+      expect(output).not.toContain("rejected");
+    },
+  );
+});
 
 describe("what a rule forbids is refused, and nobody is asked:", () => {
   it.each(WAYS)("%s", async (_, tool, args, options = {}, play = {}) => {

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, realpathSync } from "node:fs";
 import path from "node:path";
 import type { CommandLimits } from "../../../exec/commandLimits.js";
+import { NO_SANDBOX } from "../../../exec/errors.js";
 import type { Launch } from "../../../exec/launch.js";
 import type { LoginEnvironments } from "../../../exec/loginEnvironment.js";
 import { markWithin, type TurnMark } from "../../../exec/nesting/turnMark.js";
@@ -8,8 +9,8 @@ import { OutsidePrograms, type WritablePlaces } from "../../../exec/outside/outs
 import type { SandboxPolicy } from "../../../exec/policies.js";
 import type { Sandbox } from "../../../exec/sandbox/backend.js";
 import type { ConfinedCommand } from "../../../exec/sandbox/fileView.js";
-import { NamesMadeHere } from "../../../exec/sandbox/guardedNames.js";
-import { type HiddenPlace, secretPlaces } from "../../../exec/sandbox/hiddenPlaces.js";
+import { GuardedNameSearch, type HiddenPlace, NamesMadeHere, secretPlaces } from "../../../exec/sandbox/hiddenPlaces.js";
+import { withMountAliases } from "../../../exec/sandbox/mountAliases.js";
 import { TemporaryFolders } from "../../../exec/temporaryFolders.js";
 import { followLinks, resolvedAsFarAsPossible } from "../../../platform/paths.js";
 import type { ThreadSettings } from "../../../threads/settings.js";
@@ -18,28 +19,33 @@ export interface HostOptions {
   readonly codexHome: string;
   readonly env: NodeJS.ProcessEnv;
   readonly serverCwd: string;
-  /** Programs in there are not trusted to be a sandbox. */
+  /** Programs in these folders are not trusted as a sandbox. */
   readonly writable: WritablePlaces;
-  /** A bubblewrap to use instead of the one that is found. */
+  /** Replaces the bubblewrap that would be found. */
   readonly sandboxBin?: string;
-  /** Off: what has full access is a plain child process. */
+  /** False: a program with full access is a plain child process. */
   readonly containFullAccess?: boolean;
-  /** What one command may use. */
+  /** The resource limits of one command. */
   readonly commandLimits?: CommandLimits;
   /** Files of the server that no command may read. */
   readonly secretFiles?: readonly string[];
-  /** Real paths of what the server itself runs, which no command may write. */
+  /** Real paths of the server's own programs, which no command may write. */
   readonly ownPrograms?: readonly string[];
-  /** The turn that this server runs in. */
+  /** The turn inside which this server runs. */
   readonly surrounding?: TurnMark | undefined;
+  /** Told once, if no sandbox works here. */
+  readonly report?: (line: string) => void;
 }
 
-/** What all threads share for running commands: the environment, the sandbox that works here, login environments. Each is loaded when first needed. */
+/**
+ * What all threads share for running commands: the environment, the working sandbox, login environments. Each is loaded when first needed.
+ */
 export class HostEnvironment {
   readonly env: NodeJS.ProcessEnv;
   readonly codexHome: string;
   readonly ownPrograms: readonly string[];
   readonly namesMadeHere = new NamesMadeHere();
+  readonly guardedNames = new GuardedNameSearch();
   readonly outside: OutsidePrograms;
   readonly #options: HostOptions;
   readonly #temporaryFolders: TemporaryFolders;
@@ -56,15 +62,15 @@ export class HostEnvironment {
     this.#temporaryFolders = new TemporaryFolders(options.codexHome);
   }
 
-  /** What no command may read: CODEX_HOME, with credentials and everybody's threads, and where tokens and keys are. */
+  /** What no command may read: CODEX_HOME with credentials and all threads, and the locations of tokens and keys. */
   get hidden(): readonly HiddenPlace[] {
     this.#hidden ??= this.#findHidden();
     return this.#hidden;
   }
 
   /**
-   * The place that a thread works in: found once, when it is opened, and not a name that may lead elsewhere later. A folder that is reached through a
-   * link which commands can change stays a name, and is refused as a place.
+   * The thread's folder, resolved once when the thread is opened, because a name may lead elsewhere later. A folder reached through a link
+   * that commands can change stays unresolved and is refused.
    */
   workspaceOf(cwd: string): string {
     const found = followLinks(path.resolve(cwd));
@@ -80,10 +86,20 @@ export class HostEnvironment {
     this.#temporaryFolders.remove(folder);
   }
 
-  /** The sandbox, tested once when it is first needed. */
+  /** The sandbox, probed once when first needed. */
   sandbox(): Promise<Sandbox> {
     this.#sandbox ??= this.#openSandbox();
     return this.#sandbox;
+  }
+
+  /**
+   * Learns before the first thread that there is no sandbox, and reports it. Where a program is found that may be one, only `thoroughly` tries it:
+   * that costs processes, and many clients of stdio only list tools.
+   */
+  async lookForSandbox({ thoroughly }: { readonly thoroughly: boolean }): Promise<void> {
+    const isNamed = this.#options.sandboxBin !== undefined;
+    const isLikely = process.platform !== "linux" || ["bwrap", "codex"].some((name) => this.outside.all(name).length > 0);
+    if (thoroughly || isNamed || !isLikely) await this.sandbox();
   }
 
   /** What confines commands of a thread that is opened now. Full access needs nothing, so nothing is tried out for it. */
@@ -92,7 +108,7 @@ export class HostEnvironment {
     return type === "danger-full-access" ? "none" : (await this.sandbox()).backend;
   }
 
-  /** Launches a program with full access that does not outlive us, where the sandbox can do that. */
+  /** Launches a program with full access that does not outlive this server, where the sandbox supports that. */
   async contain(command: ConfinedCommand): Promise<Launch> {
     const sandbox = await this.sandbox();
     return sandbox.wrap(command.argv, { ...command, policy: { type: "danger-full-access" }, workspace: command.cwd, unlimited: true });
@@ -104,12 +120,12 @@ export class HostEnvironment {
     return this.#logins;
   }
 
-  /** What a thread tells everything it starts: that it is inside a turn, and how far that one may go. */
+  /** The mark for everything that a thread starts: that it runs inside a turn, and that turn's limits. */
   mark({ sandboxPolicy, cwd }: Pick<ThreadSettings, "sandboxPolicy" | "cwd">): TurnMark {
     return markWithin(this.#options.surrounding, sandboxPolicy, realPathOf(cwd));
   }
 
-  /** Clears away what the sandbox left lying for the next command. */
+  /** Removes what the sandbox kept for the next command. */
   async close(): Promise<void> {
     (await this.#sandbox)?.close();
   }
@@ -118,7 +134,7 @@ export class HostEnvironment {
     return path.join(this.codexHome, "mcp-server", "placeholders");
   }
 
-  /** Whatever this thread may do: what a killed server left in somebody's folder does not wait for the next command there. */
+  /** Runs for any thread: placeholders that a killed server left are removed without waiting for the next command in that folder. */
   async #sweepPlaceholders(): Promise<void> {
     const claims = this.#claims;
     if (!existsSync(claims) || readdirSync(claims).length === 0) return;
@@ -129,7 +145,7 @@ export class HostEnvironment {
   async #openSandbox(): Promise<Sandbox> {
     const { env, writable, sandboxBin, containFullAccess = true, commandLimits: limits = {} } = this.#options;
     const { openSandbox } = await import("../../../exec/sandbox/backend.js");
-    return openSandbox({
+    const sandbox = await openSandbox({
       env,
       claims: this.#claims,
       writable,
@@ -139,14 +155,16 @@ export class HostEnvironment {
       ownPrograms: this.ownPrograms,
       ...(sandboxBin === undefined ? {} : { bin: sandboxBin }),
     });
+    if (sandbox.backend === "none") this.#options.report?.(`${NO_SANDBOX} (${sandbox.detail})`);
+    return sandbox;
   }
 
-  /** A folder that is not there could not be hidden, and a command could make it. */
+  /** A folder that does not exist cannot be hidden, and a command could create it. */
   #findHidden(): HiddenPlace[] {
     const { codexHome, env, serverCwd, secretFiles = [] } = this.#options;
     mkdirSync(codexHome, { recursive: true, mode: 0o700 });
     const secrets = secretFiles.flatMap((file) => secretPlaces(path.resolve(serverCwd, file), env));
-    return [{ folder: resolvedAsFarAsPossible(codexHome), sealedBut: ["worktrees"] }, ...secrets];
+    return withMountAliases([{ folder: resolvedAsFarAsPossible(codexHome), sealedBut: ["worktrees"] }, ...secrets]);
   }
 }
 

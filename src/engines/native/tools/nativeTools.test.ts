@@ -1,11 +1,11 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { conversationWith, drain } from "../../../../test/support/conversations.js";
-import { call, calls, PlannedModel, says } from "../../../../test/support/modelDouble.js";
-import { openToolStage, type ToolStage } from "../../../../test/support/toolStage.js";
-import { turnContext } from "../../../../test/support/turns.js";
+import { conversationWith, drain } from "../../../../test/support/clients/conversations.js";
+import { openToolStage, type ToolStage } from "../../../../test/support/memory/toolStage.js";
+import { call, calls, PlannedModel, says } from "../../../../test/support/model/modelDouble.js";
+import { turnContext } from "../../../../test/support/threads/turns.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import { message } from "../model/items.js";
 import { runTurn } from "../turn.js";
@@ -48,6 +48,15 @@ describe("update_plan", () => {
     expect(await update(args)).toEqual({ shown: [], output: expect.stringMatching(output) });
   });
 });
+
+it.each(["shell", "shell_command", "local_shell", "container.exec", "exec_command"])(
+  "without a shell, %s is no tool, though models call it",
+  async (name) => {
+    await using stage = await openToolStage({ settings: { features: { shell_tool: false } } });
+    const { output } = await stage.use(name, { command: ["touch", "made.txt"], cmd: "touch made.txt" });
+    expect([output, existsSync(stage.path("made.txt"))]).toEqual([`unsupported call: ${name}`, false]);
+  },
+);
 
 /** One transparent pixel. */
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";

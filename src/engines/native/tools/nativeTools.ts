@@ -15,7 +15,7 @@ import { shellCommandTool, shellTools } from "./shell.js";
 import { readArguments, type Tool, type ToolRun } from "./tool.js";
 import { type CurrentTurn, ToolRuntime } from "./toolRuntime.js";
 
-/** Our own tools at work on one thread. */
+/** The built-in tools of one thread. */
 export interface NativeTools {
   readonly runtime: ToolRuntime;
   find(name: string): Tool | undefined;
@@ -27,10 +27,12 @@ export function openNativeTools(settings: ThreadSettings, host: HostEnvironment,
   return { runtime, find: (name) => tools.get(name) };
 }
 
-/** What is offered, and every shell: models call the one they were trained on. */
+/** The offered tools and, with any shell tool, all other shell tools: models call the one they were trained on. */
 function understoodTools(runtime: ToolRuntime): readonly Tool[] {
-  const sessions = commandToolsOf(runtime.settings) === "sessions" ? execTools(runtime) : [];
-  return [...shellTools(runtime), shellCommandTool(runtime), ...sessions, planTool, ...patchTools(runtime), viewImageTool(runtime)];
+  const offered = commandToolsOf(runtime.settings);
+  const shells = offered === "none" ? [] : [...shellTools(runtime), shellCommandTool(runtime)];
+  const sessions = offered === "sessions" ? execTools(runtime) : [];
+  return [...shells, ...sessions, planTool, ...patchTools(runtime), viewImageTool(runtime)];
 }
 
 function patchTools(runtime: ToolRuntime): readonly Tool[] {
@@ -49,7 +51,7 @@ const PlanArguments = z.strictObject({
   plan: z.array(z.strictObject({ step: z.string(), status: z.enum(["pending", "in_progress", "completed"]) })),
 });
 
-/** `update_plan`: the model's list of steps, shown to whoever watches. */
+/** `update_plan`: the model's list of steps, shown to readers. */
 export const planTool: Tool = {
   name: "update_plan",
   async *run(args, ctx): ToolRun {
@@ -62,7 +64,7 @@ export const planTool: Tool = {
 
 const ImageArguments = z.object({ path: z.string() });
 
-/** `view_image`: shows the model a picture of the workspace. */
+/** `view_image`: shows the model an image of the workspace. */
 function viewImageTool(runtime: ToolRuntime): Tool {
   return {
     name: "view_image",
@@ -74,13 +76,19 @@ function viewImageTool(runtime: ToolRuntime): Tool {
       try {
         picture = imageMessage(file, (await readGuarded(file, { ...PICTURE_LIMIT, mayRead: runtime.files.mayRead })).bytes);
       } catch (error) {
-        if (!(error instanceof ReadRefused && error.reason === "size")) return { output: complaintAbout(file, error) };
+        if (!(error instanceof ReadRefused && error.reason === "size"))
+          return { output: complaintAbout(ctx.asRecorded ? joined(runtime.settings.cwd, read.value.path) : file, error) };
         picture = cannotAttach(file, describe(error));
       }
       yield [{ type: "imageViewed", callId: ctx.callId, path: file }];
       return { output: "attached local image path", after: [picture] };
     },
   };
+}
+
+/** As the model wrote it below the folder, without a look at dots. */
+function joined(folder: string, file: string): string {
+  return path.isAbsolute(file) ? file : `${folder}/${file}`;
 }
 
 function complaintAbout(file: string, error: unknown): string {
@@ -96,7 +104,7 @@ function imageMessage(file: string, bytes: Buffer): RawItem {
   return { type: "message", role: "user", content: [{ type: "input_image", image_url }] };
 }
 
-/** Names are told apart by what their files should hold: a picture that is none, or no picture at all. */
+/** The file's name decides the wording: an invalid image, or a file that is not an image at all. */
 function notAPicture(file: string): RawItem {
   const type = TYPES[path.extname(file).toLowerCase()];
   if (type?.startsWith("image/")) return cannotAttach(file, `unsupported image format \`${type}\``);

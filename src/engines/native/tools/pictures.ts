@@ -6,10 +6,10 @@ import type { ThreadSettings } from "../../../threads/settings.js";
 import type { HostEnvironment } from "./hostEnvironment.js";
 import { ThreadFiles } from "./threadFiles.js";
 
-/** What providers accept; larger files only cost a refused request. */
+/** The providers' limit; larger files would only cost a refused request. */
 export const PICTURE_LIMIT = { maxBytes: 20 * 1024 * 1024, larger: "refuse" } as const;
 
-/** A picture that somebody named cannot be shown to the model. */
+/** A named image cannot be shown to the model. */
 class PictureRefused extends AppError {
   readonly code = "picture_refused";
 }
@@ -20,7 +20,7 @@ interface PictureReader {
   readonly host: HostEnvironment;
 }
 
-/** A picture for a turn, as a `data:` address: read by the rules that hold for the commands of its thread. Throws `PictureRefused`. */
+/** An image for a turn as a `data:` URL, read by the same rules as for the thread's commands. Throws `PictureRefused`. */
 export async function readPicture(named: string, { settings, reach, host }: PictureReader): Promise<string> {
   const file = path.resolve(settings.cwd, named);
   const files = new ThreadFiles(settings, host, { running: { reach }, workspace: host.workspaceOf(settings.cwd) });
@@ -37,7 +37,7 @@ export async function readPicture(named: string, { settings, reach, host }: Pict
   throw new PictureRefused(`The image ${file} cannot be attached: it is no PNG, JPEG, GIF or WebP`);
 }
 
-/** Undefined for what models do not take: by what is in the file, not by its name. */
+/** Undefined for formats that models do not accept; judged by the content, not by the name. */
 export function pictureAddress(bytes: Buffer): string | undefined {
   const type = pictureType(bytes);
   return type && `data:${type};base64,${bytes.toString("base64")}`;

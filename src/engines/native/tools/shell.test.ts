@@ -2,10 +2,10 @@ import { existsSync, readFileSync } from "node:fs";
 import { chmod, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { processesIn } from "../../../../test/support/processesIn.js";
-import { settingsIn } from "../../../../test/support/rollouts.js";
-import { openToolStage, shellOutput, type ToolStage } from "../../../../test/support/toolStage.js";
-import { typesOf } from "../../../../test/support/turns.js";
+import { openToolStage, shellOutput, type ToolStage } from "../../../../test/support/memory/toolStage.js";
+import { processesIn } from "../../../../test/support/processes/processesIn.js";
+import { settingsIn } from "../../../../test/support/threads/rollouts.js";
+import { typesOf } from "../../../../test/support/threads/turns.js";
 import type { ApprovalPolicy, SandboxMode } from "../../../exec/policies.js";
 
 const YES = { kind: "approved" } as const;
@@ -254,7 +254,9 @@ describe("without a sandbox that works", () => {
 
   it("no command runs when nobody may be asked", async () => {
     await using stage = await openToolStage({ sandboxBin, settings: { approvalPolicy: "never" } });
-    expect((await stage.script("echo free")).output).toMatch(/^command rejected: no sandbox works on this machine/);
+    expect((await stage.script("echo free")).output).toMatch(
+      /^command rejected, since the approval policy is Never: no sandbox works on this machine/,
+    );
   });
 
   it("full access is what it is", async () => {
@@ -326,12 +328,20 @@ describe("a command", () => {
     expect(output).not.toContain("sk-9");
   });
 
-  it("in a folder that does not exist is an error the model is told", async () => {
-    await using stage = await policy("never");
-    const turn = await stage.script("echo hi", { with: { workdir: "nowhere" } });
-    expect(turn.output).toMatch(/^execution error: .*nowhere/);
-    await stillWorks(stage);
-  });
+  it.for([
+    [false, "nowhere", expect.stringMatching(/^execution error: .*nowhere/)],
+    [true, "nowhere", 'execution error: Io(Os { code: 2, kind: NotFound, message: "No such file or directory" })'],
+    [true, "file", 'execution error: Io(Os { code: 20, kind: NotADirectory, message: "Not a directory" })'],
+  ] as const)(
+    "in a folder that does not exist is an error the model is told (as recorded: %s, %s)",
+    async ([asRecorded, workdir, told]) => {
+      await using stage = await openToolStage({ sandbox: "workspace-write", settings: { approvalPolicy: "never", asRecorded } });
+      await writeFile(stage.path("file"), "");
+      const turn = await stage.script("echo hi", { with: { workdir } });
+      expect(turn.output).toEqual(told);
+      await stillWorks(stage);
+    },
+  );
 
   it("that is no program is an answer", async () => {
     await using stage = await policy("never");

@@ -1,15 +1,28 @@
+// Long because whether a command may run and how it is run are one story.
 import path from "node:path";
 import * as z from "zod/mini";
+import { denialText, isPersonsNo } from "../../../approvals/denials.js";
+import type { ApprovalSubject } from "../../../approvals/model.js";
+import { WorkingFolderMissing } from "../../../exec/errors.js";
 import { abortedAnswer, formattedOutput, shellAnswer, shellCommandAnswer } from "../../../exec/output.js";
 import { type CommandResult, runCommand } from "../../../exec/run.js";
 import { openBashReader, patchCall } from "../../../exec/safety/bash/reader.js";
-import { isSandboxDenial, RETRY_REASON, retryAfterDenial } from "../../../exec/safety/judge/assess.js";
+import { shellQuote } from "../../../exec/safety/bash/words.js";
+import {
+  assessCommand,
+  type CommandVerdict,
+  forbiddenRefusal,
+  isSandboxDenial,
+  RETRY_REASON,
+  retryAfterDenial,
+} from "../../../exec/safety/judge/assess.js";
+import { parsedCommand } from "../../../exec/safety/judge/parsedCommand.js";
 import { AppError, describe } from "../../../lib/errors.js";
 import { Mailbox } from "../../../lib/promises.js";
 import type { ThreadEvent } from "../../../threads/events.js";
+import type { CommandCall } from "../../../threads/items.js";
 import { patchThroughShell } from "./applyPatch.js";
-import { type CommandRequest, forbiddenByRules, type JudgedCommand, judge, type Permission, question, refuse } from "./judge.js";
-import { readArguments, type Tool, type ToolContext, type ToolRun } from "./tool.js";
+import { readArguments, type Tool, type ToolContext, type ToolResult, type ToolRun } from "./tool.js";
 import type { ToolRuntime } from "./toolRuntime.js";
 
 const DEFAULT_TIMEOUT_MS = 10_000;
@@ -24,7 +37,7 @@ const COMMON = {
 const ShellArguments = z.object({ ...COMMON, command: z.array(z.string()) });
 const ShellCommandArguments = z.object({ ...COMMON, command: z.string(), login: z.optional(z.nullable(z.boolean())) });
 
-/** `shell`: a program and its arguments. Models that were trained on another name of it may use that. */
+/** `shell`: a program and its arguments. Models trained on another name for it may use that. */
 export function shellTools(runtime: ToolRuntime): Tool[] {
   const called = (tool: string) => (args: string, ctx: ToolContext) => runArgv(args, tool, runtime, ctx);
   return [
@@ -82,11 +95,11 @@ export function userShell(env: NodeJS.ProcessEnv): string {
 
 interface ShellCall extends CommandRequest {
   readonly timeoutMs: number;
-  /** How this tool words what came out. */
+  /** Formats the result for this tool. */
   readonly answer: (result: CommandResult) => string;
 }
 
-/** One command from the model: judged, run, and run again outside the sandbox where somebody allows it. */
+/** One command of the model: assessed, run, and run again outside the sandbox if approved. */
 async function* runShell(call: ShellCall, runtime: ToolRuntime, ctx: ToolContext): ToolRun {
   const outcome = yield* judge(call, runtime, ctx);
   if ("refusal" in outcome) return outcome.refusal;
@@ -108,7 +121,7 @@ function needsRetry(result: CommandResult, { sandboxed }: Permission, runtime: T
 
 type Attempt = { readonly result: CommandResult } | { readonly failure: string };
 
-/** Runs the command and shows its output as it comes. What kept it from running at all is told to the model. */
+/** Runs the command and shows its output as it arrives. If it could not run at all, the model gets the reason. */
 async function* attempt(
   call: ShellCall,
   { runtime, ctx }: JudgedCommand,
@@ -129,9 +142,16 @@ async function* attempt(
     yield* output.batches();
     return { result: await result };
   } catch (error) {
-    if (error instanceof AppError) return { failure: `execution error: ${describe(error)}` };
+    if (error instanceof AppError) return { failure: executionError(error, ctx) };
     throw error;
   }
+}
+
+/** What the model is told of a command that could not be begun. */
+function executionError(error: AppError, { asRecorded }: Pick<ToolContext, "asRecorded">): string {
+  if (!asRecorded || !(error instanceof WorkingFolderMissing)) return `execution error: ${describe(error)}`;
+  const [code, kind, text] = error.isOther ? [20, "NotADirectory", "Not a directory"] : [2, "NotFound", "No such file or directory"];
+  return `execution error: Io(Os { code: ${code}, kind: ${kind}, message: "${text}" })`;
 }
 
 async function* finish(result: CommandResult, call: ShellCall, { command, runtime }: JudgedCommand): ToolRun {
@@ -140,4 +160,148 @@ async function* finish(result: CommandResult, call: ShellCall, { command, runtim
   const shown = { stdout, stderr, aggregatedOutput, formattedOutput: formattedOutput(result, runtime.truncation) };
   yield [{ type: "commandEnded", ...command, ...shown, exitCode, durationMs }];
   return { output: call.answer(result) };
+}
+
+/** The command requested by the model. */
+export interface CommandRequest {
+  /** The called tool; the wording of one refusal depends on it. */
+  readonly tool: string;
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  readonly escalated: boolean;
+  readonly justification?: string | undefined;
+  /** The id of its session. */
+  readonly sessionId?: number;
+}
+
+const REJECTED = "exec command rejected by user";
+
+/** A command that has been assessed but not run yet. */
+export interface JudgedCommand {
+  readonly call: CommandRequest;
+  readonly command: CommandCall;
+  readonly runtime: ToolRuntime;
+  readonly ctx: ToolContext;
+}
+
+export interface Permission {
+  readonly sandboxed: boolean;
+  readonly proposedPrefix?: readonly string[];
+}
+
+/** Assesses a command, announces it, and asks for approval if required. */
+export async function* judge(
+  call: CommandRequest,
+  runtime: ToolRuntime,
+  ctx: ToolContext,
+): AsyncGenerator<
+  readonly ThreadEvent[],
+  { readonly refusal: ToolResult } | { readonly judged: JudgedCommand; readonly permission: Permission }
+> {
+  // The workspace is searched while the command is assessed and recorded.
+  runtime.files.beginLookingAround();
+  const parser = await openBashReader(call.argv);
+  const verdict = assessCommand({
+    argv: call.argv,
+    escalated: call.escalated,
+    ...(call.justification === undefined ? {} : { justification: call.justification }),
+    tool: call.tool,
+    approvalPolicy: runtime.settings.approvalPolicy,
+    sandboxPolicy: runtime.settings.sandboxPolicy,
+    rules: runtime.rules.inForce(),
+    sandboxEnforced: await runtime.isSandboxEnforced(),
+    confined: runtime.confined,
+    parser,
+    trusts: await runtime.trustedPrograms(call.argv, call.cwd),
+  });
+  if (verdict.kind === "refuse" && verdict.unannounced) return { refusal: { output: verdict.text } };
+  const { argv, cwd, sessionId } = call;
+  const session = sessionId === undefined ? {} : { sessionId };
+  const command: CommandCall = { callId: ctx.callId, ...session, command: argv, cwd, parsed: parsedCommand(argv, parser) };
+  const judged: JudgedCommand = { call, command, runtime, ctx };
+  const asks = verdict.kind === "ask" && !isApproved(judged, { staysInSandbox: verdict.sandboxedAfterwards });
+  const onlyLooks = runtime.onlyLooks(call, parser);
+  yield [
+    { type: "commandStarted", ...command, ...(asks && { awaitsApproval: true as const }), ...(onlyLooks && { onlyLooks: true as const }) },
+  ];
+  if (verdict.kind === "refuse") return { refusal: yield* refuse({ ...lacking(verdict), refused: verdict.text, declined: true }, command) };
+  const permission = await permit(verdict, judged);
+  return "refused" in permission ? { refusal: yield* refuse(permission, command) } : { judged, permission };
+}
+
+/** The refusal of a command that the user's rules forbid, for commands that are not assessed otherwise. */
+export async function forbiddenByRules(argv: readonly string[], runtime: ToolRuntime): Promise<string | undefined> {
+  return forbiddenRefusal({ argv, rules: runtime.rules.inForce(), parser: await openBashReader(argv) });
+}
+
+interface Refusal {
+  readonly refused: string;
+  /** A person or a rule refused; otherwise it could not be run. */
+  readonly declined?: true;
+  readonly endsTurn?: true;
+  /** Nobody said no: it did not run because no sandbox works here. */
+  readonly lacksSandbox?: true;
+}
+
+function lacking({ lacksSandbox }: { readonly lacksSandbox?: true }): { readonly lacksSandbox?: true } {
+  return lacksSandbox ? { lacksSandbox } : {};
+}
+
+async function permit(verdict: Exclude<CommandVerdict, { kind: "refuse" }>, judged: JudgedCommand): Promise<Permission | Refusal> {
+  const prefix = verdict.proposedPrefix === undefined ? {} : { proposedPrefix: verdict.proposedPrefix };
+  if (verdict.kind === "run") return { sandboxed: verdict.sandboxed, ...prefix };
+  const sandboxed = verdict.sandboxedAfterwards;
+  const refusal = await question(judged, {
+    ...(verdict.reason === undefined ? {} : { reason: verdict.reason }),
+    ...prefix,
+    staysInSandbox: sandboxed,
+    needsPerson: verdict.needsPerson,
+    ...lacking(verdict),
+  });
+  return refusal ?? { sandboxed, ...prefix };
+}
+
+type Asked = Pick<ApprovalSubject, "reason" | "staysInSandbox" | "needsPerson" | "lacksSandbox"> & {
+  readonly proposedPrefix?: readonly string[];
+};
+
+/** Undefined when approved, now or for the rest of the thread. An approval inside the sandbox does not apply outside it. */
+export async function question(judged: JudgedCommand, asked: Asked): Promise<Refusal | undefined> {
+  const { call, command, runtime, ctx } = judged;
+  if (isApproved(judged, asked)) return undefined;
+  const { callId, cwd, parsed } = command;
+  const words = { command: command.command, commandText: shellQuote(command.command) };
+  const decision = await ctx.ask({ kind: "command", callId, ...words, cwd, parsed, ...asked });
+  switch (decision.kind) {
+    case "approved":
+      return undefined;
+    case "approvedForSession":
+      runtime.approved.add(approvalKey(call, asked));
+      return undefined;
+    case "approvedPrefix":
+      runtime.rules.allow(decision.prefix);
+      return undefined;
+    case "denied":
+      return { refused: denialText("exec command", decision), ...(asked.needsPerson || isPersonsNo(decision) ? {} : lacking(asked)) };
+    case "abort":
+      return { refused: REJECTED, endsTurn: true };
+    case "answered":
+      return { refused: `${REJECTED}: the answer does not say whether it may run` };
+  }
+}
+
+/** Ends a command that was announced and did not run. */
+export async function* refuse({ refused: text, declined, endsTurn, ...cause }: Refusal, command: CommandCall): ToolRun {
+  const told = { stdout: "", stderr: text, aggregatedOutput: text, formattedOutput: text, ...(declined && { declined }) };
+  yield [{ type: "commandEnded", ...command, ...told, ...lacking(cause), exitCode: -1, durationMs: 0 }];
+  return endsTurn ? { output: text, endsTurn } : { output: text };
+}
+
+/** Approved for the rest of the thread by an earlier answer. */
+function isApproved({ call, runtime }: JudgedCommand, asked: Pick<Asked, "staysInSandbox">): boolean {
+  return runtime.approved.has(approvalKey(call, asked));
+}
+
+function approvalKey({ argv, cwd }: CommandRequest, { staysInSandbox }: Pick<Asked, "staysInSandbox">): string {
+  return JSON.stringify([argv, cwd, staysInSandbox]);
 }

@@ -1,8 +1,6 @@
 import type { SandboxPolicy } from "../../../exec/policies.js";
 import { type Confinement, mayReadFor, mayWriteFor } from "../../../exec/sandbox/fileView.js";
-import { findGuardedNames, type GuardedNames, guardedPart } from "../../../exec/sandbox/guardedNames.js";
-import type { CallerView } from "../../../exec/sandbox/hiddenPlaces.js";
-import { callerView } from "../../../exec/sandbox/hiddenPlaces.js";
+import { type CallerView, callerView, type GuardedNames, guardedPart } from "../../../exec/sandbox/hiddenPlaces.js";
 import { isThere } from "../../../platform/paths.js";
 import type { TurnContext } from "../../../threads/engine.js";
 import type { ThreadSettings } from "../../../threads/settings.js";
@@ -16,24 +14,24 @@ const WORKSPACE_ONLY: SandboxPolicy = {
   exclude_slash_tmp: true,
 };
 
-/** Wherever the server's temporary files are, the thread of a caller has its own in /tmp. */
+/** A caller's thread has its own /tmp, wherever the server's temporary files are. */
 export const OWN_TMP = { TMPDIR: "/tmp", TMP: "/tmp", TEMP: "/tmp" };
 
 interface ThreadTurns {
   readonly running: (Pick<TurnContext, "reach"> & Partial<Pick<TurnContext, "confined">>) | undefined;
-  /** The thread's folder, by the real path that it had when the thread was opened. */
+  /** The real path of the thread's folder at the time the thread was opened. */
   readonly workspace: string;
 }
 
-/** Which files a thread may read and write: one answer for its commands, its patches and what the server reads for it. */
+/** Which files a thread may read and write: the same rules for its commands, its patches and the server's reads. */
 export class ThreadFiles {
   readonly #settings: Pick<ThreadSettings, "sandboxPolicy">;
   readonly #host: HostEnvironment;
   readonly #turns: ThreadTurns;
 
-  /** What other programs run, as it was when the turn first touched files. */
+  /** The guarded names when the turn first touched files. */
   #guarded: Promise<GuardedNames> | undefined;
-  /** What is there after the turn's latest tool calls, besides what was there before the turn. */
+  /** The guarded names after the turn's latest tool calls, without those from before the turn. */
   #made: Promise<GuardedNames> | undefined;
   #toldTooLarge = false;
   #guardedNow: readonly string[] = [];
@@ -50,29 +48,29 @@ export class ThreadFiles {
     this.#made = undefined;
   }
 
-  /** What was found after earlier calls no longer holds. */
+  /** Invalidates the result after earlier calls. */
   toolBegins(): void {
     this.#made = undefined;
   }
 
-  /** Begins to look for what the calls made: the model's next answer takes longer than that. Never rejects. */
+  /** Starts the search for new guarded names: the model's next response takes longer than that. Never rejects. */
   toolsEnded(): void {
     if (this.#guarded) this.#made ??= this.#findMade(this.#guarded);
   }
 
-  /** Must have resolved before a command or patch of the turn is judged. Looks at the disk once per turn. */
+  /** Must have resolved before a command or patch of the turn is assessed. Searches the disk once per turn. */
   async lookAround(): Promise<void> {
     this.beginLookingAround();
     if (this.#guarded) ({ names: this.#guardedNow } = await this.#guarded);
   }
 
-  /** Never rejects; whoever needs the result waits for it. */
+  /** Never rejects; callers that need the result await it. */
   beginLookingAround(): void {
     if (this.#settings.sandboxPolicy.type !== "workspace-write") return;
-    this.#guarded ??= findGuardedNames(this.#turns.workspace, this.#host.namesMadeHere);
+    this.#guarded ??= this.#host.guardedNames.find(this.#turns.workspace, this.#host.namesMadeHere);
   }
 
-  /** What the user should know of what the turn made, and of what could not be protected. */
+  /** Messages for the user about names the turn created, and about what could not be protected. */
   async findings(): Promise<{ readonly made: readonly string[]; readonly isTooLarge: boolean }> {
     if (!this.#guarded) return { made: [], isTooLarge: false };
     const before = await this.#guarded;
@@ -80,17 +78,17 @@ export class ThreadFiles {
     for (const name of names) this.#host.namesMadeHere.add(name);
     const isTooLarge = !before.isComplete && !this.#toldTooLarge;
     this.#toldTooLarge ||= isTooLarge;
-    // What a search did not come to at first is not known to be new.
+    // If the first search was incomplete, names cannot be known to be new.
     return { made: before.isComplete ? names : [], isTooLarge };
   }
 
   async #findMade(guarded: Promise<GuardedNames>): Promise<GuardedNames> {
-    const before = await guarded;
-    const { namesMadeHere } = this.#host;
-    return findGuardedNames(this.#turns.workspace, { has: (name) => before.names.includes(name) || namesMadeHere.has(name) });
+    const beforeNames = new Set((await guarded).names);
+    const { namesMadeHere, guardedNames } = this.#host;
+    return guardedNames.find(this.#turns.workspace, { has: (name) => beforeNames.has(name) || namesMadeHere.has(name) });
   }
 
-  /** What confines a command under a policy. */
+  /** The confinement of a command under a policy. */
   confinement(policy: SandboxPolicy): Confinement {
     const { hidden, ownPrograms, env } = this.#host;
     return {
@@ -105,7 +103,7 @@ export class ThreadFiles {
     };
   }
 
-  /** The narrower view of the caller whose turn runs; undefined for the server's own user. */
+  /** The narrower view of the running turn's caller; undefined for the server's own user. */
   caller(): CallerView | undefined {
     const reach = this.#turns.running?.reach;
     if (reach?.folders === undefined) return undefined;
@@ -117,19 +115,21 @@ export class ThreadFiles {
     return callerView({ folders, foreign, env: this.#host.env, tmp });
   }
 
-  /** Whether a file of a repository may be read for the thread, unasked: never what is hidden, though commands with full access could. */
+  /**
+   * Whether a repository's file may be read for the thread without approval: never a hidden one, although commands with full access could.
+   */
   readonly mayReadUnasked = (realPath: string): boolean => mayReadFor(this.confinement(READ_ONLY))(realPath);
 
-  /** Whether a tool may read there, by the rules that hold for commands. Asked about real paths; no approval goes beyond it. */
+  /** Whether a tool may read a real path, by the same rules as for commands; no approval extends them. */
   readonly mayRead = (realPath: string): boolean => mayReadFor(this.confinement(this.#policy))(realPath);
 
-  /** Whether a patch may write there, by the rules that hold for commands. Asked about real paths. */
+  /** Whether a patch may write a real path, by the same rules as for commands. */
   readonly mayWrite = (realPath: string): boolean => !this.#isGuarded(realPath) && mayWriteFor(this.confinement(this.#policy))(realPath);
 
-  /** Whether a patch may write there in a thread whose sandbox opens its folder and nothing else. */
+  /** Whether a patch may write a real path in a thread whose sandbox opens only its folder. */
   readonly isInWorkspace = (realPath: string): boolean => mayWriteFor(this.confinement(WORKSPACE_ONLY))(realPath);
 
-  /** Also what lies where the search did not come to: a patch names its files. */
+  /** Also covers files that the search did not reach: a patch names its files. */
   #isGuarded(realPath: string): boolean {
     if (this.#policy.type !== "workspace-write") return false;
     const part = guardedPart(this.#turns.workspace, realPath);
@@ -141,7 +141,7 @@ export class ThreadFiles {
     this.#tmp = undefined;
   }
 
-  /** Whatever the thread was given: a turn that may not leave the sandbox has one. */
+  /** A turn that may not leave the sandbox has one, whatever the thread was allowed. */
   get #policy(): SandboxPolicy {
     const { sandboxPolicy } = this.#settings;
     return this.#turns.running?.confined && sandboxPolicy.type === "danger-full-access" ? READ_ONLY : sandboxPolicy;

@@ -9,14 +9,14 @@ import type { RawItem } from "../../../threads/items.js";
 /** A tool as the Responses API declares it. */
 export type Declaration = Readonly<Record<string, unknown>>;
 
-/** What happens when the model calls a name. */
+/** What runs when the model calls a name. */
 export interface Tool {
   readonly name: string;
-  /** Runs one call. Yields what a reader should see; returns what the model gets. Broken arguments are an answer, not an exception. */
+  /** Runs one call. Yields events for readers; returns the result for the model. Invalid arguments are a result, not an exception. */
   run(args: string, ctx: ToolContext): ToolRun;
 }
 
-/** A tool that brings the declaration the model is sent. */
+/** A tool with the declaration for the model. */
 export interface DeclaredTool extends Tool {
   readonly declaration: Declaration;
 }
@@ -26,25 +26,25 @@ export type ToolRun = AsyncGenerator<readonly ThreadEvent[], ToolResult>;
 export interface ToolResult {
   /** The text of the call's output. */
   readonly output: string;
-  /** Takes the text's place: pictures inside the output, as Codex sent them. */
+  /** Replaces the text: images inside the output, as Codex sent them. */
   readonly parts?: readonly Fields[];
-  /** Said to the model after the output. */
+  /** Added for the model after the output. */
   readonly after?: readonly RawItem[];
-  /** Somebody decided that the turn is to end here. */
+  /** A person decided that the turn ends here. */
   readonly endsTurn?: true;
 }
 
 export interface ToolContext {
   readonly callId: string;
   readonly signal: AbortSignal;
-  /** Adds to the conversation at once, and gives the event that shows it. */
+  /** Adds the item to the conversation at once, and returns the event that shows it. */
   readonly remember: (item: RawItem) => ThreadEvent;
   readonly ask: TurnContext["ask"];
-  /** Complaints are worded as Codex 0.92.0 worded them. */
+  /** Errors have the wording of Codex 0.92.0. */
   readonly asRecorded: boolean;
 }
 
-/** A call's arguments, checked; or the complaint that the model gets as its output. */
+/** A call's validated arguments, or the error text that the model gets as its output. */
 export function readArguments<T extends z.ZodMiniType>(
   args: string,
   schema: T,
@@ -66,7 +66,7 @@ export function readArguments<T extends z.ZodMiniType>(
   return complain(asRecorded ? recordedComplaint(issue, value, args) : complaint(issue, value));
 }
 
-/** Says what is wrong where, so that the model can do better. */
+/** Names the problem and its place, so that the model can correct it. */
 function complaint(issue: z.core.$ZodIssue, value: unknown): string {
   const given = givenAt(issue.path, value);
   const field = issue.path.join(".");
@@ -79,7 +79,7 @@ function complaint(issue: z.core.$ZodIssue, value: unknown): string {
   return `invalid type: ${unexpected(given)}, expected ${EXPECTED[issue.expected] ?? issue.expected}${where}`;
 }
 
-/** The same as serde_json says it, which knows places in the text and no fields. */
+/** The same in serde_json's wording, which has positions in the text instead of field names. */
 function recordedComplaint(issue: z.core.$ZodIssue, value: unknown, args: string): string {
   const places = readPlaces(args);
   if (places instanceof JsonFault) return complaint(issue, value);
@@ -89,7 +89,7 @@ function recordedComplaint(issue: z.core.$ZodIssue, value: unknown, args: string
   const at = (offset = args.length) => ` at ${lineAndColumn(args, offset)}`;
   if (given === undefined && name !== "") return `missing field \`${name}\`${at(around?.to)}`;
   const place = places.values.get(placeKey(issue.path));
-  // What holds other values is complained about before it is read.
+  // serde_json reports objects and lists at their start, other values at their end.
   const read = at(typeof given === "object" && given !== null ? place?.from : place?.to);
   if (issue.code === "invalid_value") {
     if (typeof given !== "string") return `expected value${at(place && place.from + 1)}`;
@@ -113,7 +113,7 @@ const EXPECTED: Readonly<Record<string, string>> = {
   object: "a map",
 };
 
-/** Arguments by the type they had in Codex. */
+/** Arguments by their type in Codex. */
 const WHOLE_NUMBERS: Readonly<Record<string, string>> = {
   timeout_ms: "u64",
   timeout: "u64",

@@ -19,15 +19,15 @@ import { secretVariables } from "../model/provider.js";
 import type { HostEnvironment } from "./hostEnvironment.js";
 import { OWN_TMP, ThreadFiles } from "./threadFiles.js";
 
-/** What a turn is for, as far as its tools must know. */
+/** The purpose of a turn, as far as its tools need it. */
 export interface TurnPurpose {
-  /** False for a review: it says what should change, and changes nothing. */
+  /** False for a review, which changes nothing. */
   readonly changesFiles: boolean;
 }
 
-/** The turn that runs on a thread now, for what outlives its turns. */
+/** The turn that runs now, for parts that outlive turns. */
 export interface CurrentTurn {
-  /** The thread's folder, by the real path that it had when the thread was opened. */
+  /** The real path of the thread's folder at the time the thread was opened. */
   readonly workspace: string;
   running: (Pick<TurnContext, "ask" | "confined" | "reach"> & TurnPurpose) | undefined;
 }
@@ -41,7 +41,7 @@ interface Allowances {
   readonly approved: Set<string>;
 }
 
-/** Where one thread's tools work: its settings, what was allowed on it, and what its turn has changed so far. */
+/** The state of one thread's tools: its settings, what was allowed on it, and what its turn has changed so far. */
 export class ToolRuntime {
   readonly #turns: CurrentTurn;
 
@@ -49,7 +49,7 @@ export class ToolRuntime {
   readonly #allowances: Readonly<Record<"confined" | "free", Allowances>>;
   #profile: "untold" | { readonly warning: string } | "told" = "untold";
   #sessions: ExecSessions | undefined;
-  /** None before the first patch of a turn. */
+  /** Undefined before the first patch of a turn. */
   #turnDiff: TurnDiff | undefined;
 
   constructor(
@@ -69,7 +69,7 @@ export class ToolRuntime {
     return this.#turns.running?.confined ?? false;
   }
 
-  /** The running turn may change files by patches. */
+  /** The running turn may apply patches. */
   get takesPatches(): boolean {
     return this.#turns.running?.changesFiles ?? true;
   }
@@ -82,7 +82,7 @@ export class ToolRuntime {
     return this.#allowed.approved;
   }
 
-  /** Confined and unconfined turns do not share what was allowed. */
+  /** Confined and unconfined turns do not share allowances. */
   get #allowed(): Allowances {
     return this.#allowances[this.confined ? "confined" : "free"];
   }
@@ -94,12 +94,12 @@ export class ToolRuntime {
     return this.turnDiff();
   }
 
-  /** The diff of the files that the running turn's patches touched; undefined when nothing changed. */
+  /** The diff of the files changed by the running turn's patches; undefined without changes. */
   async turnDiff(): Promise<string | undefined> {
     return this.#turnDiff?.text({ mayRead: this.files.mayRead });
   }
 
-  /** Commands that may go on after the call that started them. */
+  /** Commands that may outlive the call that started them. */
   get sessions(): ExecSessions {
     this.#sessions ??= new ExecSessions();
     return this.#sessions;
@@ -132,27 +132,30 @@ export class ToolRuntime {
     return (await this.host.sandbox()).backend !== "none";
   }
 
-  /** A command ready to start, inside the thread's sandbox or, once that was decided, outside. */
+  /** A command ready to start, inside the thread's sandbox or, if that was decided, outside. */
   async launch(argv: readonly string[], options: LaunchOptions): Promise<Launch> {
     const { wrap, words, env } = await this.#prepare(argv, options);
     return wrap(words, env);
   }
 
-  /** For threads whose read-only commands run unasked outside the sandbox: whether a name leads to a program that no command can have planted. */
+  /**
+   * For threads whose read-only commands run without approval outside the sandbox: whether a name leads to a program that no command can
+   * have planted.
+   */
   async trustedPrograms(argv: readonly string[], cwd: string): Promise<((name: string) => boolean) | undefined> {
     const { approvalPolicy, sandboxPolicy, cwd: workspace } = this.settings;
     if (approvalPolicy !== "untrusted" || sandboxPolicy.type !== "danger-full-access") return undefined;
     const trustedIn = (env: CommandEnvironment) => this.#trustedBy(env, { cwd, workspace });
     const trusted = trustedIn(this.#environment("none", false));
     if (!isLoginShell(argv)) return trusted;
-    // Running the shell's profile tells its search path, but no one has approved that yet.
+    // Only running the shell's profile would show its search path, but that has not been approved yet.
     const [shell] = argv;
     if (!isSystemProgram(shell) || !(shell.includes("/") || trusted(shell))) return () => false;
     const { words, env } = await this.#prepare(argv, { cwd, sandboxed: false });
     return words === argv ? () => false : trustedIn(env);
   }
 
-  /** Whether a command is known to change nothing: nobody needs to look what it changed. */
+  /** Whether a command is known to change nothing, so that its changes need not be examined. */
   onlyLooks({ argv, cwd }: { readonly argv: readonly string[]; readonly cwd: string }, parser: BashReader): boolean {
     const trusts = this.#trustedBy(this.#environment("none", false), { cwd, workspace: this.settings.cwd });
     return isKnownSafe(argv, parser, { trusts });
@@ -166,14 +169,14 @@ export class ToolRuntime {
     const sandbox = await this.host.sandbox();
     await this.files.lookAround();
     const { sandboxPolicy } = this.settings;
-    // The last check, whatever was decided before and by whom.
+    // The final check, whatever was decided before.
     const policy = sandboxed || this.confined ? sandboxPolicy : FULL_ACCESS;
     const { workspace, workRoots, guarded, caller } = this.files.confinement(policy);
     const env = { ...this.#environment(sandbox.backend, plainOutput), ...(caller ? OWN_TMP : {}) };
     const mark = { [MARK_VARIABLE]: markText(this.host.mark(this.settings)) };
     const wrap = (words: readonly string[], environment: CommandEnvironment) =>
       sandbox.wrap(words, { policy, workspace, cwd, env: { ...environment, ...mark }, guarded, caller, workRoots });
-    // A profile in a folder that one caller may write is none for the others.
+    // A profile in a folder that one caller may write must not be used for others.
     const seenBy = caller ? JSON.stringify(caller.shown) : "the user";
     if (!isLoginShell(argv)) return { wrap, words: argv, env };
     const [shell, , script] = argv;
@@ -187,12 +190,12 @@ export class ToolRuntime {
         if (this.#profile === "untold") this.#profile = { warning: withoutProfile(shell, login.why) };
         return { wrap, words: plainly, env };
       case "unknown":
-        // A profile that cannot be looked at may export anything, and others than the user would see it.
+        // A profile that cannot be examined may export anything, and other callers would see it.
         return { wrap, words: shellEnvironment.hidesLikelySecrets ? plainly : argv, env };
     }
   }
 
-  /** That commands do without the profile of the user's shell, the first time that this is so. */
+  /** The warning that commands run without the profile of the user's shell; returned once. */
   takeProfileWarning(): readonly string[] {
     if (typeof this.#profile === "string") return [];
     const { warning } = this.#profile;

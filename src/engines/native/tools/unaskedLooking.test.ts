@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { isMissing } from "../../../../test/sandbox/available.js";
-import { openToolStage, type ToolStage } from "../../../../test/support/toolStage.js";
+import { openToolStage, type ToolStage } from "../../../../test/support/memory/toolStage.js";
 
 const NO = { kind: "denied" } as const;
 const SYSTEM = "/usr/local/bin:/usr/bin:/bin";

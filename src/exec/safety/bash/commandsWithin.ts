@@ -3,8 +3,8 @@ import type { PlainCommand } from "./syntaxTree.js";
 import { anyShellScript, isSystemProgram, programName, shellScript } from "./words.js";
 
 /**
- * The commands a call consists of, each to be judged by itself: those of its script when that is a plain sequence, else the call
- * as a whole. A shell from an odd place could do anything with its script, so there the call itself is judged as well.
+ * The commands of a call, each to be assessed separately: those of its script if that is a plain sequence, otherwise the call as a whole. A
+ * shell outside the system folders could do anything with its script, so then the call itself is assessed too.
  */
 export function partsOf(argv: readonly string[], parser: BashReader): PlainCommand[] {
   const whole = { words: argv, mayGainOptions: false };
@@ -15,13 +15,13 @@ export function partsOf(argv: readonly string[], parser: BashReader): PlainComma
 }
 
 interface Wrapper {
-  /** Options whose value is the next word. */
+  /** Options that take the next word as their value. */
   readonly valued?: readonly string[];
-  /** Words of its own before the command starts. */
+  /** The number of its own operands before the command. */
   readonly ownWords?: number;
 }
 
-/** Programs that run the command they are given. */
+/** Programs that run the command given as their arguments. */
 const WRAPPERS: ReadonlyMap<string, Wrapper> = new Map<string, Wrapper>([
   [
     "sudo",
@@ -51,12 +51,42 @@ const WRAPPERS: ReadonlyMap<string, Wrapper> = new Map<string, Wrapper>([
   ["strace", { valued: ["-e", "-o", "-s", "-p"] }],
   ["watch", { valued: ["-n", "--interval"] }],
   ["parallel", { valued: ["-j", "--jobs"] }],
+  ["coproc", {}],
+  ["prlimit", {}],
+  ["setarch", { ownWords: 1 }],
+  ["linux32", {}],
+  ["linux64", {}],
+  ["choom", { valued: ["-n"] }],
+  ["nsenter", {}],
+  ["runcon", { ownWords: 1 }],
+  ["numactl", {}],
+  ["fakeroot", {}],
+  ["faketime", { ownWords: 1 }],
+  ["firejail", {}],
+  ["proot", {}],
+  ["xvfb-run", {}],
+  ["dbus-run-session", {}],
+  ["systemd-run", {}],
+  ["start-stop-daemon", {}],
+  ["cgexec", { valued: ["-g"] }],
+  ["cpulimit", {}],
+  ["ltrace", {}],
+  ["valgrind", {}],
+  ["gdb", {}],
+  ["perf", { ownWords: 1 }],
+  ["toybox", {}],
 ]);
 
-/** Words that are a script themselves: all of them together, or the first. */
+/** The dynamic loader runs the program given as its argument. */
+const LOADER = /^ld(?:-linux.*|-musl.*|64)?\.so/;
+
+/** Commands whose arguments are a script: all of them together, or the first. */
 const SCRIPT_WORDS: ReadonlyMap<string, (args: readonly string[]) => string | undefined> = new Map([
   ["eval", (args: readonly string[]) => args.join(" ")],
   ["trap", (args: readonly string[]) => args.find((word) => !word.startsWith("-"))],
+  ["alias", (args: readonly string[]) => args.map((word) => word.slice(word.indexOf("=") + 1)).join("\n")],
+  ["hash", (args: readonly string[]) => (args[0] === "-p" ? args[1] : undefined)],
+  ["env", splitString],
   ["su", scriptOption],
   ["runuser", scriptOption],
   ["script", scriptOption],
@@ -65,31 +95,45 @@ const SCRIPT_WORDS: ReadonlyMap<string, (args: readonly string[]) => string | un
 
 const FIND_ACTIONS = new Set(["-exec", "-execdir", "-ok", "-okdir"]);
 
-/** Scripts nested deeper than this are not looked into. */
+/** Scripts nested deeper than this are not examined. */
 const MAX_NESTING = 5;
 /** Each script is parsed, and scripts that quote each other would never end. */
 const MOST_SCRIPTS = 50;
-/** Stands for the commands of the scripts beyond `MOST_SCRIPTS`. */
+/** The most words of one wrapper that are tried as the beginning of its command. */
+const MOST_BEGINNINGS = 64;
+/** Stands for the commands beyond these limits. */
 export const UNREAD_COMMANDS: readonly string[] = ["(commands in more scripts than are looked into)"];
 
-/** The command and every command that it would run in turn. Commands that `except` accepts are skipped with all inside them. */
+export interface Search {
+  /** Commands to skip, with everything inside them. */
+  readonly except?: (words: readonly string[]) => boolean;
+  /**
+   * Every word after a wrapper may begin its command, whatever options the wrapper has. This finds commands that are not run, but misses
+   * none because of an unknown option.
+   */
+  readonly everyBeginning?: boolean;
+}
+
+/** The command and every command that it would run in turn. */
 export function* commandsWithin(
   argv: readonly string[],
   parser: BashReader,
-  except: (words: readonly string[]) => boolean = () => false,
+  { except = () => false, everyBeginning = false }: Search = {},
 ): Generator<readonly string[]> {
   const seen = new Set<string>();
   let scripts = 0;
   yield* within(argv, 0);
 
   function* within(words: readonly string[], depth: number): Generator<readonly string[]> {
-    // Each command once: a script also names the commands of its inner scripts, so the work would double with every level.
+    // Each command once: a script also mentions the commands of its inner scripts, so the work would double with every level.
     const key = JSON.stringify(words);
     if (seen.has(key) || except(words)) return;
     seen.add(key);
     yield words;
-    if (holdsScript(words) && ++scripts > MOST_SCRIPTS) yield UNREAD_COMMANDS;
-    else if (depth < MAX_NESTING) for (const inner of innerCommands(words, parser)) yield* within(inner, depth + 1);
+    if (holdsScript(words) && ++scripts > MOST_SCRIPTS) return yield UNREAD_COMMANDS;
+    const inside = innerCommands(words, parser, everyBeginning);
+    if (depth < MAX_NESTING) for (const inner of inside) yield* within(inner, depth + 1);
+    else if (inside.some((inner) => !seen.has(JSON.stringify(inner)))) yield UNREAD_COMMANDS;
   }
 }
 
@@ -97,16 +141,33 @@ function holdsScript([program = "", ...args]: readonly string[]): boolean {
   return (anyShellScript([program, ...args]) ?? SCRIPT_WORDS.get(programName(program))?.(args)) !== undefined;
 }
 
-/** A shell's script, what stands behind `sudo`, `find -exec` and the like. */
-function innerCommands(argv: readonly string[], parser: BashReader): string[][] {
+/** The commands in a shell's script, after `sudo`, in `find -exec` and the like. */
+function innerCommands(argv: readonly string[], parser: BashReader, everyBeginning: boolean): (readonly string[])[] {
   const [program = "", ...args] = argv;
   const name = programName(program);
   const script = anyShellScript(argv) ?? SCRIPT_WORDS.get(name)?.(args);
   if (script !== undefined) return parser.mentionedCommands(script);
   if (name === "find") return actionsOfFind(args);
-  const wrapper = WRAPPERS.get(name);
-  const inner = wrapper ? wrapped(args, wrapper) : [];
+  const wrapper = WRAPPERS.get(name) ?? (LOADER.test(name) ? {} : undefined);
+  if (!wrapper) return [];
+  if (everyBeginning) return beginnings(args);
+  const inner = wrapped(args, wrapper);
   return inner.length > 0 ? [inner] : [];
+}
+
+function beginnings(args: readonly string[]): (readonly string[])[] {
+  const starts = args.flatMap((word, at) => (word.startsWith("-") || isAssignment(word) ? [] : [at]));
+  const tried = starts.slice(0, MOST_BEGINNINGS).map((at) => args.slice(at));
+  return starts.length > MOST_BEGINNINGS ? [...tried, UNREAD_COMMANDS] : tried;
+}
+
+/** `env -S 'name words'`, `env -vS…`, `env --split-string=…`: the words after it belong to the same command. */
+function splitString(args: readonly string[]): string | undefined {
+  const at = args.findIndex((word) => /^-[a-zA-Z0-9]*S|^--s[a-z-]*(?:=|$)/.test(word));
+  if (at < 0) return undefined;
+  const [option = "", ...behind] = args.slice(at);
+  const attached = option.startsWith("--") ? option.slice(`${option}=`.indexOf("=") + 1) : option.slice(option.indexOf("S") + 1);
+  return [attached, ...behind].join(" ");
 }
 
 /** `su -c '…'`, `script --command='…'`. */

@@ -8,24 +8,27 @@ import { tuneForGrammar } from "../../../platform/v8.js";
 import { type HeredocPatch, mentionedCommands, PATCH_PROGRAMS, type PlainCommand, patchHeredoc, plainCommands } from "./syntaxTree.js";
 import { shellScript } from "./words.js";
 
-/** Reads bash scripts without running them. */
+/** Parses bash scripts without running them. */
 export interface BashReader {
-  /** False for a script that is too long or too slow to parse. A readable script may still be wrong bash. */
+  /** False for a script that is too long or too slow to parse. A readable script may still be invalid bash. */
   canRead(script: string): boolean;
-  /** The commands of a script that is nothing but commands in sequence; undefined for every other script. */
+  /** The commands of a script that is only a sequence of commands; undefined for every other script. */
   plainCommands(script: string): PlainCommand[] | undefined;
-  /** Every command the script names anywhere, as far as its words are known. Good for finding a dangerous command, never for ruling one out. */
+  /**
+   * Every command mentioned anywhere in the script, as far as its words are known. It can detect a dangerous command, but never rule one
+   * out.
+   */
   mentionedCommands(script: string): string[][];
-  /** The patch of a script that does nothing but hand one to `apply_patch`, perhaps after a `cd`. */
+  /** The patch of a script that only passes one to `apply_patch`, perhaps after a `cd`. */
   patchHeredoc(script: string): HeredocPatch | undefined;
 }
 
-/** Letters, digits and signs that mean nothing to bash, one blank between two words. */
+/** Letters, digits and characters without a meaning in bash, with one blank between words. */
 const PLAIN_WORDS = /^[\w./:@%+,-]+(?: [\w./:@%+,-]+)*$/;
-/** The grammar takes numbers and odd signs for something other than a program's name. */
+/** The grammar does not parse numbers and some symbols as a program's name. */
 const PROGRAM_FIRST = /^[A-Za-z_./][\w./-]*(?: |$)/;
 
-/** Words that bash, or the grammar that reads it for us, treats as more than a program's name. */
+/** Words with a special meaning in bash or in the grammar. */
 const SPECIAL_WORDS = new Set(
   (
     "if then elif else fi for while until do done case esac in select function coproc time " +
@@ -48,7 +51,9 @@ function isUnmistakable(script: string): boolean {
   return arePlainWords(script) && PROGRAM_FIRST.test(script);
 }
 
-/** Reads scripts of one command in plain words. Every other script is unreadable to it, and an unreadable script counts as dangerous. */
+/**
+ * Reads scripts of one command in plain words. It treats every other script as unreadable, and an unreadable script counts as dangerous.
+ */
 export const UNMISTAKABLE_SCRIPTS: BashReader = {
   canRead: isUnmistakable,
   plainCommands: (script) => (isUnmistakable(script) ? [{ words: script.split(" "), mayGainOptions: false }] : undefined),
@@ -56,20 +61,20 @@ export const UNMISTAKABLE_SCRIPTS: BashReader = {
   patchHeredoc: () => undefined,
 };
 
-/** Longer scripts count as unreadable, and so never as harmless. */
+/** Longer scripts count as unreadable, and therefore never as safe. */
 const MAX_SCRIPT_CHARS = 1_000_000;
 
-/** Error recovery can be slow on hostile text; a script that takes longer is unreadable. */
+/** Error recovery can be slow on hostile text; a script that takes longer counts as unreadable. */
 const PARSE_BUDGET_MS = 500;
 
-/** A reader for the scripts of this call. Most calls are so plain that the grammar need not be loaded. */
+/** A reader for the scripts of this call. Most calls are plain, so the grammar need not be loaded. */
 export async function openBashReader(argv: readonly string[]): Promise<BashReader> {
   return areUnmistakable(argv) ? UNMISTAKABLE_SCRIPTS : await openBashParser();
 }
 
 let opened: Promise<BashParser> | undefined;
 
-/** Loading the grammar takes about 50 ms, so it happens with the first script that needs it, once. */
+/** Loading the grammar takes about 50 ms, so it is loaded once, for the first script that needs it. */
 export function openBashParser(): Promise<BashParser> {
   opened ??= loadGrammar().catch((error: unknown) => {
     opened = undefined;
@@ -90,7 +95,7 @@ async function loadGrammar(): Promise<BashParser> {
 export class BashParser implements BashReader {
   readonly #grammar: Parser;
 
-  /** Several questions are asked about one script, so its tree is cached until the next script. `null`: it could not be parsed. */
+  /** Several checks parse the same script, so the last tree is cached. `null`: the script could not be parsed. */
   #last: { readonly script: string; readonly tree: Tree | null } | undefined;
 
   constructor(grammar: Parser) {
@@ -130,7 +135,7 @@ export class BashParser implements BashReader {
   }
 }
 
-/** The package that brings each file, for a run from the source tree. The build puts copies of both beside the bundle. */
+/** The package that contains each file, for running from the source tree. The build copies both beside the bundle. */
 const PACKAGE_OF = {
   "web-tree-sitter.wasm": "web-tree-sitter",
   "tree-sitter-bash.wasm": "tree-sitter-bash",
@@ -140,14 +145,14 @@ function readWasm(name: keyof typeof PACKAGE_OF): Promise<Buffer> {
   return readFile(besideTheBundle(name) ?? createRequire(import.meta.url).resolve(`${PACKAGE_OF[name]}/${name}`));
 }
 
-// This code ends up in `dist/main.js` or in `dist/chunks/…`, the files in `dist/`.
+// This code is bundled into `dist/main.js` or `dist/chunks/…`; the files are in `dist/`.
 function besideTheBundle(name: string): string | undefined {
   return [`./${name}`, `../${name}`].map((file) => fileURLToPath(new URL(file, import.meta.url))).find((file) => existsSync(file));
 }
 
 export type PatchCall =
   | ({ readonly kind: "patch" } & HeredocPatch)
-  /** The model sent a patch in place of a command and is told how to call apply_patch. */
+  /** The model sent a patch in place of a command; the error explains how to call apply_patch. */
   | { readonly kind: "bare" };
 
 /** A shell call that is really a patch, to be applied in this process instead. */

@@ -2,7 +2,7 @@ import type { Node } from "web-tree-sitter";
 
 export interface PlainCommand {
   readonly words: readonly string[];
-  /** A word may be replaced by file names that look like options, such as `*` where a file is called `-delete`. */
+  /** Bash may replace a word by file names that look like options, such as `*` where a file is called `-delete`. */
   readonly mayGainOptions: boolean;
 }
 
@@ -14,12 +14,12 @@ const WORD_GAP = /^[ \t]+(?:\\\n[ \t]*)*$/;
 const CONNECTOR_GAP = /^(?:[ \t\n]|(?<=[ \t])\\\n)*$/;
 const LINE_BREAK = /^[ \t]*\n[ \t\n]*$/;
 
-// The grammar takes these for blanks; to bash they are part of a word.
+// The grammar treats these as blanks; in bash they are part of a word.
 const FOREIGN_BLANKS_AND_CONTROLS = /[^\S \t\n]|(?![\t\n])\p{Cc}/u;
 
 /**
- * The commands of a script made of plain words joined by `&&`, `||`, `;`, `|` and line breaks. Anything that could make bash
- * run or write something else (expansions, redirections, subshells, assignments, control flow, comments, `&`) gives undefined.
+ * The commands of a script of plain words joined by `&&`, `||`, `;`, `|` and line breaks. Undefined for anything that could make bash run
+ * or write something else: expansions, redirections, subshells, assignments, control flow, comments, `&`.
  */
 export function plainCommands(root: Node, script: string): PlainCommand[] | undefined {
   if (root.hasError || FOREIGN_BLANKS_AND_CONTROLS.test(script) || !coversAll(root, script)) return undefined;
@@ -53,13 +53,13 @@ function programWord(name: Node): string | undefined {
   return word?.type === "word" && !name.text.includes("\\") ? plainWord(word)?.text : undefined;
 }
 
-/** Nothing but blanks before the first and behind the last node. */
+/** Only blanks precede the first node and follow the last one. */
 function coversAll(root: Node, script: string): boolean {
   const around = script.slice(0, root.firstChild?.startIndex) + script.slice(root.lastChild?.endIndex);
   return /^[ \t\n]*$/.test(around);
 }
 
-/** Two commands have a connector or a line break between them, and nothing else. */
+/** Two commands are separated by a connector or a line break, and nothing else. */
 function areSeparate(nodes: readonly Node[], script: string): boolean {
   return gapsBetween(nodes, script).every((gap, at) =>
     (nodes[at]?.isNamed && nodes[at + 1]?.isNamed ? LINE_BREAK : CONNECTOR_GAP).test(gap),
@@ -70,12 +70,12 @@ function gapsBetween(nodes: readonly Node[], script: string): string[] {
   return nodes.slice(1).map((node, at) => script.slice(nodes[at]?.endIndex, node.startIndex));
 }
 
-/** The words of every command in the tree, whatever surrounds it. A word that only running it would tell is given as written. */
+/** The words of every command in the tree, whatever surrounds it. A word whose value is only known at run time is returned as written. */
 export function mentionedCommands(root: Node): string[][] {
-  return root
-    .descendantsOfType("command")
-    .filter((node) => node !== null)
-    .map(wordsOf);
+  const commands = root.descendantsOfType("command").filter((node) => node !== null);
+  // Text that the grammar cannot parse may be a command in bash, as `{a,b}` is.
+  const misread = root.hasError ? root.descendantsOfType("ERROR").filter((node) => node !== null) : [];
+  return [...commands.map(wordsOf), ...misread.map(({ text }) => text.trim().split(/\s+/))];
 }
 
 function wordsOf(command: Node): string[] {
@@ -84,16 +84,52 @@ function wordsOf(command: Node): string[] {
 
 function wordOf(node: Node): string {
   const written = node.type === "command_name" ? (node.firstChild ?? node) : node;
-  return plainWord(written)?.text ?? written.text;
+  return plainWord(written)?.text ?? quotedWord(written) ?? written.text;
+}
+
+/** A word with a `$'…'` or `$"…"` part, which can spell the same program differently. */
+function quotedWord(node: Node): string | undefined {
+  const pieces = (node.type === "concatenation" ? node.children : [node]).map((child) =>
+    child.type === "ansi_c_string" ? unescaped(child.text.slice(2, -1)) : plainWord(translated(child))?.text,
+  );
+  return pieces.every((piece) => piece !== undefined) ? pieces.join("") : undefined;
+}
+
+function translated(node: Node): Node {
+  return node.type === "translated_string" ? (node.lastNamedChild ?? node) : node;
+}
+
+const ESCAPED = /\\(?:x([0-9a-f]{1,2})|u([0-9a-f]{1,4})|U([0-9a-f]{1,8})|([0-7]{1,3})|c(.)|(.))/gis;
+const CONTROLS: Readonly<Record<string, string>> = {
+  a: "\x07",
+  b: "\b",
+  e: "\x1b",
+  E: "\x1b",
+  f: "\f",
+  n: "\n",
+  r: "\r",
+  t: "\t",
+  v: "\v",
+};
+
+/** The text of `$'…'`. */
+function unescaped(text: string): string {
+  return text.replace(ESCAPED, (_, hex?: string, short?: string, long?: string, octal?: string, control?: string, letter = "") => {
+    if (control !== undefined) return String.fromCharCode(control.charCodeAt(0) & 0x1f);
+    const digits = hex ?? short ?? long;
+    const code = digits === undefined ? (octal === undefined ? undefined : Number.parseInt(octal, 8) & 0xff) : Number.parseInt(digits, 16);
+    if (code === undefined) return CONTROLS[letter] ?? letter;
+    return code <= 0x10ffff ? String.fromCodePoint(code) : "";
+  });
 }
 
 interface PlainWord {
   readonly text: string;
-  /** Bash may replace it by file names, and one of those could look like an option. */
+  /** Bash may replace the word by file names, and one of those could look like an option. */
   readonly mayBecomeOption: boolean;
 }
 
-/** A word whose value is certain without running anything; undefined for every other. */
+/** A word whose value is certain without running anything; undefined for every other word. */
 function plainWord(node: Node): PlainWord | undefined {
   const pieces = piecesOf(node);
   if (!pieces || hasBraceExpansion(pieces)) return undefined;
@@ -141,7 +177,7 @@ function pieceOf(node: Node): Piece | undefined {
 function barePiece(node: Node): Piece | undefined {
   if (node.namedChildCount > 0) return undefined;
   const bare = node.text.replace(/\\[^\n]/gsu, "");
-  // A lone backslash joins lines; the rest would end the word or mean something to bash that the grammar did not see.
+  // A lone backslash joins lines; the other characters end the word or have a meaning in bash that the grammar missed.
   if (/[\\$`<>()&|;"'\s]/.test(bare)) return undefined;
   return { text: node.text.replace(/\\(.)/gsu, "$1"), bare };
 }
@@ -154,7 +190,7 @@ function doubleQuotedPiece(node: Node): Piece | undefined {
   return { text: inner.replace(/\\([$`"\\])/g, "$1"), bare: "" };
 }
 
-// `{a,b}` and `{1..9}` become several words, whatever part of them is quoted.
+// `{a,b}` and `{1..9}` become several words, even if partly quoted.
 function hasBraceExpansion(pieces: readonly Piece[]): boolean {
   const bare = pieces.map((piece) => piece.bare).join("");
   return bare.includes("{") && (bare.includes(",") || bare.includes(".."));
@@ -162,13 +198,13 @@ function hasBraceExpansion(pieces: readonly Piece[]): boolean {
 
 export interface HeredocPatch {
   readonly patch: string;
-  /** As the script names it: relative to the command's working directory unless absolute. */
+  /** As written in the script: relative to the command's working directory unless absolute. */
   readonly workdir?: string;
 }
 
 export const PATCH_PROGRAMS: readonly string[] = ["apply_patch", "applypatch"];
 
-/** `apply_patch <<'EOF' …`, alone or as `cd dir && apply_patch <<'EOF' …`; nothing before it, nothing behind it. */
+/** `apply_patch <<'EOF' …`, alone or as `cd dir && apply_patch <<'EOF' …`, with nothing before or after it. */
 export function patchHeredoc(root: Node, script: string): HeredocPatch | undefined {
   const statement = root.firstNamedChild;
   if (root.hasError || root.childCount !== 1 || statement?.type !== "redirected_statement") return undefined;
@@ -185,7 +221,7 @@ function heredocText(redirect: Node, script: string): string | undefined {
   const [operator, start, body, end] = redirect.children;
   if (redirect.childCount !== 4 || start?.type !== "heredoc_start" || body?.type !== "heredoc_body" || end?.type !== "heredoc_end")
     return undefined;
-  // Taken from the script itself: the grammar's body leaves out what it reads as an expansion or an indent.
+  // Taken from the script itself: the grammar's heredoc body lacks what it parses as an expansion or an indent.
   const text = script.slice(script.indexOf("\n", start.endIndex) + 1, end.startIndex).replace(/\n+$/, "");
   return operator?.type === "<<-" ? text.replace(/^\t+/gm, "").trimEnd() : text;
 }

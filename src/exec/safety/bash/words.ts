@@ -17,12 +17,12 @@ const SYSTEM_FOLDERS = new Set([
 /** Shells whose scripts never count as safe, but are searched for dangerous commands. */
 const OTHER_SHELLS = new Set(["dash", "ash", "ksh", "ksh93", "mksh", "rbash", "yash", "fish"]);
 
-/** The file name of a program, however it is called. */
+/** The base name of a program. */
 export function programName(word: string): string {
   return path.posix.basename(word);
 }
 
-/** Called by a bare name or out of a system folder: not a file of the workspace that happens to be called `ls`. */
+/** Called by a bare name or from a system folder: not a file of the workspace that happens to be called `ls`. */
 export function isSystemProgram(word: string): boolean {
   return !word.includes("/") || SYSTEM_FOLDERS.has(path.posix.dirname(word));
 }
@@ -42,15 +42,28 @@ export function shellScript(argv: readonly string[]): string | undefined {
   return flag === "-lc" || flag === "-c" ? script : undefined;
 }
 
-/** The script a shell is given in any form (`-ec`, `--login -c`, words behind it). */
+/** The script given to a shell in any form (`-ec`, `--login -c`, with further words). */
 export function anyShellScript(argv: readonly string[]): string | undefined {
   const [shell, ...rest] = argv;
   if (shell === undefined || !(isShell(shell) || OTHER_SHELLS.has(programName(shell)))) return undefined;
-  const flag = rest.findIndex((word) => /^-[a-z]*c[a-z]*$/i.test(word));
-  return flag < 0 ? undefined : rest[flag + 1];
+  const named = rest.find((word) => word.startsWith("--command="));
+  if (named !== undefined) return named.slice("--command=".length);
+  const flag = rest.findIndex((word) => /^-[a-z]*c[a-z]*$/i.test(word) || word === "--command");
+  return flag < 0 ? undefined : scriptBehind(rest.slice(flag));
 }
 
-/** The words that are not options, nor the value of one of `valued`. */
+/** Options may stand between `-c` and its script, and `-o` takes the next word. */
+function scriptBehind([flag = "", ...words]: readonly string[]): string | undefined {
+  const takesWord = (option: string) => /^[-+][a-z]*o[a-z]*$/i.test(option);
+  let at = takesWord(flag) ? 1 : 0;
+  for (let word = words[at]; word !== undefined && /^[-+]./.test(word); word = words[at]) {
+    at += takesWord(word) ? 2 : 1;
+    if (word === "--") break;
+  }
+  return words[at];
+}
+
+/** The words that are neither options nor the value of one of `valued`. */
 export function operands(args: readonly string[], valued: readonly string[] = []): string[] {
   const found: string[] = [];
   for (let at = 0; at < args.length; at++) {
@@ -78,7 +91,7 @@ export function hasShort(args: readonly string[], letter: string): boolean {
   return optionsOf(args).some((word) => /^-[^-]/.test(word) && word.includes(letter));
 }
 
-/** A long option, with or without `=value`, also cut short as most programs allow (`--forc`). */
+/** A long option, with or without `=value`, also abbreviated as most programs allow (`--forc`). */
 export function hasLong(args: readonly string[], option: string): boolean {
   return optionsOf(args).some((word) => {
     const [name = ""] = word.split("=", 1);
@@ -91,14 +104,14 @@ function optionsOf(args: readonly string[]): string[] {
   return (end < 0 ? args : args.slice(0, end)).filter((word) => word.startsWith("-") && word !== "-");
 }
 
-/** Letters, digits and marks that mean nothing to any shell. */
+/** Letters, digits and characters without a meaning in any shell. */
 const BARE = /^[+\-./:@\]_0-9A-Za-z]+/;
 const SINGLE_QUOTED = /^\^?[^'\\^]*/;
 const DOUBLE_QUOTED = /^[^$`!^]*/;
 
 /**
- * One line a person can paste into a shell. Written as Codex writes it: single quotes where they do, double quotes around
- * apostrophes and backslashes, so that events and questions compare equal.
+ * One line that can be pasted into a shell. It uses Codex's quoting, so that events and questions compare equal: single quotes where
+ * possible, double quotes around apostrophes and backslashes.
  */
 export function shellQuote(argv: readonly string[]): string {
   return argv.some((word) => word.includes("\0")) ? argv.join(" ") : argv.map(quoteWord).join(" ");
@@ -120,7 +133,7 @@ interface Chunk {
   readonly length: number;
 }
 
-/** The style that covers most of what is left; on a tie the one with the fewest quotes. */
+/** The quoting style that covers most of the remaining text; on a tie, the one with the fewest quotes. */
 function longestChunk(text: string): Chunk {
   const bare = prefix(text, BARE);
   const single = prefix(text, SINGLE_QUOTED);
@@ -134,7 +147,7 @@ function prefix(text: string, style: RegExp): string {
   return style.exec(text)?.[0] ?? "";
 }
 
-/** The words of one command line, quotes and backslashes resolved, nothing expanded; undefined when a quote stays open. */
+/** The words of one command line, with quotes and backslashes resolved and nothing expanded; undefined for an unclosed quote. */
 export function shellWords(line: string): string[] | undefined {
   const words: string[] = [];
   let word: string | undefined;

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { NO_SANDBOX } from "../../errors.js";
 import { APPROVAL_POLICIES, type ApprovalPolicy, type SandboxPolicy } from "../../policies.js";
 import { type BashParser, openBashParser } from "../bash/reader.js";
 import { readPrefixRules } from "../rules/ruleFile.js";
@@ -264,7 +265,8 @@ describe("rules", () => {
 
 describe("where no sandbox holds", () => {
   const sandboxEnforced = false;
-  const reason = "no sandbox works on this machine: the command could change any file and use the network";
+  const reason = `without a sandbox, this command could change any file and use the network: ${NO_SANDBOX}`;
+  const lacksSandbox = true;
 
   it.each<[ApprovalPolicy, string]>([
     ["untrusted", "touch a"],
@@ -273,7 +275,12 @@ describe("where no sandbox holds", () => {
     ["untrusted", "cat a"],
     ["on-request", "cat a"],
   ])("everything is asked for: %s, %s", (approvalPolicy, script) => {
-    expect(assess({ sandboxEnforced, approvalPolicy, script })).toEqual({ ...ASK_OUTSIDE, reason, proposedPrefix: script.split(" ") });
+    expect(assess({ sandboxEnforced, approvalPolicy, script })).toEqual({
+      ...ASK_OUTSIDE,
+      lacksSandbox,
+      reason,
+      proposedPrefix: script.split(" "),
+    });
   });
 
   it("the question also tells the reasons there are besides", () => {
@@ -281,15 +288,16 @@ describe("where no sandbox holds", () => {
       assess({ sandboxEnforced, escalated: true, justification: "please" }),
       assess({ sandboxEnforced, script: "rm -rf a" }),
     ]).toEqual([
-      { ...ASK_OUTSIDE, reason: `please; ${reason}` },
-      { kind: "ask", reason, sandboxedAfterwards: false, needsPerson: true },
+      { ...ASK_OUTSIDE, lacksSandbox, reason: `please; ${reason}` },
+      { kind: "ask", lacksSandbox, reason, sandboxedAfterwards: false, needsPerson: true },
     ]);
   });
 
   it.each(["touch a", "cat a"])("under never even `%s` is refused", (script) => {
     expect(assess({ sandboxEnforced, approvalPolicy: "never", script })).toEqual({
       kind: "refuse",
-      text: "command rejected: no sandbox works on this machine and the approval policy is Never, so no command may run. Files can still be changed with apply_patch.",
+      lacksSandbox,
+      text: `command rejected, since the approval policy is Never: ${NO_SANDBOX}. Files can still be changed with apply_patch.`,
     });
   });
 

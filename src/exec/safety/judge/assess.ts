@@ -1,26 +1,27 @@
 import { AppError } from "../../../lib/errors.js";
+import { NO_SANDBOX } from "../../errors.js";
 import type { ApprovalPolicy, SandboxPolicy } from "../../policies.js";
 import { commandsWithin, partsOf } from "../bash/commandsWithin.js";
 import { type BashReader, openBashReader } from "../bash/reader.js";
 import { programName, shellQuote } from "../bash/words.js";
 import type { PrefixRule } from "../rules/ruleFile.js";
 import { loadRules, matchRules, type RuleMatch, strictest } from "../rules/rules.js";
-import { hidesItsScript, isDangerous, isSafePart } from "./effects.js";
+import { isDangerous, isSafePart, isUnreadable, subcommandOf } from "./effects.js";
 
-/** A command the model wants to run, and everything that has a say in it. */
+/** A command the model wants to run, and everything that decides about it. */
 export interface ProposedCommand {
   readonly argv: readonly string[];
   /** The model asks to run it outside the sandbox. */
   readonly escalated: boolean;
-  /** Why, in the model's words. */
+  /** The model's reason. */
   readonly justification?: string;
-  /** The tool that was called; the wording of one refusal depends on it. */
+  /** The called tool; the wording of one refusal depends on it. */
   readonly tool?: string;
   readonly approvalPolicy: ApprovalPolicy;
   readonly sandboxPolicy: SandboxPolicy;
-  /** Those in force on the thread. */
+  /** The rules in force on the thread. */
   readonly rules: readonly PrefixRule[];
-  /** A sandbox was tried on this machine and holds. */
+  /** A sandbox was probed on this machine and works. */
   readonly sandboxEnforced: boolean;
   /** Rules may let it run without a question, but not outside the sandbox. */
   readonly confined?: boolean;
@@ -35,14 +36,16 @@ export type CommandVerdict =
   | {
       readonly kind: "ask";
       readonly reason?: string;
-      /** Commands that begin like this could be allowed for the rest of the thread. */
+      /** The user may allow all commands with this prefix for the rest of the thread. */
       readonly proposedPrefix?: readonly string[];
       readonly sandboxedAfterwards: boolean;
-      /** Judged dangerous, or a rule says to ask: no strategy may answer in a person's place. */
+      /** Classified as dangerous, or a rule requires a question: only a person may answer. */
       readonly needsPerson: boolean;
+      /** It would run without the sandbox that its policy wants, since none works here. */
+      readonly lacksSandbox?: true;
     }
-  /** `unannounced`: the call itself is at fault, so that no command begins. */
-  | { readonly kind: "refuse"; readonly text: string; readonly unannounced?: true };
+  /** `unannounced`: the call itself is at fault, so that no command begins. `lacksSandbox`: it would run if a sandbox worked here. */
+  | { readonly kind: "refuse"; readonly text: string; readonly unannounced?: true; readonly lacksSandbox?: true };
 
 const POLICY_NAMES: Readonly<Record<ApprovalPolicy, string>> = {
   never: "Never",
@@ -51,9 +54,9 @@ const POLICY_NAMES: Readonly<Record<ApprovalPolicy, string>> = {
   untrusted: "UnlessTrusted",
 };
 
-const UNRESTRICTED = "no sandbox works on this machine: the command could change any file and use the network";
+const UNRESTRICTED = `without a sandbox, this command could change any file and use the network: ${NO_SANDBOX}`;
 
-/** Whether a command runs, has to be asked for, or is refused. Stricter than Codex 0.92.0 where `examine` says so. */
+/** Decides whether a command runs, needs approval or is refused. Stricter than Codex 0.92.0 in the cases listed at `examine`. */
 export function assessCommand(command: ProposedCommand): CommandVerdict {
   const { approvalPolicy, escalated } = command;
   if (escalated && approvalPolicy !== "on-request") return { ...refuse(escalationRefusal(command)), unannounced: true };
@@ -63,16 +66,21 @@ export function assessCommand(command: ProposedCommand): CommandVerdict {
   if (forbidden) return refuse(ruleRefusal(command, forbidden));
   if (findings.dangerous && never) return refuse(`\`${shellQuote(command.argv)}\` rejected: blocked by policy`);
   if (prompt && never) return refuse("approval required by policy, but AskForApproval is set to Never");
+  if (findings.unclear && never) return refuse(`\`${shellQuote(command.argv)}\` rejected: ${UNCLEAR}`);
   if (prompt) return ask(command, { reason: ruleReason(command, prompt), needsPerson: true });
+  if (findings.unclear) return ask(command, { reason: UNCLEAR, needsPerson: true });
   if (findings.dangerous) return ask(command, { needsPerson: true });
   if (findings.allowedByRules && !(command.confined && isRestricted(command))) return { kind: "run", sandboxed: false };
   return byPolicy(command, findings);
 }
 
-/** The refusal of a command that the user's rules forbid; undefined when none does. */
+const UNCLEAR = "rules forbid or ask about some commands, and a part of this one cannot be read to see whether it is one of them";
+
+/** The refusal of a command that the user's rules forbid, or may forbid because it cannot be read fully; undefined when none does. */
 export function forbiddenRefusal(command: ExaminedCommand): string | undefined {
-  const match = rulesAgainst(command, "forbidden");
-  return match && ruleRefusal(command, match);
+  const { match, unclear } = rulesAgainst(command, "forbidden");
+  if (match) return ruleRefusal(command, match);
+  return unclear ? `\`${shellQuote(command.argv)}\` rejected: ${UNCLEAR}` : undefined;
 }
 
 function byPolicy(command: ProposedCommand, findings: Findings): CommandVerdict {
@@ -80,7 +88,9 @@ function byPolicy(command: ProposedCommand, findings: Findings): CommandVerdict 
   const { proposedPrefix } = findings;
   const restricted = isRestricted(command);
   if (restricted && !command.sandboxEnforced)
-    return approvalPolicy === "never" ? refuse(noSandboxRefusal()) : ask(command, { proposedPrefix, needsPerson: false });
+    return approvalPolicy === "never"
+      ? { ...refuse(NO_SANDBOX_REFUSAL), lacksSandbox: true }
+      : ask(command, { proposedPrefix, needsPerson: false });
   if ((approvalPolicy === "untrusted" && !findings.safe) || (escalated && restricted))
     return ask(command, { proposedPrefix, needsPerson: false });
   return { kind: "run", sandboxed: restricted, ...(proposedPrefix && { proposedPrefix }) };
@@ -106,6 +116,7 @@ function ask(command: ProposedCommand, { reason = command.justification, propose
     ...(proposedPrefix && { proposedPrefix }),
     sandboxedAfterwards: restricted && !unprotected && !command.escalated,
     needsPerson,
+    ...(unprotected && { lacksSandbox: true }),
   };
 }
 
@@ -119,9 +130,7 @@ function escalationRefusal({ approvalPolicy, tool }: ProposedCommand): string {
   return `approval policy is ${policy}; reject command — you ${verb} ask for escalated permissions if the approval policy is ${policy}`;
 }
 
-function noSandboxRefusal(): string {
-  return "command rejected: no sandbox works on this machine and the approval policy is Never, so no command may run. Files can still be changed with apply_patch.";
-}
+const NO_SANDBOX_REFUSAL = `command rejected, since the approval policy is Never: ${NO_SANDBOX}. Files can still be changed with apply_patch.`;
 
 function ruleRefusal({ argv }: Pick<ProposedCommand, "argv">, { justification, prefix }: RuleMatch): string {
   return `\`${shellQuote(argv)}\` rejected: ${justification ?? `policy forbids commands starting with \`${shellQuote(prefix)}\``}`;
@@ -139,17 +148,19 @@ interface ExaminedCommand {
   readonly trusts?: ((name: string) => boolean) | undefined;
 }
 
-/** What is known of a command before any policy is applied. */
+/** What is known about a command before any policy is applied. */
 interface Findings {
-  /** The strictest rule of each kind against it. */
+  /** The strictest matching rule of each kind. */
   readonly forbidden?: RuleMatch;
   readonly prompt?: RuleMatch;
+  /** There are such rules, and it is unknown whether they match some part of the command. */
+  readonly unclear: boolean;
   readonly dangerous: boolean;
   /** Rules let it run outside the sandbox. */
   readonly allowedByRules: boolean;
-  /** Each part only looks, or is allowed by a rule. */
+  /** Each part is read-only or allowed by a rule. */
   readonly safe: boolean;
-  /** The part an approver could allow for good. */
+  /** The part that an approver could allow permanently. */
   readonly proposedPrefix?: readonly string[];
 }
 
@@ -163,6 +174,7 @@ const INERT = new Set(["cd", "echo", "false", "pwd", "true"]);
  * |---|---|---|
  * | one part of a sequence is allowed by a rule | all of it leaves the sandbox | only if every part is allowed, or is `cd`, `echo`, `pwd`, `true`, `false` |
  * | a forbidden or prompt rule and `/bin/rm`, `sudo rm`, `rm x > y`, `(rm x)` | not seen | seen |
+ * | such a rule and a program that a variable or a pattern names, or a script that cannot be read | not seen | asked |
  * | a known-safe command that asks to leave the sandbox | leaves it unasked | asked |
  * | a dangerous command | "always allow" is offered | not offered |
  */
@@ -172,13 +184,14 @@ function examine({ argv, rules, parser, trusts }: ExaminedCommand): Findings {
   const forbidden = rulesAgainst({ argv, rules, parser }, "forbidden");
   const prompt = rulesAgainst({ argv, rules, parser }, "prompt");
   const [shell = ""] = argv;
-  // A name that leads to a planted shell leads anywhere.
+  // A bare name that leads to a planted shell could run anything.
   const shellIsTrusted = !trusts || shell.includes("/") || parts.some(({ words }) => words === argv) || trusts(shell);
   const unmatched = parts.filter((part) => part.rule === undefined);
   const proposedPrefix = (unmatched.find((part) => !part.safe) ?? unmatched[0])?.words;
   return {
-    ...(forbidden && { forbidden }),
-    ...(prompt && { prompt }),
+    ...(forbidden.match && { forbidden: forbidden.match }),
+    ...(prompt.match && { prompt: prompt.match }),
+    unclear: forbidden.unclear || prompt.unclear,
     dangerous: isDangerous(argv, parser, (words) => decisionFor(words) === "allow"),
     allowedByRules: parts.some((part) => part.rule === "allow") && unmatched.every((part) => INERT.has(part.words[0] ?? "")),
     safe: shellIsTrusted && parts.every((part) => part.safe || part.rule === "allow"),
@@ -186,18 +199,46 @@ function examine({ argv, rules, parser, trusts }: ExaminedCommand): Findings {
   };
 }
 
-/**
- * The strictest rule of a kind about the command or any command that it would run. A rule against a program holds by whatever path the
- * program is called; a rule in its favour only as it is written.
- */
-function rulesAgainst({ argv, rules, parser }: ExaminedCommand, decision: "forbidden" | "prompt"): RuleMatch | undefined {
+interface Against {
+  /** The strictest rule that matches the command or any command it would run. */
+  readonly match?: RuleMatch | undefined;
+  /** Whether a rule matches is only known at run time. */
+  readonly unclear: boolean;
+}
+
+/** A rule against a program matches whatever path the program is called by; a rule that allows it matches only as written. */
+function rulesAgainst({ argv, rules, parser }: ExaminedCommand, decision: "forbidden" | "prompt"): Against {
   const about = rules.filter((rule) => rule.decision === decision);
-  if (about.length === 0) return undefined;
-  const matches = [...commandsWithin(argv, parser)].flatMap((words) => {
-    const [program = "", ...args] = words;
-    return [matchRules(about, words), matchRules(about, [programName(program), ...args])];
-  });
-  return strictest(matches.filter((match) => match !== undefined));
+  if (about.length === 0) return { unclear: false };
+  const matches: RuleMatch[] = [];
+  let unclear = false;
+  for (const words of commandsWithin(argv, parser, { everyBeginning: true })) {
+    const spellings = spellingsOf(words);
+    matches.push(...spellings.flatMap((spelling) => matchRules(about, spelling) ?? []));
+    unclear ||= isUnreadable(words, parser) || spellings.some((spelling) => about.some(({ pattern }) => mayBecome(spelling, pattern)));
+  }
+  return { match: strictest(matches), unclear };
+}
+
+/** The command as written, by the program's bare name, and without git's own options before the subcommand. */
+function spellingsOf(words: readonly string[]): (readonly string[])[] {
+  const [program = "", ...args] = words;
+  const name = programName(program);
+  return [words, [name, ...args], ...(name === "git" ? [[name, ...subcommandOf(args)]] : [])];
+}
+
+/** The shell replaces such a word before the command runs. Quoted words are not replaced, but those are rare enough to ignore. */
+const EXPANDED = /[$`*?{]|\[.*\]/;
+
+/** Whether the words match the pattern up to a word whose value is only known at run time. */
+function mayBecome(words: readonly string[], pattern: PrefixRule["pattern"]): boolean {
+  for (const [at, known] of pattern.entries()) {
+    const word = words[at];
+    if (word === undefined) return false;
+    if (EXPANDED.test(word)) return true;
+    if (!known.includes(word)) return false;
+  }
+  return false;
 }
 
 /** One of the user's rules forbids the command, whatever else would allow it. */
@@ -205,17 +246,16 @@ class CommandForbidden extends AppError {
   readonly code = "command_forbidden";
 }
 
-/** For a command that no one approves. Throws `CommandForbidden`, also when its script cannot be read while rules forbid commands. */
+/**
+ * For a command that no one approves. Throws `CommandForbidden`, also when part of it cannot be read while there are rules that forbid
+ * commands.
+ */
 export async function checkForbidden(argv: readonly string[], { codexHome }: { readonly codexHome: string }): Promise<void> {
   const { rules } = loadRules(codexHome);
   if (!rules.some(({ decision }) => decision === "forbidden")) return;
   const parser = await openBashReader(argv);
   const refusal = forbiddenRefusal({ argv, rules, parser });
   if (refusal !== undefined) throw new CommandForbidden(refusal);
-  if (hidesItsScript(argv, parser))
-    throw new CommandForbidden(
-      "The command is rejected: rules forbid some commands, and its script cannot be read to see whether it runs one.",
-    );
 }
 
 export interface EndedCommand {
@@ -227,15 +267,15 @@ export interface EndedCommand {
 
 const DENIAL_WORDS = /operation not permitted|permission denied|read-only file system|seccomp|sandbox|landlock|failed to write file/i;
 
-/** Exit codes of failures that are the command's own: misuse, not executable, not found. */
+/** Exit codes for the command's own failures: misuse, not executable, not found. */
 const OWN_FAILURES = new Set([2, 126, 127]);
 
 const SIGSYS_EXIT = 128 + 31;
 
-/** The reason in the question whether a command that the sandbox stopped may run again outside. */
+/** The reason shown in the question whether a command that the sandbox stopped may run again outside it. */
 export const RETRY_REASON = "command failed; retry without sandbox?";
 
-/** Whether a sandboxed command seems to have failed because of the sandbox. A guess by its output: the kernel does not say. */
+/** Whether a sandboxed command seems to have failed because of the sandbox. Guessed from its output: the kernel does not report it. */
 export function isSandboxDenial(
   { exitCode, stdout, stderr, aggregated }: EndedCommand,
   platform: NodeJS.Platform = process.platform,

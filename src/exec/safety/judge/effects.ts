@@ -25,8 +25,8 @@ export function isKnownSafe(argv: readonly string[], parser: BashReader, where: 
 interface WhereItRuns {
   readonly platform?: NodeJS.Platform;
   /**
-   * Set where no sandbox is around the command: whether a name leads to a program that nobody can have planted. There git is never
-   * safe: the configuration of a repository names programs that it runs (`core.fsmonitor`, `diff.external`, filters, signatures).
+   * Set where the command runs without a sandbox: whether a name leads to a program that no one can have planted. Git is never safe there:
+   * a repository's configuration names programs that git runs (`core.fsmonitor`, `diff.external`, filters, signatures).
    */
   readonly trusts?: ((name: string) => boolean) | undefined;
 }
@@ -34,7 +34,7 @@ interface WhereItRuns {
 const ALWAYS_SAFE = new Set(
   "cat cd cut echo expr false grep head id ls nl paste pwd rev seq stat tail tr true uname wc which whoami".split(" "),
 );
-/** There is no program that could be taken for it. */
+/** A builtin without a program of the same name. */
 const ONLY_BUILT_IN = new Set(["cd"]);
 const SAFE_ON_LINUX = new Set(["numfmt", "tac"]);
 
@@ -68,16 +68,16 @@ function printsLines([flag, range = "", file = "-", ...more]: readonly string[])
   return flag === "-n" && /^\d+(,\d+)?p$/.test(range) && (file === "-" || !file.startsWith("-")) && more.length === 0;
 }
 
-/** Options that make the looking subcommands write a file or start a program. */
+/** Options that make the read-only subcommands write a file or start a program. */
 const WRITING_OR_RUNNING = ["--output", "--ext-diff"];
 
-/** With one of these `git branch` lists, whatever names follow; without, `git branch NAME` makes a branch. */
+/** With one of these `git branch` lists, whatever names follow; without, `git branch NAME` creates a branch. */
 const LISTS = /^(-l|--list|--(contains|no-contains|merged|no-merged|points-at)(=.*)?)$/;
 
 const SHAPES_THE_LIST =
   /^(-[arvi]+|--all|--remotes|--verbose|--ignore-case|--show-current|--no-color|--no-column|--no-abbrev|--(color|column|abbrev)(=.*)?|--(sort|format)=.*)$/;
 
-/** `git` with these words behind it only looks. Options before the subcommand are never safe: `-c` can name a program to run. */
+/** `git` with these arguments only reads. Options before the subcommand are never safe: `-c` can name a program to run. */
 function isReadOnlyGit([subcommand, ...args]: readonly string[]): boolean {
   switch (subcommand) {
     case "status":
@@ -116,17 +116,13 @@ function onlyListsBranches(args: readonly string[]): boolean {
  * | a script too long or too tangled to be read | – |
  */
 export function isDangerous(argv: readonly string[], parser: BashReader, isAllowed?: (words: readonly string[]) => boolean): boolean {
-  for (const words of commandsWithin(argv, parser, isAllowed)) if (isDestructive(words) || isUnreadable(words, parser)) return true;
+  for (const words of commandsWithin(argv, parser, isAllowed && { except: isAllowed }))
+    if (isDestructive(words) || isUnreadable(words, parser)) return true;
   return false;
 }
 
-/** Some script in it cannot be read, so that nobody can say what it runs. */
-export function hidesItsScript(argv: readonly string[], parser: BashReader): boolean {
-  for (const words of commandsWithin(argv, parser)) if (isUnreadable(words, parser)) return true;
-  return false;
-}
-
-function isUnreadable(words: readonly string[], parser: BashReader): boolean {
+/** It is impossible to tell what it runs. */
+export function isUnreadable(words: readonly string[], parser: BashReader): boolean {
   if (words === UNREAD_COMMANDS) return true;
   const script = anyShellScript(words);
   return script !== undefined && !parser.canRead(script);
@@ -150,7 +146,7 @@ function isDestructive([program = "", ...args]: readonly string[]): boolean {
   }
 }
 
-/** Options of `git` itself whose value is the next word. */
+/** Options of `git` itself that take the next word as their value. */
 const VALUED = ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--attr-source"];
 
 /** Loses commits or uncommitted work, here or on a remote. */
@@ -192,7 +188,8 @@ function overwritesRemote(args: readonly string[]): boolean {
   );
 }
 
-function subcommandOf(args: readonly string[]): readonly string[] {
+/** The subcommand and its arguments, without the options of `git` itself. */
+export function subcommandOf(args: readonly string[]): readonly string[] {
   const at = args.findIndex((word, index) => !word.startsWith("-") && !VALUED.includes(args[index - 1] ?? ""));
   return at < 0 ? [] : args.slice(at);
 }

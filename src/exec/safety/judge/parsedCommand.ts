@@ -5,17 +5,17 @@ import { operands, optionValue, shellQuote, shellScript } from "../bash/words.js
 
 type Words = readonly string[];
 
-/** What a command does, for display: its reads, searches and listings, with the noise around them left out. */
+/** What a command does, for display: its reads, searches and listings, without incidental commands. */
 export function parsedCommand(argv: Words, parser: BashReader): ParsedCommand[] {
   const script = shellScript(argv);
   if (script === undefined) return [classify(argv, { cmd: shellQuote(argv), cwd: "" })];
   const commands = parser.plainCommands(script)?.map((command) => command.words) ?? [];
   const steps = stepsOf(withoutNoise(commands));
   const [only] = steps;
-  // Of a command that only shapes text nothing is told but its words.
+  // A single command that only formats text is shown by its words alone.
   const onlyShapes = commands.length === 1 && only && isFormatter(only.words) && fileRead(only.words) === undefined;
   if (!only || onlyShapes) return [{ type: "unknown", cmd: script }];
-  // To change the folder of a shell that ends is to do nothing.
+  // A `cd` as the only command has no effect.
   if (commands.length === 1 && only.words[0] === "cd") return [];
   const entries = merged(steps.map(({ words, cwd }) => classify(words, { cmd: shellQuote(words), cwd })));
   return entries.length === 1 && readsARange(commands)
@@ -23,7 +23,7 @@ export function parsedCommand(argv: Words, parser: BashReader): ParsedCommand[] 
     : entries;
 }
 
-/** `nl FILE | sed -n 1,3p`: the whole of it is how a part of a file is read. */
+/** `nl FILE | sed -n 1,3p`: the whole pipeline reads a part of a file. */
 function readsARange(commands: readonly Words[]): boolean {
   return commands.length > 1 && commands.some(([program, option], at) => at > 0 && program === "sed" && option === "-n");
 }
@@ -35,18 +35,18 @@ function withoutNoise(commands: readonly Words[]): Words[] {
   return start < 0 ? telling.slice(-1) : telling.slice(start);
 }
 
-/** `… || true`, and numbering lines of a pipe. */
+/** `… || true`, and numbering the lines of a pipe. */
 function isFiller([program, ...args]: Words): boolean {
   return (program === "true" && args.length === 0) || (program === "nl" && args.every((word) => word.startsWith("-")));
 }
 
 interface Step {
   readonly words: Words;
-  /** Where it runs, relative to where the script started; empty for there. */
+  /** The folder it runs in, relative to the script's start; empty for the start folder. */
   readonly cwd: string;
 }
 
-/** The commands with the folder each runs in; a `cd` that something follows is no step of its own. */
+/** The commands, each with its folder; a `cd` followed by another command is not a step of its own. */
 function stepsOf(commands: readonly Words[]): Step[] {
   const steps: Step[] = [];
   let cwd = "";
@@ -63,13 +63,13 @@ function merged(entries: readonly ParsedCommand[]): ParsedCommand[] {
 }
 
 interface Shown {
-  /** The command as it is to be shown. */
+  /** The command as it is shown. */
   readonly cmd: string;
-  /** The folder it runs in, relative to where the script started. */
+  /** The folder it runs in, relative to the script's start. */
   readonly cwd: string;
 }
 
-/** Programs that list files, with the options whose value is the next word. */
+/** Programs that list files, with their options that take the next word as value. */
 const LISTERS: ReadonlyMap<string, readonly string[]> = new Map([
   ["ls", ["-I", "--ignore", "-w", "--width", "-T", "--block-size", "--time-style"]],
   ["eza", ["-I", "--ignore-glob", "-L", "--level", "-s", "--sort", "-t", "--time", "--time-style"]],
@@ -82,7 +82,7 @@ const FD_VALUED = "-t --type -e --extension -E --exclude -d --max-depth --min-de
 const FIND_FILTERS = ["-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex"];
 const FIND_ACTIONS = ["-delete", "-exec", "-execdir", "-ok", "-okdir", "-fls", "-fprint", "-fprint0", "-fprintf"];
 
-/** What one command does, as far as its words tell. */
+/** What one command does, as far as its words show. */
 function classify(words: readonly string[], { cmd, cwd }: Shown): ParsedCommand {
   const [program = "", ...args] = words;
   const file = fileRead(words);
@@ -146,14 +146,14 @@ function search(cmd: string, query: string | undefined, place: string | undefine
   return { type: "search", cmd, query: query ?? null, path: shortened(place) };
 }
 
-/** The last part of a path that says something. */
+/** The last meaningful part of a path. */
 function shortened(place: string | undefined): string | null {
   if (place === undefined) return null;
   const telling = place.split("/").filter((part) => part !== "" && !/^(build|dist|node_modules|src)$/.test(part));
   return telling.at(-1) ?? place;
 }
 
-/** Programs that show a file, with the options whose value is the next word. */
+/** Programs that show a file, with their options that take the next word as value. */
 const READERS: ReadonlyMap<string, readonly string[]> = new Map([
   ["cat", []],
   ["bat", ["-r", "--line-range", "-l", "--language", "--style", "--theme", "-H", "--highlight-line", "--wrap", "--color", "--paging"]],
@@ -164,7 +164,7 @@ const READERS: ReadonlyMap<string, readonly string[]> = new Map([
   ["tail", ["-n", "--lines"]],
 ]);
 
-/** A number of bytes, or of lines as programs took it long ago: Codex does not read these as showing a file. */
+/** A number of bytes, or of lines in the obsolete form: Codex does not classify these as reading a file. */
 const ODD_COUNT = /^-(c|-bytes|\d)/;
 
 /** The one file a command shows; undefined if it does anything else. */
@@ -177,7 +177,7 @@ function fileRead([program = "", ...args]: readonly string[]): string | undefine
   return undefined;
 }
 
-/** `12p` or `3,9p`, as `sed -n` takes it. */
+/** `12p` or `3,9p`, the form that `sed -n` takes. */
 function isLineRange(word: string | undefined): boolean {
   return word !== undefined && /^\d+(,\d+)?p$/.test(word);
 }
@@ -196,7 +196,7 @@ const RG_VALUED = [
 
 const GREP_VALUED = [...CONTEXT, "-e", "--regexp", "-f", "--file", "-d", "-D", "--include", "--exclude", "--exclude-dir"];
 
-/** Programs that search text, with the options whose value is the next word. */
+/** Programs that search text, with their options that take the next word as value. */
 const SEARCHERS: ReadonlyMap<string, readonly string[]> = new Map([
   ["rg", RG_VALUED],
   ["rga", RG_VALUED],
@@ -212,7 +212,7 @@ function isSearchProgram(program: string): boolean {
   return SEARCHERS.has(program);
 }
 
-/** What is looked for, and where. */
+/** The search term and the paths searched. */
 function searchTerms(program: string, args: readonly string[]): { query: string | undefined; paths: readonly string[] } {
   const words = operands(args, SEARCHERS.get(program));
   const pattern = optionValue(args, ["-e", "--regexp", "--match"]);
@@ -223,12 +223,12 @@ function searchTerms(program: string, args: readonly string[]): { query: string 
 
 const ALWAYS = new Set("column cut printf sort tee tr uniq wc yes".split(" "));
 
-/** What `xargs` may start without changing anything. */
+/** Programs that `xargs` may start without changing anything. */
 const READING = new Set(
   "awk basename cat cut dirname du echo file grep head ls md5sum nl rg sed sha256sum sort stat tail uniq wc".split(" "),
 );
 
-/** A command that only shapes what another one printed, and tells nothing about the script. */
+/** A command that only formats another's output, and says nothing about the script. */
 function isFormatter([program = "", ...args]: readonly string[]): boolean {
   if (ALWAYS.has(program)) return true;
   switch (program) {

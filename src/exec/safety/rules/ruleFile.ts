@@ -2,19 +2,19 @@ import { AppError } from "../../../lib/errors.js";
 import { oneOf } from "../../../lib/fields.js";
 import { shellWords } from "../bash/words.js";
 
-/** From the mildest to the strictest. */
+/** From the least to the most strict. */
 export const RULE_DECISIONS = ["allow", "prompt", "forbidden"] as const;
 export type RuleDecision = (typeof RULE_DECISIONS)[number];
 
-/** What the user decided about all commands that begin with certain words. */
+/** The user's decision about all commands that begin with certain words. */
 export interface PrefixRule {
-  /** For each leading word the words it may be. */
+  /** For each leading word, the allowed alternatives. */
   readonly pattern: readonly (readonly string[])[];
   readonly decision: RuleDecision;
   readonly justification?: string;
 }
 
-/** The leading words of `argv` that the rule is about, if it is about this command. */
+/** The leading words of `argv` that the rule matches; undefined if it does not match. */
 export function matchedPrefix({ pattern }: PrefixRule, argv: readonly string[]): readonly string[] | undefined {
   const prefix = argv.slice(0, pattern.length);
   return prefix.length === pattern.length && prefix.every((word, at) => pattern[at]?.includes(word)) ? prefix : undefined;
@@ -22,7 +22,7 @@ export function matchedPrefix({ pattern }: PrefixRule, argv: readonly string[]):
 
 const ARGUMENTS = ["pattern", "decision", "justification", "match", "not_match"] as const;
 
-/** The rules of one file; throws `RuleSyntaxError` when it holds anything else, or an example of its own contradicts a rule. */
+/** The rules of one file; throws `RuleSyntaxError` when it contains anything else, or when one of its examples contradicts a rule. */
 export function readPrefixRules(source: string): PrefixRule[] {
   return readRuleCalls(source).map((call) => {
     const rule = ruleOf(call);
@@ -40,12 +40,12 @@ function ruleOf({ line, args }: RuleCall): PrefixRule {
   const justification = args.get("justification");
   if (justification === undefined) return { pattern, decision };
   if (typeof justification !== "string" || justification.trim() === "")
-    throw new RuleSyntaxError(line, "justification must be a string that says something");
+    throw new RuleSyntaxError(line, "justification must be a non-empty string");
   return { pattern, decision, justification };
 }
 
 function listOf(value: RuleValue | undefined, name: string, line: number): readonly RuleValue[] {
-  if (!Array.isArray(value) || value.length === 0) throw new RuleSyntaxError(line, `${name} must be a list that is not empty`);
+  if (!Array.isArray(value) || value.length === 0) throw new RuleSyntaxError(line, `${name} must be a non-empty list`);
   return value;
 }
 
@@ -82,7 +82,7 @@ interface RuleCall {
   readonly args: ReadonlyMap<string, RuleValue>;
 }
 
-/** The `prefix_rule(name=value, …)` calls of a rules file. Nothing else may stand there. */
+/** The `prefix_rule(name=value, …)` calls of a rules file. Nothing else is allowed there. */
 function readRuleCalls(source: string): RuleCall[] {
   const tokens = ruleTokens(source);
   let at = 0;
@@ -148,7 +148,7 @@ function readRuleCalls(source: string): RuleCall[] {
   }
 }
 
-/** The text is not one our subset of Starlark can read. */
+/** The text is outside our subset of Starlark. */
 export class RuleSyntaxError extends AppError {
   readonly code = "rule_syntax";
 
@@ -162,7 +162,7 @@ export class RuleSyntaxError extends AppError {
 
 interface RuleToken {
   readonly kind: "name" | "string" | "mark" | "end";
-  /** For a string its value. */
+  /** For a string, its value. */
   readonly text: string;
   readonly line: number;
 }

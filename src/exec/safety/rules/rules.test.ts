@@ -50,8 +50,8 @@ it("a file that cannot be read puts all rules out of force that allow something,
       { pattern: [["c"]], decision: "prompt" },
     ],
     warnings: [
-      `${bad}:2: expected prefix_rule, found allow. Until this is put right its rules are not in force, and no rule allows a command.`,
-      `${folder}: EISDIR: illegal operation on a directory, read. Until this is put right its rules are not in force, and no rule allows a command.`,
+      `${bad}:2: expected prefix_rule, found allow. Until this is fixed, its rules are not applied, and no rule allows a command.`,
+      `${folder}: EISDIR: illegal operation on a directory, read. Until this is fixed, its rules are not applied, and no rule allows a command.`,
     ],
   });
 });

@@ -5,13 +5,16 @@ import { matchedPrefix, type PrefixRule, RULE_DECISIONS, type RuleDecision, Rule
 
 interface LoadedRules {
   readonly rules: readonly PrefixRule[];
-  /** One for each file that could not be read; then no rule allows anything, and those of the other files that forbid or ask stay. */
+  /**
+   * One for each file that could not be read. While there are any, no rule allows anything; rules of the other files that forbid or ask
+   * remain in force.
+   */
   readonly warnings: readonly string[];
 }
 
 export interface RuleMatch {
   readonly decision: RuleDecision;
-  /** The words of the command that the rule is about. */
+  /** The words of the command that the rule matches. */
   readonly prefix: readonly string[];
   readonly justification?: string;
 }
@@ -27,7 +30,7 @@ export function loadRules(codexHome: string): LoadedRules {
   return latest.loaded;
 }
 
-/** The strictest of the rules about this command; among equals the most specific. */
+/** The strictest rule that matches this command; among equals the most specific. */
 export function matchRules(rules: readonly PrefixRule[], argv: readonly string[]): RuleMatch | undefined {
   return strictest(
     rules.flatMap((rule) => {
@@ -73,25 +76,25 @@ function readAll(files: readonly string[]): LoadedRules {
       rules.push(...readPrefixRules(readFileSync(file, "utf8")));
     } catch (error) {
       const place = error instanceof RuleSyntaxError ? `${file}:${error.line}` : file;
-      warnings.push(`${place}: ${describe(error)}. Until this is put right its rules are not in force, and no rule allows a command.`);
+      warnings.push(`${place}: ${describe(error)}. Until this is fixed, its rules are not applied, and no rule allows a command.`);
     }
   }
   return { rules: warnings.length > 0 ? rules.filter(({ decision }) => decision !== "allow") : rules, warnings };
 }
 
-/** What decides about commands on one thread: the user's rules, and prefixes allowed while it lives. Nothing of it is written to disk. */
+/** The rules that apply to one thread: the user's rules, and prefixes allowed while the thread lives. Nothing is written to disk. */
 export class ThreadRules {
   readonly #userRules: () => readonly PrefixRule[];
   readonly #allowed = new Map<string, PrefixRule>();
 
-  /** `userRules` is asked each time, so that an edited file counts for the next command. */
+  /** `userRules` is called each time, so that an edited file applies to the next command. */
   constructor(userRules: () => readonly PrefixRule[]) {
     this.#userRules = userRules;
   }
 
-  /** From now on commands that begin with these words run without a question, unless a user's rule is stricter. */
+  /** From now on, commands that begin with these words run without a question, unless a rule of the user is stricter. */
   allow(prefix: readonly string[]): void {
-    // No words at all would allow everything.
+    // An empty prefix would allow everything.
     if (prefix.length === 0) return;
     this.#allowed.set(JSON.stringify(prefix), { pattern: prefix.map((word) => [word]), decision: "allow" });
   }

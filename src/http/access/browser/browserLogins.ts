@@ -1,33 +1,40 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import type { Identity } from "../identity.js";
 
-/** A code that was printed is good for so long; `open` makes new ones. */
+/** The lifetime of a printed code; `open` creates new ones. */
 const CODE_MS = 60 * 60_000;
-/** Without a request for so long, a browser has to log in again. */
+/** The idle timeout of a browser's login. */
 const IDLE_MS = 12 * 60 * 60_000;
-/** The oldest go first. */
+/** Beyond these limits, the oldest are dropped. */
 const MOST_CODES = 64;
 const MOST_LOGINS = 1_024;
 
 export interface BrowserLoginsOptions {
-  /** Who has the codes that the server gives out. */
+  /** The identity behind the codes that the server issues. */
   readonly ownUser: Identity;
-  /** Cookies do not know ports: each server of a machine needs a name of its own. */
+  /** Cookies ignore ports, so each server on a machine needs its own cookie name. */
   readonly port: () => number;
+  /** Who has made a connection, compared with `===`. Other users' servers on this host name are sent the cookie too. */
+  readonly userOf: (socket: Socket) => User | Promise<User>;
   readonly now?: () => number;
 }
+
+type User = number | string;
 
 /** What a browser that has logged in stands for. */
 export type BrowserIdentity = { readonly identity: Identity } | { readonly authorization: string };
 
 interface Entry {
   readonly stands: BrowserIdentity;
+  /** Of the connection that logged in. */
+  readonly user: User;
   lastUsedAt: number;
 }
 
-/** Browsers that have logged in, by a one-time code or by a token. Only hashes are kept of what they show. */
+/** The browsers that have logged in with a one-time code or a token. Only hashes of codes and cookies are kept. */
 export class BrowserLogins {
   readonly #options: BrowserLoginsOptions;
   readonly #now: () => number;
@@ -48,7 +55,7 @@ export class BrowserLogins {
   }
 
   /** The cookie for a code, which is used up by that; undefined for one that is wrong, used or too old. */
-  byCode(code: string, request: IncomingMessage): string | undefined {
+  async byCode(code: string, request: IncomingMessage): Promise<string | undefined> {
     const hash = hashOf(code);
     const expiresAt = this.#codes.get(hash);
     this.#codes.delete(hash);
@@ -57,40 +64,51 @@ export class BrowserLogins {
   }
 
   /** The cookie for the token that the request has shown, and which access control has taken. */
-  byToken(request: IncomingMessage): string | undefined {
+  async byToken(request: IncomingMessage): Promise<string | undefined> {
     const { authorization } = request.headers;
     return authorization === undefined ? undefined : this.#loggedIn({ authorization }, request);
   }
 
-  /** The header that takes the cookie from the browser; what it stood for is over. */
+  /** Ends the login, and returns the header that removes the cookie. */
   end(request: IncomingMessage): string {
-    const shown = this.#shown(request);
-    if (shown !== undefined) this.#logins.delete(hashOf(shown));
+    for (const shown of this.#shown(request)) this.#logins.delete(hashOf(shown));
     return this.#cookie("", request, 0);
   }
 
-  /** Who the browser stands for; undefined when it shows no cookie that is good here. */
+  /** Who the browser stands for; undefined when it shows no cookie that is good here. Whose connection it is has to be asked besides. */
   recall(request: IncomingMessage): BrowserIdentity | undefined {
-    const shown = this.#shown(request);
-    const entry = shown === undefined ? undefined : this.#logins.get(hashOf(shown));
+    const entry = this.#entry(request);
     if (!entry) return undefined;
     const now = this.#now();
-    // A clock that was set back does not make a login older than it is.
+    // If the clock was set back, the difference is negative and the login stays valid.
     if (now - entry.lastUsedAt > IDLE_MS) return undefined;
     entry.lastUsedAt = now;
     return entry.stands;
   }
 
-  #loggedIn(stands: BrowserIdentity, request: IncomingMessage): string {
+  /** Whether the cookie is shown by the user of this machine whose browser got it. At once unless it is the first request of a connection. */
+  isOfSameUser(request: IncomingMessage): boolean | Promise<boolean> {
+    const entry = this.#entry(request);
+    const user = this.#options.userOf(request.socket);
+    return user instanceof Promise ? user.then((found) => found === entry?.user) : user === entry?.user;
+  }
+
+  #entry(request: IncomingMessage): Entry | undefined {
+    const known = this.#shown(request).map((shown) => this.#logins.get(hashOf(shown)));
+    return known.find((entry) => entry !== undefined);
+  }
+
+  async #loggedIn(stands: BrowserIdentity, request: IncomingMessage): Promise<string> {
+    const user = await this.#options.userOf(request.socket);
     const secret = randomBytes(32).toString("base64url");
-    this.#logins.set(hashOf(secret), { stands, lastUsedAt: this.#now() });
+    this.#logins.set(hashOf(secret), { stands, user, lastUsedAt: this.#now() });
     dropOldest(this.#logins, MOST_LOGINS);
     return this.#cookie(secret, request, IDLE_MS / 1_000);
   }
 
   #cookie(value: string, { socket }: IncomingMessage, maxAge: number): string {
     const secure = socket instanceof TLSSocket ? "; Secure" : "";
-    // Without a path: it is for what is beside the login, also where a proxy has put something before that.
+    // Without a path: the cookie applies to the folder of the login page, even if a proxy adds a path prefix.
     return `${this.#name}=${value}; Max-Age=${maxAge}; HttpOnly; SameSite=Strict${secure}`;
   }
 
@@ -98,10 +116,11 @@ export class BrowserLogins {
     return `codex-mcpd-${this.#options.port()}`;
   }
 
-  #shown({ headers: { cookie = "" } }: IncomingMessage): string | undefined {
+  /** There may be several of one name: a server on another port of the same host name can set one that browsers send first. */
+  #shown({ headers: { cookie = "" } }: IncomingMessage): string[] {
     const prefix = `${this.#name}=`;
-    const found = cookie.split(";").map((part) => part.trim());
-    return found.find((part) => part.startsWith(prefix))?.slice(prefix.length);
+    const parts = cookie.split(";").map((part) => part.trim());
+    return parts.filter((part) => part.startsWith(prefix)).map((part) => part.slice(prefix.length));
   }
 }
 

@@ -2,18 +2,18 @@ import type { IncomingMessage } from "node:http";
 import { BlockList, isIP, isIPv4 } from "node:net";
 import { AccessMisconfigured } from "../errors.js";
 
-/** The addresses that requests come from: those of connections, and behind proxies that are trusted what these say. */
+/** The client addresses of requests: the address of the connection or, behind trusted proxies, the one that they forward. */
 export class ClientAddresses {
   readonly #trusted = new BlockList();
   readonly #trustsAny: boolean;
 
-  /** Addresses, or networks such as `10.0.0.0/8`. Throws when one is neither. */
+  /** Addresses, or networks such as `10.0.0.0/8`. Throws if one is neither. */
   constructor(trustedProxies: readonly string[] = []) {
     this.#trustsAny = trustedProxies.length > 0;
     for (const text of trustedProxies) this.#trust(text);
   }
 
-  /** Of a header that anybody may send only what trusted proxies have added counts, from its end to the first that is none of them. */
+  /** Any client may send the header, so only entries added by trusted proxies count: from its end to the first untrusted address. */
   of({ socket, headers }: IncomingMessage): string {
     let address = plain(socket.remoteAddress ?? "");
     if (!this.#trustsAny) return address;
@@ -45,7 +45,7 @@ function familyOf(address: string): "ipv4" | "ipv6" {
   return isIPv4(address) ? "ipv4" : "ipv6";
 }
 
-/** A server on all addresses sees IPv4 in the clothes of IPv6. */
+/** A server on all addresses sees IPv4 addresses in IPv4-mapped IPv6 form. */
 function plain(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, "");
 }

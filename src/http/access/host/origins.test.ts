@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { startGated } from "../../../../test/support/gatedServer.js";
+import { startGated } from "../../../../test/support/http/gatedServer.js";
 
 const TOKEN = "an-example-token-of-some-length";
 const APP = "https://app.example";

@@ -6,11 +6,11 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { bearer, type GatedServer, type Question, startGated } from "../../../../test/support/gatedServer.js";
-import { SCOPE_WORDS } from "../../../server/callers.js";
+import { bearer, type GatedServer, type Question, startGated } from "../../../../test/support/http/gatedServer.js";
+import { SCOPE_WORDS } from "../../../server/network.js";
 import type { AccessControlOptions } from "../../accessControl.js";
 import { keepOwnToken } from "../tokens/ownToken.js";
-import type { OwnSide } from "./peers.js";
+import type { OwnSide } from "./localLogin.js";
 
 const LOCAL = { principal: "local", scopes: ["call", "read", "manage"] };
 const OPERATOR = { principal: "local", scopes: ["call", "read", "manage", "operator"] };
@@ -86,7 +86,7 @@ it("where users cannot be told apart everybody needs the server's own token", as
   const { server, token } = await startOwned({ tellsUsers: false });
   expect(await server.ask()).toMatchObject({
     status: 401,
-    body: needed("it could not be found out which user has made this connection."),
+    body: needed("the user of this connection could not be determined."),
   });
   expect((await server.ask(bearer(token))).body).toEqual(OPERATOR);
   await expect(startGated({ tellsUsers: false })).rejects.toMatchObject({ code: "access_misconfigured" });

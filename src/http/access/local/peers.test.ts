@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { startGated } from "../../../../test/support/gatedServer.js";
-import { type OwnSide, Peers } from "./peers.js";
+import { startGated } from "../../../../test/support/http/gatedServer.js";
+import { type OwnSide, Peers } from "./localLogin.js";
 
 const TOKEN = "an-example-token-of-some-length";
 const SANDBOXED = {
@@ -11,7 +11,7 @@ const SANDBOXED = {
   id: null,
   error: {
     code: -32_000,
-    message: "Commands that run in a sandbox of this server may not call it, and this connection is of one, or cannot be told from theirs.",
+    message: "Commands in a sandbox of this server may not call it. This connection comes from one, or cannot be distinguished from one.",
   },
 };
 

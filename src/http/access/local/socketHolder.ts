@@ -1,11 +1,11 @@
 import { readdirSync, readlinkSync } from "node:fs";
 import { setImmediate as nextRound } from "node:timers/promises";
 
-/** The kernel answers at once; this many answers later it is somebody else's turn. */
+/** The system calls are synchronous; after this many, other work gets its turn. */
 const LOOKS_IN_A_ROW = 256;
 const DEADLINE_MS = 2_000;
 
-/** Looks for the processes that have a socket open. Never rejects: what may not be looked at holds nothing. */
+/** Finds the processes that hold a socket. Never rejects: a process that may not be inspected counts as not holding it. */
 export class HolderSearch {
   readonly #link: string;
   readonly #deadline = performance.now() + DEADLINE_MS;
@@ -24,7 +24,10 @@ export class HolderSearch {
     return false;
   }
 
-  /** Whether any process has it that is none of these. The youngest are looked at first: whoever connects now has mostly begun lately. */
+  /**
+   * Whether a process other than these holds the socket. The newest processes are checked first, because a process that connects now has
+   * usually started recently.
+   */
   async isHeldByOther(pids: ReadonlySet<number>): Promise<boolean> {
     const others = namesIn("/proc")
       .map(Number)

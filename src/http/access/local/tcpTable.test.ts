@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
 import { endianness, tmpdir } from "node:os";
 import path from "node:path";
@@ -49,6 +49,23 @@ describe.skipIf(process.platform !== "linux")("the kernel's table", () => {
   it("has no row for a connection that was not made here", async () => {
     const view = { client: { address: "192.0.2.1", port: 1 }, server: { address: "192.0.2.2", port: 2 } };
     expect(await new TcpTable().find(view)).toEqual({ kind: "absent" });
+  });
+
+  it("is read again when a row that must be there has slipped through, but not for ever", async () => {
+    const { view } = await connected("127.0.0.1", "127.0.0.1");
+    const folder = mkdtempSync(path.join(tmpdir(), "tcp-table-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const [whole, lacking] = ["whole", "lacking"].map((name) => path.join(folder, name)) as [string, string];
+    const rows = readFileSync("/proc/net/tcp", "utf8");
+    writeFileSync(whole, rows);
+    writeFileSync(lacking, `${rows.split("\n")[0]}\n`);
+    /** The row is there from this reading on. */
+    const kindWhenThereAt = async (first: number) => {
+      let readings = 0;
+      const files = Object.assign([whole], { [Symbol.iterator]: () => [++readings < first ? lacking : whole].values() });
+      return (await new TcpTable(files).findWithinMachine(view)).kind;
+    };
+    expect([await kindWhenThereAt(1), await kindWhenThereAt(4), await kindWhenThereAt(9)]).toEqual(["open", "open", "unknown"]);
   });
 
   it("answers many at once, each with its own", async () => {

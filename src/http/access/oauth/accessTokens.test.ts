@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { UnsecuredJWT } from "jose";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type OAuthIssuer, startIssuer } from "../../../../test/support/oauthIssuer.js";
-import { SCOPE_WORDS } from "../../../server/callers.js";
+import { type OAuthIssuer, startIssuer } from "../../../../test/support/http/oauthIssuer.js";
+import { SCOPE_WORDS } from "../../../server/network.js";
 import { type AccessTokens, openAccessTokens } from "./accessTokens.js";
 import type { OAuthSettings } from "./oauthSettings.js";
 
@@ -77,9 +77,9 @@ describe("a token of the issuer", () => {
     [{ aud: "another" }, "The token is meant for another server."],
     [{ aud: undefined }, "The token is meant for another server."],
     [{ iss: "https://another.example" }, "The token comes from another issuer."],
-    [{ sub: undefined }, "The token does not say whom it stands for."],
-    [{ sub: "" }, "The token does not say whom it stands for."],
-    [{ sub: "a\nb" }, "The token does not say whom it stands for."],
+    [{ sub: undefined }, "The token does not name its subject."],
+    [{ sub: "" }, "The token does not name its subject."],
+    [{ sub: "a\nb" }, "The token does not name its subject."],
   ])("with %j is not for here and now", async (claims, reason) => {
     const { issuer, tokens } = await stage();
     expect(await tokens.check(await issuer.token(claims))).toEqual({ kind: "unfit", reason });
@@ -131,7 +131,10 @@ describe("the issuer's keys", () => {
     await tokens.check(await issuer.token());
     await issuer.rotateKeys();
     const token = await issuer.token();
-    expect(await tokens.check(token)).toEqual({ kind: "unfit", reason: "The token is signed with a key that its issuer does not show." });
+    expect(await tokens.check(token)).toEqual({
+      kind: "unfit",
+      reason: "The token is signed with a key that its issuer does not publish.",
+    });
     clock.now = 30_000;
     expect((await tokens.check(token)).kind).toBe("valid");
   });
@@ -173,7 +176,7 @@ describe("the issuer's keys", () => {
     const open = () => openAccessTokens(settings, { scopes: SCOPE_WORDS, report: () => {} });
     await expect(open()).rejects.toThrow(`the keys in ${jwks} cannot be read: ENOENT`);
     writeFileSync(jwks, "{}");
-    await expect(open()).rejects.toThrow("what the issuer shows as its keys is not a key set");
+    await expect(open()).rejects.toThrow("the issuer's key document is not a key set");
     writeFileSync(jwks, issuer.keySet());
     const tokens = await open();
     expect((await tokens.check(await issuer.token())).kind).toBe("valid");

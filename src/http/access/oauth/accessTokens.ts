@@ -7,12 +7,12 @@ import { IssuerKeys } from "./issuerKeys.js";
 import type * as Jwt from "./jwt.js";
 import { keyFileOf, type OAuthSettings } from "./oauthSettings.js";
 
-/** What a token turned out to be worth. */
+/** The result of checking a token. */
 export type Verdict =
   | { readonly kind: "valid"; readonly identity: Identity }
-  /** Nobody has given out this token: somebody guesses, or mistyped. */
+  /** No issuer issued this token: it is guessed or mistyped. */
   | { readonly kind: "unknown" }
-  /** It was given out, but not for here and now. */
+  /** The token is genuine, but not valid here and now. */
   | { readonly kind: "unfit"; readonly reason: string }
   | { readonly kind: "insufficient scope"; readonly needed: readonly string[] }
   | { readonly kind: "unchecked"; readonly reason: string };
@@ -20,13 +20,13 @@ export type Verdict =
 export interface AccessTokenOptions {
   readonly report: (line: string) => void;
   readonly scopes: ScopeWords;
-  /** Not the time of day, which may jump. */
+  /** A monotonic clock. */
   readonly now?: () => number;
 }
 
 /**
- * Loads what checking signatures takes, which a server without an issuer never needs. Rejects when a file of keys cannot be used; an issuer
- * that cannot be reached is reported, and asked again when the first token comes.
+ * Loads the signature library, which a server without an issuer never needs. Rejects if a key file cannot be used. An unreachable issuer is
+ * reported and retried with the first token.
  */
 export async function openAccessTokens(settings: OAuthSettings, options: AccessTokenOptions): Promise<AccessTokens> {
   const now = options.now ?? (() => performance.now());
@@ -45,12 +45,12 @@ interface Parts {
   readonly scopes: ScopeWords;
 }
 
-/** Checking a signature costs more than all else about a small request. */
+/** Checking a signature costs more than the rest of a small request. */
 const REMEMBER_MS = 60_000;
 const MAX_REMEMBERED = 1_000;
 const SUBJECT_FORM = /^[\x20-\x7e]{1,255}$/;
 
-/** Access tokens of an OAuth issuer (JWTs), and whom they stand for. */
+/** The access tokens (JWTs) of an OAuth issuer, and their identities. */
 export class AccessTokens {
   readonly #settings: OAuthSettings;
   readonly #parts: Parts;
@@ -61,7 +61,7 @@ export class AccessTokens {
     this.#parts = parts;
   }
 
-  /** Whom a token stands for that was found valid a moment ago. */
+  /** The identity of a token that was verified recently. */
   recall(token: string): Identity | undefined {
     const known = this.#remembered.get(keyOf(token));
     return known && known.until > this.#parts.now() ? known.identity : undefined;
@@ -75,7 +75,7 @@ export class AccessTokens {
         case "signed":
           return this.#judge(token, finding.claims);
         case "no such key":
-          return { kind: "unfit", reason: "The token is signed with a key that its issuer does not show." };
+          return { kind: "unfit", reason: "The token is signed with a key that its issuer does not publish." };
         case "unknown":
         case "unfit":
           return finding;
@@ -90,7 +90,7 @@ export class AccessTokens {
     await this.#parts.keys.close();
   }
 
-  /** Issuers change their keys: a key that is not there may be a new one. */
+  /** Issuers rotate their keys: an unknown key may be a new one. */
   async #verify(token: string): Promise<Jwt.Finding> {
     const { jwt, keys } = this.#parts;
     const finding = await jwt.verifyJwt(token, await keys.current(), this.#settings);
@@ -102,7 +102,7 @@ export class AccessTokens {
   #judge(token: string, claims: Fields): Verdict {
     const { issuer, requiredScopes } = this.#settings;
     const { sub, exp } = claims;
-    if (typeof sub !== "string" || !SUBJECT_FORM.test(sub)) return { kind: "unfit", reason: "The token does not say whom it stands for." };
+    if (typeof sub !== "string" || !SUBJECT_FORM.test(sub)) return { kind: "unfit", reason: "The token does not name its subject." };
     const scopes = scopesOf(claims);
     if (!requiredScopes.every((scope) => scopes.has(scope))) return { kind: "insufficient scope", needed: requiredScopes };
     const identity: Identity = { principal: `${issuer}#${sub}`, scopes: ownScopes(scopes, this.#settings, this.#parts.scopes) };
@@ -118,13 +118,13 @@ export class AccessTokens {
   }
 }
 
-/** An issuer's words mean what the settings say, and nothing by themselves: `read` may be about anything there. */
+/** The issuer's scopes count only as configured: `read` may mean anything there. */
 function ownScopes(scopes: ReadonlySet<string>, { manageScope, operatorScope }: OAuthSettings, words: ScopeWords): readonly string[] {
   if (operatorScope !== undefined && scopes.has(operatorScope)) return words.all;
   return manageScope !== undefined && scopes.has(manageScope) ? [...words.usual, words.manage] : words.usual;
 }
 
-/** RFC 8693 has a text with spaces; some issuers send a list under another name. */
+/** RFC 8693 defines a string with spaces; some issuers send a list under another name. */
 function scopesOf({ scope, scp }: Fields): ReadonlySet<string> {
   return new Set(
     [scope, scp].flatMap((said) => (typeof said === "string" ? said.split(" ") : Array.isArray(said) ? said.map(String) : [])),

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { startLoopback } from "../../../../test/support/loopback.js";
+import { startLoopback } from "../../../../test/support/http/loopback.js";
 import { loadKeyDocument } from "./issuer.js";
 
 const NEVER = new AbortController().signal;

@@ -1,9 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { AppError, describe } from "../../../lib/errors.js";
 import { type Fields, isFields } from "../../../lib/fields.js";
+import { timeoutSignal } from "../../../lib/promises.js";
 import { isTrustworthy, keyFileOf, type OAuthSettings } from "./oauthSettings.js";
 
-/** The keys of an issuer could not be had. */
+/** The keys of an issuer could not be loaded. */
 export class KeysUnavailable extends AppError {
   readonly code = "keys_unavailable";
 }
@@ -11,11 +12,11 @@ export class KeysUnavailable extends AppError {
 const DEADLINE_MS = 10_000;
 const MAX_BYTES = 512 * 1024;
 
-/** The document with an issuer's keys (a JWKS), from where the settings or the issuer itself say it is. */
+/** Loads the issuer's key document (JWKS) from the configured place, or from where the issuer's metadata says. */
 export async function loadKeyDocument(settings: OAuthSettings, signal: AbortSignal): Promise<Fields> {
   const file = keyFileOf(settings);
   if (file !== undefined) return readKeyFile(file);
-  const within = AbortSignal.any([signal, AbortSignal.timeout(DEADLINE_MS)]);
+  const within = AbortSignal.any([signal, timeoutSignal(DEADLINE_MS)]);
   const url = settings.jwks ?? (await findKeysOf(settings.issuer, within));
   const found = await fetchDocument(url, within);
   if (found) return found;
@@ -31,7 +32,10 @@ async function readKeyFile(file: string): Promise<Fields> {
   }
 }
 
-/** An issuer says in its metadata where its keys are. That it also says its own name keeps one issuer from standing in for another. */
+/**
+ * Reads the location of the keys from the issuer's metadata. The metadata must name the issuer itself, so that one issuer cannot
+ * impersonate another.
+ */
 async function findKeysOf(issuer: string, signal: AbortSignal): Promise<string> {
   for (const url of metadataUrls(issuer)) {
     const metadata = await fetchDocument(url, signal);
@@ -44,7 +48,7 @@ async function findKeysOf(issuer: string, signal: AbortSignal): Promise<string> 
   throw new KeysUnavailable(`no metadata found for the issuer ${issuer}`);
 }
 
-/** The places that RFC 8414 and OpenID Connect Discovery give to it. */
+/** The locations defined by RFC 8414 and OpenID Connect Discovery. */
 function metadataUrls(issuer: string): readonly string[] {
   const { origin, pathname } = new URL(issuer);
   const path = pathname.replace(/\/$/, "");
@@ -52,7 +56,7 @@ function metadataUrls(issuer: string): readonly string[] {
   return path === "" ? inserted : [...inserted, `${origin}${path}/.well-known/openid-configuration`];
 }
 
-/** Undefined when the server says that there is none. */
+/** Undefined if the server responds that there is none. */
 async function fetchDocument(url: string, signal: AbortSignal): Promise<Fields | undefined> {
   try {
     const response = await fetch(url, { signal, redirect: "error", headers: { accept: "application/json" } });
@@ -72,7 +76,7 @@ async function fetchDocument(url: string, signal: AbortSignal): Promise<Fields |
 async function readLimited(response: Response): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
-  // The body is a stream of bytes; the platform's types leave that open.
+  // The body is a stream of bytes; the platform's types do not say so.
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     text += decoder.decode(chunk, { stream: true });
     if (text.length > MAX_BYTES) throw new Error(`it sends more than ${MAX_BYTES} bytes`);
@@ -85,12 +89,12 @@ function parseDocument(text: string, source: string): Fields {
     const parsed: unknown = JSON.parse(text);
     if (isFields(parsed)) return parsed;
   } catch {
-    // Said below, without the text: it may be anything.
+    // The error below omits the text, which may be anything.
   }
   throw new KeysUnavailable(`${source} is not a JSON object`);
 }
 
-/** `fetch` wraps what happened in an error that only says that it failed. */
+/** `fetch` wraps the cause in an error that only says that it failed. */
 function rootOf(error: unknown): unknown {
   return error instanceof Error && error.cause !== undefined ? rootOf(error.cause) : error;
 }

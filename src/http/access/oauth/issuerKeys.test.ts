@@ -52,7 +52,7 @@ it("an issuer that is down is reported, asked again after half a minute, and mis
   await keys.current();
   asked[1]?.reject(new Error("refused"));
   await keys.close();
-  expect(reports).toEqual(["the keys of the OAuth issuer could not be renewed, those of before stay in use: refused"]);
+  expect(reports).toEqual(["the keys of the OAuth issuer could not be reloaded; the previous ones stay in use: refused"]);
   expect([await keys.current(), asked.length]).toEqual(["old", 2]);
   clock.now += 30_000;
   expect([await keys.current(), asked.length]).toEqual(["old", 3]);

@@ -7,14 +7,14 @@ export interface IssuerKeysOptions<Keys> {
   readonly now: () => number;
 }
 
-/** How old keys get before others are asked for. */
+/** The age at which keys are reloaded. */
 const RENEW_AFTER_MS = 10 * 60_000;
-/** Tokens with keys nobody knows must not make us ask for keys all the time. */
+/** Tokens with unknown keys must not cause a reload each. */
 const ASK_AGAIN_AFTER_MS = 30_000;
-/** While there are no keys at all, everybody waits for them. */
+/** The retry interval while there are no keys at all, because every request waits for them. */
 const RETRY_AFTER_MS = 5_000;
 
-/** An issuer's keys. Once there, they stay in use until newer ones are: an issuer that is down locks nobody out. */
+/** An issuer's keys. Loaded keys stay in use until newer ones are available, so that an issuer that is down locks nobody out. */
 export class IssuerKeys<Keys> {
   readonly #options: IssuerKeysOptions<Keys>;
   #held: { readonly keys: Keys; readonly loadedAt: number } | undefined;
@@ -28,7 +28,7 @@ export class IssuerKeys<Keys> {
     this.#renewals = new Tasks((name, error) => options.report(`${name}: ${describe(error)}`));
   }
 
-  /** Rejects only when there have never been any. */
+  /** Rejects only if no keys were ever loaded. */
   async current(): Promise<Keys> {
     const { now } = this.#options;
     if (this.#held === undefined) return this.#triedWithin(RETRY_AFTER_MS) ? this.#asBefore() : this.#load();
@@ -37,13 +37,13 @@ export class IssuerKeys<Keys> {
     return this.#held.keys;
   }
 
-  /** For a token whose key is not among them: newer ones, or undefined when they were asked for a moment ago. */
+  /** Newer keys, for a token with an unknown key; undefined if the keys were reloaded a moment ago. */
   async newer(): Promise<Keys | undefined> {
     if (this.#loading) return this.#loading;
     return this.#triedWithin(ASK_AGAIN_AFTER_MS) ? undefined : this.#load();
   }
 
-  /** Asks for the keys before anybody needs them, so that the operator is told at once what is wrong. */
+  /** Loads the keys early, so that the operator sees a problem at start-up. */
   begin(): void {
     this.#renewals.start("the keys of the OAuth issuer could not be loaded", async () => {
       await this.#load();
@@ -56,7 +56,7 @@ export class IssuerKeys<Keys> {
   }
 
   #renew(): void {
-    this.#renewals.start("the keys of the OAuth issuer could not be renewed, those of before stay in use", async () => {
+    this.#renewals.start("the keys of the OAuth issuer could not be reloaded; the previous ones stay in use", async () => {
       await this.#load();
     });
   }

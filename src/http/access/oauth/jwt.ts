@@ -3,7 +3,7 @@ import type { Fields } from "../../../lib/fields.js";
 import { KeysUnavailable } from "./issuer.js";
 import type { OAuthSettings } from "./oauthSettings.js";
 
-/** Keys to check signatures with. */
+/** The keys for checking signatures. */
 export type KeySet = ReturnType<typeof createLocalJWKSet>;
 
 export type Finding =
@@ -12,20 +12,20 @@ export type Finding =
   | { readonly kind: "no such key" }
   | { readonly kind: "unfit"; readonly reason: string };
 
-/** Signatures that need a secret to be checked are not among them: whoever checked one could also make one. */
+/** Symmetric algorithms are excluded: whoever can check such a signature can also create one. */
 const ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"];
 const CLOCK_TOLERANCE_SECONDS = 30;
 
 export function readKeySet(document: Fields): KeySet {
   try {
-    // Its shape is checked by the function itself.
+    // The function validates the document itself.
     return createLocalJWKSet(document as unknown as JSONWebKeySet);
   } catch (error) {
-    throw new KeysUnavailable("what the issuer shows as its keys is not a key set", { cause: error });
+    throw new KeysUnavailable("the issuer's key document is not a key set", { cause: error });
   }
 }
 
-/** Checks who signed an access token, and whether it is meant for here and now. */
+/** Checks the signature of an access token, its issuer, its audience and its validity period. */
 export async function verifyJwt(token: string, keys: KeySet, { issuer, audiences }: OAuthSettings): Promise<Finding> {
   try {
     const { payload } = await jwtVerify(token, keys, {
@@ -44,7 +44,7 @@ export async function verifyJwt(token: string, keys: KeySet, { issuer, audiences
 function findingOf(error: unknown): Finding {
   if (error instanceof errors.JWKSNoMatchingKey) return { kind: "no such key" };
   if (error instanceof errors.JWKSMultipleMatchingKeys) return unfit("The token does not say which of its issuer's keys has signed it.");
-  // Claims are looked at after the signature: these tokens do come from the issuer.
+  // Claims are checked after the signature, so these tokens do come from the issuer.
   if (error instanceof errors.JWTExpired) return unfit("The token has expired.");
   if (error instanceof errors.JWTClaimValidationFailed) return unfit(COMPLAINTS[error.claim] ?? "The token lacks a claim.");
   return { kind: "unknown" };
@@ -54,7 +54,7 @@ const COMPLAINTS: Readonly<Record<string, string>> = {
   aud: "The token is meant for another server.",
   iss: "The token comes from another issuer.",
   nbf: "The token is not valid yet.",
-  sub: "The token does not say whom it stands for.",
+  sub: "The token does not name its subject.",
   exp: "The token does not say when it expires.",
 };
 

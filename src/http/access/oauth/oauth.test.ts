@@ -4,10 +4,10 @@ import { createServer, get } from "node:https";
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { bearer, startGated } from "../../../../test/support/gatedServer.js";
-import { startIssuer } from "../../../../test/support/oauthIssuer.js";
-import { selfSigned } from "../../../../test/support/selfSigned.js";
-import { SCOPE_WORDS } from "../../../server/callers.js";
+import { bearer, startGated } from "../../../../test/support/http/gatedServer.js";
+import { startIssuer } from "../../../../test/support/http/oauthIssuer.js";
+import { selfSigned } from "../../../../test/support/http/selfSigned.js";
+import { SCOPE_WORDS } from "../../../server/network.js";
 import { openAccessControl } from "../../accessControl.js";
 import type { OAuthSettings } from "./oauthSettings.js";
 

@@ -1,24 +1,24 @@
 import { AccessMisconfigured } from "../errors.js";
 import { hostOfAuthority, isLoopbackName } from "../host/hostName.js";
 
-/** An authorization server whose access tokens this server takes. */
+/** An authorization server whose access tokens this server accepts. */
 export interface OAuthSettings {
-  /** As it stands in the tokens' `iss`. */
+  /** As in the tokens' `iss`. */
   readonly issuer: string;
-  /** A token must be meant for one of these (`aud`). */
+  /** A token's `aud` must contain one of these. */
   readonly audiences: readonly string[];
-  /** URL or file of the issuer's keys; without it they are found by the issuer's metadata. */
+  /** URL or file of the issuer's keys. Default: found through the issuer's metadata. */
   readonly jwks?: string;
   readonly requiredScopes: readonly string[];
-  /** Who has this scope may log in and see the settings. */
+  /** This scope allows logging in and reading the settings. */
   readonly manageScope?: string;
-  /** Who has this scope may do everything, and see what belongs to others. */
+  /** This scope allows everything, including access to what belongs to others. */
   readonly operatorScope?: string;
-  /** The URL clients know this server by, where something stands in front of it; otherwise it is taken from each request. */
+  /** The public URL of this server, if a proxy is in front of it. Default: taken from each request. */
   readonly resource?: string;
 }
 
-/** Throws unless the settings can be worked with. */
+/** Throws if the settings are invalid. */
 export function checkOAuth({ issuer, audiences, jwks, requiredScopes, manageScope, operatorScope, resource }: OAuthSettings): void {
   checkUrl(issuer, "--oauth-issuer");
   if (jwks !== undefined && isUrl(jwks)) checkUrl(jwks, "--oauth-jwks");
@@ -31,7 +31,7 @@ export function checkOAuth({ issuer, audiences, jwks, requiredScopes, manageScop
 
 const SCOPE_FORM = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 
-/** The file that holds the issuer's keys, if they are in one. */
+/** The file with the issuer's keys, if they are in a file. */
 export function keyFileOf({ jwks }: OAuthSettings): string | undefined {
   return jwks === undefined || isUrl(jwks) ? undefined : jwks;
 }
@@ -40,7 +40,7 @@ function isUrl(text: string): boolean {
   return /^https?:\/\//i.test(text);
 }
 
-/** Keys that travel in the open could be anybody's. */
+/** Keys fetched without encryption could be replaced on the way. */
 export function isTrustworthy(url: URL): boolean {
   const host = hostOfAuthority(url.host);
   return url.protocol === "https:" || (url.protocol === "http:" && host !== undefined && isLoopbackName(host));

@@ -6,20 +6,20 @@ import { requestPath } from "../requestHeaders.js";
 import type { OAuthSettings } from "./oauthSettings.js";
 
 const WELL_KNOWN = "/.well-known/oauth-protected-resource";
-/** How clients learn where tokens for this server come from (RFC 9728). */
+/** Tells clients where to get tokens for this server (RFC 9728). */
 export class ResourceMetadata {
   readonly #settings: OAuthSettings;
   readonly #path: string;
   constructor(
     settings: OAuthSettings,
-    /** Where the resource is served; the root is another name for it. */
+    /** The path of the resource; the root is an alias. */
     path: string,
   ) {
     this.#settings = settings;
     this.#path = path;
   }
 
-  /** The URL that goes into a challenge. */
+  /** The URL for a challenge. */
   urlFor(request: IncomingMessage): string {
     const { origin, pathname } = new URL(this.#resource(request, requestPath(request) === "/" ? "/" : this.#path));
     return `${origin}${WELL_KNOWN}${pathname === "/" ? "" : pathname}`;
@@ -44,7 +44,7 @@ export class ResourceMetadata {
     return ["", "/", this.#path].includes(suffix) || (resource !== undefined && suffix === new URL(resource).pathname);
   }
 
-  /** `Host` was checked before: nobody else's name gets into a document of ours. */
+  /** `Host` was checked before, so no foreign name gets into the document. */
   #resource(request: IncomingMessage, path: string): string {
     if (this.#settings.resource !== undefined) return this.#settings.resource;
     return `${request.socket instanceof TLSSocket ? "https" : "http"}://${request.headers.host}${path}`;

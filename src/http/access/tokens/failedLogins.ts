@@ -2,7 +2,7 @@ import { isIPv6 } from "node:net";
 
 export interface LoginLimits {
   readonly perAddress: number;
-  /** Of all addresses together; from then on, one failure is all that an address is allowed. */
+  /** The limit for all addresses together. Beyond it, each address is allowed one failure. */
   readonly inTotal: number;
   readonly windowMs: number;
 }
@@ -15,24 +15,24 @@ interface Tally {
   readonly endsAt: number;
 }
 
-/** Counts wrong tokens by where they came from, for a window of time from the first one. */
+/** Counts wrong tokens per address, in a time window that starts with the first one. */
 export class FailedLogins {
   readonly #limits: LoginLimits;
   readonly #now: () => number;
-  /** By the end of their windows, the earliest first. */
+  /** In the order in which their windows end. */
   readonly #byAddress = new Map<string, Tally>();
   #inTotal: Tally = { failures: 0, endsAt: 0 };
 
   constructor(
     limits: LoginLimits = LIMITS,
-    /** Not the time of day, which may jump. */
+    /** A monotonic clock. */
     now: () => number = () => performance.now(),
   ) {
     this.#limits = limits;
     this.#now = now;
   }
 
-  /** How long another wrong token of this address is one too many; 0 when it is not. */
+  /** How long a further wrong token of this address exceeds the limit; 0 if it does not. */
   waitMs(address: string): number {
     if (this.#byAddress.size === 0) return 0;
     this.#forgetEnded();
@@ -40,7 +40,7 @@ export class FailedLogins {
     return tally && tally.failures >= this.#allowance() ? tally.endsAt - this.#now() : 0;
   }
 
-  /** Says whose allowance this failure has used up, once in a window. */
+  /** Returns which limit this failure has reached, once per window. */
   record(address: string): "one address" | "all addresses" | undefined {
     this.#forgetEnded();
     this.#inTotal.failures += 1;
@@ -74,7 +74,7 @@ export class FailedLogins {
   }
 }
 
-/** Whoever has one IPv6 address has the other 2^64 of its network too. */
+/** A client with one IPv6 address usually controls its whole /64 network. */
 function source(address: string): string {
   if (!isIPv6(address)) return address;
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { eventually } from "../../../../test/support/eventually.js";
-import { SCOPE_WORDS } from "../../../server/callers.js";
+import { SCOPE_WORDS } from "../../../server/network.js";
 import { KnownTokens } from "./knownTokens.js";
 
 const ALICE = "alices-token-alices-token";
@@ -73,15 +73,15 @@ describe("when the file changes", () => {
   it.each([
     ["a broken", "alice short"],
     ["an empty", ""],
-  ])("to %s one, the tokens of before stay in force, and the operator is told once", (_, text) => {
+  ])("to %s one, the previous tokens stay in force, and the operator is told once", (_, text) => {
     const { known, reports, replace } = stage(`alice ${ALICE}`);
     replace(text);
     expect([known.find(BOB), known.find(BOB)]).toEqual([undefined, undefined]);
     expect(known.find(ALICE)).toEqual({ principal: "alice", scopes: ["call", "read"] });
-    expect(reports).toEqual([expect.stringMatching(/^the tokens of before stay in force: .*tokens/)]);
+    expect(reports).toEqual([expect.stringMatching(/^the previous tokens stay in force: .*tokens/)]);
   });
 
-  it("and is removed, the tokens of before stay in force until it is there again", () => {
+  it("and is removed, the previous tokens stay in force until it is there again", () => {
     const { known, reports, replace, tokenFile } = stage(`alice ${ALICE}`);
     rmSync(tokenFile);
     expect(known.find(BOB)).toBeUndefined();
@@ -90,7 +90,7 @@ describe("when the file changes", () => {
     expect(known.find(BOB)).toEqual({ principal: "bob", scopes: ["call", "read"] });
     expect(known.find(ALICE)).toBeUndefined();
     expect(reports).toEqual([
-      expect.stringMatching(/^the tokens of before stay in force: .* cannot be read: ENOENT/),
+      expect.stringMatching(/^the previous tokens stay in force: .* cannot be read: ENOENT/),
       `read the tokens of ${tokenFile} again`,
     ]);
   });
@@ -119,5 +119,5 @@ it.skipIf(process.platform === "win32")("a file that others can read is reported
   chmodSync(tokenFile, 0o640);
   const reports: string[] = [];
   KnownTokens.open({ tokens: [], tokenFile, scopes: SCOPE_WORDS, report: (line) => reports.push(line) }).close();
-  expect(reports).toEqual([`the token file ${tokenFile} can be read by other users of this machine; \`chmod 600\` keeps it to you`]);
+  expect(reports).toEqual([`the token file ${tokenFile} can be read by other users of this machine; \`chmod 600\` keeps it private`]);
 });

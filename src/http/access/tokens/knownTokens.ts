@@ -7,11 +7,11 @@ import { parseTokenFile } from "./tokenFile.js";
 import { checkToken, TokenTable } from "./tokenTable.js";
 
 export interface TokenSettings {
-  /** Of the command line and the environment. They stand for themselves, and may call and read. */
+  /** From the command line and the environment. Each is its own principal, with `call` and `read`. */
   readonly tokens: readonly string[];
   readonly tokenFile?: string;
   readonly report: (line: string) => void;
-  /** Told of every token in force, so that none appears in a log. */
+  /** Called with every token in force, so that logs mask it. */
   readonly keepSecret?: (token: string) => void;
   readonly scopes: ScopeWords;
 }
@@ -19,7 +19,7 @@ export interface TokenSettings {
 const MAX_FILE_BYTES = 1024 * 1024;
 const READABLE_BY_OTHERS = 0o044;
 
-/** The tokens this server takes; those of a file change with it. */
+/** The tokens that this server accepts. Those in a file change with the file. */
 export class KnownTokens {
   readonly #settings: TokenSettings;
   readonly #changes: FileWatch;
@@ -27,12 +27,12 @@ export class KnownTokens {
 
   private constructor(settings: TokenSettings) {
     this.#settings = settings;
-    // Before the file is read, so that no change falls in between.
+    // Created before the file is read, so that no change in between is missed.
     this.#changes = new FileWatch(settings.tokenFile === undefined ? [] : [settings.tokenFile]);
     this.#table = readTable(settings);
   }
 
-  /** Throws when there is a token, or a file of them, that cannot be used. */
+  /** Throws if a token or the token file cannot be used. */
   static open(settings: TokenSettings): KnownTokens {
     for (const token of settings.tokens) checkToken(token, "--token or CODEX_MCP_TOKEN");
     const known = new KnownTokens(settings);
@@ -40,7 +40,10 @@ export class KnownTokens {
     return known;
   }
 
-  /** A token that is not known may have been added to the file a moment ago. Files are read at once, so that guesses cannot overtake their count. */
+  /**
+   * An unknown token may have just been added to the file. The file is read synchronously, so that guesses cannot get ahead of their
+   * counter.
+   */
   find(token: string): Identity | undefined {
     return this.#table.find(token) ?? (this.#reread() ? this.#table.find(token) : undefined);
   }
@@ -53,7 +56,10 @@ export class KnownTokens {
     this.#changes.close();
   }
 
-  /** Whether there are other tokens now. A file that cannot be used leaves those of before in force: a slip must not lock everybody out. */
+  /**
+   * Returns whether the tokens have changed. If the file cannot be used, the previous tokens stay in force: a mistake must not lock
+   * everyone out.
+   */
   #reread(): boolean {
     if (!this.#changes.happened()) return false;
     const { tokenFile, report } = this.#settings;
@@ -62,7 +68,7 @@ export class KnownTokens {
       report(`read the tokens of ${tokenFile} again`);
       return true;
     } catch (error) {
-      report(`the tokens of before stay in force: ${describe(error)}`);
+      report(`the previous tokens stay in force: ${describe(error)}`);
       return false;
     }
   }
@@ -81,7 +87,7 @@ function readTokenFile(file: string, report: (line: string) => void): string {
   if (!stats.isFile()) throw new AccessMisconfigured(`the token file ${file} is not a file`);
   if (stats.size > MAX_FILE_BYTES) throw new AccessMisconfigured(`the token file ${file} is larger than ${MAX_FILE_BYTES} bytes`);
   if (process.platform !== "win32" && (stats.mode & READABLE_BY_OTHERS) !== 0)
-    report(`the token file ${file} can be read by other users of this machine; \`chmod 600\` keeps it to you`);
+    report(`the token file ${file} can be read by other users of this machine; \`chmod 600\` keeps it private`);
   try {
     return readFileSync(file, "utf8");
   } catch (error) {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { bearer, startGated } from "../../../../test/support/gatedServer.js";
+import { bearer, startGated } from "../../../../test/support/http/gatedServer.js";
 
 const TOKEN = "an-example-token-of-some-length";
 const WRONG = "another-token-of-the-same-length";
@@ -106,7 +106,7 @@ describe.skipIf(process.platform !== "linux")("after ten wrong tokens", () => {
     expect(Number(headers["retry-after"])).toBeGreaterThan(0);
     expect((await server.ask(bearer(TOKEN))).status).toBe(200);
     expect((await server.ask({ ...bearer(WRONG), from: "127.0.0.2" })).status).toBe(401);
-    expect(server.reports).toEqual(["too many wrong tokens from 127.0.0.1; further ones from there are turned away for a minute"]);
+    expect(server.reports).toEqual(["too many wrong tokens from 127.0.0.1; further ones from there are refused for a minute"]);
   });
 
   it("requests without one are still told what to send", async () => {

@@ -10,19 +10,19 @@ import type { KnownTokens } from "./knownTokens.js";
 
 export interface LoginParts {
   readonly tokens: KnownTokens;
-  /** Where wrong tokens come from. */
+  /** Determines where wrong tokens come from. */
   readonly addresses: ClientAddresses;
   readonly oauth?: { readonly accessTokens: AccessTokens; readonly metadata: ResourceMetadata };
   readonly report: (line: string) => void;
 }
 
-/** A request is judged when it arrives, and again while it is being served. Only the first says something about who guesses tokens. */
+/** A request is checked when it arrives, and again while it is served. Only the first check counts towards the limit of wrong tokens. */
 export type Occasion = "arrives" | "stays";
 
-/** When an issuer that could not be reached is worth another try. */
+/** Retry-After while the issuer cannot be reached. */
 const RETRY_SECONDS = 5;
 
-/** Finds out who sends a request, by its bearer token. */
+/** Identifies the sender of a request by its bearer token. */
 export class Login {
   readonly #parts: LoginParts;
   readonly #failed = new FailedLogins();
@@ -31,7 +31,7 @@ export class Login {
     this.#parts = parts;
   }
 
-  /** `need` says why a token is asked for. */
+  /** `need` says why a token is required. */
   identify(request: IncomingMessage, occasion: Occasion, need = "A token is needed."): LoginOutcome | Promise<LoginOutcome> {
     const credential = credentialOf(request);
     switch (credential.kind) {
@@ -44,7 +44,7 @@ export class Login {
     }
   }
 
-  /** A token that is right is taken, however many wrong ones came from where it comes from: others may share the address. */
+  /** A correct token is accepted, however many wrong ones came from the same address: others may share the address. */
   #check(request: IncomingMessage, token: string, occasion: Occasion): LoginOutcome | Promise<LoginOutcome> {
     const { tokens, oauth } = this.#parts;
     const identity = oauth?.accessTokens.recall(token) ?? tokens.find(token);
@@ -80,7 +80,7 @@ export class Login {
     }
   }
 
-  /** The answer to one wrong token too many. */
+  /** The response when there were too many wrong tokens. */
   #slowedDown(request: IncomingMessage): LoginOutcome | undefined {
     const address = this.#parts.addresses.of(request);
     const waitMs = this.#failed.waitMs(address);
@@ -89,8 +89,8 @@ export class Login {
     if (exhausted === undefined) return undefined;
     this.#parts.report(
       exhausted === "one address"
-        ? `too many wrong tokens from ${address}; further ones from there are turned away for a minute`
-        : "too many wrong tokens from many addresses; after a wrong one, further ones from its address are turned away for a minute",
+        ? `too many wrong tokens from ${address}; further ones from there are refused for a minute`
+        : "too many wrong tokens from many addresses; after a wrong one, further ones from its address are refused for a minute",
     );
     return undefined;
   }
@@ -112,7 +112,7 @@ export class Login {
 }
 
 interface Challenge {
-  /** Absent when no token was sent: the client is told what is needed, not that it did something wrong. */
+  /** Absent if no token was sent: the client learns what is needed, not that it made an error. */
   readonly error?: "invalid_token" | "insufficient_scope";
   readonly description: string;
   readonly scope?: string;

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, s
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { SCOPE_WORDS } from "../../../server/callers.js";
+import { SCOPE_WORDS } from "../../../server/network.js";
 import { keepOwnToken } from "./ownToken.js";
 
 function newHome(): string {

@@ -15,8 +15,8 @@ export interface OwnToken {
 }
 
 /**
- * The token that the server's user has without having asked for one: for connections whose user is not known, for proxies, and for whomever
- * the user gives it to. Made when it is first wanted; it stands for the user, with all scopes.
+ * The server's own token, created on first use: for connections whose user cannot be determined, for proxies, and for anyone to whom the
+ * user gives it. It stands for the user and has all scopes.
  */
 export function keepOwnToken(codexHome: string, scopes: ScopeWords): OwnToken {
   const file = path.join(codexHome, "mcp-server", "token");
@@ -25,15 +25,15 @@ export function keepOwnToken(codexHome: string, scopes: ScopeWords): OwnToken {
     return { file, token: readOwnToken(file, scopes) ?? makeOwnToken(file, scopes) };
   } catch (error) {
     if (error instanceof AccessMisconfigured) throw error;
-    throw new AccessMisconfigured(`the token of this server cannot be kept in ${file}: ${describe(error)}`, { cause: error });
+    throw new AccessMisconfigured(`the token of this server cannot be stored in ${file}: ${describe(error)}`, { cause: error });
   }
 }
 
-/** Undefined when there is none, or one that others may have read. */
+/** Undefined if there is none, or if others may have read it. */
 function readOwnToken(file: string, scopes: ScopeWords): string | undefined {
   const stats = lstatSync(file, { throwIfNoEntry: false });
   if (!stats) return undefined;
-  if (!stats.isFile()) throw new AccessMisconfigured(`${file} is not a file; remove it, and a new token is made`);
+  if (!stats.isFile()) throw new AccessMisconfigured(`${file} is not a file; remove it, and a new token will be created`);
   if (process.platform !== "win32" && (stats.mode & READABLE_BY_OTHERS) !== 0) {
     rmSync(file);
     return undefined;
@@ -41,7 +41,7 @@ function readOwnToken(file: string, scopes: ScopeWords): string | undefined {
   return parseTokenFile(readFileSync(file, "utf8"), file, scopes)[0]?.token;
 }
 
-/** Appears whole or not at all; of two servers that make one at once both take the same. */
+/** Created atomically. If two servers create it at the same time, both use the same one. */
 function makeOwnToken(file: string, scopes: ScopeWords): string {
   const token = randomBytes(TOKEN_BYTES).toString("base64url");
   const draft = `${file}.${randomBytes(6).toString("hex")}.new`;

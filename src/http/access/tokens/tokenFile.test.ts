@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { SCOPE_WORDS } from "../../../server/callers.js";
+import { SCOPE_WORDS } from "../../../server/network.js";
 import { AccessMisconfigured } from "../errors.js";
 import { parseTokenFile } from "./tokenFile.js";
 

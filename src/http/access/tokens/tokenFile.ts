@@ -3,13 +3,13 @@ import { AccessMisconfigured } from "../errors.js";
 import type { ScopeWords } from "../identity.js";
 import { checkToken, type WrittenToken } from "./tokenTable.js";
 
-/** Every request is compared with all of them. */
+/** Every request is compared with all tokens. */
 const MAX_TOKENS = 1_000;
 const NAME_FORM = /^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$/;
 const ROOT = "root=";
 
 /**
- * The tokens of a file with one on each line:
+ * Parses a token file with one token on each line:
  *
  *     # a comment
  *     TOKEN
@@ -18,7 +18,8 @@ const ROOT = "root=";
  *     NAME TOKEN operator   which is all of them
  *     NAME TOKEN root=/srv/a root=/srv/b
  *
- * Without a word a token has `call` and `read`. Several tokens may have the same name, so that one can be replaced while the other still works. Complaints name the line, never what it says.
+ * A token without scopes has `call` and `read`. Several tokens may have the same name, so that one can be replaced while the other
+ * still works. Errors name the line, never its content.
  */
 export function parseTokenFile(text: string, file: string, scopes: ScopeWords): readonly WrittenToken[] {
   const tokens = new Map<string, WrittenToken>();

@@ -4,22 +4,22 @@ import { AccessMisconfigured } from "../errors.js";
 import type { Identity } from "../identity.js";
 import { TOKEN_FORM } from "../requestHeaders.js";
 
-/** A token as an operator has written it down. */
+/** A token as configured by the operator. */
 export interface WrittenToken {
   readonly token: string;
-  /** Whom it stands for; without a name it stands for itself. */
+  /** The principal; without a name, the token is its own principal. */
   readonly name?: string;
   readonly scopes: readonly string[];
-  /** The folders its bearer may work in, where they are its own. */
+  /** The folders in which its bearer may work, where the token names any. */
   readonly roots?: readonly string[];
 }
 
-/** Shorter ones could be guessed, however slowly guesses are taken. */
+/** Shorter tokens could be guessed despite the rate limit. */
 const MIN_TOKEN_LENGTH = 16;
-/** Enough hexadecimal digits that two tokens never share them, too few to find a token by. */
+/** Enough hexadecimal digits to avoid collisions, too few to recover a token. */
 const FINGERPRINT_LENGTH = 16;
 
-/** The tokens in force, as digests: a look at this process's memory shows none of them. */
+/** The tokens in force, stored as digests: the process's memory shows none of them. */
 export class TokenTable {
   readonly #entries: readonly { readonly digest: Buffer; readonly identity: Identity }[];
 
@@ -27,12 +27,12 @@ export class TokenTable {
     this.#entries = tokens.map((written) => ({ digest: digestOf(written.token), identity: identityOf(written) }));
   }
 
-  /** The folders that single bearers were given, all of them. */
+  /** All folders that single tokens allow. */
   get roots(): readonly string[] {
     return this.#entries.flatMap(({ identity }) => identity.roots ?? []);
   }
 
-  /** Compares with every token in full, so that the time it takes tells nothing about any of them. Of equal tokens the first counts. */
+  /** Compares with every token in full, in constant time. Of equal tokens, the first counts. */
   find(token: string): Identity | undefined {
     const digest = digestOf(token);
     let found: Identity | undefined;
@@ -44,7 +44,7 @@ export class TokenTable {
   }
 }
 
-/** Throws unless the token is fit to be one. `where` stands for it in the sentence, which must not show it. */
+/** Throws if the token is unsuitable. `where` names it in the message, which must not show it. */
 export function checkToken(token: string, where: string): void {
   if (token.length < MIN_TOKEN_LENGTH)
     throw new AccessMisconfigured(
@@ -58,7 +58,9 @@ function identityOf({ token, name, scopes, roots }: WrittenToken): Identity {
   return { principal: name ?? fingerprint(token), scopes, ...(roots && { roots: roots.flatMap(placeOf) }) };
 }
 
-/** A root is a place, found when the token is read, not a name that somebody may let lead elsewhere later. One that is not there is none. */
+/**
+ * A root is resolved when the token is read, so that a link that changes later does not move it. A root that does not exist is left out.
+ */
 function placeOf(root: string): string[] {
   try {
     return [realpathSync.native(root)];
@@ -67,7 +69,7 @@ function placeOf(root: string): string[] {
   }
 }
 
-/** The same for the same token after any restart. Not a part of the digest that tokens are compared by. */
+/** Stable across restarts. Not a part of the digest that tokens are compared by. */
 function fingerprint(token: string): string {
   return `token-${hash("sha256", `principal of ${token}`).slice(0, FINGERPRINT_LENGTH)}`;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { callIn, callMarkText, lostAnswer } from "./callMarks.js";
+import { callIn, callMarkText, callsInSocketId, lostAnswer, numberInSocketId, socketEventId } from "./outbox.js";
 
 const THREAD = "01a1dd1a-6d22-73e1-88aa-ccf523ae5caa";
 
@@ -34,6 +34,26 @@ describe("an event id", () => {
   ])("that names none is none: %j", (eventId) => {
     expect(callIn(eventId)).toBeUndefined();
   });
+});
+
+describe("the id of a message on a socket", () => {
+  const mark = (requestId: string | number, thread?: string) => callMarkText({ requestId, thread });
+
+  it("has its number and the newest calls that are open", () => {
+    const id = socketEventId(17, [mark("old", THREAD), mark(1, THREAD), "", mark("two"), mark(3, THREAD), mark("4~.5", THREAD)]);
+    expect([numberInSocketId(id), callsInSocketId(id)]).toEqual([
+      17,
+      [{ requestId: 1, thread: THREAD }, { requestId: "two" }, { requestId: 3, thread: THREAD }, { requestId: "4~.5", thread: THREAD }],
+    ]);
+    expect(id).toMatch(/^[\w.~-]+$/);
+  });
+
+  it.for(["17", "", "~", "17~nonsense", "~~~~~~~~", `17~.${Buffer.from('{"id":{}}').toString("base64url")}`])(
+    "that names no call is none: %j",
+    (id) => {
+      expect(callsInSocketId(id)).toEqual([]);
+    },
+  );
 });
 
 it("a lost call is answered under its own id, with the thread to go on with", () => {

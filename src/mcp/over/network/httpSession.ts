@@ -6,12 +6,12 @@ import { HTTP_RPC, RpcProblem, sessionOver } from "./problems.js";
 import type { StrayIds } from "./strayIds.js";
 
 /**
- * `spec`: follows MCP's transport to the letter, and must get nothing twice. `plain`: curl and the like, which take one JSON body per POST
- * and everything on each GET.
+ * `spec`: follows the MCP transport exactly and must get no message twice. `plain`: curl and similar clients, which take one JSON body per
+ * POST and all messages on each GET.
  */
 export type ClientKind = "spec" | "plain";
 
-/** A session's end of the network: whatever carries its messages at the moment. */
+/** The network side of a session: its outbox, whatever streams are attached. */
 export class HttpConnection implements Connection {
   readonly outbox: Outbox;
   #kind: ClientKind | undefined;
@@ -20,8 +20,9 @@ export class HttpConnection implements Connection {
     readonly transport: Connection["transport"],
     limits: OutboxLimits,
   ) {
-    // A POST is held open until it is answered; the other ways follow the specification and leave a cancelled request without an answer.
-    this.outbox = new Outbox(limits, { answersCancelled: transport === "http" });
+    // A POST stays open until it gets a response. The other transports follow the specification and send no response to a cancelled
+    // request.
+    this.outbox = new Outbox(limits, { answersCancelled: transport === "http", marksEveryCall: transport === "websocket" });
   }
 
   get streamCount(): number {
@@ -37,8 +38,8 @@ export class HttpConnection implements Connection {
   }
 
   /**
-   * What kind of client it is, which is decided once: by its handshake, or by its first request where there was none. Libraries send headers
-   * with one request that they leave out with the next.
+   * The kind of client, decided once: by its handshake, or by its first request if there was none. Libraries do not send the same headers
+   * with every request.
    */
   kindOf(seen: ClientKind, { shakesHands }: { readonly shakesHands: boolean }): ClientKind {
     if (shakesHands || this.#kind === undefined) this.#kind = seen;
@@ -56,22 +57,25 @@ export type HttpSessions = SessionRegistry<HttpConnection>;
 export interface SessionRules {
   readonly sessions: HttpSessions;
   readonly outbox: OutboxLimits;
-  /** Clients may name a session that does not exist yet; where strangers can reach the server they could plant a name they know. */
+  /**
+   * Whether clients may choose the id of a new session. Not allowed where strangers can reach the server: they could plant an id that they
+   * know.
+   */
   readonly clientsChooseIds: boolean;
-  /** Ids that were refused. */
+  /** Session ids that were refused. */
   readonly strayIds: StrayIds;
 }
 
 export interface Seeker {
   readonly caller: Caller;
-  /** It may begin a conversation, under a name of its choice where that is allowed. */
+  /** The request may open a session, with an id of its choice where that is allowed. */
   readonly begins: boolean;
-  /** It wants something of a session that it takes for open. */
+  /** The request assumes an open session. */
   readonly goesOn?: boolean;
   readonly transport?: "http" | "websocket" | "sse";
 }
 
-/** The session of this id, or a new one. Throws `RpcProblem`. */
+/** The session with this id, or a new one. Throws `RpcProblem`. */
 export function findOrOpenSession(id: string | undefined, seeker: Seeker, rules: SessionRules): HttpSession {
   if (id === undefined) return openSession(seeker, rules);
   const found = findSession(id, seeker.caller, rules.sessions);
@@ -82,7 +86,7 @@ export function findOrOpenSession(id: string | undefined, seeker: Seeker, rules:
   return openSession(seeker, rules, id);
 }
 
-/** The session if it is there and the caller's own. To everybody else it does not exist. */
+/** The session if it exists and belongs to the caller. For all other callers it does not exist. */
 export function findSession(id: string, caller: Caller, sessions: HttpSessions): HttpSession | undefined {
   const found = sessions.find(id);
   if (found === undefined || found === "ended" || !standsAs(caller, found.caller)) return undefined;
@@ -90,7 +94,7 @@ export function findSession(id: string, caller: Caller, sessions: HttpSessions):
   return found;
 }
 
-/** Throws `RpcProblem` when it is no id. */
+/** Throws `RpcProblem` if the header is not a valid id. */
 export function namedSession({ headers }: IncomingMessage): string | undefined {
   const id = headers["mcp-session-id"];
   return id === undefined ? undefined : checkedSessionId(id);

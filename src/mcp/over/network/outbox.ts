@@ -1,48 +1,58 @@
-import type { RequestId } from "../../../jsonrpc/message.js";
+import { isRequestId, jsonText, parseJson, type RequestId, resultText } from "../../../jsonrpc/message.js";
 import type { About, Outlet } from "../../../jsonrpc/wire.js";
-import { callMarkText } from "./callMarks.js";
+import { isFields } from "../../../lib/fields.js";
+import { lostCall } from "../../wording/callResult.js";
 import { ReplayBuffer } from "./replayBuffer.js";
 import { StreamNames, type StreamPlace } from "./stream.js";
 import { type DeliveryCounts, type StreamLimits, Streams } from "./streams.js";
 
 export interface OutboxLimits extends StreamLimits {
-  /** What is kept for streams that are behind or come back. */
+  /** Bytes kept for streams that are behind or reconnect. */
   readonly replayBytes: number;
-  /** What is kept of answered requests for a client that lost their last messages. */
+  /** Bytes kept of completed requests, for a client that lost their last messages. */
   readonly answeredBytes: number;
 }
 
-/** A POST that waits for the answer to its request. */
+/** A POST that waits for the response to its request. */
 export interface Exchange {
   readonly ids: readonly RequestId[];
-  /** Its client is still connected. */
+  /** Whether its client is still connected. */
   readonly isOpen: boolean;
-  /** The stream on which everything about it goes; undefined when that goes to the session's streams. */
+  /** The stream of all messages about the request; undefined if they go to the session's streams. */
   readonly stream: string | undefined;
-  /** Something about it is to be said before the answer. */
+  /** Called when a message about the request precedes the response. */
   spoken(): void;
-  /** True when it handed over the answer by itself, as the body of its response. */
+  /** Returns true if it sent the response itself, as the HTTP body. */
   answered(text: string, about: About): boolean;
-  /** There will be no answer: the session is over. */
+  /** Called when the session ends without a response. */
   givenUp(): void;
 }
 
-/** Everything one session says: numbered, routed to the POST it is about or to the session's streams, and kept as long as it may be asked for. */
+/**
+ * All outgoing messages of one session. Numbers them, routes them to the POST they belong to or to the session's streams, and keeps them as
+ * long as a client may ask for them again.
+ */
 export class Outbox implements Outlet {
   readonly answersCancelled: boolean;
   readonly counts: DeliveryCounts = { sent: 0, dropped: 0, disconnected: 0 };
   readonly names = new StreamNames();
-  /** What carries it. */
+  /** The open streams. */
   readonly streams: Streams;
   readonly #replay: ReplayBuffer;
   readonly #exchanges = new Map<RequestId, Exchange>();
-  /** What the ids of events about a call say of it, until it is answered. */
+  /** Call marks to append to event ids, until the call has its response. */
   readonly #marks = new Map<RequestId, string>();
+  /** For WebSocket: calls arrive on the same socket as everything else, not in a POST each. */
+  readonly #marksEveryCall: boolean;
   #lastAnsweredAt = 0;
   #state: "open" | "closed" = "open";
 
-  constructor(limits: OutboxLimits, { answersCancelled }: { readonly answersCancelled: boolean }) {
+  constructor(
+    limits: OutboxLimits,
+    { answersCancelled, marksEveryCall = false }: { readonly answersCancelled: boolean; readonly marksEveryCall?: boolean },
+  ) {
     this.answersCancelled = answersCancelled;
+    this.#marksEveryCall = marksEveryCall;
     this.#replay = new ReplayBuffer({ total: limits.replayBytes, answered: limits.answeredBytes });
     this.streams = new Streams(this.#replay, limits, this.counts);
   }
@@ -51,13 +61,13 @@ export class Outbox implements Outlet {
     return this.#replay.weight;
   }
 
-  /** A client is connected that waits for an answer. */
+  /** Whether a connected client waits for a response. */
   get isAwaited(): boolean {
     for (const { isOpen } of this.#exchanges.values()) if (isOpen) return true;
     return false;
   }
 
-  /** When a connected client got an answer; 0 for never. */
+  /** When a connected client last got a response; milliseconds since 1970, 0 for never. */
   get lastAnsweredAt(): number {
     return this.#lastAnsweredAt;
   }
@@ -67,6 +77,7 @@ export class Outbox implements Outlet {
     this.counts.sent++;
     const exchange = about.relatedTo === undefined ? undefined : this.#exchanges.get(about.relatedTo);
     const answer = about.answer !== undefined;
+    if (answer && about.relatedTo !== undefined) this.#marks.delete(about.relatedTo);
     if (answer && exchange) {
       if (exchange.isOpen) this.#lastAnsweredAt = Date.now();
       for (const id of exchange.ids) {
@@ -80,15 +91,21 @@ export class Outbox implements Outlet {
     if (!answer) exchange?.spoken();
   }
 
-  /** A call that a client may come back for to another server: the ids of its events say which it is. */
+  /** Marks the events of a call with its request id and thread, so that a client can come back for it to another server. */
   concerns(id: RequestId, thread?: string): void {
-    if (this.#state === "open" && this.#exchanges.has(id)) this.#marks.set(id, callMarkText({ requestId: id, thread }));
+    if (this.#state === "open" && (this.#marksEveryCall || this.#exchanges.has(id)))
+      this.#marks.set(id, callMarkText({ requestId: id, thread }));
   }
 
-  /** The id of an event on a stream, and of the place before one, if it has no message. */
+  /** The id of an event on a stream. Without a message, the position before the next event. */
   eventId(streamName: string, { seq, request }: { readonly seq: number; readonly request: RequestId | undefined }): string {
     const mark = request === undefined ? "" : (this.#marks.get(request) ?? "");
     return `${this.names.eventId(streamName, seq)}${mark}`;
+  }
+
+  /** The id of a message on a socket that carries all messages; undefined unless a marked call is open. */
+  socketEventId(seq: number): string | undefined {
+    return this.#marks.size === 0 ? undefined : socketEventId(seq, this.#marks.values());
   }
 
   unanswered(id: RequestId): void {
@@ -110,7 +127,7 @@ export class Outbox implements Outlet {
     this.streams.close();
   }
 
-  /** From now on messages about these requests go to this POST. */
+  /** Routes messages about these requests to this POST. */
   expect(exchange: Exchange): void {
     for (const id of exchange.ids) {
       this.#exchanges.set(id, exchange);
@@ -118,30 +135,30 @@ export class Outbox implements Outlet {
     }
   }
 
-  /** A POST waits for the answer to a request of this id. */
+  /** Whether a POST waits for the response to this request id. */
   isExpected(id: RequestId): boolean {
     return this.#exchanges.has(id);
   }
 
-  /** A message of this number may have been seen; 0 is what a client has that saw none. */
+  /** Whether a client may have seen this message number; 0 stands for none. */
   hasSaid(seq: number): boolean {
     return Number.isSafeInteger(seq) && seq >= 0 && seq <= this.#replay.lastSeq;
   }
 
-  /** Where a client left; undefined when the id is not one that this session has given out. */
+  /** The position of an event id; undefined if this session did not issue the id. */
   placeOf(eventId: string): StreamPlace | undefined {
     const place = this.names.placeOf(eventId);
     return place && this.hasSaid(place.seq) ? place : undefined;
   }
 
-  /** True while messages about a POST may still come or wait to be fetched. */
+  /** Whether further messages about a POST may follow, or kept ones are still unread. */
   hasMoreFor(name: string, seq: number): boolean {
     for (const exchange of this.#exchanges.values()) if (exchange.stream === name) return true;
     for (const { route } of this.#replay.after(seq)) if (route === name) return true;
     return false;
   }
 
-  /** Regular maintenance: signs of life, streams nobody reads, messages nobody will ask for. */
+  /** Regular maintenance: keep-alives, unread streams, expired messages. */
   tick(options: { readonly now: number; readonly keepAlive: boolean; readonly retainMs: number }): void {
     this.streams.tick(options);
     this.#replay.settle(this.streams.delivered);
@@ -164,4 +181,66 @@ export class Outbox implements Outlet {
     this.counts.dropped += this.#replay.add(message, this.streams.delivered);
     this.streams.added(message);
   }
+}
+
+/** The part of an event id that identifies its call to a server without any other knowledge of it. */
+export interface CallMark {
+  readonly requestId: RequestId;
+  /** The thread of the call, once it is known. */
+  readonly thread?: string | undefined;
+}
+
+/** Longer request ids are not repeated in every event id. */
+const MAX_REQUEST_LENGTH = 96;
+const MARK = /^[^.]*\.[^.]*\.[^.]*\.([A-Za-z0-9_-]{1,128})(?:\.([0-9a-f-]{36}))?$/;
+
+/** The suffix of an event id; empty if the request cannot be named. */
+export function callMarkText({ requestId, thread }: CallMark): string {
+  const request = jsonText({ id: requestId });
+  if (request.length > MAX_REQUEST_LENGTH) return "";
+  return `.${Buffer.from(request).toString("base64url")}${thread === undefined ? "" : `.${thread}`}`;
+}
+
+/** The call that an event id of any server names, if any. */
+export function callIn(eventId: string): CallMark | undefined {
+  const [, encoded, thread] = MARK.exec(eventId) ?? [];
+  if (encoded === undefined) return undefined;
+  const requestId = idIn(Buffer.from(encoded, "base64url").toString("utf8"));
+  return isRequestId(requestId) ? { requestId, thread } : undefined;
+}
+
+/** Separates the marks of several calls; no mark contains it. */
+const NEXT_MARK = "~";
+/** A socket carries all calls of a session. Each message names at most this many, the newest ones. */
+const MOST_MARKS = 4;
+
+/** The id of a message on a socket: its number and the marks of the open calls. */
+export function socketEventId(seq: number, marks: Iterable<string>): string {
+  return [String(seq), ...[...marks].filter((mark) => mark !== "").slice(-MOST_MARKS)].join(NEXT_MARK);
+}
+
+/** The number in such an id, or in a bare number; NaN if it is neither. */
+export function numberInSocketId(eventId: string): number {
+  return Number(eventId.split(NEXT_MARK, 1)[0]);
+}
+
+/** The calls that such an id of any server names. */
+export function callsInSocketId(eventId: string): readonly CallMark[] {
+  const [, ...marks] = eventId.split(NEXT_MARK, 1 + MOST_MARKS);
+  return marks.flatMap((mark) => callIn(`socket.everything.0${mark}`) ?? []);
+}
+
+/** A client can send any event id. */
+function idIn(text: string): unknown {
+  try {
+    const named = parseJson(text);
+    return isFields(named) ? named["id"] : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The response to a call that has ended, for a client that reconnects to a server that did not run it. */
+export function lostAnswer({ requestId, thread }: CallMark): string {
+  return resultText(requestId, lostCall(thread));
 }

@@ -2,7 +2,7 @@ import { HttpProblem } from "../../../http/problem.js";
 import { RPC, RpcError } from "../../../jsonrpc/errors.js";
 import { errorText, type RequestId } from "../../../jsonrpc/message.js";
 
-/** The codes of what goes wrong before a message reaches its session. */
+/** The error codes of failures before a message reaches its session. */
 export const HTTP_RPC = { refused: -32000, sessionNotFound: -32001, versionNotServed: -32022 } as const;
 
 export interface RpcProblemOptions {
@@ -15,7 +15,7 @@ export interface RpcProblemOptions {
   readonly id?: RequestId | null;
 }
 
-/** A request that ends before its session has seen it, with the JSON-RPC error that says why. */
+/** A request that fails before it reaches its session, with the JSON-RPC error to send. */
 export class RpcProblem extends HttpProblem {
   override readonly name = "RpcProblem";
   readonly rpc: RpcError;
@@ -28,12 +28,12 @@ export class RpcProblem extends HttpProblem {
   }
 }
 
-/** For ids that are unknown, over, or somebody else's: nobody learns which. */
+/** For ids that are unknown, ended or another caller's: the client cannot tell which. */
 export function sessionOver(id?: RequestId): RpcProblem {
   return new RpcProblem({ status: 404, code: HTTP_RPC.sessionNotFound, message: "Session not found", id: id ?? null });
 }
 
-/** Every problem as a client of MCP reads it: the error of a JSON-RPC response. */
+/** Any problem as the error of a JSON-RPC response. */
 export function rpcProblemText(problem: HttpProblem): string {
   if (problem instanceof RpcProblem) return errorText(problem.id, problem.rpc);
   return errorText(null, new RpcError(problem.status === 500 ? RPC.internalError : HTTP_RPC.refused, problem.message));

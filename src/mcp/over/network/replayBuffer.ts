@@ -1,33 +1,33 @@
 import type { RequestId } from "../../../jsonrpc/message.js";
 import { indexAfter } from "../../../threads/memoryEventLog.js";
 
-/** A message of a session, numbered, as long as somebody may still want it. */
+/** A numbered message of a session, kept as long as a client may still need it. */
 export interface SentMessage {
   readonly seq: number;
   readonly text: string;
   readonly keptAt: number;
-  /** The stream that carries it; undefined until one takes it. Streams that carry everything do not take. */
+  /** The stream that carries the message; undefined until one takes it. Streams of the kind `everything` do not take messages. */
   route: string | undefined;
-  /** A stream has written it at least once. */
+  /** Whether a stream has written it at least once. */
   carried: boolean;
   readonly request: RequestId | undefined;
-  /** It answers `request`. */
+  /** Whether it is the response to `request`. */
   readonly answer: boolean;
   readonly pieceOf: string | undefined;
   readonly whole: string | undefined;
 }
 
 export interface ReplayLimits {
-  /** What a session keeps in all before pieces of texts are left out. */
+  /** Total size that a session keeps before text deltas are dropped. */
   readonly total: number;
-  /** What it keeps of requests that are answered, in case their last messages did not arrive. */
+  /** Size kept of completed requests, in case their last messages did not arrive. */
   readonly answered: number;
 }
 
-/** About what an entry costs beside its text. */
+/** The approximate overhead of an entry beyond its text. */
 const ENTRY_WEIGHT = 150;
 
-/** The messages of one session that a stream still has to carry, or that a client may ask for again. */
+/** The messages of one session that a stream still has to send, or that a client may request again. */
 export class ReplayBuffer {
   readonly #limits: ReplayLimits;
   #entries: SentMessage[] = [];
@@ -46,17 +46,17 @@ export class ReplayBuffer {
     return this.#weight;
   }
 
-  /** The number that was given out last; 0 when there was none. */
+  /** The last number assigned; 0 if none. */
   get lastSeq(): number {
     return this.#lastSeq;
   }
 
-  /** The number for the message that is added next. */
+  /** The number of the next message. */
   nextSeq(): number {
     return ++this.#lastSeq;
   }
 
-  /** `delivered` is the last number that every open stream has carried. Returns how many messages had to be left out. */
+  /** `delivered` is the last number that every open stream has sent. Returns how many messages were dropped. */
   add(entry: SentMessage, delivered: number): number {
     this.#entries.push(entry);
     this.#weight += weightOf(entry);
@@ -65,7 +65,7 @@ export class ReplayBuffer {
     return this.#weight > this.#trimAt ? this.#trim(delivered) : 0;
   }
 
-  /** From the first message after this number on. */
+  /** The messages after this number. */
   *after(seq: number): Generator<SentMessage> {
     for (let at = indexAfter(this.#entries, seq); at < this.#entries.length; at++) {
       const entry = this.#entries[at];
@@ -73,7 +73,7 @@ export class ReplayBuffer {
     }
   }
 
-  /** Lets go of most of what belongs to answered requests and was carried already. */
+  /** Drops most messages of completed requests that have been sent. */
   settle(delivered: number): void {
     const done = (entry: SentMessage) => entry.carried && entry.seq <= delivered && this.#isAnswered(entry);
     let surplus = this.#entries.reduce((sum, entry) => (done(entry) ? sum + weightOf(entry) : sum), 0) - this.#limits.answered;
@@ -87,7 +87,7 @@ export class ReplayBuffer {
     }
   }
 
-  /** Lets go of what was said before this moment, unless its request still waits for an answer or nobody has taken it yet. */
+  /** Drops messages older than this time, unless their request is still open or no stream has taken them yet. */
   forgetBefore(time: number): void {
     this.#keep((entry) => entry.keptAt >= time || (entry.request === undefined ? entry.route === undefined : !this.#isAnswered(entry)));
     const spokenOf = new Set(this.#entries.map(({ request }) => request));
@@ -96,19 +96,19 @@ export class ReplayBuffer {
     for (const item of this.#wholes) if (!inPieces.has(item)) this.#wholes.delete(item);
   }
 
-  /** A request with this id begins: what an earlier one of the same id left is not its own. */
+  /** A request with this id starts: messages of an earlier request with the same id do not belong to it. */
   begin(request: RequestId): void {
     this.#answered.delete(request);
   }
 
-  /** Nothing about this request follows, whether or not its answer is kept here. */
+  /** No more messages about this request follow, whether or not its response is kept here. */
   finish(request: RequestId): void {
     this.#answered.add(request);
   }
 
   /**
-   * Pieces of finished texts go first, then what answered requests left behind, then pieces of texts still being written; at last
-   * what answered requests said to nobody, since no stream was open.
+   * The order of dropping: deltas of finished texts, then sent messages of completed requests, then deltas of unfinished texts, and last
+   * messages of completed requests that were never sent because no stream was open.
    */
   #trim(delivered: number): number {
     const isFinishedPiece = ({ pieceOf }: SentMessage) => pieceOf !== undefined && this.#wholes.has(pieceOf);
@@ -124,7 +124,7 @@ export class ReplayBuffer {
         return false;
       });
     }
-    // What may not be left out stays; looking again at every message would cost more than it saves.
+    // The rest must not be dropped. Raising the threshold avoids scanning every message again.
     this.#trimAt = Math.max(this.#limits.total, this.#weight * 2);
     return lost;
   }

@@ -1,16 +1,17 @@
 import type { Principal } from "../../../agent/caller.js";
 
-/** A client that shakes hands again when its session is not found does so at once. */
+/** A client that repeats the handshake after "Session not found" does so at once. */
 const INSISTS_AFTER_MS = 2_000;
 const FORGOTTEN_AFTER_MS = 3_600_000;
 const MAX_IDS = 1_000;
 
 /**
- * Ids of sessions that this server does not know, mostly of one before it. A client is told so and shakes hands again; some never do, and would stay broken
- * until somebody starts them again: who goes on with such an id although it was told is one of those.
+ * Session ids that this server does not know, mostly from before a restart. Clients get "Session not found" and should repeat the
+ * handshake. Some never do, and would stay broken until they are restarted. A client that still sends the same id after the delay is one of
+ * those.
  */
 export class StrayIds {
-  /** When each was refused first; the oldest first. */
+  /** The time of each first refusal, oldest first. */
   readonly #refused = new Map<string, number>();
   readonly #now: () => number;
 
@@ -18,7 +19,7 @@ export class StrayIds {
     this.#now = now;
   }
 
-  /** A request names an id that is not known. True when its client insists on it. */
+  /** Records a request with an unknown session id. Returns true if the client keeps using the id after it was refused. */
   insists(id: string, principal: Principal): boolean {
     const key = JSON.stringify([principal, id]);
     const now = this.#now();

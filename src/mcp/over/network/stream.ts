@@ -2,19 +2,19 @@ import { randomBytes } from "node:crypto";
 import type { RequestId } from "../../../jsonrpc/message.js";
 import type { SentMessage } from "./replayBuffer.js";
 
-/** The socket's side of a stream: how messages become bytes. */
+/** The socket side of a stream: encodes messages as bytes. */
 export interface StreamSink {
-  /** Hands messages to the socket; false when it should get no more until it has drained (see `Streams.drained`). */
+  /** Writes messages to the socket. Returns false if it should get no more until it has drained (see `Streams.drained`). */
   write(messages: readonly SentMessage[], streamName: string): boolean;
-  /** A sign of life that is no message. */
+  /** Sends a keep-alive, which is not a message. */
   keepAlive(): void;
-  /** Ends the connection: politely, or at once when the other side does not read. */
+  /** Closes the connection gracefully, or immediately if the peer does not read. */
   end(how: "politely" | "at once"): void;
 }
 
 /**
- * `everything`: all messages of the session, answers included. `own`: those about one POST, until its answer.
- * `shared`: what is about no POST that has a stream of its own; each of those goes to one such stream.
+ * `everything`: all messages of the session, responses included. `own`: the messages about one POST, up to its response. `shared`: messages
+ * that belong to no stream of a POST; each goes to one shared stream.
  */
 export type StreamKind = "everything" | "own" | "shared";
 
@@ -22,26 +22,26 @@ export interface StreamOptions {
   readonly name: string;
   readonly kind: StreamKind;
   readonly sink: StreamSink;
-  /** The last number the client has seen. */
+  /** The last number that the client has seen. */
   readonly after: number;
-  /** The stream is over once this request is answered. */
+  /** The stream ends when this request has its response. */
   readonly until?: RequestId;
 }
 
-/** One open connection that carries messages of a session, at its own place in them. */
+/** One open connection that sends messages of a session, with its own position. */
 export class Stream {
   readonly name: string;
   readonly kind: StreamKind;
   readonly sink: StreamSink;
   readonly until: RequestId | undefined;
   cursor: number;
-  /** The socket has enough for now, since this moment. */
+  /** Since when the socket's buffer is full. */
   blockedSince: number | undefined;
-  /** Messages that came for it while it was blocked. */
+  /** Messages that arrived while the stream was blocked. */
   waiting = 0;
-  /** It was ended because nobody read it; its client may come back. */
+  /** The stream was closed because the client did not read; the client may reconnect. */
   disconnected = false;
-  /** Pieces up to this number are left out: the client is too far behind. */
+  /** Deltas up to this number are dropped: the client is too far behind. */
   skipPiecesUpTo = 0;
 
   constructor({ name, kind, sink, after, until }: StreamOptions) {
@@ -68,7 +68,7 @@ export class Stream {
   }
 }
 
-/** Where a client left a stream. */
+/** A client's last position on a stream. */
 export interface StreamPlace {
   readonly name: string;
   readonly kind: StreamKind;
@@ -76,16 +76,16 @@ export interface StreamPlace {
 }
 
 const LETTERS: Readonly<Record<StreamKind, string>> = { everything: "a", own: "p", shared: "g" };
-/** What follows the third part is for servers that do not know the session; see `callMarks.ts`. */
+/** The suffix after the third part is for servers that do not know the session; see `callMarkText`. */
 const EVENT_ID = /^([0-9a-f]{8})\.([apg]\d*)\.(\d{1,15})(?:\.[\w-]{1,128}(?:\.[0-9a-f-]{36})?)?$/;
 
-/** The names of one session's streams, and the ids of the events on them. */
+/** The names of one session's streams, and the ids of their events. */
 export class StreamNames {
-  /** Tells this session's event ids from those of any other. */
+  /** Distinguishes this session's event ids from those of other sessions. */
   readonly #tag = randomBytes(4).toString("hex");
   #last = 0;
 
-  /** The name of a stream to be. Those that carry everything are one and the same to their client. */
+  /** The name of a new stream. All streams of the kind `everything` share one name. */
   next(kind: StreamKind): string {
     return kind === "everything" ? LETTERS.everything : `${LETTERS[kind]}${++this.#last}`;
   }
@@ -94,7 +94,7 @@ export class StreamNames {
     return `${this.#tag}.${name}.${seq}`;
   }
 
-  /** Undefined when the id is not one of this session's. */
+  /** Undefined if the id does not belong to this session. */
   placeOf(eventId: string): StreamPlace | undefined {
     const [, tag, name = "", seq] = EVENT_ID.exec(eventId) ?? [];
     if (tag !== this.#tag) return undefined;

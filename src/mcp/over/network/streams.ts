@@ -3,17 +3,17 @@ import { type Deferred, deferred } from "../../../lib/promises.js";
 import type { ReplayBuffer, SentMessage } from "./replayBuffer.js";
 import { Stream, type StreamOptions } from "./stream.js";
 
-/** What a message may weigh in one write: enough to be fast, little enough to notice soon that a client does not read. */
+/** Maximum length of one write: large enough to be fast, small enough to detect soon that a client does not read. */
 const WRITE_LENGTH = 64 * 1024;
 
-/** What a session may say before it lets others have their turn. */
+/** The length that a session may send before other sessions are served. */
 const TURN_LENGTH = 16 * 1024;
 
-/** What happens to a stream that is behind by more than its queue. */
+/** What happens to a stream that exceeds its queue limit. */
 export type LagPolicy = "disconnect" | "drop-oldest";
 
 export interface StreamLimits {
-  /** Messages that may wait for one stream. */
+  /** Messages that may be queued for one stream. */
   readonly queueLength: number;
   readonly lagPolicy: LagPolicy;
   /** How long a stream may stay at its limit before it is disconnected. */
@@ -22,13 +22,16 @@ export interface StreamLimits {
 
 export interface DeliveryCounts {
   sent: number;
-  /** Messages that a client will not get: pieces of texts that are told whole. */
+  /** Messages that a client does not get: deltas of texts that are also sent whole. */
   dropped: number;
-  /** Streams that were ended because nobody read them. */
+  /** Streams that were closed because the client did not read. */
   disconnected: number;
 }
 
-/** The open streams of one session: each carries the session's messages at its own pace, and the session waits for those that must not miss any. */
+/**
+ * The open streams of one session. Each sends the session's messages at its own pace. The session applies backpressure for streams that
+ * must not miss messages.
+ */
 export class Streams {
   readonly #messages: ReplayBuffer;
   readonly #limits: StreamLimits;
@@ -36,9 +39,9 @@ export class Streams {
   /** Newest last. */
   readonly #streams: Stream[] = [];
   readonly #takeTurn = () => this.#carry();
-  /** What was said since the streams last had their turn. */
+  /** The length added since the streams last sent. */
   #unsent = 0;
-  /** A client may come back for everything: one of its streams broke, and when. */
+  /** Until when a client may reconnect to its broken `everything` stream. */
   #everythingWantedUntil = 0;
   #backpressure: Deferred<void> | undefined;
   #overdue: NodeJS.Timeout | undefined;
@@ -54,17 +57,17 @@ export class Streams {
     return this.#streams.length;
   }
 
-  /** Messages that wait for the stream that is furthest behind. */
+  /** The queue length of the stream that is furthest behind. */
   get longestQueue(): number {
     return this.#streams.reduce((longest, { waiting }) => Math.max(longest, waiting), 0);
   }
 
-  /** The last number that every open stream has carried. */
+  /** The last number that every open stream has sent. */
   get delivered(): number {
     return this.#streams.reduce((least, { cursor }) => Math.min(least, cursor), this.#messages.lastSeq);
   }
 
-  /** Somebody listens to everything, or may come back for it. */
+  /** Whether an `everything` stream is open, or its client may reconnect. */
   get wantEverything(): boolean {
     return (
       this.#streams.some(({ kind }) => kind === "everything") ||
@@ -72,9 +75,9 @@ export class Streams {
     );
   }
 
-  /** Opens a stream. One of the same name that is still open is the same client's, and given up. */
+  /** Opens a stream. An open stream with the same name belongs to the same client and is closed. */
   attach({ after, ...options }: Omit<StreamOptions, "after"> & { readonly after?: number | undefined }): Stream {
-    // A stream that carries everything begins with what comes; a shared one also takes what nobody took yet.
+    // An `everything` stream starts with new messages; a shared one also takes messages that no stream has taken.
     const stream = new Stream({ ...options, after: after ?? (options.kind === "everything" ? this.#messages.lastSeq : 0) });
     if (stream.kind !== "everything")
       for (const former of this.#streams.filter(({ name }) => name === stream.name)) this.#end(former, "at once");
@@ -83,7 +86,7 @@ export class Streams {
     return stream;
   }
 
-  /** The connection of a stream is gone. */
+  /** The connection of a stream has closed. */
   detach(stream: Stream, { now, comesBackWithinMs }: { readonly now: number; readonly comesBackWithinMs: number }): void {
     const at = this.#streams.indexOf(stream);
     if (at < 0 && !stream.disconnected) return;
@@ -92,21 +95,20 @@ export class Streams {
     this.#relieveIfRead();
   }
 
-  /** The socket of a stream takes more. */
+  /** The socket of a stream accepts more data. */
   drained(stream: Stream): void {
     stream.blockedSince = undefined;
     stream.waiting = 0;
     this.#schedule();
   }
 
-  /** A message was added: it leaves with all else that is said until the streams have their turn. */
+  /** A message was added. It is sent together with the others when the streams are next scheduled. */
   added(message: SentMessage): void {
     for (const stream of this.#streams) if (stream.blockedSince !== undefined && stream.carries(message)) this.#noteWaiting(stream);
     this.#unsent += message.text.length;
     this.#schedule();
   }
 
-  /** See `Outlet.congested`. */
   congested(): Promise<void> | undefined {
     if (!this.#isHeldUp() && this.#unsent < TURN_LENGTH) return undefined;
     this.#backpressure ??= deferred<void>();
@@ -115,7 +117,7 @@ export class Streams {
     return promise;
   }
 
-  /** Signs of life, and the end of streams that nobody reads. */
+  /** Sends keep-alives and closes streams that nobody reads. */
   tick({ now, keepAlive, retainMs }: { readonly now: number; readonly keepAlive: boolean; readonly retainMs: number }): void {
     for (const stream of this.#streams.slice()) {
       if (stream.blockedSince !== undefined && now - stream.blockedSince > retainMs) this.#disconnect(stream);
@@ -123,12 +125,12 @@ export class Streams {
     }
   }
 
-  /** Ends the streams that are open now, whatever they have carried. */
+  /** Closes the open streams, whatever they have sent. */
   endAll(): void {
     for (const stream of this.#streams.slice()) this.#end(stream, "at once");
   }
 
-  /** There is no later: whoever is behind gets the rest at once, and reads it or not. */
+  /** The server is shutting down: sends the rest to every stream at once, whether or not the client reads. */
   handOver(): void {
     this.#state = "closed";
     for (const stream of [...this.#streams].reverse())
@@ -152,7 +154,7 @@ export class Streams {
     return blockedSince !== undefined && waiting >= this.#limits.queueLength;
   }
 
-  /** A stream has to be waited for, or given up: nothing may be left out of it. */
+  /** A stream without permitted loss is at its limit, so the session must wait for it or disconnect it. */
   #isHeldUp(): boolean {
     return this.#limits.lagPolicy === "disconnect" && this.#streams.some((stream) => this.#isAtLimit(stream));
   }
@@ -162,7 +164,7 @@ export class Streams {
   }
 
   #carry(): void {
-    // The newest first: of two streams that could take a message, the older one may be a connection that is dead already.
+    // Newest first: of two streams that could take a message, the older may be a dead connection.
     if (this.#state === "open") for (const stream of [...this.#streams].reverse()) this.#pump(stream);
     this.#unsent = 0;
     this.#relieveIfRead();
@@ -220,7 +222,7 @@ export class Streams {
     stream.sink.end(how);
   }
 
-  /** Whoever waits goes on, or knows when at the latest. */
+  /** Releases the waiting sender, or starts the timer that disconnects slow streams. */
   #relieveIfRead(): void {
     if (!this.#isHeldUp()) this.#relieve();
     else if (this.#backpressure) this.#overdue ??= setTimeout(() => this.#disconnectSlow(), this.#limits.slowReaderMs);

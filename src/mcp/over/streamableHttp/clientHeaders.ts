@@ -5,14 +5,14 @@ import { HANDSHAKE_REVISIONS, STATELESS_REVISIONS } from "../../revisions.js";
 import type { ClientKind } from "../network/httpSession.js";
 import { HTTP_RPC, RpcProblem } from "../network/problems.js";
 
-/** What kind of client the headers of one request speak of; what a session is taken for is `HttpConnection.kindOf`. */
+/** The client kind that the headers of one request indicate. `HttpConnection.kindOf` decides it for the session. */
 export function clientKind({ headers }: IncomingMessage): ClientKind {
   if (headers["mcp-protocol-version"] !== undefined) return "spec";
   const { accept = "" } = headers;
   return accepts(accept, "application/json") && accepts(accept, "text/event-stream") ? "spec" : "plain";
 }
 
-/** A GET without `Accept`, or with one that takes anything, gets a stream as well. */
+/** A GET without `Accept`, or with a wildcard, gets a stream too. */
 export function acceptsEventStream({ headers }: IncomingMessage): boolean {
   const { accept = "*/*" } = headers;
   return accepts(accept, "text/event-stream") || accepts(accept, "*/*") || accepts(accept, "text/*");
@@ -22,13 +22,13 @@ function accepts(accept: string, type: string): boolean {
   return accept.toLowerCase().includes(type);
 }
 
-/** How a POST is answered, when its request says so itself. */
+/** Whether the request itself asks for a stream or a JSON body; undefined if it does not say. */
 export function askedPostStream({ headers }: IncomingMessage): boolean | undefined {
   const asked = headers["x-mcp-post-stream"];
   return asked === undefined ? undefined : asked !== "0";
 }
 
-/** A revision we do not speak is refused; one we speak is fine even if another was negotiated, since some clients name their newest. */
+/** Refuses unsupported revisions. A supported one is accepted even if another was negotiated, because some clients send their newest. */
 export function checkProtocolVersion({ headers }: IncomingMessage): void {
   const requested = headers["mcp-protocol-version"];
   if (requested === undefined || HANDSHAKE_REVISIONS.some((revision) => revision === requested)) return;
@@ -44,7 +44,7 @@ export function namesStatelessVersion({ headers }: IncomingMessage): boolean {
   return STATELESS_REVISIONS.some((served) => served === headers["mcp-protocol-version"]);
 }
 
-/** What was said, with the trace that the HTTP request belongs to in `_meta` of its requests. One that a request names itself is better known. */
+/** Copies the trace headers of the HTTP request into `_meta` of its JSON-RPC requests. A trace in `_meta` itself takes precedence. */
 export function withTraceHeaders(said: Message | readonly Message[], headers: IncomingHttpHeaders): Message | readonly Message[] {
   const { traceparent, tracestate } = headers;
   if (typeof traceparent !== "string") return said;

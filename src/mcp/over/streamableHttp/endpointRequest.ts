@@ -9,7 +9,7 @@ export interface EndpointRules extends SessionRules {
   readonly stateless: StatelessRules;
 }
 
-/** A request for the MCP endpoint. */
+/** A request to the MCP endpoint. */
 export interface EndpointRequest extends HttpRequest<Caller> {
   readonly rules: EndpointRules;
 }

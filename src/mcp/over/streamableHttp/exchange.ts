@@ -1,11 +1,12 @@
 import type { ServerResponse } from "node:http";
-import { isGone, responseBatcher, sendProblem } from "../../../http/answers.js";
-import { SlowRequest, SlowRequests } from "../../../http/slowRequests.js";
+import { beginEventStream, isGone, KEEP_ALIVE, messageEvent, responseBatcher, sendProblem } from "../../../http/answers.js";
+import { SlowRequest, SlowRequests } from "../../../http/connections.js";
 import type { RequestId } from "../../../jsonrpc/message.js";
 import type { About } from "../../../jsonrpc/wire.js";
 import type { Exchange, Outbox } from "../network/outbox.js";
 import { rpcProblemText, sessionOver } from "../network/problems.js";
-import { openSse } from "../network/sseStream.js";
+import type { SentMessage } from "../network/replayBuffer.js";
+import type { StreamKind, StreamSink } from "../network/stream.js";
 
 export interface ExchangeOptions {
   readonly ids: readonly RequestId[];
@@ -13,7 +14,7 @@ export interface ExchangeOptions {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A POST answered by one JSON body; whatever else is said goes to the session's streams. */
+/** A POST whose response is one JSON body. All other messages go to the session's streams. */
 export class JsonExchange implements Exchange {
   readonly #response: ServerResponse;
   readonly #options: ExchangeOptions;
@@ -43,21 +44,21 @@ export class JsonExchange implements Exchange {
   }
 }
 
-/** What a client is told that has to come back later. */
+/** The Retry-After value of a busy response. */
 const BUSY_RETRY_AFTER_SECONDS = "5";
 
 export interface PostReplyOptions {
   readonly headers: Readonly<Record<string, string>>;
-  /** Says when it has waited for so long that it becomes a stream. */
+  /** Turns the response into a stream when the request takes too long. */
   readonly clock: SlowRequests;
 }
 
-/** `gone`: its client left before it had so much as headers. */
+/** `gone`: the client disconnected before it got headers. */
 type PostState = "waiting" | "streaming" | "answered" | "gone";
 
 /**
- * The answer to one POST: a JSON body if it is there before anything else has to be said and before nobody on the way would wait any longer, else
- * a stream that ends with it. What the stream carries is its owner's business.
+ * The response to one POST. It is a JSON body if the result is available before any other message and before the timeout of `SlowRequests`.
+ * Otherwise it is a stream that ends with the result. Subclasses define the stream's content.
  */
 export abstract class PostReply extends SlowRequest {
   readonly #options: PostReplyOptions;
@@ -87,10 +88,10 @@ export abstract class PostReply extends SlowRequest {
     this.openStream(this.response, this.#options.headers);
   }
 
-  /** Begins the stream: nothing was sent yet. */
+  /** Starts the stream. Nothing has been sent yet. */
   protected abstract openStream(response: ServerResponse, headers: Readonly<Record<string, string>>): void;
 
-  /** False when it is a stream by now, or there is nobody to send it to any more. */
+  /** Returns false if the response is a stream already, or the client has disconnected. */
   protected answerAsBody(text: string, status: number): boolean {
     if (this.state !== "waiting") return false;
     this.become("answered");
@@ -104,12 +105,12 @@ export abstract class PostReply extends SlowRequest {
   }
 }
 
-/** After this long without an answer a POST becomes a stream, so that nobody on the way takes it for dead. */
+/** After this time a POST without a result becomes a stream, so that proxies do not time out. */
 const slowPosts = new SlowRequests(1_000);
 
 /**
- * A POST of a client that follows the specification: one JSON body if the answer is there before anything else had to be said,
- * else a stream of everything about its request, the answer last.
+ * The POST of a compliant client. The response is one JSON body if the result comes before any other message; otherwise it is a stream of
+ * all messages about the request, with the result last.
  */
 export class LazyExchange extends PostReply implements Exchange {
   readonly ids: readonly RequestId[];
@@ -126,7 +127,7 @@ export class LazyExchange extends PostReply implements Exchange {
     return !isGone(this.response);
   }
 
-  /** Without an event's id a client cannot come back for a stream of its own: what is left to say then goes to the session's streams. */
+  /** Without an event id, a client cannot resume its own stream. The remaining messages then go to the session's streams. */
   get stream(): string | undefined {
     return this.state === "gone" ? undefined : this.#ownName;
   }
@@ -156,7 +157,7 @@ export class LazyExchange extends PostReply implements Exchange {
   }
 }
 
-/** A POST that is a stream of everything the session says until its answer. */
+/** A POST whose response is a stream of all the session's messages up to the result. */
 export class StreamExchange implements Exchange {
   readonly stream = undefined;
   readonly ids: readonly RequestId[];
@@ -197,7 +198,7 @@ function statusOf({ answer }: About): number {
   return answer === "refused as busy" ? 429 : 200;
 }
 
-/** One JSON body; whoever is refused because too much goes on is told when to try again. */
+/** Sends one JSON body. A busy error includes Retry-After. */
 function sendAnswer(
   response: ServerResponse,
   text: string,
@@ -207,4 +208,62 @@ function sendAnswer(
     status,
     headers: status === 429 ? { ...headers, "retry-after": BUSY_RETRY_AFTER_SECONDS } : headers,
   });
+}
+
+/** How long a client that lost a stream may reconnect for missed messages. */
+const COMES_BACK_WITHIN_MS = 5 * 60_000;
+
+export interface SseOptions {
+  readonly kind: StreamKind;
+  readonly name: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly after?: number;
+  readonly until?: RequestId;
+  /** Start with an event without a message, so that a client can resume even if nothing else arrives. */
+  readonly primed?: boolean;
+  /** The request that the stream is about. */
+  readonly about?: RequestId | undefined;
+}
+
+/**
+ * Turns a response into a stream of the session's messages. It ends with the session, after its last message, or when the client
+ * disconnects.
+ */
+export function openSse(response: ServerResponse, outbox: Outbox, { headers, primed, about, ...place }: SseOptions): void {
+  beginEventStream(response, headers);
+  const { streams } = outbox;
+  const sink = new SseSink(response, (streamName, message) => outbox.eventId(streamName, message));
+  const stream = streams.attach({ ...place, sink });
+  if (primed) response.write(`id: ${outbox.eventId(place.name, { seq: stream.cursor, request: about })}\ndata:\n\n`);
+  else response.flushHeaders();
+  response.on("drain", () => streams.drained(stream));
+  response.once("close", () => streams.detach(stream, { now: Date.now(), comesBackWithinMs: COMES_BACK_WITHIN_MS }));
+}
+
+export class SseSink implements StreamSink {
+  readonly #response: ServerResponse;
+  readonly #eventId: ((streamName: string, message: SentMessage) => string) | undefined;
+  constructor(
+    response: ServerResponse,
+    /** Absent for clients that do not support event ids. */
+    eventId?: (streamName: string, message: SentMessage) => string,
+  ) {
+    this.#response = response;
+    this.#eventId = eventId;
+  }
+
+  write(messages: readonly SentMessage[], streamName: string): boolean {
+    let events = "";
+    for (const message of messages) events += messageEvent(message.text, this.#eventId?.(streamName, message));
+    return this.#response.write(events);
+  }
+
+  keepAlive(): void {
+    this.#response.write(KEEP_ALIVE);
+  }
+
+  end(how: "politely" | "at once"): void {
+    if (how === "politely") this.#response.end();
+    else this.#response.destroy();
+  }
 }

@@ -3,7 +3,7 @@ import { type Fields, isFields } from "../../../lib/fields.js";
 import { headerMismatch, META } from "../../stateless/request.js";
 import type { ToolDeclaration } from "../../tools/tool.js";
 
-/** Which parameter the header `Mcp-Name` repeats. */
+/** The parameter that the header `Mcp-Name` repeats, by method. */
 const NAMED_BY: Readonly<Record<string, string>> = {
   "tools/call": "name",
   "prompts/get": "name",
@@ -13,15 +13,15 @@ const NAMED_BY: Readonly<Record<string, string>> = {
   "tasks/cancel": "taskId",
 };
 
-/** Tool → its arguments that headers repeat, and the headers. */
+/** For each tool, the arguments that headers repeat, and the headers. */
 export type ArgumentHeaders = ReadonlyMap<string, readonly (readonly [argument: string, header: string])[]>;
 
-/** As the tools' schemas say with `x-mcp-header`. */
+/** Reads `x-mcp-header` in the tools' schemas. */
 export function argumentHeadersOf(tools: readonly ToolDeclaration[]): ArgumentHeaders {
   return new Map(tools.map(({ name, inputSchema }) => [name, headersIn(inputSchema)]));
 }
 
-/** Headers let proxies route without looking into a body, so they must say what it says. Throws `-32020` when they do not. */
+/** Headers let proxies route a request without parsing its body, so they must match the body. Throws `-32020` if they do not. */
 export function checkStatelessHeaders(
   { headers }: IncomingMessage,
   { method, params }: { readonly method: string; readonly params: Fields },
@@ -44,17 +44,16 @@ function headersIn(inputSchema: unknown): [argument: string, header: string][] {
   });
 }
 
-/** What a body does not say, or not as a word, no header can repeat: whether it must be said is not decided here. */
+/** Only a value that the body has, and that is a string, number or boolean, must be repeated. Missing values are checked elsewhere. */
 function mustRepeat(headers: IncomingHttpHeaders, header: string, said: unknown): void {
   const value = headers[header];
   const word = typeof said === "number" || typeof said === "boolean" ? String(said) : said;
   if (value === undefined && typeof word !== "string") return;
   if (value === undefined) throw headerMismatch(`The header ${header} is missing`);
-  if (typeof value !== "string" || decoded(value.trim()) !== word)
-    throw headerMismatch(`The header ${header} does not say what the body says`);
+  if (typeof value !== "string" || decoded(value.trim()) !== word) throw headerMismatch(`The header ${header} does not match the body`);
 }
 
-/** Values that are not plain ASCII travel as `=?base64?…?=`. What is not base64 to the letter stands for nothing. */
+/** Values beyond plain ASCII are sent as `=?base64?…?=`. Invalid base64 gives undefined. */
 function decoded(value: string): string | undefined {
   const [, encoded] = /^=\?base64\?(.*)\?=$/.exec(value) ?? [];
   if (encoded === undefined) return value;

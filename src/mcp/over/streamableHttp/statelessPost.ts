@@ -1,24 +1,23 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Caller } from "../../../agent/caller.js";
 import { beginEventStream, KEEP_ALIVE, messageEvent } from "../../../http/answers.js";
+import { SlowRequests } from "../../../http/connections.js";
 import type { HttpRequest } from "../../../http/request.js";
-import { SlowRequests } from "../../../http/slowRequests.js";
 import { invalidParams, RPC, RpcError } from "../../../jsonrpc/errors.js";
 import { errorText, notificationText, type RequestMessage, resultText } from "../../../jsonrpc/message.js";
 import { isFields } from "../../../lib/fields.js";
 import { deferred } from "../../../lib/promises.js";
 import { claimsVersion } from "../../revisions.js";
-import type { StatelessRequest } from "../../stateless/request.js";
-import { META, readClaim, STATELESS_RPC } from "../../stateless/request.js";
+import { META, readClaim, STATELESS_RPC, type StatelessRequest } from "../../stateless/request.js";
 import type { StatelessServer } from "../../stateless/server.js";
 import { acceptsEventStream } from "./clientHeaders.js";
 import { PostReply } from "./exchange.js";
 import { type ArgumentHeaders, checkStatelessHeaders } from "./statelessHeaders.js";
 
 export interface StatelessRules extends Pick<ReplyOptions, "streams" | "slowReaderMs" | "disconnected"> {
-  readonly door: StatelessServer;
+  readonly server: StatelessServer;
   readonly argumentHeaders: ArgumentHeaders;
-  /** Notes what nobody foresaw, and returns what the client is told of it. */
+  /** Logs an unexpected error, and returns the message for the client. */
   readonly failed: (method: string, error: unknown) => string;
 }
 
@@ -27,21 +26,21 @@ export interface StatelessPost {
   readonly rules: StatelessRules;
 }
 
-/** A request without a session: its connection is all there is. When that closes, the request is cancelled. */
+/** Serves a request without a session. The request is cancelled when its connection closes. */
 export async function postStateless(request: HttpRequest<Caller>, { message, rules }: StatelessPost): Promise<void> {
   const { incoming, response, headers } = request;
   const reply = new StatelessReply(response, { ...rules, headers, takesStream: acceptsEventStream(incoming) });
   let understood: StatelessRequest | undefined;
   try {
     understood = readRequest(incoming, { message, rules, reply, caller: request.caller });
-    reply.answer({ text: resultText(message.id, await rules.door.answer(understood)), status: 200 });
+    reply.answer({ text: resultText(message.id, await rules.server.answer(understood)), status: 200 });
   } catch (error) {
     const told = toRpcError(message.method, error, rules);
     reply.answer({ text: errorText(message.id, told), status: understood ? statusOf(told) : 400 });
   }
 }
 
-/** Throws what is wrong with the request as such, before any method looks at it. */
+/** Throws the error of an invalid request before any method handles it. */
 function readRequest(
   incoming: IncomingMessage,
   { message, rules, reply, caller }: StatelessPost & { readonly reply: StatelessReply; readonly caller: Caller },
@@ -62,7 +61,7 @@ function toRpcError(method: string, error: unknown, { failed }: StatelessRules):
   return new RpcError(RPC.internalError, failed(method, error));
 }
 
-/** What a method says of its parameters is an answer like any other. */
+/** Invalid parameters are a normal response with status 200. */
 function statusOf({ code }: RpcError): number {
   switch (code) {
     case RPC.methodNotFound:
@@ -76,22 +75,22 @@ function statusOf({ code }: RpcError): number {
   }
 }
 
-/** A client that has no headers after minutes gives up; one that has may be sent signs of life. */
+/** A client without response headers times out after minutes; a client with headers can be sent keep-alives. */
 const slowPosts = new SlowRequests(5_000);
 
 export interface ReplyOptions {
   readonly headers: Readonly<Record<string, string>>;
-  /** The client takes a stream, as far as it said. */
+  /** Whether the client's `Accept` allows a stream. */
   readonly takesStream: boolean;
-  /** Streams that are open, for signs of life. */
+  /** The open streams, for keep-alives. */
   readonly streams: Set<StatelessReply>;
   /** How long a client may leave its stream unread. */
   readonly slowReaderMs: number;
-  /** Told of every client that left it unread for longer. */
+  /** Called for every client that was disconnected for not reading. */
   readonly disconnected: () => void;
 }
 
-/** The answer to a request without a session: when its connection closes before, nobody wants it any more. */
+/** The response to a stateless request. If its connection closes first, the request is cancelled. */
 export class StatelessReply extends PostReply {
   readonly #gone = new AbortController();
   readonly #options: ReplyOptions;
@@ -107,12 +106,12 @@ export class StatelessReply extends PostReply {
     });
   }
 
-  /** Aborts when the client has gone before the answer. */
+  /** Aborts when the client disconnects before the response. */
   get gone(): AbortSignal {
     return this.#gone.signal;
   }
 
-  /** One that takes no stream gets the result and nothing before it. */
+  /** A client that accepts no stream gets only the result. */
   say(text: string): void {
     this.becomeStream();
     if (this.state === "streaming") this.response.write(messageEvent(text));
@@ -126,7 +125,7 @@ export class StatelessReply extends PostReply {
     if (this.#options.takesStream) super.becomeStream();
   }
 
-  /** A promise while the client does not keep up; one that stays that way loses its connection. */
+  /** A promise while the client does not keep up. A client that stays behind is disconnected. */
   congested(): Promise<void> | undefined {
     if (this.state === "answered" || this.state === "gone" || !this.response.writableNeedDrain) return undefined;
     const relieved = deferred<void>();

@@ -2,17 +2,17 @@ import { InvalidArguments } from "../../../agent/errors.js";
 import { isFields } from "../../../lib/fields.js";
 import type { ArgumentSchema, ExpectedArguments } from "../tool.js";
 
-/** What is wrong with one argument, as the npm wrapper told it: in the fields and words of zod 4, which its callers may match on. */
+/** A problem with one argument, in the format of the npm wrapper: the fields and words of zod 4, which its callers may match on. */
 type Issue = Readonly<Record<string, unknown>>;
 
-/** The arguments of a call cannot be understood. The message is what the wrapper's error said after the name of the tool. */
+/** The arguments of a call are invalid. The message is what the wrapper reported after the tool's name. */
 export class CliArgumentsInvalid extends InvalidArguments {
   constructor(tool: string, what: string | readonly Issue[]) {
     super(`Validation failed for tool "${tool}": ${typeof what === "string" ? what : JSON.stringify(what, null, 2)}`);
   }
 }
 
-/** What strings must be like beyond their type; no schema says it. */
+/** Rules for strings beyond their type, which the schema does not express. */
 interface TextRule {
   readonly atLeast?: { readonly length: number; readonly message: string };
   readonly atMost?: { readonly length: number; readonly message: string };
@@ -28,8 +28,8 @@ const TEXT_RULES: Readonly<Record<string, TextRule>> = {
 };
 
 /**
- * Checks the arguments of a call in the set `codex-cli`. All that is wrong is told at once; what nobody knows is passed over, and an optional argument that
- * is null is absent. Throws `CliArgumentsInvalid`.
+ * Checks the arguments of a call in the set `codex-cli`. Reports all problems at once. Unknown arguments are ignored, and an optional
+ * argument that is null counts as absent. Throws `CliArgumentsInvalid`.
  */
 export function parseCliArguments(args: unknown, { name: tool, inputSchema }: ExpectedArguments): Readonly<Record<string, unknown>> {
   if (!isFields(args)) throw new CliArgumentsInvalid(tool, [wrongType("object", args, [])]);

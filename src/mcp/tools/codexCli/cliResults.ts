@@ -3,16 +3,16 @@ import type { CodexErrorInfo } from "../../../threads/events.js";
 import type { CallToolResult, DraftResult, EndedTurn, PresentTurn } from "../../wording/callResult.js";
 import { CliArgumentsInvalid } from "./cliArguments.js";
 
-/** A tool of the set `codex-cli` as its errors name it. */
+/** A tool of the set `codex-cli`, for its error messages. */
 export interface CliTool {
   readonly name: string;
-  /** What it failed to do: `Failed to execute codex command`. */
+  /** The failed action: `Failed to execute codex command`. */
   readonly attempt: string;
 }
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** One text and what belongs to it, which programs find twice: with the text, as ever, and as structured content. */
+/** One text with its metadata. Programs find the metadata twice: in the text's `_meta`, as in the wrapper, and as structured content. */
 export function cliAnswer(text: string, members: Members, { structured }: { readonly structured: boolean }): CallToolResult {
   return {
     content: [{ text, type: "text", _meta: members }],
@@ -20,7 +20,7 @@ export function cliAnswer(text: string, members: Members, { structured }: { read
   };
 }
 
-/** How a tool words what goes wrong before there is a turn. */
+/** How a tool reports a failure before its turn starts. */
 export function cliRefusal(tool: CliTool): (error: AppError) => DraftResult {
   return (error) => {
     const { name } = tool;
@@ -30,16 +30,16 @@ export function cliRefusal(tool: CliTool): (error: AppError) => DraftResult {
 }
 
 export interface CliTurn extends CliTool {
-  /** The text, when the turn completes without a word. */
+  /** The text if the turn completes without a message. */
   readonly ifSilent: string;
-  /** What belongs to the text. */
+  /** The metadata of the text. */
   readonly members: (ended: EndedTurn) => Members;
   readonly structured: boolean;
-  /** The model that the call, or the environment, named. */
+  /** The model that the call or the environment named. */
   readonly model?: string | undefined;
 }
 
-/** What a tool makes of its turn's end. */
+/** How a tool reports the end of its turn. */
 export function cliTurn(turn: CliTurn): PresentTurn {
   return (ended) => {
     const { outcome, receipt, threadId } = ended;
@@ -66,13 +66,13 @@ interface Cause {
   readonly model?: string | undefined;
 }
 
-/** The wrapper's beginning, what went wrong in the words of its documentation, and why. */
+/** The wrapper's prefix, the failure in the words of its documentation, and the cause. */
 function failureText({ name, attempt }: CliTool, cause: Cause): string {
   const why = cause.message.trim().replaceAll("`cwd`", "`workingDirectory`");
   return `Error in tool "${name}": Failed to execute tool "${name}": ${sentenceOn(cause) ?? attempt} (${why})`;
 }
 
-/** In the words of Codex, of the native engine and of providers. */
+/** The wordings of Codex, of the native engine and of providers. */
 const NO_LOGIN = /\b401\b|unauthori[sz]ed|not logged in|no api key|invalid api key|incorrect api key|missing environment variable/i;
 const NO_MODEL =
   /\bmodel\b[^\n]*(?:does not exist|not found|not supported|is not offered|unknown)|does not offer the model|model_not_found/i;

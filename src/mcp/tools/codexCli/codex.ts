@@ -11,10 +11,10 @@ const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh"] as const;
 const OUTPUT: OutputSchema = { type: "object", properties: { threadId: { type: "string" } } };
 const TOOL: CliTool = { name: "codex", attempt: "Failed to execute codex command" };
 
-/** The variable in which commands find the callback URI. */
+/** The environment variable that holds the callback URI for commands. */
 const CALLBACK = "CODEX_MCP_CALLBACK_URI";
 
-/** A task for the agent, by itself or as the next turn of a session that its caller names. */
+/** A task for the agent: on its own, or as the next turn of a named session. */
 export const codexCliTool = defineTool({
   name: TOOL.name,
   title: "Execute Codex CLI",
@@ -52,7 +52,7 @@ export const codexCliTool = defineTool({
     const { env, ask, sessions, agent, turnId } = context;
     if (callbackUri !== undefined && ask.caller)
       throw new AboveCeiling(
-        `\`callbackUri\` is not taken from the network: it reaches the environment of commands. Have the server started with ${CALLBACK} set.`,
+        `\`callbackUri\` is not accepted over the network, because it reaches the environment of commands. Start the server with ${CALLBACK} set.`,
       );
     const byDefault = env["CODEX_DEFAULT_MODEL"] || undefined;
     const asked = askedOf({ ...named, model, callbackUri });
@@ -102,7 +102,7 @@ interface NamedByCall {
   readonly callbackUri: string | undefined;
 }
 
-/** What the call says of the thread's settings; nothing that it does not say, which a session keeps. */
+/** The settings that the call names. Settings that it does not name keep the session's values. */
 function askedOf({ model, reasoningEffort, sandbox, fullAuto = false, workingDirectory, callbackUri }: NamedByCall): AskedSettings {
   const mode = sandbox ?? (fullAuto ? "workspace-write" : undefined);
   const config = {
@@ -121,7 +121,7 @@ const CODE = /function|def /;
 const SHOWN_CODE = 200;
 const SHOWN_ANSWER = 100;
 
-/** The prompt for a new thread of a session whose own is gone, as the wrapper put it together. */
+/** The prompt for a new thread of a session whose thread no longer exists, in the wrapper's format. */
 function withPast(recent: readonly SpokenTurn[], prompt: string): string {
   const lines = recent.map(({ prompt: asked, response }) =>
     CODE.test(response)

@@ -3,10 +3,10 @@ import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import recorded from "../../../../test/recordings/codexCliTools.json" with { type: "json" };
-import { MemoryAgent } from "../../../../test/support/memoryAgent.js";
-import { MemorySession, type MemorySessionOptions } from "../../../../test/support/memorySession.js";
-import { callerNamed } from "../../../../test/support/ownToolsStage.js";
-import { isRecord, valueAt } from "../../../../test/support/scenario.js";
+import { MemoryAgent } from "../../../../test/support/memory/memoryAgent.js";
+import { MemorySession, type MemorySessionOptions } from "../../../../test/support/memory/memorySession.js";
+import { callerNamed } from "../../../../test/support/memory/ownToolsStage.js";
+import { isRecord, valueAt } from "../../../../test/support/scenarios/scenario.js";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -132,7 +132,7 @@ describe("codex", () => {
     await using client = open({ parts: { caller: callerNamed("alice") } });
     expect(await call(client, "codex", { prompt: "!say ok", callbackUri: "cb:1" })).toEqual(
       refused(
-        expect.stringMatching(/^Error in tool "codex": Failed to execute tool "codex": .*\(`callbackUri` is not taken from the network/),
+        expect.stringMatching(/^Error in tool "codex": Failed to execute tool "codex": .*\(`callbackUri` is not accepted over the network/),
       ),
     );
   });
@@ -324,7 +324,7 @@ describe("review", () => {
     );
     expect(await why({ base: "main", commit: "abc" })).toBe(`${validation}base cannot be combined with commit. Use one of them.`);
     expect(await why({ base: "main", uncommitted: true })).toMatch(/^.*uncommitted=true cannot be combined with base/);
-    expect(await why({})).toBe(`${validation}Nothing says what to review. Use uncommitted, base, commit or a prompt.`);
+    expect(await why({})).toBe(`${validation}No review target was given. Use uncommitted, base, commit or a prompt.`);
     expect(await why({ commit: "abc123def" })).toMatch(
       /^Error in tool "review": Failed to execute tool "review": Failed to execute code review \(/,
     );

@@ -17,7 +17,7 @@ Tools:
 The server itself: codex-mcp-server --help, codex-mcp-server doctor
 `;
 
-/** What the Codex CLI says of itself. */
+/** The help text of the Codex CLI. */
 export const helpCliTool = defineTool({
   name: TOOL.name,
   title: "Get Help",

@@ -6,7 +6,7 @@ import { type CliTool, cliRefusal } from "./cliResults.js";
 
 const TOOL: CliTool = { name: "listSessions", attempt: "Failed to list sessions" };
 
-/** The sessions that the caller has named. */
+/** The caller's named sessions. */
 export const listSessionsCliTool = defineTool({
   name: TOOL.name,
   title: "List Sessions",

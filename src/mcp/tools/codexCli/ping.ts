@@ -5,7 +5,7 @@ import { type CliTool, cliRefusal } from "./cliResults.js";
 
 const TOOL: CliTool = { name: "ping", attempt: "Failed to execute ping command" };
 
-/** Says what it is told. */
+/** Returns its argument. */
 export const pingCliTool = defineTool({
   name: TOOL.name,
   title: "Ping Server",

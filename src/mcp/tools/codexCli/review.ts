@@ -6,7 +6,7 @@ import { type CliTool, cliAnswer, cliRefusal, cliTurn } from "./cliResults.js";
 
 const TOOL: CliTool = { name: "review", attempt: "Failed to execute code review" };
 
-/** A turn that looks at changes and says what is wrong with them. */
+/** A review turn. */
 export const reviewCliTool = defineTool({
   name: TOOL.name,
   title: "Code Review",
@@ -68,7 +68,7 @@ interface FocusedReview {
   readonly focus?: string;
 }
 
-/** Empty texts are as good as none. Throws `CliArgumentsInvalid` where it is not clear what to review. */
+/** Empty strings count as absent. Throws `CliArgumentsInvalid` if the target is ambiguous or missing. */
 function targetOf({ prompt, uncommitted = false, base, commit, title }: AskedReview): FocusedReview {
   if (uncommitted && prompt)
     throw invalid("The review prompt cannot be combined with uncommitted=true. Use a base/commit review or omit the prompt.");
@@ -79,7 +79,7 @@ function targetOf({ prompt, uncommitted = false, base, commit, title }: AskedRev
   if (base) return withFocus({ type: "baseBranch", branch: base }, { title, prompt });
   if (uncommitted) return withFocus({ type: "uncommittedChanges" }, { title });
   if (prompt) return withFocus({ type: "custom", instructions: prompt }, { title });
-  throw invalid("Nothing says what to review. Use uncommitted, base, commit or a prompt.");
+  throw invalid("No review target was given. Use uncommitted, base, commit or a prompt.");
 }
 
 function withFocus(target: ReviewTarget, { title, prompt }: { title?: string | undefined; prompt?: string | undefined }): FocusedReview {

@@ -7,7 +7,7 @@ const TOOL: CliTool = { name: "websearch", attempt: "Failed to execute web searc
 const DEPTHS = ["basic", "full"] as const;
 const USUAL_RESULTS = 10;
 
-/** A question that the model answers with what it finds on the web. */
+/** A question that the model answers by searching the web. */
 export const websearchCliTool = defineTool({
   name: TOOL.name,
   title: "Web Search",

@@ -1,10 +1,10 @@
 import { existsSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { MemoryAgent } from "../../../../test/support/memoryAgent.js";
-import { MemorySession, type MemorySessionOptions } from "../../../../test/support/memorySession.js";
-import { callerNamed } from "../../../../test/support/ownToolsStage.js";
-import { isRecord, valueAt } from "../../../../test/support/scenario.js";
+import { MemoryAgent } from "../../../../test/support/memory/memoryAgent.js";
+import { MemorySession, type MemorySessionOptions } from "../../../../test/support/memory/memorySession.js";
+import { callerNamed } from "../../../../test/support/memory/ownToolsStage.js";
+import { isRecord, valueAt } from "../../../../test/support/scenarios/scenario.js";
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -3,7 +3,7 @@ import type { Turn } from "../../../threads/turn.js";
 import { arg, defineTool, type McpToolContext } from "../tool.js";
 import { OPENOXIDE_OUTPUT, openoxideAnswer, parseOpenoxideThread } from "./openoxideResults.js";
 
-/** A question to an agent that can look at everything and change nothing. */
+/** A question to a read-only agent. */
 export const openoxideQueryTool = defineTool({
   name: "openoxide-query",
   title: "OpenOxide Query",
@@ -28,7 +28,10 @@ export const openoxideQueryTool = defineTool({
   },
 });
 
-/** A thread that may write is asked on a copy, which cannot: a question must neither change anything nor take rights away from who goes on there. */
+/**
+ * A thread that may write is forked, and the read-only copy answers. The question then changes nothing, and the original thread keeps its
+ * permissions.
+ */
 async function askOn(
   id: ThreadId,
   { query, cwd }: { readonly query: string; readonly cwd: string | undefined },

@@ -1,7 +1,7 @@
 import { arg, defineTool } from "../tool.js";
 import { OPENOXIDE_OUTPUT, openoxideAnswer, parseOpenoxideThread } from "./openoxideResults.js";
 
-/** One more turn on a thread, whichever process started it. */
+/** Runs another turn on a thread, whichever process started it. */
 export const openoxideReplyTool = defineTool({
   name: "openoxide-reply",
   title: "OpenOxide Reply",

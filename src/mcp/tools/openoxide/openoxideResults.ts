@@ -5,7 +5,7 @@ import type { Turn } from "../../../threads/turn.js";
 import type { CallToolResult, EndedTurn } from "../../wording/callResult.js";
 import type { OutputSchema, TurnAnswer } from "../tool.js";
 
-/** What a turn's answer looks like to programs of that design, which spells its words with underscores. */
+/** The structured result of a turn in this design, whose names use underscores. */
 export const OPENOXIDE_OUTPUT: OutputSchema = {
   properties: {
     thread_id: { type: "string" },
@@ -26,7 +26,7 @@ export function parseOpenoxideThread(id: string): ThreadId {
   }
 }
 
-/** The answer of all three tools: what became of the turn, and the thread to go on with, for models that see texts alone too. */
+/** The result of all three tools: the turn's outcome and the thread id, in the text too for models that see only text. */
 export function openoxideAnswer(turn: Turn): TurnAnswer {
   return { turn, present: resultOf };
 }

@@ -1,15 +1,15 @@
 import { type Stats, statSync } from "node:fs";
 
-/** How a file or folder was at one moment. Whatever is done to it, and whatever is put in its place, gives it another one. */
+/** The state of a file or folder at one moment. Any change or replacement changes the stamp. */
 export interface FileStamp {
   readonly inode: number;
   readonly size: number;
   readonly modifiedAt: number;
-  /** Nobody can set it back, as `touch` and copying programs do with the time of modification. */
+  /** The time of the last status change, which programs cannot set, unlike the modification time. */
   readonly changedAt: number;
 }
 
-/** The coarsest clock of a file system has steps of two seconds. */
+/** The coarsest file system clock has steps of two seconds. */
 const CLOCK_STEP_MS = 2_000;
 
 export function stampOf({ ino, size, mtimeMs, ctimeMs }: Stats): FileStamp {
@@ -23,14 +23,14 @@ export function isSameStamp(one: FileStamp | undefined, other: FileStamp | undef
 }
 
 /**
- * Whether a stamp that was taken before a look can be trusted later: what changes within one step of the clock after the look leaves the same
- * stamp. A stamp of the future is not trusted either: the clock was set back.
+ * Whether a stamp taken before reading can be trusted later: a change within one clock step after the read leaves the same stamp. A stamp
+ * from the future is not trusted either: the clock was set back.
  */
 export function isSettled({ modifiedAt, changedAt }: FileStamp, lookedAt: number): boolean {
   return lookedAt - Math.max(modifiedAt, changedAt) > CLOCK_STEP_MS;
 }
 
-/** Links are followed. Undefined when there is nothing, or nothing that can be reached. */
+/** Follows links. Undefined when the file is missing or unreachable. */
 export function statsOf(file: string): Stats | undefined {
   try {
     return statSync(file, { throwIfNoEntry: false });

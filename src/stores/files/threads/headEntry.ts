@@ -1,39 +1,39 @@
 import path from "node:path";
 import { type FileStamp, isSameStamp } from "./fileStamp.js";
 
-/** What a list needs to know of a thread. */
+/** What a list needs to know about a thread. */
 export interface KnownHead {
   readonly cwd: string;
   readonly startedAt: string | undefined;
   readonly preview: string;
-  /** What its user said first, in small letters. */
+  /** The user's first message in lower case. */
   readonly words: string;
-  /** There was more of it than is kept. */
+  /** The message was longer than what is kept. */
   readonly isCut: boolean;
 }
 
-/** What the index has of one file: how a thread began, that it is none of a user's, or that one has to look oneself. */
+/** The index entry of one file: the thread's beginning, a mark that it is not a user's thread, or a mark that the file must be read. */
 export interface HeadEntry {
   readonly name: string;
-  /** How the file was then; undefined when that tells nothing. */
+  /** The file's stamp at that time; undefined when it cannot be trusted. */
   readonly stamp: FileStamp | undefined;
   readonly head: KnownHead | "none" | "look";
 }
 
-/** Names of rollouts are all this long. */
+/** All rollout names have this length. */
 export const NAME_LENGTH = "rollout-2026-01-27T10-32-31-019bff00-0000-7000-8000-000000000001.jsonl".length;
 
-/** Longer than nearly every first message. Whoever searches in a longer one reads its file. */
+/** Longer than nearly every first message. A search in a longer one reads the file. */
 const LONGEST_KEPT = 16_384;
 
-/** As much of it as the index keeps. */
+/** The part that the index keeps. */
 export function keptHead(head: KnownHead): KnownHead {
   return head.words.length <= LONGEST_KEPT ? head : { ...head, words: head.words.slice(0, LONGEST_KEPT), isCut: true };
 }
 
 export type EntryKind = "h" | "c" | "n" | "l";
 
-/** One line: the name, a letter for its kind, and an array. Whoever looks for names, kinds, folders or words need not parse it. */
+/** One line: the name, a letter for its kind, and an array. Names, kinds, folders and words can be searched without parsing it. */
 export function entryLine({ name, stamp, head }: HeadEntry): string {
   const mark = stamp ? [stamp.inode, stamp.size, stamp.modifiedAt, stamp.changedAt] : null;
   if (head === "none" || head === "look") return `${name}${head === "none" ? "n" : "l"}${JSON.stringify([mark])}\n`;
@@ -42,7 +42,7 @@ export function entryLine({ name, stamp, head }: HeadEntry): string {
   return `${name}${head.isCut ? "c" : "h"}${JSON.stringify(fields)}\n`;
 }
 
-/** Undefined for a line that nobody here wrote. */
+/** Undefined for an invalid line. */
 export function entryIn(line: string): HeadEntry | undefined {
   const name = line.slice(0, NAME_LENGTH);
   const kind = line[NAME_LENGTH];
@@ -57,7 +57,7 @@ export function entryIn(line: string): HeadEntry | undefined {
   };
 }
 
-/** What the index knows of a file that is now as `stamp` says; undefined when one has to look. */
+/** The index's data for a file with this stamp; undefined when the file must be read. */
 export function headFor(entry: HeadEntry | undefined, stamp: FileStamp): KnownHead | "none" | undefined {
   if (!entry || entry.head === "look" || !isSameStamp(entry.stamp, stamp)) return undefined;
   return entry.head;

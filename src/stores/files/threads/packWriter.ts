@@ -7,11 +7,11 @@ import { type GramBits, gramBits, searchedForm } from "./gramBits.js";
 import { entryLine, type HeadEntry } from "./headEntry.js";
 import { idIn, PACK_VERSION, type StoredRow, type StoredTable } from "./shelfPack.js";
 
-/** How the name of a pack ends that is being written. */
+/** The suffix of a pack that is being written. */
 export const DRAFT = ".new";
 const CHUNK = { entries: 64, bytes: 256 * 1024 };
 
-/** Writes a pack beside the one that is there, and puts it in its place when it is whole. */
+/** Writes a pack beside the existing one, and replaces that when complete. */
 export class PackWriter implements Disposable {
   readonly #file: string;
   readonly #draft: string;
@@ -36,7 +36,7 @@ export class PackWriter implements Disposable {
     this.#folders.push([folder, stamp ?? null, []]);
   }
 
-  /** In the order of names, the newest first. */
+  /** Entries must be added in order of names, newest first. */
   add(entry: HeadEntry): void {
     const line = Buffer.from(entryLine(entry));
     if (this.#entries.length >= CHUNK.entries || this.#bytes + line.length > CHUNK.bytes) this.#endChunk();
@@ -59,7 +59,7 @@ export class PackWriter implements Disposable {
     renameSync(this.#draft, this.#file);
   }
 
-  /** Leaves nothing behind of what was not finished. */
+  /** Removes an unfinished file. */
   [Symbol.dispose](): void {
     if (!this.#open) return;
     this.#close();

@@ -1,16 +1,16 @@
 import { type Fields, isFields } from "../../../lib/fields.js";
 import type { RawItem } from "../../../threads/items.js";
 
-/** About 20,000 tokens: what a compaction without a history of its own keeps of the user's words. */
+/** About 20,000 tokens: how much of the user's messages a compaction without its own history keeps. */
 const KEPT_USER_TEXT_CHARS = 80_000;
 
 interface Entry {
   readonly item: RawItem;
-  /** It is what a person asked, not context in the form of a user message. */
+  /** A person's message, not context in the form of a user message. */
   readonly startsTurn: boolean;
 }
 
-/** What a model would have before it after the lines seen so far. */
+/** The model's conversation after the lines read so far. */
 export class Replay {
   #entries: Entry[] = [];
 
@@ -22,7 +22,7 @@ export class Replay {
     if (isReplayable(payload)) this.#entries.push({ item: payload, startsTurn: false });
   }
 
-  /** Codex writes what the user said as an item first, then as an event: the event tells it from context. */
+  /** Codex records a user message first as an item, then as an event: the event distinguishes it from context. */
   userSpoke({ kind }: Fields): void {
     if (typeof kind === "string" && kind !== "plain") return;
     const at = this.#entries.findLastIndex(({ item }) => isUserMessage(item));
@@ -30,7 +30,7 @@ export class Replay {
     if (said) this.#entries[at] = { ...said, startsTurn: true };
   }
 
-  /** The last turns were taken back, each from its user's message on. */
+  /** Undoes the last turns, each from its user message on. */
   rolledBack({ num_turns: turns }: Fields): void {
     if (typeof turns !== "number" || turns < 1) return;
     const starts = this.#entries.flatMap(({ startsTurn }, at) => (startsTurn ? [at] : []));
@@ -38,7 +38,7 @@ export class Replay {
     if (from !== undefined) this.#entries.length = from;
   }
 
-  /** A summary took the place of the history. Older files say only the summary. */
+  /** A summary replaced the history. Older files only contain the summary. */
   compacted({ message, replacement_history: replacement }: Fields): void {
     if (Array.isArray(replacement)) this.#replaceBy(replacement.filter(isReplayable));
     else if (typeof message === "string") this.#summarise(message);
@@ -60,7 +60,7 @@ export class Replay {
   }
 }
 
-/** As many of the last messages as there is room for; the oldest of them may be cut short. */
+/** As many of the last messages as fit; the oldest of them may be shortened. */
 function mostRecent(asked: readonly Entry[]): Entry[] {
   const kept: Entry[] = [];
   let room = KEPT_USER_TEXT_CHARS;
@@ -74,8 +74,8 @@ function mostRecent(asked: readonly Entry[]): Entry[] {
 }
 
 /**
- * An item a model can be sent again. Kinds we know must have the fields a model insists on, since one bad item would make
- * every later request of the thread fail; kinds we do not know are trusted. Snapshots are Codex's own and never sent.
+ * An item that can be sent to a model again. Known kinds must have the fields a model requires, because one invalid item would make every
+ * later request of the thread fail; unknown kinds are trusted. Snapshots are internal to Codex and never sent.
  */
 function isReplayable(value: unknown): value is RawItem {
   if (!isFields(value)) return false;

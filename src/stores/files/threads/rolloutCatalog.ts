@@ -16,18 +16,18 @@ import { threadLines } from "./threadLines.js";
 import { ThreadTitles } from "./threadTitles.js";
 import { type WriterLock, WriterLocks } from "./writerLock.js";
 
-/** More than one is an accident already. */
+/** Even a second file is an accident. */
 const MOST_FILES_OF_ONE = 16;
 
 interface CatalogOptions extends Origin {
   readonly codexHome: string;
-  /** Other than the usual limits and clock of the index. */
+  /** Overrides the index's limits and clock. */
   readonly index?: { readonly leastIndexed?: number; readonly mostChecked?: number; readonly now?: () => number };
-  /** Told when the index of threads cannot be kept. */
+  /** Called when the index of threads cannot be maintained. */
   readonly warn: (line: string) => void;
 }
 
-/** The threads of a CODEX_HOME as their rollouts tell of them, whoever wrote those. */
+/** The threads of a CODEX_HOME according to their rollouts, whoever wrote those. */
 export class RolloutCatalog implements ThreadCatalog {
   readonly #options: CatalogOptions;
   readonly #locks: WriterLocks;
@@ -51,7 +51,7 @@ export class RolloutCatalog implements ThreadCatalog {
     return page;
   }
 
-  /** Brings the index up to date, and comes back when it is. Lists do that by themselves, after they have answered. */
+  /** Resolves when the index is up to date. Lists trigger an update by themselves after their response. */
   refreshIndex(): Promise<void> {
     return this.#indexer.refresh();
   }
@@ -84,7 +84,7 @@ export class RolloutCatalog implements ThreadCatalog {
 
   async remove(id: ThreadId): Promise<void> {
     await this.#holding(id, async (first) => {
-      // A thread may have been restored beside an archived file of its own: nothing of it is to come back.
+      // A thread may have been restored beside an archived file of its own: both are removed.
       let file: string | undefined = first;
       for (let files = 0; file !== undefined && files < MOST_FILES_OF_ONE; files++) {
         await removeFile(file);
@@ -99,7 +99,7 @@ export class RolloutCatalog implements ThreadCatalog {
     return (await this.#titles.read()).get(id);
   }
 
-  /** Nobody writes to the thread meanwhile, in whichever process. */
+  /** Holds the writer lock, so that no process writes to the thread meanwhile. */
   async #holding(id: ThreadId, work: (file: string) => Promise<void>): Promise<void> {
     const lock = await this.#lock(id);
     try {
@@ -148,7 +148,7 @@ interface ForkParts {
   readonly fork: { readonly id: ThreadId; readonly path: string; readonly startedAt: Date };
 }
 
-/** Writes a rollout with everything the source's says, under an id of its own. It appears whole or not at all. */
+/** Writes a rollout with the source's whole content under a new id. The write is atomic. */
 async function writeFork(parts: ForkParts): Promise<void> {
   const { path: target } = parts.fork;
   const draft = `${target}.new`;

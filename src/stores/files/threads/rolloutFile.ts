@@ -5,7 +5,7 @@ import { errorCode } from "../../../lib/errors.js";
 import { type ThreadId, threadIdOf } from "../../../lib/ids.js";
 import { storageFailure } from "../failure.js";
 
-/** Which file it was and how long: differs as soon as anybody else has written, or put another file in its place. */
+/** Identity and length of a file: differs as soon as another process has written to it or replaced it. */
 export interface FileMark {
   readonly inode: number;
   readonly size: number;
@@ -26,7 +26,7 @@ export class RolloutFile {
   #flushed: { readonly size: number; readonly done: Promise<void> } | undefined;
 
   readonly path: string;
-  /** The file as it was found, before a torn last line was cut off. */
+  /** The file as found, before a torn last line was cut off. */
   readonly foundAs: FileMark;
   readonly #fd: number;
   #size: number;
@@ -70,17 +70,17 @@ export class RolloutFile {
     return this.#size === 0;
   }
 
-  /** Since it was opened. */
+  /** Whether it was written since it was opened. */
   get wasWritten(): boolean {
     return this.#wasWritten;
   }
 
-  /** The file as we leave it; lines that somebody else added meanwhile are not counted, so that they will be noticed. */
+  /** The file's mark after our writes; it excludes lines that another process added meanwhile, so that those will be noticed. */
   get leftAs(): FileMark {
     return { inode: this.foundAs.inode, size: this.#size };
   }
 
-  /** All of the text is with the kernel afterwards, or none of it is in the file. */
+  /** Afterwards the kernel has all of the text, or none of it is in the file. */
   append(text: string): void {
     const bytes = Buffer.from(text);
     let written = 0;
@@ -94,7 +94,7 @@ export class RolloutFile {
     this.#wasWritten = true;
   }
 
-  /** Resolves when what was written would survive a power failure. Nothing new since the last time is no work. */
+  /** Resolves when everything written would survive a power failure. Does nothing if nothing was written since the last time. */
   flush(): Promise<void> {
     if (this.#flushed?.size !== this.#size) this.#flushed = { size: this.#size, done: this.#flush() };
     return this.#flushed.done;
@@ -104,7 +104,7 @@ export class RolloutFile {
     try {
       await promisify(fdatasync)(this.#fd);
     } catch (error) {
-      throw storageFailure("bring to the disk the thread's file", this.path, error);
+      throw storageFailure("flush the thread's file", this.path, error);
     }
   }
 
@@ -124,12 +124,12 @@ export class RolloutFile {
     try {
       ftruncateSync(this.#fd, fstatSync(this.#fd).size - written);
     } catch {
-      // A disk that refuses this too leaves a torn line, which the next opening cuts off.
+      // If the disk refuses this too, a torn line remains, which the next opening cuts off.
     }
   }
 }
 
-/** Private to the user: a rollout holds everything that was said and read. */
+/** Private to the user: a rollout contains everything said and read. */
 function openMakingFolders(file: string): number {
   const open = () => openSync(file, APPEND | constants.O_CREAT, 0o600);
   try {
@@ -145,8 +145,8 @@ const BLOCK_BYTES = 64 * 1024;
 const NEWLINE = 0x0a;
 
 /**
- * A last line without a newline is what a killed writer or a full disk left: cuts it off, so that the next line does not
- * grow onto it. Returns the size of what stays.
+ * A last line without a newline was left by a killed writer or a full disk: cuts it off, so that the next line is not appended to it.
+ * Returns the remaining size.
  */
 function cutTornLine(fd: number, size: number): number {
   const kept = endOfLastLine(fd, size);
@@ -155,7 +155,7 @@ function cutTornLine(fd: number, size: number): number {
 }
 
 function endOfLastLine(fd: number, size: number): number {
-  // Nearly every file ends well, so the last byte is looked at before any block.
+  // Nearly every file ends properly, so the last byte is checked before reading a block.
   if (size === 0 || lastNewlineIn(fd, size - 1, size) !== undefined) return size;
   for (let end = size; end > 0; end -= BLOCK_BYTES) {
     const newline = lastNewlineIn(fd, Math.max(0, end - BLOCK_BYTES), end);
@@ -171,14 +171,14 @@ function lastNewlineIn(fd: number, from: number, to: number): number | undefined
   return at === -1 ? undefined : from + at;
 }
 
-/** Where the rollout of a thread goes that begins now. Folder and name tell local time, as Codex's do. */
+/** The path for a new thread's rollout. Folder and name use local time, like Codex's. */
 export function newRolloutPath(codexHome: string, id: ThreadId, startedAt: Date): string {
   const { year, month, day } = localDate(startedAt);
   const time = [startedAt.getHours(), startedAt.getMinutes(), startedAt.getSeconds()].map(twoDigits).join("-");
   return path.join(dayFolder(codexHome, startedAt), `rollout-${year}-${month}-${day}T${time}-${id}.jsonl`);
 }
 
-/** Threads lie by the day on which they began. */
+/** Threads are stored by the day they began. */
 export function dayFolder(codexHome: string, date: Date): string {
   const { year, month, day } = localDate(date);
   return path.join(codexHome, "sessions", year, month, day);
@@ -192,16 +192,16 @@ function twoDigits(value: number): string {
   return String(value).padStart(2, "0");
 }
 
-/** `rollout-2026-01-27T10-32-31-<uuid>.jsonl`: when the thread began, in the local time of its machine, and which it is. */
+/** `rollout-2026-01-27T10-32-31-<uuid>.jsonl`: the thread's start in its machine's local time, and its id. */
 const FILE_NAME = /^rollout-(\d{4})-(\d{2})-(\d{2})T\d{2}-\d{2}-\d{2}-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$/;
 
 interface RolloutName {
   readonly threadId: ThreadId;
-  /** YYYY, MM, DD: the folders it belongs into. */
+  /** YYYY, MM, DD: its folders. */
   readonly day: readonly string[];
 }
 
-/** Undefined for a file that is no rollout. Names of rollouts sort by age, then by id. */
+/** Undefined for a file that is not a rollout. Rollout names sort by age, then by id. */
 export function parseRolloutName(name: string): RolloutName | undefined {
   const [, ...parts] = FILE_NAME.exec(name) ?? [];
   const id = parts.pop();

@@ -1,17 +1,18 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { message, settingsIn, tempHome } from "../../../../test/support/rollouts.js";
-import { newThreadId } from "../../../lib/ids.js";
+import { message, settingsIn, tempHome } from "../../../../test/support/threads/rollouts.js";
+import { newThreadId, newTurnKey } from "../../../lib/ids.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import type { Reach } from "../../../threads/limits.js";
 import type { RateLimits, TokenUsageInfo } from "../../../threads/usage.js";
 import { rolloutLines, sessionMetaLine } from "./rolloutLines.js";
 
 const AT = new Date("2026-01-27T10:32:31.120Z");
+const TURN = newTurnKey();
 
 function linesFor(...events: ThreadEvent[]): unknown[] {
-  return rolloutLines(events, { threadId: newThreadId(), at: AT })
+  return rolloutLines(events, { threadId: newThreadId(), turnKey: TURN, ranMs: 1_500.4, at: AT })
     .split("\n")
     .slice(0, -1)
     .map((text) => JSON.parse(text));
@@ -29,7 +30,7 @@ it("an item is kept exactly as it came, with its id and fields nobody knows", ()
     content: [{ type: "output_text", text: "é\n", logprobs: [] }],
     novel: { a: 1 },
   };
-  expect(rolloutLines([{ type: "rawItem", item }], { threadId: newThreadId(), at: AT })).toBe(
+  expect(rolloutLines([{ type: "rawItem", item }], { threadId: newThreadId(), turnKey: TURN, ranMs: 1_500.4, at: AT })).toBe(
     '{"timestamp":"2026-01-27T10:32:31.120Z","type":"response_item","payload":{"type":"message","id":"msg_1","role":"assistant",' +
       '"content":[{"type":"output_text","text":"é\\n","logprobs":[]}],"novel":{"a":1}}}\n',
   );
@@ -92,13 +93,33 @@ it("a compaction is kept with the history that follows it, before its event", ()
   ]);
 });
 
-it("usage and an aborted turn are kept", () => {
+it("where a turn begins and how it ends is kept, a failure with its error", () => {
+  const kept = linesFor(
+    { type: "turnStarted", contextWindow: 258400 },
+    { type: "turnCompleted", lastMessage: "done" },
+    { type: "turnFailed", message: "no", info: "other" },
+    { type: "turnAborted", reason: "interrupted" },
+  );
+  expect(kept).toEqual([
+    line("event_msg", { type: "task_started", turn_id: TURN, model_context_window: 258400 }),
+    line("event_msg", { type: "task_complete", turn_id: TURN, last_agent_message: "done", duration_ms: 1_500 }),
+    line("event_msg", {
+      type: "task_complete",
+      turn_id: TURN,
+      last_agent_message: null,
+      error: { message: "no", codex_error_info: "other" },
+      duration_ms: 1_500,
+    }),
+    line("event_msg", { type: "turn_aborted", turn_id: TURN, reason: "interrupted", duration_ms: 1_500 }),
+  ]);
+});
+
+it("usage is kept", () => {
   const tokens = { input_tokens: 1, cached_input_tokens: 0, output_tokens: 2, reasoning_output_tokens: 0, total_tokens: 3 };
   const usage: TokenUsageInfo = { total_token_usage: tokens, last_token_usage: tokens, model_context_window: 258400 };
   const rateLimits: RateLimits = { primary: null, secondary: null, credits: null, plan_type: null };
-  expect(linesFor({ type: "tokenCount", usage, rateLimits }, { type: "turnAborted", reason: "interrupted" })).toEqual([
+  expect(linesFor({ type: "tokenCount", usage, rateLimits })).toEqual([
     line("event_msg", { type: "token_count", info: usage, rate_limits: rateLimits }),
-    line("event_msg", { type: "turn_aborted", reason: "interrupted" }),
   ]);
 });
 
@@ -108,7 +129,6 @@ it("what can be told again from the items leaves no line", () => {
       { type: "threadConfigured", threadId: newThreadId(), settings: settingsIn("/"), recordPath: undefined },
       { type: "deprecation", summary: "old" },
       { type: "mcpStartupCompleted", ready: [], failed: [], cancelled: [] },
-      { type: "turnStarted", contextWindow: null },
       { type: "messageDelta", itemId: "m", delta: "1" },
       { type: "reasoningDelta", itemId: "r", summaryIndex: 0, delta: "1" },
       { type: "rawReasoningDelta", itemId: "r", contentIndex: 0, delta: "1" },
@@ -116,8 +136,6 @@ it("what can be told again from the items leaves no line", () => {
       { type: "planUpdated", explanation: null, plan: [] },
       { type: "warning", message: "careful" },
       { type: "modelRetry", attempt: 1, limit: 5, cause: "cut" },
-      { type: "turnFailed", message: "no", info: "other" },
-      { type: "turnCompleted", lastMessage: null },
     ),
   ).toEqual([]);
 });

@@ -16,8 +16,8 @@ import {
 } from "node:fs";
 import path from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { asked, keepThread, line, USED_AT } from "../../../../test/support/keptThreads.js";
-import { tempHome } from "../../../../test/support/rollouts.js";
+import { asked, keepThread, line, USED_AT } from "../../../../test/support/threads/keptThreads.js";
+import { tempHome } from "../../../../test/support/threads/rollouts.js";
 import type { ThreadId } from "../../../lib/ids.js";
 import type { ThreadQuery, ThreadSummary } from "../../../threads/store.js";
 import { RolloutCatalog } from "./rolloutCatalog.js";
@@ -313,7 +313,7 @@ describe("an index that is no good is as none, and made again:", () => {
     writeFileSync(path.join(home, "mcp-server/index"), "in the way");
     await catalog.refreshIndex();
     await expectAllAsWalked();
-    expect(warnings).toEqual([expect.stringMatching(/^the index of threads cannot be kept, so that searching stays slow: /)]);
+    expect(warnings).toEqual([expect.stringMatching(/^the index of threads cannot be written, so searching stays slow: /)]);
   });
 
   it("a home that is gone stays gone", async () => {

@@ -11,30 +11,30 @@ import { ThreadFilter } from "./threadFilter.js";
 import { previewOf, readThreadHead, type ThreadHead } from "./threadHead.js";
 import type { ThreadTitles } from "./threadTitles.js";
 
-/** Files that are opened for one page. A page that finds less than it was asked for still says where the next one goes on. */
+/** The limit of files opened for one page. A page with fewer results than requested still has the cursor of the next one. */
 export const MOST_LOOKED_AT = 1_000;
-/** Entries of changed folders that are gone through for one page. */
+/** The limit of entries in changed folders examined for one page. */
 const MOST_GONE_THROUGH = 2_000;
 const MOST_CHECKED = 250;
-/** So much work at a time, then others have their turn. */
+/** The amount of work before yielding to the event loop. */
 const WORK_AT_ONCE = 100;
 
 interface ListParts {
   readonly codexHome: string;
   readonly packs: ShelfPacks;
   readonly titles: ThreadTitles;
-  /** Files of which each search checks that they are as the index has them, the newest first; the others are gone over afterwards. */
+  /** The number of newest files that each search compares with the index; the others are checked afterwards. */
   readonly mostChecked?: number | undefined;
 }
 
 export interface ListedPage extends ThreadPage {
-  /** Files that had to be opened: the index lacked them. */
+  /** The number of files that had to be opened because the index lacked them. */
   readonly looked: number;
 }
 
 /**
- * Pages of the threads of a home, from the index as far as there is one, otherwise from the files. The index never decides what is there: a folder
- * that has changed is read, and a file is shown only as it is now.
+ * Pages of a home's threads, from the index where there is one, otherwise from the files. The index never decides what exists: a changed
+ * folder is read, and a file is only shown in its current state.
  */
 export class RolloutList {
   readonly #parts: ListParts;
@@ -52,7 +52,7 @@ export class RolloutList {
     const threads: ThreadSummary[] = [];
     for await (const place of this.#places({ archived, after: last, filter, effort })) {
       const found = await this.#threadAt(place, { filter, effort });
-      // Only a thread that is there makes another page.
+      // Only an existing thread justifies another page.
       if (found && threads.length >= limit) return pageUpTo(last, threads, effort);
       if (found) threads.push(withTitle(found, titles));
       last = place.position;
@@ -61,7 +61,7 @@ export class RolloutList {
     return { threads, looked: effort.looked };
   }
 
-  /** What may be on the page, in the order of the list. */
+  /** Candidates for the page, in list order. */
   async *#places(search: PlaceSearch): AsyncGenerator<Place> {
     for (const shelf of shelvesOf(this.#parts.codexHome, search)) yield* this.#placesOn(shelf, search);
   }
@@ -87,7 +87,7 @@ export class RolloutList {
       await effort.work(2);
       const chunk = pack.chunk(row);
       if (!chunk) {
-        // Damaged: the rest of the folder is told by its files.
+        // Damaged: the rest of the folder is read from its files.
         const rest = after !== undefined && after <= row.newest ? after : `${row.newest}~`;
         yield* placesInFolder(folder, { ...search, pack: undefined, after: `${folder.prefix}${rest}` });
         return;
@@ -101,7 +101,7 @@ export class RolloutList {
     }
   }
 
-  /** The thread at a place, if it is wanted. */
+  /** The thread at a place, if it matches. */
   async #threadAt({ path: file, name, known }: Place, { filter, effort }: Judging): Promise<ThreadSummary | undefined> {
     const id = threadIdOf(idIn(name));
     const stats = statsOf(file);
@@ -142,7 +142,7 @@ interface PackSearch extends PlaceSearch {
   readonly rows: readonly ChunkRow[];
 }
 
-/** By the names that are there now; the index still knows those that stayed as they were. */
+/** From the names that exist now; the index still covers unchanged files. */
 async function* placesInFolder(
   folder: ShelfFolder,
   { pack, after: position, effort }: PlaceSearch & { readonly pack: PackReader | undefined },
@@ -165,7 +165,7 @@ function placeOf(folder: ShelfFolder, name: string): Pick<Place, "position" | "p
   return { position: `${folder.prefix}${name}`, path: path.join(folder.path, name), name };
 }
 
-/** Which entries of a chunk may be wanted, as far as their lines tell unparsed. */
+/** The entries of a chunk that may match, as far as their unparsed lines show. */
 function wantedIn(chunk: PackChunk, filter: ThreadFilter): number[] {
   const { quotedCwd, text, isSearch } = filter;
   const there = quotedCwd && chunk.holding(quotedCwd);
@@ -178,7 +178,7 @@ function wantedIn(chunk: PackChunk, filter: ThreadFilter): number[] {
   return [...chunk.keys()].filter(isWanted);
 }
 
-/** What a page has cost so far. */
+/** The cost of a page so far. */
 class Effort {
   looked = 0;
   checked = 0;

@@ -9,7 +9,7 @@ import { threadLines } from "./threadLines.js";
 
 type Moment = StoredMoment extends infer Each ? (Each extends StoredMoment ? Omit<Each, "at"> : never) : never;
 
-/** What a rollout tells of what happened, line by line, whichever version of Codex wrote it. Lines that cannot be understood are passed over. */
+/** The moments in a rollout, line by line, whichever version of Codex wrote it. Invalid lines are skipped. */
 export async function* momentsOf(path: string, codexHome: string): AsyncGenerator<StoredMoment> {
   try {
     await using file = await promises.open(path, "r");
@@ -60,8 +60,16 @@ function momentOfEvent(event: Fields): Moment | undefined {
       const usage = parseUsage(event["info"]);
       return usage && { type: "usage", usage };
     }
+    case "task_started":
+    case "turn_started":
+      return { type: "turnStarted" };
+    case "task_complete":
+    case "turn_complete":
+      return { type: "turnEnded", error: errorText(event["error"]), ms: durationOf(event) };
     case "turn_aborted":
-      return { type: "interrupted" };
+      return { type: "interrupted", ms: durationOf(event) };
+    case "error":
+      return { type: "turnEnded", error: textOrNothing(event["message"]) ?? "" };
     case "thread_rolled_back":
       return typeof event["num_turns"] === "number" ? { type: "rolledBack", turns: event["num_turns"] } : undefined;
     case "entered_review_mode":
@@ -71,6 +79,15 @@ function momentOfEvent(event: Fields): Moment | undefined {
     default:
       return undefined;
   }
+}
+
+function durationOf({ duration_ms: ms }: Fields): number | undefined {
+  return typeof ms === "number" && Number.isFinite(ms) && ms >= 0 ? ms : undefined;
+}
+
+/** Null for a turn that ended well. */
+function errorText(error: unknown): string | null {
+  return isFields(error) ? (textOrNothing(error["message"]) ?? "") : null;
 }
 
 function reviewText(output: unknown): string | null {

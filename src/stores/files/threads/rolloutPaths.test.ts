@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { tempHome } from "../../../../test/support/rollouts.js";
+import { tempHome } from "../../../../test/support/threads/rollouts.js";
 import { newThreadId, threadIdOf } from "../../../lib/ids.js";
 import { newRolloutPath } from "./rolloutFile.js";
 import { findRollout } from "./rolloutPaths.js";

@@ -6,8 +6,8 @@ import { storageFailure } from "../failure.js";
 import { dayFolder, parseRolloutName } from "./rolloutFile.js";
 
 /**
- * The rollout of a thread, wherever it is kept. Looks first where a thread of this id's age must be, so that a large
- * home costs nothing; then among the archived ones; then everywhere, newest folders first. Opens no file.
+ * Finds a thread's rollout. Searches first the folders that match the id's age, so that a large home costs nothing; then the archive; then
+ * everywhere, newest folders first. Opens no file.
  */
 export async function findRollout(codexHome: string, id: ThreadId): Promise<string | undefined> {
   for (const folder of [...likelyFolders(codexHome, id), path.join(codexHome, "archived_sessions")]) {
@@ -17,7 +17,7 @@ export async function findRollout(codexHome: string, id: ThreadId): Promise<stri
   return searchBelow(path.join(codexHome, "sessions"), id, DAY_FOLDER_DEPTH);
 }
 
-/** Those of several threads: a folder in which many of them lie is read once. */
+/** Finds several rollouts: a folder that contains many of them is read once. */
 export async function findRollouts(codexHome: string, ids: readonly ThreadId[]): Promise<ReadonlyMap<ThreadId, string>> {
   const folders = new Map<string, Promise<ReadonlyMap<ThreadId, string>>>();
   const found = await Promise.all(
@@ -47,7 +47,7 @@ async function rolloutsById(folder: string): Promise<ReadonlyMap<ThreadId, strin
 const DAY_FOLDER_DEPTH = 3;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** The day the id was made and its neighbours: the zone may have been another, and a record may begin after midnight. */
+/** The id's day and its neighbours: the time zone may have differed, and a record may begin after midnight. */
 function likelyFolders(codexHome: string, id: ThreadId): string[] {
   const madeAt = timeOfUuid(id);
   if (madeAt === undefined) return [];
@@ -73,7 +73,7 @@ function rolloutIn(folder: string, entries: readonly Dirent[], id: ThreadId): st
 
 async function entriesOf(folder: string): Promise<readonly Dirent[]> {
   try {
-    // By way of node:fs, which loads this half of itself when it is first used: a new thread does not need it.
+    // Through node:fs, which loads its promises API on first use: a new thread does not need it.
     return await promises.readdir(folder, { withFileTypes: true });
   } catch (error) {
     if (errorCode(error) === "ENOENT" || errorCode(error) === "ENOTDIR") return [];

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { message, tempHome } from "../../../../test/support/rollouts.js";
+import { message, tempHome } from "../../../../test/support/threads/rollouts.js";
 import type { RawItem } from "../../../threads/items.js";
 import { readRollout } from "./rolloutReader.js";
 

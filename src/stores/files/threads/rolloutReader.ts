@@ -1,7 +1,7 @@
 import { promises } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { APPROVAL_POLICIES, SANDBOX_MODES, type SandboxPolicy } from "../../../exec/policies.js";
-import { type Fields, isFields, oneOf, textOrNothing } from "../../../lib/fields.js";
+import { type Fields, isFields, oneOf, textOrNothing, withoutUndefined } from "../../../lib/fields.js";
 import { StorageFailed } from "../../../threads/errors.js";
 import { pairToolCalls } from "../../../threads/items.js";
 import type { StoredSettings, ThreadHistory } from "../../../threads/store.js";
@@ -20,8 +20,8 @@ interface ReadRollout {
 }
 
 /**
- * A thread as its rollout tells it, whichever version of Codex wrote it: lines that cannot be understood are passed over.
- * Throws `StorageFailed` when the file cannot be read or does not say which thread it is.
+ * Reads a thread from its rollout, whichever version of Codex wrote it: invalid lines are skipped.
+ * Throws `StorageFailed` when the file cannot be read or does not name its thread.
  */
 export async function readRollout(path: string, codexHome: string): Promise<ReadRollout> {
   try {
@@ -64,7 +64,7 @@ async function tellStory(file: FileHandle, codexHome: string): Promise<Story> {
 function follow(story: Story, type: unknown, payload: Fields): void {
   switch (type) {
     case "session_meta":
-      // A forked thread's file holds the metas of its ancestors as well, after its own.
+      // A forked thread's file also contains its ancestors' metadata, after its own.
       story.start ??= parseSessionMeta(payload);
       break;
     case "turn_context":
@@ -99,14 +99,14 @@ function followEvent(story: Story, event: Fields): void {
 
 type SessionStart = { readonly threadId: string } & Pick<StoredSettings, "cwd" | "providerId" | "baseInstructions">;
 
-/** The folder may be another one than at the thread's start. */
+/** The folder may differ from the one at the thread's start. */
 type TurnSettings = Omit<StoredSettings, keyof SessionStart> & { readonly cwd?: string };
 
-/** A `session_meta` payload; undefined without the fields that make it one. */
+/** A `session_meta` payload; undefined without its required fields. */
 export function parseSessionMeta(meta: Fields): SessionStart | undefined {
   const { id, cwd, base_instructions: base } = meta;
   if (typeof id !== "string" || typeof cwd !== "string") return undefined;
-  return withoutAbsent({
+  return withoutUndefined({
     threadId: id,
     cwd,
     providerId: textOrNothing(meta["model_provider"]),
@@ -114,11 +114,11 @@ export function parseSessionMeta(meta: Fields): SessionStart | undefined {
   });
 }
 
-/** A `turn_context` payload; undefined without a model. Values from other versions of Codex that we do not know are left out. */
+/** A `turn_context` payload; undefined without a model. Unknown values from other versions of Codex are left out. */
 export function parseTurnContext(context: Fields): TurnSettings | undefined {
   const { model } = context;
   if (typeof model !== "string") return undefined;
-  return withoutAbsent({
+  return withoutUndefined({
     cwd: textOrNothing(context["cwd"]),
     model,
     approvalPolicy: oneOf(APPROVAL_POLICIES, context["approval_policy"]),
@@ -145,11 +145,11 @@ export function parseUsage(info: unknown): TokenUsageInfo | undefined {
 
 function parseSandboxPolicy(policy: unknown): SandboxPolicy | undefined {
   if (!isFields(policy)) return undefined;
-  // Rollouts of late 2025 name the mode `mode`; ignoring it could resume a thread with more rights than it had.
+  // Rollouts of late 2025 call the field `mode`; ignoring it could resume a thread with more rights than it had.
   const type = oneOf(SANDBOX_MODES, policy["type"] ?? policy["mode"]);
   if (type !== "workspace-write") return type && { type };
   const roots = policy["writable_roots"];
-  return withoutAbsent({
+  return withoutUndefined({
     type,
     writable_roots: Array.isArray(roots) ? roots.filter((root) => typeof root === "string") : undefined,
     network_access: policy["network_access"] === true,
@@ -168,10 +168,4 @@ function parseTokens(usage: unknown): TokenUsage | undefined {
     reasoning_output_tokens: count("reasoning_output_tokens"),
     total_tokens: count("total_tokens"),
   };
-}
-
-/** A key without a value would hide a default when settings are laid over each other. */
-function withoutAbsent<T extends object>(value: T): T {
-  // Only keys whose value is undefined go, and those are optional in T.
-  return Object.fromEntries(Object.entries(value).filter(([, entry]) => entry !== undefined)) as T;
 }

@@ -5,10 +5,10 @@ import { InvalidCursor, StorageFailed } from "../../../threads/errors.js";
 import { isOutOfFiles, storageFailure } from "../failure.js";
 import { parseRolloutName } from "./rolloutFile.js";
 
-/** Rollouts that one file of the index tells of: a month of threads, or all that are archived. */
+/** The rollouts covered by one file of the index: a month of threads, or all archived ones. */
 export interface Shelf {
   readonly name: string;
-  /** The newest first. */
+  /** Newest first. */
   readonly folders: () => readonly ShelfFolder[];
 }
 
@@ -16,21 +16,21 @@ export interface Shelf {
 export interface ShelfFolder {
   readonly name: string;
   readonly path: string;
-  /** What a position begins with that is in it. */
+  /** The prefix of all positions in it. */
   readonly prefix: string;
 }
 
 interface Shelves {
   readonly archived: boolean;
-  /** Only what may hold something that comes after this position in the list. */
+  /** Only parts that may contain something after this position in the list. */
   readonly after?: string | undefined;
 }
 
-/** sessions/YYYY/MM/DD; archived threads lie in one folder. */
+/** sessions/YYYY/MM/DD; archived threads are in one folder. */
 const LEVELS = [/^\d{4}$/, /^\d{2}$/, /^\d{2}$/] as const;
 const [YEAR, MONTH, DAY] = LEVELS;
 
-/** All shelves of a home, the newest first. Looks into no folder before it is its turn. Throws `StorageFailed` when it cannot look at all. */
+/** All shelves of a home, newest first. Folders are read lazily. Throws `StorageFailed` when nothing can be read at all. */
 export function* shelvesOf(codexHome: string, { archived, after }: Shelves): Generator<Shelf> {
   if (archived) {
     yield { name: "archived", folders: () => [{ name: "", path: path.join(codexHome, "archived_sessions"), prefix: "" }] };
@@ -45,7 +45,7 @@ export function* shelvesOf(codexHome: string, { archived, after }: Shelves): Gen
     }
 }
 
-/** The name of the shelf that a rollout is on; of one that lies elsewhere, a name that no shelf has. */
+/** The name of a rollout's shelf; for one that lies elsewhere, a name that no shelf has. */
 export function shelfOf(file: string, codexHome: string): string {
   const [top, year, month] = path.relative(codexHome, file).split(path.sep);
   return top === "archived_sessions" ? "archived" : `sessions-${year}-${month}`;
@@ -62,12 +62,12 @@ function isBefore(prefix: string, after: string | undefined): boolean {
   return after !== undefined && prefix > after.slice(0, prefix.length);
 }
 
-/** The rollouts in a folder, the newest first. Throws `StorageFailed` when the folder is there and cannot be looked into. */
+/** The rollouts in a folder, newest first. Throws `StorageFailed` when the folder exists but cannot be read. */
 export function rolloutNamesIn(folder: string): string[] {
   return childrenOf(folder, undefined);
 }
 
-/** One folder that cannot be looked into does not hide the others. */
+/** One unreadable folder does not hide the others. */
 export function reachable<T>(look: () => T[]): T[] {
   try {
     return look();
@@ -82,7 +82,7 @@ function childrenOf(folder: string, level: RegExp | undefined): string[] {
   return entriesOf(folder).filter(isOne).sort().reverse();
 }
 
-/** Without waiting: the way by the pool of threads takes ten times as long as the reading. */
+/** Synchronous: the thread pool would take ten times as long as the read itself. */
 function entriesOf(folder: string): string[] {
   try {
     return readdirSync(folder);
@@ -92,7 +92,7 @@ function entriesOf(folder: string): string[] {
   }
 }
 
-/** Throws `InvalidCursor` for what is no position in this list. */
+/** Throws `InvalidCursor` for an invalid position. */
 export function checkPosition(position: string, { archived }: Pick<Shelves, "archived">): string {
   const steps = position.split("/");
   const name = steps.pop() ?? "";

@@ -1,8 +1,8 @@
 import { appendFileSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { linesIn, message, saying, settingsIn, storeIn, tempHome } from "../../../../test/support/rollouts.js";
-import { buildWriter, WriterProcess } from "../../../../test/support/rolloutWriter.js";
+import { linesIn, message, saying, settingsIn, storeIn, tempHome } from "../../../../test/support/threads/rollouts.js";
+import { buildWriter, WriterProcess } from "../../../../test/support/threads/rolloutWriter.js";
 import { newThreadId, type ThreadId } from "../../../lib/ids.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import type { ThreadRecord } from "../../../threads/store.js";
@@ -383,6 +383,6 @@ describe("when a writer dies or the disk fails", () => {
     symlinkSync("/dev/null", record.path);
     await write(record, saying("into the void"));
     await store.settle();
-    expect(warnings).toEqual([`Cannot bring to the disk the thread's file ${record.path}: invalid argument.`]);
+    expect(warnings).toEqual([`Cannot flush the thread's file ${record.path}: invalid argument.`]);
   });
 });

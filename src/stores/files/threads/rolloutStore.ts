@@ -1,7 +1,8 @@
+// Long because a thread's record, the turn that writes it and the flush after it share the life of one file.
 import { setImmediate } from "node:timers/promises";
 import { describe } from "../../../lib/errors.js";
-import type { ThreadId } from "../../../lib/ids.js";
-import { lazily, Tasks } from "../../../lib/promises.js";
+import { newTurnKey, type ThreadId } from "../../../lib/ids.js";
+import { lazily, monotonicMs, Tasks } from "../../../lib/promises.js";
 import { StorageFailed, ThreadNotFound } from "../../../threads/errors.js";
 import type { ThreadEvent } from "../../../threads/events.js";
 import type {
@@ -15,6 +16,7 @@ import type {
   ThreadStore,
   WriterLease,
 } from "../../../threads/store.js";
+import { stampOf, statsOf } from "./fileStamp.js";
 import { type FileMark, newRolloutPath, RolloutFile } from "./rolloutFile.js";
 import { type Origin, rolloutLines, sessionMetaLine } from "./rolloutLines.js";
 import { findRollout, findRollouts, isArchivedRollout } from "./rolloutPaths.js";
@@ -23,16 +25,16 @@ import { type WriterLock, WriterLocks } from "./writerLock.js";
 
 interface RolloutStoreOptions extends Origin {
   readonly codexHome: string;
-  /** Told when lines could not be brought to the disk after their turn had ended. */
+  /** Called when lines could not be flushed to disk after their turn had ended. */
   readonly warn: (line: string) => void;
 }
 
-/** Keeps threads as Codex's rollout files, so that Codex can continue ours and we can continue Codex's. */
+/** Stores threads as Codex's rollout files, so that Codex can continue ours and we can continue Codex's. */
 export class RolloutStore implements ThreadStore {
   readonly #options: RolloutStoreOptions;
   readonly #locks: WriterLocks;
   readonly #flusher: Flusher;
-  /** Most processes list nothing, and do without its code. */
+  /** Most processes list nothing, and never load this code. */
   readonly #catalog = lazily(async () => {
     const { RolloutCatalog } = await import("./rolloutCatalog.js");
     return new RolloutCatalog(this.#options);
@@ -80,7 +82,10 @@ export class RolloutStore implements ThreadStore {
     if (path === undefined) return undefined;
     const { momentsOf } = await import("./rolloutMoments.js");
     const title = await (await this.#catalog.get()).titleOf(id);
-    return { title, isArchived: isArchivedRollout(path, codexHome), moments: momentsOf(path, codexHome) };
+    const stats = statsOf(path);
+    // A fork by reference has part of its history in another file, which no longer grows.
+    const record = stats && { version: `${stats.dev}.${Object.values(stampOf(stats)).join(".")}`, bytes: stats.size };
+    return { title, isArchived: isArchivedRollout(path, codexHome), record, moments: momentsOf(path, codexHome) };
   }
 
   async list(query: ThreadQuery): Promise<ThreadPage> {
@@ -107,6 +112,10 @@ export class RolloutStore implements ThreadStore {
     await (await this.#catalog.get()).remove(id);
   }
 
+  async checkIdle(id: ThreadId): Promise<void> {
+    this.#locks.checkFree(id);
+  }
+
   settle(): Promise<void> {
     return this.#flusher.settle();
   }
@@ -122,13 +131,13 @@ interface RecordParts {
   readonly path: string;
   readonly locks: WriterLocks;
   readonly flusher: Flusher;
-  /** How the file was when it was read; undefined for a thread that has none yet. */
+  /** The file's mark when it was read; undefined for a thread without a file. */
   readonly readAs: FileMark | undefined;
-  /** Makes the first line of a thread begun here; undefined for one that was found. */
+  /** Builds the first line of a thread created here; undefined for an existing one. */
   readonly firstLine: (() => string) | undefined;
 }
 
-/** One thread's rollout and what this process last knew of it. */
+/** One thread's rollout and what this process last knew about it. */
 class RolloutRecord implements ThreadRecord {
   readonly #parts: RecordParts;
   #path: string;
@@ -167,7 +176,7 @@ class RolloutRecord implements ThreadRecord {
     });
   }
 
-  /** A thread may have been archived since: it goes on where its file is now. */
+  /** The thread may have been archived meanwhile: it continues at its file's current path. */
   async #openKnownFile(): Promise<RolloutFile> {
     const { codexHome, threadId } = this.#parts;
     const here = RolloutFile.openExisting(this.#path);
@@ -187,7 +196,7 @@ class RolloutRecord implements ThreadRecord {
 
   #release(lock: WriterLock, file: RolloutFile | undefined): void {
     if (file && !file.isEmpty) this.#leftAs = file.leftAs;
-    // The lines are with the kernel, where the next writer sees them: it need not wait for the disk.
+    // The kernel has the lines, so the next writer sees them without waiting for the disk.
     lock.release();
     if (file?.wasWritten) this.#parts.flusher.flushAndClose(file);
     else file?.closeUnflushed();
@@ -201,18 +210,24 @@ function isSame(a: FileMark, b: FileMark | undefined): boolean {
 interface RecorderParts {
   readonly threadId: ThreadId;
   readonly changedElsewhere: boolean;
-  /** A thread that is already on disk has its file open from the start; a new one gets it with its first line. */
+  /** An existing thread has its file open from the start; a new one gets it with its first line. */
   readonly file: RolloutFile | undefined;
   readonly createFile: () => RolloutFile;
-  /** What the first line of an empty file says. */
+  /** The first line of an empty file. */
   readonly firstLine: () => string;
-  /** Called once, with the file if there is one by then. */
+  /** Called once, with the file if it exists by then. */
   readonly onRelease: (file: RolloutFile | undefined) => void;
 }
 
-/** The one who may write a thread's rollout, until released: each batch of events is one write of whole lines. */
+const UNKEPT_ALONE: ReadonlySet<ThreadEvent["type"]> = new Set(["threadConfigured", "turnStarted", "turnFailed"]);
+
+/** The only writer of a thread's rollout, until released: each batch of events is one write of whole lines. */
 class RolloutRecorder implements WriterLease {
   readonly #parts: RecorderParts;
+  /** A lease covers one turn. The record uses a new id for it, because other programs read the record. */
+  readonly #turnKey = newTurnKey();
+  readonly #since = monotonicMs();
+  #begun = "";
   #state: { at: "held"; file: RolloutFile | undefined } | { at: "released" };
 
   constructor(parts: RecorderParts) {
@@ -227,10 +242,13 @@ class RolloutRecorder implements WriterLease {
   append(events: readonly ThreadEvent[]): void {
     const { threadId, createFile, firstLine } = this.#parts;
     const state = this.#state;
-    // A turn that was given up may still speak; by now another writer may have the file.
+    // An abandoned turn may still publish events; another writer may have the file by now.
     if (state.at === "released") throw new StorageFailed(`Thread ${threadId} is no longer written to: its turn was ended.`);
-    const lines = rolloutLines(events, { threadId, at: new Date() });
-    if (lines === "") return;
+    const lines =
+      this.#begun + rolloutLines(events, { threadId, turnKey: this.#turnKey, ranMs: monotonicMs() - this.#since, at: new Date() });
+    // That a turn has begun makes no file of a thread on which nothing was said.
+    this.#begun = state.file === undefined && events.every(({ type }) => UNKEPT_ALONE.has(type)) ? lines : "";
+    if (lines === "" || this.#begun !== "") return;
     state.file ??= createFile();
     state.file.append(state.file.isEmpty ? firstLine() + lines : lines);
   }
@@ -247,10 +265,10 @@ class RolloutRecorder implements WriterLease {
   }
 }
 
-/** Half of Node's file threads at most, so that a slow disk does not hold up name look-ups and reads. */
+/** At most half of Node's thread pool, so that a slow disk does not block DNS look-ups and reads. */
 const FLUSHES_AT_ONCE = 2;
 
-/** Brings finished files to the disk, off everybody's path. Holds at most one waiting file per thread. */
+/** Flushes finished files to disk in the background. Holds at most one waiting file per thread. */
 class Flusher {
   readonly #waiting = new Map<string, RolloutFile>();
   readonly #tasks: Tasks;
@@ -261,13 +279,13 @@ class Flusher {
   }
 
   flushAndClose(file: RolloutFile): void {
-    // The newer opening's flush covers what was written through the older one.
+    // The newer handle's flush covers what was written through the older one.
     this.#waiting.get(file.path)?.closeUnflushed();
     this.#waiting.set(file.path, file);
     this.#startNext();
   }
 
-  /** Resolves when everything handed over is on the disk. */
+  /** Resolves when all files handed over are on disk. */
   settle(): Promise<void> {
     return this.#tasks.settle();
   }
@@ -283,7 +301,7 @@ class Flusher {
 
   async #flush(file: RolloutFile): Promise<void> {
     try {
-      // The answer that is being written now leaves first.
+      // The response being written goes first.
       await setImmediate();
       await file.flushAndClose();
     } finally {

@@ -10,25 +10,25 @@ import type { ShelfPacks } from "./shelfPacks.js";
 import { readThreadHead } from "./threadHead.js";
 
 const LEAST_INDEXED = 500;
-/** How long after the last time the index is gone over again when somebody lists: sooner when the list had to open many files. */
+/** The minimum interval between index updates triggered by lists: shorter when a list had to open many files. */
 const AGAIN_MS = { usual: 60_000, lacking: 5_000, failed: 10 * 60_000 };
 const MANY_LOOKED_AT = 50;
-/** Files that are looked at in one go, and the rest that others have after it. */
+/** The number of files processed before yielding to other work, and the pause after it. */
 const AT_ONCE = 64;
 const REST_MS = 1;
 
 interface IndexerOptions {
   readonly codexHome: string;
   readonly packs: ShelfPacks;
-  /** How many threads there must be; the files of fewer are as quick themselves. */
+  /** The minimum number of threads; for fewer, reading the files is as fast. */
   readonly leastIndexed?: number | undefined;
-  /** What the clock of the file system says, in milliseconds since 1970. */
+  /** The file system's clock, in milliseconds since 1970. */
   readonly now?: (() => number) | undefined;
-  /** Told once in a while when the index cannot be kept; lists are right without it. */
+  /** Called occasionally when the index cannot be maintained; lists are correct without it. */
   readonly warn: (line: string) => void;
 }
 
-/** Makes the index and keeps it up to date, after lists and never before them. A process that ends meanwhile ends at once. */
+/** Builds and updates the index, after lists and never before them. Does not delay the exit of the process. */
 export class ShelfIndexer {
   readonly #options: IndexerOptions;
   readonly #tasks: Tasks;
@@ -42,18 +42,18 @@ export class ShelfIndexer {
     this.#now = options.now ?? Date.now;
     this.#tasks = new Tasks((_, error) => {
       this.#notBefore = monotonicMs() + AGAIN_MS.failed;
-      options.warn(`the index of threads cannot be kept, so that searching stays slow: ${describe(error)}`);
+      options.warn(`the index of threads cannot be written, so searching stays slow: ${describe(error)}`);
     });
   }
 
-  /** Somebody has got a page, for which so many files had to be opened. */
+  /** Called after a page, with the number of files that had to be opened. */
   listed({ looked }: { readonly looked: number }): void {
     const early = looked >= MANY_LOOKED_AT ? AGAIN_MS.usual - AGAIN_MS.lacking : 0;
     if (this.#running || monotonicMs() < this.#notBefore - early) return;
     this.#start();
   }
 
-  /** Goes over everything now, and comes back when the index is as the files are. */
+  /** Updates everything now. Resolves when the index matches the files. */
   async refresh(): Promise<void> {
     await this.#tasks.settle();
     this.#start();

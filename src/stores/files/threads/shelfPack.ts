@@ -6,8 +6,8 @@ import type { GramBits } from "./gramBits.js";
 import { type EntryKind, entryIn, type HeadEntry, NAME_LENGTH } from "./headEntry.js";
 
 /*
- * A pack is one file of the index: lines of entries by folder, the newest first, cut into chunks; then what may be found in each chunk; then a table of
- * chunks and folders; then where that table is. Checksums tell a torn or damaged file, which is as good as none.
+ * A pack is one file of the index: lines of entries by folder, newest first, split into chunks; then a filter per chunk; then a table of
+ * chunks and folders; then that table's position. Checksums detect a torn or damaged file, which is ignored.
  */
 export const PACK_VERSION = 1;
 const FOOTER_BYTES = 48;
@@ -23,7 +23,7 @@ export interface ChunkRow {
   /** Names of its newest and its oldest entry. */
   readonly newest: string;
   readonly oldest: string;
-  /** Of some of its files the index does not know enough to leave them out. */
+  /** For some of its files the index lacks the data to exclude them. */
   readonly mustLook: boolean;
   readonly bits: GramBits;
 }
@@ -38,7 +38,7 @@ export interface PackTable {
   readonly folders: ReadonlyMap<string, PackFolder>;
 }
 
-/** The entries of one chunk, in the form they have in the file. */
+/** The entries of one chunk, in their file format. */
 export class PackChunk {
   readonly #bytes: Buffer;
   readonly #starts: number[] = [];
@@ -70,7 +70,7 @@ export class PackChunk {
     return entryIn(this.#bytes.toString("utf8", this.#starts[index] ?? 0, end));
   }
 
-  /** Which entries have these bytes somewhere. */
+  /** The entries that contain these bytes anywhere. */
   holding(text: Buffer): ReadonlySet<number> {
     const found = new Set<number>();
     let index = 0;
@@ -82,7 +82,7 @@ export class PackChunk {
     return found;
   }
 
-  /** By binary search: names get smaller. */
+  /** Binary search: names are in descending order. */
   find(name: string): HeadEntry | undefined {
     let [low, high] = [0, this.size - 1];
     while (low < high) {
@@ -94,7 +94,7 @@ export class PackChunk {
   }
 }
 
-/** An open pack. It stays as it was opened, whoever replaces the file meanwhile. */
+/** An open pack. It stays unchanged, even if the file is replaced meanwhile. */
 export class PackReader implements Disposable {
   #last: { readonly row: ChunkRow; readonly chunk: PackChunk | undefined } | undefined;
   #buffer = Buffer.alloc(0);
@@ -104,7 +104,7 @@ export class PackReader implements Disposable {
     readonly table: PackTable,
   ) {}
 
-  /** Undefined when there is no such file, or none that can be used. What is known of it spares reading its table. */
+  /** Undefined when the file is missing or unusable. A known table need not be read again. */
   static open(file: string, known: PackTable | undefined): PackReader | undefined {
     let fd: number;
     try {
@@ -118,25 +118,25 @@ export class PackReader implements Disposable {
       const table = isSameStamp(known?.readAs, stamp) ? known : stats.isFile() ? tableIn(fd, stamp) : undefined;
       if (table) return new PackReader(fd, table);
     } catch {
-      // As good as none.
+      // Treated as missing.
     }
     closeSync(fd);
     return undefined;
   }
 
-  /** The rows of a folder, if it is as it was when they were made. */
+  /** The rows of a folder, if it has not changed since they were made. */
   rowsOf(folder: string, stamp: FileStamp): readonly ChunkRow[] | undefined {
     const found = this.table.folders.get(folder);
     return isSameStamp(found?.stamp, stamp) ? found?.rows : undefined;
   }
 
-  /** Undefined when it is damaged. It is good until another one is asked for, which is read to the same place in memory. */
+  /** Undefined when damaged. Valid until the next call, which reuses the same buffer. */
   chunk(row: ChunkRow): PackChunk | undefined {
     if (this.#last?.row !== row) this.#last = { row, chunk: this.#read(row) };
     return this.#last.chunk;
   }
 
-  /** What is known of a file, whether or not its folder has changed. */
+  /** The entry of a file, even if its folder has changed. */
   find(folder: string, name: string): HeadEntry | undefined {
     const rows = this.table.folders.get(folder)?.rows ?? [];
     const last = this.#last?.row;
@@ -196,7 +196,7 @@ export interface StoredTable {
   readonly folders: readonly (readonly [folder: string, stamp: FileStamp | null, rows: readonly StoredRow[]])[];
 }
 
-/** The checksum says that the table is as this program wrote it. */
+/** The checksum proves that this program wrote the table. */
 function parsedTable(bytes: Buffer, { readAs, start }: { readonly readAs: FileStamp; readonly start: number }): PackTable | undefined {
   const end = bytes.lastIndexOf(NEWLINE, bytes.length - 2) + 1;
   const stored: unknown = JSON.parse(bytes.toString("utf8", end));
@@ -215,7 +215,7 @@ function parsedTable(bytes: Buffer, { readAs, start }: { readonly readAs: FileSt
   return at === start ? { readAs, folders } : undefined;
 }
 
-/** The thread's id, which ends a rollout's name. */
+/** The thread's id at the end of a rollout's name. */
 export function idIn(name: string): string {
   return name.slice(-42, -6);
 }

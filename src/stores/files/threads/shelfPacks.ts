@@ -6,10 +6,10 @@ import { DRAFT, PackWriter } from "./packWriter.js";
 import { PackReader, type PackTable } from "./shelfPack.js";
 
 const PACK = ".pack";
-/** What a killed process left is older than anything takes to be written. */
+/** Older drafts were left by killed processes. */
 const DRAFT_LIFE_MS = 60 * 60_000;
 
-/** The files of the index, a pack for each shelf. All of it can be made again from the rollouts, by whichever process. */
+/** The files of the index, one pack per shelf. Any process can rebuild them from the rollouts. */
 export class ShelfPacks {
   readonly #home: string;
   readonly #folder: string;
@@ -20,7 +20,7 @@ export class ShelfPacks {
     this.#folder = path.join(this.#home, "index");
   }
 
-  /** Whoever opens one disposes of it. */
+  /** The caller must dispose it. */
   open(shelf: string): PackReader | undefined {
     const reader = PackReader.open(this.#fileOf(shelf), this.#tables.get(shelf));
     if (reader) this.#tables.set(shelf, reader.table);
@@ -28,19 +28,19 @@ export class ShelfPacks {
     return reader;
   }
 
-  /** Throws when nothing can be written. A home that is gone does not come back by this. */
+  /** Throws when it cannot be written. Does not recreate a deleted home. */
   write(shelf: string): PackWriter {
     for (const folder of [this.#home, this.#folder]) makeFolder(folder);
     return new PackWriter(this.#fileOf(shelf));
   }
 
-  /** What its files say is no longer known here. */
+  /** Drops the index of this shelf. */
   remove(shelf: string): void {
     this.#tables.delete(shelf);
     rmSync(this.#fileOf(shelf), { force: true });
   }
 
-  /** Removes what belongs to no shelf any more, and what killed processes left. */
+  /** Removes packs without a shelf, and drafts of killed processes. */
   tidy(shelves: ReadonlySet<string>): void {
     for (const name of this.#names()) {
       const file = path.join(this.#folder, name);

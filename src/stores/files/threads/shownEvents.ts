@@ -5,12 +5,12 @@ import { storageFailure } from "../failure.js";
 import { parseLine } from "./rolloutLines.js";
 import { threadLines } from "./threadLines.js";
 
-/** What is told of a thread at once. A longer one begins in its middle. */
+/** The size limit of a thread's recorded events; a longer one begins in the middle. */
 const MOST_BYTES = 8 * 1024 * 1024;
 
 /**
- * The events that a rollout keeps, in file order: what a front end shows of a thread's past. Later versions of Codex keep whole items in the place of
- * messages, which are told as messages then. Lines that cannot be understood are passed over.
+ * The recorded events in file order, which a front end shows as a thread's past. Later versions of Codex record items in place of messages;
+ * those are converted to messages. Invalid lines are skipped.
  */
 export async function readShownEvents(path: string, codexHome: string): Promise<readonly ShownEvent[]> {
   const kept: { readonly event: ShownEvent; readonly bytes: number; readonly isItem: boolean }[] = [];
@@ -32,7 +32,7 @@ export async function readShownEvents(path: string, codexHome: string): Promise<
   } catch (error) {
     throw storageFailure("read the thread's file", path, error);
   }
-  // A file that has both tells everything twice.
+  // A file with both kinds would show everything twice.
   return kept.filter(({ isItem }) => !isItem || !hasMessages).map(({ event }) => event);
 }
 
@@ -41,7 +41,7 @@ function asEvent(payload: Fields): ShownEvent[] {
   return typeof type === "string" ? [{ ...payload, type }] : [];
 }
 
-/** The messages that a completed item stands for; undefined for what is no item. */
+/** The messages of a completed item; undefined for other events. */
 function messagesIn({ type, item }: Fields): ShownEvent[] | undefined {
   if (type !== "item_completed") return undefined;
   if (!isFields(item)) return [];

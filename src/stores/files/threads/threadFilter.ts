@@ -3,14 +3,17 @@ import type { ThreadQuery } from "../../../threads/store.js";
 import { type GramBits, mayHoldText, mayHoldWhole, searchedForm } from "./gramBits.js";
 import type { KnownHead } from "./headEntry.js";
 
-/** Beyond so many titles that match, it is quicker to look than to ask first. */
+/** With more matching titles, checking each thread is faster than a look-up first. */
 const MOST_ASKED_FOR = 500;
 
-/** Which threads a list is to have. */
+/** The criteria of a list. */
 export class ThreadFilter {
   readonly #cwd: string | undefined;
   readonly #search: string | undefined;
-  /** What a line of the index has somewhere if its thread is wanted for its words. Undefined when it could miss that: half a character is written otherwise there. */
+  /**
+   * Bytes that an index line contains if its thread matches by text. Undefined when that is unreliable: a lone surrogate is encoded
+   * differently there.
+   */
   readonly text: Buffer | undefined;
   /** The same for its folder. */
   readonly quotedCwd: Buffer | undefined;
@@ -25,7 +28,7 @@ export class ThreadFilter {
     for (const [id, title] of titles) if (title.toLowerCase().includes(this.#search)) this.#titled.add(id);
   }
 
-  /** Every thread is wanted. */
+  /** Every thread matches. */
   get isOpen(): boolean {
     return this.#cwd === undefined && this.#search === undefined;
   }
@@ -38,14 +41,14 @@ export class ThreadFilter {
     return this.#titled.has(id);
   }
 
-  /** `unsure`: it depends on the rest of the words, which are not there. */
+  /** `unsure`: it depends on the rest of the text, which is not available. */
   accepts(id: string, { cwd, words, isCut }: KnownHead): boolean | "unsure" {
     if (this.#cwd !== undefined && path.resolve(cwd) !== this.#cwd) return false;
     if (this.#search === undefined || this.#titled.has(id) || words.includes(this.#search)) return true;
     return isCut ? "unsure" : false;
   }
 
-  /** False: none of the threads that the bits tell of is wanted. */
+  /** False: none of the threads covered by the bits matches. */
   mayBeAmong(bits: GramBits): boolean {
     if (this.#cwd !== undefined && !mayHoldWhole(bits, this.#cwd)) return false;
     if (!this.isSearch || !this.text || mayHoldText(bits, this.text)) return true;

@@ -7,7 +7,7 @@ import { parseLine } from "./rolloutLines.js";
 import { pastIn, threadLines } from "./threadLines.js";
 
 const MiB = 1024 * 1024;
-/** How far a file is read for what begins a thread: further than the longest messages reach. Of those the beginning is enough. */
+/** How far a file is read to find a thread's first message: further than the longest messages reach. Of those, the beginning is enough. */
 const HEAD = { endByte: 512 * MiB, longestLine: 8 * MiB, blockBytes: 64 * 1024 };
 const MOST_LINES = 210;
 const NEWLINE = 0x0a;
@@ -17,20 +17,20 @@ export interface ThreadHead {
   readonly threadId: string;
   readonly cwd: string;
   readonly startedAt: string | undefined;
-  /** What its user said first. */
+  /** The user's first message. */
   readonly words: string;
   readonly lastUsedAt: Date;
 }
 
-/** What a look at a file tells. */
+/** The result of reading a file's beginning. */
 export interface HeadReading {
-  /** How the file was when it was opened; undefined when it could not be. */
+  /** The file's stamp when it was opened; undefined when it could not be opened. */
   readonly stamp: FileStamp | undefined;
-  /** Undefined for a file that no user began: one that is torn, foreign or unreadable, or is of a thread that another thread runs for itself. */
+  /** Undefined for a file without a user's message: torn, foreign or unreadable, or of a thread that another thread runs for itself. */
   readonly head: ThreadHead | undefined;
-  /** It is told by this file alone: as long as that is the same, so is the head. */
+  /** The head depends on this file alone: it is valid as long as the file is unchanged. */
   readonly isOwn: boolean;
-  /** How much work it was; one for nearly all. */
+  /** The cost of the read; one for nearly all files. */
   readonly effort: number;
 }
 
@@ -41,14 +41,14 @@ export async function readThreadHead(path: string, codexHome: string): Promise<H
 
 const UNREADABLE: HeadReading = { stamp: undefined, head: undefined, isOwn: false, effort: 1 };
 const LONG_EFFORT = 16;
-/** Nothing else runs while it is in use. */
+/** Shared, because it is only used synchronously. */
 const firstBlock = Buffer.allocUnsafe(HEAD.blockBytes);
-// A pipe of that name must not make us wait for its writer.
+// A named pipe must not block until it has a writer.
 const READ = constants.O_RDONLY | constants.O_NONBLOCK;
 
 /**
- * Nearly every thread has begun within one block. Reading that without waiting takes a tenth of the time that the way by the pool of threads
- * takes. Undefined when there is more to read than that.
+ * Nearly every thread's first message is within one block. A synchronous read takes a tenth of the time of the thread pool. Undefined when
+ * more must be read.
  */
 function headInFirstBlock(path: string): HeadReading | undefined {
   try {
@@ -100,7 +100,7 @@ async function headInWhole(path: string, codexHome: string): Promise<HeadReading
   }
 }
 
-/** Goes through the first lines of a rollout until they have told how its thread began. */
+/** Processes the first lines of a rollout until the thread's beginning is known. */
 class HeadSearch {
   #meta: Fields | undefined;
   lines = 0;
@@ -124,15 +124,15 @@ function headOf(meta: Fields, { words, lastUsedAt }: { words: string; lastUsedAt
   return { threadId: id, cwd, startedAt: textOrNothing(meta["timestamp"]), words, lastUsedAt };
 }
 
-/** Enough to tell what kind of line it is. */
+/** Enough to determine the kind of line. */
 const KIND_BYTES = 128;
 
-/** The beginning of a line, made JSON again by closing what is open in it; an empty one when it is no event. */
+/** The beginning of a line, completed to valid JSON by closing what is open; empty when it is not an event. */
 function closedEvent(beginning: Buffer): Buffer {
   if (!beginning.toString("latin1", 0, KIND_BYTES).includes('"type":"event_msg"')) return Buffer.alloc(0);
   const open: number[] = [];
   let inText = false;
-  // Where the beginning ends in a text, it may end within an escape.
+  // The cut may be inside an escape sequence of a string.
   let end = beginning.length;
   for (let at = 0; at < beginning.length; at++) {
     const byte = beginning[at];
@@ -151,12 +151,12 @@ function closedEvent(beginning: Buffer): Buffer {
 
 const [QUOTE, BACKSLASH, LETTER_U, BRACE, BRACKET] = [0x22, 0x5c, 0x75, 0x7b, 0x5b];
 
-/** Editors put what is open in them before the request, under headings of their own; the request comes last. */
+/** Editors put their open files before the request, under headings of their own; the request comes last. */
 const REQUEST_HEADING = "## My request for Codex:";
 const PREVIEW_LENGTH = 160;
 const LONGEST_LOOKED_AT = 4_096;
 
-/** What a person said, in an event of a rollout; undefined for other events, and for context in the form of a message. */
+/** A person's message in an event of a rollout; undefined for other events, and for context in the form of a message. */
 export function wordsIn(event: Fields): string | undefined {
   const { kind } = event;
   switch (event["type"]) {
@@ -169,7 +169,7 @@ export function wordsIn(event: Fields): string | undefined {
   }
 }
 
-/** The request on one line that is not too long to list. */
+/** The request on one line, short enough for a list. */
 export function previewOf(words: string): string {
   const heading = words.indexOf(REQUEST_HEADING);
   const request = heading === -1 ? words : words.slice(heading + REQUEST_HEADING.length);

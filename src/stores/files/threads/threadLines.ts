@@ -6,12 +6,12 @@ import { StorageFailed } from "../../../threads/errors.js";
 import { parseLine } from "./rolloutLines.js";
 import { findRollout } from "./rolloutPaths.js";
 
-/** Forks of forks; longer than anybody makes by hand, short enough to notice files that name each other. */
+/** The limit for forks of forks: longer than realistic chains, and it detects files that refer to each other. */
 const MOST_ANCESTORS = 64;
 
 /**
- * Everything that was said on a thread: the lines of its file and, after the first, those of the thread it was forked from as far as its
- * first line refers to them. Codex copied them into the fork once; from 0.15x on it refers to them.
+ * All lines of a thread: those of its file and, after the first, those of the thread it was forked from, as far as its first line refers to
+ * them. Older versions of Codex copied them into the fork; since 0.15x it refers to them.
  */
 export async function* threadLines(file: FileHandle, codexHome: string, limits: ReadLimits = {}): AsyncGenerator<Buffer> {
   yield* linesOf(file, { codexHome, limits, ancestors: 0 });
@@ -47,7 +47,7 @@ async function* linesOfPast({ threadId, endByte }: Past, { codexHome, limits, an
   yield* linesOf(file, { codexHome, limits: { ...limits, endByte: nearer }, ancestors: ancestors + 1 });
 }
 
-/** Where the past of a fork is that only refers to it. */
+/** The reference to the history of a fork that does not contain a copy. */
 export function pastIn(line: Buffer): Past | undefined {
   if (!line.includes('"history_base"')) return undefined;
   const { type, payload } = parseLine(line) ?? {};
@@ -61,17 +61,17 @@ const BLOCK_BYTES = 1024 * 1024;
 const NEWLINE = 0x0a;
 
 interface ReadLimits {
-  /** Lines that do not end within so many bytes of the file are not shown. */
+  /** Lines that end after this byte are not returned. */
   readonly endByte?: number;
-  /** How much is read at once; less for those who look at a few lines only. */
+  /** The read size; smaller for callers that need only a few lines. */
   readonly blockBytes?: number;
-  /** Of a longer line only the beginning is shown, about so much. */
+  /** Longer lines are shortened to about this size. */
   readonly longestLine?: number;
 }
 
 /**
- * The lines of a file that end in a newline, as bytes that are valid until the next one is asked for. Holds one line and
- * one block in memory, however large the file is. A last line without a newline is not shown: its writer died.
+ * The complete lines of a file, as bytes that are valid until the next one is requested. Holds one line and one block in memory, however
+ * large the file is. A last line without a newline is skipped: its writer died.
  */
 async function* completeLines(
   file: FileHandle,

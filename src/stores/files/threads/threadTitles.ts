@@ -7,27 +7,27 @@ import type { ThreadId } from "../../../lib/ids.js";
 import { oneLine } from "../../../lib/oneLine.js";
 import { storageFailure } from "../failure.js";
 
-/** Of a longer file the newest lines are read. */
+/** Of a longer file, only the newest lines are read. */
 const MOST_BYTES = 64 * 1024 * 1024;
 const BLOCK_BYTES = 256 * 1024;
-/** What is compared to know that a file has only grown. */
+/** The number of bytes compared to verify that a file has only grown. */
 const JOINT_BYTES = 128;
 const LONGEST_SHOWN = 200;
 const [NEWLINE, SPACE] = [0x0a, 0x20];
 
-/** How the file was when it was read. */
+/** The file's state when it was read. */
 interface ReadAs {
   readonly inode: number;
   readonly size: number;
   readonly changedAt: number;
-  /** Where the lines end that were read, and the bytes before. */
+  /** The end of the lines that were read, and the bytes before it. */
   readonly end: number;
   readonly joint: Buffer;
 }
 
 const NEVER_READ: ReadAs = { inode: -1, size: 0, changedAt: 0, end: 0, joint: Buffer.alloc(0) };
 
-/** Titles of threads where Codex keeps them: a line of `session_index.jsonl` for each, of several the last. */
+/** Titles of threads in Codex's file: a line of `session_index.jsonl` for each; the last one counts. */
 export class ThreadTitles {
   readonly #file: string;
   #titles = new Map<string, string>();
@@ -37,7 +37,7 @@ export class ThreadTitles {
     this.#file = path.join(codexHome, "session_index.jsonl");
   }
 
-  /** As they are now. What cannot be read has no titles: nothing else of the list depends on them. */
+  /** The current titles. Empty when the file cannot be read: nothing else of the list depends on it. */
   async read(): Promise<ReadonlyMap<string, string>> {
     try {
       await using file = await promises.open(this.#file, "r");
@@ -51,7 +51,7 @@ export class ThreadTitles {
     return this.#titles;
   }
 
-  /** One write at the end of the file, so that nobody else's line is lost by it. */
+  /** A single append, so that no other program's line is lost. */
   async give(id: ThreadId, title: string): Promise<void> {
     const line = JSON.stringify({ id, thread_name: title, updated_at: new Date().toISOString() });
     try {
@@ -63,7 +63,7 @@ export class ThreadTitles {
     }
   }
 
-  /** Puts blanks over the lines of a thread: to write the file anew could lose a line that another program adds meanwhile. */
+  /** Overwrites the lines of a thread with blanks: rewriting the file could lose a line that another program adds meanwhile. */
   async forget(id: ThreadId): Promise<void> {
     try {
       await using file = await promises.open(this.#file, "r+");
@@ -112,7 +112,7 @@ interface PlacedLine {
   readonly at: number;
 }
 
-/** Whole lines only; what is longer than a block is no line of a title. */
+/** Whole lines only; a line longer than a block is not a title. */
 async function* linesFrom(file: FileHandle, start: number): AsyncGenerator<PlacedLine> {
   const block = Buffer.alloc(BLOCK_BYTES);
   for (let at = start; ; ) {

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterEach, beforeAll, expect, it, vi } from "vitest";
-import { tempHome } from "../../../../test/support/rollouts.js";
-import { buildWriter, WriterProcess } from "../../../../test/support/rolloutWriter.js";
+import { tempHome } from "../../../../test/support/threads/rollouts.js";
+import { buildWriter, WriterProcess } from "../../../../test/support/threads/rolloutWriter.js";
 import { newThreadId } from "../../../lib/ids.js";
 import { ownRun } from "../../../platform/processes.js";
 import { ThreadBusyElsewhere } from "../../../threads/errors.js";
@@ -176,8 +176,11 @@ it("a holder on another machine is believed as long as it refreshes its lock", a
 it("a held lock is refreshed, a released one is not", async () => {
   using home = tempHome();
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  // Test files share modules, and one timer serves a whole process: a claim that another file holds would keep it on the real clock.
+  vi.resetModules();
+  const fresh = await import("./writerLock.js");
   const id = newThreadId();
-  const lock = await new WriterLocks(home.path).acquire(id);
+  const lock = await new fresh.WriterLocks(home.path).acquire(id);
   const file = path.join(home.path, "mcp-server/locks", locksIn(home.path)[0] ?? "");
   utimesSync(file, 0, 0);
   vi.advanceTimersByTime(ONE_MINUTE_MS);

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { ThreadId } from "../../../lib/ids.js";
@@ -11,18 +11,18 @@ export interface WriterLock {
   release(): void;
 }
 
-/** A contender that came at the same moment withdraws within this time; a writer does not. */
+/** A simultaneous contender withdraws within this time; a writer does not. */
 const CONTENTION_STEP_MS = 5;
 const CONTENTION_LOOKS = 12;
 
 /**
- * One writer per thread across processes, without native code. Everybody who wants to write first puts down a claim, then
- * looks who else has one for that thread. As the claim is made before looking, of two writers at least one sees the other,
- * so there are never two; of two that see each other the first by name stays.
+ * One writer per thread across processes, without native code. Each contender first creates a claim file, then checks for other claims on
+ * that thread. Because the claim comes first, at least one of two contenders sees the other, so there are never two writers; if both see
+ * each other, the first by name stays.
  */
 export class WriterLocks {
   readonly #folder: string;
-  /** Two stores in one process are strangers to each other. */
+  /** Two stores in one process must exclude each other too. */
   readonly #suffix = randomBytes(4).toString("hex");
   #clearedUp = false;
 
@@ -30,7 +30,7 @@ export class WriterLocks {
     this.#folder = path.join(codexHome, "mcp-server", "locks");
   }
 
-  /** Throws `ThreadBusyElsewhere` when the thread has a writer, `StorageFailed` when no claim can be made. */
+  /** Throws `ThreadBusyElsewhere` when the thread has a writer, `StorageFailed` when no claim can be created. */
   async acquire(threadId: ThreadId): Promise<WriterLock> {
     const name = claimName(threadId, this.#suffix);
     const file = path.join(this.#folder, name);
@@ -43,6 +43,12 @@ export class WriterLocks {
       throw storageFailure("look for other writers in", this.#folder, error);
     }
     return held(file);
+  }
+
+  /** Throws `ThreadBusyElsewhere` while another writer than this one has the thread. One that came at this moment may be taken for a writer. */
+  checkFree(threadId: ThreadId): void {
+    const rival = this.#rivals(threadId, claimName(threadId, this.#suffix))[0];
+    if (rival) throw new ThreadBusyElsewhere(threadId, `process ${rival.pid}`);
   }
 
   #claim(threadId: ThreadId, file: string): void {
@@ -64,10 +70,10 @@ export class WriterLocks {
     }
   }
 
-  /** The first look of all also clears up after processes that were killed while they held other threads. */
+  /** The first check also removes claims of processes that were killed while they held other threads. */
   #rivals(threadId: ThreadId, name: string): ClaimFile[] {
     const isOfInterest = (other: string) => other !== name && (!this.#clearedUp || other.startsWith(threadId));
-    const claims = readdirSync(this.#folder)
+    const claims = namesIn(this.#folder)
       .filter(isOfInterest)
       .flatMap((other) => parseClaim(other) ?? []);
     this.#clearedUp = true;
@@ -79,6 +85,11 @@ export class WriterLocks {
     withdrawClaim(path.join(this.#folder, claim.name));
     return true;
   }
+}
+
+/** There is no folder before the first claim. */
+function namesIn(folder: string): string[] {
+  return existsSync(folder) ? readdirSync(folder) : [];
 }
 
 function held(file: string): WriterLock {

@@ -1,0 +1,93 @@
+import { expect, it } from "vitest";
+import { OwnToolsStage } from "../../../test/support/memory/ownToolsStage.js";
+import { newThreadId, type ThreadId, turnIdOf } from "../../lib/ids.js";
+import { type EventSource, type PlacedEvent, parseCursor } from "../timeline/eventSource.js";
+import { ThreadTimeline } from "../timeline/threadTimeline.js";
+import { ServerStream } from "./serverStream.js";
+import { ThreadStream } from "./threadStream.js";
+
+/** More than the feed keeps. */
+const MANY = 10_100;
+
+function ask(signal = new AbortController().signal) {
+  return { caller: undefined, signal };
+}
+
+/** So much happens on other threads that nothing from before is kept. */
+function makeOld({ agent: { feed } }: OwnToolsStage): void {
+  for (let at = 0; at < MANY; at++) feed.threadChanged(newThreadId(), { change: "renamed", name: `name ${at}`, owner: undefined });
+}
+
+async function until(open: (signal: AbortSignal) => EventSource, isLast: (placed: PlacedEvent) => boolean): Promise<PlacedEvent[]> {
+  const gone = new AbortController();
+  const seen: PlacedEvent[] = [];
+  for await (const placed of open(gone.signal).read()) {
+    seen.push(placed);
+    if (!isLast(placed)) continue;
+    // A source that waits for what comes next ends with its signal.
+    gone.abort();
+    break;
+  }
+  return seen;
+}
+
+async function place(stage: OwnToolsStage, threadId: ThreadId) {
+  const { eventsAfter } = (await ThreadTimeline.read(stage.agent, ask(), threadId)).page({ limit: 10, order: "newest" });
+  const cursor = parseCursor(eventsAfter);
+  if (!cursor) throw new Error(`${eventsAfter} is no cursor`);
+  return cursor;
+}
+
+it("whoever comes back too late is told to read a thread anew, and goes on from there without a gap", async () => {
+  await using stage = new OwnToolsStage();
+  const { agent } = stage;
+  const first = await agent.begin(ask(), { text: "one" }, { turnId: turnIdOf("1") });
+  await first.outcome;
+  const { threadId } = first;
+  const old = await place(stage, threadId);
+  makeOld(stage);
+  const [reset] = await until(
+    (signal) => new ThreadStream({ agent, ask: ask(signal), threadId, after: old }),
+    () => true,
+  );
+  expect(reset?.event.type).toBe("reset");
+
+  const after = await place(stage, threadId);
+  const next = await agent.reply(ask(), threadId, { text: "two" });
+  await next.outcome;
+  const seen = await until(
+    (signal) => new ThreadStream({ agent, ask: ask(signal), threadId, after }),
+    ({ event }) => event.type === "turn.ended",
+  );
+  const types = seen.map(({ event }) => event.type);
+  expect(types.slice(0, 2)).toEqual(["turn.queued", "turn.started"]);
+  expect(types.filter((type) => type === "reset" || type === "turn.ended")).toEqual(["turn.ended"]);
+  expect(types).toContain("item.completed");
+});
+
+it("a place inside a turn whose log is gone is told to be read anew", async () => {
+  await using stage = new OwnToolsStage();
+  const { agent } = stage;
+  const turn = await agent.begin(ask(), { text: "one" }, { turnId: turnIdOf("1") });
+  await turn.outcome;
+  const begun = agent.feed.lastOf(undefined, "turnBegun", ({ turnKey }) => turnKey === turn.key);
+  const after = { feed: agent.feed.now, turn: { begun: begun?.number ?? 0, seq: 1 } };
+  makeOld(stage);
+  const [reset] = await until(
+    (signal) => new ThreadStream({ agent, ask: ask(signal), threadId: turn.threadId, after }),
+    () => true,
+  );
+  expect(reset?.event.type).toBe("reset");
+});
+
+it("the stream of the server says so as well, and its place is the newest by then", async () => {
+  await using stage = new OwnToolsStage();
+  const { agent } = stage;
+  const after = agent.feed.now;
+  makeOld(stage);
+  const [reset] = await until(
+    (signal) => new ServerStream({ agent, ask: ask(signal), after }),
+    () => true,
+  );
+  expect(reset).toMatchObject({ id: agent.feed.now, event: { type: "reset" } });
+});

@@ -1,0 +1,66 @@
+import { expect, it } from "vitest";
+import { newThreadId } from "../../lib/ids.js";
+import type { StoredMoment, StoredStory } from "../../threads/store.js";
+import { StoredCache } from "./storedCache.js";
+
+const READING = { signal: new AbortController().signal };
+
+/** A record that counts how often it is read. */
+class CountedStory implements StoredStory {
+  readonly isArchived = false;
+  readonly record: NonNullable<StoredStory["record"]>;
+  readings = 0;
+
+  constructor(version: string, bytes: number) {
+    this.record = { version, bytes };
+  }
+
+  get moments() {
+    return this.#read();
+  }
+
+  async *#read(): AsyncGenerator<StoredMoment> {
+    this.readings++;
+    yield { type: "userSpoke", text: this.record.version, at: 0 };
+  }
+}
+
+function story(version: string, bytes = 10): CountedStory {
+  return new CountedStory(version, bytes);
+}
+
+it("a record that has not changed is read once, one that has is read again", async () => {
+  const [cache, id] = [new StoredCache(), newThreadId()];
+  const [first, second] = [story("1"), story("2")];
+  const items = await cache.read(id, first, READING);
+  expect(await cache.read(id, first, READING)).toBe(items);
+  expect((await cache.read(id, second, READING)).preview).toBe("2");
+  expect([first.readings, second.readings]).toEqual([1, 1]);
+});
+
+it("the items of the thread that was used least recently go first, by bytes and by count", async () => {
+  const cache = new StoredCache({ mostBytes: 25, mostThreads: 3 });
+  const threads = Array.from({ length: 3 }, (_, at) => ({ id: newThreadId(), story: story(String(at)) }));
+  const read = async (at: number) => {
+    const thread = threads[at];
+    if (thread) await cache.read(thread.id, thread.story, READING);
+    return thread?.story.readings;
+  };
+  expect([await read(0), await read(1), await read(0), await read(2)]).toEqual([1, 1, 1, 1]);
+  expect(cache.bytes).toBe(20);
+  expect([await read(0), await read(1)]).toEqual([1, 2]);
+  const small = new StoredCache({ mostBytes: 25, mostThreads: 1 });
+  const [one, other] = [newThreadId(), newThreadId()];
+  await small.read(one, story("a", 1), READING);
+  await small.read(other, story("b", 1), READING);
+  expect(small.bytes).toBe(1);
+});
+
+it("a record that is too large, and one of which nothing is known, is not kept", async () => {
+  const [cache, id] = [new StoredCache({ mostBytes: 25, mostThreads: 3 }), newThreadId()];
+  const large = story("1", 26);
+  await cache.read(id, large, READING);
+  await cache.read(id, large, READING);
+  await cache.read(id, { isArchived: false, moments: story("1").moments }, READING);
+  expect([large.readings, cache.bytes]).toEqual([2, 0]);
+});

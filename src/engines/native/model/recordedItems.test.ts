@@ -1,0 +1,42 @@
+import { describe, expect, it } from "vitest";
+import type { RawItem } from "../../../threads/items.js";
+import { recordedItem } from "./recordedItems.js";
+
+/** Each pair was recorded from Codex 0.92.0. */
+describe("an item as Codex 0.92.0 read it", () => {
+  it.each<[string, RawItem, RawItem | undefined]>([
+    ["a kind that it did not know", { type: "mystery", foo: 1 }, { type: "other" }],
+    ["a call without arguments", { type: "function_call", call_id: "c", name: "shell" }, undefined],
+    ["a call with arguments that are no text", { type: "function_call", call_id: "c", name: "shell", arguments: {} }, undefined],
+    ["a call without an id", { type: "function_call", name: "shell", arguments: "{}" }, undefined],
+    ["a refusal", { type: "message", role: "assistant", content: [{ type: "refusal", refusal: "no" }] }, undefined],
+    [
+      "an output",
+      { type: "function_call_output", call_id: "c", output: "x", status: "completed" },
+      { type: "function_call_output", call_id: "c", output: "x" },
+    ],
+    ["a summary", { type: "compaction", encrypted_content: "x", status: "completed" }, { type: "compaction", encrypted_content: "x" }],
+    [
+      "a search of another kind",
+      { type: "web_search_call", action: { type: "dream" } },
+      { type: "web_search_call", action: { type: "other" } },
+    ],
+    [
+      "several queries",
+      { type: "web_search_call", id: "w", action: { type: "search", queries: ["a", "b"] } },
+      { type: "web_search_call", id: "w", action: { type: "search" } },
+    ],
+  ])("%s", (_, given, read) => {
+    expect(recordedItem(given)).toEqual(read);
+  });
+
+  it.each<RawItem>([
+    { type: "message", role: "assistant", content: [{ type: "output_text", text: "a" }] },
+    { type: "function_call", call_id: "c", name: "shell", arguments: "{}" },
+    { type: "custom_tool_call", call_id: "c", name: "apply_patch", input: "" },
+    { type: "reasoning", summary: [] },
+    { type: "web_search_call", id: "w", action: { type: "find_in_page", url: "u", pattern: "p" } },
+  ])("stays as it came: $type", (item) => {
+    expect(recordedItem(item)).toEqual(item);
+  });
+});

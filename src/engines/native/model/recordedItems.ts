@@ -1,0 +1,54 @@
+import { type Fields, isFields } from "../../../lib/fields.js";
+import type { RawItem } from "../../../threads/items.js";
+
+/**
+ * A model's item as Codex 0.92.0 parsed it: undefined where a required field is missing or of another type, because Codex dropped such
+ * items, and `other` for unknown kinds. Unknown fields are left out where the recordings show it.
+ */
+export function recordedItem(raw: RawItem): RawItem | undefined {
+  switch (raw.type) {
+    case "message":
+      return typeof raw["role"] === "string" && Array.isArray(raw["content"]) && raw["content"].every(isKnownPart) ? raw : undefined;
+    case "function_call":
+      return hasTexts(raw, "name", "arguments", "call_id") ? raw : undefined;
+    case "custom_tool_call":
+      return hasTexts(raw, "name", "input", "call_id") ? raw : undefined;
+    case "function_call_output":
+    case "custom_tool_call_output":
+      return hasTexts(raw, "call_id") ? { type: raw.type, call_id: raw["call_id"], output: raw["output"] } : undefined;
+    case "web_search_call":
+      return isFields(raw["action"]) ? { ...raw, action: recordedAction(raw["action"]) } : raw;
+    case "compaction":
+      return hasTexts(raw, "encrypted_content") ? { type: raw.type, encrypted_content: raw["encrypted_content"] } : undefined;
+    case "ghost_snapshot":
+      return undefined;
+    case "reasoning":
+    case "local_shell_call":
+      return raw;
+    default:
+      return { type: "other" };
+  }
+}
+
+const ACTION_FIELDS: Readonly<Record<string, readonly string[]>> = {
+  search: ["query"],
+  open_page: ["url"],
+  find_in_page: ["url", "pattern"],
+};
+
+function recordedAction(action: Fields): Fields {
+  const known = ACTION_FIELDS[String(action["type"])];
+  if (!known) return { type: "other" };
+  return Object.fromEntries(["type", ...known].filter((name) => name in action).map((name) => [name, action[name]]));
+}
+
+const TEXT_PARTS = ["input_text", "output_text"];
+
+function isKnownPart(part: unknown): boolean {
+  if (!isFields(part)) return false;
+  return TEXT_PARTS.includes(String(part["type"])) ? hasTexts(part, "text") : part["type"] === "input_image" && hasTexts(part, "image_url");
+}
+
+function hasTexts(fields: Fields, ...names: readonly string[]): boolean {
+  return names.every((name) => typeof fields[name] === "string");
+}

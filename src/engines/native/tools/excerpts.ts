@@ -1,0 +1,72 @@
+import path from "node:path";
+import { AppError, describe, errorCode } from "../../../lib/errors.js";
+import { readGuarded } from "../../../lib/files/guardedRead.js";
+import { isInside } from "../../../platform/paths.js";
+import type { AskedLines, FileExcerpt } from "../../../threads/excerpt.js";
+import type { Reach } from "../../../threads/limits.js";
+import type { ThreadSettings } from "../../../threads/settings.js";
+import type { HostEnvironment } from "./hostEnvironment.js";
+import { ThreadFiles } from "./threadFiles.js";
+
+/** Of a larger file only the beginning is looked at. */
+const LIMIT = { maxBytes: 4 * 1024 * 1024, larger: "cut" } as const;
+const LINES_AROUND = 20;
+const MOST_LINES = 200;
+const LONGEST_LINE = 2_000;
+
+/** Lines of a file that cannot be shown. */
+class ExcerptRefused extends AppError {
+  constructor(
+    readonly code: "file_not_found" | "file_not_shown",
+    message: string,
+    cause?: unknown,
+  ) {
+    super(message, { cause });
+  }
+}
+
+interface ExcerptReader {
+  readonly settings: ThreadSettings;
+  readonly reach: Reach | undefined;
+  readonly host: HostEnvironment;
+}
+
+/**
+ * Lines of a file in a thread's folder, for somebody who looks at the thread. What lies elsewhere is refused though the thread's commands could read it:
+ * whoever may only watch does not choose what is read of the machine. Throws `AppError`.
+ */
+export async function readExcerpt(asked: AskedLines, { settings, reach, host }: ExcerptReader): Promise<FileExcerpt> {
+  const workspace = host.workspaceOf(settings.cwd);
+  const file = path.resolve(settings.cwd, asked.file);
+  const files = new ThreadFiles(settings, host, { running: { reach }, workspace });
+  const mayRead = (realPath: string) => isInside(realPath, workspace) && files.mayReadUnasked(realPath);
+  try {
+    const { bytes, isCut } = await readGuarded(file, { ...LIMIT, mayRead });
+    const name = path.relative(settings.cwd, file);
+    return { path: name === "" || name.startsWith("..") ? file : name, ...excerptOf(bytes, { ...asked, isCut }) };
+  } catch (error) {
+    if (error instanceof ExcerptRefused) throw error;
+    if (errorCode(error) === "ENOENT") throw new ExcerptRefused("file_not_found", `There is no file ${file}.`, error);
+    throw new ExcerptRefused("file_not_shown", `The file ${file} is not shown: ${describe(error)}`, error);
+  } finally {
+    files.close();
+  }
+}
+
+function excerptOf(bytes: Buffer, { file, first, last, isCut }: AskedLines & { readonly isCut: boolean }): Omit<FileExcerpt, "path"> {
+  if (bytes.includes(0)) throw new ExcerptRefused("file_not_shown", `The file ${file} is not shown: it is no text.`);
+  const all = new TextDecoder().decode(bytes).split(/\r?\n/);
+  // What follows the last line break is no line, and of a file that is cut it may be half of one.
+  if (isCut || all.at(-1) === "") all.pop();
+  if (isCut && last > all.length)
+    throw new ExcerptRefused(
+      "file_not_shown",
+      `The file ${file} is not shown so far down: only its first ${LIMIT.maxBytes} bytes are read.`,
+    );
+  // A file that has become shorter is shown at its end.
+  const from = Math.max(1, Math.min(first - LINES_AROUND, all.length - 2 * LINES_AROUND));
+  const wanted = all.slice(from - 1, Math.max(last, first) + LINES_AROUND);
+  const lines = wanted.slice(0, MOST_LINES).map((line) => line.slice(0, LONGEST_LINE));
+  const isShort = wanted.length > MOST_LINES || wanted.some((line) => line.length > LONGEST_LINE);
+  return { firstLine: from, lines, totalLines: isCut ? undefined : all.length, isCut: isShort };
+}

@@ -1,0 +1,90 @@
+import { chmodSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { publishedVersions } from "../support/codex/codexPeers.js";
+import { MAIN } from "../support/processes/mcpServer.js";
+import { runToEnd } from "../support/processes/runToEnd.js";
+import { type Stage, setStage, stageEnvironment } from "../support/stage.js";
+
+/** What is put into the home of a user before the doctor is asked. */
+interface Patient {
+  readonly args?: readonly string[];
+  readonly config?: string;
+  readonly profile?: string;
+  readonly isLoggedIn?: boolean;
+}
+
+async function complaintsOf(stage: Stage, { args = [], config = "", profile, isLoggedIn = true }: Patient) {
+  writeFileSync(path.join(stage.codexHome, "config.toml"), config);
+  if (isLoggedIn) writeFileSync(path.join(stage.codexHome, "auth.json"), '{"OPENAI_API_KEY":"sk-of-nobody"}');
+  if (profile !== undefined) writeFileSync(path.join(stage.codexHome, "deep.config.toml"), profile);
+  const env = stageEnvironment(stage, { name: "", about: "", steps: [] }, {});
+  const { code, stdout } = await runToEnd([process.execPath, MAIN, "doctor", "--engine", "codex", ...args], { cwd: stage.workspace, env });
+  return { code, complaints: stdout.split("\n").flatMap((line) => /^fails\s+(.*)$/.exec(line)?.[1] ?? []) };
+}
+
+describe.each(await publishedVersions(["0.166.0"]))("doctor with Codex $version", { timeout: 90_000 }, ({ program, version }) => {
+  it.each<[string, Patient, readonly RegExp[]]>([
+    ["has nothing to say of a Codex that works", {}, []],
+    [
+      "a retired model",
+      { args: ["-m", "gpt-5.2-codex"] },
+      [/the model gpt-5\.2-codex is not among its models \(was shut down on .*\): use gpt-\S+, or name none$/],
+    ],
+    [
+      "a retired model of config.toml",
+      { config: 'model = "gpt-5.2-codex"\n' },
+      [/the model gpt-5\.2-codex is not among its models .*: use gpt-\S+, or name none$/],
+    ],
+    [
+      "a model that never was",
+      { args: ["-m", "gpt-6.1-soul"] },
+      [/the model gpt-6\.1-soul is not among its models \(retired, or not for this login\): use gpt-\S+, or name none$/],
+    ],
+    [
+      "a broken profile that is not in use",
+      { profile: "model = \n" },
+      [/^profile +calls with the profile deep fail: .*deep\.config\.toml:1:\d+: .*\. Fix or remove the file\.$/],
+    ],
+    [
+      "a broken profile that is in use",
+      { profile: "model = \n", args: ["-p", "deep"] },
+      [/^config +error loading config: .*deep\.config\.toml:1:\d+: /],
+    ],
+    ["nobody logged in", { isLoggedIn: false }, [/is not logged in: run `codex login`$/]],
+  ])("%s", async (_, patient, expected) => {
+    await using stage = await setStage();
+    const args = ["--codex-bin", program, ...(patient.args ?? [])];
+    expect(await complaintsOf(stage, { ...patient, args }), version).toEqual({
+      code: expected.length === 0 ? 0 : 1,
+      complaints: expected.map((complaint) => expect.stringMatching(complaint)),
+    });
+  });
+});
+
+describe("doctor without a Codex that it could use", { timeout: 60_000 }, () => {
+  it("one that is not there", async () => {
+    await using stage = await setStage();
+    expect(await complaintsOf(stage, { args: ["--codex-bin", "/nowhere/codex"] })).toEqual({
+      code: 1,
+      complaints: [
+        expect.stringMatching(/\/nowhere\/codex \(--codex-bin\) does not exist\. Correct --codex-bin, or use --engine native\.$/),
+      ],
+    });
+    expect(await complaintsOf(stage, {})).toEqual({
+      code: 1,
+      complaints: ["codex        none is on PATH (npm install -g @openai/codex, or --codex-bin PATH)"],
+    });
+  });
+
+  it("one that is too old", async () => {
+    await using stage = await setStage();
+    const program = path.join(stage.root, "codex");
+    writeFileSync(program, "#!/bin/sh\necho codex-cli 0.92.0\n");
+    chmodSync(program, 0o755);
+    expect(await complaintsOf(stage, { args: ["--codex-bin", program] })).toEqual({
+      code: 1,
+      complaints: [expect.stringMatching(/0\.92\.0.*npm install -g @openai\/codex/)],
+    });
+  });
+});

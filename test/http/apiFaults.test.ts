@@ -1,0 +1,114 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { ItemPage } from "../../src/api/schemas/items.js";
+import { RawSocket } from "../support/http/httpRawSocket.js";
+import { type HttpServer, startHttpServer } from "../support/http/httpServer.js";
+import { valueAt } from "../support/scenarios/scenario.js";
+
+let server: HttpServer;
+beforeAll(async () => {
+  server = await startHttpServer({ http: "slow_reader_seconds = 0.5" });
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+async function api(method: string, path: string, body?: unknown): Promise<{ readonly status: number; readonly body: unknown }> {
+  const answer = await fetch(`${server.origin}/api/v1${path}`, {
+    method,
+    ...(body === undefined ? {} : { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
+  });
+  const text = await answer.text();
+  return { status: answer.status, body: text === "" ? undefined : JSON.parse(text) };
+}
+
+async function start(prompt: string, more: object = {}): Promise<string> {
+  const { body } = await api("POST", "/threads", { prompt, cwd: server.running.stage.workspace, ...more });
+  return String(valueAt(body, "thread.id"));
+}
+
+/** The types of the events that come, until one of them is told. */
+async function typesUntil(path: string, last: string, begun?: () => Promise<unknown>): Promise<readonly string[]> {
+  const gone = new AbortController();
+  const answer = await fetch(`${server.origin}/api/v1${path}`, { signal: gone.signal });
+  await begun?.();
+  const types: string[] = [];
+  for await (const chunk of (answer.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream()))
+    for (const [, type = ""] of chunk.matchAll(/^event: (.*)$/gm)) {
+      types.push(type);
+      if (type !== last) continue;
+      gone.abort();
+      return types;
+    }
+  return types;
+}
+
+it("of many who answer at once one decides, and all others learn what was decided", async () => {
+  const threadId = await start("!shell touch made\n!say done", { sandbox: "workspace-write", approvalPolicy: "untrusted" });
+  let approvalId: unknown;
+  while (typeof approvalId !== "string") approvalId = valueAt((await api("GET", `/approvals?threadId=${threadId}`)).body, "approvals.0.id");
+  const decisions = ["approve", "deny", "approve", "deny", "approve", "deny", "abort", "deny"];
+  const answers = await Promise.all(decisions.map((decision) => api("POST", `/approvals/${approvalId}/answer`, { decision })));
+  const first = answers.find(({ status }) => status === 200);
+  const decided = valueAt(first?.body, "settlement.decision");
+  const others = answers.filter((answer) => answer !== first);
+  expect(others.map(({ status, body }) => [status, valueAt(body, "settlement.decision")])).toEqual(others.map(() => [409, decided]));
+  expect(valueAt((await api("GET", `/approvals/${approvalId}`)).body, "settlement.decision")).toBe(decided);
+});
+
+it("a thread that is archived while it is watched says so, and is gone once it is removed", async () => {
+  const threadId = await start("!say done", { wait: 30 });
+  const types = await typesUntil(`/threads/${threadId}/events?types=thread.changed,turn.started`, "thread.changed", () =>
+    api("PATCH", `/threads/${threadId}`, { archived: true }),
+  );
+  expect(types).toEqual(["hello", "thread.changed"]);
+  expect((await api("GET", `/threads/${threadId}`)).body).toMatchObject({ archived: true });
+  expect((await api("DELETE", `/threads/${threadId}`)).status).toBe(204);
+  expect((await api("GET", `/threads/${threadId}/events`)).body).toMatchObject({ code: "thread_not_found" });
+});
+
+it("whoever comes back to events that are long gone is told to read anew, and misses nothing afterwards", async () => {
+  const threadId = await start("!say one", { wait: 30 });
+  const { eventsAfter } = (await api("GET", `/threads/${threadId}/items`)).body as ItemPage;
+  // The id of the same moment in a process that is gone.
+  const old = eventsAfter.replace(/^[^-.]+/, "00000000");
+  const more = () => api("POST", `/threads/${threadId}/turns`, { prompt: "!say two" });
+  const types = await typesUntil(`/threads/${threadId}/events?after=${old}`, "turn.ended", more);
+  expect(types.slice(0, 2)).toEqual(["hello", "reset"]);
+  expect(types.filter((type) => type === "turn.ended")).toHaveLength(1);
+});
+
+it("an answer of a megabyte is cut in pages, and whole by itself", async () => {
+  const words = 170_000;
+  const threadId = await start(`!tokens ${words}`, { wait: 120 });
+  const { items } = (await api("GET", `/threads/${threadId}/items`)).body as ItemPage;
+  const message = items.find(({ type }) => type === "agentMessage");
+  if (message?.type !== "agentMessage") throw new Error("there is no answer");
+  expect([message.truncated, message.text.length <= 64 * 1024]).toEqual([true, true]);
+  const { body } = await api("GET", `/threads/${threadId}/items/${message.id}`);
+  expect(String(valueAt(body, "text")).split(" ").length).toBeGreaterThanOrEqual(words);
+});
+
+it("a client that does not read events is cut off, and goes on after the last one it has", async () => {
+  const threadId = await start("!say begun", { wait: 30, approvalPolicy: "never" });
+  using socket = await RawSocket.open(server.port);
+  socket.say(`GET /api/v1/threads/${threadId}/events HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\n\r\n`);
+  await socket.heard("event: hello");
+  socket.stopReading();
+  // Its events are many times what the systems on both ends hold for a connection.
+  const prompt = `${"!shell head -c 1000000 /dev/zero | tr '\\0' x\n".repeat(20)}!say done`;
+  const flood = await api("POST", `/threads/${threadId}/turns`, { prompt, wait: 50 });
+  expect(flood.body).toMatchObject({ turn: { status: "completed" } });
+  // Others are served meanwhile.
+  expect((await api("GET", `/threads/${threadId}`)).status).toBe(200);
+  socket.goOnReading();
+  const heard = await socket.untilClosed();
+  expect(heard).not.toContain("event: turn.ended");
+  const last =
+    heard
+      .match(/^id: .*$/gm)
+      ?.at(-2)
+      ?.slice("id: ".length) ?? "";
+  const types = await typesUntil(`/threads/${threadId}/events?after=${last}`, "turn.ended");
+  expect(types[0]).toBe("hello");
+  expect(types.filter((type) => type === "turn.ended")).toHaveLength(1);
+  // The answer is whole at its end, whichever of its pieces are no longer kept.
+  expect(types.some((type) => type === "item.completed" || type === "reset")).toBe(true);
+});

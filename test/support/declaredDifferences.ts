@@ -1,7 +1,0 @@
-import { APPROVALS } from "./declaredDifferences/approvals.js";
-import { COMMANDS } from "./declaredDifferences/commands.js";
-import { ENDINGS } from "./declaredDifferences/endings.js";
-import type { DeclaredDifferences } from "./declaredDifferences/ownSide.js";
-import { REQUESTS } from "./declaredDifferences/requests.js";
-/** Where we leave the recordings on purpose, scenario by scenario. */
-export const DECLARED_DIFFERENCES: DeclaredDifferences = { ...REQUESTS, ...ENDINGS, ...APPROVALS, ...COMMANDS };
