@@ -15,7 +15,7 @@ export const openMcpSession: OpenSession = async (server, workspace) => {
     deltas,
     async turn(request) {
       const result = await rpc.request("tools/call", toolCall(request, workspace), { deadlineMs: TURN_DEADLINE_MS });
-      return checkedThreadId(result, request.expect);
+      return checkedThreadId(result, request);
     },
     async tool(name, args) {
       const result = await rpc.request("tools/call", { name, arguments: args }, { deadlineMs: TURN_DEADLINE_MS });
@@ -31,10 +31,13 @@ function toolCall({ threadId, prompt, sandbox }: TurnRequest, cwd: string): obje
   return { name: "codex", arguments: { prompt, cwd, sandbox: sandbox ?? "danger-full-access", "approval-policy": "never" } };
 }
 
-function checkedThreadId(result: unknown, expect: string): string {
+function checkedThreadId(result: unknown, { expect, commands = 0 }: TurnRequest): string {
   const { content, structuredContent, isError } = isRecord(result) ? result : {};
   const text = Array.isArray(content) ? content.map((part: unknown) => (isRecord(part) ? String(part.text) : "")).join("") : "";
   if (isError === true || !text.includes(expect) || !isRecord(structuredContent))
     throw new Error(`unexpected answer: ${text.slice(0, 300)}`);
+  // Only our results count commands.
+  const ran = isRecord(structuredContent.commands) ? structuredContent.commands.run : commands;
+  if (ran !== commands) throw new Error(`${String(ran)} commands ran instead of ${commands}: ${text.slice(0, 500)}`);
   return String(structuredContent.threadId);
 }

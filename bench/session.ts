@@ -13,6 +13,8 @@ export interface TurnRequest {
   readonly sandbox?: "workspace-write";
   /** What the answer must hold: a wrong answer, however fast, is a failure. */
   readonly expect: string;
+  /** How many commands must have run, if the answer tells; none unless told otherwise. A command that was refused costs nothing. */
+  readonly commands?: number;
 }
 
 /** A started server that has answered `initialize`, and the one thing that is asked of it. */

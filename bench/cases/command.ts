@@ -11,7 +11,7 @@ export const COMMAND = {
 } as const;
 
 const REPLIES = 10;
-const COMMAND_TURN = { prompt: "!shell true\n!say ok", expect: "ok" };
+const COMMAND_TURN = { prompt: "!shell true\n!say ok", expect: "ok", commands: 1 };
 /** Roughly the minimum of a sandbox; the real one adds binds and a system call filter. */
 const BARE_SANDBOX = [
   ..."--die-with-parent --ro-bind / / --dev /dev --proc /proc --unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-net".split(

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { WritablePlaces } from "../outside/outsidePrograms.js";
+import { systemProgram, WritablePlaces } from "../outside/outsidePrograms.js";
 import { bubblewrapCandidates } from "./probe.js";
 
 let home: string;
@@ -18,9 +18,24 @@ function program(...steps: string[]): string {
   return file;
 }
 
+const SYSTEM = systemProgram("bwrap");
+
+/** Those that do not depend on this machine. */
 function candidates(folders: readonly string[], options: { bin?: string; codexBin?: string } = {}): string[] {
+  return allCandidates(folders, options).filter((file) => file !== SYSTEM);
+}
+
+function allCandidates(folders: readonly string[], options: { bin?: string; codexBin?: string } = {}): string[] {
   return bubblewrapCandidates({ env: { PATH: folders.join(":") }, writable: new WritablePlaces([path.join(home, "work")]), ...options });
 }
+
+it.skipIf(SYSTEM === undefined)("the system's own is found without PATH, after those on it and before the one in Codex's package", () => {
+  const onPath = program("bin/bwrap");
+  const launcher = program("lib/node_modules/@openai/codex/bin/codex.js");
+  const bundled = program("lib/node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/codex-resources/bwrap");
+  expect(allCandidates([])).toEqual([SYSTEM]);
+  expect(allCandidates([path.dirname(onPath)], { codexBin: launcher })).toEqual([onPath, SYSTEM, bundled]);
+});
 
 it("a named program is the only one", () => {
   const onPath = program("bin/bwrap");

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe } from "../../lib/errors.js";
 import type { Launch } from "../launch.js";
-import { isExecutableFile, OutsidePrograms, type WritablePlaces } from "../outside/outsidePrograms.js";
+import { isExecutableFile, OutsidePrograms, systemProgram, type WritablePlaces } from "../outside/outsidePrograms.js";
 import type { SandboxPolicy } from "../policies.js";
 import { runCommand } from "../run.js";
 import { type Bubblewrap, confine, contain } from "./bubblewrap.js";
@@ -134,13 +134,16 @@ export interface WhereToLook {
 export function bubblewrapCandidates({ bin, codexBin, env, writable }: WhereToLook): string[] {
   if (bin !== undefined) return [path.resolve(bin)];
   const programs = new OutsidePrograms({ env, writable });
-  if (codexBin !== undefined) return [...new Set([...programs.all("bwrap"), ...bundledWith(codexBin)])];
+  // PATH may lack the system's folders, or no longer be trusted after a turn with full access.
+  const system = systemProgram("bwrap");
+  const installed = [...programs.all("bwrap"), ...(system === undefined ? [] : [system])];
+  if (codexBin !== undefined) return [...new Set([...installed, ...bundledWith(codexBin)])];
   const bundled = programs
     .all("codex")
     .slice(0, 1)
     .flatMap(bundledWith)
     .filter((file) => programs.trusts(file));
-  return [...new Set([...programs.all("bwrap"), ...bundled])];
+  return [...new Set([...installed, ...bundled])];
 }
 
 /** Codex's launcher is in one package and the programs for each platform in another, beside it or below it. */

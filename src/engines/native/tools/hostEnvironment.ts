@@ -5,7 +5,7 @@ import { NO_SANDBOX } from "../../../exec/errors.js";
 import type { Launch } from "../../../exec/launch.js";
 import type { LoginEnvironments } from "../../../exec/loginEnvironment.js";
 import { markWithin, type TurnMark } from "../../../exec/nesting/turnMark.js";
-import { OutsidePrograms, type WritablePlaces } from "../../../exec/outside/outsidePrograms.js";
+import { OutsidePrograms, systemProgram, type WritablePlaces } from "../../../exec/outside/outsidePrograms.js";
 import type { SandboxPolicy } from "../../../exec/policies.js";
 import type { Sandbox } from "../../../exec/sandbox/backend.js";
 import type { ConfinedCommand } from "../../../exec/sandbox/fileView.js";
@@ -98,7 +98,10 @@ export class HostEnvironment {
    */
   async lookForSandbox({ thoroughly }: { readonly thoroughly: boolean }): Promise<void> {
     const isNamed = this.#options.sandboxBin !== undefined;
-    const isLikely = process.platform !== "linux" || ["bwrap", "codex"].some((name) => this.outside.all(name).length > 0);
+    const isLikely =
+      process.platform !== "linux" ||
+      systemProgram("bwrap") !== undefined ||
+      ["bwrap", "codex"].some((name) => this.outside.all(name).length > 0);
     if (thoroughly || isNamed || !isLikely) await this.sandbox();
   }
 
