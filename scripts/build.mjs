@@ -20,14 +20,23 @@ function toolsIn(folder) {
 /** Our own code, in the order in which it is needed. A module that is imported with `import()` is a source of a later file. */
 const FILES = [
   { file: "main.js", sources: ["src/start.ts"] },
-  { file: "server.js", sources: ["src/main.ts"], after: "main.js" },
+  // Later files share what they need of the provider.
+  { file: "server.js", sources: ["src/main.ts", "src/engines/native/model/provider.ts", "src/threads/errors.ts"], after: "main.js" },
+  // Only a Codex that was chosen automatically is checked.
+  { file: "usable-codex.js", sources: ["src/server/usableCodex.ts"], after: "server.js" },
   { file: "log-file.js", sources: ["src/observability/logFile.ts"], after: "server.js" },
   { file: "metrics.js", sources: ["src/observability/prometheus.ts"], after: "server.js" },
   { file: "traces.js", sources: ["src/observability/otel.ts"], after: "server.js" },
   {
     file: "agent.js",
     sources: ["src/server/openAgent.ts", "src/mcp/sessions/callTurn.ts", "src/engines/native/tools/pictures.ts", ...FIRST_TOOLS],
-    after: "server.js",
+    after: "usable-codex.js",
+  },
+  // What starts programs, and the parts of a turn that most turns do not need.
+  {
+    file: "programs.js",
+    sources: ["src/exec/changes/workspaceChanges.ts", "src/engines/native/turnNotifier.ts", "src/engines/native/model/modelChoice.ts"],
+    after: "agent.js",
   },
   { file: "further-tools.js", sources: [...FURTHER_TOOLS, "src/stores/files/threads/rolloutCatalog.ts"], after: "agent.js" },
   { file: "codex-methods.js", sources: ["src/codexrpc/codexRpc.ts", "src/stores/files/threads/shownEvents.ts"], after: "agent.js" },
@@ -47,11 +56,15 @@ const FILES = [
   { file: "proxy.js", sources: ["src/engines/native/model/proxyAgent.ts"], after: "agent.js" },
   { file: "review.js", sources: ["src/engines/native/review.ts"], after: "agent.js" },
   { file: "scripted.js", sources: ["src/engines/native/scripted/scriptedEngine.ts"], after: "agent.js" },
-  { file: "rules.js", sources: ["src/exec/safety/judge/assess.ts"], after: "agent.js" },
+  { file: "rules.js", sources: ["src/exec/safety/judge/assess.ts"], after: "programs.js" },
   { file: "sandbox.js", sources: ["src/exec/sandbox/backend.ts", "src/exec/sandbox/placeholders.ts"], after: "rules.js" },
   { file: "tools.js", sources: ["src/engines/native/tools/nativeTools.ts", "src/exec/loginEnvironment.ts"], after: "sandbox.js" },
   { file: "native-services.js", sources: ["src/engines/native/services/nativeServices.ts"], after: "tools.js" },
-  { file: "agent-servers.js", sources: ["src/engines/native/agentServers/agentServers.ts"], after: "tools.js" },
+  {
+    file: "agent-servers.js",
+    sources: ["src/engines/native/agentServers/agentServers.ts", "src/engines/native/agentServers/resourceTools.ts"],
+    after: "tools.js",
+  },
   { file: "mcp-client.js", sources: ["src/engines/native/agentServers/sdk.ts"], after: "server.js" },
   { file: "codex-program.js", sources: ["src/server/codexForCallers.ts", "src/server/codexHelp.ts"], after: "rules.js" },
   // A process has one engine, and this one does not use our own tools.

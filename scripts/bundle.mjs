@@ -89,7 +89,11 @@ function elsewhere({ files, libraries, after, plan, names }) {
         const library = late && libraries.find(({ source }) => source === module);
         if (library) return { path: `./${library.file}`, external: true };
         const holder = holderOf(module) ?? (late ? laterHolderOf(module) : undefined);
-        if (holder === undefined) return undefined;
+        if (holder === undefined) {
+          // It would become a part of the file that loads it later, and every start would pay for it.
+          if (late && module.startsWith("src/")) throw new Error(`${module} is loaded with import(), but no file has it as a source`);
+          return undefined;
+        }
         plan.get(holder)?.asked.add(module);
         return { path: module, namespace: "elsewhere", pluginData: holder };
       });
@@ -103,6 +107,9 @@ function elsewhere({ files, libraries, after, plan, names }) {
   };
 }
 
+/** Modules of Node that take milliseconds to load. Their functions load them with the first call. */
+const LOADED_WITH_FIRST_CALL = ["node:crypto", "node:child_process"];
+
 /**
  * Node's modules as ES modules, so that only the used exports remain; otherwise esbuild copies all exports for each file that imports the whole module.
  * Not `node:fs`, which loads its promises when they are accessed; no file imports it whole.
@@ -114,11 +121,28 @@ const builtins = {
       kind === "import-statement" && name !== "node:fs" ? { path: name, namespace: "builtin" } : undefined,
     );
     onLoad({ filter: /./, namespace: "builtin" }, async ({ path: name }) => {
-      const names = Object.keys(await import(name)).filter((key) => key !== "default" && key !== "module.exports");
-      const picks = names.map((key) => `export const ${key} = /* @__PURE__ */ pick("${key}");`);
-      return {
-        contents: `const builtin = require("${name}");\nconst pick = (name) => builtin[name];\nexport default builtin;\n${picks.join("\n")}`,
-      };
+      const found = await import(name);
+      const names = Object.keys(found).filter((key) => key !== "default" && key !== "module.exports");
+      return { contents: LOADED_WITH_FIRST_CALL.includes(name) ? calledLater(name, found, names) : pickedAtOnce(name, names) };
     });
   },
 };
+
+function pickedAtOnce(name, names) {
+  const picks = names.map((key) => `export const ${key} = /* @__PURE__ */ pick("${key}");`);
+  return `const builtin = require("${name}");\nconst pick = (name) => builtin[name];\nexport default builtin;\n${picks.join("\n")}`;
+}
+
+/** Without functions that have properties of their own, such as a form for `promisify`, without classes and constants: those need the module at once. */
+function calledLater(name, found, names) {
+  const isPlain = (key) =>
+    /^[a-z]/.test(key) && typeof found[key] === "function" && Reflect.ownKeys(found[key]).every((own) => IN_EVERY_FUNCTION.has(own));
+  const exports = names.map((key) =>
+    isPlain(key)
+      ? `export const ${key} = (...args) => require("${name}").${key}(...args);`
+      : `export const ${key} = /* @__PURE__ */ pick("${key}");`,
+  );
+  return `const pick = (name) => require("${name}")[name];\n${exports.join("\n")}`;
+}
+
+const IN_EVERY_FUNCTION = new Set(["length", "name", "prototype", "arguments", "caller"]);
