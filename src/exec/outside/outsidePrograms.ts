@@ -1,4 +1,4 @@
-import { accessSync, constants, realpathSync, statSync } from "node:fs";
+import { accessSync, constants, existsSync, realpathSync, statSync } from "node:fs";
 import path from "node:path";
 import { isInside, resolvedAsFarAsPossible } from "../../platform/paths.js";
 
@@ -143,7 +143,8 @@ export function leadsToTrusted(
   const folders = searchPath.split(path.delimiter).map((folder) => path.resolve(cwd, folder));
   const found = folders.map((folder) => path.join(folder, name)).find(isExecutableFile);
   if (found === undefined || !outside.trusts(found)) return false;
-  return ![found, resolvedAsFarAsPossible(found)].some((file) => isInside(file, resolvedAsFarAsPossible(workspace)));
+  const realWorkspace = resolvedAsFarAsPossible(workspace);
+  return !isInside(found, realWorkspace) && !isInside(resolvedAsFarAsPossible(found), realWorkspace);
 }
 
 /** Folders of the operating system. The sandbox keeps them read-only even inside a writable root, so their content can be trusted. */
@@ -163,6 +164,8 @@ export function systemProgram(name: string): string | undefined {
 }
 
 export function isExecutableFile(file: string): boolean {
+  // Most folders of PATH lack the program, and a failed access would construct an error.
+  if (!existsSync(file)) return false;
   try {
     accessSync(file, constants.X_OK);
     return statSync(file).isFile();

@@ -1,8 +1,8 @@
 // Long because hidden and guarded places form one policy, together with the search for the latter.
-import { type Dirent, lstatSync } from "node:fs";
-import { opendir } from "node:fs/promises";
+import { type Dir, type Dirent, lstatSync, opendirSync } from "node:fs";
 import { homedir, userInfo } from "node:os";
 import path from "node:path";
+import { setImmediate as loopTurn } from "node:timers/promises";
 import { isBelow, isInside, isThere, resolvedAsFarAsPossible } from "../../platform/paths.js";
 
 /** A folder that commands must not read, by its real path; entries created later are hidden as well. */
@@ -208,6 +208,9 @@ interface SearchBounds {
 const USUAL: SearchBounds = { folders: 1_500, entries: 30_000, depth: 8 };
 /** The first search in a project may take longer: its result is cached. */
 const FIRST: SearchBounds = { folders: 20_000, entries: 400_000, depth: 24 };
+/** After so many, everything else that waits has its turn. */
+const FOLDERS_AT_ONCE = 50;
+const ENTRIES_AT_ONCE = 1_000;
 /** Each is one more mount for every command. */
 const MOST_FOUND = 256;
 
@@ -237,8 +240,10 @@ async function findGuardedNames(
     const next: string[] = [];
     for (const folder of folders) {
       if (depth === bounds.depth || visited++ >= bounds.folders) return { names, isComplete: false };
-      for await (const entry of entriesOf(folder)) {
+      if (visited % FOLDERS_AT_ONCE === 0) await loopTurn();
+      for (const entry of entriesOf(folder)) {
         if (seen++ >= bounds.entries) return { names, isComplete: false };
+        if (seen % ENTRIES_AT_ONCE === 0) await loopTurn();
         const file = path.join(folder, entry.name);
         if (entry.isSymbolicLink() || besides.has(file)) continue;
         const found = guardedAt(file, entry, { atRoot: folder === root }).filter((name) => !besides.has(name) && !isKnown.has(name));
@@ -279,12 +284,21 @@ function isRealThing(file: string): boolean {
   }
 }
 
-/** One by one: a folder may have hundreds of thousands of entries. */
-async function* entriesOf(folder: string): AsyncGenerator<Dirent> {
+/** One by one: a folder may have hundreds of thousands of entries. Without waiting: each wait costs more than the reading of a usual folder. */
+function* entriesOf(folder: string): Generator<Dirent> {
+  let open: Dir;
   try {
-    yield* await opendir(folder);
+    open = opendirSync(folder);
   } catch {
     // No longer a folder, or unreadable.
+    return;
+  }
+  try {
+    for (let entry = open.readSync(); entry; entry = open.readSync()) yield entry;
+  } catch {
+    // It vanished, or the disk failed; the entries read so far are all that is available.
+  } finally {
+    open.closeSync();
   }
 }
 
