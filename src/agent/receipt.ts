@@ -2,6 +2,7 @@ import type { ApprovalDecision, ApprovalId, ApprovalRequest, ApprovalSubject, De
 import type { FileChange } from "../exec/actions.js";
 import type { ChangedFile } from "../exec/changes/countedFiles.js";
 import type { ChangedFiles } from "../exec/changes/workspaceChanges.js";
+import { monotonicMs } from "../lib/promises.js";
 import type { CodexErrorInfo, ThreadEvent } from "../threads/events.js";
 import type { RawItem } from "../threads/items.js";
 import { findingsIn, type ReviewFinding } from "../threads/reviewFindings.js";
@@ -90,7 +91,7 @@ export class ReceiptBook {
   #ended: number | undefined;
   readonly #now: () => number;
 
-  constructor(now: () => number = () => performance.now()) {
+  constructor(now: () => number = monotonicMs) {
     this.#now = now;
   }
 

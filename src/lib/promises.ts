@@ -174,14 +174,14 @@ export class Deadline implements Disposable {
   pause(): void {
     if (!this.#running) return;
     clearTimeout(this.#running.timer);
-    this.#remainingMs -= performance.now() - this.#running.since;
+    this.#remainingMs -= monotonicMs() - this.#running.since;
     this.#running = undefined;
   }
 
   resume(): void {
     if (this.#running) return;
     const timer = setTimeout(() => this.#passed.abort(this.#reason()), Math.min(Math.max(0, this.#remainingMs), LONGEST_TIMER_MS));
-    this.#running = { since: performance.now(), timer };
+    this.#running = { since: monotonicMs(), timer };
   }
 
   [Symbol.dispose](): void {

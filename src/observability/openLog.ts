@@ -1,6 +1,6 @@
 import path from "node:path";
 import { describe } from "../lib/errors.js";
-import { endsWithin } from "../lib/promises.js";
+import { endsWithin, monotonicMs } from "../lib/promises.js";
 import { createLog, type Log, type LogFields, type LogFilter, type LogLine, type LogSink, readLogFilter } from "./log.js";
 import type { LogFile } from "./logFile.js";
 import { Redactor } from "./redact.js";
@@ -116,7 +116,7 @@ export class LazyLogFile implements LogSink {
     if (this.#waitingBytes > MAX_WAITING_BYTES) this.#lose();
     else this.#fresh.push(line);
     if (this.#fresh.length >= MAX_FRESH || this.#state.at === "refused") this.#keepFresh();
-    if (this.#state.at === "refused" && performance.now() < this.#state.retryAt) return;
+    if (this.#state.at === "refused" && monotonicMs() < this.#state.retryAt) return;
     this.#begin();
   }
 
@@ -186,7 +186,7 @@ export class LazyLogFile implements LogSink {
 
   #refused(error: unknown): void {
     const first = this.#state.at === "open";
-    if (this.#state.at !== "closed") this.#state = { at: "refused", retryAt: performance.now() + RETRY_MS };
+    if (this.#state.at !== "closed") this.#state = { at: "refused", retryAt: monotonicMs() + RETRY_MS };
     if (first) this.#complain(`the log file ${this.#path} cannot be written: ${describe(error)}; logging resumes when it can be`);
   }
 
