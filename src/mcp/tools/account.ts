@@ -10,7 +10,7 @@ import { arg, defineTool } from "./tool.js";
 export const accountTool = defineTool({
   name: "codex-account",
   title: "Codex Account",
-  description: "Tells or changes who is logged in to the model's provider.",
+  description: "Shows or changes the login at the model's provider.",
   input: {
     action: arg.choice(["state", "login", "device-login", "logout"], "What to do."),
     apiKey: arg.optional(arg.text("For `login`.")),

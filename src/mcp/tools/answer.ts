@@ -12,7 +12,7 @@ export const answerTool = defineTool({
   title: "Codex Answer",
   description:
     "Answers a question that a running turn waits for; ids are in results with status `running` and in codex-threads. Ask the user first. " +
-    "Then call codex-wait. Whoever answers first decides.",
+    "Then call codex-wait. The first answer decides.",
   input: {
     id: arg.text("The question's id."),
     decision: arg.optional(

@@ -6,8 +6,8 @@ export const manageTool = defineTool({
   name: "codex-manage",
   title: "Codex Manage",
   description:
-    "Does something to a thread. `stop`: ends its running turn and those queued behind it; it can be continued. `fork`: a new thread with the same past, to try something else. " +
-    "`archive`/`unarchive`: out of the list and back. `compact`: a summary takes the place of a long past (takes a minute).",
+    "Manages a thread. `stop`: ends its running turn and those queued behind it; it can be continued. `fork`: a new thread with the same history, to try something else. " +
+    "`archive`/`unarchive`: out of the list and back. `compact`: replaces a long history by a summary (takes a minute).",
   input: {
     action: arg.choice(["stop", "fork", "archive", "unarchive", "compact"], "What to do."),
     threadId: arg.text("The thread."),

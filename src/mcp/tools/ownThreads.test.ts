@@ -87,7 +87,7 @@ describe("codex-manage stop", () => {
     const stop = { action: "stop", threadId };
     expect(await stage.call("codex-manage", stop, ALICE)).toMatchObject({ structuredContent: { threadId } });
     expect([turn.ended, await turn.outcome]).toEqual([true, { status: "interrupted" }]);
-    expect(await stage.call("codex-manage", stop, ALICE)).toEqual(refused(expect.stringContaining("Nothing runs on thread")));
+    expect(await stage.call("codex-manage", stop, ALICE)).toEqual(refused(expect.stringContaining("No turn runs on thread")));
   });
 
   it.for([["a stranger's", BOB] as const, ["nobody's", {}] as const])("%s thread is not found", async ([, who]) => {

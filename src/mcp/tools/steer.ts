@@ -6,7 +6,7 @@ export const steerTool = defineTool({
   name: "codex-steer",
   title: "Codex Steer",
   description:
-    "Gives a running turn more to consider without stopping it, at once. What comes of it is in that turn's answer. No turn runs: codex-reply.",
+    "Gives a running turn more to consider without stopping it, at once. Its effect shows in that turn's answer. If no turn runs, use codex-reply.",
   input: { threadId: arg.text("The thread."), prompt: arg.text("What the agent should consider.") },
   output: { type: "object", properties: { threadId: { type: "string" } }, required: ["threadId"] },
   annotations: { destructiveHint: false },

@@ -77,7 +77,7 @@ export const RESULT_TOKENS = arg.optional(arg.whole({ from: 0, to: 1_000_000 }, 
 
 const YEAR_S = 31_536_000;
 
-/** Of every tool whose answer is a turn's. */
+/** An argument of every tool that returns a turn's result. */
 export const WAIT_ARGUMENT = optional(whole({ from: 0, to: YEAR_S }, "Seconds to wait; then the result says `running`."));
 
 /**
@@ -193,7 +193,7 @@ function problemWith(
   return undefined;
 }
 
-/** What serde says of an object where it reads a choice: its one key is the variant, which has no content. */
+/** serde's error for an object where it expects a choice: the single key names the variant, which has no content. */
 function notAVariant(entry: Readonly<Record<string, unknown>>, values: readonly unknown[]): string {
   const [variant, ...more] = Object.keys(entry);
   if (variant === undefined || more.length > 0) return "invalid value: map, expected map with a single key";

@@ -278,7 +278,7 @@ it("there is nothing to steer where no turn runs", async () => {
     refused(expect.stringMatching(/Send them as a reply.*`codex-reply`/)),
   );
   expect(await stage.call("codex-manage", { action: "stop", threadId }, ALICE)).toEqual(
-    refused(expect.stringMatching(/Nothing runs.*`codex-reply`/)),
+    refused(expect.stringMatching(/No turn runs.*`codex-reply`/)),
   );
 });
 

@@ -235,7 +235,9 @@ const NOTHING_WRITTEN =
 
 const COMMANDS_NOT_RUN = `Commands did not run: no sandbox works on this machine, and nobody allowed them without one; ${SANDBOX_REMEDY}.`;
 
-/** Programs find the engine there. Whoever shows its model everything is spared what it has already. */
+/**
+ * Contains the engine, for programs. Omitted for clients that show their model everything, because the model has seen the engine already.
+ */
 function withMeta(result: CallToolResult, { engine, receipt }: ResultContext, { client }: ResultReader): CallToolResult {
   if (client.shows === "everything" && engine !== "scripted") return result;
   const { approvalPolicy } = receipt.inForce ?? {};

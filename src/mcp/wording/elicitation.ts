@@ -214,9 +214,9 @@ export function isAnsweredByItself(answer: unknown, afterMs: number): boolean {
 }
 
 /**
- * A client's answer → a decision. A top-level `decision` (Codex's form) wins; `content.decision` counts only with an accepting action
- * or none; then the action alone. What cannot be read is denied, and says so; in the recorded style it is a denial like any other. Closing a
- * question without an answer ends no turn: clients do it by themselves, and all of a turn's work would be lost.
+ * A client's answer → a decision. A top-level `decision` (Codex's form) wins; `content.decision` counts only with an accepting action or
+ * none; then the action alone. An unreadable answer becomes a denial that says so; in the recorded style, an ordinary denial. Closing a
+ * question without an answer ends no turn: clients do it by themselves, and all work of the turn would be lost.
  */
 export function readDecision(answer: unknown, kind: ApprovalSubject["kind"], style: ResultStyle = "extended"): ApprovalDecision {
   if (kind === "form") return readForm(answer);

@@ -54,7 +54,7 @@ function issuesWith(value: unknown, name: string, { type, enum: values, minimum,
     return [{ code: "invalid_value", values, path, message: `Invalid option: expected one of ${choices}` }];
   }
   if (type === "integer") return numberIssues(value, path, { minimum, maximum });
-  // oxlint-disable-next-line valid-typeof -- string and boolean, the other types of this set's arguments, are called the same
+  // oxlint-disable-next-line valid-typeof -- for strings and booleans, JSON Schema and `typeof` use the same word
   if (typeof value !== type) return [wrongType(type, value, path)];
   return typeof value === "string" ? textIssues(value, path, Object.hasOwn(TEXT_RULES, name) ? TEXT_RULES[name] : undefined) : [];
 }

@@ -21,7 +21,7 @@ The server itself: codex-mcp-server --help, codex-mcp-server doctor
 export const helpCliTool = defineTool({
   name: TOOL.name,
   title: "Get Help",
-  description: "What the Codex CLI on the server's machine says about its commands.",
+  description: "Shows the help text of the Codex CLI on the server's machine.",
   input: {},
   annotations: { title: "Get Help", readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   sets: ["codex-cli"],

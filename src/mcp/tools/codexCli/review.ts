@@ -12,7 +12,7 @@ export const reviewCliTool = defineTool({
   title: "Code Review",
   description: "Has Codex review changes in a git repository and returns what it found. It changes nothing.",
   input: {
-    prompt: arg.optional(arg.text("What to mind, or, with nothing else, what to review. Not together with uncommitted.")),
+    prompt: arg.optional(arg.text("What to pay attention to or, without a target, what to review. Not together with uncommitted.")),
     uncommitted: arg.optional(arg.flag("Review staged, unstaged and untracked changes.")),
     base: arg.optional(arg.text("Review what changed since this branch.")),
     commit: arg.optional(arg.text("Review what this commit changes.")),
