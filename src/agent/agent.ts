@@ -107,9 +107,9 @@ export interface AgentParts extends ReceiptParts {
   };
   /** The user's own configuration file. */
   readonly userConfig: Pick<UserConfig, "read" | "setDefaultModel">;
-  /** Gets the models whenever somebody has asked for them. */
+  /** Called with the list of models each time it was read for a caller. */
   readonly modelsTold?: (models: readonly ModelSummary[]) => void;
-  /** Absent: every folder is taken. */
+  /** Absent: every folder is accepted. */
   readonly folders?: WorkingFolders | undefined;
   /**
    * Returns an image file named by a caller as a `data:` URL. Throws `AppError` if the thread's commands could not read the file, or if it
@@ -122,7 +122,7 @@ export interface AgentParts extends ReceiptParts {
   readonly readExcerpt?:
     | ((lines: AskedLines, forThread: { readonly settings: ThreadSettings; readonly reach: Reach | undefined }) => Promise<FileExcerpt>)
     | undefined;
-  /** Throws `AppError` with the reason when the user's rules forbid a command, whoever wants to run it. */
+  /** Throws `AppError` with the reason if the user's rules forbid the command, no matter who wants to run it. */
   readonly checkCommand: (argv: readonly string[], settings: ThreadSettings) => Promise<void>;
   /** Returns why nothing may be started for a caller. */
   readonly objection: Objection;
@@ -359,7 +359,7 @@ export class Agent {
     );
   }
 
-  /** What the agent answered last on a thread on which nothing runs; undefined when its last turn was cut short before it did. Throws `ThreadBusyElsewhere`. */
+  /** The agent's last answer on an idle thread; undefined if its last turn ended before it answered. Throws `ThreadBusyElsewhere`. */
   lastAnswer(ask: Ask, threadId: ThreadId): Promise<LastAnswer | undefined> {
     this.#check(ask, "call");
     const { threads, access } = this.#parts;
@@ -396,7 +396,10 @@ export class Agent {
     return this.#parts.threads.interrupt(threadId);
   }
 
-  /** Stops what runs on a thread and waits behind it, and comes back when it has stopped. Throws `NothingToStop`, `ThreadNotFound`, `ThreadBusyElsewhere`. */
+  /**
+   * Stops the running turn of a thread and the queued ones. Resolves when they have stopped. Throws `NothingToStop`, `ThreadNotFound`,
+   * `ThreadBusyElsewhere`.
+   */
   async stop(ask: Ask, threadId: ThreadId): Promise<void> {
     const { threads } = this.#parts;
     const turns = threads.runningTurns(threadId);
@@ -468,7 +471,7 @@ export class Agent {
     });
   }
 
-  /** The events of a turn that runs, or has ended not long ago; undefined when only what is kept of its thread tells of it. */
+  /** The events of a running or recently ended turn; undefined if only the stored history of its thread has them. */
   async events(ask: Ask, turn: TurnAddress): Promise<LogReader<ThreadEvent> | undefined> {
     this.#check(ask, "read");
     await this.#checkVisible(ask, turn.threadId);
@@ -672,7 +675,7 @@ export class Agent {
     const settings = this.#settingsFor({ cwd }, ask.caller);
     const { cwd: folder } = settings;
     if (cwd !== undefined) {
-      // What there is outside of the caller's folders is not the caller's to know.
+      // A caller must not learn what exists outside its own folders.
       this.#limitsOf(ask.caller)?.check({ ...settings, sandboxPolicy: { type: "read-only" } });
       this.#parts.folders?.checkUsable(folder);
     }

@@ -55,7 +55,7 @@ describe("a turn that nobody attends", () => {
     vi.advanceTimersByTime(1);
     expect([turn.signal.aborted, ground.reported]).toEqual([
       true,
-      [`a turn of thread ${ground.thread} was interrupted: nobody attended to it for 900 s`],
+      [`a turn of thread ${ground.thread} was interrupted: it was unattended for 900 s`],
     ]);
   });
 

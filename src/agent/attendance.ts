@@ -237,7 +237,7 @@ export class AttendedTurn {
     if (this.#vanished) return this.#endUnattended("its client vanished in the middle of a call");
     if (this.#unattended) return;
     const { unattendedMs } = this.#options;
-    const why = `nobody attended to it for ${Math.round(unattendedMs / 1_000)} s`;
+    const why = `it was unattended for ${Math.round(unattendedMs / 1_000)} s`;
     this.#unattended = setTimeout(() => this.#endUnattended(why), Math.min(unattendedMs, LONGEST_TIMER_MS));
     this.#unattended.unref();
   }

@@ -31,7 +31,7 @@ export interface GrantedSettingsParts {
   readonly serverCwd: string;
   /** The address on which the server listens, if any. */
   readonly ownAddress?: (() => OwnAddress | undefined) | undefined;
-  /** Is told of every folder that a thread's commands may write. Nothing in such a folder may decide what runs outside the sandbox. */
+  /** Gets every folder that a thread's commands may write. Nothing in such a folder may decide what runs outside the sandbox. */
   readonly writable: { open(root: string): void };
   readonly report: (line: string) => void;
 }

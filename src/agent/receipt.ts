@@ -178,7 +178,7 @@ export class ReceiptBook {
       this.#lacksSandbox = true;
       return;
     }
-    // What was denied is shown with a begin and an end, and did not run; what was to run again outside the sandbox did run once.
+    // A denied command has begin and end events but did not run. A command that was denied a second run outside the sandbox did run once.
     if (exitCode === NEVER_RAN && this.#deniedCalls.has(callId)) return;
     this.#commands.run++;
     if (exitCode === 0) return;

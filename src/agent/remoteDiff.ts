@@ -22,11 +22,13 @@ type Run = (argv: readonly string[]) => Promise<OneOffResult>;
 const MOST_UNTRACKED = 500;
 /** Files per command. */
 const BATCH = 100;
-/** In a submodule git would begin another git, which finds a configuration of its own. */
+/** In a submodule, git would start another git, which reads the submodule's own configuration. */
 const DIFF = ["diff", "--no-textconv", "--no-ext-diff", "--ignore-submodules=dirty"];
 const MOST_FILTER_KEYS = 200;
 const NO_SUCH_KEY = 1;
-/** Who wrote a configuration. What the user has set for all repositories, such as the filter of large files, is the user's own. */
+/**
+ * The scopes of settings that come from the repository. Settings for all repositories, such as the filter of Git LFS, are the user's own.
+ */
 const OF_REPOSITORY: ReadonlySet<string> = new Set(["local", "worktree"]);
 
 /**
@@ -40,13 +42,16 @@ export async function diffToRemote(run: Run): Promise<RemoteDiff> {
   const remotes = (await git.lines("remote")).sort((one, other) => Number(other === "origin") - Number(one === "origin"));
   if (remotes.length === 0) throw new NoRemoteDiff("the repository has no remote");
   const nearest = await nearestCommit(git, remotes);
-  if (!nearest) throw new NoRemoteDiff("no branch of a remote is known that this one began from: push it, or fetch");
+  if (!nearest) throw new NoRemoteDiff("no remote branch is known from which this branch started: push it, or fetch");
   git = await withoutRepositoryFilters(git, run);
   const tracked = await git.output(DIFF.concat(nearest), { codes: [0, 1] });
   return { sha: nearest, diff: tracked + (await untrackedFiles(git)) };
 }
 
-/** The same git, told to put no file through the programs that the repository names for that. By the environment: a key may have an equals sign. */
+/**
+ * The same git without the filters that the repository configures. They are turned off in the environment, because a key may contain an
+ * equals sign.
+ */
 async function withoutRepositoryFilters(git: Git, run: Run): Promise<Git> {
   const asked = ["config", "--null", "--show-scope", "--name-only", "--get-regexp", "^filter\\..*\\.(clean|process|required)$"];
   const fields = (await git.output(asked, { codes: [0, NO_SUCH_KEY] })).split("\0");
@@ -87,7 +92,7 @@ async function untrackedFiles(git: Git): Promise<string> {
   const listed = await git.output(["ls-files", "--others", "--exclude-standard", "-z"], { codes: [0] });
   const files = listed.split("\0").filter((file) => file !== "");
   if (files.length > MOST_UNTRACKED)
-    throw new NoRemoteDiff(`${files.length} files are not tracked, more than are shown: have git ignore them`);
+    throw new NoRemoteDiff(`${files.length} files are untracked, too many to show: add them to .gitignore`);
   let text = "";
   for (let at = 0; at < files.length; at += BATCH) text += await git.showNew(files.slice(at, at + BATCH));
   return text;

@@ -50,7 +50,7 @@ function checkMode({ type }: ThreadSettings["sandboxPolicy"], maxSandbox: Sandbo
 function checkFolder(what: string, folder: string, { roots }: Pick<Ceilings, "roots">): void {
   const real = resolveLinks(folder);
   if (real !== undefined && roots.some((root) => isInside(real, root))) return;
-  // Where links lead that are not in the caller's own folders (of `/proc`, say) is not the caller's to know.
+  // A caller must not learn where links outside its own folders lead, such as those in `/proc`.
   const isOwn = roots.some((root) => isInside(path.resolve(folder), root));
   const elsewhere = real === undefined || real === folder || !isOwn ? "" : ` (it leads to ${real})`;
   throw new AboveCeiling(

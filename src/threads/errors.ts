@@ -44,7 +44,7 @@ export class NothingToSteer extends AppError {
 export class NothingToStop extends AppError {
   readonly code = "nothing_to_stop";
   constructor(threadId: ThreadId) {
-    super(`Nothing runs on thread ${threadId}. Read what became of its last turn, or send a reply.`);
+    super(`No turn runs on thread ${threadId}. Read the result of its last turn, or send a reply.`);
   }
 }
 

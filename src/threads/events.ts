@@ -40,16 +40,16 @@ export type CodexErrorInfo =
         | "response_too_many_failed_attempts"]?: { readonly http_status_code: number | null };
     };
 
-/** An agent that works for the agent of a thread, on a thread of its own. */
+/** A sub-agent: it works for a thread's agent, on a thread of its own. */
 export interface HelpingAgent {
   readonly agentId: string;
   readonly name: string;
-  /** What it was told to do; null where that is not known. */
+  /** Its task; null if unknown. */
   readonly task: string | null;
   readonly status: "running" | "completed" | "failed" | "interrupted";
-  /** What it said last, or why it failed. */
+  /** Its last message, or the reason for its failure. */
   readonly result: string | null;
-  /** What it has used so far: no receipt of the thread counts it. */
+  /** The tokens it has used so far. They are not part of the thread's receipts. */
   readonly tokens: number;
 }
 
@@ -134,9 +134,9 @@ export type ThreadEvent =
   | { readonly type: "reviewEnded"; readonly text: string | null }
   /** `ofThread`: about how the thread was opened, not about a turn. */
   | { readonly type: "warning"; readonly message: string; readonly ofThread?: true }
-  /** An agent that works for the thread's agent began to work, or is done. Only engines that have such agents tell it. */
+  /** A sub-agent has started or ended. Only engines with sub-agents report it. */
   | ({ readonly type: "agentChanged" } & HelpingAgent)
-  /** Something worth a line in a log, of no consequence to the turn. */
+  /** A line for the log that does not affect the turn. */
   | { readonly type: "backgroundNote"; readonly message: string }
   | {
       readonly type: "modelRetry";

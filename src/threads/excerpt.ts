@@ -1,20 +1,20 @@
-/** Lines of a file that somebody wants to look at, counted from 1. */
+/** A range of lines of a file, counted from 1. */
 export interface AskedLines {
-  /** From the thread's folder on, or a whole path. */
+  /** Relative to the thread's folder, or absolute. */
   readonly file: string;
   readonly first: number;
   readonly last: number;
 }
 
-/** Lines of a file with some around them. */
+/** A range of lines of a file, with some lines around it. */
 export interface FileExcerpt {
-  /** From the thread's folder on. */
+  /** Relative to the thread's folder. */
   readonly path: string;
   /** The number of the first of `lines`. */
   readonly firstLine: number;
   readonly lines: readonly string[];
-  /** Undefined where the file is longer than what is read of it. */
+  /** Undefined if the file is longer than the part that is read. */
   readonly totalLines: number | undefined;
-  /** Lines were left out at the end of what was asked for, or cut. */
+  /** Requested lines are missing at the end, or lines were shortened. */
   readonly isCut: boolean;
 }

@@ -19,7 +19,7 @@ export interface ObservedTurn {
   readonly key: TurnKey;
   readonly input: TurnInput;
   readonly log: LogReader<ThreadEvent> & { readonly size: number };
-  /** How long the engine has had it, or had it until it ended. */
+  /** How long the engine has run it so far, or ran it in all. */
   readonly ranMs: number;
 }
 

@@ -21,7 +21,7 @@ export interface ThreadStore extends ThreadCatalog {
   shownOn(id: ThreadId): Promise<readonly ShownEvent[]>;
   /** What happened on a thread, oldest first, including parts that a summary has replaced; undefined when the thread is unknown. */
   story(id: ThreadId): Promise<StoredStory | undefined>;
-  /** For a thread on which nothing runs here. Throws `ThreadBusyElsewhere` while somebody else writes to it. */
+  /** For a thread without a running turn in this process. Throws `ThreadBusyElsewhere` while another process writes to it. */
   checkIdle(id: ThreadId): Promise<void>;
   /** Resolves when everything written would survive a power failure. */
   settle(): Promise<void>;

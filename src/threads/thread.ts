@@ -285,7 +285,7 @@ export class Thread {
 }
 
 async function askNobody(): Promise<ApprovalDecision> {
-  return { kind: "denied", reason: "this thread only looks, and nobody is asked for more" };
+  return { kind: "denied", reason: "this thread is read-only, and requests no approvals" };
 }
 
 /** Every tool call counts: an unknown tool may have side effects. */

@@ -208,13 +208,13 @@ export class ThreadRegistry {
     return (await this.#stored(id)).history;
   }
 
-  /** The same of a thread on which nothing runs here. Throws `ThreadBusyElsewhere` too, while another process runs a turn on it. */
+  /** The same for a thread without a running turn. Also throws `ThreadBusyElsewhere` while another process runs a turn on it. */
   async historyAtRest(id: ThreadId): Promise<ThreadHistory> {
     await this.#options.store.checkIdle(id);
     return this.history(id);
   }
 
-  /** What happened on a thread as it is kept, oldest first. Throws `ThreadNotFound`. */
+  /** The recorded events of a thread in a readable form, oldest first. Throws `ThreadNotFound`. */
   async story(id: ThreadId): Promise<StoredStory> {
     const story = await this.#options.store.story(id);
     if (story) return story;

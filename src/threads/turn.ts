@@ -95,7 +95,7 @@ export class Turn {
     return this.#begunAt;
   }
 
-  /** How long the engine has had it, or had it until it ended; 0 while it waits behind another turn. Clock changes do not touch it. */
+  /** How long the engine has run the turn; 0 while it waits behind another turn. Clock changes do not affect it. */
   get ranMs(): number {
     const running = this.#running;
     return running ? (running.ms ?? monotonicMs() - running.since) : 0;
@@ -221,14 +221,14 @@ function isBeyond({ sandbox }: SandboxCeiling, subject: ApprovalSubject): boolea
   return !(subject.kind === "patch" && subject.staysInWorkspace === true && sandbox === "workspace-write");
 }
 
-/** A person could not allow it either, which is no reason to look for a way inside a sandbox that does not work. */
+/** A person could not allow it either. If no sandbox works, advice to find a way inside it would be wrong. */
 function beyondReason({ reason, sandbox }: SandboxCeiling, { lacksSandbox }: ApprovalSubject): string {
   if (!lacksSandbox) return reason;
   const ceiling = `no approval reaches beyond the ceiling of this server (--max-sandbox ${sandbox})`;
   return `no sandbox works on this machine, and ${ceiling}, so no command runs; ${SANDBOX_REMEDY}`;
 }
 
-/** Commands that are allowed by their beginning run outside the sandbox, so a confined turn does not offer it. */
+/** Commands that are approved by their prefix run outside the sandbox, so a confined turn does not offer that. */
 function withoutAmendment(subject: ApprovalSubject): ApprovalSubject {
   if (subject.kind !== "command") return subject;
   const { proposedPrefix: _, ...rest } = subject;
@@ -237,5 +237,5 @@ function withoutAmendment(subject: ApprovalSubject): ApprovalSubject {
 
 function withinConfinement(decision: ApprovalDecision, confinement: SandboxCeiling | undefined): ApprovalDecision {
   if (!confinement || decision.kind !== "approvedPrefix") return decision;
-  return { kind: "denied", reason: `commands cannot be allowed by their beginning: ${confinement.reason}`, by: "ceiling" };
+  return { kind: "denied", reason: `commands cannot be approved by prefix: ${confinement.reason}`, by: "ceiling" };
 }

@@ -69,7 +69,7 @@ describe("commands that begin alike", () => {
   });
 
   it("are not offered where approvals have a limit, and an answer that allows them all the same is a no", async () => {
-    const denied = { kind: "denied", reason: `commands cannot be allowed by their beginning: ${WORKSPACE.reason}`, by: "ceiling" };
+    const denied = { kind: "denied", reason: `commands cannot be approved by prefix: ${WORKSPACE.reason}`, by: "ceiling" };
     const { asked, decision, shown } = await ask(offered, WORKSPACE, amendment);
     expect([asked, decision, shown.at(-1)]).toEqual([[INSIDE], denied, expect.objectContaining({ decision: denied })]);
   });
