@@ -50,7 +50,7 @@ const STATUS_MS = 5_000;
 export class SubAgents {
   readonly #options: SubAgentsOptions;
   readonly #agents = new Map<string, Agent>();
-  /** What agents are to do, by the calls of the model that begin them, until these have begun. */
+  /** The tasks of agents that have not started yet, by the model's call that starts them. */
   readonly #tasks = new Map<string, string>();
   #server: Pick<AppServer, "listen" | "unlisten" | "request"> | undefined;
 
@@ -62,7 +62,7 @@ export class SubAgents {
     return [...this.#agents.keys()];
   }
 
-  /** The names of the agents that work, or were told to. */
+  /** The names of the agents that work or were told to work. */
   get atWork(): readonly string[] {
     return [...this.#agents.values()].filter(({ state }) => state !== "idle").map(({ name }) => name);
   }
@@ -116,7 +116,7 @@ export class SubAgents {
     if (kind === "interacted") agent?.expect();
   }
 
-  /** Older models begin agents by a call, whose end tells which ones it was about. */
+  /** Older models start agents by a call; the end of the call names the agents. */
   #observeCall({ id, tool, prompt, receiverThreadIds }: Fields): void {
     const agents = asList(receiverThreadIds).map((threadId) => this.#know(threadId, undefined));
     const task = this.#taskOf(id) ?? nonEmptyText(prompt);
@@ -176,7 +176,7 @@ class Agent implements SubAgent {
   #turn: TurnState;
   #task: string | null = null;
   #said: string | null = null;
-  /** What it has cost so far: no receipt of the thread counts it. */
+  /** The tokens it has used so far. They are not part of the thread's receipts. */
   #tokens = 0;
 
   constructor(threadId: string, name: string, options: Pick<SubAgentsOptions, "settings" | "isNew">) {
@@ -241,7 +241,7 @@ class Agent implements SubAgent {
   }
 }
 
-/** What a model gave to a call; nothing where that cannot be read. */
+/** The arguments of a model's call; empty if they cannot be parsed. */
 function argumentsOf(text: string): Fields {
   try {
     return asFields(JSON.parse(text));

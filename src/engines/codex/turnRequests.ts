@@ -133,7 +133,7 @@ function targetFor(target: ReviewTarget, { withoutGit }: ThreadGuard): ReviewTar
     type: "custom",
     instructions:
       `Review the changes of the working tree against the branch ${JSON.stringify(branch)}. Find where they parted with \`git merge-base\` ` +
-      "(take the branch's upstream where it has one), look at them with `git diff` against that commit, and report what should be mended first.",
+      "(take the branch's upstream where it has one), look at them with `git diff` against that commit, and report what should be fixed first.",
   };
 }
 

@@ -107,13 +107,13 @@ function taskOf(target: ReviewTarget): string {
     case "baseBranch":
       return `Everything that was done since this work left \`${target.branch}\`. Find where that was with \`git merge-base HEAD ${target.branch}\` (if its remote branch is ahead of it, use that one), then look at \`git diff\` against that commit. What \`${target.branch}\` got meanwhile is not part of it.`;
     case "commit":
-      return `What commit \`${target.sha}\`${target.title ? ` (${target.title})` : ""} changed: \`git show ${target.sha}\`. Later commits may have gone on from there; judge this one, and say so where a later one already mended what you found.`;
+      return `What commit \`${target.sha}\`${target.title ? ` (${target.title})` : ""} changed: \`git show ${target.sha}\`. Later commits may have gone on from there; judge this one, and say so where a later one already fixed what you found.`;
     case "custom":
       return target.instructions;
   }
 }
 
-const HOW_TO_REVIEW = `Review a change that somebody else made. Look and report: change no files, commit nothing.
+const HOW_TO_REVIEW = `Review a change that someone else made. Look and report: change no files, commit nothing.
 
 # How to look
 - See the change yourself, with git through your shell tool. Use commands that only read, without a pager.
@@ -126,6 +126,6 @@ const HOW_TO_REVIEW = `Review a change that somebody else made. Look and report:
 
 # How to report
 - Begin with the verdict in one line: whether the change can stay as it is, and why.
-- Then the findings, worst first, each as one line \`- [P1] What is wrong — path/to/file:FIRST-LAST (confidence 0.8)\`: [P0] stops everything, [P1] is to be mended now, [P2] some time, [P3] is a detail; the lines are those that it is about, as few as show it; the confidence goes from 0 to 1. Below it, indented by two spaces, when it happens and what would mend it, in a few lines.
+- Then the findings, worst first, each as one line \`- [P1] What is wrong — path/to/file:FIRST-LAST (confidence 0.8)\`: [P0] stops everything, [P1] must be fixed now, [P2] some time, [P3] is a detail; the lines are those that it is about, as few as show it; the confidence goes from 0 to 1. Below it, indented by two spaces, when it happens and what would fix it, in a few lines.
 - Nothing to report is a good result: say so in one sentence, and what you looked at.
 - Say what you could not look at.`;

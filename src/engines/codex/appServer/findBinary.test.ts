@@ -128,9 +128,9 @@ describe("what cannot be started is refused with the remedy", () => {
     ["a file that CODEX_BIN misnames", () => refused(undefined, { CODEX_BIN: "/nowhere" }), CodexMissing, /Correct CODEX_BIN/],
     ["a folder", () => refused(folder), CodexUnusable, /is not a file/],
     ["a file that may not be executed", () => refused(put("codex", ELF_X64, 0o644)), CodexUnusable, /chmod \+x/],
-    ["a program for another system", () => refused(put("codex", MACH_O)), CodexUnusable, /is no program for linux x64/],
-    ["a program for another processor", () => refused(put("codex", otherProcessor())), CodexUnusable, /is no program for linux x64/],
-    ["an empty text", () => refused(put("codex", "hello there, I am a text")), CodexUnusable, /is no program/],
+    ["a program for another system", () => refused(put("codex", MACH_O)), CodexUnusable, /is not a program for linux x64/],
+    ["a program for another processor", () => refused(put("codex", otherProcessor())), CodexUnusable, /is not a program for linux x64/],
+    ["an empty text", () => refused(put("codex", "hello there, I am a text")), CodexUnusable, /is not a program/],
   ])("%s", (_what, refusal, kind, words) => {
     const error = refusal();
     expect(error).toBeInstanceOf(kind);

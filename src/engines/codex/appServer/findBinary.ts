@@ -19,7 +19,7 @@ export function codexProgram(search: CodexSearch, machine: Machine = process): s
   if (beginning.toString("latin1", 0, 2) === "#!") return requireTrusted(nativeBehind(file, machine) ?? file, found, search);
   if (matchesMachine(beginning, machine)) return file;
   throw new CodexUnusable(
-    `${file} (${found.namedBy}) is no program for ${machine.platform} ${machine.arch}. Install the Codex CLI for this machine, or use --engine native.`,
+    `${file} (${found.namedBy}) is not a program for ${machine.platform} ${machine.arch}. Install the Codex CLI for this machine, or use --engine native.`,
   );
 }
 

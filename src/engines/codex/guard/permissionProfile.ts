@@ -101,7 +101,7 @@ export async function readablePlaces(files: VisibleFiles): Promise<string[]> {
   const places = [...new Set(await opened("/", files))].filter((place) => !MADE_BY_SANDBOX.includes(place));
   if (places.length > MOST_PLACES)
     throw new CodexRefused(
-      `The folders around what is hidden from callers have ${places.length} entries, more than Codex's sandbox can be told about (${MOST_PLACES}). ` +
+      `The folders around what is hidden from callers have ${places.length} entries, more than Codex's sandbox accepts (${MOST_PLACES}). ` +
         "Keep CODEX_HOME, token and key files in folders with fewer neighbours, or use --engine native.",
     );
   return places.filter((place) => !places.some((other) => isBelow(place, other)));

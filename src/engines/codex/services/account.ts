@@ -25,7 +25,7 @@ export class CodexAccount implements Account {
         return login.kind === "chatgpt" ? { ...login, ...(await limitsOf(server)) } : login;
       });
     } catch (error) {
-      throw codexRefusal(error, "tell who is logged in");
+      throw codexRefusal(error, "report who is logged in");
     }
   }
 
@@ -34,7 +34,7 @@ export class CodexAccount implements Account {
       try {
         await this.#ask("account/login/start", { type: "apiKey", apiKey });
       } catch (error) {
-        throw codexRefusal(error, "take the API key");
+        throw codexRefusal(error, "accept the API key");
       }
     });
   }
@@ -71,7 +71,7 @@ export class CodexAccount implements Account {
         };
       });
     } catch (error) {
-      throw codexRefusal(error, "tell who is logged in");
+      throw codexRefusal(error, "report who is logged in");
     }
   }
 

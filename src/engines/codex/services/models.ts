@@ -50,7 +50,7 @@ export async function settledModel(codex: Pick<RunningCodex, "server">, settings
   // Codex lists only OpenAI's models and knows nothing about other providers.
   const mayReplace = modelIsReplaceable === true && provider.requiresOpenaiAuth && !settings.modelIsDefault;
   if (modelIsOurs !== "latest" && effort === undefined && !mayReplace) return settings;
-  // A Codex that does not tell its models is left to decide.
+  // If Codex does not list its models, it decides itself.
   const models = await listModels(codex, timeoutSignal(LIST_MS)).catch(() => []);
   const usual = models.find(({ isDefault }) => isDefault);
   const named = models.find(({ model }) => model === settings.model);

@@ -225,14 +225,14 @@ class Connection {
 function reasonOf(error: unknown, { lostBecause, lastWords }: ServerLink["transport"]): string {
   const code = fieldOf(error, "code");
   const status = fieldOf(error, "status");
-  // Numbers are what a server answered; the client's own codes are words.
+  // A number is the server's own error code; the official client's codes are words.
   if (typeof code === "number") return `Mcp error: ${code}: ${describe(error)}${dataOf(error)}`;
   if (typeof status === "number") return `HTTP ${status}: ${describe(error)}`;
   if (code !== CLOSED || lostBecause === undefined) return describe(error);
   return `connection closed: ${lostBecause}${lastWords === undefined ? "" : `: ${lastWords}`}`;
 }
 
-/** What the server added to its error, as Codex shows it. */
+/** The `data` of the server's error, in Codex's format. */
 function dataOf(error: unknown): string {
   const data = fieldOf(error, "data");
   return data === undefined || data === null ? "" : `(${JSON.stringify(data)})`;

@@ -73,7 +73,7 @@ function argumentsOf({ arguments: value }: McpInvocation): { arguments?: Record<
   return { arguments: value };
 }
 
-/** As Codex words it, with the cause below. */
+/** In Codex's wording, with the causes below. */
 function callFailureText({ server, tool }: McpInvocation, error: unknown, { asRecorded }: Pick<ToolContext, "asRecorded">): string {
   if (error instanceof McpServerNotStarted) return failureText("failed to get client", [`MCP startup failed: ${error.reason}`]);
   return failureText(`tool call failed for \`${server}/${tool}\``, causesOf(error, { asRecorded }));

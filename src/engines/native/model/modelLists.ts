@@ -34,7 +34,7 @@ const DEADLINE_MS = 10_000;
 const LONGEST_ANSWER = 4 * 1024 * 1024;
 const MOST_MODELS = 5_000;
 const LONGEST_NAME = 200;
-/** What people do not see, or see in another place, is in no name: callers and their models are shown names. */
+/** Invisible characters and line breaks. Names that contain one are dropped, because callers and their models are shown the names. */
 const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/u;
 const EFFORT = /^[a-z][a-z0-9_-]{0,31}$/i;
 const MOST_EFFORTS = 16;

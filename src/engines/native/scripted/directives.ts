@@ -40,7 +40,7 @@ const MOST_DELTAS = 200_000;
 export function playDirective(line: string, context: CallContext): Reply {
   const [, word = "", rest = ""] = /^!(-|[a-z]+)\s?(.*)$/s.exec(line) ?? [];
   const play = DIRECTIVES.get(word);
-  return play ? play(rest, context) : complaint(`!${word} is no directive. Known are: ${[...DIRECTIVES.keys()].join(", ")}.`);
+  return play ? play(rest, context) : complaint(`!${word} is not a directive. The directives are: ${[...DIRECTIVES.keys()].join(", ")}.`);
 }
 
 type Play = (rest: string, context: CallContext) => Reply;

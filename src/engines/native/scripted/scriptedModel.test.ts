@@ -224,7 +224,7 @@ describe("a line that cannot be played", () => {
     ["!status 7", "!status needs an HTTP status from 300 to 599."],
     ["!delay soon\n!say x", "!delay needs a number of milliseconds, at most 3600000."],
     ["!think", "!think needs the text of the reasoning summary."],
-    ["!sing a song", /!sing is no directive. Known are: say, tokens, /],
+    ["!sing a song", /!sing is not a directive. The directives are: say, tokens, /],
   ])("is answered with what is wrong: %s", (prompt, why) => {
     expect(spokenText(ask(prompt))).toEqual(typeof why === "string" ? `The script cannot be played: ${why}` : expect.stringMatching(why));
   });

@@ -16,7 +16,7 @@ export class LoginNotPossible extends AppError {
 export class ApiKeyInvalid extends AppError {
   readonly code = "api_key_invalid";
   constructor() {
-    super("This is no API key: a key is one word of printable characters.");
+    super("This is not an API key: a key is one word of printable characters.");
   }
 }
 

@@ -8,7 +8,7 @@ import type { ThreadSettings } from "../../../threads/settings.js";
 import type { HostEnvironment } from "./hostEnvironment.js";
 import { ThreadFiles } from "./threadFiles.js";
 
-/** Of a larger file only the beginning is looked at. */
+/** Only the beginning of a larger file is read. */
 const LIMIT = { maxBytes: 4 * 1024 * 1024, larger: "cut" } as const;
 const LINES_AROUND = 20;
 const MOST_LINES = 200;
@@ -32,8 +32,8 @@ interface ExcerptReader {
 }
 
 /**
- * Lines of a file in a thread's folder, for somebody who looks at the thread. What lies elsewhere is refused though the thread's commands could read it:
- * whoever may only watch does not choose what is read of the machine. Throws `AppError`.
+ * Reads lines of a file in a thread's folder, for a client that shows the thread. Files elsewhere are refused, even if the thread's
+ * commands could read them: a caller who may only watch must not choose what is read on this machine. Throws `AppError`.
  */
 export async function readExcerpt(asked: AskedLines, { settings, reach, host }: ExcerptReader): Promise<FileExcerpt> {
   const workspace = host.workspaceOf(settings.cwd);
@@ -54,14 +54,14 @@ export async function readExcerpt(asked: AskedLines, { settings, reach, host }: 
 }
 
 function excerptOf(bytes: Buffer, { file, first, last, isCut }: AskedLines & { readonly isCut: boolean }): Omit<FileExcerpt, "path"> {
-  if (bytes.includes(0)) throw new ExcerptRefused("file_not_shown", `The file ${file} is not shown: it is no text.`);
+  if (bytes.includes(0)) throw new ExcerptRefused("file_not_shown", `The file ${file} is not shown: it is not a text file.`);
   const all = new TextDecoder().decode(bytes).split(/\r?\n/);
-  // What follows the last line break is no line, and of a file that is cut it may be half of one.
+  // After the last line break there is no further line or, in a truncated file, an incomplete one.
   if (isCut || all.at(-1) === "") all.pop();
   if (isCut && last > all.length)
     throw new ExcerptRefused(
       "file_not_shown",
-      `The file ${file} is not shown so far down: only its first ${LIMIT.maxBytes} bytes are read.`,
+      `These lines of ${file} are not shown: only the first ${LIMIT.maxBytes} bytes of a file are read.`,
     );
   // A file that has become shorter is shown at its end.
   const from = Math.max(1, Math.min(first - LINES_AROUND, all.length - 2 * LINES_AROUND));

@@ -33,7 +33,7 @@ export interface HostOptions {
   readonly ownPrograms?: readonly string[];
   /** The turn inside which this server runs. */
   readonly surrounding?: TurnMark | undefined;
-  /** Told once, if no sandbox works here. */
+  /** Called once, if no sandbox works here. */
   readonly report?: (line: string) => void;
 }
 
@@ -93,8 +93,8 @@ export class HostEnvironment {
   }
 
   /**
-   * Learns before the first thread that there is no sandbox, and reports it. Where a program is found that may be one, only `thoroughly` tries it:
-   * that costs processes, and many clients of stdio only list tools.
+   * Reports before the first thread if no sandbox works. A program that may be a sandbox is only tried with `thoroughly`: trying it starts
+   * processes, and many stdio clients only list tools.
    */
   async lookForSandbox({ thoroughly }: { readonly thoroughly: boolean }): Promise<void> {
     const isNamed = this.#options.sandboxBin !== undefined;
@@ -105,7 +105,7 @@ export class HostEnvironment {
     if (thoroughly || isNamed || !isLikely) await this.sandbox();
   }
 
-  /** What confines commands of a thread that is opened now. Full access needs nothing, so nothing is tried out for it. */
+  /** The sandbox for commands of a thread that is opened now. Full access needs none, so none is probed for it. */
   async sandboxBackend({ type }: SandboxPolicy): Promise<string> {
     await this.#sweepPlaceholders();
     return type === "danger-full-access" ? "none" : (await this.sandbox()).backend;

@@ -86,7 +86,7 @@ function viewImageTool(runtime: ToolRuntime): Tool {
   };
 }
 
-/** As the model wrote it below the folder, without a look at dots. */
+/** Joins the two as the model wrote them, without resolving dots. */
 function joined(folder: string, file: string): string {
   return path.isAbsolute(file) ? file : `${folder}/${file}`;
 }

@@ -34,7 +34,7 @@ export async function readPicture(named: string, { settings, reach, host }: Pict
   } finally {
     files.close();
   }
-  throw new PictureRefused(`The image ${file} cannot be attached: it is no PNG, JPEG, GIF or WebP`);
+  throw new PictureRefused(`The image ${file} cannot be attached: it is not a PNG, JPEG, GIF or WebP`);
 }
 
 /** Undefined for formats that models do not accept; judged by the content, not by the name. */

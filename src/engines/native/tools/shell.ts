@@ -147,7 +147,7 @@ async function* attempt(
   }
 }
 
-/** What the model is told of a command that could not be begun. */
+/** The model's result of a command that could not be started. */
 function executionError(error: AppError, { asRecorded }: Pick<ToolContext, "asRecorded">): string {
   if (!asRecorded || !(error instanceof WorkingFolderMissing)) return `execution error: ${describe(error)}`;
   const [code, kind, text] = error.isOther ? [20, "NotADirectory", "Not a directory"] : [2, "NotFound", "No such file or directory"];
@@ -239,7 +239,7 @@ interface Refusal {
   /** A person or a rule refused; otherwise it could not be run. */
   readonly declined?: true;
   readonly endsTurn?: true;
-  /** Nobody said no: it did not run because no sandbox works here. */
+  /** Not a refusal: it did not run because no sandbox works here. */
   readonly lacksSandbox?: true;
 }
 

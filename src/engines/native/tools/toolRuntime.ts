@@ -217,7 +217,7 @@ export class ToolRuntime {
 function withoutProfile(shell: string, why: string): string {
   return (
     `The login profile of ${shell} cannot be used: ${why}. Commands run in a plain shell with the server's own environment; ` +
-    "what the profile sets, PATH among it, is missing. Mend the profile; `codex-mcp-server doctor` measures it."
+    "what the profile sets, PATH among it, is missing. Fix the profile; `codex-mcp-server doctor` measures it."
   );
 }
 
