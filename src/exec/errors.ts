@@ -4,7 +4,7 @@ import { AppError } from "../lib/errors.js";
 export class WorkingFolderMissing extends AppError {
   readonly code = "working_folder_missing";
   readonly isOther: boolean;
-  /** `isOther`: there is something, which is no folder. */
+  /** `isOther`: the path exists but is not a folder. */
   constructor(
     readonly folder: string,
     { isOther = false }: { readonly isOther?: boolean } = {},
@@ -33,16 +33,16 @@ export class SandboxUnavailable extends AppError {
   }
 }
 
-/** The remedy where no sandbox works, for whoever can change the machine. */
+/** The remedy where no sandbox works, for people who can change the machine. */
 export const SANDBOX_REMEDY =
   process.platform === "linux"
     ? "install bubblewrap (`apt install bubblewrap`); `codex-mcp-server doctor` tells more"
     : "`codex-mcp-server doctor` tells more";
 
-/** Why a command did not run, or is asked about, where no sandbox works: cause and remedy in one sentence. */
+/** Why a command did not run, or needs approval, where no sandbox works: cause and remedy in one sentence. */
 export const NO_SANDBOX = `no sandbox works on this machine, so commands run only when a person allows it; ${SANDBOX_REMEDY}`;
 
-/** Nothing was run: the sandbox worked when it was tried, and does not now. */
+/** Nothing was run: the sandbox worked when it was probed, but does not any more. */
 export class SandboxFailed extends AppError {
   readonly code = "sandbox_failed";
   constructor(readonly reason: string) {

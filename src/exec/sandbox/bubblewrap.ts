@@ -34,7 +34,8 @@ export function confine(bubblewrap: Bubblewrap, command: ConfinedCommand, confin
     ...(network ? [] : ["--unshare-net"]),
     ...tree.flags,
     ...words(`--seccomp ${SECCOMP_FD} --json-status-fd ${STATUS_FD}`),
-    // The mark is found at the first process, which nothing in here can leave: the command's environment is the one that Codex gives.
+    // The mark is on the namespace's first process, which no process inside can leave. The command itself gets the same environment as from
+    // Codex.
     ...insideFlags(command),
     "--unsetenv",
     MARK_VARIABLE,

@@ -18,7 +18,7 @@ const BASE = `(version 1)
 (allow mach-lookup (global-name "com.apple.system.logger"))
 (allow mach-lookup (global-name "com.apple.system.notification_center"))
 (allow mach-lookup (global-name "com.apple.trustd.agent"))
-; files: read everything, write where it is said
+; files: read everything, write only what is listed
 (allow file-read*)
 (allow file-ioctl)
 (allow file-write* (literal "/dev/null"))

@@ -45,7 +45,7 @@ export function seatbeltProfile({ mounts, network }: SeatbeltRules): string {
     "(allow pseudo-tty)",
     "(allow user-preference-read)",
     ...SYSTEM_NAMES.map((name) => `(allow mach-lookup (global-name ${quoted(name)}))`),
-    "; files: read everything, write where it is said",
+    "; files: read everything, write only what is listed",
     "(allow file-read*)",
     "(allow file-ioctl)",
     ...DEVICES.map((device) => `(allow file-write* (literal ${quoted(device)}))`),

@@ -101,7 +101,7 @@ function onlyListsBranches(args: readonly string[]): boolean {
 }
 
 /**
- * Commands that destroy what cannot be had back: asked about under every policy, refused where nobody may be asked.
+ * Commands that destroy what cannot be recovered: they need approval under every policy, and are refused where no approval can be requested.
  * Stricter than Codex 0.92.0, which does not see these:
  *
  * | form | Codex sees only |
