@@ -149,7 +149,7 @@ export class AccessControl {
     const { browsers } = this.#rules;
     const browser = browsers?.recall(request);
     if (!browsers || !browser) return this.#identification.identify(request, occasion);
-    // A cookie in the hands of another user says nothing of whoever shows it.
+    // A cookie that another user sends does not identify its sender.
     const identify = (isSameUser: boolean) =>
       isSameUser ? this.#identifyBrowser(request, browser, occasion) : this.#identification.identify(request, occasion);
     const isSameUser = browsers.isOfSameUser(request);

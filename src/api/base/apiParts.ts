@@ -36,13 +36,13 @@ export interface ApiParts {
 
 /** Browser logins. */
 export interface Logins {
-  /** A new one-time code, and the console's URL with it. Undefined where no console is served. */
+  /** A new one-time code and the console's URL with it; undefined if no console is served. */
   newCode(): { readonly address: string; readonly expiresAt: number } | undefined;
-  /** The cookie that stands for a one-time code; undefined for one that is wrong, used or too old. */
+  /** Exchanges a one-time code for a cookie; undefined if the code is wrong, used or expired. */
   byCode(code: string, request: IncomingMessage): Promise<string | undefined>;
-  /** The cookie that stands for the bearer token of the request. */
+  /** A cookie for the bearer token of the request. */
   byToken(request: IncomingMessage): Promise<string | undefined>;
-  /** Ends what the request's cookie stands for; the header that takes the cookie from the browser. */
+  /** Ends the login that the request's cookie identifies. Returns the header that deletes the cookie. */
   end(request: IncomingMessage): string;
 }
 

@@ -118,13 +118,13 @@ const FILE = scoped("read", {
   method: "get",
   path: "/threads/{threadId}/file",
   operationId: "getFileLines",
-  summary: "Lines of a text file in the thread's folder as it is now, with some around them",
+  summary: "Lines of a text file in the thread's folder in its current state, with some lines around them",
   request: {
     params: ID,
     query: z.object({
-      path: z.string().min(1).max(4_096).openapi({ description: "From the thread's folder on, or a whole path." }),
-      first: LINE.optional().openapi({ description: "1 if it is not given." }),
-      last: LINE.optional().openapi({ description: "`first` if it is not given." }),
+      path: z.string().min(1).max(4_096).openapi({ description: "Relative to the thread's folder, or absolute." }),
+      first: LINE.optional().openapi({ description: "Default: 1." }),
+      last: LINE.optional().openapi({ description: "Default: `first`." }),
     }),
   },
   responses: { 200: json(FileLines, "At most 200 lines."), ...problems(404, 422, 504) },

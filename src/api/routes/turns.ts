@@ -31,7 +31,7 @@ const PROMPT = scoped("call", {
   operationId: "promptThread",
   summary: "Starts another turn on a thread; it waits behind a running one",
   request: { params: ID, body: body(PromptBody) },
-  responses: { 201: json(TurnStart, "How the turn stands."), ...problems(404, 409, 413, 415, 422, 504) },
+  responses: { 201: json(TurnStart, "The state of the turn."), ...problems(404, 409, 413, 415, 422, 504) },
 });
 
 const GET = scoped("read", {
@@ -67,7 +67,7 @@ const COMPACT = scoped("call", {
   operationId: "compactThread",
   summary: "Starts a turn that replaces the thread's history by a summary",
   request: { params: ID },
-  responses: { 201: json(TurnStart, "How the turn stands."), ...problems(404, 409, 422, 504) },
+  responses: { 201: json(TurnStart, "The state of the turn."), ...problems(404, 409, 422, 504) },
 });
 
 export function turnRoutes({ agent: open, book }: Pick<ApiParts, "agent"> & { readonly book: TurnBook }) {

@@ -51,9 +51,12 @@ const SubAgent = item(
   "subAgent",
   {
     name: z.string(),
-    task: z.string().nullable().openapi({ description: "What it was told to do, where that is known." }),
-    result: z.string().nullable().openapi({ description: "What it said last, or why it failed. Null in records, which do not tell." }),
-    tokens: z.number().nullable().openapi({ description: "What it used; not counted in the turn's usage." }),
+    task: z.string().nullable().openapi({ description: "Its task; null if unknown." }),
+    result: z
+      .string()
+      .nullable()
+      .openapi({ description: "Its last message, or the reason for its failure. Null in records, which do not contain it." }),
+    tokens: z.number().nullable().openapi({ description: "The tokens it used; not part of the turn's usage." }),
   },
   "SubAgentItem",
 );

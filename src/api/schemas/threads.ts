@@ -140,11 +140,11 @@ export const ThreadDiff = z
 
 export const FileLines = z
   .object({
-    path: z.string().openapi({ description: "From the thread's folder on." }),
+    path: z.string().openapi({ description: "Relative to the thread's folder." }),
     firstLine: z.number().int().openapi({ description: "The number of the first of `lines`, counted from 1." }),
     lines: z.array(z.string()),
-    totalLines: z.number().int().nullable().openapi({ description: "Null where the file is longer than what is read of it." }),
-    truncated: z.boolean().openapi({ description: "Lines are cut, or left out at the end of those that were asked for." }),
+    totalLines: z.number().int().nullable().openapi({ description: "Null if the file is longer than the part that is read." }),
+    truncated: z.boolean().openapi({ description: "Requested lines are missing at the end, or lines were shortened." }),
   })
   .openapi("FileLines");
 

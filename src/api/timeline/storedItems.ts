@@ -197,12 +197,12 @@ export class StoredItems {
     };
   }
 
-  /** By the times on record, which nobody knows better; null when the clock was turned back meanwhile. */
+  /** Computed from the recorded times; null if the clock was set back meanwhile. */
   #msSince(begunAt: number | undefined): number | null {
     return begunAt === undefined || this.#at === undefined || this.#at < begunAt ? null : this.#at - begunAt;
   }
 
-  /** Ids of models count from 1 again at times; here each is one item's. */
+  /** Some models reuse ids; here each id belongs to one item. */
   #put(id: string | undefined, item: ItemContent): void {
     const wanted = id === undefined || UNNAMED.has(id) ? `${id ?? "item"}-${this.#items.length + 1}` : id;
     const own = this.#ids.has(wanted) ? `${wanted}-${this.#items.length + 1}` : wanted;

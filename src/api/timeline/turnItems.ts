@@ -15,7 +15,7 @@ import { beginning, commandTextOf, ending, fileDiffs, tokensOf } from "./shownTe
 export interface FoldedTurn {
   readonly threadId: ThreadId;
   readonly turnId: string;
-  /** How long it ran, asked when it has ended; undefined where that is no longer known. */
+  /** How long it ran, queried when it has ended; undefined if that is no longer known. */
   readonly ranMs: () => number | undefined;
   /** In US dollars; undefined where the model's price is not known. */
   readonly costOf?: CostOf | undefined;

@@ -11,8 +11,8 @@ export const gitDiffToRemote = defineMethod({
   scope: "manage",
   params: z.object({ cwd: Words }),
   about:
-    "What the working tree of a folder has that its remote has not: committed or not, with files that git does not know yet. It is compared with the nearest commit that a remote is " +
-    "known to have; nothing is fetched. git runs in a sandbox that only reads, within the folders of the caller, and starts no program that the repository's configuration names.",
+    "The changes in a folder's working tree that its remote does not have: committed, uncommitted and untracked. The tree is compared with the nearest commit that a remote is " +
+    "known to have; nothing is fetched. git runs in a read-only sandbox, within the folders of the caller, and starts no program that the repository's configuration names.",
   answers: "`sha`, the commit of the remote, and `diff`.",
   errors: [
     '`-32600` `failed to compute git diff to remote for cwd: "{cwd}"`, with the reason in `data.reason`: no repository, a bare one, no remote, a branch without a pushed ancestor, a diff above the output limit',

@@ -17,19 +17,19 @@ export interface BrowserLoginsOptions {
   readonly ownUser: Identity;
   /** Cookies ignore ports, so each server on a machine needs its own cookie name. */
   readonly port: () => number;
-  /** Who has made a connection, compared with `===`. Other users' servers on this host name are sent the cookie too. */
+  /** The user who opened a connection, compared with `===`. Browsers also send the cookie to other users' servers on this host name. */
   readonly userOf: (socket: Socket) => User | Promise<User>;
   readonly now?: () => number;
 }
 
 type User = number | string;
 
-/** What a browser that has logged in stands for. */
+/** The identity of a browser that has logged in. */
 export type BrowserIdentity = { readonly identity: Identity } | { readonly authorization: string };
 
 interface Entry {
   readonly stands: BrowserIdentity;
-  /** Of the connection that logged in. */
+  /** The user of the connection that logged in. */
   readonly user: User;
   lastUsedAt: number;
 }
@@ -54,7 +54,7 @@ export class BrowserLogins {
     return { code, expiresAt };
   }
 
-  /** The cookie for a code, which is used up by that; undefined for one that is wrong, used or too old. */
+  /** Exchanges a code for a cookie; undefined if the code is wrong, used or expired. */
   async byCode(code: string, request: IncomingMessage): Promise<string | undefined> {
     const hash = hashOf(code);
     const expiresAt = this.#codes.get(hash);
@@ -63,7 +63,7 @@ export class BrowserLogins {
     return this.#loggedIn({ identity: this.#options.ownUser }, request);
   }
 
-  /** The cookie for the token that the request has shown, and which access control has taken. */
+  /** A cookie for the request's token, which access control has already accepted. */
   async byToken(request: IncomingMessage): Promise<string | undefined> {
     const { authorization } = request.headers;
     return authorization === undefined ? undefined : this.#loggedIn({ authorization }, request);
@@ -75,7 +75,7 @@ export class BrowserLogins {
     return this.#cookie("", request, 0);
   }
 
-  /** Who the browser stands for; undefined when it shows no cookie that is good here. Whose connection it is has to be asked besides. */
+  /** The browser's identity; undefined without a valid cookie. Does not check which user opened the connection. */
   recall(request: IncomingMessage): BrowserIdentity | undefined {
     const entry = this.#entry(request);
     if (!entry) return undefined;
@@ -86,7 +86,9 @@ export class BrowserLogins {
     return entry.stands;
   }
 
-  /** Whether the cookie is shown by the user of this machine whose browser got it. At once unless it is the first request of a connection. */
+  /**
+   * Whether the sender of the cookie is the user of this machine who logged in. Synchronous except for the first request of a connection.
+   */
   isOfSameUser(request: IncomingMessage): boolean | Promise<boolean> {
     const entry = this.#entry(request);
     const user = this.#options.userOf(request.socket);
@@ -116,7 +118,9 @@ export class BrowserLogins {
     return `codex-mcpd-${this.#options.port()}`;
   }
 
-  /** There may be several of one name: a server on another port of the same host name can set one that browsers send first. */
+  /**
+   * A request may have several cookies with this name: a server on another port of the same host name can set one that browsers send first.
+   */
   #shown({ headers: { cookie = "" } }: IncomingMessage): string[] {
     const prefix = `${this.#name}=`;
     const parts = cookie.split(";").map((part) => part.trim());

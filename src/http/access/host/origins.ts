@@ -170,13 +170,13 @@ export class BrowserRule {
     return requestPath(request) === this.#options.loginPath && request.headers.authorization === undefined;
   }
 
-  /** Who the browser acts as. Outside the browser path, and with a token, the cookie is ignored. */
+  /** The browser's identity. The cookie is ignored outside the browser path, and if there is a token. */
   recall(request: IncomingMessage): BrowserIdentity | undefined {
     if (!this.#isBelow(request) || request.headers.authorization !== undefined) return undefined;
     return this.#options.logins.recall(request);
   }
 
-  /** Whether the cookie that was recalled is shown by whoever got it, as far as that can be told. */
+  /** Whether the sender of the cookie is the user who logged in, as far as that can be determined. */
   isOfSameUser(request: IncomingMessage): boolean | Promise<boolean> {
     return this.#options.logins.isOfSameUser(request);
   }

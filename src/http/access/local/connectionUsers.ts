@@ -2,12 +2,12 @@ import type { Socket } from "node:net";
 import { isLoopbackAddress } from "../host/hostName.js";
 import { TcpTable } from "./tcpTable.js";
 
-/** The number of the user who has made a connection. `unknown`: on another machine, or this one does not say. */
+/** The uid of the user who opened a connection. `unknown`: the client is on another machine, or this machine does not report it. */
 export type ConnectionUser = number | "unknown";
 
 /**
- * Which user of this machine has made a connection, looked up once for each. A browser's cookie reaches every server of the same host name, whichever
- * user runs it, so a cookie alone does not say whose browser it is.
+ * Finds the user of this machine who opened a connection, once per connection. Browsers send a cookie to every server of the same host
+ * name, whichever user runs that server, so a cookie alone does not identify the user of a browser.
  */
 export class ConnectionUsers {
   readonly #table: Pick<TcpTable, "findWithinMachine">;
@@ -17,7 +17,7 @@ export class ConnectionUsers {
     this.#table = table;
   }
 
-  /** At once for all requests of a connection but the first. Never rejects. */
+  /** Synchronous for all requests of a connection but the first. Never rejects. */
   of(socket: Socket): ConnectionUser | Promise<ConnectionUser> {
     const known = this.#known.get(socket);
     if (known !== undefined) return known;
@@ -37,7 +37,7 @@ export class ConnectionUsers {
       client: { address: remoteAddress, port: remotePort },
       server: { address: localAddress, port: localPort },
     });
-    // What was found may be of a later connection with the same ports.
+    // The result may belong to a later connection with the same ports.
     return found.kind === "open" && !socket.destroyed ? found.uid : "unknown";
   }
 }
