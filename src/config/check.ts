@@ -7,9 +7,9 @@ import type { ConfigTree, ConfigType, IntegerWidth, TableType } from "./schema/s
 import { isTree } from "./tree.js";
 
 /**
- * Checks settings against the schema and names the keys nobody knows. Throws `ConfigInvalid` in the words Codex uses.
- * A partial tree is one layer of several: what it lacks may come from another. `asRecorded` is for the `config` of a call to Codex 0.92.0, whose
- * complaints there name its own types, and which takes no relative paths.
+ * Checks settings against the schema and returns the unknown keys. Throws `ConfigInvalid` in Codex's wording. A partial tree is one of
+ * several layers: missing keys may come from another one. `asRecorded` checks the `config` of a call as Codex 0.92.0 did, which named its
+ * own types in errors and accepted no relative paths.
  */
 export function checkConfig(
   tree: ConfigTree,
@@ -31,7 +31,7 @@ interface Spot {
 function checkTable(tree: ConfigTree, type: TableType, spot: Spot): void {
   for (const [key, value] of Object.entries(tree)) {
     const setting = Object.hasOwn(type.fields, key) ? type.fields[key] : undefined;
-    // Codex reads features in one piece, and so complains about all of them.
+    // Codex parses the features as a whole, so its error is about the whole table.
     if (setting) checkValue(value, setting.type, isFeatures(spot) ? spot : below(spot, key));
     else spot.unknownKeys.push(nameOf(below(spot, key)));
   }
@@ -86,7 +86,7 @@ function checkValue(value: unknown, type: ConfigType, spot: Spot): void {
   }
 }
 
-/** The names that Codex's types have in its complaints, by where they stand. */
+/** The names of Codex's types in its error messages, by the path of the table. */
 const RECORDED_STRUCTS: Readonly<Record<string, string>> = {
   features: "FeaturesToml",
   history: "History",
@@ -104,7 +104,7 @@ function mapName({ path: [table = "", ...deeper], asRecorded }: Spot): string {
   return struct === undefined ? "a map" : `struct ${struct}`;
 }
 
-/** The folder of an MCP server is the one path that Codex does not read as an absolute one. */
+/** The folder of an MCP server is the only path that Codex does not parse as an absolute one. */
 function takesNoRelativePath({ path: [table], asRecorded }: Spot): boolean {
   return asRecorded && table !== "mcp_servers";
 }
@@ -118,7 +118,7 @@ function checkChoice(value: unknown, values: readonly string[], spot: Spot): voi
   if (!values.includes(value)) throw invalidAt(spot, `unknown variant \`${value}\`, expected ${alternatives(values)}`);
 }
 
-/** What the reader of TOML says of a choice that is no text. A table of one key counts as the variant of that name with content. */
+/** The TOML parser's error for a choice that is not a string. A table with one key counts as the variant of that name with content. */
 function notAVariant(value: unknown, values: readonly string[], spot: Spot): ConfigInvalid {
   if (!isTree(value)) return invalidAt(spot, "invalid type: unit variant, expected string only");
   const [variant, ...more] = Object.keys(value);

@@ -28,8 +28,8 @@ export function treeOfOverrides(overrides: readonly Override[]): ConfigTree {
 }
 
 /**
- * The `config` argument of a call as a tree: its top-level keys may be dotted paths; null counts as absent, or is an empty text as recorded.
- * A table and a dotted key into it are joined, since the order of a JSON object's keys means nothing.
+ * The `config` argument of a call as a tree. Its top-level keys may be dotted paths. Null counts as absent; with `asRecorded`, as an empty
+ * string. A table and a dotted key into it are merged, because the order of a JSON object's keys means nothing.
  */
 export function treeOfCallConfig(
   config: Readonly<Record<string, unknown>>,
@@ -39,7 +39,7 @@ export function treeOfCallConfig(
   return mergeTrees(...Object.entries(given).map(([key, value]) => withValueAt({}, parseKeyPath(key), value)));
 }
 
-/** TOML has no null, and Codex 0.92.0 makes an empty text of it. */
+/** TOML has no null; Codex 0.92.0 converts it to an empty string. */
 function withEmptyTexts(tree: ConfigTree): ConfigTree {
   return JSON.parse(JSON.stringify(tree, (_key, value: unknown) => value ?? "")) as ConfigTree;
 }

@@ -258,7 +258,7 @@ function plainJson(tree: ConfigTree): ConfigTree {
 function callLayer(call: NewThreadCall, anchor: PathAnchor, { asRecorded = false }: Pick<ResolverOptions, "asRecorded">): ConfigTree {
   const named = withoutAbsent({ developer_instructions: call.developerInstructions, compact_prompt: call.compactPrompt });
   const config = treeOfCallConfig(call.config ?? {}, { asRecorded });
-  // Also what a named argument is laid over: whoever misspells it has to learn of it.
+  // Checked even if a named argument overrides it: the caller must learn of a misspelt key.
   checkConfig(config, { partial: true, asRecorded });
   return mergeTrees(anchorPaths(config, anchor), namedLayer(call), named);
 }

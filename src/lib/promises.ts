@@ -142,8 +142,8 @@ export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Pr
 }
 
 /**
- * Aborts after so long, as `AbortSignal.timeout` does. That one is only weakly held by `AbortSignal.any`: once it was collected, which Node 20 does,
- * whoever waits for both waits for ever. This one is held by its timer, which keeps no process alive.
+ * As `AbortSignal.timeout`, but held by its timer, which does not keep the process alive. `AbortSignal.any` holds its sources only weakly:
+ * Node 20 may collect an `AbortSignal.timeout`, and the combined signal then never aborts.
  */
 export function timeoutSignal(ms: number): AbortSignal {
   const passed = new AbortController();

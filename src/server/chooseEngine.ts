@@ -38,7 +38,7 @@ export interface EngineOptions {
   readonly host?: HostEnvironment;
 }
 
-/** Codex confines its commands by itself: whether our sandbox works is no news to whoever uses it. */
+/** Codex confines its commands itself, so its users need no report about our sandbox. */
 export function openHost({ report, ...options }: EngineOptions): HostEnvironment {
   const reports = options.engine !== "codex";
   const host = new HostEnvironment({ ...options, ownPrograms: ownPrograms(options), ...(reports && { report }) });

@@ -111,7 +111,10 @@ export class Network {
     return (await this.#agent.get()).agent;
   }
 
-  /** Threads leave out MCP servers that are at this address. The agent is opened now, so that whoever started the server learns what it lacks. */
+  /**
+   * Threads leave out MCP servers that are at this address. The agent is opened now, so that the operator learns of missing requirements at
+   * the start.
+   */
   listensOn(address: OwnAddress): void {
     this.#address = address;
     this.#agent.warmUp();

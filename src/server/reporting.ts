@@ -31,7 +31,7 @@ export class Reporting {
     this.#showsInfo = listening && thresholdOf(readLogFilter(env, "info"), undefined) <= SEVERITIES.indexOf("info");
   }
 
-  /** Reports a problem to whoever watches the server's output. */
+  /** Reports a problem on the server's own output. */
   report(line: string): void {
     this.log.warn(line);
   }

@@ -91,7 +91,7 @@ it("a home that cannot be written is reported, and fails nothing", async () => {
   mkdirSync(path.join(codexHome, "mcp-server"));
   writeFileSync(path.join(codexHome, "mcp-server", "models"), "in the way");
   await keep("a");
-  expect(reports.at(-1)).toMatch(/names of models could not be kept/);
+  expect(reports.at(-1)).toMatch(/names of models could not be stored/);
   expect(loaded()).toEqual([]);
 });
 

@@ -6,27 +6,27 @@ import { smallFileIfAny } from "../../lib/files/smallFile.js";
 import { Tasks } from "../../lib/promises.js";
 import { writeWholeFile } from "./wholeFile.js";
 
-/** The tool list names so many, in so many characters: every calling model pays for them. */
+/** The limits of the names in the tool list, because every calling model pays for them. */
 const MOST_NAMES = 12;
 const LONGEST_NAME = 48;
 const MOST_CHARACTERS = 200;
 const MAX_BYTES = 4_096;
-/** What nobody has asked for since is no news. */
+/** Older names are ignored. */
 const LASTS_MS = 30 * 24 * 60 * 60_000;
 
-/** A provider may send anything, and calling models read it: a name has no room for a sentence or for what a terminal obeys. */
+/** A provider may send anything, and calling models read the names: this pattern has no room for sentences and control characters. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._:/@+-]*$/;
 
 export interface OfferedModelsOptions {
   readonly codexHome: string;
-  /** Which provider's models: whatever tells it from others. */
+  /** Identifies the provider of the models. */
   readonly source: () => unknown;
   readonly report: (line: string) => void;
 }
 
 /**
- * The names of the models that the provider of new threads offered when somebody last asked for them, kept below CODEX_HOME. A server reads them
- * once: its list of tools does not change while it runs.
+ * The names of the models that the provider of new threads offered last, stored below CODEX_HOME. A server reads them once: its list of
+ * tools does not change while it runs.
  */
 export class OfferedModels {
   readonly #options: OfferedModelsOptions;
@@ -39,12 +39,12 @@ export class OfferedModels {
     this.#writes = new Tasks((what, error) => options.report(`${what}: ${describe(error)}`));
   }
 
-  /** Empty before `load`, and where nothing is kept. */
+  /** Empty before `load`, and if nothing is stored. */
   get names(): readonly string[] {
     return this.#names ?? [];
   }
 
-  /** One small file, without waiting. Never throws. */
+  /** Reads one small file synchronously. Never throws. */
   load(): void {
     this.#names ??= this.#kept();
   }
@@ -52,10 +52,10 @@ export class OfferedModels {
   /** For servers that start later. */
   keep(models: readonly { readonly model: string; readonly notOffered?: true }[]): void {
     const names = presentable(models.flatMap(({ model, notOffered }) => (notOffered ? [] : [model])));
-    // Whoever asks again and again makes nobody write.
+    // A repeated request does not write the same names again.
     if (names.join() === this.#written) return;
     this.#written = names.join();
-    this.#writes.start("the names of models could not be kept", () =>
+    this.#writes.start("the names of models could not be stored", () =>
       writeWholeFile(this.#file(), JSON.stringify({ at: Date.now(), names })),
     );
   }
@@ -70,7 +70,7 @@ export class OfferedModels {
       if (!isFields(kept) || typeof kept["at"] !== "number" || Date.now() - kept["at"] > LASTS_MS) return [];
       return Array.isArray(kept["names"]) ? presentable(kept["names"]) : [];
     } catch {
-      // A torn file, or a configuration that the first call will complain about.
+      // A torn file, or an invalid configuration, which the first call will report.
       return [];
     }
   }
@@ -82,7 +82,7 @@ export class OfferedModels {
   }
 }
 
-/** In their order, as many as there is room for. */
+/** The names in their order, as many as there is room for. */
 function presentable(names: readonly unknown[]): readonly string[] {
   const chosen: string[] = [];
   let characters = 0;

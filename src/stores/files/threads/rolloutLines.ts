@@ -88,7 +88,9 @@ function linesOf(event: ThreadEvent, stamp: Stamp): string {
 
 type TurnMark = Extract<ThreadEvent, { type: "turnStarted" | "turnCompleted" | "turnFailed" | "turnAborted" }>;
 
-/** Where a turn begins and how it ends, in the shape that Codex keeps since 0.150. Without them a reader cannot tell a failed turn from a completed one. */
+/**
+ * The start and the end of a turn, in Codex's format since 0.150. Without them, a reader cannot tell a failed turn from a completed one.
+ */
 function turnMark(event: TurnMark, { turnKey, ranMs }: Stamp): unknown {
   const duration_ms = Math.round(ranMs);
   switch (event.type) {

@@ -246,7 +246,7 @@ class RolloutRecorder implements WriterLease {
     if (state.at === "released") throw new StorageFailed(`Thread ${threadId} is no longer written to: its turn was ended.`);
     const lines =
       this.#begun + rolloutLines(events, { threadId, turnKey: this.#turnKey, ranMs: monotonicMs() - this.#since, at: new Date() });
-    // That a turn has begun makes no file of a thread on which nothing was said.
+    // The start of a turn alone does not create the file of a thread without messages.
     this.#begun = state.file === undefined && events.every(({ type }) => UNKEPT_ALONE.has(type)) ? lines : "";
     if (lines === "" || this.#begun !== "") return;
     state.file ??= createFile();

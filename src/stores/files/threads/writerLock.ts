@@ -45,7 +45,7 @@ export class WriterLocks {
     return held(file);
   }
 
-  /** Throws `ThreadBusyElsewhere` while another writer than this one has the thread. One that came at this moment may be taken for a writer. */
+  /** Throws `ThreadBusyElsewhere` while another writer has the thread. A simultaneous contender may count as a writer. */
   checkFree(threadId: ThreadId): void {
     const rival = this.#rivals(threadId, claimName(threadId, this.#suffix))[0];
     if (rival) throw new ThreadBusyElsewhere(threadId, `process ${rival.pid}`);
