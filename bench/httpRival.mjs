@@ -1,5 +1,6 @@
-// What our HTTP server is measured against, with Codex's two tools to list (ours lists its own as well): `bare`, a node:http server with nothing around the
-// answers, and the official SDK's own transport, as `sdk-1` and `sdk-2`, in its faster mode of one JSON body per request.
+// The servers that our HTTP server is compared with. Each lists Codex's two tools (ours lists its own as well). `bare` is a node:http
+// handler with nothing around the answers; `sdk-1` and `sdk-2` are the official SDK's own transport in its faster mode, one JSON body per
+// request.
 //   node httpRival.mjs bare|sdk-1|sdk-2
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";

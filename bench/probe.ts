@@ -2,13 +2,13 @@ import { once } from "node:events";
 import path from "node:path";
 import type { ListeningServer } from "./listening.js";
 
-/** What a process says of itself, after a forced collection; see insideProbe.mjs. */
+/** The resources of a process after a forced collection; see insideProbe.mjs. */
 export interface ProbeAnswer {
   readonly rss: number;
   readonly heapUsed: number;
-  /** Kinds of timers, sockets and the like → how many keep the process busy. */
+  /** Kinds of timers, sockets and the like → how many keep the process alive. */
   readonly resources: Readonly<Record<string, number>>;
-  /** What its file descriptors lead to. */
+  /** The targets of its file descriptors. */
   readonly descriptors: readonly string[];
 }
 

@@ -10,13 +10,13 @@ const TERM_PATIENCE_MS = 500;
 export interface ServerProcess {
   readonly child: ChildProcessWithoutNullStreams;
   readonly pid: number;
-  /** Resolves when the process is gone, with a sentence that says how. */
+  /** Resolves when the process is gone, with a sentence about how it ended. */
   readonly ended: Promise<string>;
-  /** Closes its input, then insists; resolves when it and what it started are gone. */
+  /** Closes its input, then kills it; resolves when it and all its children are gone. */
   end(): Promise<void>;
 }
 
-/** The processes of this run. Each carries a mark in its environment, and so do its children, wherever they end up. */
+/** The processes of this run. Each has a mark in its environment, and so do its children, wherever they end up. */
 export class Processes {
   readonly #running = new Set<ChildProcessWithoutNullStreams>();
   #started = 0;
@@ -30,7 +30,7 @@ export class Processes {
     return { child, pid: child.pid ?? 0, ended, end: () => end({ child, ended, mark }) };
   }
 
-  /** For a run that is cut short: no patience, no waiting. */
+  /** Kills everything at once, for a run that is cut short. */
   killAll(): void {
     for (const child of this.#running) child.kill("SIGKILL");
     killMarked((mark) => mark.startsWith(`${process.pid}-`));
@@ -42,7 +42,7 @@ function endOf(child: ChildProcessWithoutNullStreams): Promise<string> {
   child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
     errors = (errors + chunk).slice(-ERRORS_KEPT);
   });
-  // A server that ends early breaks the pipe; how it ended is told below.
+  // A server that ends early breaks the pipe; how it ended is reported below.
   child.stdin.on("error", () => undefined);
   return new Promise((resolve) => {
     child.once("error", (error) => resolve(`could not be started: ${error.message}`));
@@ -65,7 +65,7 @@ function killMarked(isMeant: (mark: string) => boolean): void {
     try {
       process.kill(pid, "SIGKILL");
     } catch {
-      // It went between the look and the signal.
+      // It ended between the look-up and the signal.
     }
   }
 }

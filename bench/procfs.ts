@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** What processes cost, as Linux tells it. Elsewhere every figure is NaN, which no table shows. */
+/** The resources of processes, as Linux reports them. Elsewhere every figure is NaN, which the tables leave out. */
 
 const MS_PER_TICK = 10;
 const NS_PER_MS = 1e6;
@@ -10,17 +10,17 @@ export function processIds(): number[] {
   return process.platform === "linux" ? readdirSync("/proc").map(Number).filter(Number.isInteger) : [];
 }
 
-/** CPU time of a process, its descendants, and those of them already gone and waited for. */
+/** CPU time of a process, its descendants, and those of them that have ended and were reaped. */
 export function treeCpuMs(pid: number): number {
   return sumOverTree(pid, cpuMs);
 }
 
-/** Of this process alone. */
+/** CPU time of this process alone. */
 export function ownCpuMs(pid: number): number {
   return process.platform === "linux" ? cpuMs(pid) : Number.NaN;
 }
 
-/** How long the main thread of a process was ready to run while others had the cores. */
+/** How long the main thread of a process was ready to run while other processes had the cores. */
 export function waitedForCoreMs(pid: number): number {
   if (process.platform !== "linux") return Number.NaN;
   const [, waitedNs] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "utf8").split(" ");
@@ -31,17 +31,17 @@ export function treeRssMiB(pid: number): number {
   return sumOverTree(pid, residentMiB);
 }
 
-/** Of this process alone. */
+/** Resident memory of this process alone. */
 export function ownRssMiB(pid: number): number {
   return process.platform === "linux" ? residentMiB(pid) : Number.NaN;
 }
 
-/** The highest each process of the tree ever was, summed. */
+/** The sum of the peaks of all processes of the tree. */
 export function treePeakRssMiB(pid: number): number {
   return sumOverTree(pid, (one) => kibOf(`/proc/${one}/status`, "VmHWM") / KIB_PER_MIB);
 }
 
-/** CPU time spent on the whole machine since it started. */
+/** The CPU time of the whole machine since it started. */
 export function machineCpuMs(): number {
   if (process.platform !== "linux") return Number.NaN;
   const [user = 0, nice = 0, system = 0, , , irq = 0, softIrq = 0] = readFileSync("/proc/stat", "utf8")
@@ -71,8 +71,8 @@ function orWhenGone<T>(look: () => T, fallback: T): T {
   }
 }
 
-// The process' own time comes in ticks, too coarse for a turn of a millisecond, but counts threads that have ended;
-// the threads' times come in nanoseconds. Both cover the same work, so the larger is the better one.
+// The process's own time comes in ticks, too coarse for a turn of a millisecond, but includes threads that have ended. The threads' times
+// come in nanoseconds. Both cover the same work, so the larger one is more accurate.
 function cpuMs(pid: number): number {
   const { ownTicks, reapedTicks } = statOf(pid);
   const threadsMs = readdirSync(`/proc/${pid}/task`).reduce((sum, thread) => sum + orWhenGone(() => threadCpuMs(pid, thread), 0), 0);
@@ -85,7 +85,7 @@ function threadCpuMs(pid: number, thread: string): number {
 
 function statOf(pid: number): { parent: number; ownTicks: number; reapedTicks: number } {
   const text = readFileSync(`/proc/${pid}/stat`, "utf8");
-  // The name in brackets may hold blanks; the fields after it are numbered from 3 in proc(5).
+  // The name in parentheses may contain blanks; the fields after it are numbered from 3 in proc(5).
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
   const field = (number: number) => Number(fields[number - 3]);
   return { parent: field(4), ownTicks: field(14) + field(15), reapedTicks: field(16) + field(17) };

@@ -4,7 +4,7 @@ import type { Remark } from "./rounds.js";
 import { quantile, type Samples } from "./samples.js";
 import { TARGET_NAMES } from "./targets.js";
 
-/** One case as a Markdown table that also reads well in a terminal: a row per figure, a column per server. */
+/** One case as a Markdown table that is also readable in a terminal: a row per figure, a column per server. */
 export function caseTable({ name, title }: BenchCase, samples: Samples): string {
   const measured = samples.targetsOf(name);
   const targets = TARGET_NAMES.filter((target) => measured.includes(target));
@@ -25,7 +25,7 @@ export function verdictTable(verdicts: readonly Verdict[]): string {
   return `What ours must reach, as ratios of this run\n\n${table(["ours", "against", "limit", "ratio", "verdict"], rows)}`;
 }
 
-/** What a person looks for first, at the end where it is seen. */
+/** The summary, at the end, where people look first. */
 export function lastLine(verdicts: readonly Verdict[]): string {
   const of = (verdict: Verdict["verdict"]) => verdicts.filter((each) => each.verdict === verdict);
   const missed = of("missed").map(({ what, against, beyondNoise }) => `${what} against ${against}${beyondNoise ? "" : " (within noise)"}`);
@@ -33,7 +33,7 @@ export function lastLine(verdicts: readonly Verdict[]): string {
   return `Goals: ${of("met").length} met, ${of("not measured").length} not measured, ${missed.length} missed${names}`;
 }
 
-/** Remarks as a list, each once however many rounds gave it. */
+/** Remarks as a list, each once, in however many rounds it was made. */
 export function remarkLines(remarks: readonly Remark[]): string {
   return [...new Set(remarks.map(({ caseName, target, text }) => `- ${caseName}, ${target}: ${text}`))].join("\n");
 }
@@ -44,7 +44,7 @@ function medianAndSpread(values: readonly number[]): string {
   return values.length > 2 && low !== high ? `${short(middle)} (${short(low)}–${short(high)})` : short(middle);
 }
 
-/** Three digits that count. */
+/** Three significant digits. */
 function short(value: number): string {
   return Math.abs(value) >= 100 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(3)));
 }

@@ -9,7 +9,7 @@ export interface Plan {
   readonly cases: readonly BenchCase[];
   readonly targets: readonly Target[];
   readonly launcher: Launcher;
-  /** No measurement begins after this moment. */
+  /** No measurement starts after this moment. */
   readonly deadline: number;
   onMeasured(done: Measurement & { readonly round: number; readonly caseName: string; readonly target: string }): void;
 }
@@ -23,11 +23,11 @@ export interface Remark {
 export interface Outcome {
   readonly samples: Samples;
   readonly remarks: readonly Remark[];
-  /** Our own server did not get through a case. */
+  /** Our own server failed in a case. */
   readonly oursFailed: boolean;
 }
 
-/** All servers take turns within a case, in another order each round, so that slow minutes of the machine hit all alike. */
+/** All servers take turns within a case, in another order each round, so that slow minutes of the machine affect all alike. */
 export async function measureAll(plan: Plan): Promise<Outcome> {
   const samples = new Samples();
   const remarks: Remark[] = [];

@@ -5,7 +5,7 @@ export interface Figure {
   readonly metric: string;
 }
 
-/** All measured values, by case, server and metric, in the order they came. */
+/** All measured values, by case, server and metric, in the order of measurement. */
 export class Samples {
   readonly #cases = new Map<string, Map<string, Map<string, number[]>>>();
 
@@ -41,7 +41,7 @@ export class Samples {
   }
 }
 
-/** Between the two nearest values where the place falls between them. */
+/** Interpolates between the two nearest values. */
 export function quantile(values: readonly number[], share: number): number | undefined {
   const sorted = values.toSorted((a, b) => a - b);
   const place = (sorted.length - 1) * share;

@@ -6,23 +6,23 @@ export const START_DEADLINE_MS = 30_000;
 export const TURN_DEADLINE_MS = 60_000;
 
 export interface TurnRequest {
-  /** The thread to go on with; without it a new one is started. */
+  /** The thread to continue; without it a new one is started. */
   readonly threadId?: string | undefined;
   readonly prompt: string;
-  /** Full access unless told otherwise. */
+  /** Default: full access. */
   readonly sandbox?: "workspace-write";
-  /** What the answer must hold: a wrong answer, however fast, is a failure. */
+  /** A text that the answer must contain: a wrong answer, however fast, is a failure. */
   readonly expect: string;
   /** How many commands must have run, if the answer tells; none unless told otherwise. A command that was refused costs nothing. */
   readonly commands?: number;
 }
 
-/** A started server that has answered `initialize`, and the one thing that is asked of it. */
+/** A started server that has answered `initialize`, as far as the cases use it. */
 export interface Session {
   readonly deltas: DeltaMeter;
   /** Resolves with the thread's id. */
   turn(request: TurnRequest): Promise<string>;
-  /** Calls a tool of ours; absent where there are none. Resolves with its structured answer. */
+  /** Calls one of our tools; absent for servers without them. Resolves with its structured answer. */
   tool?(name: string, args: JsonRecord): Promise<JsonRecord>;
 }
 

@@ -15,7 +15,7 @@ for (const file of [...inputs.sort(), "package-lock.json", "scripts/build-consol
 const built = digest.digest("hex");
 
 if (!existsSync(OUTPUT) || !existsSync(NOTE) || readFileSync(NOTE, "utf8") !== built) {
-  // Whoever starts the build (a test runner, say) must not turn it into a development build, which names our folders.
+  // The environment of the caller (a test runner, for example) must not cause a development build, which contains the paths of our folders.
   process.env["NODE_ENV"] = "production";
   // Loaded only when needed: it takes longer than everything above.
   const { build } = await import("vite");

@@ -26,15 +26,15 @@ export interface Finding {
 export function findings(sources: Sources): Finding[] {
   return [
     strict("every import leads to a file", unknownImports(sources)),
-    strict("no file imports itself by a detour", importCycles(sources)),
+    strict("there is no import cycle", importCycles(sources)),
     open("every folder imports only what is below it", upwardImports(sources, ALLOWED), STILL_OPEN.upwardImports),
     open("no two folders import each other", mutualFolders(sources), STILL_OPEN.mutualFolders),
     exportedOnce(sources),
-    strict("no file is a door to others", barrels(sources)),
+    strict("no file only re-exports others", barrels(sources)),
     open("a file past 300 lines says why (`Long because …`)", longFiles(sources), STILL_OPEN.longFiles),
     fewScraps(sources),
-    strict("files that others name are read by the reader and by nobody else", readersOutOfList(sources)),
-    strict("nobody gets at the file system by a detour", hiddenFileImports(sources)),
+    strict("only listed files read from disk", readersOutOfList(sources)),
+    strict("no file gets the file system without importing it", hiddenFileImports(sources)),
     strict("every time limit is held by its timer (`timeoutSignal`)", lostTimeouts(sources)),
   ];
 }

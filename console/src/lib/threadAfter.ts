@@ -1,7 +1,7 @@
 import type { ApiEvent } from "../../../src/api/schemas/events.js";
 import type { ThreadResource, ThreadSummaryResource } from "../../../src/api/schemas/threads.js";
 
-/** The thread as far as the event tells. */
+/** The thread with the changes that the event reports. */
 export function threadAfter(thread: ThreadResource, event: ApiEvent): ThreadResource {
   const { activity, turns } = thread;
   switch (event.type) {
@@ -33,7 +33,7 @@ function withoutTurn(thread: ThreadResource, turnId: string): ThreadResource {
   return { ...thread, turns, state: isOver ? "idle" : thread.state, activity: isOver ? null : thread.activity };
 }
 
-/** The same for what lists know, which is not which turns there are but how many wait. */
+/** The same for an entry of a list, which has the number of waiting turns instead of the turns. */
 export function summaryAfter(summary: ThreadSummaryResource, event: ApiEvent): ThreadSummaryResource {
   const { activity } = summary;
   if (!activity) return summary;

@@ -73,19 +73,19 @@ export function watchServer(queries: QueryClient, signal: AbortSignal): void {
 }
 
 /**
- * Lays what an event says of a thread over what is known of it, and reads the thread again: at once if it is on the page, otherwise when it is next.
- * Without the first a page that comes back would show what it knew when it was left.
+ * Applies an event to the cached thread and reloads the thread: at once if it is on the page, otherwise when it is next shown. Without the
+ * first step, a page that is shown again would begin with its old state.
  */
 export function noteThread(queries: QueryClient, threadId: string, event: ApiEvent): void {
   const queryKey = [THREAD, threadId];
-  // An answer that is on its way may be older than the event.
+  // A response in transit may be older than the event.
   void queries.cancelQueries({ queryKey }, { revert: false, silent: true });
   queries.setQueryData<ThreadResource>(queryKey, (known) => known && threadAfter(known, event));
   queries.setQueriesData<InfiniteData<z.infer<typeof ThreadPageResource>>>({ queryKey: [THREADS] }, (known) => {
     const after = (thread: ThreadSummaryResource) => (thread.id === threadId ? summaryAfter(thread, event) : thread);
     return known && { ...known, pages: known.pages.map((page) => ({ ...page, threads: page.threads.map(after) })) };
   });
-  // The server tells the last item of a turn before the turn has ended for it.
+  // The server reports a turn's last item before it reports the turn's end.
   if (event.type !== "item.completed") void queries.invalidateQueries({ queryKey });
 }
 

@@ -22,7 +22,7 @@ export interface StoryShape {
 /** The items of one thread: the newest page, older pages on request, and live events. */
 export class ThreadStory {
   readonly shape = new Signal<StoryShape>({ state: "loading", segments: [], older: "none", failure: undefined });
-  /** An item that somebody wants to see: it is on the page, however far out of sight. */
+  /** The item to jump to. It is rendered however far outside the viewport it is. */
   readonly sought = new Signal<string | undefined>(undefined);
   readonly connection = new Signal<Connection>("connecting");
   readonly plan = new Signal<PlanSteps | undefined>(undefined);
@@ -36,7 +36,7 @@ export class ThreadStory {
   #life = new AbortController();
   #place: string | undefined;
 
-  /** @param onTurn Called when a turn begins, ends or asks: what is known of the thread as a whole has changed. */
+  /** @param onTurn Called when a turn begins, ends or asks, because the state of the whole thread changes then. */
   constructor(threadId: string, onTurn: (event: ApiEvent) => void) {
     this.#threadId = threadId;
     this.#onTurn = onTurn;
@@ -46,7 +46,7 @@ export class ThreadStory {
     return this.#items.get(id);
   }
 
-  /** The id of the last item that is what is looked for, among those that were read. */
+  /** The id of the last loaded item that matches. */
   lastItem(isSought: (item: Item) => boolean): string | undefined {
     const isIt = (id: string) => {
       const item = this.#items.get(id)?.value;
@@ -55,7 +55,7 @@ export class ThreadStory {
     return this.shape.value.segments.flat().findLast(isIt);
   }
 
-  /** Reads and follows until `stop`. May be started again, and then goes on where it was. */
+  /** Reads and follows until `stop`. Started again, it resumes where it was. */
   start(): void {
     this.#life = new AbortController();
     void (this.#place === undefined ? this.#load() : this.#follow());

@@ -16,7 +16,10 @@ interface FindingsProps {
   readonly folder: string | null;
 }
 
-/** What a review found. The place of each leads to its line in a diff on this page; where there is none, the file's lines are shown below it. */
+/**
+ * The findings of a review. The location of a finding leads to its line in a diff on this page; without such a diff, the file's lines are
+ * shown below the finding.
+ */
 export function Findings({ findings, threadId, folder }: FindingsProps) {
   return (
     <ol className="findings">
@@ -73,7 +76,7 @@ interface ExcerptProps extends Pick<PlaceProps, "file" | "lines" | "threadId"> {
   readonly onClose: () => void;
 }
 
-/** The lines of the file as it is now. */
+/** The lines of the file in its current state. */
 function Excerpt({ id, file, lines, threadId, onClose }: ExcerptProps) {
   const [first, last] = lines === null ? [1, 1] : [lines.first, lines.last];
   const { data, error, isPending, refetch } = useQuery({

@@ -4,12 +4,12 @@ import type { TimelineItem as Item } from "../../../src/api/schemas/items.js";
 import { diffLines } from "../lib/diffLines.js";
 import type { ThreadStory } from "../state/threadStory.js";
 
-/** Shows a line of a file in a diff of the page. False when none has it. */
+/** Shows a line of a file in a diff on the page. Returns false if no diff has it. */
 export type Jump = (file: string, line: number) => boolean;
 
 export const JumpContext = createContext<Jump>(() => false);
 
-/** Jumps within a timeline. The part that the line is in may be far out of sight and not on the page: it is drawn first. */
+/** Jumps within a timeline. If the segment with the line is far outside the viewport, it is rendered first. */
 export function useJumping(story: ThreadStory, box: React.RefObject<HTMLDivElement | null>): Jump {
   return useCallback(
     (file, line) => {
@@ -21,7 +21,7 @@ export function useJumping(story: ThreadStory, box: React.RefObject<HTMLDivEleme
         const at = place.lastIndexOf(":");
         return Number(place.slice(at + 1)) === line && isSameFile(place.slice(0, at), file);
       });
-      // It may be in the part of a long diff that nobody has unfolded.
+      // The line may be in the folded part of a long diff.
       if (row) show(row);
       return row !== undefined;
     },
@@ -38,7 +38,7 @@ function changedLine(item: Item, file: string, line: number): boolean {
   );
 }
 
-/** Reviews name files by their whole path, patches often from the folder on. */
+/** Reviews name files by their absolute path, patches often by a path relative to the folder. */
 function isSameFile(one: string, other: string): boolean {
   return one === other || other.endsWith(`/${one}`) || one.endsWith(`/${other}`);
 }

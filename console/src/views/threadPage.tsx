@@ -86,7 +86,7 @@ function Connection({ story }: { readonly story: ThreadStory }) {
 function Facts({ thread, story }: { readonly thread: ThreadResource; readonly story: ThreadStory }) {
   const { state, activity, cwd, model, effort, sandbox, approvalPolicy, usage, contextTokens, contextWindow } = thread;
   const now = useNow(1_000, state !== "idle", monotonic);
-  // The server told how long it has run when it was asked.
+  // The response says how long the turn had run by then.
   const begun = useMemo(() => (activity ? monotonic() - activity.ms : 0), [activity]);
   const turnUsage = useSignal(story.usage);
   return (
