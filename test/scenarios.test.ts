@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { sandbox } from "./sandbox/available.js";
@@ -48,6 +49,13 @@ it("at least 95 % of the scenarios are the same or declared to differ", ({ skip 
 it("every declared difference is one of a scenario that is played", () => {
   const names = SCENARIOS.map(({ name }) => name);
   expect(Object.keys(DECLARED_DIFFERENCES).filter((name) => !names.includes(name))).toEqual([]);
+});
+
+it("docs/compatibility.md has the numbers of recorded and of different scenarios", () => {
+  const page = readFileSync(new URL("../docs/compatibility.md", import.meta.url), "utf8");
+  const different = Object.keys(DECLARED_DIFFERENCES).length;
+  expect(page).toContain(`recorded for ${SCENARIOS.length} scenarios`);
+  expect(page).toContain(`${SCENARIOS.length - different} are the same; the other ${different} differ`);
 });
 
 /** Commands and patches are confined as they were recorded only where the sandbox works; REQUIRE_SANDBOX=1 fails without it. */
