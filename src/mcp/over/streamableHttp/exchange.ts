@@ -127,7 +127,7 @@ export class LazyExchange extends PostReply implements Exchange {
     return !isGone(this.response);
   }
 
-  /** Without an event id, a client cannot resume its own stream. The remaining messages then go to the session's streams. */
+  /** A client that got no event id cannot resume its own stream. The remaining messages, except the response, go to the session's streams. */
   get stream(): string | undefined {
     return this.state === "gone" ? undefined : this.#ownName;
   }
