@@ -1,0 +1,81 @@
+import { once } from "node:events";
+import { request } from "node:http";
+import { text } from "node:stream/consumers";
+import { expect, it } from "vitest";
+import { RawSocket } from "../../test/support/http/httpRawSocket.js";
+import { startLoopback } from "../../test/support/http/loopback.js";
+import { deferred } from "../lib/promises.js";
+import { readBody } from "./body.js";
+import { HttpProblem } from "./problem.js";
+
+/** A server that answers with the body that it has read, or with the problem. */
+function startReader(maxBytes = 100) {
+  return startLoopback(async (request, response) => {
+    try {
+      response.end(await readBody(request, { maxBytes }));
+    } catch (error) {
+      if (!(error instanceof HttpProblem)) throw error;
+      response.writeHead(error.status, error.headers).end(error.message);
+    }
+  });
+}
+
+function post(origin: string, body: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
+  return fetch(origin, { method: "POST", headers: { "content-type": "application/json", ...headers }, body });
+}
+
+it("reads a body that comes in pieces, also through the middle of a character", async () => {
+  await using server = await startReader();
+  const sent = request(server.origin, { method: "POST", agent: false, headers: { "content-type": "application/json" } });
+  const answered = once(sent, "response");
+  const bytes = Buffer.from('{"a":"é"}');
+  const middle = bytes.indexOf(0xc3) + 1;
+  await new Promise((resolve) => sent.write(bytes.subarray(0, middle), resolve));
+  sent.end(bytes.subarray(middle));
+  const [response] = await answered;
+  expect(await text(response)).toBe('{"a":"é"}');
+});
+
+it.each<[string, Readonly<Record<string, string>>, number]>([
+  ["text that is not declared as JSON", { "content-type": "text/plain" }, 415],
+  ["no declared type", { "content-type": "" }, 415],
+  ["a type that only begins like JSON", { "content-type": "application/jsonp" }, 415],
+  ["an encoding", { "content-encoding": "gzip" }, 415],
+  ["JSON with a character set", { "content-type": "application/json; charset=utf-8" }, 200],
+  ["JSON in capitals", { "content-type": "Application/JSON" }, 200],
+])("a body with %s", async (_, headers, status) => {
+  await using server = await startReader();
+  expect((await post(server.origin, "{}", headers)).status).toBe(status);
+});
+
+it("a body that is declared too long is refused before it is read, and the connection is not used again", async () => {
+  await using server = await startReader(100);
+  using socket = await RawSocket.open(Number(new URL(server.origin).port));
+  socket.say("POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 101\r\n\r\n");
+  expect(await socket.untilClosed()).toMatch(/^HTTP\/1\.1 413 /);
+});
+
+it("a body without a length is refused when it becomes too long", async () => {
+  await using server = await startReader(100);
+  using socket = await RawSocket.open(Number(new URL(server.origin).port));
+  socket.say("POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n");
+  socket.say(`80\r\n${"x".repeat(0x80)}\r\n`);
+  await socket.heard("The body is longer than 100 bytes, which is this server's limit");
+});
+
+it("a body of just the limit is read", async () => {
+  await using server = await startReader(100);
+  expect(await (await post(server.origin, "x".repeat(100))).text()).toBe("x".repeat(100));
+});
+
+it("a connection that breaks in the middle is a problem, not a body", async () => {
+  const problem = deferred<unknown>();
+  await using server = await startLoopback(async (request) => {
+    await readBody(request, { maxBytes: 100 }).catch((error: unknown) => problem.resolve(error));
+  });
+  using socket = await RawSocket.open(Number(new URL(server.origin).port));
+  socket.say('POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 50\r\n\r\n{"half":');
+  await new Promise(setImmediate);
+  socket[Symbol.dispose]();
+  expect(await problem.promise).toMatchObject({ status: 400, message: "The body ended early" });
+});
