@@ -1,5 +1,6 @@
 // Makes a release from main: node scripts/release.mjs 1.2.3
-// Moves the changelog's section, sets the version, commits and tags. Pushing the tag publishes it (.github/workflows/release.yml).
+// Runs checks and tests, moves the changelog's section, sets the version, commits and tags. Pushing the tag publishes the release
+// (.github/workflows/release.yml).
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 
@@ -25,7 +26,8 @@ if (/^\s*(?:## |$)/.test(after)) fail("CHANGELOG.md has no entries under `Unrele
 for (const command of ["check", "test"]) execFileSync("npm", ["run", command], { stdio: "inherit" });
 const today = new Date().toISOString().slice(0, 10);
 writeFileSync("CHANGELOG.md", `${before}${UNRELEASED}\n## ${version} - ${today}\n${after}`);
-execFileSync("npm", ["version", version, "--no-git-tag-version", "--ignore-scripts"], { stdio: "inherit" });
+// The first release may have the version that the manifest has already.
+execFileSync("npm", ["version", version, "--no-git-tag-version", "--ignore-scripts", "--allow-same-version"], { stdio: "inherit" });
 git("commit", "--all", "--message", `Release ${version}`);
 git("tag", "--annotate", `v${version}`, "--message", `Release ${version}`);
 console.log(`Released ${version} here. To publish it: git push origin main v${version}`);
