@@ -64,7 +64,7 @@ describe("a thread that a session started", () => {
     expect([await tryOut(id, BOB), await tryOut(id, ALICE_AGAIN), await tryOut(id, ALICE)]).toEqual(["not found", "used", "not found"]);
   });
 
-  it("is its principal's while nobody attends the session, and then the session's that continues it", async () => {
+  it("belongs to its principal while its session is unattended, and then to the session that continues it", async () => {
     const id = await claimed(ALICE);
     attended.delete(ALICE.caller.sessionId);
     const shown = await access.isOpenTo(id, ALICE_AGAIN.caller);
@@ -76,14 +76,14 @@ describe("a thread that a session started", () => {
     expect([await tryOut(id, asker("alice-3", "alice")), await tryOut(id, ALICE_AGAIN)]).toEqual(["not found", "used"]);
   });
 
-  it("is still that session's when its client comes back before anybody else has taken it", async () => {
+  it("still belongs to that session if its client returns before another session takes it", async () => {
     const id = await claimed(ALICE);
     attended.delete(ALICE.caller.sessionId);
     attended.add(ALICE.caller.sessionId);
     expect([await tryOut(id, ALICE_AGAIN), await tryOut(id, ALICE)]).toEqual(["not found", "used"]);
   });
 
-  it("is shown to whoever could use it, and stays whose it is", async () => {
+  it("is shown to those who could use it, and keeps its holder", async () => {
     const id = await claimed(ALICE);
     const openTo = () => Promise.all([STDIO, ALICE, ALICE_AGAIN, BOB].map(({ caller }) => access.isOpenTo(id, caller)));
     expect(await openTo()).toEqual([true, true, false, false]);
@@ -111,7 +111,7 @@ describe("a thread that a session started", () => {
     expect(access.heldCount).toBe(0);
   });
 
-  it("is nobody's when its owner cannot be told, and whoever runs the server learns why", async () => {
+  it("is open to no network caller when its owner cannot be read, which is reported to the operator", async () => {
     const id = newThreadId();
     owners.broken.add(id);
     shares = true;
@@ -161,7 +161,7 @@ it("stdio may continue any thread, a session's own included", async () => {
   expect([await tryOut(id, STDIO), await tryOut(id, ALICE)]).toEqual(["used", "used"]);
 });
 
-it("a thread of somebody else is not touched before the refusal", async () => {
+it("the thread of another principal is not touched before the refusal", async () => {
   const id = await claimed(ALICE);
   await expect(access.using(id, BOB, () => Promise.reject(new Error("it was touched")))).rejects.toEqual(new ThreadNotFound(id));
 });

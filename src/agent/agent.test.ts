@@ -78,7 +78,7 @@ describe("a thread's title and its end", () => {
     return threadId;
   }
 
-  it("are up to its principal and those who see everybody's, and to nobody else", async () => {
+  it("are open only to its principal and to those who see all threads", async () => {
     await using stage = new OwnToolsStage();
     for (const who of [ALICE, OPERATOR, USER]) {
       const threadId = await said(stage, ALICE);
@@ -113,7 +113,7 @@ describe("a thread's title and its end", () => {
     expect(() => stage.agent.rename(ALICE, threadId, title)).toThrow(InvalidArguments);
   });
 
-  it("of somebody else's are refused alike whether there is such a thread or not", async () => {
+  it("are refused alike for another principal's thread and for one that does not exist", async () => {
     await using stage = new OwnToolsStage();
     const [theirs, nobodys] = [await said(stage, ALICE), newThreadId()];
     for (const id of [theirs, nobodys]) await expect(stage.agent.remove(BOB, id)).rejects.toEqual(new ThreadNotFound(id));

@@ -46,7 +46,7 @@ afterEach(() => {
 });
 
 describe("a turn that nobody attends", () => {
-  it("ends after a quarter of an hour, and somebody reads why", () => {
+  it("ends after a quarter of an hour, and the reason is reported", () => {
     const ground = new Ground();
     const turn = ground.begin();
     ground.attendance.visit(turn).leave();
@@ -59,7 +59,7 @@ describe("a turn that nobody attends", () => {
     ]);
   });
 
-  it("has its time again whenever somebody came and went", () => {
+  it("has its full time again after each visit", () => {
     const ground = new Ground();
     const turn = ground.begin();
     for (let visits = 0; visits < 10; visits++) {
@@ -113,7 +113,7 @@ describe("a turn whose client vanished", () => {
     expect(turn.signal.aborted).toBe(true);
   });
 
-  it("goes on for whoever else is there", () => {
+  it("continues for its other callers", () => {
     const ground = new Ground();
     const turn = ground.begin();
     const other = ground.attendance.visit(turn);
@@ -134,7 +134,7 @@ describe("a turn whose client vanished", () => {
     expect(turn.signal.aborted).toBe(true);
   });
 
-  it("has its time again when somebody else came for it", () => {
+  it("has its full time again after another caller's visit", () => {
     const ground = new Ground();
     const turn = ground.begin();
     const visit = ground.attendance.visit(turn);
@@ -147,7 +147,7 @@ describe("a turn whose client vanished", () => {
 });
 
 describe("the end of a turn", () => {
-  it("is kept for whoever comes for it, until somebody was told", () => {
+  it("is kept until a caller has received it", () => {
     const ground = new Ground();
     const turn = ground.begin();
     ground.attendance.visit(turn).leave();
@@ -157,7 +157,7 @@ describe("the end of a turn", () => {
     expect(ground.attendance.on(ground.thread)).toEqual([]);
   });
 
-  it("is not kept where nobody ever came", () => {
+  it("is not kept for a turn that was never visited", () => {
     const ground = new Ground();
     ground.begin().publish([DONE]);
     expect(ground.attendance.on(ground.thread)).toEqual([]);
@@ -174,7 +174,7 @@ describe("the end of a turn", () => {
 });
 
 describe("a turn whose caller was lost", () => {
-  it("is found until somebody who came for it was told which thread it is", () => {
+  it("is found until a caller has learned its thread", () => {
     const ground = new Ground();
     const turn = ground.begin();
     ground.attendance.visit(turn).lose();
@@ -187,7 +187,7 @@ describe("a turn whose caller was lost", () => {
     expect(ground.attendance.lost()).toEqual([]);
   });
 
-  it("is not lost as long as somebody else knows it", () => {
+  it("is not lost as long as another caller knows it", () => {
     const ground = new Ground();
     const turn = ground.begin();
     const other = ground.attendance.visit(turn);
@@ -221,7 +221,7 @@ describe("a turn whose caller was lost", () => {
     expect(ground.attendance.lost().map((attended) => attended.fulfils(WISH))).toEqual([false, false]);
   });
 
-  it("tells whoever finds it that it was begun before", () => {
+  it("reports to a caller who finds it that it was begun before", () => {
     const ground = new Ground();
     const turn = ground.begin();
     const first = ground.attendance.visit(turn);
@@ -255,7 +255,7 @@ it("says what it is doing, and what it waits for", () => {
   expect([attended?.turn.step, attended?.questions.map(({ id }) => id)]).toEqual([started, ["r"]]);
 });
 
-it("questions are told of once", () => {
+it("questions are reported once", () => {
   const ground = new Ground();
   const turn = ground.begin();
   const ids = ["a", "b"] as ApprovalId[];

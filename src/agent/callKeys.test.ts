@@ -60,7 +60,7 @@ describe("what it may not, however it is spelled", () => {
   ])("%j", ([config, keys]) => expect(refused(config)).toEqual(keys));
 });
 
-describe("what whoever runs the server adds", () => {
+describe("what the operator adds", () => {
   it("counts as named, and so does everything below it", () => {
     expect(
       refused({ web_search: "live", "features.unified_exec": true, features: { undo: true } }, [["web_search"], ["features"]]),

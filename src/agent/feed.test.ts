@@ -59,7 +59,7 @@ describe("what happens on threads", () => {
     expect(user?.map((entry) => ("number" in entry ? entry.number : 0))).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
   });
 
-  it("is told as it happens, also to a reader that waits", async () => {
+  it("is reported as it happens, also to a waiting reader", async () => {
     await using stage = new OwnToolsStage();
     const abort = new AbortController();
     const reader = stage.agent.feed.read(ALICE, { signal: abort.signal })[Symbol.asyncIterator]();

@@ -97,7 +97,7 @@ describe("addresses that are this server's", () => {
     (url) => expect(isOwn(url)).toBe(false),
   );
 
-  it("none where nobody listens", () => {
+  it("none without a listening server", () => {
     expect(isOwnEntry(httpServer("x", "http://127.0.0.1:4096/mcp"), { env: {}, cwd: "/" })).toBe(false);
   });
 });

@@ -137,7 +137,7 @@ describe("questions", () => {
   });
   const decided = (id: string, decision: ApprovalDecision): ThreadEvent => ({ type: "approvalDecided", id: id as ApprovalId, decision });
 
-  it("are told with how they were decided and by whom; what is open counts as asked alone", () => {
+  it("are reported with decision and decider; open ones count only as asked", () => {
     const { approvals } = told(
       asked("a"),
       decided("a", { kind: "approved", by: "elicitation" }),

@@ -89,7 +89,7 @@ describe("what was done since a branch", () => {
     ]);
   });
 
-  it("is an error for one that nobody has, with those that may be meant", async () => {
+  it("is an error for an unknown one, with similar names", async () => {
     repository();
     git("branch", "release/1.2");
     git("branch", "unlike");
@@ -123,7 +123,7 @@ describe("a commit", () => {
     ]);
   });
 
-  it("that nobody has is an error, with the last ones", async () => {
+  it("that is unknown is an error, with the newest ones", async () => {
     repository();
     const sha = git("rev-parse", "--short", "HEAD");
     const missing = "deadbeef".repeat(5);
@@ -155,7 +155,7 @@ it("near names differ by few letters or hold each other, the nearest first", () 
   ]);
 });
 
-it("a repository's configuration runs nothing while it is looked at", async () => {
+it("a repository's configuration runs nothing while the target is checked", async () => {
   repository();
   const planted = path.join(folder, ".git", "planted");
   const script = path.join(folder, ".git", "evil.sh");

@@ -50,7 +50,7 @@ describe("a caller's list", () => {
     expect(seen).toEqual(scene.catalog.kept.filter((_, at) => at % 3 === 0));
   });
 
-  it("gives cursors that tell nothing, and are nobody else's", async () => {
+  it("gives cursors that reveal nothing and are valid for one caller only", async () => {
     const scene = new Scene();
     const { nextCursor = "" } = await scene.page(scene.list(), ALICE);
     await expect(scene.page(scene.list(), BOB, nextCursor)).rejects.toEqual(new InvalidCursor());

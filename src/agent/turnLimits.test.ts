@@ -46,7 +46,7 @@ it.for(["allowed/.git", "allowed/.git/hooks", "allowed/sub/.codex", "allowed/sub
   },
 );
 
-it("where a link leads is told of the caller's own folders only", () => {
+it("link targets are revealed only within the caller's own folders", () => {
   const link = path.join(place, "elsewhere");
   symlinkSync(path.join(place, "other"), link);
   for (const cwd of [link, `${path.join(place, "allowed")}/../elsewhere`, `/proc/${process.pid}/cwd`]) {
@@ -92,7 +92,7 @@ describe("the working directory", () => {
     );
   });
 
-  it("is looked at anew each time: a folder that became a link leads elsewhere", () => {
+  it("is checked anew each time: a folder that became a link leads elsewhere", () => {
     const cwd = path.join(place, "allowed/swapped");
     mkdirSync(cwd);
     const before = complaintAbout({ cwd });
@@ -149,7 +149,7 @@ describe("what workspace-write opens besides", () => {
     expect(writing({ writable_roots: [path.join(place, "allowed/out")] })).toContain("--allow-root");
   });
 
-  it("folders that the configuration names are the wish of whoever runs the server", () => {
+  it("folders in the configuration are the operator's decision", () => {
     const roots = { writable_roots: [path.join(place, "other")] };
     expect(writing(roots, configured(roots))).toBeUndefined();
   });

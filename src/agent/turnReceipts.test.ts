@@ -41,7 +41,7 @@ function observed({ looks = true, parts = {} }: { looks?: boolean; parts?: Recei
 }
 
 describe("what a turn changed on the disk", () => {
-  it("is looked for before its first change and after its end, once each", async () => {
+  it("is compared before its first change and after its end, once each", async () => {
     const { turn, receipts, request, seen, told } = observed();
     turn.publish([STARTED]);
     await request.beforeChanges?.();
@@ -53,14 +53,14 @@ describe("what a turn changed on the disk", () => {
     expect(told).toEqual(["turnContext", "turnCompleted"]);
   });
 
-  it("is not looked for any more when the turn has ended: nobody would end that look", async () => {
+  it("is not compared for the first time after the turn's end", async () => {
     const { turn, receipts, request, seen } = observed();
     turn.publish([STARTED, COMPLETED]);
     await request.beforeChanges?.();
     expect([(await receipts.of(turn)).files, seen]).toEqual([{ from: "patches", list: [] }, []]);
   });
 
-  it("costs nothing where nothing was about to change, or nobody wants to know", async () => {
+  it("costs nothing without changes, or without a caller that wants it", async () => {
     const idle = observed();
     idle.turn.publish([STARTED, COMPLETED]);
     const unwanted = observed({ looks: false });
@@ -108,7 +108,7 @@ it("a turn costs what its model costs, cached input less", async () => {
   expect((await receipts.of(turn)).costUsd).toBe(2 * 2 + 1 + 10);
 });
 
-it("a turn that nobody took note of has an empty receipt", async () => {
+it("a turn that was not observed has an empty receipt", async () => {
   const { receipts } = observed();
   const other = new Turn(threadIdOf("t"), turnIdOf("1"), { text: "" });
   expect(await receipts.of(other)).toMatchObject({ files: { from: "patches", list: [] }, commands: { run: 0 }, ms: 0 });

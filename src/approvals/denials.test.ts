@@ -22,7 +22,7 @@ describe("a denial", () => {
   });
 });
 
-it("a question that was closed is told from one that was refused", () => {
+it("a closed question is distinguished from a refused one", () => {
   expect([isDismissed({ kind: "denied", dismissed: true }), isDismissed({ kind: "denied" }), isDismissed({ kind: "abort" })]).toEqual([
     true,
     false,

@@ -42,7 +42,7 @@ describe("a question", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("that nobody answers is denied at its deadline, with the reason", async () => {
+  it("without an answer is denied at its deadline, with the reason", async () => {
     const desk = new MemoryApprovalDesk(5 * 60_000);
     const { request, decision } = desk.ask(question());
     await vi.advanceTimersByTimeAsync(5 * 60_000 - 1);
@@ -62,7 +62,7 @@ describe("a question", () => {
     expect(await decision).toEqual({ kind: "denied", reason: `nobody answered within ${span}`, by: "deadline" });
   });
 
-  it("is withdrawn at once when its turn is interrupted, also when nobody awaits it yet", async () => {
+  it("is withdrawn at once when its turn is interrupted, even if it is not awaited yet", async () => {
     const desk = new MemoryApprovalDesk();
     const abort = new AbortController();
     const { request, decision } = desk.ask(question(HERE, abort.signal));

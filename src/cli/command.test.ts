@@ -108,7 +108,7 @@ describe("options", () => {
     expect(parseCommand(["--codex-bin", "/x"], {})).toEqual({ kind: "stdio", options: { ...DEFAULTS, engine: "codex", codexBin: "/x" } });
   });
 
-  it("a codex that commands can write is passed over, whoever put it on PATH, and that is said", () => {
+  it("a codex that commands can write is skipped wherever it is on PATH, with a notice", () => {
     const folder = mkdtempSync(path.join(tmpdir(), "command-"));
     writeFileSync(path.join(folder, "codex"), "#!/bin/sh\n", { mode: 0o755 });
     const command = parseCommand([], { PATH: folder });
@@ -218,7 +218,7 @@ describe("a server that listens", () => {
     expect(parseCommand(["open", "--port", "80"], {})).toEqual({ kind: "http", options: DEFAULTS, listen, opensConsole: true });
   });
 
-  it("takes all that is said about who may come in and how far they may go", () => {
+  it("takes all options about access and ceilings", () => {
     const access =
       "--token a --token b --token-file tokens --allow-unauthenticated --allow-host h --cors-origin o --tls-cert c --tls-key k " +
       "--trusted-proxy 10.0.0.0/8 --trusted-proxy ::1";

@@ -38,7 +38,7 @@ describe("the console of a server that listens already", () => {
     expect(await consoleBehind(health, { status: 201, body: { address: `${CONSOLE}#code=x` } })).toBeUndefined();
   });
 
-  it("sends nobody but to a page", async () => {
+  it("opens only web pages", async () => {
     expect(await consoleBehind({ console: CONSOLE }, { status: 201, body: { address: "file:///etc/passwd" } })).toBe(CONSOLE);
   });
 

@@ -14,7 +14,7 @@ import { valueAt } from "../../test/support/scenarios/scenario.js";
 
 const UUID = /^[0-9a-f-]{36}$/;
 
-it("opens a conversation, hears what is said to it and tells its listener everything in order", async () => {
+it("opens a conversation, takes messages and sends its listener everything in order", async () => {
   await using agent = new MemoryAgent();
   await using client = frontEnd(agent);
   const opened = await resultOf(client, "newConversation", { cwd: agent.folder, approvalPolicy: "never", sandbox: "read-only" });
@@ -89,7 +89,7 @@ it("answers an interrupt after the turn has aborted and listeners know, and at o
   });
 });
 
-it("gives a running turn what is said meanwhile, and begins a turn of its own for other settings", async () => {
+it("gives a running turn further messages, and begins another turn for other settings", async () => {
   await using agent = new MemoryAgent();
   await using client = frontEnd(agent);
   const { conversationId } = await resultOf(client, "newConversation", { sandbox: "read-only", approvalPolicy: "never" });
@@ -193,7 +193,7 @@ it("lets the first of several clients decide, and withdraws the question from th
   expect(existsSync(`${agent.folder}/yes.txt`)).toBe(true);
 });
 
-it("keeps a question for whoever comes after its client has gone", async () => {
+it("keeps a question for later listeners after its client has gone", async () => {
   await using agent = new MemoryAgent();
   const one = frontEnd(agent);
   const { conversationId } = await resultOf(one, "newConversation", {

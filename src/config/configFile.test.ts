@@ -48,7 +48,7 @@ describe("ConfigFile", () => {
     expect(file.read()).toEqual({});
   });
 
-  it("says on one line where broken TOML is broken, and recovers when it is mended", () => {
+  it("says on one line where TOML is invalid, and recovers when it is fixed", () => {
     const { file, filePath, write } = configFile();
     write('model = "m"\n\nthis is not toml\n');
     expect(complaintOf(file)).toBe(`error loading config: ${filePath}:3:6: illegal character in key`);

@@ -79,7 +79,7 @@ function isToml(text: string): boolean {
   }
 }
 
-it("changes nothing but what it was told to, or nothing at all, whatever the document says", () => {
+it("changes only the given values, or nothing at all, in any document", () => {
   let edited = 0;
   for (const lines of inventedDocuments(500)) {
     const before = lines.join("\n");

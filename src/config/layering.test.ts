@@ -91,7 +91,7 @@ describe("a profile with a file of its own", () => {
     expect([made.baseInstructions, made.provider.id]).toEqual(["Be brief.", "p"]);
   });
 
-  it("is preferred to a table of the same name, which is told", () => {
+  it("is preferred to a table of the same name, with a notice", () => {
     config('[profiles.deep]\nmodel = "table"\n[profiles.old]\nmodel = "old"\n');
     profileFile("deep", 'model = "file"\n');
     const made = resolver().forNewThread({ profile: "deep" });
@@ -114,7 +114,7 @@ describe("a profile with a file of its own", () => {
     expect(errorOf(model)).toBeInstanceOf(ProfileNotFound);
   });
 
-  it("may have keys that nobody knows, unless they are forbidden", () => {
+  it("may have unknown keys, unless they are forbidden", () => {
     profileFile("deep", 'odd = 1\nmodel = "m"\n');
     expect(resolver().forNewThread({ profile: "deep" })).toMatchObject({ model: "m", notices: ["unknown configuration key `odd`"] });
     expect(errorOf(() => resolver({ strict: true }).forNewThread({ profile: "deep" }))).toEqual(
@@ -144,7 +144,7 @@ describe("a profile with a file of its own", () => {
     });
   });
 
-  it("is told to an engine that reads config.toml alone", () => {
+  it("is passed to an engine that reads config.toml itself", () => {
     config('model = "file"\n');
     profileFile("deep", 'model_reasoning_effort = "max"\n');
     expect(resolver({ profile: "deep", overrides: ["model_verbosity=low"] }).stated({})).toEqual({
@@ -155,8 +155,8 @@ describe("a profile with a file of its own", () => {
   });
 });
 
-describe("a profile that nobody wrote", () => {
-  it("is refused in Codex's words, with what there is", () => {
+describe("a profile that does not exist", () => {
+  it("is refused in Codex's words, with the existing ones", () => {
     config('[profiles.old]\nmodel = "old"\n');
     profileFile("deep", "");
     fs.writeFileSync(path.join(codexHome, "a b.config.toml"), "");
@@ -210,7 +210,7 @@ describe("what a project says", () => {
     expect(inFolder("app").model).toBe("mine");
   });
 
-  it("does not count in a repository inside of a trusted one, which is somebody else's", () => {
+  it("does not count in a repository inside of a trusted one, which is a separate project", () => {
     repository("app");
     repository("app/vendor/theirs");
     project("app/vendor/theirs", 'model = "theirs"\n');
@@ -243,7 +243,7 @@ describe("what a project says", () => {
     expect(made.stated({ cwd: "app" })).toMatchObject({ model: "project", model_reasoning_effort: "xhigh" });
   });
 
-  it("names no program, no address, no key and no file, widens nothing, and is told so", () => {
+  it("names no program, address, key or file, widens nothing, and gets a notice", () => {
     repository("app");
     const file = project(
       "app",

@@ -95,6 +95,6 @@ it("the keys of a profile's table become top-level settings", () => {
   });
 });
 
-it.each(["nobody", "constructor", ""])("a profile %j has no table unless somebody wrote it", (profile) => {
+it.each(["nobody", "constructor", ""])("a profile %j has a table only if it was written", (profile) => {
   expect(profileTable(profile, { profiles: { fast: {} } })).toBeUndefined();
 });

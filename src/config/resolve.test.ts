@@ -355,7 +355,7 @@ describe("a stored thread", () => {
 });
 
 describe("an engine that reads config.toml itself", () => {
-  it("is told what was said beside it, as plain JSON: profile, command line, call, the later winning", () => {
+  it("gets the settings beside it as plain JSON: profile, command line, call, the later winning", () => {
     const toml = 'model = "file"\nprofile = "p"\n[profiles.p]\nmodel = "profile"\nmodel_verbosity = "low"\n';
     const resolver = resolverWith({ toml, overrides: ["model_context_window=9223372036854775807", "tools.web_search=true"] });
     const call = { config: { "tools.web_search": false, new_key: { a: [1] } }, sandbox: "read-only", compactPrompt: "shorter" } as const;
@@ -382,7 +382,7 @@ describe("an engine that reads config.toml itself", () => {
     ]);
   });
 
-  it("is told every word for an effort, from wherever it comes: which are right depends on the model", () => {
+  it("gets every word for an effort unchanged: which are valid depends on the model", () => {
     const words = ["none", "minimal", "low", "medium", "high", "xhigh", "max", "ultra", "colossal"];
     const found = words.flatMap((word) => {
       const toml = `model_reasoning_effort = "${word}"\n`;
@@ -405,7 +405,7 @@ describe("an engine that reads config.toml itself", () => {
     [undefined, { model: "gpt-6.1-sol", modelIsOurs: "default" }],
     ["latest", { model: "gpt-6.1-sol", modelIsOurs: "latest" }],
     ["gpt-6.1-sol", { model: "gpt-6.1-sol", modelIsOurs: undefined }],
-  ])("knows whether somebody named the model: %s", (model, { modelIsOurs, ...named }) => {
+  ])("knows whether the model was named: %s", (model, { modelIsOurs, ...named }) => {
     const settings = resolverWith({ toml: model === undefined ? "" : `model = "${model}"` }).forNewThread({});
     expect({ model: settings.model, modelIsOurs: settings.modelIsOurs }).toEqual({ ...named, modelIsOurs });
   });

@@ -135,12 +135,12 @@ describe("threadSettings", () => {
     [{ ignore_default_excludes: true }, true, false],
     [{}, false, false],
     [{ ignore_default_excludes: false }, false, false],
-  ])("with %j, listening: %s, what looks secret is kept from commands: %s", (policy, listening, hidesLikelySecrets) => {
+  ])("with %j, listening: %s, what looks like a secret is withheld from commands: %s", (policy, listening, hidesLikelySecrets) => {
     const { shellEnvironment } = threadSettings({ shell_environment_policy: policy }, { ...PLACE, listening });
     expect(shellEnvironment).toMatchObject({ hidesLikelySecrets });
   });
 
-  it("refuses a provider that nobody configured", () => {
+  it("refuses a provider that is not configured", () => {
     expect(() => threadSettings({ model_provider: "nobody" }, PLACE)).toThrow(new ConfigInvalid("Model provider `nobody` not found"));
   });
 
@@ -212,7 +212,7 @@ describe("resolveFeatures", () => {
     expect(resolveFeatures({})).toEqual(UNCONFIGURED);
   });
 
-  it("switches what is named and ignores what nobody knows", () => {
+  it("switches known features and ignores unknown ones", () => {
     expect(resolveFeatures({ features: { shell_tool: false, undo: true, bogus: true } })).toEqual({
       ...UNCONFIGURED,
       shell_tool: false,
@@ -233,14 +233,14 @@ describe("resolveFeatures", () => {
 });
 
 describe("trustOf", () => {
-  it("knows nothing of folders nobody mentioned, whether they exist or not", () => {
+  it("is undefined for unlisted folders, whether they exist or not", () => {
     const folder = tempFolder();
     expect(trustOf(folder, {})).toBeUndefined();
     expect(trustOf(folder, { projects: { "/elsewhere": { trust_level: "trusted" } } })).toBeUndefined();
     expect(trustOf("/no/such/folder", { projects: { "/elsewhere": { trust_level: "trusted" } } })).toBeUndefined();
   });
 
-  it("is what is said about the folder itself, which need not exist", () => {
+  it("is that of the folder itself, which need not exist", () => {
     expect(trustOf("/no/such/folder", { projects: { "/no/such/folder": { trust_level: "untrusted" } } })).toBe("untrusted");
   });
 

@@ -110,7 +110,7 @@ describe("the environment of a command", () => {
     expect(commandEnvironment({ ...policy, includeOnly: ["GITHUB_TOKEN"] }, server, OPEN)).toEqual({ GITHUB_TOKEN: "g" });
   });
 
-  it("gets nothing from a login profile that is kept from it otherwise", () => {
+  it("gets nothing from a login profile that is withheld otherwise", () => {
     const policy = { ...DEFAULT_ENVIRONMENT_POLICY, secrets: ["OTHER_KEY"], set: { DEPLOY_TOKEN: "set" } };
     const login = { PATH: "/bin", OTHER_KEY: "k", IN_USE: "u", DEPLOY_TOKEN: "set", GITHUB_TOKEN: "g", CODEX_MCP_TOKEN: "t" };
     expect([afterLogin(policy, login, ["IN_USE"]), afterLogin({ ...policy, hidesLikelySecrets: true }, login, ["IN_USE"])]).toEqual([

@@ -56,7 +56,7 @@ describe("both streams together", () => {
     expect(aggregate(Buffer.from("out"), Buffer.from("err"), 6).toString()).toBe("outerr");
   });
 
-  it("share what there is: a third for stdout, two for stderr", () => {
+  it("share the space: a third for stdout, two thirds for stderr", () => {
     expect(together(900, 900, 300)).toEqual([100, 300]);
   });
 

@@ -70,7 +70,7 @@ describe("a command that goes on", () => {
     expect([report.output, rest.output]).toEqual(["a", "€b"]);
   });
 
-  it("keeps the beginning and the end of what nobody asked for", async () => {
+  it("keeps the beginning and the end of unread output", async () => {
     const { report } = await sessions.start(bash("read line; echo first; yes | head -c 5000000; echo last"), { ...SOON, stdin: "pipe" });
     const { output } = await sessions.write(report.sessionId ?? 0, "\n", IN_TIME);
     expect([output.slice(0, 8), output.slice(-7), Buffer.byteLength(output)]).toEqual(["first\ny\n", "y\nlast\n", 1_048_576]);

@@ -23,7 +23,7 @@ function left(owner: string, { ageMs = 0 } = {}): string {
   return folder;
 }
 
-it("a folder is there until it is removed, and nobody else may look into it", async () => {
+it("a folder exists until it is removed, and only its user may open it", async () => {
   const folders = new TemporaryFolders(home);
   const folder = folders.make();
   expect([existsSync(folder), path.dirname(folder)]).toEqual([true, path.join(home, "mcp-server/tmp")]);

@@ -161,7 +161,7 @@ describe("on a server that others can reach", () => {
     expect((await server.ask({ headers: [["origin", "http://localhost:3000"]] })).status).toBe(403);
   });
 
-  it("without a token it does not open, whatever it is told", async () => {
+  it("without a token it does not open, whatever its options are", async () => {
     for (const allowUnauthenticated of [false, true])
       await expect(startGated({ host: "0.0.0.0", allowUnauthenticated })).rejects.toMatchObject({ code: "unguarded_exposure" });
   });

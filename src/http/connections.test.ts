@@ -10,7 +10,7 @@ function request(token: string): IncomingMessage {
   return made;
 }
 
-it("connections whose token is no good any more are ended, the others and those that are over are not", async () => {
+it("connections whose token is no longer valid are ended, others and completed ones are not", async () => {
   const requests = new OpenRequests({ limit: 8 });
   const ended: string[] = [];
   const begin = (token: string) => {

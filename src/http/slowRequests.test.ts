@@ -21,7 +21,7 @@ class Named extends SlowRequest {
   }
 }
 
-it("what waits is told once, not before its time and soon after it", () => {
+it("a waiting request is notified once, not before its time and soon after it", () => {
   const late = new SlowRequests(1_000);
   const told: string[] = [];
   late.begin(new Named("first", told));

@@ -79,7 +79,7 @@ describe("responses", () => {
     });
   });
 
-  it("an error nobody can read is still an error", () => {
+  it("an unreadable error is still an error", () => {
     for (const error of ["null", '"broken"', "{}", '{"code":"x","message":5}'])
       expect(parseMessage(`{"id":0,"error":${error}}`)).toEqual({
         kind: "response",
@@ -171,7 +171,7 @@ describe("an id that a number cannot hold", () => {
     expect(jsonText(parseJson(text))).toBe(text);
   });
 
-  it("is told from its neighbours", () => {
+  it("is distinguished from its neighbours", () => {
     expect([LONG, "9007199254740995"].map((id) => parseJson(`{"id":${id}}`))).toEqual([
       { id: 9007199254740993n },
       { id: 9007199254740995n },
@@ -196,7 +196,7 @@ it("what is no JSON is refused", () => {
   expect(() => parseJson("{")).toThrow(SyntaxError);
 });
 
-it("what no JSON can be made of is refused as ever", () => {
+it("a value that is not JSON is refused as before", () => {
   const circle: Record<string, unknown> = {};
   circle["self"] = circle;
   expect(() => jsonText(circle)).toThrow(TypeError);

@@ -127,7 +127,7 @@ describe("requests of the other side", () => {
     expect(await scene.hear()).toEqual(resultAnswer(1, "again"));
   });
 
-  it("for a method nobody has get the error that was thrown, with its data", async () => {
+  it("for an unknown method get the error that was thrown, with its data", async () => {
     await using scene = new Scene();
     scene.say({ id: 1, method: "foo/bar" });
     expect(await scene.hear()).toEqual({
@@ -138,7 +138,7 @@ describe("requests of the other side", () => {
     expect(scene.failed).toEqual([]);
   });
 
-  it("that fail in a way nobody foresaw are answered as internal errors and reported with the cause", async () => {
+  it("that fail unexpectedly are answered as internal errors and reported with the cause", async () => {
     await using scene = new Scene();
     scene.say({ id: 1, method: "explode" });
     expect(await scene.hear()).toEqual(errorAnswer(1, -32603, "failure 1"));
@@ -231,7 +231,7 @@ describe("our own requests", () => {
     await expect(asked).rejects.toEqual(new RpcError(-1, "no", { why: "because" }));
   });
 
-  it("are not answered by an id of another type, nor by one nobody asked for, nor twice", async () => {
+  it("are not answered by an id of another type, nor by an unknown one, nor twice", async () => {
     await using scene = new Scene();
     const asked = scene.peer.request("ask", {});
     scene.say({ id: "0", result: "wrong type" }, { id: 7, result: "nobody asked" }, { id: 7, error: { code: 1, message: "" } });

@@ -115,14 +115,14 @@ describe("work with a deadline", () => {
     await expect(withDeadline({ deadline }, () => Promise.reject(new Error("broken")))).rejects.toThrow("broken");
   });
 
-  it("is told to stop when the time is over, and fails for that", async () => {
+  it("is stopped at the deadline, and fails with its reason", async () => {
     using deadline = new Deadline(100, late);
     const outcome = expect(withDeadline({ deadline, signal: NEVER }, untilTold)).rejects.toEqual(late());
     vi.advanceTimersByTime(100);
     await outcome;
   });
 
-  it("is told to stop by the signal, and fails for its reason", async () => {
+  it("is stopped by the signal, and fails with its reason", async () => {
     using deadline = new Deadline(100, late);
     const turn = new AbortController();
     const reason = new Error("interrupted");
@@ -144,7 +144,7 @@ describe("work with a deadline", () => {
     await givenUp;
   });
 
-  it("is given up at once when nobody waits for it to stop, also when it was told before", async () => {
+  it("is given up at once without a stop timeout, also if it was aborted before", async () => {
     using deadline = new Deadline(1_000, late);
     let told: AbortSignal | undefined;
     const waiting = withDeadline({ deadline, signal: NEVER, stopMs: 0 }, (signal) => {
@@ -162,7 +162,7 @@ describe("work with a deadline", () => {
 });
 
 describe("an idle deadline", () => {
-  it("aborts when nobody touched it in time", () => {
+  it("aborts when it was not touched in time", () => {
     using idle = new IdleDeadline(100, NEVER);
     vi.advanceTimersByTime(99);
     expect([idle.signal.aborted, idle.hasPassed]).toEqual([false, false]);
@@ -193,7 +193,7 @@ describe("an idle deadline", () => {
     expect(idle.signal.reason).toBe("earlier");
   });
 
-  it("that was disposed of waits for nothing and nobody", () => {
+  it("that was disposed keeps no timer", () => {
     const outer = new AbortController();
     const idle = new IdleDeadline(100, outer.signal);
     idle[Symbol.dispose]();

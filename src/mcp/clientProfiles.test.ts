@@ -27,7 +27,7 @@ it.for([
   expect(clientProfile(client)).toEqual({ shows: "unknown", waits: 60, readsEvents: true, form: "decision" });
 });
 
-it("every row says what was looked at, and no two have one title", () => {
+it("every row names its source, and no two have the same title", () => {
   const titles = KNOWN_CLIENTS.map(({ title }) => title);
   expect(new Set(titles).size).toBe(titles.length);
   expect(KNOWN_CLIENTS.filter(({ version, source }) => version === "" || source === "")).toEqual([]);

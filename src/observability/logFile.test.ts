@@ -55,7 +55,7 @@ it("written by several at once loses no line and tears none", async () => {
   expect(found.sort()).toEqual(["a", "b", "c", "d"].flatMap(linesOf).sort());
 });
 
-it("that somebody else has set aside is begun anew by everybody", async () => {
+it("that another process has rotated is started anew by all", async () => {
   await using folder = new LogFolder();
   const [ours, theirs] = [folder.open(10), folder.open(10)];
   await ours.append("ours 1\n");
@@ -64,7 +64,7 @@ it("that somebody else has set aside is begun anew by everybody", async () => {
   expect(folder.files()).toEqual({ "x.log": "ours 2\n", "x.log.1": "theirs 1\n", "x.log.2": "ours 1\n" });
 });
 
-it("that somebody else is setting aside is written on, but does not grow without end", async () => {
+it("that another process is rotating is still written, but does not grow without limit", async () => {
   await using folder = new LogFolder();
   const log = folder.open(10);
   writeFileSync(`${folder.file}.lock`, "");

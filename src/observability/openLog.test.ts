@@ -68,7 +68,7 @@ describe("lines", () => {
     ]);
   });
 
-  it("on stdio stderr only gets what somebody should look at", async () => {
+  it("on stdio stderr only gets warnings and errors", async () => {
     await using book = new LogBook();
     book.log.info("for the file");
     book.log.error("for both");

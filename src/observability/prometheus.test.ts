@@ -106,7 +106,7 @@ it("every name has the prefix, the process included", async () => {
   expect(contentType).toMatch(/^text\/plain; version=0\.0\.4/);
 });
 
-it("names that callers make up are told apart only up to a limit", async () => {
+it("names that callers make up are distinguished only up to a limit", async () => {
   const metrics = createPrometheusMetrics();
   for (let count = 0; count < 1_000; count++) metrics.modelCallEnded({ model: `made-up-${count}`, outcome: "failed", ms: 1 });
   const calls = (await numbersOf(metrics)).filter((line) => line.startsWith("codex_mcp_model_calls_total"));

@@ -53,7 +53,7 @@ describe("what looks like a secret", () => {
   });
 });
 
-describe("a secret it was told", () => {
+describe("a known secret", () => {
   const spellings: Readonly<Record<string, (secret: string) => string>> = {
     plain: (secret) => secret,
     "upper case": (secret) => secret.toUpperCase(),

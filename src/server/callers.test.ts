@@ -13,7 +13,7 @@ it("an identity is a caller with the scopes that we know", () => {
   expect(callerOf(OPERATOR, { headers: {} })).toEqual(OPERATOR);
 });
 
-it("whoever comes from inside a turn is nobody else, whatever token it has", () => {
+it("a caller from inside a turn has one identity, whatever its token", () => {
   expect(callerOf({ ...OPERATOR, inside: true }, { headers: {} })).toBe(INSIDE_CALLER);
   expect(callerOf(OPERATOR, { headers: { [MARK_HEADER]: "anything" } })).toBe(INSIDE_CALLER);
 });

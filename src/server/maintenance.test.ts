@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { DeliveryLosses } from "./maintenance.js";
 
-it("what a session lost is counted once, however often it is looked at", () => {
+it("the losses of a session are counted once, however often they are read", () => {
   const counted: unknown[] = [];
   const losses = new DeliveryLosses({
     messagesDropped: (count) => counted.push(`${count} dropped`),

@@ -67,7 +67,7 @@ it("a trace that its sender does not record is not recorded here either", async 
   expect(collector.spans).toEqual([]);
 });
 
-it("a collector that refuses disturbs nobody: it is said once, and closing comes to an end", async () => {
+it("a collector that refuses is reported once, and closing ends in time", async () => {
   await using collector = await OtlpCollector.open();
   collector.status = 400;
   const lines: LogLine[] = [];

@@ -115,8 +115,8 @@ describe("limits are asked about the settings a turn really runs with", () => {
   });
 });
 
-describe("whoever starts a thread", () => {
-  it("is told its id before anything of it is visible", async () => {
+describe("the caller who starts a thread", () => {
+  it("gets its id before anything of it is visible", async () => {
     const store = new MemoryStore();
     await using threads = threadsOn(new ObedientEngine(), store);
     const seen: unknown[] = [];

@@ -265,7 +265,7 @@ function storyOf(events: readonly ThreadEvent[]): unknown {
   return { texts, others };
 }
 
-it("whatever is written and however readers fall behind, each is told the whole story once", async () => {
+it("whatever is written and however far readers fall behind, each gets everything once", async () => {
   for (let seed = 1; seed <= 60; seed++) {
     const random = randomNumbers(seed);
     const log = new MemoryEventLog<ThreadEvent>({ limit: 0, weigh: () => (random(3) === 0 ? 1 : 1_000_000), condense: condenseEvents });
@@ -296,7 +296,7 @@ it("whatever is written and however readers fall behind, each is told the whole 
   }
 });
 
-it("a reader that left in the middle of joined pieces gets them whole, and is told since which number", async () => {
+it("a reader that left in the middle of joined deltas gets them whole, with the number they start at", async () => {
   const log = new MemoryEventLog<ThreadEvent>({ ...TURN_LOG, limit: 0 });
   log.append([delta("a", "one ")]);
   log.append([delta("a", "two "), delta("a", "three")]);

@@ -77,7 +77,7 @@ async function begun(turn: Turn): Promise<void> {
 }
 
 describe("an observer of threads", () => {
-  it("is told once of each fact, in order, and of a thread that comes back from the store", async () => {
+  it("is notified once of each fact, in order, and of a thread that is loaded from the store", async () => {
     const { story, observer } = notes();
     await using scene = new Scene(new ObedientEngine(), observer);
     const { threadId, outcome } = await scene.start("one");
@@ -100,7 +100,7 @@ describe("an observer of threads", () => {
     ]);
   });
 
-  it("is told of a question and of its answer", async () => {
+  it("is notified of a question and of its answer", async () => {
     const { story, observer } = notes();
     await using scene = new Scene(new AskingEngine(), observer);
     const turn = await scene.start("ask");
@@ -111,7 +111,7 @@ describe("an observer of threads", () => {
     expect(story.slice(2)).toEqual(["ask: begun", "ask: command asked", "ask: approved", "ask: completed after 4 events"]);
   });
 
-  it("is told of an end, and of no beginning, when a turn is interrupted while it waits", async () => {
+  it("is notified of an end without a beginning when a turn is interrupted in the queue", async () => {
     const { story, observer } = notes();
     await using scene = new Scene(new ObedientEngine(), observer);
     const turn = await scene.start("hang");

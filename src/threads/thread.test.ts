@@ -51,7 +51,7 @@ async function begun(turn: Turn): Promise<void> {
 }
 
 describe("turns", () => {
-  it("the first shows how the thread opened, then itself; all of it is recorded before anybody sees it", async () => {
+  it("the first shows the opening of the thread, then itself; all is recorded before any reader sees it", async () => {
     const { thread, record, opening } = await openThread();
     const turn = thread.begin({ text: "hello" }, turnIdOf("call-1"));
     const shown = await eventsOf(turn);
@@ -215,7 +215,7 @@ describe("a record that", () => {
     expect(engine.opened).toHaveLength(1);
   });
 
-  it("somebody else has written is read again before the engine runs", async () => {
+  it("another process has written is read again before the engine runs", async () => {
     const { id, thread, engine, record } = await openThread();
     await thread.begin({ text: "hello" }, turnIdOf("1")).outcome;
     record.events.push(...beginning("from elsewhere"), ...answer("from elsewhere"));

@@ -130,7 +130,7 @@ describe("a thread of an earlier process", () => {
     ]);
   });
 
-  it("that nobody has is not found, and is looked for again when it is named again", async () => {
+  it("that is unknown is not found, and is searched for again when it is named again", async () => {
     await using scene = new Scene();
     const id = newThreadId();
     await expect(scene.threads.reply(id, { text: "hello" })).rejects.toEqual(new ThreadNotFound(id));
@@ -188,7 +188,7 @@ describe("an idle thread", () => {
     expect(store.sought).toEqual([first]);
   });
 
-  it("can be archived, once its turn has ended and not before, and nobody uses it meanwhile", async () => {
+  it("can be archived once its turn has ended, and cannot be used meanwhile", async () => {
     const store = new WatchedStore();
     await using scene = new Scene(store);
     const { threads } = scene;
@@ -225,7 +225,7 @@ describe("an idle thread", () => {
     expect([scene.threads.loadedCount, Date.now()]).toEqual([0, 1_000]);
   });
 
-  it("is looked for no more once the registry is closed", async () => {
+  it("is not searched for once the registry is closed", async () => {
     await new Scene()[Symbol.asyncDispose]();
     expect(vi.getTimerCount()).toBe(0);
   });

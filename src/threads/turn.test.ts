@@ -74,7 +74,7 @@ describe("an interrupted turn", () => {
     ]);
   });
 
-  it("is told by its signal and ends as its engine says", async () => {
+  it("learns it by its signal and ends as its engine says", async () => {
     vi.useFakeTimers();
     const turn = runningTurn();
     turn.interrupt();

@@ -24,7 +24,7 @@ async function tabTo(page: Page, label: string): Promise<void> {
   throw new Error(`The Tab key never came to "${label}".`);
 }
 
-describe.skipIf(isWithoutBrowser())("the console for everybody", () => {
+describe.skipIf(isWithoutBrowser())("the console for all users", () => {
   let stage: ConsoleStage;
   let cwd: string;
 
@@ -135,7 +135,7 @@ describe.skipIf(isWithoutBrowser())("the console for everybody", () => {
     expect(await page.evaluate("document.activeElement.id")).toBe("inbox-heading");
   });
 
-  it.each(["light", "dark"] as const)("has nothing for axe to complain about in %s colours", async (colorScheme) => {
+  it.each(["light", "dark"] as const)("has no violations for axe in %s colours", async (colorScheme) => {
     await using visitor = await stage.come({ colorScheme });
     const { page } = visitor;
     const script = `!think Look first\n!shell printf 'a\\033[32mb\\033[0m'; touch x; false\n!patch notes-${colorScheme}.txt some words\n!say # Title\\n\\n- [x] one\\n- two\\n\\n\`\`\`js\\ncode()\\n\`\`\``;

@@ -19,7 +19,7 @@ const PATIENT = { deadlineMs: 60_000 };
 /** The contract of every implementation of `ApprovalDesk`, on the node of the turn and on others. */
 export function approvalDeskContract(name: string, open: (options: DeskOptions) => Promise<DesksUnderTest>): void {
   describe(`questions in ${name}`, () => {
-    it("are seen on every node with what is asked and until when, oldest first, of all threads or of one", async () => {
+    it("are visible on every node with subject and deadline, oldest first, for all threads or for one", async () => {
       await using desks = await open(PATIENT);
       const [one, two] = [newThreadId(), newThreadId()];
       const asked = [ask(desks, one), ask(desks, two), ask(desks, one)].map(({ request }) => request);
@@ -29,7 +29,7 @@ export function approvalDeskContract(name: string, open: (options: DeskOptions) 
       expect([await idsOf(one), await idsOf(newThreadId())]).toEqual([[asked[0]?.id, asked[2]?.id], []]);
     });
 
-    it("are decided by the first answer, wherever it is given, and are gone for everybody else", async () => {
+    it("are decided by the first answer, on whichever node, and closed for all others", async () => {
       await using desks = await open(PATIENT);
       const { request, decision } = ask(desks);
       await seen(desks, [request]);
@@ -42,7 +42,7 @@ export function approvalDeskContract(name: string, open: (options: DeskOptions) 
       expect([await desks.asking.pending(), await desks.answering.pending()]).toEqual([[], []]);
     });
 
-    it("that nobody put cannot be answered", async () => {
+    it("that do not exist cannot be answered", async () => {
       await using desks = await open(PATIENT);
       expect(await desks.answering.answer("nobody asked" as ApprovalId, { kind: "approved" })).toBe(false);
     });
@@ -66,7 +66,7 @@ export function approvalDeskContract(name: string, open: (options: DeskOptions) 
       expect(() => ask(desks, newThreadId(), abort.signal)).toThrow("stopped");
     });
 
-    it("of one thread are bounded, and of another not by them", async () => {
+    it("are limited per thread", async () => {
       await using desks = await open(PATIENT);
       const threadId = newThreadId();
       for (let count = 0; count < 64; count++) ask(desks, threadId);

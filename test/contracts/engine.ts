@@ -89,7 +89,7 @@ export function engineContract(name: string, { makeEngine, timeoutMs = 20_000 }:
         expect(text.trim().split(/\s+/)).toHaveLength(5000);
       }));
 
-    it("takes a prompt of 5 MB or as long as it can be, and so does the turn after it", () =>
+    it("takes a prompt of 5 MB or of the engine's limit, and so does the next turn", () =>
       withThread(async (thread, { longestPrompt }) => {
         const prompt = `!say read it\n${"lorem ipsum ".repeat(440_000)}`.slice(0, longestPrompt);
         const events = await playTurn(thread, prompt);
@@ -126,7 +126,7 @@ export function engineContract(name: string, { makeEngine, timeoutMs = 20_000 }:
       }),
     );
 
-    it("may be interrupted before it begins", () =>
+    it("can be interrupted before it begins", () =>
       withThread(async (thread) => {
         expect(endsOf(await playTurn(thread, "!say never", { signal: AbortSignal.abort() }))).toEqual(["turnAborted"]);
         expect(lastMessageOf(await playTurn(thread, "!say next"))).toBe("next");
@@ -162,7 +162,7 @@ export function engineContract(name: string, { makeEngine, timeoutMs = 20_000 }:
       ["a turn that completed", "!think hm\n!plan look\n!say alpha", "turnCompleted"],
       ["a turn that failed", "!say alpha", "turnFailed"],
       ["a turn that was interrupted", "!say alpha", "turnAborted"],
-    ])("goes on from what was recorded of it, after %s", (_what, prompt, end) =>
+    ])("continues from its record, after %s", (_what, prompt, end) =>
       withThread(async (_unused, under) => {
         const proposed = newThreadId();
         const { settings } = under;
@@ -182,7 +182,7 @@ export function engineContract(name: string, { makeEngine, timeoutMs = 20_000 }:
       }),
     );
 
-    it("remembers, when reopened, what was said before", () =>
+    it("has its earlier messages when it is reopened", () =>
       withThread(async (first, { engine, settings }) => {
         const recorded = [...first.opening, ...(await playTurn(first, "!say alpha"))];
         const { id } = first.kept ?? { id: newThreadId() };
@@ -190,7 +190,7 @@ export function engineContract(name: string, { makeEngine, timeoutMs = 20_000 }:
         expect(lastMessageOf(await playTurn(reopened, "go on"))).toBe("alpha");
       }));
 
-    it("does not mix with another, nor wait for it", () =>
+    it("neither mixes with another thread nor waits for it", () =>
       withThread(async (one, under) => {
         const two = await openThread(under);
         const both = await Promise.all([playTurn(one, "!slow 20 2\n"), playTurn(two, "!say two")]);
@@ -201,7 +201,7 @@ export function engineContract(name: string, { makeEngine, timeoutMs = 20_000 }:
         expect(after.map(lastMessageOf)).toEqual(["one", "two"]);
       }));
 
-    it("bears 200 turns", () =>
+    it("can have 200 turns", () =>
       withThread(async (thread) => {
         for (let turn = 1; turn <= 200; turn++) expect(lastMessageOf(await playTurn(thread, `!say turn ${turn}`))).toBe(`turn ${turn}`);
       }));

@@ -54,7 +54,7 @@ export function servicesContract(name: string, options: ServicesContractOptions)
   }
 
   describe(`the models of the ${name} engine`, { timeout: timeoutMs }, () => {
-    it("begin with the one that is used when nobody names another", () =>
+    it("begin with the default", () =>
       withServices(async (services) => {
         const offered = await services.models(unending);
         expect(offered.map(({ isDefault }) => isDefault)).toEqual(offered.map((_, at) => at === 0));
@@ -69,7 +69,7 @@ export function servicesContract(name: string, options: ServicesContractOptions)
   });
 
   describe(`the account of the ${name} engine`, { timeout: timeoutMs }, () => {
-    it("is there after a login with a key, which nobody gets to see, and gone after the logout", () =>
+    it("exists after a login with a key, which is never shown, and is gone after the logout", () =>
       withServices(async ({ account }) => {
         expect(await account.state()).toMatchObject({ kind: "none" });
         await account.loginWithKey(KEY);
@@ -82,7 +82,7 @@ export function servicesContract(name: string, options: ServicesContractOptions)
   });
 
   describe(`the threads that the ${name} engine keeps`, { timeout: timeoutMs }, () => {
-    it("are listed newest first, page by page: of 24 that began at once none is lost or repeated", () =>
+    it("are listed newest first, page by page: of 24 that began at the same time none is lost or repeated", () =>
       withServices(async (_services, { threads, settings }) => {
         const begun = Array.from({ length: 24 }, (_, at) => threads.start(settings, { text: `!say thread ${at}` }, turnIdOf("1")));
         const turns = await Promise.all(begun);
@@ -95,7 +95,7 @@ export function servicesContract(name: string, options: ServicesContractOptions)
         expect(listed.map(({ cwd }) => cwd)).toEqual(listed.map(() => settings.cwd));
       }));
 
-    it("are found by what they began with and where they work", () =>
+    it("are found by their first message and their folder", () =>
       withServices(async (_, { threads, settings }) => {
         const [one, two] = [await played(threads, settings, "!say apple"), await played(threads, settings, "!say pear")];
         expect(idsOf(await allPages(threads, { limit: 10, search: "APPLE" }))).toEqual([one]);
@@ -103,12 +103,12 @@ export function servicesContract(name: string, options: ServicesContractOptions)
         expect(idsOf(await allPages(threads, { limit: 10, cwd: path.join(settings.cwd, "elsewhere") }))).toEqual([]);
       }));
 
-    it("are not listed from a place that nobody gave out", () =>
+    it("are not listed from an invalid cursor", () =>
       withServices(async (_, { threads }) => {
         await expect(threads.list({ limit: 5, cursor: "no such place" })).rejects.toThrow(InvalidCursor);
       }));
 
-    it("can be forked: the fork has the same past, and neither knows what the other does next", () =>
+    it("can be forked: the fork has the same history, and then each continues separately", () =>
       withServices(async (_, { threads, settings }) => {
         const source = await played(threads, settings, "!say alpha");
         const fork = await threads.fork(source);
@@ -121,7 +121,7 @@ export function servicesContract(name: string, options: ServicesContractOptions)
         expect(idsOf(await allPages(threads, { limit: 10 })).sort()).toEqual([source, fork].sort());
       }));
 
-    it("leave the list when they are archived, and come back", () =>
+    it("leave the list when they are archived, and return when they are unarchived", () =>
       withServices(async (_, { threads, settings }) => {
         const [kept, archived] = [await played(threads, settings, "!say alpha"), await played(threads, settings, "!say beta")];
         await threads.archive(archived);
@@ -133,7 +133,7 @@ export function servicesContract(name: string, options: ServicesContractOptions)
         expect(await replied(threads, archived, "go on")).toBe("beta");
       }));
 
-    it.each(["fork", "archive", "unarchive"] as const)("are said not to be there when they are not: %s", (action) =>
+    it.each(["fork", "archive", "unarchive"] as const)("that do not exist are not found: %s", (action) =>
       withServices(async (_, { threads }) => {
         await expect(threads[action](newThreadId())).rejects.toThrow(ThreadNotFound);
       }),
@@ -141,13 +141,13 @@ export function servicesContract(name: string, options: ServicesContractOptions)
   });
 
   describe(`a single command of the ${name} engine`, { timeout: timeoutMs }, () => {
-    it("tells how it ended and what it printed", () =>
+    it("returns its exit code and its output", () =>
       withServices(async (services, { workspace }) => {
         const command = shell("echo out; echo err >&2; pwd; exit 3", { cwd: workspace, sandboxPolicy: FULL_ACCESS });
         expect(await services.runOnce(command, unending)).toEqual({ exitCode: 3, stdout: `out\n${workspace}\n`, stderr: "err\n" });
       }));
 
-    it.skipIf(withoutSandbox)("writes nowhere when it may only read", () =>
+    it.skipIf(withoutSandbox)("writes nowhere in a read-only sandbox", () =>
       withServices(async (services, { workspace }) => {
         const result = await services.runOnce(shell("echo x > made.txt", { cwd: workspace, sandboxPolicy: READ_ONLY }), unending);
         expect(result.exitCode).toBeGreaterThan(0);
@@ -155,7 +155,7 @@ export function servicesContract(name: string, options: ServicesContractOptions)
       }),
     );
 
-    it.skipIf(withoutSandbox)("writes in its folder when it may, and not beside it", () =>
+    it.skipIf(withoutSandbox)("writes in its folder under workspace-write, and not beside it", () =>
       withServices(async (services, { workspace }) => {
         const script = "echo x > made.txt && ! echo x > ../beside.txt";
         const result = await services.runOnce(shell(script, { cwd: workspace, sandboxPolicy: WORKSPACE_WRITE }), unending);
@@ -165,14 +165,14 @@ export function servicesContract(name: string, options: ServicesContractOptions)
       }),
     );
 
-    it("is ended when its time is over, with everything it started", () =>
+    it("is ended at its timeout, with everything it started", () =>
       withServices(async (services, { workspace }) => {
         const command = shell("sleep 300 & sleep 300", { cwd: workspace, sandboxPolicy: FULL_ACCESS, timeoutMs: 300 });
         expect((await services.runOnce(command, unending)).exitCode).toBe(124);
         await eventually("the end of everything", () => processesIn(workspace).length === 0 || undefined);
       }));
 
-    it("is ended when nobody wants it any more, with everything it started", () =>
+    it("is ended when it is cancelled, with everything it started", () =>
       withServices(async (services, { workspace }) => {
         const abort = new AbortController();
         const command = shell("sleep 300 & sleep 300 & touch begun; wait", { cwd: workspace, sandboxPolicy: FULL_ACCESS });
@@ -183,14 +183,14 @@ export function servicesContract(name: string, options: ServicesContractOptions)
         await eventually("the end of everything", () => processesIn(workspace).length === 0 || undefined);
       }));
 
-    it("does not begin when nobody wants it any more", () =>
+    it("does not start when it is already cancelled", () =>
       withServices(async (services, { workspace }) => {
         const command = shell("touch begun", { cwd: workspace, sandboxPolicy: FULL_ACCESS });
         expect(await outcomeOf(services.runOnce(command, AbortSignal.abort()))).toEqual({ failed: true });
         expect(readdirSync(workspace)).toEqual([]);
       }));
 
-    it("that does not exist, or whose folder does not, is said not to have run", () =>
+    it("that does not exist, or whose folder does not exist, is reported as not run", () =>
       withServices(async (services, { workspace }) => {
         const missing = { argv: ["no-such-program-anywhere"], cwd: workspace, sandboxPolicy: FULL_ACCESS, timeoutMs: 10_000 };
         await expect(services.runOnce(missing, unending)).rejects.toThrow(AppError);
@@ -200,7 +200,7 @@ export function servicesContract(name: string, options: ServicesContractOptions)
   });
 
   describe(`the configuration of the ${name} engine`, { timeout: timeoutMs }, () => {
-    it("is told in config.toml's words, without its secrets", () =>
+    it("has the form of config.toml, with secrets masked", () =>
       withServices(async (services, { settings, workspace, secret }) => {
         const config = await services.config(workspace);
         expect(config).toMatchObject({

@@ -12,7 +12,7 @@ export interface LogsUnderTest extends AsyncDisposable {
 /** The contract of every implementation of `EventLogs`, on the node of the turn and on others. */
 export function eventLogContract(name: string, open: () => Promise<LogsUnderTest>): void {
   describe(`event logs in ${name}`, () => {
-    it("number events from 1, and a reader elsewhere gets each of them once, in order", async () => {
+    it("number events from 1, and a reader on another node gets each once, in order", async () => {
       await using logs = await open();
       const { address, log } = newLog(logs);
       log.append([said("a"), said("b")]);
@@ -23,7 +23,7 @@ export function eventLogContract(name: string, open: () => Promise<LogsUnderTest
       expect([await reading, log.size]).toEqual([entries("a", "b", "c"), 3]);
     });
 
-    it("keep what was said for readers that come later, after the end too", async () => {
+    it("keep events for later readers, also after the end", async () => {
       await using logs = await open();
       const { address, log } = newLog(logs);
       log.append([said("a")]);
@@ -33,7 +33,7 @@ export function eventLogContract(name: string, open: () => Promise<LogsUnderTest
       expect([await readAll(reader), await readAll(reader)]).toEqual([entries("a", "b"), entries("a", "b")]);
     });
 
-    it("go on behind the number that a reader has, on whichever node it read it", async () => {
+    it("resume after a reader's last number, on whichever node it got it", async () => {
       await using logs = await open();
       const { address, log } = newLog(logs);
       log.append([said("a"), said("b"), said("c")]);
@@ -43,7 +43,7 @@ export function eventLogContract(name: string, open: () => Promise<LogsUnderTest
       expect(rest).toEqual([entries("a", "b", "c"), entries("a", "b", "c").slice(1), [], []]);
     });
 
-    it("do not wait for a reader, nor let one wait for another", async () => {
+    it("wait for no reader, and no reader waits for another", async () => {
       await using logs = await open();
       const { address, log } = newLog(logs);
       log.append([said("a")]);
@@ -55,7 +55,7 @@ export function eventLogContract(name: string, open: () => Promise<LogsUnderTest
       expect([(await slow.next()).value, (await slow.next()).done]).toEqual([entries("a", "b").slice(1), true]);
     });
 
-    it("let a reader go when its signal aborts, and the others go on", async () => {
+    it("end a reader whose signal aborts, and no other", async () => {
       await using logs = await open();
       const { address, log } = newLog(logs);
       const reader = await found(logs, address);
@@ -68,7 +68,7 @@ export function eventLogContract(name: string, open: () => Promise<LogsUnderTest
       expect(await staying).toEqual(entries("a"));
     });
 
-    it("take nothing after the end", async () => {
+    it("accept nothing after the end", async () => {
       await using logs = await open();
       const { address, log } = newLog(logs);
       log.append([said("a")]);
@@ -78,7 +78,7 @@ export function eventLogContract(name: string, open: () => Promise<LogsUnderTest
       expect([await readAll(await found(logs, address)), log.size]).toEqual([entries("a"), 1]);
     });
 
-    it("are found by thread and turn together, and nobody is told of one that is not there", async () => {
+    it("are found by thread and turn together; others are not found", async () => {
       await using logs = await open();
       const { address, log } = newLog(logs);
       expect(await logs.reader.find({ ...address, threadId: newThreadId() })).toBeUndefined();
@@ -86,7 +86,7 @@ export function eventLogContract(name: string, open: () => Promise<LogsUnderTest
       log.end();
     });
 
-    it("of two turns of one thread are two", async () => {
+    it("are separate for two turns of one thread", async () => {
       await using logs = await open();
       const one = newLog(logs);
       const two = newLog(logs, one.address.threadId);

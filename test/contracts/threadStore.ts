@@ -14,13 +14,13 @@ export interface StoresUnderTest extends AsyncDisposable {
 /** The contract of every implementation of `ThreadStore`. */
 export function threadStoreContract(name: string, open: () => Promise<StoresUnderTest>): void {
   describe(`a thread in ${name}`, () => {
-    it("is not there before something of it is written", async () => {
+    it("does not exist before its first write", async () => {
       await using stores = await open();
       const { id } = create(stores.here);
       expect([await stores.here.find(id), await stores.elsewhere.find(id), await idsOf(stores.here)]).toEqual([undefined, undefined, []]);
     });
 
-    it("is found on every node with what was said and where", async () => {
+    it("is found on every node with its messages and folder", async () => {
       await using stores = await open();
       const id = await written(stores.here, "first");
       for (const store of [stores.here, stores.elsewhere]) {
@@ -29,7 +29,7 @@ export function threadStoreContract(name: string, open: () => Promise<StoresUnde
       }
     });
 
-    it("has one writer at a time, and the next is told that it has changed", async () => {
+    it("has one writer at a time, and the next one learns that it has changed", async () => {
       await using stores = await open();
       const { id, record } = create(stores.here);
       const first = await record.lease();
@@ -51,7 +51,7 @@ export function threadStoreContract(name: string, open: () => Promise<StoresUnde
       expect(await textsIn(stores.here, id)).toEqual(["first", "re: first", "second", "re: second", "third", "re: third"]);
     });
 
-    it("is written by nobody whose lease is over", async () => {
+    it("cannot be written with a lease that has ended", async () => {
       await using stores = await open();
       const { id, record } = create(stores.here);
       const lease = await record.lease();
@@ -63,7 +63,7 @@ export function threadStoreContract(name: string, open: () => Promise<StoresUnde
       expect(await textsIn(stores.elsewhere, id)).toEqual(["first", "re: first"]);
     });
 
-    it("that nobody has is not found, and nothing can be done to it", async () => {
+    it("that does not exist is not found, and cannot be changed", async () => {
       await using stores = await open();
       const id = newThreadId();
       expect(await stores.here.find(id)).toBeUndefined();
@@ -74,7 +74,7 @@ export function threadStoreContract(name: string, open: () => Promise<StoresUnde
   });
 
   describe(`the list of threads in ${name}`, () => {
-    it("has each thread once, newest first, in pages that any node goes on with", async () => {
+    it("has each thread once, newest first, in pages that continue on any node", async () => {
       await using stores = await open();
       const ids: ThreadId[] = [];
       for (let at = 0; at < 7; at++) ids.push(await written(at % 2 === 0 ? stores.here : stores.elsewhere, `thread ${at}`));
@@ -88,14 +88,14 @@ export function threadStoreContract(name: string, open: () => Promise<StoresUnde
       expect(listed).toEqual(ids.reverse());
     });
 
-    it("tells how each began and where it works", async () => {
+    it("shows the first message and the folder of each", async () => {
       await using stores = await open();
       const id = await written(stores.here, "Fix the test");
       const { threads } = await stores.elsewhere.list({ limit: 10 });
       expect(threads).toEqual([expect.objectContaining({ id, preview: "Fix the test", cwd: CWD })]);
     });
 
-    it("can be of one folder, and of threads that begin with some words", async () => {
+    it("can be limited to a folder and to first messages with some words", async () => {
       await using stores = await open();
       const [apple, pear] = [await written(stores.here, "an apple"), await written(stores.here, "a pear")];
       expect(await idsOf(stores.here, { search: "APPLE" })).toEqual([apple]);
@@ -103,14 +103,14 @@ export function threadStoreContract(name: string, open: () => Promise<StoresUnde
       expect(await idsOf(stores.here, { cwd: "/elsewhere" })).toEqual([]);
     });
 
-    it("does not go on from a place that nobody gave out", async () => {
+    it("does not accept an invalid cursor", async () => {
       await using stores = await open();
       await expect(stores.here.list({ limit: 5, cursor: "no such place" })).rejects.toThrow(InvalidCursor);
     });
   });
 
   describe(`what is done to threads in ${name}`, () => {
-    it("a fork has the same past under an id of its own, and then its own way", async () => {
+    it("a fork has the same history under an id of its own, and then continues separately", async () => {
       await using stores = await open();
       const source = await written(stores.here, "first");
       const fork = await stores.elsewhere.fork(source);
@@ -121,7 +121,7 @@ export function threadStoreContract(name: string, open: () => Promise<StoresUnde
       expect((await idsOf(stores.here)).sort()).toEqual([source, fork].sort());
     });
 
-    it("an archived thread is out of the list of every node, and back; it can be used all the while", async () => {
+    it("an archived thread leaves the list on every node and returns; it stays usable", async () => {
       await using stores = await open();
       const [kept, archived] = [await written(stores.here, "kept"), await written(stores.here, "archived")];
       await stores.here.archive(archived);
@@ -133,7 +133,7 @@ export function threadStoreContract(name: string, open: () => Promise<StoresUnde
       expect(await textsIn(stores.here, archived)).toEqual(["archived", "re: archived", "second", "re: second"]);
     });
 
-    it("a title is shown and found on every node, the last one given, also while somebody writes", async () => {
+    it("the newest title is shown and found on every node, also while the thread is written", async () => {
       await using stores = await open();
       const [titled, plain] = [await written(stores.here, "first"), await written(stores.here, "second")];
       const lease = await (await recordIn(stores.elsewhere, titled)).lease();
@@ -167,7 +167,7 @@ export function threadStoreContract(name: string, open: () => Promise<StoresUnde
       await expect(stores.here.remove(removed)).rejects.toThrow(ThreadNotFound);
     });
 
-    it("nothing is done while somebody writes", async () => {
+    it("nothing is changed while the thread is written", async () => {
       await using stores = await open();
       const { id, record } = create(stores.here);
       const lease = await record.lease();

@@ -57,7 +57,7 @@ export function turnLimiterContract(name: string, open: (limits: TurnLimiterLimi
       ["a session", { perSession: 1 }, caller("s1"), caller("s1")],
       ["a principal", { perPrincipal: 1 }, caller("s1"), caller("s2")],
       ["the server's running sessions", { sessions: 1 }, caller("s1"), caller("s2")],
-    ])("past the limit of %s a turn waits until one before it ends", async (_, limits, first, second) => {
+    ])("beyond the limit of %s a turn waits until an earlier one ends", async (_, limits, first, second) => {
       const door = entrance(limits);
       await door.enter("first", first);
       const waiting = door.enter("second", second);
@@ -68,7 +68,7 @@ export function turnLimiterContract(name: string, open: (limits: TurnLimiterLimi
       expect(door.inside).toEqual(["first", "second"]);
     });
 
-    it("those who wait are let in in order, but nobody waits for another principal's limit", async () => {
+    it("waiting calls are admitted in order, but none waits for another principal's limit", async () => {
       const door = entrance({ perPrincipal: 1 });
       await door.enter("ada 1", caller("s1", "ada"));
       await door.enter("bob 1", caller("s2", "bob"));
@@ -87,7 +87,7 @@ export function turnLimiterContract(name: string, open: (limits: TurnLimiterLimi
       expect(door.inside).toEqual(["ada 1", "bob 1", "bob 2", "ada 2", "ada 3"]);
     });
 
-    it("when too many wait the next is refused as busy", async () => {
+    it("when too many calls wait, the next one is refused as busy", async () => {
       const door = entrance({ perSession: 1, queue: 1 });
       await door.enter("first", caller("s1"));
       const waiting = door.enter("second", caller("s1"));
@@ -96,7 +96,7 @@ export function turnLimiterContract(name: string, open: (limits: TurnLimiterLimi
       await waiting;
     });
 
-    it("one that gives up while it waits leaves its place to the next", async () => {
+    it("a waiting call that gives up leaves its slot to the next", async () => {
       const door = entrance({ perSession: 1 });
       const cancel = new AbortController();
       await door.enter("first", caller("s1"));
@@ -111,7 +111,7 @@ export function turnLimiterContract(name: string, open: (limits: TurnLimiterLimi
       await door.hasWaiting(0);
     });
 
-    it("a place given back twice is one place", async () => {
+    it("a slot that is released twice counts once", async () => {
       const door = entrance({ perSession: 1 });
       await door.enter("first", caller("s1"));
       door.leave("first");
@@ -123,7 +123,7 @@ export function turnLimiterContract(name: string, open: (limits: TurnLimiterLimi
       await third;
     });
 
-    it("one principal takes all it can, and a second is served at once", async () => {
+    it("one principal takes the whole limit, and a second is still served at once", async () => {
       const door = entrance({ sessions: 8, perPrincipal: 100, queue: 8 });
       for (let at = 0; at < 8; at++) await door.enter(`ada ${at}`, caller(`s${at}`));
       const waiting = Array.from({ length: 8 }, (_, at) => door.enter(`ada waits ${at}`, caller(`w${at}`)));
@@ -142,7 +142,7 @@ export function turnLimiterContract(name: string, open: (limits: TurnLimiterLimi
       await setImmediate();
     });
 
-    it("a place that comes back in the moment in which a waiting call gives up is not lost", async () => {
+    it("a slot that is released while a waiting call gives up is not lost", async () => {
       const door = entrance({ perPrincipal: 1 });
       const cancel = new AbortController();
       await door.enter("first", caller("s1"));
@@ -155,7 +155,7 @@ export function turnLimiterContract(name: string, open: (limits: TurnLimiterLimi
       await door.hasWaiting(0);
     });
 
-    it("a call that comes in the moment in which another one is admitted is not forgotten", async () => {
+    it("a call that arrives while another one is admitted is not forgotten", async () => {
       const door = entrance({ perPrincipal: 1 });
       await door.enter("first", caller("s1"));
       const second = door.enter("second", caller("s1"));

@@ -30,7 +30,7 @@ export function workContract(name: string, { makeEngine, timeoutMs = 20_000 }: W
 
   // The scripted model plays the newest script in its input, also for a summary.
   describe(`a summary by the ${name} engine`, { timeout: timeoutMs }, () => {
-    it("takes the place of the past, once, and the thread goes on", () =>
+    it("replaces the history, once, and the thread continues", () =>
       withThread(async (thread) => {
         await playTurn(thread, "!say alpha");
         const events = await playTurn(thread, COMPACT);
@@ -42,7 +42,7 @@ export function workContract(name: string, { makeEngine, timeoutMs = 20_000 }: W
         expect(lastMessageOf(await playTurn(thread, "!say beta"))).toBe("beta");
       }));
 
-    it("that is interrupted ends so, and leaves the thread usable", () =>
+    it("that is interrupted ends as interrupted, and leaves the thread usable", () =>
       withThread(async (thread) => {
         await interruptAfter(thread, "!hang", 1);
         const { events } = await interruptAfter(thread, COMPACT, 1);
@@ -59,7 +59,7 @@ export function workContract(name: string, { makeEngine, timeoutMs = 20_000 }: W
         expect(lastMessageOf(await playTurn(thread, "!say next"))).toBe("next");
       }));
 
-    it("takes nothing more to consider", () =>
+    it("accepts no further input", () =>
       withThread(async (thread) => {
         await interruptAfter(thread, "!hang", 1);
         expect(await steerWhenBegun(thread, COMPACT)).toBe(false);
@@ -72,7 +72,7 @@ export function workContract(name: string, { makeEngine, timeoutMs = 20_000 }: W
       { type: "baseBranch", branch: "main" },
       { type: "commit", sha: "HEAD", title: "first" },
       { type: "custom", instructions: "!say looks good" },
-    ])("says what is reviewed, then what came out, and ends with that: $type", (target) =>
+    ])("reports its target, then its result, and ends with that: $type", (target) =>
       withThread(async (thread, { settings }) => {
         await makeRepository(settings.cwd);
         const events = await playTurn(thread, reviewOf(target));
@@ -87,7 +87,7 @@ export function workContract(name: string, { makeEngine, timeoutMs = 20_000 }: W
       }),
     );
 
-    it("shows what the reviewer does, and what it says only as the result", () =>
+    it("shows the reviewer's actions, and its messages only as the result", () =>
       withThread(async (thread) => {
         const events = await playTurn(thread, reviewOf({ type: "custom", instructions: "!shell echo seen\n!say looks good" }));
         expect(events.filter(({ type }) => type === "commandEnded")).toEqual([expect.objectContaining({ stdout: "seen\n", exitCode: 0 })]);
@@ -96,7 +96,7 @@ export function workContract(name: string, { makeEngine, timeoutMs = 20_000 }: W
         expect(lastMessageOf(events)).toBe("looks good");
       }));
 
-    it("is known to the replies after it", () =>
+    it("is part of the history of later replies", () =>
       withThread(async (thread, { model }) => {
         await playTurn(thread, reviewOf({ type: "custom", instructions: "!say one\\ntwo" }));
         expect(lastMessageOf(await playTurn(thread, "!say noted"))).toBe("noted");
@@ -128,14 +128,14 @@ export function workContract(name: string, { makeEngine, timeoutMs = 20_000 }: W
         expect(lastMessageOf(await playTurn(thread, "!say next"))).toBe("next");
       }));
 
-    it("takes nothing more to consider", () =>
+    it("accepts no further input", () =>
       withThread(async (thread) => {
         expect(await steerWhenBegun(thread, reviewOf({ type: "custom", instructions: "!hang" }))).toBe(false);
       }));
   });
 
   describe(`a turn of the ${name} engine that is given more to consider`, { timeout: timeoutMs }, () => {
-    it("tells the model, wherever it is; when it does not, it said so", () =>
+    it("gives it to the model, at whatever step; otherwise it has refused it", () =>
       withThread(async (thread) => {
         const prompt = "!think hm\n!plan look\n!slow 3 2";
         const wholeTurn = await playTurn(thread, prompt);
@@ -149,7 +149,7 @@ export function workContract(name: string, { makeEngine, timeoutMs = 20_000 }: W
         }
       }));
 
-    it("goes on with it when the model had already said all it wanted", () =>
+    it("continues with it although the model's answer was complete", () =>
       withThread(async (thread, { model }) => {
         const { events, taken } = await steerAfter(thread, "!slow 20 10", { count: 8, texts: ["!say after all"] });
         expect(taken).toEqual(["!say after all"]);
@@ -158,7 +158,7 @@ export function workContract(name: string, { makeEngine, timeoutMs = 20_000 }: W
         expect(lastMessageOf(await playTurn(thread, "go on"))).toBe("after all");
       }));
 
-    it("tells everything it took, in order, however much comes at once", () =>
+    it("passes on everything it accepted, in order, however much comes at once", () =>
       withThread(async (thread) => {
         const texts = Array.from({ length: 40 }, (_, at) => `!say number ${at}`);
         const { events, taken } = await steerAfter(thread, "!slow 20 10", { count: 8, texts });

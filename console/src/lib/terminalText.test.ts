@@ -20,7 +20,7 @@ it("keeps colours and weights", () => {
   ]);
 });
 
-it("leaves out everything else that a terminal is told", () => {
+it("removes all other terminal sequences", () => {
   expect(textOf("a\u001b[2J\u001b[10;5Hb\u001b]0;title\u0007c\u001b]8;;javascript:alert(1)\u001b\\link\u001b]8;;\u001b\\\u001bcd")).toBe(
     "abclinkd",
   );

@@ -185,7 +185,7 @@ describe("a turn", () => {
     expect(commands).toEqual(['commands_ended_total{outcome="left running"} 1']);
   });
 
-  it("has its questions followed to whoever decided", async () => {
+  it("has its questions followed to their decider", async () => {
     const telemetry = told(
       STARTED,
       { type: "approvalRequested", request: question("q1") },
@@ -204,7 +204,7 @@ describe("a turn", () => {
     ]);
   });
 
-  it("has a question whose answer failed told apart from one that was denied", async () => {
+  it("distinguishes a question whose answer failed from a denied one", async () => {
     const failed = { kind: "denied", reason: "the client could not answer: no such method", failed: true, by: "elicitation" } as const;
     const telemetry = told(
       STARTED,

@@ -38,7 +38,7 @@ async function place(stage: OwnToolsStage, threadId: ThreadId) {
   return cursor;
 }
 
-it("whoever comes back too late is told to read a thread anew, and goes on from there without a gap", async () => {
+it("a reader that returns too late gets a reset, and continues from there without a gap", async () => {
   await using stage = new OwnToolsStage();
   const { agent } = stage;
   const first = await agent.begin(ask(), { text: "one" }, { turnId: turnIdOf("1") });
@@ -65,7 +65,7 @@ it("whoever comes back too late is told to read a thread anew, and goes on from 
   expect(types).toContain("item.completed");
 });
 
-it("a place inside a turn whose log is gone is told to be read anew", async () => {
+it("a cursor inside a turn whose log is gone gets a reset", async () => {
   await using stage = new OwnToolsStage();
   const { agent } = stage;
   const turn = await agent.begin(ask(), { text: "one" }, { turnId: turnIdOf("1") });

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { Novelties } from "./novelties.js";
 
-it("each thing that no known Codex says is told once", () => {
+it("each unknown name of Codex is reported once", () => {
   const lines: string[] = [];
   const novelties = new Novelties((line) => lines.push(line));
   for (let round = 0; round < 2; round++) {

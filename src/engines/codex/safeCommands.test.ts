@@ -10,11 +10,11 @@ function asking(script: string, more: Readonly<Record<string, unknown>> = {}) {
 }
 
 describe("a question of Codex under untrusted", () => {
-  it.each(["ls -la", "cat a.txt | head -3", "pwd && wc -l a"])("needs nobody: %s", async (script) => {
+  it.each(["ls -la", "cat a.txt | head -3", "pwd && wc -l a"])("needs no approval: %s", async (script) => {
     expect(await needsNobody(METHOD, asking(script), HERE)).toBe(true);
   });
 
-  it.each(["touch a", "ls; rm -rf /", "cat a > b", "./ls", "git status", "ls $(touch a)", ""])("needs somebody: %s", async (script) => {
+  it.each(["touch a", "ls; rm -rf /", "cat a > b", "./ls", "git status", "ls $(touch a)", ""])("needs approval: %s", async (script) => {
     expect(await needsNobody(METHOD, asking(script), HERE)).toBe(false);
   });
 
@@ -24,11 +24,11 @@ describe("a question of Codex under untrusted", () => {
     ["wants the network", { networkApprovalContext: { host: "x.test" } }],
     ["wants more rights", { additionalPermissions: { network: { enabled: true } } }],
     ["is about something else", { kind: "writeStdin" }],
-  ])("needs somebody when it %s", async (_why, more) => {
+  ])("needs approval when it %s", async (_why, more) => {
     expect(await needsNobody(METHOD, asking("ls", { ...more }), HERE)).toBe(false);
   });
 
-  it("needs somebody for a network caller, under other policies, for other questions, and where a program may be planted", async () => {
+  it("needs approval for a network caller, under other policies, for other questions, and where a program may be planted", async () => {
     const everywhere = [
       { ...HERE, guard: { reach: { folders: ["/ws"] } } },
       { ...HERE, settings: { approvalPolicy: "on-request" } as const },

@@ -105,7 +105,7 @@ describe("an agent of the agent", () => {
   it.each([
     ["newer models", "item/started", started("a1")],
     ["older models", "item/completed", call("spawnAgent", "a1")],
-  ])("is shown with what it was told to do: %s", (_how, method, params) => {
+  ])("is shown with its task: %s", (_how, method, params) => {
     const { agents, tell, shown } = stage();
     const raw = { type: "function_call", name: "spawn_agent", call_id: params.item.id, arguments: '{"message":"count the files"}' };
     agents.observe("rawResponseItem/completed", { item: raw });
@@ -137,7 +137,7 @@ describe("an agent of the agent", () => {
   it.each([
     ["idle", 0, 1],
     ["active", 1, 0],
-  ])("that was told something and does not begin is asked after: %s", async (status, atWork, settled) => {
+  ])("that got a message and does not start has its state queried: %s", async (status, atWork, settled) => {
     const scene = stage({ status });
     scene.agents.observe("item/started", started("a1"));
     await scene.agents.checkDue();

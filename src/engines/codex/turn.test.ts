@@ -135,7 +135,7 @@ describe("a turn of Codex", () => {
     expect(codex.asked.filter((method) => method === "thread/backgroundTerminals/clean")).toHaveLength(1);
   });
 
-  it("that nobody follows any more is stopped", async () => {
+  it("without followers is stopped", async () => {
     const { codex, turn, batches } = begin();
     const first = batches.next();
     codex.accept();
@@ -207,7 +207,7 @@ describe("a turn of Codex", () => {
   it.each<[string, readonly [string, unknown], string]>([
     ["fails", ["turn/completed", { turn: { id: "t1", status: "failed", error: { message: "no" }, items: [] } }] as const, "turnFailed"],
     ["is interrupted", INTERRUPTED, "turnAborted"],
-  ])("that %s ends its agents before its end is told", async (_how, completed, end) => {
+  ])("that %s ends its agents before its end is reported", async (_how, completed, end) => {
     const { codex, turn, events } = play({ agents: { ...NO_AGENTS, atWork: ["helper"], threadIds: ["a1"] } });
     codex.accept();
     turn.notified(...completed);
@@ -277,7 +277,7 @@ describe("a turn of Codex", () => {
     await events;
   });
 
-  it("that Codex lets nobody talk into is denied all the same", async () => {
+  it("that Codex does not let us steer is denied all the same", async () => {
     const { codex, turn, events } = play({ ask: async () => ({ kind: "denied", reason: "no" }) });
     codex.accept();
     codex.takesNothing = true;

@@ -21,7 +21,7 @@ function watch({ isExcused = (): boolean => false } = {}) {
 
 const complaint = (message: string) => ["error", { error: { message }, willRetry: true }] as const;
 
-it("a turn that says nothing at all has stalled, and is told so once", () => {
+it("a silent turn has stalled, which is reported once", () => {
   const { told } = watch();
   vi.advanceTimersByTime(9_999);
   expect(told).toEqual([]);
@@ -73,7 +73,7 @@ it("different complaints are, and so is anything between two of the same", () =>
   expect(told).toEqual([]);
 });
 
-it("a command may be silent for as long as it runs; somebody is told that it is waited for", () => {
+it("a command may be silent for as long as it runs; the waiting is reported", () => {
   const { watch: stalls, told, waits } = watch();
   stalls.observe("item/started", { item: { type: "commandExecution", id: "c" } });
   vi.advanceTimersByTime(35_000);
@@ -83,7 +83,7 @@ it("a command may be silent for as long as it runs; somebody is told that it is 
   expect(told).toHaveLength(1);
 });
 
-it("a turn that waits for somebody's decision has not stalled", () => {
+it("a turn that waits for a decision has not stalled", () => {
   let asking = true;
   const { told } = watch({ isExcused: () => asking });
   vi.advanceTimersByTime(100_000);
@@ -93,7 +93,7 @@ it("a turn that waits for somebody's decision has not stalled", () => {
   expect(told).toHaveLength(1);
 });
 
-it("nothing is told, and no timer is left, once it was stopped", () => {
+it("once stopped, it reports nothing and leaves no timer", () => {
   const { watch: stalls, told } = watch();
   stalls.stop();
   expect(vi.getTimerCount()).toBe(0);

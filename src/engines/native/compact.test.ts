@@ -49,7 +49,7 @@ describe("a conversation needs a summary", () => {
     expect(conversationWith(new PlannedModel(), { settings, usage: sizedAt(size) }).needsCompaction).toBe(needed);
   });
 
-  it("never, when nobody knows its window, or its size", () => {
+  it("never, if its window or its size is unknown", () => {
     expect(conversationWith(new PlannedModel(), { usage: sizedAt(10_000_000) }).needsCompaction).toBe(false);
     expect(conversationWith(new PlannedModel(), { settings: { contextWindow: 1000 } }).needsCompaction).toBe(false);
   });
@@ -106,7 +106,7 @@ describe("a summary", () => {
     expect(counted?.usage?.last_token_usage.total_tokens).toBeLessThan(200);
   });
 
-  it("that is empty, or a call instead of words, is said to be missing", async () => {
+  it("that is empty, or a call instead of text, is reported as missing", async () => {
     const missing = message("user", `${SUMMARY}\n(no summary available)`);
     expect((await replacedBy(CONTEXT, "")).at(-1)).toEqual(missing);
     const conversation = conversationWith(new PlannedModel([accepted, done(call("f", "{}")), completed()]));

@@ -31,7 +31,7 @@ describe("the body of a model request", () => {
     });
   });
 
-  it("for a model we do not know asks for what the newest can, and for nothing that nobody named", () => {
+  it("for an unknown model uses the newest family's traits, and names no other settings", () => {
     const body = bodyFor({ model: "mock-model" });
     expect([body["reasoning"], body["text"]]).toEqual([{ summary: "auto" }, undefined]);
     expect(bodyFor({ model: "mock-model", verbosity: "high", reasoningEffort: "high" })).toMatchObject({
@@ -98,7 +98,7 @@ function opened(signal: AbortSignal = new AbortController().signal): Steering {
   return steering;
 }
 
-describe("what is said to a running turn", () => {
+describe("input to a running turn", () => {
   it("waits in its order, and is taken once", () => {
     const steering = opened();
     expect([steering.add("one"), steering.add("two")]).toEqual([true, true]);

@@ -190,7 +190,7 @@ function tokens(total: number) {
   return { input_tokens: total, cached_input_tokens: 0, output_tokens: 0, reasoning_output_tokens: 0, total_tokens: total };
 }
 
-it("a broken rules file is told to whoever opens the thread, because it turns all rules off", async () => {
+it("a broken rules file is reported with the thread, because it turns all rules off", async () => {
   using home = tempHome();
   mkdirSync(path.join(home.path, "rules"));
   writeFileSync(path.join(home.path, "rules", "default.rules"), "prefix_rule(pattern=");

@@ -25,7 +25,7 @@ describe("what a conversation begins with", () => {
     ]);
   });
 
-  it("is only permissions and place when nobody gave instructions", () => {
+  it("has only permissions and environment without instructions", () => {
     expect(initialContext(settingsIn("/repo"), { env: {} })).toEqual([
       message("developer", expect.stringMatching(/^<permissions instructions>\n.*\n<\/permissions instructions>$/s)),
       message("user", "<environment_context>\n  <cwd>/repo</cwd>\n  <shell>bash</shell>\n</environment_context>"),
@@ -33,7 +33,7 @@ describe("what a conversation begins with", () => {
   });
 });
 
-describe("the permissions a model is told", () => {
+describe("the permissions that a model gets", () => {
   function told(pattern: RegExp): unknown {
     return [{ type: "input_text", text: expect.stringMatching(pattern) }];
   }
@@ -170,7 +170,7 @@ describe("a project's instructions", () => {
     expect(await foundIn("repo/a/b/c")).toBe("override\n\na");
   });
 
-  it("are not looked for in folders of that name, but behind links that stay in the project", async () => {
+  it("are not read from folders of that name, but through links that stay in the project", async () => {
     write({ "repo/.git/HEAD": "", "repo/AGENTS.override.md/file": "", "repo/docs/rules.md": "linked", "repo/a/x": "" });
     symlinkSync("docs/rules.md", path.join(root, "repo/AGENTS.md"));
     symlinkSync("../AGENTS.md", path.join(root, "repo/a/AGENTS.md"));
@@ -260,7 +260,7 @@ describe("instructions cost no more than their limit:", () => {
     expect([text?.slice(0, 5), text?.length]).toEqual(["begin", length]);
   });
 
-  it("nobody waits for a pipe", async () => {
+  it("a pipe does not block", async () => {
     write({ "repo/x": "" });
     execFileSync("mkfifo", [path.join(root, "repo/AGENTS.md")]);
     expect((await find("repo")).warnings).toEqual([`${path.join(root, "repo/AGENTS.md")} was left out: it is not a regular file`]);

@@ -158,7 +158,7 @@ describe("a reviewer", () => {
     [{ type: "commit", sha: "0123456789abcdef" }, "commit 0123456789ab", /git show 0123456789abcdef/],
     [{ type: "commit", sha: "0123456", title: "Mend it" }, "commit 0123456: Mend it", /`0123456` \(Mend it\)/],
     [{ type: "custom", instructions: "Only the\n  locking." }, "Only the locking.", /# What to review\nOnly the\n {2}locking\.$/],
-  ])("is told what to look at and how: %j", (target, hint, task) => {
+  ])("names target and rules of the review: %j", (target, hint, task) => {
     expect(reviewHint(target)).toBe(hint);
     expect(reviewPrompt(target)).toMatch(task);
     expect(reviewPrompt(target)).toMatch(/^Review a change.*change no files.*file:FIRST-LAST.*say so in one sentence/s);

@@ -29,7 +29,7 @@ function said(conversation: Conversation): RawItem[] {
 const isUserMessage = (event: ThreadEvent) => event.type === "itemCompleted" && event.item.kind === "userMessage";
 
 describe("what the user says while the model works", () => {
-  it("is told with the next request, each as a message of this turn", async () => {
+  it("is sent with the next request, each as a message of this turn", async () => {
     const model = new PlannedModel(calls(call("update_plan", PLAN, "c1")), says("as you wish"));
     const conversation = conversationWith(model);
     const { events, taken } = await speakAt(conversation, ({ type }) => type === "turnStarted", "rather this", "and that");

@@ -363,7 +363,7 @@ describe("a turn that is asked for a summary", () => {
     expect(added(conversation)).toEqual([message("user", "hi"), message("user", expect.stringMatching(/\nthe gist$/))]);
   });
 
-  it("says so when nobody has said anything yet, and asks nobody", async () => {
+  it("fails without a request if there are no messages yet", async () => {
     const conversation = conversationWith(new PlannedModel());
     expect(await summarise(conversation)).toEqual([
       { type: "turnStarted", contextWindow: null },
@@ -592,7 +592,7 @@ describe("an answer that fails", () => {
   });
 });
 
-describe("an answer nobody waits for any more", () => {
+describe("an answer that is no longer needed", () => {
   it("is not asked for", async () => {
     const model = new PlannedModel();
     await expect(drain(sample(conversationWith(model), turnContext(AbortSignal.abort("stop"))))).rejects.toBe("stop");

@@ -83,7 +83,7 @@ async function told(
 const canSandbox = (await host.sandbox()).backend === "bubblewrap" && systemProgram("git") !== undefined;
 
 describe.runIf(canSandbox)("in a repository", () => {
-  it("what commands wrote, made and removed is told with its lines", async () => {
+  it("files that commands wrote, created and removed are reported with line counts", async () => {
     repository({ "a.txt": "1\n2\n3\n", "gone.txt": "x\ny\n", "same.txt": "s\n", ".gitignore": "ignored\n" });
     const files = await told(() => {
       put("a.txt", "1\ntwo\n3\n4\n");
@@ -95,7 +95,7 @@ describe.runIf(canSandbox)("in a repository", () => {
     expect(files).toEqual(["git", "add new dir/n é.txt +1 -0", "delete gone.txt +0 -2", "update a.txt +2 -1"]);
   });
 
-  it("one that cannot be looked at leaves no folder behind", async () => {
+  it("one that cannot be examined leaves no folder behind", async () => {
     repository({ "a.txt": "1\n" });
     rmSync(path.join(work, ".git", "index"));
     symlinkSync("index", path.join(work, ".git", "index"));
@@ -117,7 +117,7 @@ describe.runIf(canSandbox)("in a repository", () => {
     expect([await changes.after({ withinMs: 20_000, patches: [] }), made.size]).toEqual([undefined, 0]);
   });
 
-  it("what was changed before is nobody's doing, unless it is changed again, put back or removed", async () => {
+  it("an earlier change is not reported, unless the file is changed again, restored or removed", async () => {
     repository({ "again.txt": "1\n", "back.txt": "1\n", "left.txt": "1\n" });
     for (const name of ["again.txt", "back.txt", "left.txt", "untracked.txt", "removed.txt"]) put(name, "1\nmine\n");
     const files = await told(() => {
@@ -148,7 +148,7 @@ describe.runIf(canSandbox)("in a repository", () => {
     expect(files).toEqual(["git", "update top.bin +undefined -undefined"]);
   });
 
-  it("one without a commit, and one of submodules, are told of as well", async () => {
+  it("one without a commit, and one with submodules, are reported as well", async () => {
     git("init", "-q");
     put("staged.txt", "1\n");
     git("add", "-A");
@@ -156,7 +156,7 @@ describe.runIf(canSandbox)("in a repository", () => {
     expect(await told(() => put("new.txt", "1\n"))).toEqual(["git", "add new.txt +1 -0"]);
   });
 
-  it("a large one is looked at once, and the times of its files tell what changed since", async () => {
+  it("a large one is examined once, and file times show what changed since", async () => {
     // Long names make a large index of few files.
     touch(`${"x".repeat(240)}{0..2000}`);
     repository({ "a.txt": "1\n", "gone/x.txt": "1\n", "mine.txt": "1\n" });
@@ -172,7 +172,7 @@ describe.runIf(canSandbox)("in a repository", () => {
     expect(files).toEqual(["git", "add new.txt +1 -0", "delete gone/x.txt +0 -1", "update a.txt +1 -0"]);
   });
 
-  it("one of 50,000 files is told of within its time, and is unknown without any", { timeout: 300_000 }, async () => {
+  it("one of 50,000 files is reported in time, and is unknown without any time", { timeout: 300_000 }, async () => {
     execFileSync("bash", ["-c", "mkdir d{1..500}; touch d{1..500}/f{1..100}"], { cwd: work });
     repository({ "a.txt": "1\n" });
     const changes = (name: string) => () => {
@@ -262,7 +262,7 @@ describe("without a repository", () => {
   });
 });
 
-it("what was never about to be changed is not looked at", async () => {
+it("a workspace without possible changes is not examined", async () => {
   const changes = new WorkspaceChanges(host, { cwd: work, sinceMs: 0, lookingFor: undefined });
   put("x", "");
   expect(await changes.after({ withinMs: 1_000, patches: [] })).toEqual({ from: "patches", list: [] });

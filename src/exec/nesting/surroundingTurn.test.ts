@@ -31,7 +31,7 @@ function found(env: Record<string, string>, ancestors: readonly Ancestor[]): str
 const SHELL = ["/bin/bash"];
 const MARKED = ["HOME=/root", "CODEX_MCP_INSIDE=1;read-only"];
 
-describe("what nobody started in a turn", () => {
+describe("a server that was not started in a turn", () => {
   it("is a server of a terminal, an editor or Codex", () => {
     expect(found({ HOME: "/root" }, [ancestor(["codex", "exec"]), ancestor(SHELL), ancestor(["/sbin/init"])])).toBeUndefined();
   });
@@ -58,7 +58,7 @@ describe("what was started in a turn", () => {
     expect(found({}, [ancestor(["env", "-i"]), ancestor(["codex", "app-server"], MARKED), ancestor(SHELL)])).toBe("1;read-only");
   });
 
-  it("knows it by the first process of its namespace, which outlives whoever started it", () => {
+  it("recognises it by the first process of its namespace, which outlives its parents", () => {
     expect(found({}, [ancestor(["bwrap"], MARKED)])).toBe("1;read-only");
   });
 

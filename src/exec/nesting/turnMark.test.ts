@@ -80,4 +80,4 @@ it.for([
   expect(holds && markText(holds)).toBe(expected);
 });
 
-it("nobody is marked where no mark is", () => expect(narrowest([])).toBeUndefined());
+it("without a mark, there is no turn", () => expect(narrowest([])).toBeUndefined());

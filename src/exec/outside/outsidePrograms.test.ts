@@ -89,7 +89,7 @@ describe("the program that a command would get", () => {
     ["~/repo/tools:~/bin", false],
     ["~/links:~/bin", false],
     ["~/nowhere", false],
-  ])("with PATH=%s the name leads to a program that nobody can have planted: %s", (written, trusted) => {
+  ])("with PATH=%s the name leads to a program that cannot have been planted: %s", (written, trusted) => {
     const searchPath = written.replaceAll("~", home);
     const outside = new OutsidePrograms({ env: { PATH: searchPath }, writable: new WritablePlaces([path.join(home, "work")]) });
     const workspace = path.join(home, "repo");

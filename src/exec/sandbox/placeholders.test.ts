@@ -113,7 +113,7 @@ it("one that lingers is there for the next user, until its time is over or the e
   expect([...seen, existsSync(folder)]).toEqual([true, true, false, false]);
 });
 
-it("one that somebody removed is made again for the next user", () => {
+it("one that was removed is created again for the next command", () => {
   const placeholders = new Placeholders(claims);
   const first = placeholders.hold(place());
   rmSync(folder, { recursive: true });
@@ -206,7 +206,7 @@ describe("what a killed server left", () => {
     expect([existsSync(folder), claimNames()]).toEqual([true, []]);
   });
 
-  it("in a folder that is not here is left to whoever has it, for a month", () => {
+  it("in a folder that is not available is kept for a month", () => {
     leave(dead());
     renameSync(parent, `${parent}-away`);
     sweepPlaceholders(claims);

@@ -24,7 +24,7 @@ function repository(folder: string): string {
   return git(folder, "rev-parse", "HEAD");
 }
 
-describe("a checkout is told by its files as git would tell it", () => {
+describe("a checkout is recognised by its files, as by git", () => {
   it("from a folder deep inside, on a branch, with a remote", () => {
     using home = tempHome();
     const commit_hash = repository(home.path);
@@ -85,7 +85,7 @@ describe("a checkout is told by its files as git would tell it", () => {
   });
 });
 
-describe("of somebody else's repository nothing is said", () => {
+describe("nothing is reported of a foreign repository", () => {
   /** A repository with a remote, and a folder that pretends to belong to it. */
   function neighbours(home: string): { readonly other: string; readonly evil: string } {
     const [other, evil] = [path.join(home, "private"), path.join(home, "evil")];
@@ -130,7 +130,7 @@ describe("of somebody else's repository nothing is said", () => {
   });
 });
 
-describe("nothing is said", () => {
+describe("nothing is reported", () => {
   it("before the first commit of a repository without a remote", () => {
     using home = tempHome();
     git(home.path, "init", "--quiet");

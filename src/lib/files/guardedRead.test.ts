@@ -38,7 +38,7 @@ describe("a file", () => {
     expect(await text(tree.at("alias/../a.txt"))).toBe("hello");
   });
 
-  it("is cut at the limit, and that is told", async () => {
+  it("is cut at the limit, and marked as cut", async () => {
     expect(await readGuarded(tree.at("a.txt"), { mayRead, maxBytes: 5, larger: "cut" })).toMatchObject({
       bytes: Buffer.from("hello"),
       isCut: false,
@@ -78,7 +78,7 @@ describe("a file", () => {
     await expect(text(tree.at("round"))).rejects.toThrow(/^ELOOP/);
   });
 
-  it("is no pipe, and nobody waits for one", async () => {
+  it("is not a pipe, and does not block", async () => {
     execFileSync("mkfifo", [tree.at("pipe")]);
     await expect(text(tree.at("pipe"))).rejects.toThrow("it is not a regular file");
   });
@@ -99,7 +99,7 @@ describe("what is hidden is not read", () => {
     await expect(text(file())).rejects.toThrow(HIDDEN);
   });
 
-  it("and nobody learns whether it is there", async () => {
+  it("and its existence is not revealed", async () => {
     await symlink(secret.at("missing"), tree.at("dangling"));
     await symlink("dangling", tree.at("chain"));
     await symlink(secret.root, tree.at("folder"));

@@ -29,7 +29,7 @@ describe("a small file", () => {
     expect(readSmallFile(at("link"), { maxBytes: 100_000 })).toBe(text);
   });
 
-  it("is judged by where its links lead, when somebody judges", () => {
+  it("is checked by its real path, if there is a check", () => {
     fs.writeFileSync(at("f"), "text");
     fs.symlinkSync("f", at("link"));
     const judged: string[] = [];
@@ -68,7 +68,7 @@ describe("a small file", () => {
     expect(() => readSmallFile(at("link"), { maxBytes: 1000 })).toThrow(why);
   });
 
-  it("is no pipe, and nobody waits for one", () => {
+  it("is not a pipe, and does not block", () => {
     execFileSync("mkfifo", [at("pipe")]);
     expect(() => readSmallFile(at("pipe"), { maxBytes: 4 })).toThrow("it is not a regular file");
   });

@@ -125,7 +125,7 @@ describe("output", () => {
     expect(output.writes).toEqual(["1\n2\n", "3\n"]);
   });
 
-  it("nobody reads makes the sender wait, and go on when it is read", async () => {
+  it("is not read makes the sender wait until it is read", async () => {
     await using scene = await wireOnSocket();
     expect(scene.wire.congested()).toBeUndefined();
     const message = "x".repeat(2 * MiB);
@@ -190,7 +190,7 @@ describe("closing", () => {
     expect(numbers).toEqual([...Array.from({ length: 300 }, (_, count) => String(count)), ""]);
   });
 
-  it("lets go of whoever waits for a reader", async () => {
+  it("releases senders that wait for a reader", async () => {
     const wire = new StreamWire(new PassThrough(), outputTo(new SlowOutput()));
     wire.send("x".repeat(2 * MiB));
     const congestion = wire.congested();

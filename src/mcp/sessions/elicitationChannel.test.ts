@@ -134,7 +134,7 @@ describe("a client that can be asked", () => {
     });
   });
 
-  it("is told when somebody else decided, and its answer counts no more", async () => {
+  it("learns when the question was decided elsewhere, and its answer no longer counts", async () => {
     await using step = new Doorstep();
     const decision = step.ask("one");
     await step.received();
@@ -146,7 +146,7 @@ describe("a client that can be asked", () => {
     await step.receivedNothing();
   });
 
-  it("is told when the turn has ended, and its answer decides nothing", async () => {
+  it("learns when the turn has ended, and its answer decides nothing", async () => {
     await using step = new Doorstep();
     void step.ask("one");
     await step.received();
@@ -158,7 +158,7 @@ describe("a client that can be asked", () => {
   });
 });
 
-describe("a client that answers before anybody can have read the question", () => {
+describe("a client that answers before a person can have read the question", () => {
   const BY_ITSELF = { kind: "denied", reason: "the client declined by itself, and nobody was asked", by: "client" };
 
   beforeEach(() => {
@@ -233,7 +233,7 @@ describe("a client that cannot be asked", () => {
     await step.receivedNothing();
   });
 
-  it("leaves the question open under hold, for somebody else", async () => {
+  it("leaves the question open for others under hold", async () => {
     await using step = new Doorstep({ canElicit: false, fallback: "hold" });
     const decision = step.ask("one");
     await step.receivedNothing();

@@ -37,7 +37,7 @@ it.for([
   expect(await decide(agent, id, { kind: "denied", by: "tool" })).toBe(false);
 });
 
-it("without hold the call goes on to its end, and its result says that nobody was asked", async () => {
+it("without hold the call continues to its end, and its result says that no person was asked", async () => {
   await using client = new MemorySession();
   client.answerQuestions({ action: "decline" });
   await client.request("initialize", { ...CLIENT, capabilities: { elicitation: {} } });

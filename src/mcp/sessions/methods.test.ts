@@ -85,7 +85,7 @@ describe("logging/setLevel", () => {
   });
 });
 
-it("notifications nobody knows, and cancellations of nothing, change nothing", async () => {
+it("unknown notifications, and cancellations of nothing, change nothing", async () => {
   await using client = new MemorySession();
   for (const method of ["initialized", "notifications/initialized", "notifications/roots/list_changed", "notifications/progress", "x"])
     client.send({ jsonrpc: "2.0", method });

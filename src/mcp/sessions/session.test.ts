@@ -57,7 +57,7 @@ describe("the handshake", () => {
     expect(valueAt(await client.initialize(), "result.protocolVersion")).toBe("2025-11-25");
   });
 
-  it("is told to whoever prepares for the first call, once", async () => {
+  it("triggers the preparation for the first call, once", async () => {
     let welcomed = 0;
     const parts = { welcomed: () => void welcomed++ };
     await using client = new MemorySession({ parts });

@@ -82,7 +82,7 @@ it("an ended session is remembered as ended, its calls are interrupted and its c
   });
 });
 
-it("one that nobody uses ends after its time; one with a stream or a running call does not", async () => {
+it("an unused one ends after its time; one with a stream or a running call does not", async () => {
   const { sessions, clock, ended, open } = registry();
   open("idle");
   const streaming = open("streaming");

@@ -58,7 +58,7 @@ describe("a call", () => {
     expect(resultIn(answer)).toEqual({ ...(refused(why) as object), resultType: "complete", _meta });
   });
 
-  it("shows progress with growing numbers to whoever asked for it, and nothing after the result", async () => {
+  it("sends progress with growing numbers on request, and nothing after the result", async () => {
     await using client = new StatelessClient();
     await client.call({ prompt: "!plan look|answer\n!slow 3 5" }, { meta: { progressToken: "p" } });
     const toldBefore = client.told.length;
@@ -227,7 +227,7 @@ describe("a call with a question", () => {
     expect(Object.keys(open["inputRequests"] as object)).toEqual(["approval-1"]);
   });
 
-  it("that nobody answers in time is denied, and its turn interrupted", async () => {
+  it("without an answer in time is denied, and its turn interrupted", async () => {
     using home = tempHome();
     writeFileSync(path.join(home.path, "config.toml"), "[mcp_server]\napproval_timeout_minutes = 0.02\n");
     await using client = new StatelessClient({ codexHome: home.path });

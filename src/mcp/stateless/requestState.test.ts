@@ -26,7 +26,7 @@ it("it expires, with the questions it was given out for", () => {
   expect(states.open(states.seal("c1", { ...CALL, until: 1_000 }), CALL, 1_001)).toEqual("expired");
 });
 
-it("one of a server that was restarted is told apart", () => {
+it("one of a restarted server is recognised", () => {
   expect(new RequestStates().open(new RequestStates().seal("c1", { ...CALL, until: LATER }), CALL)).toEqual("of an earlier server");
 });
 

@@ -56,7 +56,7 @@ it("a reader that is behind hears of each topic once, how it is by then", async 
   expect(heard.slice(1)).toEqual([told("a", 999), told("b", 7)]);
 });
 
-it("what is told before the acknowledgement comes after it, and replaces what is older", async () => {
+it("a notification before the acknowledgement is sent after it, and replaces older ones", async () => {
   const subscriptions = new Subscriptions();
   const { heard, request } = reader(1);
   using subscription = subscriptions.open(request, ["a", "b", "not mine"]);
@@ -67,7 +67,7 @@ it("what is told before the acknowledgement comes after it, and replaces what is
   expect(heard).toEqual([expect.stringContaining("notifications/subscriptions/acknowledged"), told("a", 2), told("b", 1)]);
 });
 
-it("a request that was cancelled is told nothing more, and forgotten", async () => {
+it("a cancelled request gets nothing more, and is forgotten", async () => {
   const subscriptions = new Subscriptions();
   const { heard, request, abort } = reader(1);
   {

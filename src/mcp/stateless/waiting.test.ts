@@ -59,7 +59,7 @@ describe("a call without a session", () => {
     expect(valueAt(await lost, "result.structuredContent.status")).not.toBe("running");
   });
 
-  it("of another principal neither joins the turn nor is told of it", async () => {
+  it("of another principal neither joins the turn nor learns of it", async () => {
     await using client = new StatelessClient();
     const abort = new AbortController();
     const lost = client.call({ prompt: HELD }, { ...PLAIN, principal: "ann", signal: abort.signal });

@@ -61,7 +61,7 @@ describe("good arguments", () => {
     expect(parseArguments({ prompt: "go", threadId: null, conversationId: null }, REPLY)).toEqual({ prompt: "go" });
   });
 
-  it("that nobody knows are ignored by the tools of Codex 0.92.0", () => {
+  it("that are unknown are ignored by the tools of Codex 0.92.0", () => {
     const sent: unknown = JSON.parse('{"prompt":"go","nonsense":1,"__proto__":{"model":5}}');
     expect(parseArguments(sent, CODEX)).toEqual({ prompt: "go" });
   });
@@ -261,7 +261,7 @@ describe("an argument of another set", () => {
     ]);
   });
 
-  it("nobody has is refused as ever", () => {
+  it("is unknown is refused as before", () => {
     expect(complaintOf(() => parseArguments({ prompt: "x", nonsense: 1 }, codexTool))).toMatch(/`wait`$/);
   });
 });

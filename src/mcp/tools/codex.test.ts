@@ -139,7 +139,7 @@ it("a call whose engine cannot work is refused with the remedy", async () => {
   expect(await client.call("codex", { prompt: "go" })).toEqual(refused("Not logged in: run `codex login`."));
 });
 
-it("settings that nobody knows are accepted and reported", async () => {
+it("unknown settings are accepted and reported", async () => {
   await using client = new MemorySession();
   expect(await client.call("codex", { prompt: "!say ok", config: { nonsense: 1 } })).toMatchObject({
     structuredContent: { content: "ok" },

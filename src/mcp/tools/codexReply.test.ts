@@ -61,7 +61,7 @@ describe("a reply", () => {
   });
 });
 
-it("a reply to a thread that was put away brings it back into the list, with all that was said", async () => {
+it("a reply to an archived thread brings it back into the list, with its history", async () => {
   await using client = new MemorySession();
   const { agent } = client.agent.open;
   const ask = { caller: undefined, signal: new AbortController().signal };
@@ -102,7 +102,7 @@ describe("a reply is refused", () => {
     expect(await client.call("codex-reply", args)).toEqual(refused(why));
   });
 
-  it("when nobody has the thread", async () => {
+  it("when the thread does not exist", async () => {
     await using client = new MemorySession();
     const why = noSuchThread(NOBODY);
     expect(await client.call("codex-reply", { prompt: "go", threadId: NOBODY })).toEqual(refusedOn(NOBODY, why));

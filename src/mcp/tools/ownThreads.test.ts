@@ -145,7 +145,7 @@ describe("codex-answer", () => {
     expect(await stage.desk.pending()).toHaveLength(1);
   });
 
-  it("a settled, unknown or foreign question is told with those that are open", async () => {
+  it("the error for a settled, unknown or foreign question lists the open ones", async () => {
     await using stage = new OwnToolsStage();
     const { request } = await questionOn(stage, COMMAND);
     const approve = (id: string, who: Parameters<OwnToolsStage["call"]>[2]) => stage.call("codex-answer", { id, decision: "approve" }, who);

@@ -88,7 +88,7 @@ describe("the threads", () => {
     expect(found).toEqual(mine);
   });
 
-  it("are looked for in so many pages at a time", async () => {
+  it("are searched for in a limited number of pages at a time", async () => {
     await using stage = new OwnToolsStage();
     for (let at = 0; at < 100; at++) stage.catalog.kept.push(newThreadId());
     const answer = await stage.call("codex-threads", { action: "list", limit: 2 }, ALICE);
@@ -126,7 +126,7 @@ describe("the threads", () => {
 });
 
 describe("a command", () => {
-  it("runs as a new thread would, and its end is told for people and programs", async () => {
+  it("runs with a new thread's settings, and reports its end for people and programs", async () => {
     await using stage = new OwnToolsStage();
     stage.services.result = { exitCode: 3, stdout: "out\n", stderr: "err\n" };
     expect(await stage.call("codex-exec", { command: ["ls", "-l"], cwd: "/repo/a", timeoutMs: 5 })).toEqual(
@@ -228,7 +228,7 @@ describe("the account", () => {
     expect(await stage.call("codex-account", { action: "logout" })).toEqual(told("Logged out."));
   });
 
-  it("is changed by nobody else on the network", async () => {
+  it("is not changed by others on the network", async () => {
     await using stage = new OwnToolsStage();
     for (const action of ["login", "device-login", "logout"])
       expect(await stage.call("codex-account", { action, apiKey: KEY }, ALICE)).toEqual(FOR_MANAGERS);
@@ -257,7 +257,7 @@ it("the settings need the scope `manage`", async () => {
   expect((await stage.call("codex-config", {}, MANAGER)).isError).toBeUndefined();
 });
 
-it("the models are told with what is worth knowing of them", async () => {
+it("the models are listed with their properties", async () => {
   await using stage = new OwnToolsStage();
   expect(await stage.call("codex-models", undefined)).toEqual(told("No models are offered.", { models: [] }));
   const models = [

@@ -161,7 +161,7 @@ describe("codex-wait", () => {
     expect([valueAt(result, "isError"), valueAt(result, "content.0.text")]).toEqual([true, expect.stringContaining("codex-reply")]);
   });
 
-  it("is refused on a thread that nobody has, and without a thread", async () => {
+  it("is refused for an unknown thread, and without a thread", async () => {
     await using client = new Client();
     expect(await client.call("codex-wait", { threadId: NOBODY })).toEqual(refusedOn(NOBODY, expect.stringContaining("Session not found")));
     expect(valueAt(await client.call("codex-wait", {}), "isError")).toBe(true);
@@ -272,7 +272,7 @@ describe("a client that times out", () => {
     expect(spokenOn(client, threadId).filter((line) => line.startsWith("user:"))).toHaveLength(2);
   });
 
-  it("and asks for something else there is told of the thread that runs, until it knows it", async () => {
+  it("and requests something else there learns of the running thread, until it knows it", async () => {
     await using client = new Client();
     await client.giveUp("codex", { prompt: HELD }, { id: "lost", reason: TIMED_OUT });
     const other = await client.call("codex", { prompt: "!say other" });

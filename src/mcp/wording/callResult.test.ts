@@ -48,7 +48,7 @@ describe("what helps", () => {
 describe("remarks on a call", () => {
   const remarks = ["Ignored: `tool`."];
 
-  it("are told with what the turn did, in both parts", () => {
+  it("say what the turn did, in both parts", () => {
     const { content, structuredContent } = turnResult(DONE, {
       ...CONTEXT,
       reader: { client: { shows: "text" }, takesStructured: true },
@@ -82,7 +82,7 @@ describe("the answer to a call", () => {
     );
   });
 
-  it("whose turn said nothing is empty", () => {
+  it("of a turn without a message is empty", () => {
     expect(turnResult({ status: "completed", lastMessage: null }, CONTEXT)).toMatchObject({
       content: [{ text: "", type: "text" }],
       structuredContent: { content: "" },

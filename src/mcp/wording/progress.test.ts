@@ -121,7 +121,7 @@ describe("the reporter", () => {
     },
   );
 
-  it("does not say that a command runs when somebody is asked first", () => {
+  it("does not say that a command runs while it needs approval", () => {
     const { progress, sent } = reporter();
     const asked: ThreadEvent = { type: "approvalRequested", request: QUESTION };
     for (const event of [RUNNING, asked]) progress.observe(event);
@@ -129,7 +129,7 @@ describe("the reporter", () => {
     expect(sent).toEqual([{ at: 0, progress: 1, message: "Waiting for approval to run ls" }]);
   });
 
-  it("says that a command runs when nobody is asked, a moment later", () => {
+  it("says that a command runs without approval, a moment later", () => {
     const { progress, sent } = reporter();
     progress.observe(RUNNING);
     vi.advanceTimersByTime(1_000);

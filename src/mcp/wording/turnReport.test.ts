@@ -50,7 +50,7 @@ const BUSY: TurnReceipt = {
 const TURN = { threadId, status: "completed", receipt: BUSY, next: "Do this." } as const;
 
 describe("a turn that did much", () => {
-  it("is told in at most twelve lines, the thread first and what to do last", () => {
+  it("has at most twelve lines, the thread first and the next step last", () => {
     expect(reportText(TURN).split("\n")).toEqual([
       `threadId: ${threadId}`,
       "status: completed after 1 min 2 s",
@@ -67,7 +67,7 @@ describe("a turn that did much", () => {
     ]);
   });
 
-  it("is told as data, of which lists have an end", () => {
+  it("is also data, with bounded lists", () => {
     const { files, ...fields } = reportFields(TURN);
     expect([(files as readonly unknown[]).length, (files as readonly unknown[])[1]]).toEqual([
       50,
@@ -102,7 +102,7 @@ describe("a turn that did much", () => {
   });
 });
 
-it("findings are told with paths as those of files, and only as many as there is room for", () => {
+it("findings have paths like those of files, and only as many as there is room for", () => {
   const finding = { priority: 1, title: "t", file: "/project/a.ts", lines: [1, 2], body: "b".repeat(100), confidence: null } as const;
   const receipt = { ...BUSY, findings: [finding, { ...finding, file: "/other/b.ts" }, finding] };
   expect(reportFields({ ...TURN, receipt })).toMatchObject({ findings: [{ file: "a.ts" }, { file: "/other/b.ts" }, { file: "a.ts" }] });

@@ -81,7 +81,7 @@ it.each([
   expect(loaded()).toEqual([]);
 });
 
-it("what somebody wrote into the file is judged as what a provider sends", async () => {
+it("the content of the file is checked like a provider's list", async () => {
   await keep("a");
   writeFileSync(keptFile(), JSON.stringify({ at: Date.now(), names: [...HOSTILE, 7, null] }));
   expect(loaded()).toEqual(["good"]);

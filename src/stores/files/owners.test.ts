@@ -26,7 +26,7 @@ describe("a thread's owner", () => {
     expect(await Promise.all([mine, yours, nobodys].map((id) => later.ownerOf(id)))).toEqual(["alice", 'b"o\nb ☃', undefined]);
   });
 
-  it("is nobody else's to read, and leaves no draft behind", async () => {
+  it("can be read by its user only, and leaves no draft behind", async () => {
     using home = tempHome();
     const id = newThreadId();
     await new OwnerFiles(home.path).keep(id, "alice");

@@ -33,7 +33,7 @@ describe("a task", () => {
     expect(await new TaskFiles(home.path, () => NOW).find(task.id)).toEqual({ task, lost: false });
   });
 
-  it("is nobody else's to read, and leaves no draft behind", async () => {
+  it("can be read by its user only, and leaves no draft behind", async () => {
     using home = tempHome();
     const task = newTask();
     const files = new TaskFiles(home.path, () => NOW);

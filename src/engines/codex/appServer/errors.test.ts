@@ -18,7 +18,7 @@ describe("what Codex refused", () => {
     [`thread ${id} already has an active writer`, new ThreadBusyElsewhere(id, "a Codex")],
     [`session ${id} is archived. Run it first.`, new CodexRefused(`Thread ${id} is archived. Unarchive it first.`)],
     ["something else", new CodexRefused(`Codex did not fork thread ${id}: something else`)],
-  ])("of a thread is told by what its words mean: %s", (message, told) => {
+  ])("of a thread is recognised by its words: %s", (message, told) => {
     expect(threadRefusal(refused(message), id, "fork")).toEqual(told);
   });
 
@@ -31,7 +31,7 @@ describe("what Codex refused", () => {
     );
   });
 
-  it("is told apart from what else can go wrong", () => {
+  it("is distinguished from other failures", () => {
     const gone = new AppServerGone("gone");
     expect([codexRefusal(gone, "x"), threadRefusal(gone, id, "x")]).toEqual([gone, gone]);
   });

@@ -145,7 +145,7 @@ function otherProcessor(): Buffer {
 }
 
 describe("the version of a program", () => {
-  it("is told by the package around it, however deep it lies in there", () => {
+  it("is read from the package around it, however deep it lies in there", () => {
     put("codex/package.json", JSON.stringify({ name: "@openai/codex", version: "0.166.0-linux-x64" }));
     expect(packagedVersion(put("codex/vendor/x86_64/bin/codex", ELF_X64))).toBe("0.166.0-linux-x64");
     expect(packagedVersion(put("codex/bin/codex.js", "#!/usr/bin/env node"))).toBe("0.166.0-linux-x64");

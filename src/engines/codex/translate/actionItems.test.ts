@@ -113,7 +113,7 @@ const CHANGES = {
 const SUMMARY = "Success. Updated the following files:\nA new/n.txt\nM /elsewhere/b.txt\nD gone.txt\n";
 
 describe("a change of files", () => {
-  it("that nobody is asked about begins as approved, and ends with what applying it printed", () => {
+  it("without a question begins as approved, and ends with the output of applying it", () => {
     expect(shownAs([began(CHANGE_BEGUN), done({ ...CHANGE_BEGUN, status: "completed" })])).toEqual([
       { type: "patchStarted", callId: "p1", autoApproved: true, changes: CHANGES },
       { type: "commandOutput", callId: "p1", stream: "stdout", bytes: Buffer.from(SUMMARY) },

@@ -88,7 +88,7 @@ describe("a question that waits for no answer", () => {
   const SAID = { type: "userMessage", id: "u1", content: [{ type: "text", text: "blue" }] };
   const asked = [began(QUESTION), done(QUESTION)];
 
-  it("is told with the answer, since a caller reads nothing else", () => {
+  it("is added to the answer, since a caller reads nothing else", () => {
     expect(endingOf([...asked, began(ANSWER), done(ANSWER)], { kind: "completed" })).toEqual([
       { type: "turnCompleted", lastMessage: "I took red.\n\nThe agent asks: Which colour?" },
     ]);
@@ -133,7 +133,7 @@ describe("reasoning", () => {
   });
 });
 
-it("a web search is told in the words of 0.92.0", () => {
+it("a web search is shown in the format of 0.92.0", () => {
   const begun = { type: "webSearch", id: "w1", query: "", action: null };
   const ended = { ...begun, query: "https://x.test", action: { type: "openPage", url: "https://x.test" } };
   expect(shownAs([began(begun), done(ended)])).toEqual([
@@ -184,12 +184,12 @@ describe("a call of an MCP tool", () => {
   });
 });
 
-it("a picture that is looked at is told once", () => {
+it("an image that is viewed is shown once", () => {
   const item = { type: "imageView", id: "i1", path: "/ws/a.png" };
   expect(shownAs([began(item), done(item)])).toEqual([{ type: "imageViewed", callId: "i1", path: "/ws/a.png" }]);
 });
 
-it("a summarised history is told when it is there, not when it was interrupted", () => {
+it("a summary is shown when it is complete, not when it was interrupted", () => {
   const item = { type: "contextCompaction", id: "x1" };
   expect(shownAs([began(item), done(item)])).toEqual([{ type: "historyCompacted", message: "", replacement: [] }]);
   expect(endingOf([began(item)], { kind: "interrupted" })).toEqual([{ type: "turnAborted", reason: "interrupted" }]);
@@ -253,7 +253,7 @@ describe("a review", () => {
     expect(reviewed(began1, ending)).toEqual([started, { type: "reviewEnded", text: null }, end]);
   });
 
-  it("that nobody asked for is shown by what the app-server calls it", () => {
+  it("that was not requested is shown by the app-server's description", () => {
     expect(shownAs([began(ENTERED)])).toEqual([
       { type: "reviewStarted", target: { type: "custom", instructions: ENTERED.review }, hint: ENTERED.review },
     ]);

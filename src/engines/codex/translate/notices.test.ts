@@ -13,7 +13,7 @@ describe("an error", () => {
     ]);
   });
 
-  it("that is retried takes back the answer that it cut: it is told once, when it comes whole", () => {
+  it("that is retried withdraws the cut answer: it is shown once, when it is complete", () => {
     const cut = (id: string): Told[] => [
       ["item/started", { item: { type: "agentMessage", id, text: "" } }],
       ["item/agentMessage/delta", { itemId: id, delta: "half" }],
@@ -28,7 +28,7 @@ describe("an error", () => {
     expect(told(endingOf(again, { kind: "failed", message: "gone" }))).toEqual([message("m3", "half")]);
   });
 
-  it("that is retried without a count is told once in a turn", () => {
+  it("that is retried without a count is shown once in a turn", () => {
     const memory = new ThreadMemory();
     const told: Told = ["error", { error: { message: "waiting for network" }, willRetry: true }];
     const warning = { type: "warning", message: "waiting for network" };
@@ -81,7 +81,7 @@ describe("a failure that Codex does not explain", () => {
   });
 });
 
-it("a warning that comes with every turn is told once on a thread", () => {
+it("a warning that comes with every turn is shown once on a thread", () => {
   const memory = new ThreadMemory();
   const told: Told = ["warning", { message: "unknown model" }];
   expect([shownAs([told, told], { memory }), shownAs([told], { memory })]).toEqual([[{ type: "warning", message: "unknown model" }], []]);
@@ -118,7 +118,7 @@ it.each(NOTES)("is noted: %j", (told, message) => {
   expect(shownAs([told])).toEqual([{ type: "backgroundNote", message }]);
 });
 
-it("what is deprecated is told once, with its details where there are some", () => {
+it("a deprecation is shown once, with its details if there are any", () => {
   const told: Told = ["deprecationNotice", { summary: "old key", details: "use the new one" }];
   expect(shownAs([told, told, ["deprecationNotice", { summary: "other", details: null }]])).toEqual([
     { type: "deprecation", summary: "old key", details: "use the new one" },

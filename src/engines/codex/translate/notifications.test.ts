@@ -83,7 +83,7 @@ describe("the start of MCP servers", () => {
     { name, status: state, error },
   ];
 
-  it("is told as it goes, and as a whole once all have started or failed", () => {
+  it("is shown as it proceeds, and as a summary once all have started or failed", () => {
     const memory = new ThreadMemory();
     const failure = "MCP client for `b` failed to start: MCP startup failed: not found";
     for (const [method, params] of [status("a", "starting"), status("b", "starting"), status("a", "ready")])

@@ -82,7 +82,7 @@ describe("a command", () => {
     });
   });
 
-  it("that the request leaves out is taken from its item; what it wants beyond the sandbox is said", () => {
+  it("that the request leaves out is taken from its item; what it wants beyond the sandbox is shown", () => {
     const params = {
       itemId: "c1",
       command: null,
@@ -130,7 +130,7 @@ describe("a change of files", () => {
     });
   });
 
-  it("that nobody has seen is not asked about", () => {
+  it("that was not shown is not asked about", () => {
     expect(read(PATCH, { itemId: "p2", reason: null, grantRoot: null }, { item })).toEqual({
       kind: "refuse",
       message: "the change to approve is not known here",
@@ -184,7 +184,7 @@ describe("more permissions", () => {
     ]);
   });
 
-  it("are not asked for when there are none, or nobody is to be asked", () => {
+  it("are not asked for when there are none, or under `never`", () => {
     const nothing = { kind: "answer", result: { permissions: {}, scope: "turn" } };
     expect([read(PERMISSIONS, { permissions: {} }), read(PERMISSIONS, params, { approvalPolicy: "never" })]).toEqual([nothing, nothing]);
   });
@@ -232,7 +232,7 @@ describe("a question of the agent", () => {
     ]);
   });
 
-  it("is not passed on when it asks for a secret, asks nothing, or nobody is to be asked", () => {
+  it("is not passed on when it asks for a secret, asks nothing, or under `never`", () => {
     const unasked = { kind: "answer", result: { answers: {} } };
     expect([
       read(USER_INPUT, { questions: [{ ...closed, isSecret: true }] }),
@@ -262,12 +262,12 @@ describe("a form of an MCP server", () => {
     ]);
   });
 
-  it("that was closed without an answer is told so, and not that somebody declined", () => {
+  it("that was closed without an answer is reported as closed, not as declined", () => {
     const dismissed: ApprovalDecision = { kind: "denied", dismissed: true, reason: "nobody answered" };
     expect(answers(ELICITATION, params, [dismissed])).toEqual([{ action: "cancel", content: null, _meta: null }]);
   });
 
-  it("that cannot be shown, or that nobody is to be asked, is declined", () => {
+  it("that cannot be shown, or comes under `never`, is declined", () => {
     const unasked = { kind: "answer", result: declined };
     expect([
       read(ELICITATION, { ...params, mode: "url" }),

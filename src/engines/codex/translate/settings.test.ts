@@ -76,7 +76,7 @@ describe("a thread", () => {
     expect(threadStartParams(settings, { rawEvents: false, guard: guardIn("/ws") })["config"]).toEqual({ features: FEATURES, ...config });
   });
 
-  it("for which nobody chose a model gets Codex's own", () => {
+  it("without a named model gets Codex's own", () => {
     expect(threadStartParams(settingsIn("/ws", { modelIsDefault: true }), { rawEvents: false, guard: guardIn("/ws") })).toEqual({
       cwd: "/ws",
       modelProvider: "openai",
@@ -158,7 +158,7 @@ describe("a turn", () => {
   });
 });
 
-it("a policy that Codex dropped becomes one that asks at least as much, and that is said", () => {
+it("a policy that Codex dropped becomes one that asks at least as much, with a notice", () => {
   const told = APPROVAL_POLICIES.map((approvalPolicy) => {
     const settings = settingsIn("/ws", { approvalPolicy });
     return [turnStartParams("t1", { text: "" }, settings, guardIn("/ws"))["approvalPolicy"], ...settingsNotices(settings)];

@@ -69,7 +69,7 @@ describe("a turn", () => {
     expect(started.at(-1)).toEqual(contextOf({ approvalPolicy: "on-request" }));
   });
 
-  it("that ends before anything was told has begun all the same", () => {
+  it("that ends before any event has begun all the same", () => {
     expect(translatorFor({ settings: { contextWindow: 1000 } }).end({ kind: "failed", message: "Codex is gone" })).toEqual([
       { type: "mcpStartupCompleted", ready: [], failed: [], cancelled: [] },
       { type: "turnStarted", contextWindow: 1000 },

@@ -30,7 +30,7 @@ function tempFolder(): { readonly path: string } & Disposable {
 }
 
 describe("the start of the agent's own MCP servers", () => {
-  it("is told as it happens: starting, then ready or failed, then a summary; and nothing is told twice", async () => {
+  it("is reported as it happens: starting, then ready or failed, then a summary; each once", async () => {
     const missing = { ...programServer("broken", []), transport: { ...program(), command: "no-such-command-anywhere" } };
     await using servers = openServers([programServer("echo", unruly("named", "hello")), missing]);
     expect(servers.takeStartupNews()).toEqual([
@@ -50,7 +50,7 @@ describe("the start of the agent's own MCP servers", () => {
     expect(servers.takeStartupNews()).toEqual([]);
   });
 
-  it("fails with the program's last words, but not with what it was told in confidence", async () => {
+  it("fails with the program's last words, but without its secrets", async () => {
     const settings = programServer("licensed", unruly("exit"), { env: { LICENCE_KEY: "very-secret-key" } });
     await using servers = openServers([settings]);
     const words = "handshaking with MCP server failed: connection closed: it exited with code 3: no licence for ****";
@@ -242,7 +242,7 @@ describe("the program of a server", () => {
     expect((await startupOf(servers)).at(-1)).toMatchObject({ ready: ["s"] });
   });
 
-  it("that is found nowhere else is not started, and the remedy is said", async () => {
+  it("that is found nowhere else is not started, and the error names the remedy", async () => {
     using folder = tempFolder();
     const { workspace, tools, options } = planted(folder.path);
     rmSync(path.join(tools, "server"));

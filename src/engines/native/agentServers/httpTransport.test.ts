@@ -67,7 +67,7 @@ describe("a server on HTTP", () => {
     expect(await structuredAnswer(servers, "mcp__web__ask")).toEqual({ action: "accept", content: { colour: "blue" } });
   });
 
-  it("is told when a call is interrupted, and goes on", async () => {
+  it("learns when a call is interrupted, and stays usable", async () => {
     const called = deferred<void>();
     const interrupted = deferred<void>();
     const wait: HttpTool = ({ signal }) => {

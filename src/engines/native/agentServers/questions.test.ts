@@ -58,7 +58,7 @@ it("a question is withdrawn when the server takes it back, and when the last cal
   expect(withdrawn).toEqual(["taken back", "left over"]);
 });
 
-it("a question that cannot be put is cancelled, and one that nobody takes is declined", async () => {
+it("a question that cannot be asked is cancelled, and one without a listener is declined", async () => {
   expect(await new Questions(() => Promise.reject(new Error("no desk"))).ask(QUESTION, NEVER)).toEqual({ action: "cancel" });
   expect(await new Questions(undefined).ask(QUESTION, NEVER)).toEqual({ action: "decline" });
 });

@@ -90,7 +90,7 @@ describe("a call of a server's tool", () => {
     expect(await callNamed(servers, "mcp__desk__greet", "[1]")).toMatchObject({ events: [begun("greet", [1]), { result: { Err } }] });
   });
 
-  it("that is interrupted is told to the server, and shows no end", async () => {
+  it("that is interrupted is cancelled at the server, and shows no end", async () => {
     const note = path.join(folder, "interrupted");
     const turn = new AbortController();
     const call = callNamed(servers, "mcp__desk__wait", JSON.stringify({ note }), turn.signal);
@@ -105,7 +105,7 @@ describe("a call of a server's tool", () => {
 });
 
 describe("a call that takes too long", () => {
-  it("fails after the tool's time, and the server is told", async () => {
+  it("fails after the tool's timeout, and is cancelled at the server", async () => {
     const note = path.join(folder, "late");
     await using hasty = openServers([programServer("desk", OFFICIAL, { toolTimeoutMs: 300 })]);
     const Err =
@@ -177,7 +177,7 @@ describe("large output", () => {
 });
 
 describe("a question of a server", () => {
-  it("is put to whoever can answer", async () => {
+  it("is sent to the turn's follower", async () => {
     const questions: McpElicitation[] = [];
     await using asking = openServers([programServer("desk", OFFICIAL)], {
       ask: async (question) => {
@@ -190,7 +190,7 @@ describe("a question of a server", () => {
     expect(questions).toEqual([{ server: "desk", message: "Which colour?", requestedSchema }]);
   });
 
-  it("is declined when nobody can be asked", async () => {
+  it("is declined without a follower", async () => {
     expect(await structuredAnswer(servers, "mcp__desk__ask")).toEqual({ action: "decline" });
   });
 

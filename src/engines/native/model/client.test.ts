@@ -63,7 +63,7 @@ describe("the retries of one model request", () => {
     expect([retries.next(failure("request", 7000))?.waitMs, retries.next(failure("request", 0))?.waitMs]).toEqual([7000, 0]);
   });
 
-  it("wait two minutes, but not more: the caller is told instead", () => {
+  it("wait at most two minutes: beyond that the call fails", () => {
     expect(budget({ request: 1 }).next(failure("request", 120_000))?.waitMs).toBe(120_000);
     expect(budget({ request: 1 }).next(failure("request", 120_001))).toBeUndefined();
   });

@@ -49,7 +49,7 @@ describe("the general model of a list", () => {
   });
 });
 
-it("a model is found under whoever's name, its own first", () => {
+it("a model is found with any vendor prefix, its own name first", () => {
   expect(listedAs("gpt-6-sol", named("openai/gpt-6-sol", "gpt-6-sol"))?.name).toBe("gpt-6-sol");
   expect(listedAs("gpt-6-sol", named("openai/gpt-6-sol"))?.name).toBe("openai/gpt-6-sol");
   expect(listedAs("gpt-6-sol", named("gpt-6"))).toBeUndefined();

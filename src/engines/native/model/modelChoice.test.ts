@@ -28,7 +28,7 @@ async function stageWith(listed: readonly string[] | number, changes: Partial<Th
 const OURS = { model: "gpt-6.1-sol", modelIsOurs: "default" } as const;
 
 describe("a model that the provider refuses", () => {
-  it("and that nobody named is replaced by the newest general one of its list, and that is said", async () => {
+  it("and that was not named is replaced by the newest general one of its list, with a notice", async () => {
     const { refused } = await stageWith(["gpt-5-mini", "gpt-5.5", "text-embedding-3"], OURS);
     const { settings, notice } = await refused();
     expect(settings.model).toBe("gpt-5.5");
@@ -47,7 +47,7 @@ describe("a model that the provider refuses", () => {
     expect(notice).toContain("Model `gpt-5.5` was used, with the effort `xhigh`:");
   });
 
-  it("and that somebody named is an error that says what to use", async () => {
+  it("and that was named is an error that says what to use", async () => {
     const { refused } = await stageWith(["gpt-6-sol", "gpt-6.1-sol", "gpt-5.5"], { model: "gpt-5.2-codex" });
     await expect(refused()).rejects.toMatchObject({
       message: "404: no such model",
@@ -76,7 +76,7 @@ describe("a model that the provider refuses", () => {
     });
   });
 
-  it("and that nobody named has to be named where there is no list", async () => {
+  it("and that was not named has to be named if there is no list", async () => {
     const { refused } = await stageWith(404, OURS);
     await expect(refused()).rejects.toMatchObject({
       advice: expect.stringMatching(
@@ -92,13 +92,13 @@ describe("a model that the provider refuses", () => {
 });
 
 describe("a thread that opens", () => {
-  it("asks nobody: what it was told to use is used", async () => {
+  it("makes no request: the named model is used", async () => {
     const { choice, settings } = await stageWith(["gpt-5.5"], OURS);
     expect(choice.forOpening(settings)).toEqual({ settings });
     expect(choice.lists.known(settings.provider)).toBeUndefined();
   });
 
-  it("uses what an earlier list offers in the place of a name that nobody gave", async () => {
+  it("uses what an earlier list offers if no model was named", async () => {
     const { choice, settings } = await stageWith(["gpt-5.5"], OURS);
     await choice.lists.read(settings.provider, unending);
     expect(choice.forOpening(settings)).toMatchObject({

@@ -83,7 +83,7 @@ describe("the list of a provider", () => {
     ["that is something else", "<html>", 200, "did not return a list"],
     ["that is no list", "[]", 200, "did not return a list"],
     ["that is huge", `{"data":[{"id":"${"x".repeat(5_000_000)}"}]}`, 200, "too large to read"],
-  ])("%s is told as unread", async (_what, body, status, why) => {
+  ])("%s is reported as unread", async (_what, body, status, why) => {
     const { server, provider } = await offering(body, status);
     await using _ = server;
     expect(await lists().read(provider, unending)).toMatchObject({ kind: "unread", status, why: expect.stringContaining(why) });
@@ -93,7 +93,7 @@ describe("the list of a provider", () => {
     ["cannot be reached", { baseUrl: NOBODY_LISTENS }, "cannot be reached"],
     ["has no address", { baseUrl: "nonsense" }, "must begin with http"],
     ["needs a key that is not there", { envKey: "MY_KEY" }, "Missing environment variable"],
-  ])("of a provider that %s is told as unread, without a status", async (_what, changes, why) => {
+  ])("of a provider that %s is reported as unread, without a status", async (_what, changes, why) => {
     const listing = await lists().read(at(NOBODY_LISTENS, changes), unending);
     expect(listing).toEqual({ kind: "unread", why: expect.stringContaining(why) });
   });

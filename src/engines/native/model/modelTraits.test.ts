@@ -60,7 +60,7 @@ describe("what a model can do", () => {
     },
   );
 
-  it("a name of nobody's is what Codex 0.92.0 took it for, where that is wanted", () => {
+  it("an unknown name has the traits that Codex 0.92.0 assumed, where that is wanted", () => {
     expect(traitsOf({ model: "mock-model", asRecorded: true })).toMatchObject({
       contextWindow: undefined,
       reasoning: false,

@@ -170,7 +170,7 @@ describe("a ChatGPT login in auth.json", () => {
 describe("an auth.json that cannot be understood", () => {
   const broken = '{"OPENAI_API_KEY": "sec';
 
-  it("is said to be broken, without its content", () => {
+  it("is reported as broken, without its content", () => {
     expect(failureFor({ provider: OPENAI, authJson: broken, env: { OPENAI_API_KEY: "openai" } })).toEqual({
       message: "auth.json in CODEX_HOME is not valid JSON: log in again, or remove it.",
       retry: "never",
@@ -178,7 +178,7 @@ describe("an auth.json that cannot be understood", () => {
     });
   });
 
-  it("is not looked at when a key comes before it", () => {
+  it("is not read when a key has precedence", () => {
     expect(tokenFor({ provider: OPENAI, authJson: broken, env: { CODEX_API_KEY: "codex" } })).toBe("codex");
     expect(tokenFor({ provider: {}, authJson: broken })).toBeUndefined();
   });
@@ -187,7 +187,7 @@ describe("an auth.json that cannot be understood", () => {
     expect(tokenFor({ provider: OPENAI, authJson, env: { OPENAI_API_KEY: "openai" } })).toBe("openai");
   });
 
-  it("is said to be unreadable when it is no file", () => {
+  it("is reported as unreadable when it is not a file", () => {
     using home = tempHome();
     mkdirSync(path.join(home.path, "auth.json"));
     const provider = { ...settingsIn("/").provider, ...OPENAI };

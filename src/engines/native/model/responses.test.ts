@@ -49,7 +49,7 @@ describe("an answer of the Responses API", () => {
     for (let at = 0; at < bytes.length; at++) expect(await ask(client), `cut at ${at}`).toEqual({ events: TALE_TOLD, failure: undefined });
   });
 
-  it("may hold comments, names, ids, [DONE], garbage and events nobody knows", async () => {
+  it("may contain comments, names, ids, [DONE], garbage and unknown events", async () => {
     const stream = [
       ": keep-alive\n\n",
       "event: response.created\nid: 7\nretry: 10\n\n",

@@ -60,7 +60,7 @@ describe("a provider that is in trouble", () => {
         stream: `data: ${JSON.stringify({ type: "response.failed", response: { error: { code: "server_error", message: `no ${asked}` } } })}\n\n`,
       }),
     ],
-  ])("%s, which is told without what is secret in it", async (_, answer) => {
+  ])("%s, which is reported without its secrets", async (_, answer) => {
     const queryParams = { code: "very/secret+value", "api-version": "2024-10-21" };
     await using server = await startResponsesServer({
       respond: () => answer(`/v1/responses?${new URLSearchParams(queryParams).toString()}`),

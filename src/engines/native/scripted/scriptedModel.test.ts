@@ -260,7 +260,7 @@ describe("answers of several parts, and answers that break off", () => {
     expect(calledItems(ask("!messages one || two"))).toMatchObject([{ content: [{ text: "one" }] }, { content: [{ text: "two" }] }]);
   });
 
-  it("costs what it is told to cost", () => {
+  it("reports the usage that the script says", () => {
     const answer = ask("!usage 900 20 so much");
     expect(answer.events.at(-1)).toMatchObject({ response: { usage: { input_tokens: 900, output_tokens: 20, total_tokens: 920 } } });
     expect(spokenText(ask("!usage many words"))).toContain("!usage needs");

@@ -3,7 +3,7 @@ import { settingsIn } from "../../../../test/support/threads/rollouts.js";
 import type { ThreadSettings } from "../../../threads/settings.js";
 import { configWords } from "./configWords.js";
 
-it("the settings of a thread are told in config.toml's words, and what nobody set is left out", () => {
+it("the settings of a thread have the form of config.toml, without those that are not set", () => {
   expect(configWords(settingsIn("/repo"))).toEqual({
     model: "gpt-6.1-sol",
     model_provider: "openai",

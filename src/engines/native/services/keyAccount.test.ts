@@ -92,7 +92,7 @@ describe("a login with a key", () => {
     expect(opened.authJson()).toEqual({ OPENAI_API_KEY: KEY, tokens: TOKENS, last_refresh: "then" });
   });
 
-  it("mends a broken file", async () => {
+  it("repairs a broken file", async () => {
     using opened = open({ authJson: "{" });
     await opened.account.loginWithKey(KEY);
     expect(opened.authJson()).toEqual({ OPENAI_API_KEY: KEY });

@@ -94,7 +94,7 @@ describe("the models on offer", () => {
     expect(await offered({ baseUrl: server.baseUrl })).toHaveLength(1001);
   });
 
-  it.each(["before an answer", "in the middle of it"])("are not waited for any more when nobody wants to know: %s", async (when) => {
+  it.each(["before an answer", "in the middle of it"])("are no longer waited for when the request is cancelled: %s", async (when) => {
     const abort = new AbortController();
     await using server = await provider((_, response) => {
       const stop = () => abort.abort(new Error("not wanted any more"));

@@ -110,7 +110,7 @@ describe("a patch that cannot be applied changes nothing and tells the model", (
 describe("a patch outside the workspace", () => {
   const outside = (stage: ToolStage) => path.join(stage.stage.root, "outside.txt");
 
-  it("is rejected when nobody may be asked", async () => {
+  it("is rejected under `never`", async () => {
     await using stage = await open("never");
     const { output, asked } = await stage.play([custom(ADD_OUTSIDE)]);
     expect({ output, asked, made: existsSync(outside(stage)) }).toEqual({ output: OUTSIDE, asked: [], made: false });
@@ -155,7 +155,7 @@ describe("a patch outside the workspace", () => {
     expect(existsSync(outside(stage))).toBe(true);
   });
 
-  it("does not lead elsewhere through a link that is made while somebody is asked", async () => {
+  it("does not lead elsewhere through a link that is made during the question", async () => {
     await using stage = await open("untrusted");
     const turn = await stage.play([custom(patch("*** Add File: sub/file.txt", "+x"))], {
       answers: [YES],

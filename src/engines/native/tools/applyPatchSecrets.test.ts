@@ -114,7 +114,7 @@ describe("full access", () => {
 describe("a link out of the workspace, to what commands may read,", () => {
   const sections = [["*** Delete File: out"], ["*** Update File: out", "*** Move to: copy.txt", "-outside", "+copied"]] as const;
 
-  it.for(sections)("is not followed when nobody may be asked: %s", async (lines) => {
+  it.for(sections)("is not followed under `never`: %s", async (lines) => {
     await using stage = await open("never");
     const outside = path.join(stage.stage.root, "outside.txt");
     writeFileSync(outside, "outside\n");

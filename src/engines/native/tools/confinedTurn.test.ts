@@ -79,7 +79,7 @@ describe.skipIf(isMissing)("a turn that may not leave the sandbox", () => {
     expect((await stage.script("touch inside.txt", { answers: [ALWAYS] })).asked).toHaveLength(1);
   });
 
-  it("runs nothing outside, even when somebody says yes to it", async () => {
+  it("runs nothing outside, even if it is approved", async () => {
     await using stage = await open();
     const escalated = { with: { sandbox_permissions: "require_escalated" } };
     const turn = await stage.script("touch ../outside.txt", { ...escalated, ...CONFINED, answers: [{ kind: "approved" }] });
@@ -88,7 +88,7 @@ describe.skipIf(isMissing)("a turn that may not leave the sandbox", () => {
   });
 });
 
-it("without a sandbox no command of a turn that may not leave it runs, even when somebody says yes", async () => {
+it("without a sandbox no command of a turn that may not leave it runs, even if it is approved", async () => {
   const rules = 'prefix_rule(pattern=["touch"], decision="allow")';
   for (const approvalPolicy of ["never", "on-request", "untrusted", "on-failure"] as const) {
     await using stage = await openToolStage({ sandboxBin: "/bin/false", settings: { approvalPolicy }, rules });

@@ -85,7 +85,7 @@ describe("exec_command", () => {
     expect(turn.asked).toMatchObject([{ kind: "command", command: ["/bin/bash", "-lc", "touch x"] }]);
   });
 
-  it("cannot ask to leave the sandbox when nobody may be asked", async () => {
+  it("cannot ask to leave the sandbox under `never`", async () => {
     await using stage = await open();
     const { output } = await stage.use("exec_command", { cmd: "ls", sandbox_permissions: "require_escalated" });
     expect(output).toMatch(/you cannot ask for escalated permissions if the approval policy is Never$/);

@@ -100,7 +100,7 @@ describe("a rule is not got round by", () => {
   });
 });
 
-describe("while a rule forbids something, what cannot be read is asked about, and refused where nobody may be asked:", () => {
+describe("while a rule forbids something, an unreadable command needs approval, and is refused under `never`:", () => {
   it.each(UNCLEAR)("%s", async (command) => {
     await using asking = await openToolStage({ rules: RULES, settings: { approvalPolicy: "on-request" } });
     const { asked } = await asking.use("shell", { command: ["bash", "-c", command] }, { answers: [{ kind: "denied" }] });
@@ -120,7 +120,7 @@ describe("while a rule forbids something, what cannot be read is asked about, an
   );
 });
 
-describe("what a rule forbids is refused, and nobody is asked:", () => {
+describe("what a rule forbids is refused without a question:", () => {
   it.each(WAYS)("%s", async (_, tool, args, options = {}, play = {}) => {
     const settings = { approvalPolicy: "never", ...options.settings } as const;
     await using stage = await openToolStage({ rules: RULES, ...options, settings });

@@ -101,7 +101,7 @@ it("a path without a file is an answer", async () => {
   ]);
 });
 
-it("a picture that is hidden from commands is not shown, and nobody learns whether it is one", async () => {
+it("an image that is hidden from commands is not shown, and its kind is not revealed", async () => {
   await using stage = await openToolStage({ secretFiles: ["secret.png"] });
   const hidden = path.join(stage.stage.codexHome, "log");
   mkdirSync(hidden);

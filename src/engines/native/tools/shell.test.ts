@@ -227,14 +227,14 @@ describe("the user's rules", () => {
     expect(existsSync(stage.path("made.txt"))).toBe(true);
   });
 
-  it("forbid what would run, and nobody can allow it", async () => {
+  it("forbid what would run, and no approval allows it", async () => {
     const rules = 'prefix_rule(pattern=["echo"], decision="forbidden", justification="be quiet")\n';
     await using stage = await openToolStage({ rules, sandbox: "danger-full-access", settings: { approvalPolicy: "on-request" } });
     const { output, asked } = await stage.use("shell", { command: ["echo", "hello"] });
     expect({ output, asked }).toEqual({ output: "`echo hello` rejected: be quiet", asked: [] });
   });
 
-  it("are not looked at when exec_policy is off", async () => {
+  it("are ignored when exec_policy is off", async () => {
     const rules = 'prefix_rule(pattern=["echo"], decision="forbidden")\n';
     await using stage = await openToolStage({ rules, settings: { approvalPolicy: "never", features: { exec_policy: false } } });
     expect(shellOutput(await stage.use("shell", { command: ["echo", "hello"] })).output).toBe("hello\n");
@@ -252,7 +252,7 @@ describe("without a sandbox that works", () => {
     expect(turn.events.find(({ type }) => type === "turnContext")).toMatchObject({ sandboxBackend: "none" });
   });
 
-  it("no command runs when nobody may be asked", async () => {
+  it("no command runs under `never`", async () => {
     await using stage = await openToolStage({ sandboxBin, settings: { approvalPolicy: "never" } });
     expect((await stage.script("echo free")).output).toMatch(
       /^command rejected, since the approval policy is Never: no sandbox works on this machine/,
@@ -265,7 +265,7 @@ describe("without a sandbox that works", () => {
   });
 });
 
-it("a sandbox that vanishes between two commands is an error the model is told, and no command runs without it", async () => {
+it("a sandbox that vanishes between two commands is an error for the model, and no command runs without it", async () => {
   await using first = await openToolStage();
   const sandboxBin = path.join(first.stage.home, "bwrap");
   await writeFile(sandboxBin, '#!/bin/sh\nexec /usr/bin/bwrap "$@"\n');
@@ -398,7 +398,7 @@ describe("a model that errs", () => {
   });
 });
 
-it("a profile that cannot be used keeps no command from running, and is told of once", async () => {
+it("a profile that cannot be used blocks no command, and is reported once", async () => {
   await using stage = await policy("never");
   await writeFile(path.join(stage.stage.home, ".bash_profile"), "export FROM_PROFILE=yes\nexit 1\n");
   const first = await stage.use("shell_command", { command: "echo -$FROM_PROFILE-" });

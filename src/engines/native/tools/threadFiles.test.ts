@@ -58,7 +58,7 @@ it("a patch may write what commands may, and nothing that is hidden, protected o
   expect(allowed.filter(files.mayWrite)).toEqual(allowed);
 });
 
-it("what a turn makes is told once, and stays usable to the turns after it; what others make is not", async () => {
+it("what a turn creates is reported once, and stays usable to later turns; what others create does not", async () => {
   const files = filesOf();
   await files.lookAround();
   const own = make("work/.envrc");
@@ -70,7 +70,7 @@ it("what a turn makes is told once, and stays usable to the turns after it; what
   expect((await files.findings()).made).toEqual([]);
 });
 
-it("nothing is looked for where nothing can be written, and nothing is told of a turn that touched no files", async () => {
+it("read-only turns and turns without file access search for nothing and report nothing", async () => {
   const files = filesOf({ policy: { type: "read-only" } });
   await files.lookAround();
   make("work/.envrc");
@@ -105,7 +105,7 @@ it("a caller reads its own folders and not the home folder, temporary files or t
   expect([secret.filter(mayRead), secret.filter(mayWrite), mayRead(path.join(workspace, "a"))]).toEqual([[], [], true]);
 });
 
-it("a caller's temporary folder lies where nobody sees it, and goes with the thread", async () => {
+it("a caller's temporary folder lies where no command sees it, and is removed with the thread", async () => {
   const files = filesOf({ reach: { folders: [workspace] } });
   const tmp = files.caller()?.tmp() ?? "";
   expect([path.dirname(tmp), existsSync(tmp), files.caller()?.tmp()]).toEqual([path.join(home, "codex-home/mcp-server/tmp"), true, tmp]);

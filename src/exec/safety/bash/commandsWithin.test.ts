@@ -31,7 +31,7 @@ it("each script is parsed once, however often the ones around it name it", () =>
   expect(commands).toContainEqual(["rm", "-rf", "x"]);
 });
 
-it("more scripts than are looked into count as one that cannot be read", () => {
+it("more scripts than are examined count as unreadable", () => {
   const many = ["bash", "-c", Array.from({ length: 60 }, (_, at) => `eval "true ${at}"`).join("; ")];
   expect([isDangerous(many, parser), [...commandsWithin(many, parser)].includes(UNREAD_COMMANDS)]).toEqual([true, true]);
 });

@@ -32,7 +32,7 @@ it.each([1, 2, 3])("what it reads, the grammar reads the same (seed %i)", (seed)
   }
 });
 
-describe("whoever asks gets the grammar unless every word is plain", () => {
+describe("the grammar is loaded unless every word is plain", () => {
   it.each<[string[], "words" | "grammar"]>([
     [["bash", "-lc", "true"], "words"],
     [["/bin/bash", "-lc", "git status --short"], "words"],

@@ -161,7 +161,7 @@ describe("a dangerous command", () => {
     expect(verdicts).toEqual([inside, outside, inside, outside, inside, outside]);
   });
 
-  it("is refused where nobody may be asked", () => {
+  it("is refused under `never`", () => {
     const text = "`bash -lc 'ls && rm -rf a'` rejected: blocked by policy";
     expect(assess({ script, approvalPolicy: "never", sandboxPolicy: FULL })).toEqual({ kind: "refuse", text });
   });

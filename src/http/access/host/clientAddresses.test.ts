@@ -22,7 +22,7 @@ it.each([
   expect(new ClientAddresses(TRUSTED).of(from(remote, header))).toBe(expected);
 });
 
-it("without trusted proxies nothing that is said counts", () => {
+it("without trusted proxies no forwarding header counts", () => {
   expect(new ClientAddresses().of(from("10.1.2.3", "198.51.100.9"))).toBe("10.1.2.3");
 });
 

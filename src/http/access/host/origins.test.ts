@@ -11,7 +11,7 @@ function forBrowsers(headers: Readonly<Record<string, unknown>>) {
   );
 }
 
-it("a listed origin asks first, without a token, and is told what it may send", async () => {
+it("the preflight of a listed origin needs no token and is answered", async () => {
   await using server = await startGated({ tokens: [TOKEN], corsOrigins: [`${APP}/`] });
   const { status, headers, body } = await server.ask({
     method: "OPTIONS",
@@ -55,7 +55,7 @@ it("every answer to a listed origin can be read by it, refusals too", async () =
   expect([refused.status, forBrowsers(refused.headers)]).toEqual([401, readable]);
 });
 
-it("caches are told that answers depend on the origin, once any is listed", async () => {
+it("once an origin is listed, caches learn that answers depend on the origin", async () => {
   await using server = await startGated({ corsOrigins: [APP] });
   expect(forBrowsers((await server.ask()).headers)).toEqual({ vary: "Origin" });
 });
@@ -74,7 +74,7 @@ it("no other origin is listed by its spelling or its ending", async () => {
   expect((await server.ask({ headers: [["origin", "vscode-webview://extension"]] })).status).toBe(200);
 });
 
-it("nothing is said to browsers when no origin is listed", async () => {
+it("without listed origins there are no CORS headers", async () => {
   await using server = await startGated();
   const asked = await server.ask({ method: "OPTIONS", headers: [["origin", "http://localhost:3000"]] });
   expect([asked.status, forBrowsers(asked.headers)]).toEqual([204, { allow: "GET, POST, DELETE, OPTIONS" }]);

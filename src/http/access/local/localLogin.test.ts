@@ -62,7 +62,7 @@ describe.skipIf(process.platform !== "linux")("a connection of this machine", ()
     ]);
   });
 
-  it("is looked up once, however many requests come by it", async () => {
+  it("is looked up once per connection", async () => {
     let looked = 0;
     const processes = async () => {
       looked++;
@@ -82,7 +82,7 @@ describe.skipIf(process.platform !== "linux")("a connection of this machine", ()
   });
 });
 
-it("where users cannot be told apart everybody needs the server's own token", async () => {
+it("where users cannot be distinguished, all need the server's own token", async () => {
   const { server, token } = await startOwned({ tellsUsers: false });
   expect(await server.ask()).toMatchObject({
     status: 401,
@@ -99,7 +99,7 @@ describe("a request that came through a proxy", () => {
     ["X-Forwarded-For", "127.0.0.1"],
     ["X-Forwarded-Anything", ""],
     ["x-real-ip", "203.0.113.1"],
-  ])("by its header %s needs a token, whoever runs the proxy", async (name, value) => {
+  ])("by its header %s needs a token, whichever user runs the proxy", async (name, value) => {
     const { server, token } = await startOwned({ trustedProxies: ["127.0.0.1"] });
     expect(await server.ask({ headers: [[name, value]] })).toMatchObject({
       status: 401,

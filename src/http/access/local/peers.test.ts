@@ -78,7 +78,7 @@ describe.skipIf(process.platform !== "linux")("a connection of a process that th
     expect(await answerTo(program(CLIENT, [String(server.port), ""]))).toEqual([200, expect.not.objectContaining({ inside: true })]);
   });
 
-  it("is refused when a sandbox runs and nobody else is found to have the socket, as when a command hides it", async () => {
+  it("is refused when a sandbox runs and no other process is found to hold the socket, as when a command hides it", async () => {
     const [hiding, other] = [program("setInterval(() => {}, 1000)"), program("setInterval(() => {}, 1000)")];
     // The client's socket is found with nobody: its own process is among those that count as the sandbox's, and shows none.
     const sockets = await acceptedFrom((port) => connect(port, "127.0.0.1"));
@@ -105,7 +105,7 @@ async function acceptedFrom(open: (port: number) => Socket): Promise<{ readonly 
 }
 
 describe.skipIf(process.platform !== "linux")("the other end", () => {
-  it("that has closed its side is nobody's, though the kernel may call it root's", async () => {
+  it("that has closed its side has no known user, though the kernel may report root", async () => {
     const { accepted, client } = await acceptedFrom((port) => connect({ port, host: "127.0.0.1", allowHalfOpen: true }));
     client.end();
     await once(client, "finish");

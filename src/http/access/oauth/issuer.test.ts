@@ -39,7 +39,7 @@ it("an issuer without metadata is named", async () => {
   await expect(loadKeyDocument(settingsFor(server.origin), NEVER)).rejects.toThrow(`no metadata found for the issuer ${server.origin}`);
 });
 
-it("a question that nobody answers ends when the server does", async () => {
+it("a request without an answer ends with the server", async () => {
   const closing = new AbortController();
   await using server = await startLoopback(() => closing.abort(new Error("the server is shutting down")));
   await expect(loadKeyDocument(settingsFor(server.origin), closing.signal)).rejects.toThrow("the server is shutting down");

@@ -22,7 +22,7 @@ function stage() {
   return { clock, reports, asked, keys };
 }
 
-it("everybody who needs keys waits for the same answer", async () => {
+it("all requests that need keys wait for the same response", async () => {
   const { asked, keys } = stage();
   const waiting = [keys.current(), keys.current(), keys.newer()];
   asked[0]?.resolve("keys");
@@ -43,7 +43,7 @@ it("old keys stay in use while newer ones are asked for", async () => {
   expect(await keys.current()).toBe("new");
 });
 
-it("an issuer that is down is reported, asked again after half a minute, and missed by nobody", async () => {
+it("an issuer that is down is reported and retried after half a minute, and the old keys stay in use", async () => {
   const { clock, reports, asked, keys } = stage();
   const first = keys.current();
   asked[0]?.resolve("old");

@@ -47,7 +47,7 @@ it("an unnamed token stands for the same after a restart", () => {
   expect(stage(ALICE).known.find(ALICE)).toEqual(stage(BOB, [ALICE]).known.find(ALICE));
 });
 
-it("logs are told of every token, those that come later too", () => {
+it("the log learns every token to mask, later ones too", () => {
   const { known, secrets, replace } = stage(`alice ${ALICE}`, [BOB]);
   expect([...secrets]).toEqual([ALICE, BOB]);
   replace(`carol ${ALICE}${BOB}`);
@@ -63,7 +63,7 @@ describe("when the file changes", () => {
     expect(reports).toEqual([`read the tokens of ${tokenFile} again`]);
   });
 
-  it("a token that was taken out stops working, without anybody asking for it", async () => {
+  it("a removed token stops working, even if it is not used meanwhile", async () => {
     const { known, tokenFile, reports, replace } = stage(`alice ${ALICE}\nbob ${BOB}`);
     replace(`alice ${ALICE}`);
     await eventually("the file is read again", () => reports.find((line) => line === `read the tokens of ${tokenFile} again`));
@@ -73,7 +73,7 @@ describe("when the file changes", () => {
   it.each([
     ["a broken", "alice short"],
     ["an empty", ""],
-  ])("to %s one, the previous tokens stay in force, and the operator is told once", (_, text) => {
+  ])("to %s one, the previous tokens stay in force, which is reported once", (_, text) => {
     const { known, reports, replace } = stage(`alice ${ALICE}`);
     replace(text);
     expect([known.find(BOB), known.find(BOB)]).toEqual([undefined, undefined]);

@@ -24,7 +24,7 @@ describe("where a token is needed", () => {
     expect((await server.ask(bearer(TOKEN))).body).toEqual({ principal: "alice", scopes: ["call", "read", "manage", "operator"] });
   });
 
-  it("who has none is told what to send", async () => {
+  it("a request without one learns what to send", async () => {
     await using server = await startGated({ tokens: [TOKEN] });
     const { status, headers, body } = await server.ask();
     expect([status, headers["www-authenticate"], body]).toEqual([
@@ -34,7 +34,7 @@ describe("where a token is needed", () => {
     ]);
   });
 
-  it("who has a wrong one is told so", async () => {
+  it("a wrong one is refused as wrong", async () => {
     await using server = await startGated({ tokens: [TOKEN] });
     const { status, headers, body } = await server.ask(bearer(WRONG));
     expect([status, headers["www-authenticate"], body]).toEqual([
@@ -67,7 +67,7 @@ describe("where a token is needed", () => {
     expect((await server.ask({ headers: [right, wrong] })).status).toBe(401);
   });
 
-  it("clients that look for an issuer are told that there is none", async () => {
+  it("clients that look for an issuer learn that there is none", async () => {
     await using server = await startGated({ tokens: [TOKEN] });
     expect((await server.ask({ path: "/.well-known/oauth-protected-resource" })).status).toBe(404);
   });
@@ -115,7 +115,7 @@ describe.skipIf(process.platform !== "linux")("after ten wrong tokens", () => {
     expect((await server.ask()).status).toBe(401);
   });
 
-  it("clients of a proxy that is trusted are told apart by what it says, others are not", async () => {
+  it("clients are distinguished by the headers of a trusted proxy, and of no other", async () => {
     await using server = await startGated({ tokens: [TOKEN], trustedProxies: ["127.0.0.0/31"] });
     const guess = async (client: string, from: string) =>
       (await server.ask({ headers: [...(bearer(WRONG).headers ?? []), ["x-forwarded-for", client]], from })).status;
@@ -126,7 +126,7 @@ describe.skipIf(process.platform !== "linux")("after ten wrong tokens", () => {
   });
 });
 
-it("streams whose token was withdrawn are judged again without being taken for guesses", async () => {
+it("streams whose token was withdrawn are checked again without counting as guesses", async () => {
   await using server = await startGated({ tokens: [TOKEN] });
   const stream = { headers: { host: "localhost", authorization: `Bearer ${WRONG}` }, url: "/mcp", rawHeaders: [], socket: {} };
   // What access control looks at of a request.

@@ -34,7 +34,7 @@ function seek(id: string, seeker: Seeker = ADA): string {
   }
 }
 
-it("a client that goes on with an unknown session although it was told has it opened", () => {
+it("a client that keeps using an unknown session after the refusal gets it opened", () => {
   const told = seek("of an earlier server");
   clock += 10_000;
   expect([told, seek("of an earlier server"), seek("of an earlier server")]).toEqual([
@@ -44,7 +44,7 @@ it("a client that goes on with an unknown session although it was told has it op
   ]);
 });
 
-it("one that only listens, one that was not told, and one where ids are not the clients' to choose do not", () => {
+it("one that only listens, one that was not refused, and one that may not choose ids do not", () => {
   for (const id of ["a", "b"]) seek(id);
   clock += 10_000;
   const listening = seek("a", { ...ADA, goesOn: false });
@@ -61,7 +61,7 @@ it("a session that has ended is not opened again", () => {
   expect([told, seek(open.caller.sessionId)]).toEqual(["not found", "not found"]);
 });
 
-it("what kind of client it is is decided by its handshake, else by its first request", () => {
+it("the kind of client is decided by its handshake, else by its first request", () => {
   const connection = new HttpConnection("http", OUTBOX);
   const first = connection.kindOf("plain", { shakesHands: false });
   const later = connection.kindOf("spec", { shakesHands: false });

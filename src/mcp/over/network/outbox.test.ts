@@ -143,7 +143,7 @@ describe("who gets what", () => {
     expect({ body: exchange.took, shared: shared.got }).toEqual({ body: ["result"], shared: ["event"] });
   });
 
-  it("what nobody was there to take waits for the next shared stream", async () => {
+  it("messages without a stream wait for the next shared stream", async () => {
     const box = makeOutbox();
     box.send("early");
     const reader = new Reader(box, { kind: "shared" });
@@ -151,7 +151,7 @@ describe("who gets what", () => {
     expect(reader.got).toEqual(["early"]);
   });
 
-  it("what is said in one turn of the event loop leaves in one write", async () => {
+  it("messages of one iteration of the event loop are sent in one write", async () => {
     const box = makeOutbox();
     const reader = new Reader(box, { kind: "everything" });
     const write = vi.spyOn(reader, "write");
@@ -234,7 +234,7 @@ describe("a client that comes back", () => {
 });
 
 describe("a client that does not read", () => {
-  it("holds up whoever wants to say more once its queue is full, until it reads", async () => {
+  it("holds up the sender once its queue is full, until it reads", async () => {
     const box = makeOutbox();
     const reader = new Reader(box, { kind: "everything", takes: 1 });
     box.send("first");
@@ -306,7 +306,7 @@ describe("what is kept", () => {
     expect(late.got).toEqual(["running", "untaken"]);
   });
 
-  it("is not begun for an answer that was somebody's body", () => {
+  it("is not begun for a response that was sent as a body", () => {
     const box = makeOutbox();
     for (let id = 0; id < 100; id++) {
       box.expect(post([id]));

@@ -19,7 +19,7 @@ it("a client that goes on with an id although it was refused insists on it; one 
   expect([atOnce, soon, ids.insists("s", ADA)]).toEqual([[false, false], false, true]);
 });
 
-it("nobody insists for somebody else, or on another id", () => {
+it("another client, or another id, does not count as insisting", () => {
   const { clock, ids } = strays();
   ids.insists("s", ADA);
   clock.now += 10_000;

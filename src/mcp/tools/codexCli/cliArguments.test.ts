@@ -58,7 +58,7 @@ it.for(Object.keys(WEBSEARCH.shape))("websearch: whatever `%s` is, the complaint
   }
 });
 
-it("everything that is wrong is told at once, in the order of the schema", () => {
+it("all errors are reported at once, in the order of the schema", () => {
   const args = { callbackUri: 1, sessionId: "/".repeat(257), fullAuto: "yes" };
   expect(complaintOf(codexCliTool, args)).toBe(expectedFor("codex", CODEX, args));
 });
@@ -67,7 +67,7 @@ it.for([undefined, null, "x", 5, [1]])("arguments that are %j are no arguments, 
   expect(complaintOf(helpCliTool, args)).toBe(expectedFor("help", z.object({}), args));
 });
 
-it("what nobody knows is passed over, and null is absent where an argument may be absent", () => {
+it("unknown arguments are ignored, and null is absent where an argument may be absent", () => {
   expect(parseCliArguments({ prompt: "x", model: null, nonsense: 1, __proto__: { a: 1 } }, codexCliTool)).toEqual({ prompt: "x" });
   expect(complaintOf(codexCliTool, { prompt: null })).toContain("expected string, received null");
 });

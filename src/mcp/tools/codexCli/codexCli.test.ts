@@ -88,7 +88,7 @@ describe("codex", () => {
     expect(textOf(await call(client, "codex", { prompt: "!empty" }))).toBe("No output from Codex");
   });
 
-  it("asks nobody, and keeps to the sandbox that it was given", async () => {
+  it("requests no approval, and keeps to its sandbox", async () => {
     await using client = open();
     const result = await call(client, "codex", { prompt: "!shell touch made.txt\n!say done", sandbox: "read-only", fullAuto: true });
     expect(textOf(result)).toBe("done");
@@ -186,7 +186,7 @@ describe("a session", () => {
     ]);
   });
 
-  it("survives the server, with its settings, and belongs to whoever named it", async () => {
+  it("survives the server, with its settings, and belongs to its caller", async () => {
     await using agent = new MemoryAgent();
     const folder = path.join(agent.folder, "f");
     mkdirSync(folder);
@@ -296,7 +296,7 @@ describe("review", () => {
     return folder;
   }
 
-  it("looks at what it is told to", async () => {
+  it("reviews the named target", async () => {
     await using client = open();
     const workingDirectory = repository(client);
     const commit = execFileSync("git", ["rev-parse", "HEAD"], { cwd: workingDirectory, encoding: "utf8" }).trim();
@@ -333,7 +333,7 @@ describe("review", () => {
 });
 
 describe("the small tools", () => {
-  it("websearch looks only, and says what it looked for", async () => {
+  it("websearch is read-only, and reports its query", async () => {
     await using client = open();
     const result = await call(client, "websearch", { query: "!say found", numResults: 1, searchDepth: "full" });
     expect(valueAt(result, "content.0._meta")).toEqual({

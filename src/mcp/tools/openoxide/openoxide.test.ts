@@ -60,7 +60,7 @@ it("a session begins, goes on, and its ids can be sorted by time", async () => {
   });
 });
 
-it("what happens is told by log messages from the start, never by Codex's events", async () => {
+it("steps are sent as log messages from the start, never as Codex's events", async () => {
   await using client = open({ events: "all" });
   await client.initialize();
   const id = await begin(client, "!shell true\n!say ok");

@@ -119,7 +119,7 @@ describe("the list", () => {
     expect([await idsOf(), await idsOf({ archived: true })]).toEqual([[there], [away]]);
   });
 
-  it("can be of one folder, and of threads that begin with some words", async () => {
+  it("can be limited to a folder and to first messages with some words", async () => {
     const here = keepThread(home, { cwd: "/repo/a", words: "Fix the Flaky test" });
     const there = keepThread(home, { cwd: "/repo/b", words: "Count flakes" });
     expect(await idsOf({ cwd: "/repo/a/" })).toEqual([here]);
@@ -293,7 +293,7 @@ describe("an archived thread", () => {
 });
 
 describe.each(["fork", "archive", "unarchive"] as const)("to %s", (action) => {
-  it("a thread that nobody has is refused", async () => {
+  it("an unknown thread is refused", async () => {
     const id = newThreadId();
     await expect(catalog[action](id)).rejects.toEqual(new ThreadNotFound(id));
     expect(readdirSync(path.join(home, "mcp-server/locks"))).toEqual([]);

@@ -22,7 +22,7 @@ function line(type: string, payload: unknown): unknown {
   return { timestamp: "2026-01-27T10:32:31.120Z", type, payload };
 }
 
-it("an item is kept exactly as it came, with its id and fields nobody knows", () => {
+it("an item is kept exactly as received, with its id and unknown fields", () => {
   const item = {
     type: "message",
     id: "msg_1",

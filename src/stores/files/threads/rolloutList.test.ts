@@ -239,7 +239,7 @@ describe("what another program does is seen at once:", () => {
     writeFileSync(fileOf(id), [`${meta}\n`, ...asked(words)].join(""));
   }
 
-  it("an old one rewritten in its place is shown as it is now, and found by its new words when the index was gone over", async () => {
+  it("an old one rewritten in place is shown in its current state, and found by its new words once the index is updated", async () => {
     rewrite(oldest(), "quite another beginning");
     expect((await listed()).at(-1)).toMatchObject({ preview: "quite another beginning" });
     await catalog.refreshIndex();
@@ -269,7 +269,7 @@ describe("what another program does is seen at once:", () => {
   });
 });
 
-describe("an index that is no good is as none, and made again:", () => {
+describe("an invalid index is ignored and rebuilt:", () => {
   const cut = (share: number) => (file: string) => truncateSync(file, Math.floor(statSync(file).size * share));
   const turnedAt = (share: number) => (file: string) => {
     const bytes = readFileSync(file);
@@ -308,7 +308,7 @@ describe("an index that is no good is as none, and made again:", () => {
     expect([existsSync(young as string), existsSync(old as string)]).toEqual([true, false]);
   });
 
-  it("a place where nothing can be written is said once, and lists are right", async () => {
+  it("a folder that cannot be written is reported once, and lists are right", async () => {
     rmSync(path.join(home, "mcp-server/index"), { recursive: true });
     writeFileSync(path.join(home, "mcp-server/index"), "in the way");
     await catalog.refreshIndex();

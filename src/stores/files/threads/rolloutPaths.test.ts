@@ -30,7 +30,7 @@ it("a thread is found where it was put", async () => {
   expect(await findRollout(home.path, id)).toBe(file);
 });
 
-it("a thread is looked for first where one of its age must be", async () => {
+it("a thread is first searched for in the folders of its age", async () => {
   using home = tempHome();
   put(home.path, `sessions/2099/01/01/rollout-2099-01-01T00-00-00-${ID}.jsonl`);
   put(home.path, `archived_sessions/rollout-2026-01-27T10-32-31-${ID}.jsonl`);

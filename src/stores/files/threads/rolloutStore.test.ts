@@ -131,7 +131,7 @@ describe("keeping a thread", () => {
     expect(linesIn(record.path)).toEqual([metaLine, expect.objectContaining({ type: "response_item" })]);
   });
 
-  it("a thread is continued in its own file, by whoever finds it", async () => {
+  it("a thread is continued in its own file, by any store", async () => {
     using home = tempHome();
     const { id, record } = await threadWith(storeIn(home.path), "/", saying("one"));
     const later = await storeIn(home.path).find(id);
@@ -154,14 +154,14 @@ describe("keeping a thread", () => {
     expect(await saidIn(storeIn(home.path), id)).toEqual(["one", "two"]);
   });
 
-  it("a thread nobody has is not found", async () => {
+  it("an unknown thread is not found", async () => {
     using home = tempHome();
     expect(await storeIn(home.path).find(newThreadId())).toBeUndefined();
   });
 });
 
 describe("one writer at a time", () => {
-  it("a writer learns that somebody else wrote since its last lease", async () => {
+  it("a writer learns that another one wrote since its last lease", async () => {
     using home = tempHome();
     const { id, record } = await threadWith(storeIn(home.path), "/", saying("one"));
     const other = await storeIn(home.path).find(id);

@@ -78,7 +78,7 @@ describe("titles", () => {
     expect(await shown()).toEqual({ [ONE]: "first", [TWO]: "whole" });
   });
 
-  it("of a removed thread are blanked where they are, and nobody else's line moves", async () => {
+  it("of a removed thread are blanked in place, and no other line moves", async () => {
     writeFileSync(file, lineOf(ONE, "secret") + lineOf(TWO, `about ${ONE}`) + lineOf(ONE, "secret too"));
     const before = readFileSync(file, "utf8");
     await titles.forget(ONE);
@@ -87,7 +87,7 @@ describe("titles", () => {
     expect(await shown()).toEqual({ [TWO]: `about ${ONE}` });
   });
 
-  it("that cannot be blanked are said", async () => {
+  it("that cannot be blanked are reported", async () => {
     await titles.forget(ONE);
     mkdirSync(file);
     await expect(titles.forget(ONE)).rejects.toThrow(StorageFailed);

@@ -71,7 +71,7 @@ it("a thread has one writer, also among stores of one process, until it is relea
   (await other.acquire(id)).release();
 });
 
-it("a writer in this process is no other process that somebody should end", async () => {
+it("a writer in this process is not reported as another process", async () => {
   using home = tempHome();
   const id = newThreadId();
   const lock = await new WriterLocks(home.path).acquire(id);
