@@ -4,7 +4,7 @@ import { parseOptions } from "./options.js";
 const known = { cases: ["start", "turns"], targets: ["ours", "floor", "peer"] };
 
 describe("parseOptions", () => {
-  it("measures everything in three rounds unless told otherwise", () => {
+  it("measures everything in three rounds by default", () => {
     expect(parseOptions([], known)).toEqual({ rounds: 3, ...known, jsonFile: undefined, help: false });
   });
 

@@ -104,7 +104,7 @@ describe("a thread that a session started", () => {
     expect([await tryOut(id, BOB), await tryOut(id, ALICE_AGAIN)]).toEqual(["not found", "used"]);
   });
 
-  it("does not begin when its owner cannot be kept", async () => {
+  it("does not begin when its owner cannot be stored", async () => {
     const id = newThreadId();
     owners.broken.add(id);
     await expect(access.claim(id, ALICE)).rejects.toThrow(StorageFailed);

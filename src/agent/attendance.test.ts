@@ -163,7 +163,7 @@ describe("the end of a turn", () => {
     expect(ground.attendance.on(ground.thread)).toEqual([]);
   });
 
-  it("is kept for the 64 that ended last; those that run are kept all", () => {
+  it("is kept for the 64 that ended last, and for all running ones", () => {
     const ground = new Ground();
     const running = Array.from({ length: 3 }, () => ground.begin());
     const ended = Array.from({ length: 70 }, () => ground.begin());

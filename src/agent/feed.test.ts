@@ -79,14 +79,14 @@ describe("what happens on threads", () => {
     expect(await readAll(stage, ALICE, second.cursor)).toEqual(all.slice(2));
   });
 
-  it("before another server's cursor is a gap, and what is kept follows", async () => {
+  it("from another server's cursor begins with a gap, followed by the kept entries", async () => {
     await using stage = new OwnToolsStage();
     await runTurn(stage, ALICE);
     for (const foreign of ["0a1b2c3d-2", "", "nonsense", `${stage.agent.feed.start.slice(0, -1)}99`])
       expect(typesIn(await readAll(stage, ALICE, foreign))).toEqual(["gap", ...TURN]);
   });
 
-  it("ends for its readers when the server ends, after what is still to be told", async () => {
+  it("ends for its readers when the server ends, after the pending entries", async () => {
     await using stage = new OwnToolsStage();
     const begin = stage.agent.feed.start;
     await runTurn(stage, ALICE);

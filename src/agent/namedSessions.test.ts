@@ -65,7 +65,7 @@ describe("a session by name", () => {
     expect(await scene.sessions.list(ALICE)).toMatchObject([{ id: "s", threadId, turnCount: 2 }]);
   });
 
-  it("is its principal's: another one of the same name has its own", async () => {
+  it("belongs to its principal: another principal with the same name has its own", async () => {
     await using scene = new Scene();
     const [alices, bobs] = [await scene.say("s"), await scene.say("s", { ask: BOB })];
     expect(bobs).not.toBe(alices);

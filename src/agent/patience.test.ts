@@ -21,7 +21,7 @@ describe("how long a call waits", () => {
   });
 });
 
-describe("what a client's time-outs teach", () => {
+describe("what a client's timeouts show", () => {
   it("goes down and never up, for that client of that principal alone", () => {
     const patience = new Patience();
     patience.timedOut(ANN, 30_000);

@@ -200,7 +200,7 @@ describe("programs that a repository names", () => {
     expect(wasRun()).toBe(true);
   });
 
-  it("are no filters whose names git could not be told", async () => {
+  it("cannot be reviewed if git cannot be given their names", async () => {
     repository();
     commit(".gitattributes", "*.txt filter=e=vil\n");
     const { script, wasRun } = trap();
@@ -244,7 +244,7 @@ describe("programs that a repository names", () => {
     expect(wasRun()).toBe(true);
   });
 
-  it("are none of a submodule, in which a change may be all the same", async () => {
+  it("are not checked in a submodule, which may have changes", async () => {
     repository();
     const inner = path.join(folder, "inner");
     const inside = (...args: readonly string[]) => execFileSync("git", args, { cwd: inner, env: ENV, stdio: "pipe" });
@@ -267,7 +267,7 @@ describe("programs that a repository names", () => {
   });
 });
 
-it("the tool refuses what is not there and answers that there is nothing, without a turn", async () => {
+it("the tool refuses a missing target and reports an empty one, without a turn", async () => {
   repository();
   await using client = new MemorySession();
   const review = (args: object) => client.call("codex-review", { cwd: folder, ...args });

@@ -88,7 +88,7 @@ describe("the desk", () => {
     expect(await Promise.all(filters.map((filter) => desk.pending(filter)))).toEqual([[a, b, c], [a, c], []]);
   });
 
-  it("holds so many questions of a thread and no more, whatever other threads ask", async () => {
+  it("limits the questions of each thread, whatever other threads ask", async () => {
     const desk = new MemoryApprovalDesk();
     const asked = Array.from({ length: 64 }, () => desk.ask(question()).request);
     expect(() => desk.ask(question())).toThrow(TooManyQuestions);

@@ -108,7 +108,7 @@ it("resumes by id, and takes an archived conversation back into the list", async
   expect(valueAt(await resultOf(client, "listConversations", {}), "items.0.path")).toBe(rolloutPath);
 });
 
-it("archives a conversation whose turn runs: the turn is ended, and its listener told", async () => {
+it("archives a conversation with a running turn: the turn ends, and its listener is notified", async () => {
   await using agent = new MemoryAgent();
   await using client = frontEnd(agent);
   const { conversationId, rolloutPath } = await converse(client, "!say begun");
@@ -153,7 +153,7 @@ it("takes no path but that of the rollout itself", async () => {
   expect(await errorOf(client, "resumeConversation", { path: one.rolloutPath })).toMatchObject({ code: -32600 });
 });
 
-it("names what is wrong with a rollout that cannot be resumed, and with what is asked of it", async () => {
+it("names the error in a rollout that cannot be resumed, and in the request", async () => {
   await using agent = new MemoryAgent();
   await using client = frontEnd(agent);
   const { conversationId, rolloutPath } = await converse(client, "!say once");
@@ -177,7 +177,7 @@ it("names what is wrong with a rollout that cannot be resumed, and with what is 
   });
 });
 
-it("shows a principal its own conversations only, and refuses those of others as if there were none", async () => {
+it("shows a principal its own conversations only, and refuses those of others as not found", async () => {
   await using agent = new MemoryAgent();
   await using ann = frontEnd(agent, principal("ann"));
   await using ben = frontEnd(agent, principal("ben"));

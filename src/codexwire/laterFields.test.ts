@@ -17,7 +17,7 @@ function told(...events: ThreadEvent[]): readonly Record<string, unknown>[] {
 const COMMAND = { callId: "c", command: ["ls"], cwd: "/", parsed: [] };
 const OUTCOME = { stdout: "", stderr: "", aggregatedOutput: "", formattedOutput: "", durationMs: 1 };
 
-describe("what Codex 0.152.1 said beside 0.92.0's fields", () => {
+describe("the fields that Codex 0.152.1 added to those of 0.92.0", () => {
   it("names the turn and its times", () => {
     const started: ThreadEvent = { type: "turnStarted", contextWindow: null };
     expect(told(started, { type: "turnCompleted", lastMessage: "ok" })).toEqual([

@@ -101,7 +101,7 @@ function complaintOf(file: ConfigFile): string {
   throw new Error("nothing was wrong");
 }
 
-it("what is understood is kept as it is, unknown keys too", () => {
+it("valid values are kept unchanged, unknown keys too", () => {
   const tree = { model: "m", new_thing: { a: 1 }, model_providers: { own: { name: "own" } } };
   expect(understoodPart(tree)).toEqual({ tree, passedOver: [] });
 });

@@ -25,7 +25,7 @@ describe("a key at the root", () => {
     expect(withTexts(before, [], { model: "m" })).toBe(after);
   });
 
-  it("is taken out with its line, and nothing else is", () => {
+  it("is removed with its line, and nothing else is", () => {
     expect(withTexts('# head\nmodel = "m" # mine\n\n[t]\nmodel = "stays"\n', [], { model: undefined })).toBe(
       '# head\n\n[t]\nmodel = "stays"\n',
     );

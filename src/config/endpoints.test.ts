@@ -86,7 +86,7 @@ describe("configured providers", () => {
     });
   });
 
-  it("speak the Responses API to OpenAI's address unless told otherwise", () => {
+  it("speak the Responses API to OpenAI's address by default", () => {
     expect(findProvider("plain", { model_providers: { plain: { name: "Plain" } } }, { OPENAI_BASE_URL: "http://proxy" })).toEqual({
       ...OPENAI,
       id: "plain",

@@ -253,7 +253,7 @@ describe("settings of the server", () => {
     });
   });
 
-  it("what is sent to clients is as the file says, and so is what models cost", () => {
+  it("events, limits and prices are those of the file", () => {
     const toml = `[mcp_server]
 events = "no-deltas"
 result_tokens = 5
@@ -309,7 +309,7 @@ describe("a stored thread", () => {
     'model_verbosity = "low"\nmodel_instructions_file = "gone.md"\ndeveloper_instructions = "new developer"\n',
   ].join("");
 
-  it("goes on as it was, the rest coming from the configuration of today", () => {
+  it("keeps its settings, and takes the rest from the current configuration", () => {
     const resolver = resolverWith({ toml: `${toml}${MOCK_PROVIDER}`, named: { model: "flag", sandbox: "workspace-write", cwd: "/flag" } });
     expect(essence(resolver.forStoredThread(stored))).toEqual({
       cwd: "/old/place",

@@ -289,7 +289,7 @@ describe("trustOf", () => {
   });
 });
 
-describe("trust is not taken by a folder that pretends to be a worktree of a trusted repository", () => {
+describe("a folder that pretends to be a worktree of a trusted repository is not trusted", () => {
   it.for([
     ["its own pretended git folder", (evil, { main }) => forge(evil, { gitdir: "./.fake", commondir: path.join(main, ".git") })],
     [

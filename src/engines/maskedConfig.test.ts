@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { maskedConfig } from "./maskedConfig.js";
 
-it("settings are shown without what is secret in them, and with where it comes from", () => {
+it("settings are shown without their secrets, and with their sources", () => {
   const config = {
     model: "gpt-6.1-sol",
     model_auto_compact_token_limit: 1000,

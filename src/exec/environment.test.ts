@@ -51,7 +51,7 @@ describe("the environment of a command", () => {
     });
   });
 
-  it("takes other signs in a pattern as they are", () => {
+  it("takes other characters in a pattern literally", () => {
     expect(environment({ includeOnly: ["P.TH", "[A-Z]*", "(HOME)"] })).toEqual({});
   });
 
@@ -60,7 +60,7 @@ describe("the environment of a command", () => {
     expect(environment({ inherit: "none", set }, { secrets: ["API_KEY"] })).toEqual({});
   });
 
-  it("holds what the configuration calls secret only where the user asks for it by name", () => {
+  it("has configured secrets only if the user includes them by name", () => {
     const secrets = ["OTHER_KEY", "BEARER"];
     const server = { PATH: "/bin", OTHER_KEY: "k", BEARER: "b", GITHUB_TOKEN: "g" };
     const given = (policy: Partial<ShellEnvironmentPolicy>) =>

@@ -33,7 +33,7 @@ function timesRead(): number {
   return readFileSync(path.join(home, "times"), "utf8").split("\n").length - 1;
 }
 
-it("holds what the profile sets, adds to and removes, and nothing of the shell that read it", async () => {
+it("has the profile's changes, and nothing of the shell that read it", async () => {
   profile("echo a greeting; export ADDED='two\nlines' PATH=/opt/tools:$PATH; unset REMOVED");
   const { env } = await knownLogin({ REMOVED: "x", KEPT: "y", SHLVL: "5" });
   expect(env).toEqual({
@@ -62,7 +62,7 @@ it.for([
   expect(await login()).toEqual({ kind: "failed", why, ms: expect.any(Number) });
 });
 
-it("is unknown for a program that is no shell we know, or that is not there yet", async () => {
+it("is unknown for an unsupported shell, or a missing one", async () => {
   writeFileSync(path.join(home, "fish"), "");
   expect(await login({ shell: path.join(home, "fish") })).toEqual({ kind: "unknown" });
   const missing = path.join(home, "bash");

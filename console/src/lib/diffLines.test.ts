@@ -12,7 +12,7 @@ it("numbers the lines on both sides", () => {
   ]);
 });
 
-it("takes lines that look like a diff's own for what they are inside of one", () => {
+it("treats lines that look like a diff's headers as content inside of a hunk", () => {
   const lines = diffLines("@@ -1 +1 @@\n--- a/x\n+++ b/x");
   expect(lines.map(({ kind, text }) => [kind, text])).toEqual([
     ["hunk", "@@ -1 +1 @@"],

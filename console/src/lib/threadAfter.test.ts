@@ -19,7 +19,7 @@ const SETTLED: ApiEvent = {
 };
 const ENDED: ApiEvent = { ...OF_TURN, type: "turn.ended", status: "completed" };
 
-describe("what is known of a thread, after an event", () => {
+describe("the state of a thread after an event", () => {
   it("is idle when its last turn ended, and not while another one is left", () => {
     expect(threadAfter(WAITING, ENDED)).toMatchObject({ state: "idle", activity: null, turns: [] });
     const two = { ...WAITING, turns: [turn("one"), turn("two")] };

@@ -223,7 +223,7 @@ describe("a turn", () => {
     ]);
   });
 
-  it("shows what was said only to a log that was asked to keep it", () => {
+  it("shows contents only to a log that is configured for them", () => {
     const { telemetry, turn } = watched({ logsContent: true });
     turn.begin();
     turn.publish([STARTED, COMPLETED]);
@@ -234,7 +234,7 @@ describe("a turn", () => {
     expect(told(STARTED, COMPLETED).lines.join()).not.toMatch(/the prompt|the answer/);
   });
 
-  it("goes on when following it fails", async () => {
+  it("continues when its observer fails", async () => {
     const { telemetry, turn } = watched();
     turn.begin();
     // An engine whose counts are no numbers: the instruments refuse them.

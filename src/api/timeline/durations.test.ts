@@ -22,7 +22,7 @@ describe("how long a turn took, when the clock was set meanwhile", () => {
   it.each([
     ["back", -HOUR],
     ["forward", HOUR],
-  ])("is what it took: %s by an hour", (_, by) => {
+  ])("is the measured one: %s by an hour", (_, by) => {
     const turn = new Turn(newThreadId(), turnIdOf("1"), { text: "x" });
     turn.begin();
     vi.setSystemTime(NOON + by);

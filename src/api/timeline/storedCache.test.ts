@@ -56,7 +56,7 @@ it("the items of the thread that was used least recently go first, by bytes and 
   expect(small.bytes).toBe(1);
 });
 
-it("a record that is too large, and one of which nothing is known, is not kept", async () => {
+it("a record that is too large or of unknown size is not cached", async () => {
   const [cache, id] = [new StoredCache({ mostBytes: 25, mostThreads: 3 }), newThreadId()];
   const large = story("1", 26);
   await cache.read(id, large, READING);

@@ -62,7 +62,7 @@ describe("an agent of the agent", () => {
     expect([agents.atWork, settled()]).toEqual([[], 1]);
   });
 
-  it("shows what it runs and changes, and what it says as a note; nothing of its history", () => {
+  it("shows its commands and changes, and its messages as notes; nothing of its history", () => {
     const { agents, tell, shown } = stage();
     agents.observe("item/started", started("a1"));
     tell("a1", "turn/started");
@@ -157,7 +157,7 @@ describe("an agent of the agent", () => {
 });
 
 describe("agents", () => {
-  it("are heard no more once their process is left", () => {
+  it("are no longer followed once their process is left", () => {
     const { agents, listeners } = stage();
     agents.observe("item/started", started("a1"));
     agents.leave();

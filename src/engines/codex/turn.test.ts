@@ -113,7 +113,7 @@ describe("a turn of Codex", () => {
     expect([turn.isOver, codex.asked]).toEqual([true, ["turn/start"]]);
   });
 
-  it("that was not accepted in time may run all the same, and is stopped", async () => {
+  it("that was not accepted in time may run anyway, and is stopped", async () => {
     const { codex, turn, events } = play();
     codex.refuse(new AppServerSilent("Codex did not answer."));
     await eventually("the interruption", () => codex.asked.includes("turn/interrupt") || undefined);
@@ -147,7 +147,7 @@ describe("a turn of Codex", () => {
     turn.notified(...INTERRUPTED);
   });
 
-  it("goes on when the user said something that the model was never asked about", async () => {
+  it("continues when the model has not seen the user's last message", async () => {
     const { codex, turn, events } = play();
     codex.accept();
     for (const id of ["u1", "u2"]) turn.notified(...userSays(id));
@@ -158,7 +158,7 @@ describe("a turn of Codex", () => {
     expect(await endOf(events)).toEqual({ type: "turnCompleted", lastMessage: null });
   });
 
-  it("that Codex ends before its agents is awaited, and goes on with what they came to", async () => {
+  it("that Codex ends before its agents is awaited, and continues with their results", async () => {
     const agents = { ...NO_AGENTS, atWork: ["helper"], threadIds: ["a1"] };
     const { codex, turn, events } = play({ agents });
     codex.accept();
@@ -188,7 +188,7 @@ describe("a turn of Codex", () => {
     expect(codex.asked).toEqual(["thread/settings/update", "review/start"]);
   });
 
-  it("that is awaited takes more to consider as a turn of its own", async () => {
+  it("that is awaited takes further input as a turn of its own", async () => {
     const agents = { ...NO_AGENTS, atWork: ["helper"] };
     const { codex, turn, events } = play({ agents });
     codex.accept();
@@ -215,7 +215,7 @@ describe("a turn of Codex", () => {
     expect(codex.asked).toEqual(["turn/start", CLEAN, "turn/interrupt", CLEAN]);
   });
 
-  it("goes on with the turns that Codex begins for a goal, until that is reached", async () => {
+  it("continues with the turns that Codex begins for a goal, until that is reached", async () => {
     const { codex, turn, events } = play();
     const goal = (status: string) => turn.notified("thread/goal/updated", { goal: { status } });
     codex.accept();
@@ -277,7 +277,7 @@ describe("a turn of Codex", () => {
     await events;
   });
 
-  it("that Codex does not let us steer is denied all the same", async () => {
+  it("is denied even if Codex refuses the text about it", async () => {
     const { codex, turn, events } = play({ ask: async () => ({ kind: "denied", reason: "no" }) });
     codex.accept();
     codex.takesNothing = true;
@@ -287,7 +287,7 @@ describe("a turn of Codex", () => {
     await events;
   });
 
-  it("takes back what it still asks when it ends, which Codex hears as a no", async () => {
+  it("withdraws its open questions when it ends, as denials to Codex", async () => {
     const asked = deferred<AbortSignal | undefined>();
     const { codex, turn, events } = play({
       ask: (_subject, withdrawn) => {

@@ -56,7 +56,7 @@ describe("a conversation needs a summary", () => {
 });
 
 describe("a summary", () => {
-  it("takes the place of the history, after its beginning and what the user said", async () => {
+  it("replaces the history, after its beginning and the user's messages", async () => {
     const items = [
       ...CONTEXT,
       message("user", "first question"),
@@ -120,8 +120,8 @@ describe("a summary", () => {
   });
 });
 
-describe("what the user said", () => {
-  it("is kept without what was put in their name", async () => {
+describe("the user's messages", () => {
+  it("are kept without texts in the user's name", async () => {
     const synthetic = [
       "<environment_context>\n</environment_context>",
       "# AGENTS.md instructions for /repo\n\n<INSTRUCTIONS>",
@@ -134,7 +134,7 @@ describe("what the user said", () => {
     expect(kept(await replacedBy(items))).toEqual([message("user", "mine")]);
   });
 
-  it("is kept as text: images go, several parts become one", async () => {
+  it("are kept as text: images are dropped, several parts become one", async () => {
     const shown = { type: "input_image", image_url: "data:," };
     const items: RawItem[] = [
       { type: "message", role: "user", content: [shown] },
@@ -143,12 +143,12 @@ describe("what the user said", () => {
     expect(kept(await replacedBy(items))).toEqual([message("user", "look\nhere")]);
   });
 
-  it("is kept up to 80,000 characters, newest first, the oldest of them cut", async () => {
+  it("are kept up to 80,000 characters, newest first, the oldest of them cut", async () => {
     const items = [message("user", "gone"), message("user", `old ${"o".repeat(30_000)}`), message("user", "n".repeat(60_000))];
     expect(kept(await replacedBy(items))).toEqual([message("user", `old ${"o".repeat(19_996)}`), message("user", "n".repeat(60_000))]);
   });
 
-  it("is kept to half of a small window, so that there is room to go on", async () => {
+  it("are kept up to half of a small window, so that there is room to continue", async () => {
     const items = [message("user", "gone"), message("user", "n".repeat(60_000))];
     const conversation = conversationWith(new PlannedModel(says("the gist")), { items, settings: { contextWindow: 10_000 } });
     await drain(compact(conversation, unending));

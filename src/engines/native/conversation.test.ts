@@ -99,7 +99,7 @@ function opened(signal: AbortSignal = new AbortController().signal): Steering {
 }
 
 describe("input to a running turn", () => {
-  it("waits in its order, and is taken once", () => {
+  it("waits in order, and is taken once", () => {
     const steering = opened();
     expect([steering.add("one"), steering.add("two")]).toEqual([true, true]);
     expect([steering.take(), steering.take()]).toEqual([["one", "two"], []]);

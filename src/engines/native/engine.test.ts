@@ -76,7 +76,7 @@ describe("a native thread", () => {
       },
     ));
 
-  it("sends what the model said back to it, without ids", () =>
+  it("sends the model's items back to it, without ids", () =>
     withNativeThread({}, async ({ thread, server }) => {
       await playTurn(thread, "!think hm\n!plan look\n!say done");
       const sent = server.requests.at(-1)?.body.input.slice(2) ?? [];

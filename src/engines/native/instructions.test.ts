@@ -11,7 +11,7 @@ function permissions(changes: Partial<ThreadSettings>): unknown {
   return initialContext(settingsIn("/repo", changes), { env: {} })[0]?.["content"];
 }
 
-describe("what a conversation begins with", () => {
+describe("the beginning of a conversation", () => {
   it("is permissions, the caller's instructions, the project's, and where the agent is, in this order", () => {
     const context = initialContext(settingsIn("/repo", { developerInstructions: "Be kind." }), {
       userInstructions: "Use tabs.",

@@ -40,7 +40,7 @@ function verdict(text: string): RawItem {
 }
 
 describe("a review", () => {
-  it("is a conversation of its own, of which the thread keeps the request and the verdict", async () => {
+  it("is a separate conversation, of which the thread keeps the request and the verdict", async () => {
     const model = new PlannedModel(
       [accepted, done(assistant("let me see")), done(call("update_plan", PLAN, "c1")), completed()],
       says("Fine as it is."),
@@ -84,7 +84,7 @@ describe("a review", () => {
     expect(historyOf(events, "/").items).toEqual([REQUEST, verdict("Fine as it is.")]);
   });
 
-  it("costs the thread what it costs, and leaves it as long as it was", async () => {
+  it("adds its usage to the thread, and not its items", async () => {
     const conversation = conversationWith(new PlannedModel(says("hello", 100), says("Fine.", 700)), {
       settings: { contextWindow: 10_000 },
     });

@@ -28,7 +28,7 @@ function said(conversation: Conversation): RawItem[] {
 
 const isUserMessage = (event: ThreadEvent) => event.type === "itemCompleted" && event.item.kind === "userMessage";
 
-describe("what the user says while the model works", () => {
+describe("a message of the user while the model works", () => {
   it("is sent with the next request, each as a message of this turn", async () => {
     const model = new PlannedModel(calls(call("update_plan", PLAN, "c1")), says("as you wish"));
     const conversation = conversationWith(model);
@@ -57,7 +57,7 @@ describe("what the user says while the model works", () => {
     ]);
   });
 
-  it("makes the turn go on when the model had said all it wanted", async () => {
+  it("makes the turn continue although the model had finished", async () => {
     const model = new PlannedModel(says("done"), says("as you wish"));
     const conversation = conversationWith(model);
     const isLastCount = (event: ThreadEvent) => event.type === "tokenCount" && event.usage !== null;

@@ -52,7 +52,7 @@ const NOWHERE: ServerHost = {
   contain: () => Promise.reject(new Error("nothing is started")),
 };
 
-it("without servers the start is over at once and told once, and nothing is offered", async () => {
+it("without servers the start is complete at once and reported once, and nothing is offered", async () => {
   const signal = new AbortController().signal;
   const servers = await openConfiguredServers([], { host: NOWHERE, shorten: (text) => text });
   expect([servers.takeStartupNews(), servers.takeStartupNews()]).toEqual([

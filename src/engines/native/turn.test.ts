@@ -72,7 +72,7 @@ function withoutId(raw: RawItem): unknown {
 }
 
 describe("a turn", () => {
-  it("is the user's message, what the model answers, and its end", async () => {
+  it("is the user's message, the model's answer, and its end", async () => {
     const conversation = conversationWith(new PlannedModel(says("hello")), { settings: { contextWindow: 1000 } });
     const events = await play(conversation, "hi");
     const item = { kind: "userMessage", id: expect.stringMatching(/^[0-9a-f-]{36}$/), text: "hi" };
@@ -87,7 +87,7 @@ describe("a turn", () => {
     expect(events.at(-1)).toEqual({ type: "turnCompleted", lastMessage: "hello" });
   });
 
-  it("goes on until the model calls nothing more, and answers with its last message", async () => {
+  it("continues until the model calls no more tools, and answers with its last message", async () => {
     const model = new PlannedModel(
       [accepted, done(assistant("let me see")), done(call("update_plan", PLAN, "c1")), completed()],
       calls(call("update_plan", PLAN, "c2")),
@@ -105,7 +105,7 @@ describe("a turn", () => {
     expect(added(conversation)).toContainEqual(output("c1", "Plan updated"));
   });
 
-  it("without any message ends with none, whatever the turn before said", async () => {
+  it("without any message ends with none, whatever the earlier turn said", async () => {
     const conversation = conversationWith(new PlannedModel(says("hello"), [accepted, completed()]));
     await play(conversation);
     expect((await play(conversation)).at(-1)).toEqual({ type: "turnCompleted", lastMessage: null });
@@ -166,7 +166,7 @@ describe("a turn", () => {
 });
 
 describe("a turn that fails", () => {
-  it("says why, and the next one works with all that was said before", async () => {
+  it("says why, and the next one has the whole history", async () => {
     const model = new PlannedModel([new ModelFailure("no such model", { retry: "never" })], says("now"));
     const conversation = conversationWith(model);
     expect((await play(conversation, "one")).at(-1)).toEqual({ type: "turnFailed", message: "no such model", info: "other" });
@@ -227,7 +227,7 @@ describe("a long conversation", () => {
     ]);
   });
 
-  it("is summarised in the middle of a turn, which goes on", async () => {
+  it("is summarised in the middle of a turn, which continues", async () => {
     const model = new PlannedModel(
       [accepted, done(call("update_plan", PLAN, "c1")), completed(950)],
       says("looked", 990),
@@ -346,7 +346,7 @@ describe("a turn that is asked for a summary", () => {
     return events;
   }
 
-  it("replaces the past by it, whatever the size, and has no answer of its own", async () => {
+  it("replaces the history by it, whatever the size, and has no answer of its own", async () => {
     const conversation = conversationWith(new PlannedModel(says("hello"), says("the gist")));
     await play(conversation, "hi");
     const events = await summarise(conversation);
@@ -372,7 +372,7 @@ describe("a turn that is asked for a summary", () => {
     expect(conversation.history.items()).toEqual(CONTEXT);
   });
 
-  it("leaves the past as it was when it fails", async () => {
+  it("leaves the history unchanged when it fails", async () => {
     const conversation = conversationWith(new PlannedModel(says("hello"), [new ModelFailure("down", { retry: "never" })]));
     await play(conversation, "hi");
     const before = conversation.history.items();
@@ -562,7 +562,7 @@ describe("an answer that fails", () => {
     expect(model.requests.length).toBe(1);
   });
 
-  it("after a whole call is a failure all the same; later requests tell the model that the call came to nothing", async () => {
+  it("after a whole call is a failure; later requests have the call as aborted", async () => {
     const conversation = conversationWith(new PlannedModel([accepted, done(call("update_plan", PLAN, "c1")), broken()], says("and?")));
     const events = await play(conversation);
     expect(typesOf(events).slice(-4)).toEqual(["tokenCount", "rawItem", "unseenItem", "turnFailed"]);

@@ -246,7 +246,7 @@ describe("without a repository", () => {
     expect(await told(() => put("f1", "x"), { patches })).toEqual(["patches", "update f0 +1 -0"]);
   });
 
-  it("what is hidden from commands is not told of", async () => {
+  it("hidden files are not reported", async () => {
     const hidden = { folder: path.join(work, "secrets") };
     mkdirSync(hidden.folder);
     const looking = { ...hostParts, hidden: [hidden] };
@@ -257,7 +257,7 @@ describe("without a repository", () => {
     expect((await changes.after({ withinMs: 20_000, patches: [] }))?.list).toEqual([{ path: path.join(work, "seen"), kind: "add" }]);
   });
 
-  it("a folder that is not there is no reason to fail", async () => {
+  it("a missing folder does not cause a failure", async () => {
     expect(await told(() => {}, { cwd: "/nowhere/at/all" })).toEqual(["patches"]);
   });
 });

@@ -51,10 +51,10 @@ describe("a server that was not started in a turn", () => {
   )("is a server below %j", ([commandLine]) => expect(found({}, [ancestor(commandLine)])).toBeUndefined());
 });
 
-describe("what was started in a turn", () => {
-  it("knows it by its own environment", () => expect(found({ CODEX_MCP_INSIDE: "1;read-only" }, [])).toBe("1;read-only"));
+describe("a server that was started in a turn", () => {
+  it("recognises it by its own environment", () => expect(found({ CODEX_MCP_INSIDE: "1;read-only" }, [])).toBe("1;read-only"));
 
-  it("knows it by that of a process it descends from, when its own was cleaned", () => {
+  it("recognises it by an ancestor's environment, if its own was cleaned", () => {
     expect(found({}, [ancestor(["env", "-i"]), ancestor(["codex", "app-server"], MARKED), ancestor(SHELL)])).toBe("1;read-only");
   });
 
@@ -77,7 +77,7 @@ describe("what was started in a turn", () => {
     expect(found({ CODEX_MCP_INSIDE: "1;danger-full-access" }, [ancestor(["node", "bin/codex-mcp-server"])])).toBe("1;danger-full-access");
   });
 
-  it("cannot widen what it was given", () => {
+  it("cannot widen its limits", () => {
     expect(found({ CODEX_MCP_INSIDE: "1;danger-full-access" }, [ancestor(SHELL, MARKED)])).toBe("1;read-only");
     expect(found({ CODEX_MCP_INSIDE: "0" }, [ancestor(SHELL, MARKED)])).toBe("sealed");
     expect(found({ CODEX_MCP_INSIDE: "" }, [])).toBe("sealed");

@@ -25,7 +25,7 @@ it("Codex gets what it needs, without our own secrets and without folders that c
   expect(env).toEqual({ ...NEEDED, PATH: "/usr/bin" });
 });
 
-it("where repositories are strangers' its own calls of git fail", () => {
+it("for untrusted repositories its own calls of git fail", () => {
   expect(appServerEnvironment({ PATH: "/usr/bin", GIT_DIR: "/x" }, { withoutGit: true })).toEqual({
     PATH: "/usr/bin",
     GIT_DIR: "/dev/null",

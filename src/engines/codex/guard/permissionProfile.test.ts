@@ -99,7 +99,7 @@ it("of a folder that others need, only the names that are secret are left out", 
   ]);
 });
 
-it("in a hidden home only what shows through is open, without what is hidden in there again", async () => {
+it("in a hidden home only shown folders are open, without the hidden places in them", async () => {
   expect(
     (await places([{ folder: "home" }, { folder: "home/work/repo" }, { folder: "srv" }], ["home/work", "home/.config"])).sort(),
   ).toEqual(["home/.config"]);

@@ -34,7 +34,7 @@ describe("the model and the effort of a new thread of Codex", () => {
     ["gpt-6-luna", "max"],
     ["quiet", "max"],
     ["of-another-provider", "colossal"],
-  ])("are left as they are where Codex has them or does not say: %s, %s", async (model, reasoningEffort) => {
+  ])("are unchanged if Codex has them or does not list models: %s, %s", async (model, reasoningEffort) => {
     expect(await settled({ model, reasoningEffort }).settings).toMatchObject({ model, reasoningEffort });
   });
 

@@ -36,7 +36,7 @@ function ended(output: string, stderr: string, exitCode: number) {
 }
 
 describe("a command", () => {
-  it("begins with its words and what they do, streams, and ends", () => {
+  it("begins with its words and their meaning, streams, and ends", () => {
     const shown = shownAs([
       began(COMMAND_BEGUN),
       ["item/commandExecution/outputDelta", { itemId: "c1", delta: "two\n" }],
@@ -74,7 +74,7 @@ describe("a command", () => {
   it.each([
     ["interrupted", { kind: "interrupted" as const }, "command interrupted"],
     ["over while it runs on", { kind: "completed" as const }, "still running when the turn ended"],
-  ])("is closed when its turn is %s, and what it does later belongs to no turn", (_what, ending, stderr) => {
+  ])("is closed when its turn is %s, and its later output belongs to no turn", (_what, ending, stderr) => {
     const memory = new ThreadMemory();
     const told = [
       began(COMMAND_BEGUN),
@@ -134,7 +134,7 @@ describe("a change of files", () => {
     ]);
   });
 
-  it("that is still being written is shown as it was last told", () => {
+  it("that is still being written is shown in its last version", () => {
     const changes = CHANGE_BEGUN.changes.slice(2);
     const told = [began(CHANGE_BEGUN), ["item/fileChange/patchUpdated", { itemId: "p1", changes }]] as const;
     expect(endingOf(told, { kind: "interrupted" })).toEqual([

@@ -22,7 +22,7 @@ describe("a message of the agent", () => {
     ]);
   });
 
-  it("that comes whole is streamed all the same", () => {
+  it("that comes whole is streamed anyway", () => {
     expect(shownAs([done({ ...MESSAGE, text: "at once" })])).toEqual([
       { type: "itemStarted", item: { kind: "agentMessage", id: "m1", texts: [] } },
       { type: "messageDelta", itemId: "m1", delta: "at once" },
@@ -30,7 +30,7 @@ describe("a message of the agent", () => {
     ]);
   });
 
-  it("that is cut off completes with what was said", () => {
+  it("that is cut off completes with the text so far", () => {
     const told = [began(MESSAGE), ["item/agentMessage/delta", { itemId: "m1", delta: "half" }]] as const;
     expect(endingOf(told, { kind: "interrupted" })).toEqual([
       { type: "itemCompleted", item: { kind: "agentMessage", id: "m1", texts: ["half"] } },
@@ -38,7 +38,7 @@ describe("a message of the agent", () => {
     ]);
   });
 
-  it("is what the turn answers with", () => {
+  it("is the turn's answer", () => {
     const told = [done({ ...MESSAGE, text: "first" }), done({ ...MESSAGE, id: "m2", text: "last" })];
     expect(endingOf(told, { kind: "completed" })).toEqual([{ type: "turnCompleted", lastMessage: "last" }]);
   });
@@ -124,7 +124,7 @@ describe("reasoning", () => {
     ]);
   });
 
-  it("that is cut off completes with what was thought", () => {
+  it("that is cut off completes with the reasoning so far", () => {
     const more = ["item/reasoning/summaryTextDelta", { itemId: "r1", summaryIndex: 9, delta: "so" }] as const;
     expect(endingOf([...TOLD, more], { kind: "failed", message: "gone" })).toEqual([
       { type: "itemCompleted", item: { kind: "reasoning", id: "r1", summary: ["hm", "so"], rawContent: [] } },
@@ -232,7 +232,7 @@ describe("a review", () => {
   const began1 = [began(ENTERED), done(ENTERED), began(MESSAGE)] as const;
   const started = { type: "reviewStarted", target: TARGET, hint: "changes against 'main'" };
 
-  it("shows what was asked and what it came to, and nothing that the reviewer says to itself", () => {
+  it("shows the request and the result, and none of the reviewer's own messages", () => {
     const told: Told[] = [...began1, ["item/agentMessage/delta", { itemId: "m1", delta: "{" }], ...exited("fine")];
     expect(reviewed(told, { kind: "completed" })).toEqual([
       started,

@@ -18,7 +18,7 @@ const COUNTED: Told = ["thread/tokenUsage/updated", { tokenUsage: { total: COUNT
 const NO_LIMITS = { primary: null, secondary: null, credits: null, plan_type: null };
 
 describe("the count of tokens", () => {
-  it("comes with the limits that were told before it", () => {
+  it("comes with the limits that were reported before it", () => {
     const limits = {
       primary: { usedPercent: 12.5, windowDurationMins: 300, resetsAt: 1_800_000_000 },
       secondary: null,

@@ -24,7 +24,7 @@ const GUARDED = guardIn("/", {
 });
 
 describe("a thread", () => {
-  it("starts without rights, with what was settled, and Codex's own config.toml for the rest", () => {
+  it("starts without rights, with the resolved settings, and Codex's own config.toml for the rest", () => {
     const settings = settingsIn("/ws", {
       sandboxPolicy: WRITABLE,
       baseInstructions: "be brief",
@@ -87,7 +87,7 @@ describe("a thread", () => {
     });
   });
 
-  it("is resumed with its confinement said again, and without its history", () => {
+  it("is resumed with its confinement stated again, and without its history", () => {
     const settings = settingsIn("/ws", { approvalPolicy: "never", sandboxPolicy: { type: "danger-full-access" } });
     expect(threadResumeParams("t1", settings, guardIn("/ws"))).toEqual({
       threadId: "t1",
@@ -171,7 +171,7 @@ it("a policy that Codex dropped becomes one that asks at least as much, with a n
   ]);
 });
 
-it("an MCP server that is this server is turned off for the thread, whatever else was said of it, and that is said", () => {
+it("an MCP server that is this server is turned off for the thread, whatever its other settings, with a notice", () => {
   const settings = settingsIn("/ws", {
     leftOutServers: ["codex", "us.too"].map((name) => ({ name, warning: `left out MCP server ${name}` })),
     stated: { mcp_servers: { codex: { command: "codex-mcp-server" }, docs: { command: "docs" } } },

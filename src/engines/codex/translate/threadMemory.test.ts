@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { ThreadMemory } from "./threadMemory.js";
 
-it("keeps what came between turns until it is taken, the newest first to stay", () => {
+it("keeps notifications between turns until they are shown, dropping the oldest first", () => {
   const memory = new ThreadMemory();
   for (let at = 0; at < 250; at++) memory.betweenTurns("warning", { message: String(at) });
   memory.betweenTurns("item/started", {});
@@ -14,7 +14,7 @@ it("keeps what came between turns until it is taken, the newest first to stay", 
   expect(memory.takeKept()).toEqual([]);
 });
 
-it("forgets the oldest of what it told and of the turns that ended", () => {
+it("forgets the oldest shown texts and ended turns", () => {
   const memory = new ThreadMemory();
   const told = Array.from({ length: 201 }, (_, at) => memory.isNew(`text ${at}`));
   expect(told.every(Boolean)).toBe(true);

@@ -64,12 +64,12 @@ describe("a turn", () => {
     ]);
   });
 
-  it("says what is in force, which may be another policy than was asked for", () => {
+  it("reports the policy in force, which may differ from the requested one", () => {
     const started = translatorFor({ settings: { approvalPolicy: "on-failure" } }).notification("turn/started", {});
     expect(started.at(-1)).toEqual(contextOf({ approvalPolicy: "on-request" }));
   });
 
-  it("that ends before any event has begun all the same", () => {
+  it("that ends before any event has a start anyway", () => {
     expect(translatorFor({ settings: { contextWindow: 1000 } }).end({ kind: "failed", message: "Codex is gone" })).toEqual([
       { type: "mcpStartupCompleted", ready: [], failed: [], cancelled: [] },
       { type: "turnStarted", contextWindow: 1000 },
@@ -90,7 +90,7 @@ describe("a turn", () => {
     ]).toEqual([[], [], [], []]);
   });
 
-  it("answers with the message that stands in its end, else with the last one it told", () => {
+  it("answers with the message in its end, else with the last one shown", () => {
     const withItem = translatorFor();
     withItem.notification(...ENDED);
     const without = translatorFor();

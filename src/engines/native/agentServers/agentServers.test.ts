@@ -135,7 +135,7 @@ describe("the tools on offer", () => {
     ]);
   });
 
-  it("leave out what is not enabled, and what is disabled above all", async () => {
+  it("leave out tools that are not enabled, and disabled ones in any case", async () => {
     const settings = programServer("s", unruly("named", "a", "b", "c"), { enabledTools: ["a", "b"], disabledTools: ["b"] });
     await using servers = openServers([settings]);
     expect((await servers.tools({ signal: NEVER })).map(({ name }) => name)).toEqual(["mcp__s__a"]);
@@ -181,7 +181,7 @@ function isReady(news: { readonly type: string; readonly status?: { readonly sta
 }
 
 describe("a server program", () => {
-  it("gets a small environment, what is named, and what is written for it", async () => {
+  it("gets a small environment, the named variables, and those set for it", async () => {
     const settings = programServer("s", OFFICIAL, { envVars: ["WANTED", "UNSET"], env: { WRITTEN: "$HOME", TZ: "Asia/Tokyo" } });
     const env = { HOME: "/home/me", PATH: process.env["PATH"], TZ: "UTC", WANTED: "yes", OPENAI_API_KEY: "sk-ours", CODEX_HOME: "/codex" };
     await using servers = openServers([settings], { env, mark: { depth: 1, sandbox: "read-only" } });
@@ -198,7 +198,7 @@ describe("a server program", () => {
     expect(await structuredAnswer(servers, "mcp__s__environment")).toMatchObject({ CODEX_MCP_INSIDE: "sealed" });
   });
 
-  it("runs in its own folder, or else in one of ours, where package runners look no further", async () => {
+  it("runs in its own folder, or else in one of ours, where package runners end their search", async () => {
     using home = tempFolder();
     using own = tempFolder();
     await using servers = openServers([programServer("a", OFFICIAL), programServer("b", OFFICIAL, { cwd: own.path })], {
@@ -290,7 +290,7 @@ describe("closing", () => {
     await servers.close();
   });
 
-  it("refuses what is called afterwards", async () => {
+  it("refuses later calls", async () => {
     const servers = openServers([programServer("s", unruly())]);
     await startupOf(servers);
     await servers.close();

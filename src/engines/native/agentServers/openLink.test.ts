@@ -4,11 +4,11 @@ import { httpHeaders, programEnvironment } from "./openLink.js";
 describe("a program's environment", () => {
   const ours = { HOME: "/home/me", PATH: "/bin", LC_ALL: "C", TZ: "UTC", OPENAI_API_KEY: "sk-ours", CODEX_MCP_TOKEN: "t", PROXY: "p" };
 
-  it("is what a program needs to find its way, and no key of ours", () => {
+  it("has what a program needs, and no key of ours", () => {
     expect(programEnvironment({ env: {}, envVars: [] }, ours)).toEqual({ HOME: "/home/me", PATH: "/bin", LC_ALL: "C", TZ: "UTC" });
   });
 
-  it("has what is named and what is written, as it is written", () => {
+  it("has the named and the configured variables, unchanged", () => {
     expect(programEnvironment({ env: { TZ: "$HOME", EMPTY: "" }, envVars: ["PROXY", "UNSET"] }, ours)).toEqual({
       HOME: "/home/me",
       PATH: "/bin",

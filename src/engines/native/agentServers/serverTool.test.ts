@@ -78,14 +78,14 @@ describe("a call of a server's tool", () => {
     });
   });
 
-  it("with arguments that are no JSON is answered, and not made", async () => {
+  it("with arguments that are not JSON is answered, and not made", async () => {
     expect(await callNamed(servers, "mcp__desk__greet", "{")).toEqual({
       events: [],
       result: { output: expect.stringMatching(/^err: .+JSON/) },
     });
   });
 
-  it("with arguments that are no object fails", async () => {
+  it("with arguments that are not an object fails", async () => {
     const Err = "tool call error: tool call failed for `desk/greet`\n\nCaused by:\n    invalid type: sequence, expected a map";
     expect(await callNamed(servers, "mcp__desk__greet", "[1]")).toMatchObject({ events: [begun("greet", [1]), { result: { Err } }] });
   });
@@ -162,7 +162,7 @@ describe("a server that breaks off", () => {
 });
 
 describe("large output", () => {
-  it("reaches events whole and the model as it was shortened", async () => {
+  it("is complete in events and shortened for the model", async () => {
     await using brief = openServers([programServer("desk", OFFICIAL)], { shorten: (text) => `${text.slice(0, 12)}… ${text.length}` });
     const { events, result } = await callNamed(brief, "mcp__desk__large", '{"characters":3000000}');
     expect(result).toEqual({ output: '[{"text":"xx… 3000027' });

@@ -190,7 +190,7 @@ describe("an event of a Responses stream", () => {
     expect(decodeEvent(event)).toEqual(meaning);
   });
 
-  it("that completes the answer tells what it cost", () => {
+  it("that completes the answer has its usage", () => {
     const usage = {
       input_tokens: 100,
       input_tokens_details: { cached_tokens: 60 },

@@ -227,7 +227,7 @@ it("takes the values of headers out of a text, wherever they stand", () => {
   expect(maskSent("sk-0123456789 and another-secret, again: Bearer sk-0123456789", headers)).toEqual("**** and ****, again: Bearer ****");
 });
 
-it("leaves short values alone, which are no secrets", () => {
+it("leaves short values alone, which are not secrets", () => {
   expect(maskSent("version 1 of 10", { "api-version": "1" })).toEqual("version 1 of 10");
 });
 
@@ -271,7 +271,7 @@ function failureOf(status: number, body: string, headers: ResponseHeaders = {}) 
   return failureOfStatus({ status, headers, body, url: "http://model/v1/responses" });
 }
 
-describe("what a refused request says beside Codex's words", () => {
+describe("what the error of a refused request adds to Codex's words", () => {
   it.each([
     [404, '{"error":{"message":"The model `x` does not exist or you do not have access to it.","code":"model_not_found"}}'],
     [400, '{"detail":"The \'x\' model is not supported when using Codex with a ChatGPT account."}'],

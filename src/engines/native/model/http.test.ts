@@ -105,7 +105,7 @@ describe("a request to a secure address", () => {
     expect([seen, (await proxy.firstBytes)[0]]).toEqual([["CONNECT model.invalid:443"], TLS_HANDSHAKE]);
   });
 
-  it("passes on what a proxy answers instead of a tunnel", async () => {
+  it("passes on a proxy's error response", async () => {
     await using proxy = await startLoopback(() => undefined);
     proxy.server.on("connect", (_request: unknown, socket: Socket) => {
       socket.end("HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 9\r\n\r\nwho asks?");

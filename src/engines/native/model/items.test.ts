@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { RawItem } from "../../../threads/items.js";
 import { History, message, shownItem, toolCallOf, toolOutput, unansweredCalls } from "./items.js";
 
-describe("what a reader sees of an item", () => {
+describe("an item as readers see it", () => {
   it.each<[RawItem, unknown]>([
     [
       {

@@ -57,7 +57,7 @@ describe("a model that the provider refuses", () => {
     });
   });
 
-  it("is asked for once more when the list has it all the same", async () => {
+  it("is requested once more if the list has it", async () => {
     const { refused, settings } = await stageWith(["gpt-6-sol"], { model: "gpt-6-sol" });
     expect(await refused()).toEqual({ settings });
   });

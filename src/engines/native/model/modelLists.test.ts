@@ -71,7 +71,7 @@ describe("the list of a provider", () => {
       "names that belong into no text",
       { data: [{ id: "a" }, { id: "b\u001b[2J" }, { id: "c".repeat(201) }, { id: "\u202etpg" }, { id: "e\u2028f" }, { id: "g\u200bh" }] },
     ],
-  ])("with %s is not whole: what it lacks may be there", async (_what, body) => {
+  ])("with %s is incomplete: a missing name may exist", async (_what, body) => {
     const { server, provider } = await offering(body);
     await using _ = server;
     expect(await lists().read(provider, unending)).toEqual({ kind: "read", isWhole: false, models: [{ name: "a" }] });
@@ -145,7 +145,7 @@ describe("the list of a provider", () => {
     expect(kept.known(mine)).toBeUndefined();
   });
 
-  it("is not waited for by who does not want it any more, nor by a server that ends", async () => {
+  it("is not waited for by a cancelled request, nor by a server that ends", async () => {
     await using server = await startLoopback(() => undefined);
     const kept = lists();
     const abort = new AbortController();

@@ -8,7 +8,7 @@ const MAX = [...XHIGH, "max"];
 const ULTRA = [...MAX, "ultra"];
 const CAPABLE = { reasoning: true, verbosity: true, parallelToolCalls: true, patchTool: "freeform", truncation: { unit: "tokens" } };
 
-describe("what a model can do", () => {
+describe("the traits of a model", () => {
   it.each([
     ["gpt-6.1-sol", { ...CAPABLE, contextWindow: 272_000, efforts: ULTRA, defaultEffort: "low" }],
     ["gpt-6-astra", { ...CAPABLE, contextWindow: 272_000, efforts: ULTRA, defaultEffort: "low" }],
@@ -35,7 +35,7 @@ describe("what a model can do", () => {
     expect(traitsOf({ model })).toMatchObject(traits);
   });
 
-  it.each(["gpt-6", "gpt-6.2-sol", "gpt-7-nova", "gpt-10"])("%s, which no row knows, is newer: it can what the newest can", (model) => {
+  it.each(["gpt-6", "gpt-6.2-sol", "gpt-7-nova", "gpt-10"])("%s, which has no row, counts as newer: it has the newest traits", (model) => {
     expect(traitsOf({ model })).toEqual({
       ...traitsOf({ model: "gpt-6.1-sol" }),
       ultraIsSentAs: "max",

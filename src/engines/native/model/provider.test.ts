@@ -49,7 +49,7 @@ describe("the address of a provider", () => {
 describe("the headers of a provider", () => {
   const codexHome = "/nowhere";
 
-  it("are its own, those its variables hold, and its key", () => {
+  it("are its own, those in its variables, and its key", () => {
     const asked = providerWith({
       envKey: "KEY",
       httpHeaders: { "X-Team": "blue", "X-Both": "fixed" },

@@ -251,7 +251,7 @@ describe("a caller who has had enough", () => {
     expect(seen).toEqual(["accepted", "textDelta"]);
   });
 
-  it("leaves at once: with the whole answer here, but not yet taken", async () => {
+  it("stops at once: with the whole answer received, but not yet read", async () => {
     const abort = new AbortController();
     await using server = await startLoopback((request, response) => {
       request.resume();

@@ -22,7 +22,7 @@ function calledItems(answer: ReturnType<typeof ask>): unknown[] {
 }
 
 describe("the scripted model", () => {
-  it("streams what it says as a provider would, one delta a word", () => {
+  it("streams its text as a provider would, one delta per word", () => {
     const response = { id: "resp_1", object: "response", created_at: 1, model: "m", status: "in_progress", output: [] };
     const begun = { type: "message", id: "msg_2", role: "assistant", status: "in_progress", content: [] };
     const done = { ...begun, status: "completed", content: [{ type: "output_text", text: "two words", annotations: [] }] };
@@ -225,7 +225,7 @@ describe("a line that cannot be played", () => {
     ["!delay soon\n!say x", "!delay needs a number of milliseconds, at most 3600000."],
     ["!think", "!think needs the text of the reasoning summary."],
     ["!sing a song", /!sing is not a directive. The directives are: say, tokens, /],
-  ])("is answered with what is wrong: %s", (prompt, why) => {
+  ])("is answered with the error: %s", (prompt, why) => {
     expect(spokenText(ask(prompt))).toEqual(typeof why === "string" ? `The script cannot be played: ${why}` : expect.stringMatching(why));
   });
 });

@@ -122,7 +122,7 @@ describe("a login with a key", () => {
     expect(readdirSync(opened.codexHome)).toEqual([]);
   });
 
-  it("says so when it cannot be kept, without the key", async () => {
+  it("reports an error without the key if it cannot be stored", async () => {
     using opened = open();
     const file = path.join(opened.codexHome, "file");
     writeFileSync(file, "");
@@ -164,7 +164,7 @@ describe("a login with a device code", () => {
   });
 });
 
-it("an account has the limits that its provider told with its last answer, and another provider's are not its own", async () => {
+it("an account has the limits of its provider's last answer, and not another provider's", async () => {
   using opened = open({ env: { OPENAI_API_KEY: KEY } });
   const { provider } = settingsIn("/");
   opened.heard.hear({ ...provider, id: "other" }, { "x-codex-primary-used-percent": "99" });

@@ -37,7 +37,7 @@ async function stillWorks(stage: ToolStage): Promise<void> {
 }
 
 describe("a patch inside the workspace", () => {
-  it("is applied, shown, and told to the model", async () => {
+  it("is applied, shown, and reported to the model", async () => {
     await using stage = await open("on-request");
     const turn = await stage.play([custom(ADD)]);
     expect(turn.output).toBe(ADDED);

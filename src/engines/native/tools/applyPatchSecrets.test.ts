@@ -126,7 +126,7 @@ describe("a link out of the workspace, to what commands may read,", () => {
   });
 });
 
-it("a yes for one place is no yes for the hidden one that a link leads to meanwhile", async () => {
+it("an approval for one place is not one for the hidden place that a link leads to meanwhile", async () => {
   await using stage = await open("untrusted");
   mkdirSync(stage.path("sub"));
   const turn = await stage.play([patch("*** Add File: sub/auth.json", "+planted")], {

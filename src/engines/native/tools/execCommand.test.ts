@@ -18,7 +18,7 @@ function said({ output }: PlayedTurn): string {
 }
 
 describe("exec_command", () => {
-  it("answers with what a short command said and how it ended", async () => {
+  it("returns the output and the exit code of a short command", async () => {
     await using stage = await open();
     const turn = await stage.use("exec_command", { cmd: "echo hello; exit 3" });
     expect(turn.output).toMatch(

@@ -143,7 +143,7 @@ describe("what a rule forbids is refused without a question:", () => {
     expect((await stage.use("shell", { command: TOUCH })).output).toBe("`touch made` rejected: do not touch");
   });
 
-  it("what is typed into a shell that runs", async () => {
+  it("input to a running shell", async () => {
     const settings = { approvalPolicy: "never", features: { unified_exec: true } } as const;
     await using stage = await openToolStage({ rules: RULES, sandbox: "danger-full-access", settings });
     await stage.use("exec_command", { cmd: "bash --norc", tty: true, yield_time_ms: 250 });

@@ -65,7 +65,7 @@ function lastItem(stage: ToolStage): unknown {
   return stage.model.requests.at(-1)?.input.at(-1);
 }
 
-it("a picture is attached to what the model reads next, whatever its name", async () => {
+it("an image is attached to the model's next input, whatever its name", async () => {
   await using stage = await openToolStage();
   writeFileSync(stage.path("picture.dat"), Buffer.from(PNG, "base64"));
   const turn = await stage.use("view_image", { path: "picture.dat" });

@@ -259,7 +259,7 @@ describe("without a sandbox that works", () => {
     );
   });
 
-  it("full access is what it is", async () => {
+  it("full access stays full access", async () => {
     await using stage = await openToolStage({ sandboxBin, sandbox: "danger-full-access", settings: { approvalPolicy: "never" } });
     expect(shellOutput(await stage.script("echo free")).output).toBe("free\n");
   });
@@ -282,7 +282,7 @@ it("a sandbox that vanishes between two commands is an error for the model, and 
 });
 
 describe("a command", () => {
-  it("that takes too long is ended, and the model sees what it said", async () => {
+  it("that takes too long is ended, and the model gets its output", async () => {
     await using stage = await policy("never");
     const turn = await stage.script("echo begun; sleep 600", { with: { timeout_ms: 300 } });
     expect(shellOutput(turn)).toEqual({
@@ -343,7 +343,7 @@ describe("a command", () => {
     },
   );
 
-  it("that is no program is an answer", async () => {
+  it("that is not a program is an answer", async () => {
     await using stage = await policy("never");
     for (const command of [["no-such-program"], [""], []]) {
       const turn = await stage.use("shell", { command });

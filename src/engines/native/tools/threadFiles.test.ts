@@ -122,7 +122,7 @@ it("a link put in the place of the thread's folder opens nothing", async () => {
   expect([path.join(home, "elsewhere/x"), path.join(workspace, "x")].filter(files.mayWrite)).toEqual([]);
 });
 
-it("a caller's thread writes only where the caller may work, wherever its folder led when it was checked", () => {
+it("a caller's thread writes only where the caller may work, even if its folder became a link", () => {
   const files = filesOf({ reach: { folders: [workspace], workRoots: [path.join(home, "other")] } });
   expect(files.mayWrite(path.join(workspace, "x"))).toBe(false);
 });

@@ -30,7 +30,7 @@ it.each([
   expect([asked.length, existsSync(stage.path("ran"))]).toEqual([1, false]);
 });
 
-it("a profile's search path counts, and no shell of the workspace is asked for its own", async () => {
+it("a profile's search path counts, and no shell of the workspace is run to find it", async () => {
   await using stage = await openToolStage({ sandbox: "danger-full-access", settings: { approvalPolicy: "untrusted" } });
   plant(stage);
   writeFileSync(path.join(stage.stage.home, ".bash_profile"), 'export PATH="./node_modules/.bin:$PATH"\n');
