@@ -7,7 +7,7 @@ import { git, makeRepository, plantProgram } from "./plants.js";
 import { pathInProject, runPlainly } from "./standIn.js";
 import { patching, Victim } from "./victim.js";
 
-/** What makes a terminal show something else than what is asked: controls, and marks that turn the direction of text. */
+/** Characters with which a terminal shows a text other than the one being asked about: control characters and bidirectional marks. */
 const DECEIVING = /[\p{Cc}\p{Cf}\u2028\u2029]/u;
 
 const DECEPTIONS: Readonly<Record<string, string>> = {
@@ -66,7 +66,7 @@ const RULES = 'prefix_rule(pattern=["touch"], decision="forbidden")\nprefix_rule
 const APPROVED = { action: "accept", decision: "approved", content: { decision: "approved" } };
 const shell = (command: string) => `!shell ${command}\n!say done`;
 
-/** Every way in which a command can come to run. */
+/** Every way in which a command is started. */
 const WAYS: Readonly<Record<string, (victim: Victim, made: string) => Promise<unknown>>> = {
   "as it is": (victim, made) => victim.turn(shell(`touch ${made}`)),
   "with full access": (victim, made) => victim.turn(shell(`touch ${made}`), { sandbox: "danger-full-access" }),
@@ -99,7 +99,7 @@ describeAttacks(
   }),
 );
 
-/** What a repository can make git run while it only looks. */
+/** Settings and files of a repository with which git runs a program while it only reads. */
 const GIT_SETTINGS: Readonly<Record<string, (ground: Ground, evil: string) => void>> = {
   "core.fsmonitor": ({ workspace }, evil) => git(workspace, "config", "core.fsmonitor", evil),
   "diff.external": ({ workspace }, evil) => git(workspace, "config", "diff.external", evil),
@@ -110,7 +110,7 @@ const GIT_SETTINGS: Readonly<Record<string, (ground: Ground, evil: string) => vo
 };
 
 const UNASKED = { sandbox: "danger-full-access", "approval-policy": "untrusted" };
-/** Without a shell, whose profile might set another search path. */
+/** No shell: its profile might set another search path. */
 const plainCall = (command: string) => `!call shell ${JSON.stringify({ command: command.split(" ") })}\n!say done`;
 
 const LOOKING = ["git status", "git diff", "git log -p", "git show", "git diff HEAD", "git status --short", "git -C . diff", "git branch"];
@@ -120,7 +120,7 @@ describeAttacks("a repository", [
     return {
       name: `have git run a program by ${setting} unasked, under full access`,
       ...(at === 0 && { quick: true }),
-      // Whoever is asked says no.
+      // The client declines every approval request.
       victim: { answer: { decision: "denied" } },
       prepare: (ground) => {
         makeRepository(ground.workspace);

@@ -3,41 +3,41 @@ import { isMissing } from "../sandbox/available.js";
 import { Ground } from "./ground.js";
 import { RAN, Victim, type VictimOptions } from "./victim.js";
 
-/** `npm run attack` plays every row; `npm test` those that stand for the others. */
+/** `npm run attack` plays every attack; `npm test` plays one of each kind. */
 export const ALL_ATTACKS = process.env["TESTS"] === "attack";
 const ATTACK_MS = 90_000;
-/** How the server begins to say that a command cannot be held to its sandbox. */
+/** The beginning of the server's message that a command cannot be sandboxed. */
 const NOT_RUN = "The command was not run";
 
-/** What must go on working for honest users. Played with all attacks; the other tests hold most of it anyway. */
+/** Shows that honest use still works. Only in the full suite, since other tests cover most of it. */
 export function control(name: string, act: () => Promise<void>): void {
   if (ALL_ATTACKS) it.skipIf(isMissing)(name, { timeout: ATTACK_MS }, act);
 }
 
-/** One attack: what it needs, what it does, and what is seen if it worked. */
+/** One attack: its preparation, the attempt, and how success is detected. */
 export interface Attack {
-  /** Says what the attacker is after, so that "cannot …" is what is promised. */
+  /** The attacker's aim, worded so that "cannot …" states what the server promises. */
   readonly name: string;
-  /** Stands for its kind in the quick part. */
+  /** Part of `npm test`, as the representative of its kind. */
   readonly quick?: true;
-  /** Why it cannot be tried here, if it cannot. */
+  /** The reason why the attack cannot be tried on this machine. */
   readonly skip?: string | undefined;
-  /** A client on stdio, or callers of a port; absent where the attack starts its own. */
+  /** The kind of client; absent if the attack starts its own server. */
   readonly on?: "stdio" | "port";
   readonly victim?: VictimOptions | ((ground: Ground) => VictimOptions);
-  /** A server that does not start in such surroundings, or runs nothing there, and says so, has held the attack off. */
+  /** The attack also counts as stopped if the server refuses to start, or to run commands, in this environment and reports it. */
   readonly mayRefuseToStart?: true;
-  /** The attack is over when the server is. */
+  /** The attack ends with the server. */
   readonly endsTheServer?: true;
   prepare?(ground: Ground): unknown;
   attempt(ground: Ground, victim: Victim): unknown;
-  /** Besides leaked secrets, marks of what ran outside, and memory. */
+  /** Gains other than leaked secrets, marks of programs outside the sandbox, and memory. */
   gained?(ground: Ground): readonly string[];
-  /** The same on ground where nothing protects: what shows that the attack is one, and that its gain would be seen. */
+  /** The same attack where nothing protects. It shows that the attack works and that its gain would be detected. */
   standIn(ground: Ground): unknown;
 }
 
-/** A test per attack that it gains nothing, and one that it does where nothing protects. */
+/** Two tests per attack: it gains nothing from the server, and it succeeds where nothing protects. */
 export function describeAttacks(title: string, attacks: readonly Attack[]): void {
   const chosen = attacks.filter(({ quick }) => quick || ALL_ATTACKS);
   if (chosen.length === 0) return;
@@ -59,7 +59,7 @@ async function play(attack: Attack): Promise<string[]> {
   return gainsOf(attack, ground).concat(excesses);
 }
 
-/** An attack whose command never ran says nothing, unless it is the one that was refused. */
+/** An attack whose command never ran proves nothing, unless the command was refused. */
 function checkWasTried({ mayRefuseToStart }: Attack, ground: Ground): void {
   const refused = mayRefuseToStart && ground.saw(NOT_RUN);
   if (ground.notes["run"] === "expected" && !ground.saw(RAN) && !refused) throw new Error("No command ran: the attack was not tried.");

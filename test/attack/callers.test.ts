@@ -13,9 +13,9 @@ import { tokenLines, Victim, type VictimOptions } from "./victim.js";
 const NOBODY = 65_534;
 const IS_ROOT = process.getuid?.() === 0;
 const NEEDS_ROOT = IS_ROOT ? undefined : "only root can be somebody else";
-/** How the API says who a caller is. */
+/** The API's answer when it takes the caller for Alice. */
 const IS_ALICE = '"principal":"alice"';
-/** What an open server says to anybody. */
+/** A call that an open server accepts from any caller. */
 const CALL = JSON.stringify(
   stateless({ method: "tools/call", params: { name: "codex-exec", arguments: { command: ["cat", "private.txt"] } } }).message,
 );
@@ -26,7 +26,7 @@ const HEADERS = [
   "accept: application/json, text/event-stream",
 ];
 
-/** curl on a connection of its own, as whoever it is told to be. */
+/** Runs curl on a new connection, as the given user. */
 async function curl(
   ground: Ground,
   url: string,
@@ -130,7 +130,7 @@ describeAttacks("a stranger", [
         sessions.map(({ session = "" }) => openStream(victim.url, { headers: { ...bob, "mcp-session-id": session } })),
       );
       ground.hold(path.join(ground.root, "keys/tokens"), tokenLines(ground).replace(/^bob .*\n/m, ""));
-      // Who is still admitted is looked at now and then: longer than one wait.
+      // The server re-checks open streams at intervals; this waits longer than one interval.
       for (const stream of streams) await stream.end().catch(() => stream.end());
       await comeAsAlice(ground, victim.url);
     },

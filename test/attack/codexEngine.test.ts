@@ -32,7 +32,7 @@ function makeHostile(ground: Ground, folder = ground.workspace): void {
   );
 }
 
-/** What the server's own settings say of the folder. */
+/** Trust for the folder that was written to the server's own settings. */
 function trustGiven(ground: Ground): string[] {
   if (!existsSync(ground.inHome("config.toml"))) return [];
   return /\[projects\.|trust_level/.test(readFileSync(ground.inHome("config.toml"), "utf8")) ? ["the folder became a trusted one"] : [];
@@ -162,7 +162,7 @@ interface Installed {
   readonly link: string;
 }
 
-/** Where installers put a Codex that is nobody's to change. */
+/** Places where installers put Codex and where only an administrator may change it. */
 const INSTALLED: Readonly<Record<string, (root: string) => Installed>> = {
   "npm -g": (root) => ({
     bin: `${root}/prefix/bin`,
@@ -195,7 +195,7 @@ describe("a Codex installed by", () => {
 
 async function findsIt(placeIn: (root: string) => Installed): Promise<void> {
   await using ground = await Ground.open();
-  // Not below the usual folders for temporary files, where commands may write.
+  // Outside the usual temporary folders: commands may write there.
   using elsewhere = temporaryFolderIn(homedir());
   const place = placeIn(elsewhere.path);
   ground.write(place.file, "#!/bin/sh\necho codex-cli 0.166.0\n", 0o755);
@@ -205,7 +205,7 @@ async function findsIt(placeIn: (root: string) => Installed): Promise<void> {
   const PATH = `${ground.inWorkspace("node_modules/.bin")}:${place.bin}:${pathInProject(ground)}`;
   await using victim = await Victim.onStdio(ground, { engine: "auto", env: { PATH } });
   expect(victim.welcome).toMatchObject({ _meta: { "codex-mcpd/engine": "codex" } });
-  // The one that is found does nothing; the planted one would leave its mark.
+  // The program that is found does nothing; the planted one would leave a mark.
   await victim.turn("!say done");
   expect(existsSync(ground.mark("codex"))).toBe(false);
 }

@@ -4,7 +4,7 @@ import { Ground } from "./ground.js";
 import { runPlainly } from "./standIn.js";
 import { Victim } from "./victim.js";
 
-/** What looks like a secret by its name. */
+/** Variables whose name looks like a secret. */
 const LOOK_LIKE_SECRETS = [
   "GITHUB_TOKEN",
   "AWS_SECRET_ACCESS_KEY",
@@ -13,7 +13,7 @@ const LOOK_LIKE_SECRETS = [
   "STRIPE_API_KEY",
   "MY_CREDENTIAL",
 ] as const;
-/** What is a secret of the server's own, or is called one by its settings. */
+/** Variables that hold a secret of the server, or that its settings declare as secret. */
 const SECRETS_OF_THE_SERVER = [
   "OTEL_EXPORTER_OTLP_HEADERS",
   "OTEL_EXPORTER_OTLP_TRACES_HEADERS",

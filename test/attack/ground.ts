@@ -3,24 +3,26 @@ import { closeSync, constants, existsSync, lstatSync, mkdirSync, openSync, readd
 import path from "node:path";
 import { type Stage, setStage } from "../support/stage.js";
 
-/** What is larger was not written by anybody who had something to tell. */
+/** Larger files are not searched: no part of the server writes that much. */
 const LARGEST_SEARCHED_BYTES = 32 * 1024 * 1024;
-/** What the server writes down for a model or caller to see again. */
+/** Files and folders that the server writes and that a model or caller may read later. */
 const WRITTEN_DOWN = ["sessions", "archived_sessions", "log", "history.jsonl", "mcp-server"];
-/** Too short to be told from chance. */
+/** Shorter pieces could match by chance. */
 const SHORTEST_PIECE = 12;
 
-/** Where an attack happens, with everything it could gain: secrets, whose text must turn up nowhere else, and a folder that nobody may write. */
+/**
+ * The place of an attack, with everything it could gain: secrets, whose text must not appear elsewhere, and a folder that must stay empty.
+ */
 export class Ground implements AsyncDisposable, Stage {
   readonly root: string;
   readonly workspace: string;
   codexHome: string;
   readonly home: string;
-  /** No sandboxed command may write here: what is here was left by something that ran outside. */
+  /** No sandboxed command may write here, so a file here was written by a program outside the sandbox. */
   readonly outside: string;
-  /** For those who name another folder for temporary files. */
+  /** The temporary folder for attacks that set another one. */
   readonly tmp: string;
-  /** What a preparation found out and the attack needs. */
+  /** Values that `prepare` found and the attempt needs. */
   readonly notes: Record<string, string> = {};
   readonly #secrets = new Map<string, string>();
   readonly #holders = new Set<string>();
@@ -41,19 +43,21 @@ export class Ground implements AsyncDisposable, Stage {
     return new Ground(await setStage());
   }
 
-  /** The text of a secret, the same one for the same name. It does not look like a key, so that only its value gives it away. */
+  /**
+   * The text of a secret; the same name always gives the same text. It does not look like a key, so a filter can know it only by its value.
+   */
   secret(name: string): string {
     const made = this.#secrets.get(name) ?? `${name.replaceAll(/\W+/g, "-")}-${randomBytes(9).toString("hex")}`;
     this.#secrets.set(name, made);
     return made;
   }
 
-  /** No longer a secret to anybody who could see it. */
+  /** From here on, this secret may be seen. */
   release(name: string): void {
     this.#secrets.delete(name);
   }
 
-  /** Puts text where a secret may be. */
+  /** Writes a file that may contain secrets. */
   hold(file: string, text: string): string {
     this.write(file, text, 0o600);
     this.#holders.add(file);
@@ -66,7 +70,7 @@ export class Ground implements AsyncDisposable, Stage {
     return file;
   }
 
-  /** From now on the server's home is there. */
+  /** Moves the server's home to this folder. */
   placeHome(folder: string): void {
     mkdirSync(folder, { recursive: true });
     this.codexHome = folder;
@@ -89,7 +93,7 @@ export class Ground implements AsyncDisposable, Stage {
     return path.join(this.outside, name);
   }
 
-  /** Notes what reached somebody. */
+  /** Records text that a model, client or other reader received. */
   see(where: string, text: string): void {
     this.#seen.push({ where, text });
   }
@@ -98,17 +102,17 @@ export class Ground implements AsyncDisposable, Stage {
     return this.#seen.some((seen) => seen.text.includes(text));
   }
 
-  /** Does this before the folders go. */
+  /** Runs this before the folders are removed. */
   atTheEnd(action: () => unknown): void {
     this.#ending.push(action);
   }
 
-  /** What has run outside, by the marks it left. */
+  /** Programs that ran outside the sandbox, as their marks show. */
   marks(): string[] {
     return readdirSync(this.outside).map((name) => `${name} ran outside: ${firstLine(path.join(this.outside, name))}`);
   }
 
-  /** Where the text of which secret turned up. */
+  /** The secrets that were found, and where. */
   leaks(): string[] {
     const places = [...this.#seen, ...this.#files()];
     return [...this.#secrets].flatMap(([name, secret]) => {
@@ -132,7 +136,7 @@ export class Ground implements AsyncDisposable, Stage {
   }
 }
 
-/** Regular files, links not followed, `node_modules` left out: nobody writes what they read there. */
+/** Regular files only. Links are not followed, and `node_modules` is left out because no reader's output is written there. */
 function filesIn(folder: string): string[] {
   const at = lstatSync(folder, { throwIfNoEntry: false });
   if (at?.isFile()) return at.size <= LARGEST_SEARCHED_BYTES ? [folder] : [];
@@ -140,7 +144,7 @@ function filesIn(folder: string): string[] {
   return readdirSync(folder).flatMap((name) => filesIn(path.join(folder, name)));
 }
 
-/** Whatever it has become since it was listed: a link is not followed. */
+/** The file may have been replaced since it was listed, so links are not followed. */
 function readPlain(file: string): string {
   let fd: number | undefined;
   try {
@@ -153,10 +157,10 @@ function readPlain(file: string): string {
   }
 }
 
-/** The text itself, and what becomes of it in pictures, addresses and dumps. */
+/** The text itself, and its encoded forms in images, addresses and dumps. */
 function formsOf(secret: string): string[] {
   const shifted = [0, 1, 2].map((shift) =>
-    // The first and last characters also depend on the neighbours.
+    // The first and last characters also depend on their neighbours.
     Buffer.from(`${"\0".repeat(shift)}${secret}`)
       .toString("base64")
       .slice(4, -4),

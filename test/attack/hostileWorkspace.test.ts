@@ -21,13 +21,13 @@ const codex = ALL_ATTACKS ? await publishedCodex("0.166.0") : undefined;
 interface Side {
   readonly options: VictimOptions;
   /**
-   * What the engine's own process and sandbox decide, not we: on stdio Codex reads for its user what its user may read,
-   * its credentials included, and lets commands write all of the workspace.
+   * True if the engine's own process decides what is read and written: on stdio, Codex reads for its user what this user may read, its
+   * credentials included, and lets commands write anywhere in the workspace.
    */
   readonly ownReading: boolean;
 }
 
-/** The engines of this machine, and how a server is told to use them. */
+/** The engines on this machine, and the arguments that select them. */
 const ENGINES: Readonly<Record<string, Side | undefined>> = {
   native: { options: { engine: "native" }, ownReading: true },
   "the real Codex": codex === undefined ? undefined : { options: { engine: "codex", args: ["--codex-bin", codex] }, ownReading: false },
@@ -42,7 +42,7 @@ async function installServer(ground: Ground): Promise<void> {
   await npm(ground.workspace, ["install", ...alone, "--prefix", ground.workspace, path.join(ground.root, tarball?.filename ?? "")]);
 }
 
-/** Everything that a repository and what its packages brought along can do to whoever opens it. */
+/** Plants everything that a repository and its packages can use against the user who opens it. */
 function plantEverything(ground: Ground): void {
   makeRepository(ground.workspace);
   plantPrograms(ground);
@@ -77,7 +77,7 @@ function plantEverything(ground: Ground): void {
   ground.write(ground.inWorkspace("honest/AGENTS.md"), "be kind to the tests\n");
 }
 
-/** A day's work in it. */
+/** Typical work in the repository. */
 async function workInIt(ground: Ground, victim: Victim): Promise<void> {
   const folders = [ground.workspace, ...["sub", "vendor/lib", "forged"].map((name) => ground.inWorkspace(name))];
   for (const cwd of folders) await victim.turn(`!shell git status; git diff; ls\n!say done`, { cwd });

@@ -10,7 +10,7 @@ import type { VictimOptions } from "./victim.js";
 const X64 = process.arch === "x64";
 const SET_BITS = 0o6000;
 
-/** Every way to a file that runs with somebody else's rights. Raw calls by their number on x86-64. */
+/** Every way to create a file that runs with another user's rights. Raw calls use the numbers of x86-64. */
 const SETUID: Readonly<Record<string, string>> = {
   chmod: "cp /bin/true x && chmod 4755 x",
   "chmod of the group's bit": "cp /bin/true x && chmod 2755 x",
@@ -33,7 +33,7 @@ const SETUID: Readonly<Record<string, string>> = {
   }),
 };
 
-/** A call that the machine's kernel has not got gains nothing anywhere. */
+/** Whether the machine's kernel has this call; a missing call gains nothing even without a sandbox. */
 function knows(call: string): boolean {
   if (call !== "fchmodat2") return true;
   try {
@@ -57,7 +57,7 @@ const LISTENER =
   'socket(S, PF_UNIX, SOCK_DGRAM, 0); bind(S, $ARGV[0] =~ s/^@// ? pack("S a*", 1, "\\0$ARGV[0]") : sockaddr_un($ARGV[0])) or die; $| = 1; print "ready\\n"; ' +
   'while (defined recv(S, $b, 100, 0)) { exit if $b eq "end"; open F, ">>", $ARGV[1]; print F $b; close F }';
 
-/** A datagram socket of the machine, as the journal has one: what reaches it leaves a mark. */
+/** Opens a datagram socket like that of the journal. A datagram that arrives leaves a mark. */
 async function listenAt(ground: Ground, name: string): Promise<void> {
   const listener = spawn("perl", ["-MSocket", "-e", LISTENER, name, ground.mark("datagram")], { stdio: ["ignore", "pipe", "inherit"] });
   ground.atTheEnd(() => listener.kill("SIGKILL"));
@@ -68,7 +68,7 @@ async function listenAt(ground: Ground, name: string): Promise<void> {
 
 const listeners = new WeakMap<Ground, ChildProcess>();
 
-/** Everything sent before is with the listener when it has ended. */
+/** Ends the listener, which then has everything that was sent before. */
 async function heardAll(ground: Ground): Promise<void> {
   const listener = listeners.get(ground);
   if (!listener) return;
@@ -99,7 +99,7 @@ const SOCKETS: readonly (readonly [string, (ground: Ground) => string, (ground: 
   ["a datagram of a pair to an abstract name, with network", abstract, (ground) => sending(ground, "in"), WITH_NETWORK],
 ];
 
-/** All but those of the Internet and the kernel's own. */
+/** All address families except those of the Internet and of the kernel. */
 const OTHER_FAMILIES =
   "perl -e 'for (1..45) { next if $_ == 2 || $_ == 10 || $_ == 16; for $t (1, 2, 3, 5) { socket(S, $_, $t, 0) and print \"GOT-FAMILY-$_\\n\" } }'";
 

@@ -22,14 +22,14 @@ const SCENE_MS = 180_000;
 const ASKING = { "approval-policy": "untrusted", sandbox: "workspace-write" };
 const APPROVED = { action: "accept", decision: "approved", content: { decision: "approved" } };
 
-/** How an answer is to come. */
+/** Asks for the answer in a single body instead of a stream. */
 const ONE_BODY = { "x-mcp-post-stream": "0" };
 
-/** One of the callers who mind their own business, and what they have. */
+/** A caller who attacks nobody, and everything that belongs to them. */
 interface Owner {
   readonly headers: Headers;
   readonly estate: Estate;
-  /** Of the session, and of the calls that run in it. */
+  /** The stream of the session; its calls have streams of their own. */
   readonly stream: EventStream;
   readonly calls: Readonly<Record<"running" | "asking", EventStream>>;
 }
@@ -80,7 +80,7 @@ async function settleIn(ground: Ground, url: string, who: "bob" | "root"): Promi
   return { headers: { ...headers, ...ONE_BODY }, estate, stream, calls: { running, asking } };
 }
 
-/** A field of the first entry of a list that fits. Fails when there is none: then nothing would be attacked. */
+/** A field of the first entry that matches. Fails if no entry does, since then nothing would be attacked. */
 function textIn(body: unknown, list: string, field: string, fits: (entry: unknown) => boolean = () => true): string {
   const entries: unknown = valueAt(body, list);
   const found = Array.isArray(entries) ? valueAt(entries.find(fits), field) : undefined;
@@ -88,7 +88,7 @@ function textIn(body: unknown, list: string, field: string, fits: (entry: unknow
   return found;
 }
 
-/** The one who wants to have it all. */
+/** The caller who tries every attempt. */
 class Attacker implements Disposable {
   readonly #answers: string[] = [];
   #lastId = 1_000;
@@ -111,12 +111,12 @@ class Attacker implements Disposable {
     return new Attacker(url, authorization, own, socket, await openStream(url, { headers: own }));
   }
 
-  /** Everything that ever reached it. */
+  /** Everything that the attacker received. */
   get loot(): string {
     return [...this.#answers, JSON.stringify(this.socket.messages), JSON.stringify(this.stream.messages)].join("\n");
   }
 
-  /** Fails when there is no answer. */
+  /** Fails if there is no answer. */
   async try(attempt: Attempt): Promise<void> {
     const answer = await this.#send(attempt).catch((cause: unknown) => {
       throw new Error(`No answer to attempt ${attempt.name}: ${String(cause)}`, { cause });
@@ -154,17 +154,17 @@ class Attacker implements Disposable {
     if (headers["accept"] !== "text/event-stream") return (await ask(this.url, { ...question, headers })).body;
     try {
       using stream = await openStream(this.url, { ...question, headers });
-      // Whatever would be replayed comes before the answer to what is asked after it.
+      // The server sends replayed events before the answer to a later request.
       await ask(this.url, { headers: this.session, message: rpc(++this.#lastId, "ping") });
       if (question.path?.startsWith("/api/v1/")) await this.#ownEvent(stream, headers);
-      // Events of the API have names, and are no messages.
+      // Events of the API have names and are not JSON-RPC messages.
       return [stream.messages, stream.events];
     } catch (error) {
       return String(error);
     }
   }
 
-  /** What is replayed to the attacker comes before what happens now on a thread of its own. */
+  /** Replayed events come before new ones, so the test waits for a new event of the attacker's own thread. */
   async #ownEvent({ events }: EventStream, headers: Headers): Promise<void> {
     const message = { prompt: "!say mine", wait: 30 };
     const { body } = await ask(this.url, { path: "/api/v1/threads", headers: { authorization: headers["authorization"] ?? "" }, message });
@@ -189,7 +189,7 @@ class Attacker implements Disposable {
   }
 }
 
-/** The rollouts of these threads. */
+/** A hash of the rollouts of these threads. */
 function rollouts({ codexHome }: Ground, threads: readonly string[]): string {
   const hash = createHash("sha256");
   const files = readdirSync(codexHome, { recursive: true, encoding: "utf8" }).sort();
@@ -198,7 +198,7 @@ function rollouts({ codexHome }: Ground, threads: readonly string[]): string {
   return hash.digest("hex");
 }
 
-/** Every thing an owner can do with what is theirs, done: what fails was taken from them. */
+/** Does everything an owner can do with their own things. An action that fails means that something was taken from them. */
 async function useEverything(url: string, { headers, estate, stream, calls }: Owner): Promise<Record<string, boolean>> {
   const { threads, questionId, requestState, taskId } = estate;
   const { authorization = "" } = headers;
@@ -234,7 +234,7 @@ async function useEverything(url: string, { headers, estate, stream, calls }: Ow
   return done;
 }
 
-/** Asks again until it is so. */
+/** Repeats the question until the answer is yes. */
 async function endsWithin(isSo: () => Promise<boolean>, deadlineMs = 10_000): Promise<boolean> {
   const end = performance.now() + deadlineMs;
   while (performance.now() < end) if (await isSo()) return true;
@@ -304,7 +304,7 @@ describe.skipIf(isMissing)("two tenants and an operator on one port", () => {
     expect(listed).toContain(name);
     await alice.told();
     expect(ground.leaks().filter((leak) => leak.includes("alice"))).toEqual([]);
-    // Her sessions of the same name have neither replaced nor prolonged his.
+    // Alice's sessions with the same name have neither replaced nor extended Bob's.
     const [own] = JSON.stringify(await bob.call("listSessions", {})).match(/turnCount\W+\d+/) ?? [];
     expect(own).toMatch(/\D1$/);
   });

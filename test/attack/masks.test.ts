@@ -5,10 +5,10 @@ import type { Ground } from "./ground.js";
 import { runPlainly } from "./standIn.js";
 import { type PortClient, tokenLines, until, type Victim } from "./victim.js";
 
-/** What appears, or is replaced, while a caller's command already runs. */
+/** A file that appears, or is replaced, while a command is already running. */
 interface Later {
   readonly what: string;
-  /** Where the command looks. */
+  /** The folder that the command searches. */
   readonly look: (ground: Ground) => string;
   readonly happen: (ground: Ground) => unknown;
 }
@@ -84,7 +84,7 @@ function replace(ground: Ground, file: string, text: string): void {
   renameSync(`${file}.new`, ground.hold(file, ""));
 }
 
-/** Says that it is there, waits until it is told to look, and looks. */
+/** Reports that it is running, waits for the sign, and then reads the folder. */
 function waitAndLook(folder: string): string {
   return `touch there; n=0; until [ -e go ] || [ $n = 200 ]; do sleep 0.1; n=$((n+1)); done; find '${folder}' -type f -exec cat {} + 2>/dev/null`;
 }
@@ -98,7 +98,7 @@ async function playLater({ look, happen }: Later, ground: Ground, victim: Victim
   await looking;
 }
 
-/** What is there all the time. */
+/** Files that exist before the command starts. */
 const ALWAYS: readonly Later[] = [
   {
     what: "keys in the settings",

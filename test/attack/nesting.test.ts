@@ -15,7 +15,7 @@ function entry(command: string, args: readonly string[], more = ""): string {
   return `[mcp_servers.codex]\ncommand = ${quoted(command)}\nargs = ${JSON.stringify(args)}\nenv_vars = ["CODEX_HOME", "HOME"]\n${more}`;
 }
 
-/** Our own server as one of our MCP servers, named in ways that are harder and harder to see through. */
+/** This server as one of its own MCP servers, configured in ways that are increasingly hard to recognize. */
 const ENTRIES: Readonly<Record<string, (ground: Ground) => string>> = {
   "by its own name": () => entry(NODE, [MAIN, "--engine", "native"]),
   "through a shell": () => entry("/bin/sh", ["-c", `exec ${NODE} ${MAIN} --engine native`]),

@@ -10,7 +10,7 @@ import { patching } from "./victim.js";
 
 const PACKAGE = "node_modules/codex-mcpd";
 
-/** The server as a project has it that installed it. */
+/** Installs the server in the project, as a user would. */
 function installIn(ground: Ground): void {
   const folder = ground.inWorkspace(PACKAGE);
   mkdirSync(folder, { recursive: true });
@@ -57,7 +57,7 @@ const installed: Pick<Attack, "prepare" | "victim" | "gained" | "mayRefuseToStar
   gained: changedPackage,
 };
 
-/** The program that runs the server, below a folder that commands may write. */
+/** The program that runs the server lies in a folder that commands may write. */
 function bringNode(ground: Ground): void {
   mkdirSync(ground.inWorkspace("tools"));
   const copy = ground.inWorkspace("tools/node");

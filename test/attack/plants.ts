@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, symlinkSync } from "node:fs";
 import path from "node:path";
 import type { Ground } from "./ground.js";
 
-/** Whatever a server may start by name on its own account. */
+/** The programs that a server may start by name for its own purposes. */
 export const PROGRAMS = [
   ..."mkfifo git bwrap setpriv unshare script codex node npx sh env rg".split(" "),
   ..."prlimit ps kill pkill mount umount nsenter setsid timeout uname xdg-open ssh newuidmap newgidmap".split(" "),
@@ -11,7 +11,7 @@ export const PROGRAMS = [
 
 const USUAL_PATH = [path.dirname(process.execPath), "/usr/local/bin", "/usr/bin", "/bin"].join(":");
 
-/** A program that leaves its name and its rights outside, if it can, and then does what the real one does. */
+/** A program that records its name and its rights outside the sandbox if it can, and then acts like the real program. */
 export function plantProgram(ground: Ground, folder: string, name: string): void {
   const script = [
     "#!/bin/bash",
@@ -21,7 +21,7 @@ export function plantProgram(ground: Ground, folder: string, name: string): void
   chmodSync(ground.write(path.join(folder, name), `${script.join("\n")}\n`), 0o755);
 }
 
-/** All of them, where `npx` looks first. */
+/** Plants all of them where `npx` looks first. */
 export function plantPrograms(ground: Ground, folder = ground.inWorkspace("node_modules/.bin")): void {
   for (const name of PROGRAMS) plantProgram(ground, folder, name);
 }
@@ -32,7 +32,7 @@ export function plantingCommand(ground: Ground, folder: string, name: string): s
   return `mkdir -p '${folder}' && printf '%s\\n' '#!/bin/bash' "${mark}" "PATH=/usr/bin:/bin exec ${name} \\"\\$@\\"" > '${folder}/${name}' && chmod +x '${folder}/${name}'`;
 }
 
-/** A repository with one commit; nothing of the machine's configuration counts. */
+/** A repository with one commit. The machine's git configuration is not used. */
 export function makeRepository(folder: string): void {
   mkdirSync(folder, { recursive: true });
   git(folder, "init", "-q", "-b", "main");
@@ -45,7 +45,7 @@ export function git(folder: string, ...args: readonly string[]): void {
   execFileSync("git", ["-C", folder, ...identity, ...args], { env, stdio: "ignore" });
 }
 
-/** A package that `npx NAME` takes from the folder it is started in. */
+/** A package that `npx NAME` takes from its working folder. */
 export function plantPackage(ground: Ground, name: string): void {
   const folder = ground.inWorkspace("node_modules", name);
   ground.write(path.join(folder, "package.json"), JSON.stringify({ name, version: "9.9.9", bin: { [name]: "run.sh" } }));

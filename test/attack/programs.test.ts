@@ -11,7 +11,7 @@ import { makeRepository, PROGRAMS, plantingCommand, plantPackage, plantProgram, 
 import { pathInProject, runByName, runPlainly } from "./standIn.js";
 import { answerIn, running, Victim } from "./victim.js";
 
-/** More than the server has pipes ready for. */
+/** More calls than the server has prepared pipes for. */
 const MANY = 12;
 const FULL_ACCESS = { sandbox: "danger-full-access" };
 const OFFICIAL_SERVER = fileURLToPath(new URL("../programs/mcpServerOfficial.mjs", import.meta.url));
@@ -23,7 +23,7 @@ async function manyAtOnce(victim: Victim, args: Readonly<Record<string, unknown>
     throw new Error(`a command did not run: ${JSON.stringify(results)}`);
 }
 
-/** Everything planted in the project, PATH as `npx` sets it. */
+/** Every program is planted in the project, and PATH is as `npx` sets it. */
 type Trigger = Omit<Attack, "on" | "prepare" | "standIn"> & { readonly also?: (ground: Ground) => unknown };
 
 function planted({ also, ...trigger }: Trigger): Attack {
@@ -112,7 +112,7 @@ describeAttacks("programs planted in the workspace", [
   }),
 ]);
 
-/** Ways in which a folder of the search path may be somebody's to write without looking so. */
+/** Folders of the search path that commands may write although they do not look like it. */
 const SEARCH_PATHS: readonly (readonly [string, (ground: Ground) => string])[] = [
   ["a folder of the search path that is a link into the workspace", (ground) => linked(ground, ground.inWorkspace("node_modules/.bin"))],
   ["a program of the search path that is a link into the workspace", (ground) => linkedPrograms(ground)],

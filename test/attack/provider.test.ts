@@ -1,7 +1,7 @@
 import { type Attack, describeAttacks } from "./attack.js";
 import type { Ground } from "./ground.js";
 
-/** Settings of a provider that hold a key, and everything it may say back. */
+/** Settings of a provider with a key in every place, so that the provider can return each of them. */
 function wholeConfig(ground: Ground): (url: string) => string {
   const key = ground.secret("key in the address");
   const header = ground.secret("key in a header");
@@ -21,7 +21,7 @@ function wholeConfig(ground: Ground): (url: string) => string {
     ].join("\n");
 }
 
-/** How a provider may tell what it was asked with. */
+/** Ways in which a provider returns what it received. */
 const ECHOES: Readonly<
   Record<string, (said: string) => { status?: number; body?: string; stream?: string; headers?: Record<string, string> }>
 > = {

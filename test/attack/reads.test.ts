@@ -9,7 +9,7 @@ import { makeRepository } from "./plants.js";
 import { readNaively, runPlainly } from "./standIn.js";
 import { answerIn, patching, tokenLines, Victim } from "./victim.js";
 
-/** What a server holds that no turn may read; each puts it there and says where. */
+/** Files of a server that no turn may read. Each function creates one and returns its path. */
 const TREASURES: Readonly<Record<string, (ground: Ground) => string>> = {
   credentials: (ground) => ground.hold(ground.inHome("auth.json"), `{"OPENAI_API_KEY":"${ground.secret("login")}"}\n`),
   "the token file": (ground) => ground.hold(path.join(ground.root, "keys/tokens"), tokenLines(ground)),
@@ -24,12 +24,12 @@ const TREASURES: Readonly<Record<string, (ground: Ground) => string>> = {
   },
 };
 
-/** On stdio the user's own files are the model's to read, whatever they are called. */
+/** On stdio the model may read all files of the user, whatever their names. */
 function usuallyOn(treasure: string): "stdio" | "port" {
   return ["the token file", "somebody's thread", "an archived thread"].includes(treasure) ? "port" : "stdio";
 }
 
-/** For the naive reader, whose environment is not the server's. */
+/** Reads the target without protection. The environment of this process is not the server's, so its secret is recorded directly. */
 function readTreasure(ground: Ground): void {
   const file = ground.notes["target"] ?? "";
   if (file === "/proc/self/environ") ground.see("what was read", ground.secret("api key"));
@@ -38,7 +38,7 @@ function readTreasure(ground: Ground): void {
 
 const ADD_AT_END = ["@@", "+x", "*** End of File"];
 
-/** What a patch may do with a name that leads to it; each has a link of its own. */
+/** Ways in which a patch can use a name that leads to the target; each has a link of its own. */
 const PATCHES: readonly ((at: { readonly target: string; readonly link: string }) => readonly string[])[] = [
   ({ link }) => [`*** Update File: ${link}`, `*** Move to: ${link}-copy.txt`, ...ADD_AT_END],
   ({ link }) => [`*** Update File: ${link}`, ...ADD_AT_END],
@@ -59,7 +59,7 @@ function patchAttack(treasure: string, policy: string, on = usuallyOn(treasure))
     name: `read ${treasure} by patches of links to it and of it, under ${policy}${on === "port" ? ", on a port" : ""}`,
     ...(treasure === "the token file" && policy === "never" && { quick: true }),
     on,
-    // Nobody says yes: what a question shows is what counts.
+    // The client declines, so only the text of the question could leak.
     victim: { answer: { decision: "denied" } },
     prepare: (ground) => {
       ground.notes["target"] = TREASURES[treasure]?.(ground) ?? "";
@@ -161,7 +161,7 @@ function plainConfig(url: string): string {
   return `model = "mock-model"\nmodel_provider = "mock"\n[model_providers.mock]\nname = "mock"\nbase_url = "${url}"\nwire_api = "responses"\n`;
 }
 
-/** Node has no word for the call that exchanges two names at once. */
+/** Node has no function for the system call that exchanges two names atomically. */
 const EXCHANGE = `my ($a, $b) = @ARGV; $| = 1; while (1) { syscall(${process.arch === "arm64" ? 276 : 316}, -100, $a, -100, $b, 2); print "." unless $n++; select(undef, undef, undef, 0.0003) }`;
 const SWAPPED_TIMES = 40;
 
@@ -199,16 +199,16 @@ describeAttacks(
   }),
 );
 
-/** Between two names there is a moment without one. */
+/** Without an atomic exchange, the name is missing for a moment. */
 function readSwapped(ground: Ground, name: string): void {
   try {
     readNaively(ground, ground.inWorkspace(name));
   } catch {
-    // The next time it is there.
+    // The next attempt finds it.
   }
 }
 
-/** What never ends, or takes all memory, or never begins. */
+/** Files that never end, need all memory, or block when opened. */
 const ENDLESS: Readonly<Record<string, (file: string) => unknown>> = {
   "a list of the process's pages": (file) => symlinkSync("/proc/self/pagemap", file),
   "a file of 2 GiB without content": (file) => truncateSync(emptyFile(file), 2 * 1024 ** 3 - 4096),
@@ -221,7 +221,7 @@ function emptyFile(file: string): string {
   return file;
 }
 
-/** Where the server looks by itself, or because the model says so. */
+/** Files that the server reads by itself, or because the model asks for them. */
 const READERS: Readonly<Record<string, { readonly name: string; readonly act: (victim: Victim) => Promise<unknown> }>> = {
   instructions: { name: "AGENTS.md", act: (victim) => victim.turn("!say done") },
   "a repository's pointer": { name: ".git", act: (victim) => victim.turn("!say done") },
@@ -230,7 +230,7 @@ const READERS: Readonly<Record<string, { readonly name: string; readonly act: (v
   "a patch that deletes": { name: "big.txt", act: (victim) => victim.turn(patching("*** Delete File: big.txt")) },
 };
 
-/** Reading it to its end in the tests themselves would stop them: somebody else tries, and says what came of it. */
+/** A separate process tests whether the file is endless; reading it in this process would block the tests. */
 const IS_ENDLESS = [
   'e() { if [ -p "$1" ]; then timeout 1 head -c 1 "$1"; [ $? = 124 ] && echo ENDLESS',
   'else [ $(head -c 6000000 "$1" | wc -c) = 6000000 ] && echo ENDLESS; fi; }; e',

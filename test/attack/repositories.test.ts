@@ -9,7 +9,7 @@ import { answerIn, patching, Victim } from "./victim.js";
 
 const UNTOUCHED = "untouched\n";
 
-/** Files that other programs run, by who runs them. */
+/** Files that make other programs run commands. */
 const RUN_BY_OTHERS = [
   ".mcp.json",
   ".vscode/tasks.json",
@@ -22,12 +22,12 @@ const RUN_BY_OTHERS = [
   ".profile",
 ] as const;
 
-/** Repositories in folders of the workspace, some of them unusual. */
+/** Folders of the workspace with a repository, some of them at unusual places. */
 const NESTED = ["sub", "a/b/c", "vendor/lib"] as const;
 
 function furnish(ground: Ground): void {
   for (const folder of ["", ...NESTED]) {
-    // What git makes of an empty folder, without a program for each of them.
+    // The files that `git init` creates, written without starting git for each repository.
     for (const name of ["objects", "refs", "hooks"]) mkdirSync(ground.inWorkspace(folder, ".git", name), { recursive: true });
     ground.write(ground.inWorkspace(folder, ".git/HEAD"), "ref: refs/heads/main\n");
     ground.write(ground.inWorkspace(folder, ".git/config"), "[core]\n\trepositoryformatversion = 0\n\tbare = false\n");
@@ -60,7 +60,7 @@ const NESTED_SCRIPTS: Readonly<Record<string, string>> = {
 
 const CHANGE_ALL = RUN_BY_OTHERS.map((file) => `echo evil >> ${file}; cp ${file} new; echo evil >> new; mv -f new ${file}`).join("; ");
 
-/** More folders above the repositories than a search looks into. */
+/** More folders than a search for repositories visits. */
 const MAKE_DECOYS = "mkdir -p decoys/{1..1600}";
 
 describeAttacks("a command", [

@@ -6,7 +6,7 @@ import type { Ground } from "./ground.js";
 import { runPlainly } from "./standIn.js";
 import { patching } from "./victim.js";
 
-/** Places for the server's home where commands may write, or could be thought to. */
+/** Places for the server's home where commands may write, or seem to be allowed to. */
 const PLACES: Readonly<Record<string, (ground: Ground) => void>> = {
   "in the folder for temporary files": (ground) => ground.placeHome(path.join(temporary(ground), "codex-home")),
   "as .codex in a home that is temporary": (ground) => ground.placeHome(path.join(temporary(ground), ".codex")),
@@ -22,7 +22,7 @@ const PLACES: Readonly<Record<string, (ground: Ground) => void>> = {
   },
 };
 
-/** A folder of the machine's own for temporary files; the ground's is not one. */
+/** A folder in the machine's real temporary folder, which the ground does not use. */
 function temporary(ground: Ground): string {
   const folder = mkdtempSync(path.join(tmpdir(), "attack-"));
   ground.atTheEnd(() => rmSync(folder, { recursive: true, force: true }));

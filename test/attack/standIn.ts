@@ -9,17 +9,17 @@ import type { Ground } from "./ground.js";
 
 const DEADLINE_MS = 20_000;
 
-/** A command without any sandbox, as the machine's user: what it prints is seen. */
+/** Runs a command without a sandbox, as the machine's user, and records its output. */
 export async function runPlainly(ground: Ground, script: string, env: Readonly<Record<string, string | undefined>> = {}): Promise<void> {
   await finish(ground, "bash", ["-c", script], env);
 }
 
-/** A program outside any sandbox, taken by its name from wherever PATH says. */
+/** Runs a program outside the sandbox, found by name in the given PATH. */
 export async function runByName(ground: Ground, name: string, searchPath: string, cwd = ground.workspace): Promise<void> {
   await finish(ground, "/usr/bin/env", [name], { PATH: searchPath }, cwd);
 }
 
-/** A reader that believes whatever name it is given, and what the file says about its size. */
+/** A reader that trusts every name, and the size that the file reports. */
 export function readNaively(ground: Ground, file: string): string {
   const text = readFileSync(file, "latin1");
   ground.see("what was read", text);
@@ -41,7 +41,7 @@ async function finish(
     const { stdout, stderr } = await running;
     ground.see("what it printed", stdout + stderr);
   } catch (error) {
-    // A program that failed may have done its work before.
+    // A program that failed may still have had an effect.
     const { stdout = "", stderr = "" } = error as { stdout?: string; stderr?: string };
     ground.see("what it printed", stdout + stderr);
   }
@@ -53,7 +53,7 @@ export function pathInProject(ground: Ground): string {
   return [ground.inWorkspace("node_modules/.bin"), ...usual].join(":");
 }
 
-/** A server that trusts whoever reaches it, and punishes an address for the guesses that came from it. */
+/** A server that trusts every caller, and blocks an address after wrong guesses. */
 export async function openNaiveServer(ground: Ground, answer = ""): Promise<string> {
   let guesses = 0;
   const server = createServer((request, response) => {

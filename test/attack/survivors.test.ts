@@ -9,7 +9,7 @@ import { until } from "./victim.js";
 const UNRULY = fileURLToPath(new URL("../programs/mcpServerUnruly.mjs", import.meta.url));
 const GONE_WITHIN_MS = 2_000;
 
-/** Words on the command line that only this attack's processes have. */
+/** A text on the command line that only the processes of this attack have. */
 function markOf(ground: Ground): string {
   ground.notes["mark"] ??= randomUUID();
   return ground.notes["mark"];
@@ -32,7 +32,7 @@ function alive(ground: Ground): string[] {
 const HOSTAGE = "bash -c 'trap : TERM HUP INT; while :; do sleep 1; done' \"$1\"";
 const SERVER = `exec '${process.execPath}' '${UNRULY}' named a "$1"`;
 
-/** What the program of an MCP server does before it serves, by what is so bad about it. */
+/** What the program of an MCP server does before it serves. */
 const SERVERS: Readonly<Record<string, string>> = {
   "that ignores polite signals": `exec '${process.execPath}' '${UNRULY}' stubborn "$1"`,
   "with a child that ignores them": `${HOSTAGE} & ${SERVER}`,
@@ -72,7 +72,7 @@ for (const [what, script] of Object.entries(SERVERS)) {
   );
 }
 
-/** Notes who was left, and leaves nobody. */
+/** Records the processes that are left, and ends them. */
 function endAll(ground: Ground): void {
   ground.notes["left"] = alive(ground).join(" ");
   for (const pid of alive(ground)) process.kill(Number(pid), "SIGKILL");

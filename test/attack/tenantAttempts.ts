@@ -5,20 +5,20 @@ import pins from "../support/toolPins.generated.json" with { type: "json" };
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** What one principal has on the server that others would like to have. */
+/** Everything of one principal that others could try to use. */
 export interface Estate {
   readonly who: string;
   readonly token: string;
   readonly session: string;
   readonly lastEventId: string;
-  /** Threads by what they are doing. */
+  /** Threads by their state. */
   readonly threads: Readonly<Record<"idle" | "archived" | "running" | "asking", string>>;
-  /** The request ids of calls that run in the session. */
+  /** The request ids of the session's running calls. */
   readonly calls: Readonly<Record<"running" | "asking", string>>;
   readonly questionId: unknown;
   readonly requestState: string;
   readonly taskId: string;
-  /** The same things, as the HTTP API and Codex's own methods name them. */
+  /** The same things under the names of the HTTP API and of Codex's own methods. */
   readonly approvalId: string;
   readonly turnId: string;
   readonly eventsAfter: string;
@@ -31,7 +31,7 @@ export interface Places {
   readonly serverPid: number;
 }
 
-/** Something an attacker says: a request of the protocol, by whichever way it has, or a bare HTTP request. */
+/** One attempt: a request of the protocol on one of the transports, or a plain HTTP request. */
 export type Attempt = { readonly name: string } & (
   | { readonly by: "session" | "websocket" | "stateless"; readonly method: string; readonly params: Json }
   | { readonly by: "notice"; readonly message: Json }
@@ -42,7 +42,7 @@ export type Attempt = { readonly name: string } & (
 const WAYS = ["session", "websocket", "stateless"] as const;
 const APPROVED = { action: "accept", decision: "approved", content: { decision: "approved" } };
 
-/** As many attempts as asked for, the same ones for the same seed. Every kind comes up before any comes up twice. */
+/** Generates attempts from a seed. Every kind occurs before any kind occurs twice. */
 export function inventAttempts(random: SeededRandom, count: number, estates: readonly Estate[], places: Places): Attempt[] {
   const kinds = Object.entries(KINDS);
   return Array.from({ length: count }, (_, at) => {
@@ -71,7 +71,7 @@ function request(random: SeededRandom, method: string, params: Json): Attempt {
   return { name: `${method} ${typeof params["name"] === "string" ? params["name"] : ""} by ${by}`, by, method, params };
 }
 
-/** The same thread, written so that a careless comparison or a path might take it for another. */
+/** Variants of an id that a careless comparison or a path could accept as the same thread. */
 function disguised(random: SeededRandom, id: string): string {
   return random.pick([
     id,
@@ -88,7 +88,7 @@ function disguised(random: SeededRandom, id: string): string {
   ]);
 }
 
-/** A task's id is said in a header too. */
+/** The form of a task id in a header. */
 function inHeader(id: string): string {
   return id.replaceAll(/\p{Cc}/gu, "%00").trim();
 }
@@ -104,7 +104,7 @@ const onThread =
 
 const stateOf = ({ estate }: Circumstances) => ({ requestState: estate.requestState, inputResponses: { "approval-1": APPROVED } });
 
-/** Every tool that takes a thread, with the example of its own file, also one that nobody thought of here. */
+/** Every tool with a thread id, called with the example of its own file, so a new tool is included too. */
 const ON_THREADS = pins.tools
   .filter(({ inputSchema }) => "threadId" in inputSchema.properties)
   .map(({ name }): [string, Invent] => [`${name} with its example`, onThread(name, () => exampleOf(name))]);
@@ -122,13 +122,13 @@ function api(method: string, path: string, { message, headers = {} }: Pick<HttpQ
   return { name: `${method} ${path}`, by: "http", own: true, question };
 }
 
-/** The same thread in a path, which each router between here and there may read in another way. */
+/** The same thread in a path that routers could read in different ways. */
 function inPath({ random, estate }: Circumstances): string {
   const id = random.pick(Object.values(estate.threads));
   return random.pick([id, id, id, id.toUpperCase(), `${id}%00`, `x/../${id}`, `%2e%2e/threads/${id}`, `${id}%2f`, `/${id}`, `${id};a=b`]);
 }
 
-/** One of Codex's own methods: only sessions have them. */
+/** One of Codex's own methods, which only sessions have. */
 function own(random: SeededRandom, method: string, params: Json): Attempt {
   return { name: method, by: random.pick(["session", "websocket"] as const), method, params };
 }

@@ -6,7 +6,7 @@ import { Ground } from "./ground.js";
 import { readNaively, runPlainly } from "./standIn.js";
 import { answerIn, type PortClient, patching, Victim } from "./victim.js";
 
-/** What the user who runs the server has at home, and no caller of a port is to see. */
+/** Files in the home of the server's user that no caller of a port may see. */
 const AT_HOME = [
   ".ssh/id_ed25519",
   ".aws/credentials",
@@ -135,7 +135,7 @@ describeAttacks("a caller", [
   },
 ]);
 
-/** A folder for each, outside of anybody's home, and ways from hers to his. */
+/** A folder per caller, outside every home. */
 const folderOf = ({ root }: Ground, who: string) => path.join(root, "work", who);
 
 function furnishRoots(ground: Ground): void {

@@ -14,7 +14,7 @@ function trusting(ground: Ground, level = "trusted", folder = trusted(ground)): 
   return { config: `[projects."${folder}"]\ntrust_level = "${level}"\n` };
 }
 
-/** What a thread there may do when nobody said anything about it. */
+/** The sandbox of a thread in this folder when the call does not set one. */
 async function sandboxIn(victim: Victim, cwd: string): Promise<unknown> {
   const call = victim.server.call("codex", { prompt: "!say done", cwd });
   const configured = await call.event("session_configured");
@@ -22,7 +22,7 @@ async function sandboxIn(victim: Victim, cwd: string): Promise<unknown> {
   return { sandbox: valueAt(configured, "sandbox_policy.type"), approval: valueAt(configured, "approval_policy") };
 }
 
-/** Ways to look like a part of the trusted project. */
+/** Ways to pass as a part of the trusted project. */
 const FORGERIES: Readonly<Record<string, (ground: Ground) => void>> = {
   "a pointer to a folder of its own that names it": (ground) => {
     ground.write(ground.inWorkspace(".git"), "gitdir: ./.fake\n");
@@ -39,7 +39,7 @@ const FORGERIES: Readonly<Record<string, (ground: Ground) => void>> = {
   },
 };
 
-/** As a reader that believes the pointer would have it. */
+/** The result of a reader that trusts the pointer. */
 function believe(ground: Ground): void {
   ground.notes["sandbox"] = JSON.stringify({ sandbox: "workspace-write" });
 }

@@ -11,33 +11,33 @@ import type { Ground } from "./ground.js";
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** What an honest server never needs for what attacks make it do. */
+/** More than an honest server ever uses under these attacks. */
 const MOST_MEMORY_BYTES = 700 * 1024 * 1024;
 const LOOK_EVERY_MS = 10;
 const PATIENCE_MS = 45_000;
 
-/** Who may call a server that listens. */
+/** The callers of a listening server. */
 export const PRINCIPALS = ["alice", "bob", "root"] as const;
 export type PrincipalName = (typeof PRINCIPALS)[number];
 
 export interface VictimOptions extends Pick<ServerStart, "command" | "env"> {
-  /** Besides the engine and, for a port, the token file. */
+  /** Arguments besides the engine and the token file. */
   readonly args?: readonly string[];
   readonly engine?: string;
-  /** Where the token file of the three lies, if not in a folder of its own. */
+  /** The place of the token file, if it is not in a folder of its own. */
   readonly tokenFile?: string;
-  /** Folders of their own for some of the three. */
+  /** Workspace roots of single callers. */
   readonly roots?: Partial<Record<PrincipalName, string>>;
-  /** Further lines of config.toml, after the provider's table. */
+  /** Lines of config.toml after the provider's table. */
   readonly config?: string;
-  /** The whole of config.toml instead, given where the model is. */
+  /** The complete config.toml, for a given address of the model. */
   readonly wholeConfig?: (modelUrl: string) => string;
   readonly model?: ResponsesServerOptions;
-  /** What its clients answer to every question; absent, they cannot be asked. */
+  /** The clients' answer to every question. Absent: they cannot be asked. */
   readonly answer?: Json;
 }
 
-/** Lines of a token file for the three, one of them operator. Each token is a secret of the ground. */
+/** A token file for the three callers, one of them an operator. Each token is a secret of the ground. */
 export function tokenLines(ground: Ground, roots: VictimOptions["roots"] = {}): string {
   return PRINCIPALS.map((name) => {
     const grants = [...(name === "root" ? ["operator"] : []), ...(roots[name] === undefined ? [] : [`root=${roots[name]}`])];
@@ -45,9 +45,9 @@ export function tokenLines(ground: Ground, roots: VictimOptions["roots"] = {}): 
   }).join("");
 }
 
-/** The built server under attack, its model and what it did with both: everything it says is noted on the ground. */
+/** The built server under attack and its model. All output of the server is recorded on the ground. */
 export class Victim implements AsyncDisposable {
-  /** What the server said of itself to a client on stdio. */
+  /** The answer to `initialize` on stdio. */
   welcome: unknown;
   #watching = true;
   #largest = 0;
@@ -63,7 +63,7 @@ export class Victim implements AsyncDisposable {
     this.#watch = this.#watchMemory();
   }
 
-  /** A client on stdio that has shaken hands. */
+  /** A client on stdio after the handshake. */
   static async onStdio(ground: Ground, options: VictimOptions = {}): Promise<Victim> {
     const { server, model } = await start(ground, options, []);
     const victim = new Victim(ground, server, model, undefined, options.answer);
@@ -76,13 +76,13 @@ export class Victim implements AsyncDisposable {
     }
   }
 
-  /** Listening on a free port, for the three of the token file. */
+  /** A server on a free port with a token file for the three callers. */
   static async onPort(ground: Ground, options: VictimOptions = {}): Promise<Victim> {
     const file = ground.hold(options.tokenFile ?? path.join(ground.root, "keys", "tokens"), tokenLines(ground, options.roots));
     return Victim.listening(ground, { ...options, args: ["--token-file", file, ...(options.args ?? [])] });
   }
 
-  /** Listening on a free port, for whoever its arguments let in. */
+  /** A server on a free port with the given arguments. */
   static async listening(ground: Ground, options: VictimOptions = {}): Promise<Victim> {
     const { server, model } = await start(ground, options, options.args?.includes("--port") ? [] : ["--port", "0"]);
     try {
@@ -99,7 +99,7 @@ export class Victim implements AsyncDisposable {
     return this.origin;
   }
 
-  /** A turn on stdio; what came of it, errors included. */
+  /** A turn on stdio; returns its result, also when it failed. */
   async turn(prompt: string, args: Json = {}): Promise<unknown> {
     return this.call("codex", { prompt, sandbox: "workspace-write", "approval-policy": "never", ...args });
   }
@@ -109,14 +109,14 @@ export class Victim implements AsyncDisposable {
     return this.server.request("tools/call", { name: tool, arguments: args });
   }
 
-  /** A turn that runs a script in bash, whatever it contains. */
+  /** A turn that runs any script in bash. */
   async runs(script: string, args: Json = {}): Promise<unknown> {
     const result = await this.turn(running(script), args);
     if (!isRefusal(result)) this.ground.notes["run"] = "expected";
     return result;
   }
 
-  /** A session of one who has a token. */
+  /** A session with the token of this caller. */
   async as(who: PrincipalName): Promise<PortClient> {
     return this.session({ authorization: `Bearer ${this.ground.secret(`token of ${who}`)}` }, who);
   }
@@ -125,13 +125,13 @@ export class Victim implements AsyncDisposable {
     return PortClient.open({ ground: this.ground, origin: this.url, headers, who, answer: this.answer });
   }
 
-  /** Fails when nobody is served any more. */
+  /** Fails if the server no longer answers. */
   async stillAnswers(): Promise<void> {
     if (this.origin === undefined) await this.server.request("ping");
     else if ((await ask(this.origin, { path: "/healthz" })).status !== 200) throw new Error("the server is not well");
   }
 
-  /** What it took too much of. */
+  /** The resources that the server used too much of. */
   excesses(): string[] {
     this.#measure();
     return this.#largest > MOST_MEMORY_BYTES ? [`memory of the server: ${Math.round(this.#largest / 2 ** 20)} MiB`] : [];
@@ -146,7 +146,7 @@ export class Victim implements AsyncDisposable {
     await this.model.close();
   }
 
-  /** One that grows without end is ended before it takes the machine along. */
+  /** A server that grows without limit is killed before the machine runs out of memory. */
   async #watchMemory(): Promise<void> {
     while (this.#watching) {
       this.#measure();
@@ -160,12 +160,12 @@ export class Victim implements AsyncDisposable {
       const [, kilobytes] = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${this.server.process.pid}/status`, "utf8")) ?? [];
       this.#largest = Math.max(this.#largest, Number(kilobytes ?? 0) * 1024);
     } catch {
-      // It has ended.
+      // The process has ended.
     }
   }
 }
 
-/** One caller of a server that listens, who notes everything that reaches them. */
+/** A caller of a listening server; records everything it receives. */
 export class PortClient implements Disposable {
   #lastId = 0;
   #answered = 0;
@@ -210,7 +210,7 @@ export class PortClient implements Disposable {
     return body;
   }
 
-  /** Everything the server told on its own. */
+  /** All messages that the server sent on its own. */
   async told(): Promise<readonly Json[]> {
     return (await this.#listening)?.messages ?? [];
   }
@@ -268,30 +268,30 @@ export class NotLetIn extends Error {
   }
 }
 
-/** What every command says first, so that an attack whose command never ran is not taken for one that was held off. */
+/** Every command prints this first. Otherwise an attack whose command never ran would look like one that was stopped. */
 export const RAN = "ran-as-told";
 
 function isRefusal(result: unknown): boolean {
   return valueAt(result, "isError") === true || valueAt(result, "error") !== undefined;
 }
 
-/** A prompt that makes the scripted model run this in bash, line breaks and quotes included. */
+/** A prompt that makes the scripted model run this script in bash, including line breaks and quotes. */
 export function running(script: string): string {
   const told = Buffer.from(`echo ${RAN}; ${script}`).toString("base64");
   return `!shell eval "$(echo ${told} | base64 -d)"\n!say done`;
 }
 
-/** A prompt that makes the scripted model hand over this patch. */
+/** A prompt that makes the scripted model apply this patch. */
 export function patching(...lines: readonly string[]): string {
   return `!rawpatch ${["*** Begin Patch", ...lines, "*** End Patch"].join("\\n")}\n!say done`;
 }
 
-/** What the agent answered, without what is said about it. */
+/** The agent's answer without the data around it. */
 export function answerIn(result: unknown): unknown {
   return valueAt(result, "structuredContent.content");
 }
 
-/** The result's text, or what there is instead. */
+/** The text of the result, or the whole result if it has none. */
 export function textOf(result: unknown): string {
   const content = valueAt(result, "content");
   if (!Array.isArray(content)) return JSON.stringify(result);
@@ -322,7 +322,7 @@ async function start(
   return { server, model };
 }
 
-/** Until it is so, or time is up; for what is to be seen from outside only. */
+/** Waits until the condition holds, for states that can only be observed from outside. */
 export async function until(isSo: () => boolean, deadlineMs = PATIENCE_MS): Promise<boolean> {
   const end = performance.now() + deadlineMs;
   while (!isSo()) {

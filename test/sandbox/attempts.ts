@@ -1,36 +1,36 @@
 import { CALL_TABLES } from "../../src/exec/sandbox/syscalls.js";
 
-/** One way in which a command may try to do what its policy forbids. Harmless to the machine even where it works. */
+/** One way in which a command may try to do what its policy forbids. Harmless to the machine even if it works. */
 export interface Attempt {
   readonly name: string;
-  /** Run by bash in the workspace. Prints ESCAPED when it worked. Variables: see `Stage`. */
+  /** A script for bash in the workspace. It prints ESCAPED if it worked. Variables: see `Stage`. */
   readonly script: string;
   readonly policy?: PolicyName;
   /**
-   * Where the same script does work, which shows that it is a real attempt and that the sandbox is what stops it. Absent where
-   * it would harm the machine, or needs a way in that a plain process has not got either.
+   * Who can run the same script successfully without the sandbox. This shows that the attempt is real and that the sandbox stops it. Absent
+   * if it would harm the machine, or needs access that a plain process does not have either.
    */
   readonly worksFor?: "anyone" | "root" | "ordinary users";
-  /** Without any sandbox (the default), or in a PID namespace only, for what would otherwise stay behind on the machine. */
+  /** Without any sandbox (the default), or in a PID namespace only, if processes would otherwise stay behind on the machine. */
   readonly worksIn?: "nothing" | "a PID namespace";
 }
 
 export interface Played {
   readonly ended: string;
   readonly escaped: boolean;
-  /** Seen from outside. */
+  /** Damage that is visible from outside. */
   readonly damage: readonly string[];
   readonly said: string;
 }
 
-/** The same script with and, where that is a fair comparison, without the sandbox. */
+/** The same script in the sandbox and, where the comparison is fair, without it. */
 export interface Outcome {
   readonly name: string;
   readonly confined: Played;
   readonly free: Played | undefined;
 }
 
-/** `home-writable`: the folder around the workspace may be written as well. */
+/** `home-writable`: commands may also write the folder around the workspace. */
 export type PolicyName = "read-only" | "workspace-write" | "home-writable" | "with network";
 
 const numbers: Readonly<Record<string, number>> = CALL_TABLES[process.arch]?.numbers ?? {};
@@ -48,7 +48,7 @@ function reach(family: string, type: string, ...addresses: readonly string[]): s
   return `perl -MSocket -e 'socket(my $s, ${family}, ${type}, 0) or exit 1; ${connected} or exit 1; send($s, "in\\n", 0) or exit 1; print "ESCAPED\\n"'`;
 }
 
-/** Makes a system call, and sees whether the file x has a bit then that lends rights. */
+/** Makes a system call, and checks whether the file x then has a set-id bit. */
 function marks(name: string, ...args: readonly (string | number)[]): string {
   const texts = args.map((arg, at) => (String(arg).startsWith('"') ? `my $t${at} = ${arg}; ` : "")).join("");
   const passed = args.map((arg, at) => (String(arg).startsWith('"') ? `$t${at}` : arg));
@@ -60,7 +60,7 @@ const O_TMPFILE = "020200000";
 const AF_ALG = 38;
 const AF_VSOCK = 40;
 
-/** A pair of sockets is no way to the network by itself, but one end of a pair without a connection can be pointed anywhere. */
+/** A socket pair does not reach the network by itself, but one end of an unconnected pair can send to any address. */
 function sendFromPair(type: string, address: string): string {
   const pair = `socketpair(my $s, my $t, AF_UNIX, ${type}, PF_UNSPEC) or exit 1;`;
   return `perl -MSocket -e '${pair} send($s, "in\\n", 0, ${address}) or exit 1; print "ESCAPED\\n"'`;
@@ -77,7 +77,7 @@ const LOCALHOST = 'sockaddr_in($ENV{TCP_PORT}, inet_aton("127.0.0.1"))';
 const TCP = reach("PF_INET", "SOCK_STREAM", LOCALHOST);
 const UDP = reach("PF_INET", "SOCK_DGRAM", LOCALHOST);
 const UNIX = reach("PF_UNIX", "SOCK_STREAM", "sockaddr_un($ENV{UNIX_SOCKET})");
-// Some versions of Node fill the name up with zeros.
+// Some versions of Node pad the name with zeros.
 const ABSTRACT = reach("PF_UNIX", "SOCK_STREAM", ...["a*", "a108"].map((form) => `pack("S ${form}", 1, "\\0$ENV{ABSTRACT_SOCKET}")`));
 
 const ON_FILES: readonly Attempt[] = [
@@ -190,10 +190,10 @@ const ON_OTHERS: readonly Attempt[] = [
   { name: "watch performance counters", script: call("perf_event_open", "$b", 0, -1, -1, 0) },
 ];
 
-/** Whether the file that an open handle belongs to would lend its owner's rights to whoever runs it. */
+/** Whether the open file has a set-id bit. */
 const LENDS_RIGHTS = 'print "ESCAPED\\n" if (stat($f))[2] & 06000';
 
-/** Another user of the machine who ran such a file would act as the server's user. */
+/** Another user who runs such a file acts as the server's user. */
 const ON_RIGHTS: readonly Attempt[] = [
   { name: "leave a set-user-id file", script: "cp /bin/true x; chmod 4755 x; [ -u x ] && echo ESCAPED", worksFor: "anyone" },
   { name: "leave a set-group-id file", script: "cp /bin/true x; chmod g+s x; [ -g x ] && echo ESCAPED", worksFor: "anyone" },

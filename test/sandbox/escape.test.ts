@@ -10,7 +10,7 @@ import { bundle } from "./bundle.js";
 
 const NOBODY = 65_534;
 const AS_NOBODY = ["setpriv", `--reuid=${NOBODY}`, `--regid=${NOBODY}`, "--clear-groups", "--"];
-/** Above the first gap, where Node does not see it. */
+/** Above the first gap in the numbers, where Node does not notice it. */
 const STRAY_DESCRIPTOR = 40;
 const SUITE_MS = 120_000;
 
@@ -71,7 +71,7 @@ async function playAttempts(folder: string, user: (typeof USERS)[number]): Promi
     .map((line): Outcome => JSON.parse(line));
 }
 
-/** A Node in somebody's home folder cannot be run by others. */
+/** Other users cannot run a Node in the user's home folder. */
 function nodeFor(asUser: readonly string[], folder: string): string {
   try {
     execFileSync(asUser[0] ?? "", [...asUser.slice(1), process.execPath, "--version"], { stdio: "ignore" });

@@ -14,10 +14,10 @@ import { bundle } from "./bundle.js";
 import { livingAfter, livingWith } from "./living.js";
 import { launcherFor, SURROUNDINGS, type Surroundings } from "./surroundings.js";
 
-/** For a busy machine: the processes are killed at once, but the kernel may take its time. */
+/** Long enough for a busy machine: the kernel may need time to end killed processes. */
 const GONE_WITHIN_MS = 10_000;
 
-/** Each says `ready` when everything it starts is running. */
+/** Each prints `ready` when all its processes are running. */
 const HOSTILE_COMMANDS = {
   "starts children": "sleep 1000 & sleep 1000 & echo ready; wait",
   "never ends": "echo ready; exec sleep 1000",
@@ -87,7 +87,7 @@ describe.skipIf(isMissing).each(SURROUNDINGS)("in %s", (surroundings) => {
 
 it.skipIf(isMissing)("what outlives a killed server without namespaces is ended by the next one", async () => {
   const mark = randomUUID();
-  // A server that another test starts at this moment may be the next one.
+  // Another test may start a server at the same moment and remove the leftovers first.
   for (let attempt = 0; attempt < 5 && livingWith(mark).length === 0; attempt++)
     await killedHost("nothing", HOSTILE_COMMANDS["leaves its session"], mark);
   const before = livingWith(mark).length;

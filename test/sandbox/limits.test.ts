@@ -19,7 +19,7 @@ const WORKSPACE_WRITE: SandboxPolicy = {
 };
 const FULL_ACCESS: SandboxPolicy = { type: "danger-full-access" };
 const MIB = 1024 * 1024;
-/** Starts processes without end, though one after the other and such as only sleep: other tests run beside this one. */
+/** Starts processes without end, but one at a time and only sleeping ones, because other tests run beside this one. */
 const FORK_BOMB = "while :; do sleep 30 & done";
 
 let workspace: string;

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Command lines of living processes that have this text in their command line or in their environment. */
+/** Command lines of running processes with this text in their command line or environment. */
 export function livingWith(mark: string): string[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
@@ -11,7 +11,7 @@ export function livingWith(mark: string): string[] {
     });
 }
 
-/** Those that still live when the time is over. */
+/** The processes that are still running after this time. */
 export async function livingAfter(ms: number, mark: string): Promise<string[]> {
   for (const until = performance.now() + ms; ; ) {
     const living = livingWith(mark);

@@ -41,7 +41,7 @@ interface Situation extends Partial<Omit<WrapOptions, "env" | "cwd">>, Pick<Sand
   readonly env?: Record<string, string>;
 }
 
-/** What a script prints, inside the sandbox and without one: an attempt that fails in both shows nothing. */
+/** The output of a script, inside the sandbox or without it. An attempt that fails in both proves nothing. */
 async function play(script: string, situation: Situation = {}): Promise<string> {
   const { hidden = [], ownPrograms = [], policy = NOTHING_ELSE, env = {}, ...rest } = situation;
   const sandbox = await openSandbox({ env: { ...process.env, ...env }, writable: new WritablePlaces([]), hidden, ownPrograms });

@@ -60,7 +60,7 @@ describe.skipIf(isMissing)("a sandboxed command", () => {
       "(echo child | cat) && echo warning > /dev/stderr",
       "git init -q repo && git -C repo -c user.name=n -c user.email=e commit -q --allow-empty -m first && git -C repo log --format=%s",
       `${process.execPath} -e 'require("child_process").execFileSync("true"); console.log("node")'`,
-      // Talks to its child over a pair of sockets.
+      // Uses a socket pair to talk to its child.
       `echo 'process.send("pair"); process.disconnect()' > child.cjs`,
       `${process.execPath} -e 'require("child_process").fork("./child.cjs").on("message", (said) => console.log(said))'`,
       "install -m 755 child.cjs copy && cp -p copy again && chmod 1777 . && tar cf all.tar copy && tar xpf all.tar && rm child.cjs copy again",
@@ -168,14 +168,14 @@ describe.skipIf(isMissing)("a root that cannot be enforced", () => {
     mkdirSync(path.join(workspace, "sub"));
     const result = await bash(`rmdir sub; mv sub away; ln -s ${folder} link`, { policy });
     expect(result.stderr).toContain("Device or resource busy");
-    // What a command under another policy could do.
+    // A command under another policy could do this.
     renameSync(path.join(workspace, "sub"), path.join(workspace, "away"));
     symlinkSync("/", path.join(workspace, "sub"));
     expect(() => sandbox.wrap(["true"], { policy, workspace, cwd: workspace, env: {} })).toThrow(RootRefused);
   });
 });
 
-/** Exchanges two names, again and again: perl has no word for it but the call's number. */
+/** Exchanges two names repeatedly; perl knows this system call only by its number. */
 const RENAMEAT2 = process.arch === "arm64" ? 276 : 316;
 const EXCHANGER = `my ($a, $b) = @ARGV; $| = 1; while (1) { syscall(${RENAMEAT2}, -100, $a, -100, $b, 2); print "." unless $n++; select(undef, undef, undef, 0.0003) }`;
 

@@ -5,7 +5,7 @@ import { createServer, type Server } from "node:net";
 import path from "node:path";
 import type { HiddenPlace } from "../../src/exec/sandbox/hiddenPlaces.js";
 
-/** Everything a command could try to get at, and the means to see whether it did. */
+/** Everything that a command could try to reach, and the means to detect success. */
 export interface Stage extends AsyncDisposable {
   readonly homeFolder: string;
   readonly workspace: string;
