@@ -22,7 +22,7 @@ const USAGE = {
 };
 
 describe.each(CASES)("Codex $version with $family", { timeout: 120_000 }, ({ program, model }) => {
-  /** One turn of a Codex whose model answers with these bytes first. */
+  /** Plays one turn of a Codex whose model sends these bytes first. */
   async function playAnswers(answers: readonly Override[]): Promise<readonly ThreadEvent[]> {
     await using server = await startResponsesServer({ respond: (_request, index) => answers[index] });
     await using stage = await setCodexStage({ model, url: server.url, retries: 4 });
@@ -83,7 +83,7 @@ describe.each(CASES)("Codex $version with $family", { timeout: 120_000 }, ({ pro
     expect(events.filter(({ type }) => type === "modelRetry")).toHaveLength(2);
   });
 
-  // A model that Codex does not know has other tools for it.
+  // Codex gives models that it does not know other tools for goals.
   it.skipIf(model !== undefined)(
     "goes on for its goal where goals were asked for, until it is stopped, which pauses the goal",
     async () => {

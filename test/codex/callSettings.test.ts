@@ -12,7 +12,7 @@ import { type Stage, setStage } from "../support/stage.js";
 const VERSIONS = ["0.166.0", "0.160.1", "0.152.1"] as const;
 const PATIENCE = { timeout: 90_000 };
 
-/** What a call asks for means the same with Codex as with our own engine, though Codex reads the files of its configuration itself. */
+/** A call's settings have the same effect with Codex as with our own engine, although Codex reads the configuration files itself. */
 describe.for(VERSIONS)("what calls and profiles ask for, with Codex %s", PATIENCE, async (version) => {
   const program = (await publishedCodex(version)) ?? "";
 

@@ -29,7 +29,7 @@ const WORKSPACE: SandboxPolicy = {
 
 const DONE = { type: "turnCompleted", lastMessage: "done" };
 
-/** What nobody who calls may read, in the places where a server has it, and links in the workspace that lead there. */
+/** Files that no caller may read, at their usual places in the server's home, and links in the workspace that lead to them. */
 function hideSecrets({ codexHome, workspace }: CodexStage) {
   const root = path.dirname(codexHome);
   const files = {
@@ -71,14 +71,17 @@ async function play(engine: Engine, settings: ThreadSettings, prompt: string, re
   return { events, asked };
 }
 
-/** Everywhere a secret could have got to. */
+/** The secrets in every place that they could have reached. */
 function leaks({ model, workspace }: CodexStage, played: unknown): string[] {
   const copies = readdirSync(workspace, { recursive: true, encoding: "utf8" }).filter((name) => name.includes("copy"));
   const texts = [JSON.stringify(played), ...model.requests.map(({ body }) => JSON.stringify(body)), ...copies];
   return [...new Set(texts.flatMap((text) => [...text.matchAll(/secret (login|thread|ours|tokens\w*)/g)].map(([found]) => found)))];
 }
 
-/** How many commands the model was told the end of. Codex does not show all of those that another agent runs while the first one ends. */
+/**
+ * The number of commands whose result the model received. Codex does not report every command that another agent runs while the first one
+ * is ending.
+ */
 function commandsAnswered({ model }: CodexStage): number {
   const items = model.requests.flatMap(({ body }) => asList(asFields(body)["input"]).map(asFields));
   const spawned = items.filter(({ name }) => name === "spawn_agent").map((call) => call["call_id"]);

@@ -6,7 +6,7 @@ import { MAIN } from "../support/processes/mcpServer.js";
 import { runToEnd } from "../support/processes/runToEnd.js";
 import { type Stage, setStage, stageEnvironment } from "../support/stage.js";
 
-/** What is put into the home of a user before the doctor is asked. */
+/** Changes in a user's home before `doctor` runs. */
 interface Patient {
   readonly args?: readonly string[];
   readonly config?: string;

@@ -12,7 +12,7 @@ import { lastMessageOf, playTurn } from "../support/threads/turns.js";
 const newest = await newestOnNpm();
 const tried = await publishedVersions();
 const unseen = newest === undefined || tried.some(({ version }) => version === newest) ? undefined : await publishedCodex(newest);
-/** Those that are tried everywhere, and whatever has been published since. */
+/** The tested versions, and the newest release if it is newer. */
 const VERSIONS = [...tried, ...(unseen === undefined ? [] : [{ version: newest ?? "", program: unseen }])];
 const RECORDED = recordedSurfaces();
 
@@ -20,7 +20,7 @@ describe.each(VERSIONS)("Codex $version", { timeout: 120_000 }, ({ version, prog
   it("has the names that were recorded of it; those of a version that nobody recorded are printed, see `npm run drift`", async () => {
     const surface = await codexSurface({ program });
     const known = RECORDED.get(version);
-    // Somebody else's release must not fail our tests: it is a reason to look, and the next test says whether it still works.
+    // A new release of Codex must not fail our tests. It gives a reason to look, and the next test shows whether it works.
     if (known === undefined) console.warn([`Codex ${version} is new. It has these names more:`, ...namesBeyondAll(surface)].join("\n  "));
     expect(surface).toEqual(known ?? surface);
   });
@@ -63,7 +63,7 @@ it("the tables know exactly what the recorded versions can send", () => {
   });
 });
 
-/** The names that no recorded version has. */
+/** Names that no recorded version has. */
 function namesBeyondAll(surface: CodexSurface): readonly string[] {
   const seen = [...RECORDED.values()].map((recorded) => new Set(namesBeyond(surface, recorded)));
   const [first, ...others] = seen;

@@ -15,7 +15,7 @@ import { LONGEST_PROMPT } from "./versionContract.js";
 const CASES = await publishedCases();
 
 const PATIENCE = { timeout: 120_000 };
-/** Commands run as they are, so that nothing but the engine ends them. */
+/** Commands run without a sandbox, so that only the engine ends them. */
 const UNCONFINED = { approvalPolicy: "never", sandboxPolicy: { type: "danger-full-access" } } as const;
 
 describe.each(CASES)("threads run by Codex $version with $family", PATIENCE, ({ program, model }) => {
@@ -151,7 +151,7 @@ async function eventsOf(turn: Turn): Promise<ThreadEvent[]> {
   return events;
 }
 
-/** The first event of this kind, as it comes. Fails when the turn ends without it. */
+/** The first event of this kind. Fails if the turn ends without it. */
 async function until(turn: Turn, matches: (event: ThreadEvent) => boolean): Promise<ThreadEvent> {
   for await (const batch of turn.log.read()) for (const { value } of batch) if (matches(value)) return value;
   throw new Error("the turn ended without it");

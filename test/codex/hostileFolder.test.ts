@@ -22,7 +22,7 @@ const WORKS: Pick<ThreadSettings, "approvalPolicy" | "sandboxPolicy"> = {
 };
 const FULL: Pick<ThreadSettings, "approvalPolicy" | "sandboxPolicy"> = { ...WORKS, sandboxPolicy: { type: "danger-full-access" } };
 
-/** A repository that names a program in every place where Codex looks for one, and has an honest AGENTS.md. */
+/** A repository that sets a program in every place where Codex looks for one, and has a harmless AGENTS.md. */
 function setTrap({ workspace, codexHome }: CodexStage) {
   const proof = path.join(path.dirname(codexHome), "it-ran");
   const program = path.join(path.dirname(codexHome), "program.sh");

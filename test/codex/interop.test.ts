@@ -89,7 +89,7 @@ interface Place {
 }
 
 function makePlace(modelUrl: string, model: string | undefined): Place {
-  // Not below the system's temporary folder: a real Codex refuses that as its home.
+  // Outside the system's temporary folder, which a real Codex refuses as its home.
   mkdirSync(cacheFolder(), { recursive: true });
   const root = mkdtempSync(path.join(cacheFolder(), "interop-"));
   const [ws, home, codexHome] = ["ws", "home", "codex-home"].map((name) => path.join(root, name)) as [string, string, string];
@@ -163,7 +163,7 @@ function turnsOf(resumed: unknown): number | undefined {
   return (resumed as { thread?: { turns?: unknown[] } }).thread?.turns?.length;
 }
 
-/** What the user and the model said, without what the servers put around it. */
+/** The messages of the user and the model, without the context that the servers add. */
 function said(input: readonly { role?: string; content?: unknown }[]): string[] {
   return input
     .filter(({ role }) => role === "user" || role === "assistant")

@@ -14,7 +14,7 @@ import { playTurn } from "../support/threads/turns.js";
 
 const CASES = await publishedCases(["0.166.0"]);
 const TIMES = 20;
-/** How long a call may take to end once its Codex is gone. */
+/** The time in which a call must end after its Codex has died. */
 const DEADLINE_MS = 2_000;
 const UNCONFINED = { "approval-policy": "never", sandbox: "danger-full-access" };
 const ASKING = { "approval-policy": "untrusted", sandbox: "read-only" };
@@ -23,7 +23,7 @@ interface Stage {
   readonly when: string;
   readonly prompt: string;
   readonly thread: Readonly<Record<string, string>>;
-  /** Resolves when the turn is there. */
+  /** Resolves when the turn has got this far. */
   reached(server: McpServer, call: ToolCall): Promise<unknown>;
 }
 

@@ -22,7 +22,7 @@ function authFile({ codexHome }: Stage): string {
   return path.join(codexHome, "auth.json");
 }
 
-/** Everything that a server wrote for people. */
+/** All log lines of a server. */
 function logsOf({ errorLines, stage }: McpServer): string {
   const folder = path.join(stage.codexHome, "log");
   const files = existsSync(folder) ? readdirSync(folder).map((name) => readFileSync(path.join(folder, name), "utf8")) : [];
@@ -33,7 +33,7 @@ async function completed(client: FrontEndClient, nth = 1): Promise<unknown> {
   return (await told(client, "loginChatGptComplete", nth))["params"];
 }
 
-// Codex waits for the browser at a port that is always the same: one login after the other.
+// Codex waits for the browser on a fixed port, so only one login at a time is possible.
 describe.skipIf(program === "")("a login with ChatGPT through an installed Codex", { timeout: 120_000 }, () => {
   it("is begun, completed by the browser, told to the client, renewed and ended", async () => {
     await using identity = await startIdentityServer();
@@ -77,7 +77,7 @@ describe.skipIf(program === "")("a login with ChatGPT through an installed Codex
       success: false,
       error: expect.stringMatching(/^Login server error/),
     });
-    // The browser of the first comes back to the second, which knows another state.
+    // The browser of the first login reaches the second one, which has another `state`.
     expect((await identity.consent(String(first["authUrl"]))).status).toBe(400);
     expect(await client.request("cancelLoginChatGpt", { loginId: second["loginId"] })).toEqual({});
     expect(await completed(client, 2)).toEqual({ loginId: second["loginId"], success: false, error: NOT_COMPLETED });

@@ -9,7 +9,7 @@ import { type CodexStage, openCodexThreads, setCodexStage } from "../support/cod
 
 const program = (await publishedCodex("0.166.0")) ?? "";
 
-/** What our table has of an entry of Codex's catalogue. */
+/** The fields of an entry in Codex's catalogue that our table has too. */
 interface CatalogueEntry {
   readonly slug: string;
   readonly priority: number;
@@ -48,7 +48,7 @@ describe.skipIf(program === "")("the models of Codex 0.166.0", { timeout: 60_000
   });
 });
 
-/** A thread of Codex with one turn; the settings it ran with. */
+/** Runs one turn on a new thread of Codex and returns the settings it used. */
 async function played(stage: CodexStage, changes: Partial<ThreadSettings>): Promise<string> {
   await using codex = openCodexThreads(stage, program);
   const turn = await codex.threads.start({ ...stage.settings, ...changes }, { text: "!say hi" }, turnIdOf("1"));

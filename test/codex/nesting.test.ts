@@ -12,9 +12,9 @@ const CASES = await publishedCases(["0.166.0"]);
 const PATIENCE = { timeout: 90_000 };
 const SERVER = `'${process.execPath}' '${MAIN}' --engine scripted --tools codex,extras`;
 
-/** The tools of MCP servers that Codex has offered to its model. */
+/** The tools of MCP servers that Codex offered to its model. */
 function offered({ requests }: ResponsesServer): string[] {
-  // Models that Codex knows are told of tools inside the conversation.
+  // Codex describes tools inside the conversation to models that it knows.
   const names = requests.flatMap(({ body }) => JSON.stringify(body).match(/"name":"[^"]*"|mcp__(codex|again)__\w+/g) ?? []);
   return [...new Set(names.filter((name) => /codex|again/.test(name)))];
 }
@@ -56,10 +56,10 @@ describe.each(CASES)(
       });
       await server.initialize();
       expect(await server.call("codex", { prompt: "!say hello" }).result()).toMatchObject({ structuredContent: { content: "hello" } });
-      // Codex hands on a few variables and no others, so that only the processes above tell.
+      // Codex passes on only a few variables, so only the parent processes show that the server runs inside Codex.
       expect([existsSync(seen), (await readFile(seen, "utf8")).includes("CODEX_MCP_INSIDE")]).toEqual([true, false]);
       const tools = offered(model).join(" ");
-      // Models that Codex knows see the tools of MCP servers only once they look for them.
+      // Models that Codex knows see the tools of MCP servers only after they search for them.
       expect([tools.includes("models"), /codex-exec|codex_exec|codex-reply|"(mcp__again__)?codex"/.test(tools)]).toEqual([
         named !== undefined,
         false,

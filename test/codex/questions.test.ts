@@ -26,7 +26,7 @@ interface Play {
   readonly settings?: Partial<ThreadSettings>;
 }
 
-/** One turn of the real Codex in which everything asked is decided the same way. */
+/** Plays one turn of the real Codex and answers every question with the same decision. */
 async function playWith(
   { program, model }: CodexCase,
   { prompt, decision, settings = {} }: Play,
@@ -103,7 +103,7 @@ describe.each(CASES)("Codex $version with $family asks", { timeout: 90_000 }, (c
         const remark = "The user did not allow `/bin/bash -lc 'touch made.txt'`, and says: use another name";
         const said = ofType(events, "rawItem").map(({ item }) => JSON.stringify(item));
         const [denied, told] = [
-          // A script of code mode is left at the message, before it has heard of the denial itself.
+          // A script of code mode stops at the message, before it receives the denial.
           said.findIndex((item) => /rejected by user|Script running/.test(item)),
           said.findIndex((item) => item.includes(remark)),
         ];

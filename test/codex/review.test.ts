@@ -5,7 +5,7 @@ import { startResponsesServer } from "../support/model/responsesServer.js";
 import { startServer } from "../support/processes/mcpServer.js";
 import { valueAt } from "../support/scenarios/scenario.js";
 
-/** What Codex asks its reviewer for. */
+/** The output that Codex expects from its reviewer. */
 const REVIEW = {
   findings: [
     {

@@ -13,7 +13,7 @@ export function playWithCodex(scenario: Scenario, program: string): Promise<Tran
   return playScenario(scenario, { command, silences: silencesIn(recordingOf(scenario.name)) });
 }
 
-/** Where the scenario went another way than recorded, once the habits of the newer Codex are taken out of both. */
+/** The differences between the recording and the played scenario, apart from the general differences of the newer Codex. */
 export function differencesIn(scenario: string, played: Transcript, habits: readonly Habit[] = HABITS): Difference[] {
   return compareTranscripts(
     habits.reduce((transcript, habit) => habit.ofRecorded(transcript), recordingOf(scenario)),
@@ -21,7 +21,7 @@ export function differencesIn(scenario: string, played: Transcript, habits: read
   );
 }
 
-/** What the client gets and what is left behind; held to the letter. Everything else is how it was told. */
+/** Everything that the client receives and that stays behind. These aspects must be equal; the others may differ in wording. */
 const OUTCOME: readonly Aspect[] = ["answers", "questions", "notifications", "ending"];
 
 export interface Findings {
@@ -42,7 +42,7 @@ export function findings(scenario: string, differences: readonly Difference[]): 
   };
 }
 
-/** What is declared: every difference is found, and nobody gets anything else than with the engine native unless that is declared, too. */
+/** The declared differences: all of them occur, and the outcome is that of the engine native unless another one is declared. */
 export function expectedFindings(scenario: string): Findings {
   return { undeclared: [], gone: [], outcome: OUTCOMES_OF_CODEX[scenario] ?? outcomeIn(DECLARED_DIFFERENCES[scenario]?.ours ?? {}) };
 }

@@ -2,12 +2,12 @@ import type { Difference } from "../support/scenarios/compareTranscripts.js";
 import type { OwnSide } from "../support/scenarios/declaredDifferences/ownSide.js";
 import { CLEAN_EXIT, files, interrupted } from "../support/scenarios/declaredDifferences/phrases.js";
 
-/** Where scenarios played with the engine codex leave the recordings, apart from the habits that show everywhere. */
+/** Where scenarios played with the engine codex differ from the recordings, apart from the differences that occur everywhere. */
 export interface ScenarioDifference {
-  /** Aspects of the comparison; a type of event stands for what its events carry. */
+  /** Aspects of the comparison. The name of an event type means the contents of its events. */
   readonly differs: readonly string[];
   readonly scenarios: readonly string[];
-  /** True when it shows in some runs only. */
+  /** True if it occurs in some runs only. */
   readonly varies?: true;
 }
 
@@ -15,14 +15,14 @@ export interface CodexDifference extends ScenarioDifference {
   readonly why: string;
 }
 
-/** How a difference is named in the lists below. */
+/** The name of a difference in the lists below. */
 export function placeOf({ aspect, about }: Difference): string {
   const [type = ""] = about.split(" of call ");
   if (aspect === "contents") return type;
   return aspect === "fields" ? `fields of ${type}` : aspect;
 }
 
-/** The server's own doing: the reasons are those declared for the engine native. */
+/** Differences made by the server itself, for the reasons declared for the engine native. */
 export const AS_NATIVE: readonly ScenarioDifference[] = [
   {
     differs: ["answers"],
@@ -82,7 +82,7 @@ export const AS_NATIVE: readonly ScenarioDifference[] = [
   { differs: ["exec_command_output_delta", "exec_command_end"], scenarios: ["exec-on-request-read-only", "shell-never-read-only"] },
 ];
 
-/** What comes of the newer Codex, or of what it lets us see. */
+/** Differences that come from the newer Codex, or from what it reports. */
 export const OF_CODEX: readonly CodexDifference[] = [
   {
     why: "What Codex asks its model is its own business",
@@ -189,7 +189,7 @@ export const OF_CODEX: readonly CodexDifference[] = [
   },
 ];
 
-/** Answers, questions, notifications and endings that are not those of the engine native either. */
+/** Answers, questions, notifications and endings that also differ from those of the engine native. */
 export const OUTCOMES_OF_CODEX: Readonly<Record<string, OwnSide>> = {
   "exec-on-failure": { questions: { "": [] }, ending: { "": [files({}), ...CLEAN_EXIT] } },
   "exec-no-capability": { questions: { "": [] }, ending: { "": [files({}), ...CLEAN_EXIT] } },

@@ -5,10 +5,10 @@ type Json = Readonly<Record<string, unknown>>;
 
 /** A `codex/event` of a transcript. */
 export interface ShownEvent {
-  /** The request it belongs to. */
+  /** The request to which it belongs. */
   readonly call: unknown;
   readonly threadId: unknown;
-  /** The turn it names. */
+  /** The turn that it names. */
   readonly turn: unknown;
   readonly msg: Json;
 }
@@ -20,7 +20,7 @@ export function eventOf(entry: Entry): ShownEvent | undefined {
   return { call: meta["requestId"], threadId: meta["threadId"], turn: params["id"], msg: params["msg"] };
 }
 
-/** The transcript with what `change` makes of each event; an event of which it makes nothing is left out. */
+/** Applies `change` to each event; an event for which it returns undefined is removed. */
 export function changeEvents(transcript: Transcript, change: (event: ShownEvent) => Json | undefined): Transcript {
   return transcript.flatMap((entry) => {
     const event = eventOf(entry);
@@ -30,7 +30,7 @@ export function changeEvents(transcript: Transcript, change: (event: ShownEvent)
   });
 }
 
-/** The same, for the items in `raw_response_item` events. */
+/** Does the same for the items in `raw_response_item` events. */
 export function changeRawItems(transcript: Transcript, change: (item: Json) => Json | undefined): Transcript {
   return changeEvents(transcript, ({ msg }) => {
     if (msg["type"] !== "raw_response_item" || !isRecord(msg["item"])) return msg;

@@ -3,7 +3,9 @@ import { WORDING } from "../support/scenarios/stabilise.js";
 import type { Entry, Transcript } from "../support/scenarios/transcript.js";
 import { changeEvents, changeRawItems, eventOf, inTurn } from "./scenarioEvents.js";
 
-/** What Codex 0.166.0 tells in another way than 0.92.0 wherever it comes up. Both transcripts are brought into one form before they are compared. */
+/**
+ * A difference between Codex 0.166.0 and 0.92.0 that occurs everywhere. Both transcripts are converted to one form before the comparison.
+ */
 export interface Habit {
   readonly about: string;
   readonly difference: string;
@@ -73,7 +75,7 @@ export const HABITS: readonly Habit[] = [
   },
 ];
 
-/** Events of the context are shown under this name in place of a turn's id. */
+/** Events of the context have this name in place of a turn's id. */
 const BEFORE_ANY_TURN = "auto-compact-0";
 
 function withContextInTurn(transcript: Transcript): Transcript {

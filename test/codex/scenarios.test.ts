@@ -56,12 +56,12 @@ it("every difference is on the page about compatibility", () => {
 
 const ASPECTS = ["answers", "questions", "notifications", "events", "requests", "ending"];
 
-/** Types of events and names of scenarios as code, aspects in plain words. */
+/** Event types and scenario names as code, aspects as plain text. */
 function listed(names: readonly string[]): string {
   return names.map((name) => (ASPECTS.includes(name) ? name : `\`${name}\``)).join(", ");
 }
 
-/** Requests that got no answer though one is due, which it is not once they are cancelled, or when the server refused to start. */
+/** Requests without an answer. A cancelled request, or one to a server that refused to start, needs none. */
 function unanswered(transcript: Transcript): unknown[] {
   if (!transcript.some(({ dir }) => dir === "out")) return [];
   const said = transcript.flatMap((entry) => ("msg" in entry && isMessage(entry.msg) ? [{ dir: entry.dir, ...entry.msg }] : []));

@@ -24,7 +24,7 @@ function commandsOf(server: McpServer): string[] {
   return server.started().flatMap(({ commandLine }) => (commandLine.includes("sleep 300") ? [commandLine] : []));
 }
 
-/** Begins something in a session of its own that ignores what it can, and goes on. */
+/** Starts a process in a session of its own that ignores TERM and HUP, and continues. */
 const DETACHED = "(setsid sh -c 'trap : TERM HUP; while :; do sleep 301; done' &); sleep 300";
 
 function detachedIn(server: McpServer): string[] {
@@ -38,7 +38,7 @@ describe.each(CASES)("the server with Codex $version and $family", PATIENCE, (co
   it("takes the Codex on PATH by itself, says so in the handshake and in every answer", async () => {
     await using model = await startResponsesServer();
     await using stage = await setStage();
-    // Not below the usual folders for temporary files, where commands may write.
+    // Outside the usual temporary folders: commands may write there.
     const bin = mkdtempSync(path.join(homedir(), ".codex-on-path-"));
     symlinkSync(program, path.join(bin, "codex"));
     const env = { PATH: `${bin}:${process.env["PATH"]}` };

@@ -223,7 +223,7 @@ async function opened(stage: CodexStage, program: string): Promise<OpenedCodex> 
   return { ...codex, services };
 }
 
-/** A thread with one turn, which is over. */
+/** A thread with one completed turn. */
 async function played(threads: ThreadRegistry, settings: ThreadSettings, text: string): Promise<ThreadId> {
   const turn = await threads.start(settings, { text }, turnIdOf("1"));
   await turn.outcome;
@@ -235,7 +235,7 @@ function sleepers(stage: CodexStage): string[] {
   return stage.processes().flatMap(({ commandLine }) => (/^sleep 300$/.test(commandLine) ? [commandLine] : []));
 }
 
-/** As little of a rollout as Codex lists. */
+/** The smallest rollout that Codex lists. */
 function writeThread({ codexHome, workspace }: CodexStage, { source, prompt }: { source: string; prompt: string }): ThreadId {
   const id = newThreadId();
   const timestamp = "2026-01-02T03:04:05.000Z";

@@ -133,7 +133,7 @@ function indexOf(events: readonly ThreadEvent[], type: ThreadEvent["type"]): num
   return events.findIndex((event) => event.type === type);
 }
 
-/** The first event of this kind, as it comes. Fails when the turn ends without it. */
+/** The first event of this kind. Fails if the turn ends without it. */
 async function until(turn: Turn, matches: (event: ThreadEvent) => boolean): Promise<ThreadEvent> {
   for await (const batch of turn.log.read()) for (const { value } of batch) if (matches(value)) return value;
   throw new Error("the turn ended without it");

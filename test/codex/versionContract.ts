@@ -6,13 +6,13 @@ import { type ServicesUnderTest, servicesContract } from "../contracts/engineSer
 import { type WorkUnderTest, workContract } from "../contracts/work.js";
 import { type CodexStage, openCodexThreads, setCodexStage } from "../support/codex/codexStage.js";
 
-/** Codex takes no more characters than that in one turn. */
+/** The most characters that Codex accepts in one turn. */
 export const LONGEST_PROMPT = 1_048_576;
 
 export interface CodexUnderTest {
   readonly version: string;
   readonly program: string;
-  /** Undefined leaves it to Codex. */
+  /** Undefined: Codex chooses. */
   readonly model: string | undefined;
 }
 
@@ -24,7 +24,7 @@ interface StagedEngine extends EngineUnderTest {
   readonly stage: CodexStage;
 }
 
-/** What every engine promises, asked of a published Codex. */
+/** The contract of every engine, for a published Codex. */
 export function codexEngineContract(codex: CodexUnderTest, { timeoutMs }: Patience): void {
   const { program, model } = codex;
   const makeEngine = async (before?: EngineUnderTest): Promise<StagedEngine> => {
@@ -46,7 +46,7 @@ export function codexEngineContract(codex: CodexUnderTest, { timeoutMs }: Patien
   engineContract(nameOf(codex), { makeEngine, timeoutMs });
 }
 
-/** What every engine promises of summaries, reviews and steering. */
+/** The contract of every engine for summaries, reviews and steering. */
 export function codexWorkContract(codex: CodexUnderTest, { timeoutMs }: Patience): void {
   const makeEngine = async (): Promise<WorkUnderTest> => {
     const stage = await setCodexStage({ model: codex.model });
@@ -65,12 +65,12 @@ export function codexWorkContract(codex: CodexUnderTest, { timeoutMs }: Patience
   workContract(nameOf(codex), { makeEngine, timeoutMs });
 }
 
-/** What every engine promises of models, logins, settings, single commands and kept threads, which can be forked. */
+/** The contract of every engine for models, logins, settings, single commands and stored threads. */
 export function codexServicesContract(codex: CodexUnderTest, { timeoutMs }: Patience): void {
   const openEngine = async (): Promise<ServicesUnderTest> => {
     const stage = await setCodexStage({ model: codex.model });
     const secret = "a-header-nobody-may-see";
-    // Continues the table of the provider. Codex tells of a login only when its provider wants one.
+    // Continues the provider's table. Codex reports a login only if its provider needs one.
     appendFileSync(path.join(stage.codexHome, "config.toml"), `requires_openai_auth = true\nhttp_headers = { x-extra = "${secret}" }\n`);
     const opened = openCodexThreads(stage, codex.program);
     const { workspace, settings } = stage;

@@ -5,7 +5,7 @@ import { allScenarios } from "../support/scenarios/scenario.js";
 import { differencesIn, expectedFindings, findings, playWithCodex } from "./scenarioComparison.js";
 import { codexEngineContract, codexServicesContract, codexWorkContract } from "./versionContract.js";
 
-/** A start, replies, approvals, patches, cancelling, and coming back after a restart. */
+/** A start, replies, approvals, patches, cancelling, and a resume after a restart. */
 const HANDFUL = [
   "cancel-mid-shell",
   "cancel-mid-stream",
@@ -26,7 +26,10 @@ const HANDFUL = [
 ];
 const TIMEOUT_MS = 120_000;
 
-/** Holds a Codex with its default model to what every engine promises. A file for each, so that they run side by side. */
+/**
+ * Tests a Codex with its default model against the contract of every engine. Each version has a file of its own, so that the files run in
+ * parallel.
+ */
 export async function defaultModelSuite(version: string): Promise<void> {
   const program = await publishedCodex(version);
   describe.skipIf(program === undefined)(`Codex ${version} with its default model`, () => {
@@ -39,7 +42,10 @@ export async function defaultModelSuite(version: string): Promise<void> {
   });
 }
 
-/** Holds an older Codex to what the newest is held to: the engine contract, and scenarios with no other differences. A file for each, so that they run side by side. */
+/**
+ * Tests an older Codex against the same contract as the newest one, and with scenarios that may have no other differences. Each version has
+ * a file of its own, so that the files run in parallel.
+ */
 export async function versionSuite(version: string): Promise<void> {
   const program = await publishedCodex(version);
   describe.skipIf(program === undefined)(`Codex ${version}`, () => {

@@ -13,7 +13,7 @@ import { lastMessageOf, playTurn } from "../support/threads/turns.js";
 const CASES = await publishedCases();
 
 const COMPACT: TurnInput = { text: "", work: { kind: "compact" } };
-/** Commands run as they are, so that nothing but the engine ends them. */
+/** Commands run without a sandbox, so that only the engine ends them. */
 const UNCONFINED = { approvalPolicy: "never", sandboxPolicy: { type: "danger-full-access" } } as const;
 
 describe.each(CASES)("work that Codex $version does beside answering with $family", { timeout: 120_000 }, ({ program, model }) => {
@@ -23,7 +23,7 @@ describe.each(CASES)("work that Codex $version does beside answering with $famil
     const thread = await open(engine, stage.settings);
     await interrupted(thread, { text: "!hang" }, "itemCompleted");
     for (const asked of [COMPACT, reviewOf("!hang")]) {
-      // A summary shows nothing before it is done.
+      // A summary shows nothing before it is complete.
       const sign = asked === COMPACT ? "turnStarted" : "reviewStarted";
       const events = await playTurn(thread, asked, { onBatch: (batch) => batch.some(({ type }) => type === sign) && kill(stage) });
       expect(events.at(-1)).toEqual({

@@ -1,11 +1,12 @@
-// MCP's own conformance suite on what is shipped, and on the same transports and both eras with the tools that the suite brings along.
+// MCP's own conformance suite, played against the shipped server, and against the same transports in both eras with the tools that the
+// suite expects.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ListeningServer, startOurs } from "../../bench/listening.js";
 import { type Stage, setStage, stageEnvironment } from "../support/stage.js";
 import { type FixtureServer, openFixtureServer } from "./fixtureServer.js";
 import { type Check, type Checks, installSuite, requiredScenarios, runSuite, type Suite } from "./suite.js";
 
-/** What a server must get right whatever its tools are. */
+/** Scenarios that do not depend on a server's tools. */
 const FOR_ANY_SERVER = {
   "2025-11-25": [
     "server-initialize",
@@ -27,9 +28,11 @@ const FOR_ANY_SERVER = {
   ],
 } as const;
 const REVISIONS = ["2025-11-25", "2026-07-28"] as const;
-/** The suite would like to be told when to come back. Our streams end early only when they broke, and then each client knows best. */
+/**
+ * The suite recommends an interval for reconnecting. Our streams end early only when a connection breaks, and then the client knows best.
+ */
 const ACCEPTED_REMARKS = ["server-sse-retry-field"];
-/** The suite does not look at it yet; `test/stateless` and the unit tests do. */
+/** The suite does not check this yet; `test/stateless` and the unit tests do. */
 const NOTHING_LOOKED_AT = ["tasks-status-notifications"];
 
 const suite = await findSuite();
@@ -77,7 +80,7 @@ describe.runIf(suite)("transports, sessions, the era without them and tasks, wit
   );
 });
 
-/** Scenario → what was found wrong. A scenario in which nothing was looked at proves nothing. */
+/** Scenario → failed checks. A scenario without any check proves nothing. */
 function objectionsIn(checks: Checks): Readonly<Record<string, readonly unknown[]>> {
   const objections = [...checks].map(([scenario, made]): [string, readonly unknown[]] => [
     scenario,
@@ -90,7 +93,7 @@ function isObjection({ id, status }: Check): boolean {
   return (status === "FAILURE" || status === "WARNING") && !ACCEPTED_REMARKS.includes(id);
 }
 
-/** Some checks of general scenarios need a tool of the suite's all the same; one that would change our list of tools, which never changes, too. */
+/** Some checks of general scenarios need a tool of the suite. Another one needs a tool list that changes, and ours never does. */
 function isTestable({ id, errorMessage }: Check): boolean {
   return id !== "sep-2575-server-sends-tools-list-changed-on-subscription" && errorMessage?.startsWith("Not testable") !== true;
 }
@@ -108,7 +111,7 @@ function found(): Suite {
   throw new Error("the conformance suite is not there");
 }
 
-/** Where the registry cannot be reached these tests are shown as skipped; REQUIRE_CONFORMANCE=1 makes that a failure. */
+/** Without access to the registry these tests are skipped; REQUIRE_CONFORMANCE=1 makes that a failure. */
 async function findSuite(): Promise<Suite | undefined> {
   try {
     return await installSuite();

@@ -22,7 +22,7 @@ const image = { type: "image", data: PIXEL, mimeType: "image/png" };
 const audio = { type: "audio", data: SILENCE, mimeType: "audio/wav" };
 const resource = (uri: string, mimeType: string, words: string) => ({ type: "resource", resource: { uri, mimeType, text: words } });
 
-/** Tools that say the same to everybody. Names and results are the suite's. */
+/** Tools that give every caller the same result. Names and results are the suite's. */
 export const PLAIN_TOOLS: Readonly<Record<string, Json>> = {
   test_simple_text: { content: [text("This is a simple text response for testing.")] },
   test_image_content: { content: [image] },

@@ -40,7 +40,7 @@ export async function openFixtureServer(): Promise<FixtureServer> {
   };
 }
 
-/** Shows the suite's tools; what they do is a method of the fixtures. */
+/** Lists the suite's tools; a method of the fixtures serves their calls. */
 const FIXTURES_SHOWN = new Tools({
   tools: FIXTURE_TOOLS.map((declaration) => ({ declaration, sets: [], servedInside: false, load: noAgent, presentation: PLAIN })),
   objection: callersInside,

@@ -7,19 +7,19 @@ import { isRecord, valueAt } from "../support/scenarios/scenario.js";
 import { CONTENT_METHODS, PLAIN_TOOLS, text } from "./fixtureContent.js";
 import schema202012 from "./schema202012.json" with { type: "json" };
 
-/** A call of one of the tools that the conformance suite expects a server under test to have. */
+/** A call of one of the tools that the conformance suite expects from a server. */
 export interface FixtureCall {
   readonly session: Session;
   readonly request: IncomingRequest;
-  /** Ends the streams that are open, as a server does that wants its clients to come back later. */
+  /** Ends the open streams, as a server does if its clients should reconnect later. */
   readonly endStreams: () => void;
 }
 
 type Fixture = (call: FixtureCall) => unknown;
 
-/** The suite wants to see messages come one by one. */
+/** The suite expects the messages one at a time. */
 const PAUSE_MS = 50;
-/** Longer than a call may stay silent (1 s) before its answer becomes a stream, with room for a busy machine. */
+/** Longer than the second after which a silent call's answer becomes a stream, with a margin for a busy machine. */
 const UNTIL_STREAMING_MS = 3_000;
 
 /** Names and results are the suite's. */
@@ -47,7 +47,7 @@ export const FIXTURE_TOOLS: readonly ToolDeclaration[] = [...FIXTURES.keys()].ma
 
 export const FIXTURE_METHODS = ["tools/call", "resources/subscribe", "resources/unsubscribe", ...Object.keys(CONTENT_METHODS)];
 
-/** What a fixture makes of a call; undefined when the request is for none of them. */
+/** The fixture's result for a call; undefined if the request is for no fixture. */
 export function callFixture(call: FixtureCall): Promise<unknown> | undefined {
   const { method, params } = call.request;
   if (method === "resources/subscribe" || method === "resources/unsubscribe") return Promise.resolve({});
@@ -92,7 +92,7 @@ async function askPerson({ session, request }: FixtureCall, properties: Readonly
   );
 }
 
-/** The client loses its stream before the answer, and must get it when it comes back. */
+/** The client loses its stream before the answer and must receive the answer after it reconnects. */
 async function answerLater({ endStreams }: FixtureCall): Promise<unknown> {
   await sleep(UNTIL_STREAMING_MS);
   endStreams();

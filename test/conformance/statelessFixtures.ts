@@ -38,7 +38,7 @@ const ASKS_MODEL = {
 };
 const ASKS_ROOTS = { client_roots: { method: "roots/list", params: {} } };
 
-/** The server's own door with the suite's tools, prompts and resources behind it. */
+/** The server's own handling of requests without a session, with the suite's tools, prompts and resources. */
 export class StatelessFixtures {
   readonly door: StatelessServer;
   readonly #subscriptions = new Subscriptions();
@@ -141,7 +141,7 @@ export class StatelessFixtures {
     return says("changed");
   }
 
-  /** Asks one thing after the other, and carries how far it is in a state that nobody can change. */
+  /** Asks one question per round, and keeps the progress in a signed state that the client cannot change. */
   #inRounds(request: StatelessRequest, rounds: readonly Json[], finish: () => Json): Json {
     const { name, arguments: args, requestState, inputResponses } = request.params;
     const binding = { principal: request.caller?.principal, tool: String(name), args };
@@ -210,7 +210,7 @@ function inputRequired(inputRequests: Json): Json {
   return { resultType: "input_required", inputRequests };
 }
 
-/** Asks, and asks again, until everything is answered. */
+/** Repeats the questions until all are answered. */
 function withAnswers(request: StatelessRequest, asks: Json, finish: (answers: Json) => Promise<Json> | Json): Promise<Json> | Json {
   const { inputResponses } = request.params;
   if (inputResponses === null) throw invalidParams("`inputResponses` must be an object");

@@ -7,7 +7,7 @@ import { errorCode } from "../../src/lib/errors.js";
 import { npm } from "../support/processes/packedPackage.js";
 import { runToEnd } from "../support/processes/runToEnd.js";
 
-/** MCP's own tests of servers, and the Node they run on: they need a newer one than the server does. */
+/** MCP's own tests of servers, and the Node that they need, which is newer than the server's minimum. */
 const SUITE = "@modelcontextprotocol/conformance";
 const SUITE_VERSION = "0.2.0-alpha.12";
 const NODE_VERSION = "24.21.0";
@@ -20,20 +20,20 @@ export interface Suite {
   readonly program: string;
 }
 
-/** One thing a scenario looked at. */
+/** One check of a scenario. */
 export interface Check {
   readonly id: string;
   readonly status: "SUCCESS" | "FAILURE" | "WARNING" | "SKIPPED" | "INFO";
   readonly errorMessage?: string;
 }
 
-/** The suite. It does not count among the project's packages: it weighs 240 MB. */
+/** Installs the suite. It is not a dependency of the project, because it has 240 MB. */
 export async function installSuite(): Promise<Suite> {
   const { node, modules } = await installOnNewerNode("conformance", `${SUITE}@${SUITE_VERSION}`);
   return { node, program: path.join(modules, SUITE, "dist", "index.js") };
 }
 
-/** A package with a Node that is new enough for it, from the cache or else from the npm registry. */
+/** Installs a package with a Node that is new enough for it, from the cache or from the npm registry. */
 export async function installOnNewerNode(
   name: string,
   wanted: `${string}@${string}`,
@@ -46,12 +46,12 @@ export async function installOnNewerNode(
   return { node: path.join(modules, nodePackage, "bin", "node"), modules };
 }
 
-/** The folder appears with everything in it or not at all; of several runs at once, the first to be ready provides it. */
+/** Creates the folder completely or not at all. If several runs install it at once, the first one to finish provides it. */
 async function installInto(folder: string, packages: readonly string[]): Promise<void> {
   await mkdir(path.dirname(folder), { recursive: true });
   const draft = await mkdtemp(`${folder}.`);
   try {
-    // The suite asks for a newer Node than npm runs on, which is no reason to stop.
+    // The suite declares a newer Node than npm runs on; the installation works anyway.
     const quietly = [
       "--ignore-scripts",
       "--engine-strict=false",
@@ -68,7 +68,7 @@ async function installInto(folder: string, packages: readonly string[]): Promise
   }
 }
 
-/** Scenario → what it looked at. */
+/** Scenario → its checks. */
 export type Checks = ReadonlyMap<string, readonly Check[]>;
 
 /** The scenarios that a server must pass to conform to a revision, as the suite lists them. */
@@ -80,7 +80,7 @@ export async function requiredScenarios({ program }: Suite, revision: string): P
   return scenarios;
 }
 
-/** What every scenario of a revision has to say about the server at this address. */
+/** Plays every scenario of a revision against the server at this address. */
 export async function runSuite(
   { node, program }: Suite,
   { url, revision }: { readonly url: string; readonly revision: string },
@@ -97,7 +97,7 @@ export async function runSuite(
   }
 }
 
-/** Scenario → its checks. A folder's name is the scenario between a fixed word and a time. */
+/** Scenario → its checks. The name of a folder is the scenario between a fixed word and a time. */
 async function readChecks(results: string): Promise<Checks> {
   const checks = new Map<string, readonly Check[]>();
   for (const name of await readdir(results)) {

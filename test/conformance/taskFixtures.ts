@@ -7,7 +7,7 @@ import { text } from "./fixtureContent.js";
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Work that a fixture does: it may ask, and is told when it is not wanted any more. */
+/** The work of a fixture. It may ask questions, and it can be cancelled. */
 class FixtureWork implements Work {
   readonly ended: Promise<WorkEnd>;
   readonly #watchers = new Set<() => void>();
@@ -77,7 +77,7 @@ class FixtureWork implements Work {
 
 const says = (words: string): Json => ({ content: [text(words)] });
 
-/** Tools of the suite that take their time. Those that are `required` cannot be had without tasks. */
+/** The suite's slow tools. Those that are `required` can only be called as tasks. */
 export const TASK_TOOLS: Readonly<Record<string, { readonly required?: boolean; begin(args: unknown): Work }>> = {
   slow_compute: {
     begin: (args) =>
@@ -117,7 +117,7 @@ export const TASK_TOOLS: Readonly<Record<string, { readonly required?: boolean; 
   },
 };
 
-/** What the suite's composed tool goes on with after it has asked. */
+/** The second part of the suite's composed tool, after its question. */
 export function greetLater(name: string): Work {
   return new FixtureWork(async () => {
     await sleep(200);

@@ -1,11 +1,11 @@
-/** How a client starts our server, or where it finds it. */
+/** How a client starts our server, or the address of a running one. */
 export type ServerEntry =
   | { readonly command: string; readonly args: readonly string[]; readonly env?: Readonly<Record<string, string>> }
   | { readonly url: string };
 
-/** Where one run of a client happens. */
+/** The place of one run of a client. */
 export interface ClientStage {
-  /** The client's packages, installed. */
+  /** The folder with the client's installed packages. */
   readonly packages: string;
   readonly home: string;
   readonly workspace: string;
@@ -14,7 +14,7 @@ export interface ClientStage {
   readonly model: string;
 }
 
-/** How a run is started. Files are written first; the commands of `before` run to their end. */
+/** How a run is started. The files are written first; then the commands of `before` run one after the other. */
 export interface ClientStart {
   readonly files?: Readonly<Record<string, string>>;
   readonly before?: readonly (readonly [string, ...string[]])[];
@@ -23,37 +23,37 @@ export interface ClientStart {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** The configuration that people write, as it was run. */
+/** The configuration that users write, as it was used. */
 export interface Snippet {
-  /** Where it goes. */
+  /** The file that it belongs to. */
   readonly place: string;
   readonly language: "json" | "toml" | "yaml" | "js" | "sh";
   text(server: ServerEntry): string;
 }
 
-/** A program that speaks MCP and that we did not write. */
+/** A third-party program that speaks MCP. */
 export interface RealClient {
-  /** What it is called on our command line and in its folder of the cache. */
+  /** Its name on our command line and in its cache folder. */
   readonly id: string;
   readonly title: string;
-  /** Pinned; the first one is the client. */
+  /** Pinned packages; the first one is the client. */
   readonly packages: readonly `${string}@${string}`[];
   /** Packages whose install scripts fetch or link the program itself. */
   readonly needsScripts?: boolean;
-  /** What ends its calls, and the setting that moves it. */
+  /** The limit that ends its calls, and the setting that changes it. */
   readonly limit: string;
   readonly snippet: Snippet;
-  /** What a reader of the tables has to know of this run. */
+  /** A remark for readers of the tables. */
   readonly remark?: string;
-  /** What it cannot do, by check: it is shown, and is no failure of ours. */
+  /** Checks that the client cannot pass for reasons of its own: they are shown, and do not fail our tests. */
   readonly cannot?: Readonly<Record<string, string>>;
   start(stage: ClientStage): ClientStart;
 }
 
-/** What a person would type; the model knows what to do. */
+/** What a user would type; the scripted model has its own steps. */
 export const PROMPT = "Please do what you were told.";
 
-/** A version as the pin says it. */
+/** The version in a pin. */
 export function versionOf({ packages: [first] }: RealClient): string {
   return first?.slice(first.lastIndexOf("@") + 1) ?? "";
 }

@@ -16,7 +16,7 @@ async function ask(path: string, body: Json): Promise<string> {
   return response.text();
 }
 
-/** How a client of each vendor asks, with our tool `codex` and, once there is one, a result. */
+/** The requests of each vendor's clients, with our tool `codex` and, after a call, its result. */
 const VENDORS = {
   "OpenAI chat completions": {
     path: "/v1/chat/completions",

@@ -4,29 +4,29 @@ import { DIALECTS, type Dialect, type ModelAnswer, type ModelReply, type Offered
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** A call of one of our tools, which the model makes. */
+/** A call of one of our tools by the model. */
 export interface PlannedCall {
   readonly tool: string;
   readonly args: Json;
 }
 
-/** What the model does next, given what it was shown of the results so far; undefined: it has nothing more to do. */
+/** The model's next step, given the results so far; undefined if it is finished. */
 export type Script = (results: readonly string[]) => PlannedCall | undefined;
 
-/** A model that never ends would keep its client for ever. */
+/** Without a limit, a model that never finishes would keep its client running. */
 const MOST_CALLS = 40;
-/** Ids of calls, so that their results are known again. */
+/** Ids of calls, by which their results are recognized. */
 const CALL_ID = /call_(\d+)_/;
 const SEARCH_ID = "find_";
 
 /**
- * The model of a client under test. It plays a script, speaks what the client speaks, and notes what the client shows it: the
- * tools, and of each result the text as it first came (clients shorten old ones).
+ * The model of a client under test. It plays a script, speaks the client's API, and records what the client passes on: the tools, and the
+ * text of each result when it first appears, since clients shorten old ones.
  */
 export class ClientModel implements AsyncDisposable {
   readonly #server = createServer((request, response) => this.#serve(request, response));
   readonly #offered = new Set<string>();
-  /** Tools that a search told of; some clients call those through a tool of their own. */
+  /** Tools that a search returned; some clients call those through a tool of their own. */
   readonly #found = new Set<string>();
   #script: Script = () => undefined;
   #results: string[] = [];
@@ -45,7 +45,7 @@ export class ClientModel implements AsyncDisposable {
     this.#found.clear();
   }
 
-  /** Names of our tools that it was offered, as the client calls them. */
+  /** The names of our tools as the client offered them. */
   get offered(): readonly string[] {
     return [...this.#offered];
   }
@@ -74,7 +74,7 @@ export class ClientModel implements AsyncDisposable {
 
   #answer(dialect: Dialect, body: Json): ModelAnswer {
     const tools = dialect.tools(body);
-    // Titles, summaries and the like are asked for without tools.
+    // Requests for titles, summaries and the like have no tools.
     if (tools.length === 0) return { say: "Fine." };
     for (const { name, namespace } of tools) if (isOurs(name) || isOurs(namespace ?? "")) this.#offered.add(name);
     this.#note(dialect.results(body));
@@ -110,7 +110,7 @@ function callOf({ tool, args }: PlannedCall, { tools, found, step, serial }: Mom
   const id = `call_${step}_${serial}`;
   const offered = tools.find(({ name }) => isTool(name, tool));
   if (offered) return { call: { id, args, name: offered.name, ...(offered.namespace !== undefined && { namespace: offered.namespace }) } };
-  // Clients that hide tools offer a way to look for them; they are offered from then on, or called through another tool.
+  // Clients that hide tools offer a search for them. The tools found are then offered directly, or called through another tool.
   const [bridge, hidden] = [tools.find(({ name }) => name === "tool_call"), found.find((name) => isTool(name, tool))];
   if (bridge && hidden !== undefined) return { call: { id, name: bridge.name, args: { name: hidden, arguments: args } } };
   const search = tools.find(({ name }) => /^(ToolSearch|tool_search)/.test(name));

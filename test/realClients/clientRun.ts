@@ -7,7 +7,7 @@ import { runToEnd } from "../support/processes/runToEnd.js";
 import type { ClientStart } from "./client.js";
 
 const BEFORE_MS = 60_000;
-/** A client that was interrupted is asked once more, then ended. */
+/** An interrupted client is interrupted a second time, then killed. */
 const INTERRUPT_MS = 6_000;
 const KEPT_OUTPUT = 4_000;
 
@@ -15,19 +15,19 @@ export interface RunOptions {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
   readonly deadlineMs: number;
-  /** Resolves when somebody should press Ctrl-C; the run's own end also ends it. */
+  /** Resolves when Ctrl-C should be sent; the end of the run also ends it. */
   readonly interruptWhen?: (signal: AbortSignal) => Promise<void>;
 }
 
 export interface ClientEnd {
   readonly code: number | null;
-  /** It was still there at its deadline. */
+  /** Whether it was still running at its deadline. */
   readonly overdue: boolean;
-  /** The end of what it printed. */
+  /** The end of its output. */
   readonly output: string;
 }
 
-/** Writes the client's files and runs it once, in a process group that is gone afterwards. */
+/** Writes the client's files and runs it once, in a process group that is ended afterwards. */
 export async function runClient(start: ClientStart, options: RunOptions): Promise<ClientEnd> {
   for (const [file, text] of Object.entries(start.files ?? {})) {
     await mkdir(path.dirname(file), { recursive: true });
@@ -37,7 +37,7 @@ export async function runClient(start: ClientStart, options: RunOptions): Promis
   for (const command of start.before ?? []) await runToEnd(command, { ...where, timeoutMs: BEFORE_MS });
   const [program, ...args] = start.command;
   const child = spawn(program, args, { ...where, stdio: ["pipe", "pipe", "pipe"], detached: true });
-  // Whoever does not read it has ended.
+  // The client may have ended without reading its input.
   child.stdin.on("error", () => {});
   child.stdin.end(start.stdin ?? "");
   let output = "";
@@ -60,7 +60,7 @@ async function interrupted(child: ChildProcess, end: Promise<unknown>, when: Pro
   }
 }
 
-/** What it printed is whole then; a grandchild that keeps the pipes open is not waited for. */
+/** The output is complete when the client ends; the test does not wait for a grandchild that keeps the pipes open. */
 async function endOf(child: ChildProcess): Promise<number | null> {
   await Promise.race([once(child, "exit"), once(child, "error")]).catch(() => {});
   return child.exitCode;
@@ -83,6 +83,6 @@ function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   try {
     process.kill(-child.pid, signal);
   } catch {
-    // Nobody of it is left.
+    // The whole group has ended.
   }
 }

@@ -3,7 +3,7 @@ import type { PlannedCall, Script } from "./clientModel.js";
 const THREAD_ID = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 const QUESTION_ID = /[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/;
 const NOT_SHOWN = "no-id-was-shown";
-/** A call that ended without its turn, and that the client gave up, are each followed by another. */
+/** After a call that ended before its turn, or that the client gave up, the model makes another one. */
 const MOST_WAITS = 8;
 
 export const ANSWERS = {
@@ -18,7 +18,7 @@ export const ANSWERS = {
   later: "later",
 } as const;
 
-/** The thread that a result names to the model; results without one make the next call fail, which is seen. */
+/** The thread that a result names to the model. Without one the next call fails, which the checks detect. */
 export function threadIn(result: string | undefined): string {
   return result?.match(THREAD_ID)?.at(-1) ?? NOT_SHOWN;
 }
@@ -27,10 +27,10 @@ export function showsThread(result: string | undefined): boolean {
   return threadIn(result) !== NOT_SHOWN;
 }
 
-/** What the steps of `work` are about, in their order. */
+/** What the steps of `work` test, in their order. */
 export const WORK = ["first", "reply", "failure", "mended", "patch", "question", "long"] as const;
 
-/** A task, a reply, a failure and what follows it, a changed file, a question, a long answer. */
+/** A task, a reply, a failure and the next call, a changed file, a question, a long answer. */
 export function work({ outside }: { readonly outside: string }): Script {
   const steps: readonly ((results: readonly string[]) => PlannedCall)[] = [
     () => ({ tool: "codex", args: { prompt: `!say ${ANSWERS.first}` } }),
@@ -52,19 +52,19 @@ export function again(threadId: string): Script {
   return (results) => (results.length === 0 ? { tool: "codex-reply", args: { threadId, prompt: `!say ${ANSWERS.later}` } } : undefined);
 }
 
-/** A turn of so many seconds, followed to its end by whatever each result tells the model to do. */
+/** A turn of this length, continued as each result tells the model. */
 export function long(seconds: number): Script {
   const task = { tool: "codex", args: { prompt: `!delay ${seconds * 1000}\n!say ${ANSWERS.slept}` } };
   return (results) => {
     const last = results.at(-1);
     if (last === undefined) return task;
     if (last.includes(ANSWERS.slept) || results.length > MOST_WAITS) return undefined;
-    // A client that gave up has shown no id; the same task again joins the turn that runs.
+    // A client that gave up has not shown an id; the same task again joins the running turn.
     return showsThread(last) ? { tool: "codex-wait", args: { threadId: threadIn(last) } } : task;
   };
 }
 
-/** A question that is held for a tool: it is answered there, and waited for. */
+/** A question that waits for a tool: the model answers it there, and waits for the turn. */
 export function held({ outside }: { readonly outside: string }): Script {
   return (results) => {
     const [first, , third] = results;
@@ -78,7 +78,7 @@ export function held({ outside }: { readonly outside: string }): Script {
   };
 }
 
-/** A command that only ends when somebody ends it. */
+/** A command that runs until it is ended. */
 export function endless(seconds: number): Script {
   return (results) => (results.length === 0 ? { tool: "codex", args: { prompt: `!shell sleep ${seconds}\n!say over` } } : undefined);
 }

@@ -1,4 +1,4 @@
-// Long because each of four ways to talk to a model is read and written here, side by side.
+// Long because it reads and writes four model APIs, side by side.
 type Json = Readonly<Record<string, unknown>>;
 
 /** A tool as a client offers it to its model. */
@@ -14,14 +14,14 @@ export interface ModelCall {
   readonly name: string;
   readonly namespace?: string;
   readonly args: Json;
-  /** A search among tools in the words of the Responses API, which has an item of its own for it. */
+  /** A search for tools. The Responses API has an item of its own for it. */
   readonly search?: boolean;
 }
 
-/** What the model answers: a text, or one call. */
+/** The model's answer: a text, or one call. */
 export type ModelAnswer = { readonly say: string } | { readonly call: ModelCall };
 
-/** A result of a call as the client passed it on. */
+/** The result of a call as the client passed it on. */
 export interface PassedResult {
   readonly id: string;
   readonly text: string;
@@ -31,7 +31,7 @@ export type ModelReply =
   | { readonly json: unknown }
   | { readonly events: readonly unknown[] /** Each event says its type in a line of its own. */; readonly named: boolean };
 
-/** How one vendor's clients ask their model. */
+/** The API of one vendor's model. */
 export interface Dialect {
   readonly path: RegExp;
   tools(body: Json): readonly OfferedTool[];
@@ -41,7 +41,7 @@ export interface Dialect {
 
 const MODEL = "mock-model";
 
-/** Some clients take two answers of one id for the same. */
+/** Some clients treat two answers with one id as the same. */
 function serial(answer: ModelAnswer): string {
   return "call" in answer ? answer.call.id : "end";
 }
@@ -54,7 +54,7 @@ function named(tool: Json | undefined, otherwise?: unknown): string {
   return String(tool?.["name"] ?? otherwise);
 }
 
-/** The text of a result, however it is wrapped. */
+/** The text of a result in any of its forms. */
 function textOf(value: unknown): string {
   if (typeof value === "string") return value;
   if (!Array.isArray(value)) return JSON.stringify(value ?? "");

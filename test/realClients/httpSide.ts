@@ -4,18 +4,18 @@ import { ServerProcess } from "../support/processes/serverProcess.js";
 import { isRecord } from "../support/scenarios/scenario.js";
 import type { WireMessage } from "./wire.js";
 
-/** How long a server may take to listen, and to end. */
+/** The time in which a server must listen, and end. */
 const SERVER_MS = 20_000;
 
-/** A server that listens, and a tap before it that notes what clients and server say. */
+/** A listening server behind a tap that records the messages of both sides. */
 export interface HttpSide extends AsyncDisposable {
   readonly url: string;
-  /** What was said since the last time. */
+  /** The messages since the last call. */
   takeWire(): readonly WireMessage[];
 }
 
 export interface HttpSideStart {
-  /** The arguments of Node: the program and its own. */
+  /** Arguments of Node: the program and its own arguments. */
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
@@ -61,7 +61,7 @@ interface Tap {
   close(): Promise<void>;
 }
 
-/** Hands on each request and its answer as they come, and ends one side when the other ends. */
+/** Forwards each request and its answer unchanged, and ends one side when the other ends. */
 async function openTap(target: string): Promise<Tap> {
   let wire: WireMessage[] = [];
   const note = (direction: WireMessage["direction"], text: string) => {
@@ -111,7 +111,7 @@ function pass(incoming: IncomingMessage, response: ServerResponse, { target, not
   response.on("close", () => onward.destroy());
 }
 
-/** Reads along: each line when it is whole, and what is left at the end. */
+/** Reports each complete line, and the rest at the end. */
 function noted(stream: IncomingMessage, note: (text: string) => void): void {
   let begun = "";
   stream.on("data", (part: Buffer) => {
@@ -122,7 +122,7 @@ function noted(stream: IncomingMessage, note: (text: string) => void): void {
   stream.on("end", () => note(begun));
 }
 
-/** Bodies and the data of events are messages or lists of them; everything else says nothing. */
+/** Bodies and the data of events are JSON-RPC messages or lists of them. Anything else is skipped. */
 function messagesIn(text: string): readonly WireMessage["message"][] {
   const json = text.startsWith("data:") ? text.slice("data:".length) : text;
   try {

@@ -7,19 +7,19 @@ import { cacheFolder } from "../../bench/peers.js";
 import { errorCode } from "../../src/lib/errors.js";
 import { type RealClient, versionOf } from "./client.js";
 
-/** Most clients want a newer Node than the server does. */
+/** Most clients need a newer Node than the server. */
 const NODE_VERSION = "24.21.0";
 const INSTALL_MS = 8 * 60_000;
 const ALREADY_THERE = ["ENOTEMPTY", "EEXIST"];
 
-/** The folder with a client's packages, from the cache or else from the npm registry. */
+/** The folder with a client's packages, from the cache or from the npm registry. */
 export async function installClient(client: RealClient): Promise<string> {
   const folder = path.join(cacheFolder(), "clients", `${client.id}-${versionOf(client)}`);
   if (!existsSync(folder)) await installInto(folder, client.packages, { scripts: client.needsScripts === true });
   return folder;
 }
 
-/** The folder with the `node` that clients run on. */
+/** The folder of the `node` that the clients run on. */
 export async function installNode(): Promise<string> {
   const name = `node-${process.platform}-${process.arch}`;
   const folder = path.join(cacheFolder(), "clients", `node-${NODE_VERSION}`);
@@ -27,7 +27,7 @@ export async function installNode(): Promise<string> {
   return path.join(folder, "node_modules", name, "bin");
 }
 
-/** The folder appears with everything in it or not at all; of several runs at once, the first to be ready provides it. */
+/** Creates the folder completely or not at all. If several runs install it at once, the first one to finish provides it. */
 async function installInto(folder: string, packages: readonly string[], { scripts }: { readonly scripts: boolean }): Promise<void> {
   await mkdir(path.dirname(folder), { recursive: true });
   const draft = await mkdtemp(`${folder}.`);
@@ -46,7 +46,7 @@ async function installInto(folder: string, packages: readonly string[], { script
   }
 }
 
-/** What npm prints may be megabytes and names folders of this machine: it is the cause, and no part of what is kept. */
+/** npm's output may have megabytes and names folders of this machine, so it is kept as the cause and not in the message. */
 class NotInstalled extends Error {
   constructor(cause: unknown) {
     const isLate = cause instanceof Error && "killed" in cause && cause.killed === true;

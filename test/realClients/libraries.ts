@@ -2,13 +2,13 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import type { ClientStage, ClientStart, RealClient, Snippet } from "./client.js";
 
-/** A wall of the official SDKs, which whoever is built on them has too. */
+/** A limit of the official SDKs, which clients built on them have too. */
 const SDK_LIMIT = "60 s (`timeout` of the call, ms)";
 
-/** Named by itself: newer ones wanted versions of other packages that could not be had, and npm looked for another solution for many minutes. */
+/** Pinned separately: newer versions need packages that were not available, and npm searched for another solution for many minutes. */
 const LANGGRAPH_SDK = "@langchain/langgraph-sdk@1.12.4";
 
-/** Libraries that put our tools before a model, each in a small program (`drivers/`). */
+/** Libraries that offer our tools to a model, each in a small program (`drivers/`). */
 export const LIBRARIES: readonly RealClient[] = [
   library("sdk1", "TypeScript SDK 1.x", ["@modelcontextprotocol/sdk@1.32.2"], SDK_LIMIT),
   library("sdk2", "TypeScript SDK 2.x", ["@modelcontextprotocol/client@2.4.0"], SDK_LIMIT),
@@ -53,7 +53,7 @@ export const LIBRARIES: readonly RealClient[] = [
   ),
 ];
 
-/** The programs themselves; the caller copies them to the packages. */
+/** The drivers; the caller copies them to the packages. */
 export const DRIVERS = path.resolve("test/realClients/drivers");
 
 function library(id: string, title: string, packages: RealClient["packages"], limit: string): RealClient {
@@ -64,7 +64,7 @@ function startDriver(id: string, { packages, server, model }: ClientStage): Clie
   return { command: ["node", `${packages}/${id}.mjs`], env: { CLIENT_RUN: JSON.stringify({ server, model }) } };
 }
 
-/** The lines of the driver that name the server, with the command that people use. */
+/** The lines of the driver with the server's command, as users write them. */
 function codeSnippet(id: string): Snippet {
   return {
     place: "code",

@@ -2,32 +2,32 @@ import { KNOWN_CLIENTS } from "../../src/mcp/clientProfiles.js";
 import type { RealClient } from "./client.js";
 import { CHECKS, type CheckName, NOT_TRIED, type Verdicts } from "./verdicts.js";
 
-/** What was seen of one client in one run. */
+/** The results of one run of a client. */
 export interface SeenRun {
   readonly version: string;
   readonly day: string;
   readonly identity?: { readonly name: string; readonly revision: string };
   readonly verdicts?: Verdicts;
-  /** Why it could not be run. */
+  /** The reason why it could not be run. */
   readonly notRun?: string;
 }
 
-/** What was seen of one client on stdio, and over HTTP, as it is kept between runs. */
+/** The results of one client on stdio and over HTTP, as they are kept between runs. */
 export interface SeenClient extends SeenRun {
   readonly http?: SeenRun;
 }
 
-/** By the client's id. */
+/** Results by the client's id. */
 export type Seen = Readonly<Record<string, SeenClient>>;
 
 const PUBLISHED = { command: "npx", args: ["-y", "codex-mcpd"] };
-/** The checks are shown in two tables, since one would be too wide to read. */
+/** The checks have two tables, since one would be too wide to read. */
 const TABLES: readonly (readonly CheckName[])[] = [
   ["tools", "shows", "reply", "error", "files", "answer"],
   ["question", "held", "later", "stop", "long", "left"],
 ];
 
-/** docs/clients.md. */
+/** The text of docs/clients.md. */
 export function clientsPage(clients: readonly RealClient[], seen: Seen): string {
   return `${[
     HEAD,
@@ -81,7 +81,7 @@ const HTTP_CHECKS: readonly CheckName[] = [
   "long",
 ];
 
-/** Those that were run. */
+/** The clients that were run. */
 function httpTable(clients: readonly RealClient[], seen: Seen): string {
   const run = clients.flatMap((client) => {
     const row = seen[client.id]?.http;

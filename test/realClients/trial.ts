@@ -18,27 +18,27 @@ const SERVER = path.resolve("dist/main.js");
 const TAP = path.resolve("test/realClients/tap.mjs");
 const RUN_MS = 120_000;
 const LOOK_MS = 100;
-/** A command and a server that were told to end take a moment; over HTTP the server has to notice first that its client is gone. */
+/** An ended command and server need a moment. Over HTTP the server must also notice that its client has gone. */
 const GRACE_MS = { stdio: 5_000, http: 20_000 } as const;
-/** The agent's model says nothing for the whole of a long turn, which may be longer than the limit for silence. */
+/** In the long turn the agent's model is silent for longer than the usual limit. */
 const PROVIDER = "request_max_retries = 0\nstream_max_retries = 0\nstream_idle_timeout_ms = 3600000";
-/** The settings are a minute each: a client that is gone is given up, and its threads are free. */
+/** Both settings are a minute by default; the tests need not wait that long for the threads of a lost client. */
 const GONE_MS = 2_000;
 const GONE = ["vanished_client_seconds", "attended_seconds"].flatMap((name) => ["-c", `mcp_server.http.${name}=${GONE_MS / 1000}`]);
-/** Questions are put over HTTP where full access may be asked for. */
+/** Over HTTP the server asks for approval only where full access is allowed. */
 const HTTP_ARGS = ["--port", "0", "--max-sandbox", "danger-full-access", ...GONE];
 
-/** What was seen of one conversation. */
+/** The records of one conversation. */
 export interface Evidence {
   readonly results: readonly string[];
   readonly offered: readonly string[];
   readonly wire: readonly WireMessage[];
   readonly end: ClientEnd;
-  /** Processes of ours that were still there when the client had ended and its grace was over. */
+  /** Our processes that were still running after the client had ended and the time of grace was over. */
   readonly left: readonly string[];
 }
 
-/** What was seen of one client. */
+/** The records of one client. */
 export interface Trial {
   readonly work: Evidence & { readonly made: boolean; readonly touched: boolean };
   readonly again: Evidence;
@@ -52,20 +52,20 @@ export type Way = "stdio" | "http";
 
 export interface TrialOptions {
   readonly way: Way;
-  /** How long the long turn takes; 0 leaves it out. */
+  /** The length of the long turn; 0 omits it. */
   readonly longSeconds: number;
 }
 
 interface Round {
   readonly script: Script;
   readonly serverArgs?: readonly string[];
-  /** Over HTTP: the server of an earlier round, which is still there. */
+  /** Over HTTP: the running server of an earlier round. */
   readonly side?: HttpSide | undefined;
   readonly deadlineMs?: number;
   readonly interruptWhen?: (signal: AbortSignal) => Promise<void>;
 }
 
-/** Installs the client and lets its model play each conversation, with a server and folders of its own. */
+/** Installs the client and plays each conversation with a server and folders of its own. */
 export async function tryClient(client: RealClient, { way, longSeconds }: TrialOptions): Promise<Trial> {
   const [packages, node] = [await installClient(client), await installNode()];
   for (const file of readdirSync(DRIVERS)) copyFileSync(path.join(DRIVERS, file), path.join(packages, file));
@@ -123,11 +123,11 @@ export async function tryClient(client: RealClient, { way, longSeconds }: TrialO
     killMarked(mark);
   }
 
-  /** Over HTTP the second run finds the server of the first. */
+  /** Over HTTP the second run uses the server of the first. */
   async function workedTwice(outside: string): Promise<Pick<Trial, "work" | "again">> {
     await using side = way === "http" ? await listen([]) : undefined;
     const worked = await play({ script: work({ outside }), side });
-    // Few clients say that they leave; until then their session keeps its threads.
+    // Few clients close their session; until it expires, the session keeps its threads.
     if (side) await sleep(GONE_MS);
     return {
       work: { ...worked, made: existsSync(path.join(stage.workspace, "made.txt")), touched: existsSync(outside) },
@@ -157,7 +157,7 @@ function isCommand(commandLine: string, seconds: number): boolean {
   return commandLine.endsWith(`sleep ${seconds}`);
 }
 
-/** Clients may leave helpers of their own; what counts is our server, unless it listens for others too, and what it started. */
+/** A client may leave helpers of its own. Only our server and its processes count, unless the server also listens for others. */
 async function leftBehind(mark: string, way: Way): Promise<readonly string[]> {
   const ours = (commandLine: string) => (way === "stdio" && commandLine.includes(SERVER)) || /\bsleep \d{6}/.test(commandLine);
   const until = performance.now() + GRACE_MS[way];

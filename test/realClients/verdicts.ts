@@ -3,13 +3,13 @@ import { ANSWERS, showsThread, WORK } from "./conversations.js";
 import type { Evidence, Trial } from "./trial.js";
 import { decisions, identityOf, listedTools } from "./wire.js";
 
-/** What a check came to. `note` is what a reader wants to know of it; with `ok` false it is what went wrong. */
+/** The result of a check. `note` explains it; if `ok` is false, it names the failure. */
 export interface Verdict {
   readonly ok: boolean;
   readonly note: string;
 }
 
-/** Everything of one client that the page tells, in its order. */
+/** All checks of a client that the page shows, in their order. */
 export const CHECKS = {
   tools: "tools that its model is offered",
   shows: "what its model sees of a result",
@@ -28,7 +28,7 @@ export const CHECKS = {
 export type CheckName = keyof typeof CHECKS;
 export type Verdicts = Readonly<Record<CheckName, Verdict>>;
 
-/** Said where a run left a check out. */
+/** The note of a check that this run left out. */
 export const NOT_TRIED = "not tried";
 const YES: Verdict = { ok: true, note: "yes" };
 const LONG_ANSWER = 198_000;
@@ -54,7 +54,7 @@ function step({ results }: Evidence, name: (typeof WORK)[number]): string {
   return results[WORK.indexOf(name)] ?? "";
 }
 
-/** The answer is there, and not only as part of the prompt that asked for it. */
+/** The answer is present, and not only inside the prompt that asked for it. */
 function says(result: string | undefined, answer: string): boolean {
   return result?.replaceAll(`!say ${answer}`, "").includes(answer) === true;
 }
@@ -63,7 +63,7 @@ function whether(ok: boolean, otherwise: string): Verdict {
   return ok ? YES : { ok: false, note: otherwise };
 }
 
-/** Why a run shows less than it should: the end of what the client printed, or what the model saw last. */
+/** A hint at why a run shows less than expected: the end of the client's output, or the model's last input. */
 function failureOf({ results, end }: Evidence): string {
   if (end.overdue) return "the client did not end in time";
   return shortened(results.at(-1) ?? `the client ended with ${end.code ?? "a signal"}: ${end.output.trim().split("\n").at(-1) ?? ""}`);
@@ -80,7 +80,7 @@ function toolsVerdict(evidence: Evidence): Verdict {
   return { ok: true, note: offered < listed ? `${offered} of ${listed}, the others by its search` : String(offered) };
 }
 
-/** What a client showed of the first result, in the words of the table of clients. */
+/** How a client showed the first result, in the words of the clients' table. */
 export function shownParts(result: string): ClientProfile["shows"] {
   const plain = result.replaceAll("\\", "");
   if (/"structuredContent"|"codex-mcpd\/turn"/.test(plain)) return "everything";
@@ -147,7 +147,7 @@ function stopVerdict(evidence: Trial["stop"]): Verdict {
   return { ok: true, note: cancels ? "it cancels" : "it closes" };
 }
 
-/** How long the long turn takes where nothing else is said. */
+/** The default length of the long turn. */
 export const LONG_SECONDS = 75;
 
 function longVerdict(evidence: NonNullable<Trial["long"]>): Verdict {

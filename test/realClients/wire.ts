@@ -1,14 +1,14 @@
 import { existsSync, readFileSync } from "node:fs";
 import { isRecord, valueAt } from "../support/scenarios/scenario.js";
 
-/** A message between a client and the server, in the order of the tap. */
+/** A message between client and server, in the order in which the tap saw it. */
 export interface WireMessage {
   readonly at: number;
   readonly direction: "in" | "out";
   readonly message: Readonly<Record<string, unknown>>;
 }
 
-/** Everything the tap noted; lines that are no messages, or longer than the tap keeps, are left out. */
+/** All messages that the tap recorded. Lines that are no messages, or that exceed the tap's limit, are omitted. */
 export function readWire(notes: string): readonly WireMessage[] {
   if (!existsSync(notes)) return [];
   return readFileSync(notes, "utf8")
@@ -24,7 +24,7 @@ export function readWire(notes: string): readonly WireMessage[] {
     });
 }
 
-/** Who the client says it is: in the handshake, or in any request of the era without one. */
+/** The client's own name: from the handshake, or from any request without a session. */
 export function identityOf(wire: readonly WireMessage[]): { readonly name: string; readonly revision: string } | undefined {
   for (const { direction, message } of wire) {
     if (direction !== "in") continue;
@@ -41,7 +41,7 @@ function agreedRevision(wire: readonly WireMessage[]): string | undefined {
   return answer && String(valueAt(answer.message, "result.protocolVersion"));
 }
 
-/** Names of the tools that the client was told of. */
+/** The tool names that the server listed. */
 export function listedTools(wire: readonly WireMessage[]): readonly string[] {
   const lists = wire.flatMap(({ message }) => {
     const tools = valueAt(message, "result.tools");
@@ -50,13 +50,13 @@ export function listedTools(wire: readonly WireMessage[]): readonly string[] {
   return lists.at(-1) ?? [];
 }
 
-/** The thread of the first call that was answered with one. */
+/** The thread id in the first result that has one. */
 export function firstThread(wire: readonly WireMessage[]): string {
   const answer = wire.find(({ message }) => valueAt(message, "result.structuredContent.threadId") !== undefined);
   return String(answer && valueAt(answer.message, "result.structuredContent.threadId"));
 }
 
-/** How the questions of the turns were decided, and by whom, as the results say. */
+/** How the questions of the turns were decided, and by whom, as the results report. */
 export function decisions(wire: readonly WireMessage[]): readonly { readonly decision: string; readonly by: string }[] {
   return wire.flatMap(({ direction, message }) => {
     const decided = direction === "out" ? valueAt(message, "result.structuredContent.approvals.decisions") : undefined;

@@ -9,7 +9,7 @@ const program = new URL("node_modules/.bin/mcp-inspector", import.meta.url).path
 async function inspect(...args) {
   const env = Object.entries(server.env ?? {}).flatMap(([name, value]) => ["-e", `${name}=${value}`]);
   const target = server.url ? [server.url, "--transport", "http"] : [...env, server.command, ...server.args];
-  // It prints results that are errors too, and then ends with another code.
+  // It also prints results that are errors, and then exits with another code.
   const { stdout } = await promisify(execFile)(program, ["--cli", ...target, ...args], { signal, maxBuffer: 16 * 1024 * 1024 }).catch(
     (error) => error,
   );

@@ -10,7 +10,7 @@ const interrupt = new AbortController();
 process.on("SIGINT", () => interrupt.abort(new Error("interrupted by the user")));
 export const { signal } = interrupt;
 
-/** Whoever is asked says yes. */
+/** Accepts every question. */
 export async function approve() {
   return { action: "accept", content: { decision: "approved" } };
 }
